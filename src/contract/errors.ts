@@ -1,0 +1,80 @@
+/**
+ * Every error code of API v1, its HTTP status and when it is given. The one table: routes, SDK, OpenAPI and
+ * docs/errors.md name the same codes (a test compares them both ways). Append-only.
+ */
+export interface ErrorRow {
+  /** HTTP status; 0 for errors that the client raises by itself. */
+  readonly status: number;
+  readonly when: string;
+}
+
+export const errors = {
+  bad_request: { status: 400, when: "malformed JSON, wrong type, missing required field; data.problems lists them all" },
+  unknown_field: { status: 400, when: "unknown field in a login body" },
+  field_not_allowed: { status: 400, when: "non-empty dir or out" },
+  invalid_direction: { status: 400, when: "direction other than to_host or from_host" },
+  invalid_action: { status: 400, when: "exec action other than start, stop, wipe; or a stopmode outside 0-3" },
+  invalid_intent: { status: 422, when: "the YAML or its meaning is wrong; data.diagnostics lists every problem" },
+  unauthenticated: { status: 401, when: "no valid token" },
+  expired_agent_session: { status: 401, when: "the client's session with the service expired" },
+  expired_host_session: { status: 401, when: "the service has no session with the host for this user" },
+  invalid_credentials: { status: 401, when: "wrong user name or password" },
+  operation_not_allowed: { status: 403, when: "the project's mode or the user's role does not allow the operation" },
+  browser_token_invalid: { status: 403, when: "ticket unknown, used, expired, malformed, or issued to another session" },
+  not_found: { status: 404, when: "unknown path" },
+  lab_not_found: { status: 404, when: "no such lab for this user" },
+  node_not_found: { status: 404, when: "no such node in the lab" },
+  link_not_found: { status: 404, when: "no such link in the lab" },
+  template_not_found: { status: 404, when: "no such template on the host" },
+  capture_not_found: { status: 404, when: "no such capture" },
+  job_not_found: { status: 404, when: "no such job" },
+  method_not_allowed: { status: 405, when: "the path exists, the method does not; Allow names those that do" },
+  lab_exists: { status: 409, when: "deploy of a managed lab that exists, without replace" },
+  plan_stale: { status: 409, when: "the plan identity is not the one of the last plan of this direction, or what it saw has changed" },
+  lab_busy: { status: 409, when: "another change of the same lab runs; data.operation tells which" },
+  node_not_running: { status: 409, when: "the console of a stopped node" },
+  console_in_use: { status: 409, when: "exec on a console that another exec holds" },
+  payload_too_large: { status: 413, when: "a body over the limit" },
+  unsupported_media_type: { status: 415, when: "a body that is not application/json" },
+  unsupported: { status: 422, when: "the host cannot do this; data.feature names what" },
+  lab_locked: { status: 423, when: "the lab's lock is set on the host when a change begins: nothing was changed" },
+  lab_locked_mid_apply: { status: 423, when: "the lock appeared during an apply: stopped after the step in flight" },
+  tls_required: { status: 426, when: "plain HTTP on the HTTPS port" },
+  rate_limited: { status: 429, when: "too many tries; Retry-After tells when to come back" },
+  internal: { status: 500, when: "a defect of the service; data.request_id finds it in the log" },
+  host_error: { status: 502, when: "the host refused or broke a step; data.host tells its words" },
+  host_unreachable: { status: 503, when: "no connection to the host" },
+  host_timeout: { status: 504, when: "the host did not answer in time" },
+  console_timeout: { status: 504, when: "the prompt or an expected text did not come; data.output is what came" },
+  tls_untrusted: { status: 0, when: "raised by the client: certificate not trusted and no pin given" },
+  tls_pin_mismatch: { status: 0, when: "raised by the client: the certificate is not the pinned one" },
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof errors;
+
+/**
+ * The one error that crosses layers: a code of the table, a text for people, and the data that the contract
+ * gives for that code. Anything else that is thrown is a defect and answers `internal`.
+ */
+export class Failure extends Error {
+  readonly code: ErrorCode;
+  readonly data: Readonly<Record<string, unknown>> | undefined;
+  /** Seconds for the Retry-After header, where the code has one. */
+  readonly retryAfter: number | undefined;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { readonly data?: Readonly<Record<string, unknown>>; readonly retryAfter?: number; readonly cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "Failure";
+    this.code = code;
+    this.data = options.data;
+    this.retryAfter = options.retryAfter;
+  }
+
+  get status(): number {
+    return errors[this.code].status;
+  }
+}

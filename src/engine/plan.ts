@@ -1,0 +1,127 @@
+import type { Lab, LabLink, LabNetwork, LabNode, LabText, TrafficFilter } from "../intent/lab.ts";
+
+/** What running things feel: nothing, a link that flaps, or a node that goes down. */
+export type Disruption = "none" | "link" | "restart" | "stop" | "recreate";
+export type PlanOp = "create" | "update" | "replace" | "delete" | "start" | "stop" | "wipe";
+export type PlanKind = "lab" | "network" | "node" | "config" | "link" | "text";
+
+export interface Change {
+  /** Dotted from the resource: image, attributes.daemons, quality.a.delay. */
+  readonly field: string;
+  readonly before: unknown;
+  readonly after: unknown;
+  readonly sensitive?: boolean;
+}
+
+/** One changed resource, for people. On the wire as it is (api-v1 PlanAction). */
+export interface Action {
+  readonly id: string;
+  readonly op: PlanOp;
+  readonly kind: PlanKind;
+  readonly key: string;
+  readonly native_id?: string;
+  readonly name?: string;
+  /** Explains, never steers. code is a stable word, text is for people. */
+  readonly reason: { readonly code: string; readonly text: string };
+  readonly disruption: Disruption;
+  /** Keys of every other node or link that is touched because of this. */
+  readonly affects: readonly string[];
+  readonly changes: readonly Change[];
+  readonly prune: boolean;
+  readonly line?: number;
+}
+
+/** One ordered host step. The wire shows it without `step`; the host runs `step`. */
+export interface Operation extends Action {
+  /** The id of the action it belongs to. */
+  readonly of: string;
+  readonly step: Step;
+}
+
+/** What the host is asked to do, as data. Nodes, networks and links are named by intent key; the driver joins them to its ids. */
+export type Step =
+  | { readonly do: "create-lab"; readonly lab: Lab }
+  | {
+      readonly do: "update-lab";
+      readonly description?: string;
+      readonly texts?: readonly LabText[];
+      readonly trafficFilters?: readonly TrafficFilter[];
+    }
+  | { readonly do: "delete-lab"; readonly wipe: boolean }
+  | { readonly do: "create-network"; readonly network: LabNetwork }
+  | { readonly do: "update-network"; readonly network: LabNetwork }
+  | { readonly do: "delete-network"; readonly network: string }
+  | { readonly do: "create-node"; readonly node: LabNode }
+  /** The whole wanted node; fields names what differs. Includes startup-config (kind config). */
+  | { readonly do: "update-node"; readonly node: LabNode; readonly fields: readonly string[] }
+  | { readonly do: "delete-node"; readonly node: string }
+  | { readonly do: "create-link"; readonly link: LabLink }
+  | { readonly do: "update-link"; readonly link: LabLink; readonly fields: readonly string[] }
+  | { readonly do: "delete-link"; readonly link: string }
+  | { readonly do: "start"; readonly node: string }
+  | { readonly do: "stop"; readonly node: string; readonly mode: StopMode }
+  | { readonly do: "wipe"; readonly node: string };
+
+/** 0 graceful, 1 poweroff, 2 hibernate, 3 auto (graceful, then poweroff). */
+export type StopMode = 0 | 1 | 2 | 3;
+
+export interface PlanSummary {
+  readonly creates: number;
+  readonly updates: number;
+  readonly deletes: number;
+  readonly replaces: number;
+  readonly stops: number;
+  readonly starts: number;
+  readonly unchanged: number;
+  readonly skipped_prune: number;
+  readonly unsupported: number;
+}
+
+export interface Plan {
+  /** One per changed resource, sorted for people. */
+  readonly actions: readonly Action[];
+  /** What apply runs, in this order. */
+  readonly operations: readonly Operation[];
+  /** Actions that cannot be applied now, each with its reason. */
+  readonly blocked: readonly Action[];
+  /** "<key>.<field>: why". */
+  readonly unsupported: readonly string[];
+  readonly summary: PlanSummary;
+  /** Nothing blocked and not locked. */
+  readonly applicable: boolean;
+  /** What a terminal shows. */
+  readonly text: string;
+}
+
+/** How a change of one field is taken by a running node. "unsupported": the host has no home for the field at all. */
+export type FieldRule = "live" | "restart" | "recreate" | "unsupported";
+
+/** What the engine must know of a template: its defaults and how each field of a node changes. From the host's catalogue. */
+export interface TemplateRules {
+  readonly id: string;
+  readonly type: string;
+  readonly image?: string;
+  readonly icon?: string;
+  readonly cpu?: number;
+  readonly ram?: number;
+  readonly attributes: Readonly<Record<string, string | number | boolean>>;
+  readonly startupConfig: boolean;
+  /** LabNode field (name, image, icon, startupConfig, exec, cpu, ram, ethernet, position, env, attributes, labels) → rule; a field left out is "live". */
+  readonly fields: Readonly<Record<string, FieldRule>>;
+  /** What adding or removing a link does to a running node of this template. */
+  readonly links: "live" | "restart" | "recreate";
+  /** Interface names by index: "eth{0}" style, as in the catalogue; used to count interfaces a link needs. */
+  readonly ethFormat: string;
+  /** First interface index a person links (1 where eth0 is management), only for completion order. */
+  readonly maxInterfaces: number;
+}
+
+/** What the engine must know of the host: facts, no calls. */
+export interface HostRules {
+  readonly templates: readonly TemplateRules[];
+  readonly networkTypes: readonly string[];
+  /** Features as in capabilities; linkQuality and linkSuspend decide what of a link is unsupported. */
+  readonly features: Readonly<Record<string, boolean>>;
+  /** Whether texts, trafficFilters, description, position, labels, env, mtu have a home on the host; a missing word means yes. */
+  readonly unsupportedFields: readonly string[];
+}

@@ -1,0 +1,190 @@
+import type { Duplex } from "node:stream";
+import type { ObservedLab, Power } from "../engine/observed.ts";
+import type { HostRules, Operation, StopMode } from "../engine/plan.ts";
+import type { Quality } from "../intent/lab.ts";
+
+/**
+ * A network-emulation host, as the service sees it. Small on purpose: what the service can do with observe, apply and
+ * status it does not ask a driver for. Shaped for a kernel host and for REST hosts: reads are whole-lab (one or few calls),
+ * changes are a list of steps that the driver may batch, bulk-upload or run one call at a time; native ids stay the driver's.
+ *
+ * Errors: every method throws `Failure` (contract/errors.ts) with host_error, host_unreachable, host_timeout,
+ * expired_host_session, lab_not_found, node_not_found, unsupported, invalid_credentials …; anything else is a defect.
+ */
+export interface Host {
+  /** embedded, memory, eve, gns3 … */
+  readonly kind: string;
+  /** Where it is: "local:" for the embedded host, the base URL for others. */
+  readonly url: string;
+  /** Opens a session for this user. Throws invalid_credentials or host_unreachable. */
+  login(user: string, password: string, signal?: AbortSignal): Promise<HostSession>;
+  /**
+   * A session without a password, for hosts that live inside the service's own trust (embedded, memory): used after a service
+   * restart and to finish jobs that a crash cut off. Absent: users must log in again. null: no such user.
+   */
+  readonly resume?: (user: string) => Promise<HostSession | null>;
+  close(): Promise<void>;
+}
+
+export interface HostSession {
+  readonly user: string;
+  /** admin may everything; user may change labs; viewer may look. */
+  readonly role: "admin" | "user" | "viewer";
+  capabilities(): Promise<HostCapabilities>;
+  templates(): Promise<readonly HostTemplate[]>;
+  networkTypes(): Promise<readonly HostNetworkType[]>;
+  icons(): Promise<readonly HostIcon[]>;
+  /** The facts the engine plans with; derived from the catalogue, cheap. */
+  rules(): Promise<HostRules>;
+  /** The persisted definition and power of one lab, or null where the host has none at that path. */
+  observe(lab: string): Promise<ObservedLab | null>;
+  /** Paths of the labs that the host holds. */
+  labs(): Promise<readonly string[]>;
+  /**
+   * Runs the steps in order. The driver may batch neighbours, but reports each step once through `progress`, in order, and stops
+   * at the first failure (throws host_error with data.host; steps already reported stay done). Between batches it honours
+   * `signal` and `progress.locked`. Every step is idempotent: running a list again after a crash converges.
+   */
+  apply(lab: string, operations: readonly Operation[], progress: Progress): Promise<Applied>;
+  /** Power of all nodes, live. One read for all pollers; the service calls it at most once per interval and lab. */
+  status(lab: string): Promise<LiveStatus>;
+  /** Sets or clears the lab's lock, where the host has one (feature `lock`). */
+  setLock(lab: string, locked: boolean): Promise<void>;
+  /**
+   * The node's console bytes, telnet negotiation already removed, starting with the host's scrollback where it keeps one.
+   * Throws node_not_running.
+   */
+  console(lab: string, nodeId: string): Promise<HostConsole>;
+  close(): Promise<void>;
+}
+
+export interface HostConsole {
+  readonly stream: Duplex;
+  /** Absent where the host's console has no size. */
+  readonly resize?: (columns: number, rows: number) => void;
+}
+
+export interface Progress {
+  /** Steps for nodes join intent keys to native ids by this; the driver adds those it creates to Applied. */
+  readonly ids: NativeIds;
+  readonly signal?: AbortSignal;
+  /** Called as each step begins and ends, in order, by Operation.id. */
+  readonly step: (operation: string, state: "running" | "done") => void;
+  /** Whether wipe and stop steps use this mode where a step does not name one. */
+  readonly stopMode?: StopMode;
+}
+
+/** Intent key → native id. */
+export interface NativeIds {
+  readonly nodes: Readonly<Record<string, string>>;
+  readonly networks: Readonly<Record<string, string>>;
+  readonly links: Readonly<Record<string, string>>;
+}
+
+export interface Applied {
+  /** All keys known after the run: those given, plus created, minus deleted. */
+  readonly ids: NativeIds;
+  /** The host's id of the lab; absent after delete-lab. */
+  readonly labId?: string;
+}
+
+export interface LiveStatus {
+  readonly nodes: readonly LiveNode[];
+  readonly links: readonly LiveLink[];
+}
+
+export interface LiveNode {
+  readonly id: string;
+  readonly name: string;
+  readonly status: Power;
+  /** The template's ready check passed; absent where the template has none. */
+  readonly ready?: boolean;
+  readonly exit_code?: number;
+  readonly uptime_ms?: number;
+  readonly cpu_percent?: number;
+  readonly memory_bytes?: number;
+}
+
+/** Only links with an effect. Sides as in the definition's endpoint order. */
+export interface LiveLink {
+  readonly id: string;
+  readonly a?: Required<Quality>;
+  readonly b?: Required<Quality>;
+}
+
+export interface HostCapabilities {
+  readonly reachable: boolean;
+  readonly features: Readonly<Record<Feature, boolean>>;
+  readonly stopModes: readonly StopMode[];
+}
+
+export const featureNames = [
+  "linkQuality",
+  "linkSuspend",
+  "capture",
+  "traffic",
+  "consoleStream",
+  "consoleRun",
+  "wipe",
+  "hibernate",
+  "gracefulStop",
+  "hotPlug",
+  "lock",
+  "importLab",
+  "nat",
+  "kvm",
+  "events",
+  "webUi",
+  "jobs",
+  "checkpoints",
+] as const;
+export type Feature = (typeof featureNames)[number];
+
+export interface HostTemplate {
+  readonly id: string;
+  readonly description: string;
+  /** linux, router, switch, pc, qemu, … */
+  readonly type: string;
+  /** Whether an image is there, so that a node can start. */
+  readonly provisioned: boolean;
+  readonly icon?: string;
+  readonly configSupported: boolean;
+  readonly images: readonly {
+    readonly name: string;
+    readonly default: boolean;
+    readonly size_bytes?: number;
+    readonly modified_at?: string;
+  }[];
+  readonly attributes: readonly TemplateAttribute[];
+  /** "eth{0}" style, see docs/templates.md. */
+  readonly ethFormat: string;
+  readonly consoleType: "telnet" | "serial" | "vnc" | "none";
+  /** A console prompt this template always has (regular expression), where learning it is not enough. */
+  readonly prompt?: string;
+}
+
+export interface TemplateAttribute {
+  readonly name: string;
+  readonly label: string;
+  readonly type: "string" | "integer" | "number" | "boolean" | "enum" | "text";
+  readonly default?: string | number | boolean;
+  readonly required: boolean;
+  readonly options?: readonly { readonly value: string; readonly label: string }[];
+  readonly min?: number;
+  readonly max?: number;
+  readonly unit?: string;
+  readonly description?: string;
+}
+
+export interface HostNetworkType {
+  readonly type: string;
+  readonly description: string;
+  readonly external: boolean;
+  readonly nat: boolean;
+}
+
+export interface HostIcon {
+  readonly name: string;
+  readonly url?: string;
+  readonly media_type?: string;
+}

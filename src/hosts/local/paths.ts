@@ -1,0 +1,25 @@
+import { join } from "node:path";
+
+/** Where the embedded host keeps things. Everything can be moved by environment variables, so that tests and several services share only images. */
+export interface LocalPaths {
+  /** Users, definitions, node disks, the service's database and certificate. On disk, mode 0700. LABWRIGHT_STATE_DIR. */
+  readonly state: string;
+  /** Sockets and pid files of running labs. LABWRIGHT_RUN_DIR. */
+  readonly run: string;
+  /** Root file systems by content, shared read-only. LABWRIGHT_IMAGE_DIR. */
+  readonly images: string;
+  /** The holder binary, built by set-up. LABWRIGHT_HOLDER. */
+  readonly holder: string;
+}
+
+export function localPaths(env: Readonly<Record<string, string | undefined>>, uid: number): LocalPaths {
+  const home = env["HOME"] ?? "/root";
+  const state = env["LABWRIGHT_STATE_DIR"] ?? (uid === 0 ? "/var/lib/labwright" : join(env["XDG_STATE_HOME"] ?? join(home, ".local/state"), "labwright"));
+  const run = env["LABWRIGHT_RUN_DIR"] ?? (uid === 0 ? "/run/labwright" : join(env["XDG_RUNTIME_DIR"] ?? state, "labwright-run"));
+  return {
+    state,
+    run,
+    images: env["LABWRIGHT_IMAGE_DIR"] ?? join(state, "images"),
+    holder: env["LABWRIGHT_HOLDER"] ?? join(state, "bin", "labwright-holder"),
+  };
+}

@@ -1,0 +1,80 @@
+import type { Duplex } from "node:stream";
+
+/**
+ * One lab's sandbox: a user, mount, pid and net namespace whose init is the holder (holder/holder.c). Its net namespace is the
+ * fabric. Everything of the lab hangs below that one process: killing it leaves nothing. It outlives the service.
+ */
+export interface Sandbox {
+  /** Pid of the holder as the machine sees it (for `ip link … netns PID`, and as a last resort for kill). */
+  readonly pid: number;
+  readonly info: () => Promise<SandboxInfo>;
+  /** Makes each node's namespaces, root and console, and leaves its init waiting at a barrier. Returns pids as seen inside the lab (usable for `netns PID` in `run`). */
+  readonly spawn: (nodes: readonly NodeSpawn[]) => Promise<readonly { readonly id: number; readonly pid: number }[]>;
+  /** Carriers synced in the fabric and in each node, then each node's boot command runs and its console starts. */
+  readonly release: (ids: readonly number[]) => Promise<void>;
+  /** graceful: SIGTERM to the node's init, which ends its processes; after graceMs, and with kill at once: SIGKILL of the pid namespace. Answers when gone. */
+  readonly stop: (ids: readonly number[], mode: "graceful" | "kill", graceMs: number) => Promise<void>;
+  /** Runs a program of the machine in the fabric (`ip -batch -`, `tc -batch -`, `nft -f -`) as root of the lab only. */
+  readonly run: (argv: readonly string[], stdin?: string) => Promise<RunResult>;
+  /** Runs a program inside a running node, with the node's confinement. */
+  readonly exec: (
+    id: number,
+    argv: readonly string[],
+    options?: { readonly stdin?: string; readonly timeoutMs?: number },
+  ) => Promise<RunResult>;
+  /** Scrollback (up to 64 KiB), then live bytes; any number at once. */
+  readonly console: (id: number) => Promise<Duplex>;
+  readonly resize: (id: number, columns: number, rows: number) => Promise<void>;
+  /** Calls back when a node's state changes and once when the sandbox itself is gone. */
+  readonly watch: (onChange: (change: NodeState | "gone") => void) => Promise<{ close(): void }>;
+  /** Ends the lab: kills the init, waits until it is gone. */
+  readonly destroy: () => Promise<void>;
+}
+
+export interface NodeSpawn {
+  readonly id: number;
+  readonly hostname: string;
+  /** Read-only overlay layers, top first (absolute directories). */
+  readonly lower: readonly string[];
+  /** The node's disk: upper and work directories are made below it. */
+  readonly disk: string;
+  /** Written inside the node before boot, after its root is in place (a link planted by the node leads nowhere outside). */
+  readonly files: readonly { readonly path: string; readonly mode: number; readonly text: string }[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Run once by the node's init after release; a non-zero exit makes the node failed with that code. Output goes to the console. */
+  readonly boot: readonly string[];
+  /** Runs on the PTY, started after boot, again whenever it ends. */
+  readonly console: readonly string[];
+}
+
+export interface NodeState {
+  readonly id: number;
+  /** waiting: before release; booting: boot runs; running: boot ended well; failed: boot or init ended badly; stopped: by request. */
+  readonly state: "waiting" | "booting" | "running" | "stopping" | "stopped" | "failed";
+  readonly pid: number;
+  readonly exitCode?: number;
+  readonly startedAt: number;
+}
+
+export interface SandboxInfo {
+  readonly lab: string;
+  readonly version: number;
+  readonly nodes: readonly NodeState[];
+}
+
+export interface RunResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface SandboxOptions {
+  /** The holder binary, static. */
+  readonly holder: string;
+  /** The lab's runtime directory: socket, pid file, holder log. Exists, owned by us. */
+  readonly dir: string;
+  /** Ownership mark: also on the process's command line. */
+  readonly lab: string;
+  /** First outside uid/gid and count of the range that the lab's user namespace maps 0.. to; absent: only the own id as 0. */
+  readonly idMap?: { readonly base: number; readonly count: number };
+}

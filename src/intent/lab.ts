@@ -1,0 +1,104 @@
+/**
+ * Lab: what the user wants, after YAML, inheritance (defaults → kinds → groups → node) and files are resolved.
+ * Plain data, every list sorted by key (code-unit order), absent means "the host's or template's default" – defaults of
+ * templates are filled in by the engine, which knows the catalogue, not here.
+ */
+export interface Lab {
+  readonly name: string;
+  readonly description?: string;
+  readonly nodes: readonly LabNode[];
+  readonly networks: readonly LabNetwork[];
+  readonly links: readonly LabLink[];
+  readonly trafficFilters: readonly TrafficFilter[];
+  readonly texts: readonly LabText[];
+}
+
+export type Scalar = string | number | boolean;
+
+export interface LabNode {
+  /** The IaC node key. */
+  readonly key: string;
+  /** Shown name; the key unless given. */
+  readonly name: string;
+  readonly template: string;
+  readonly image?: string;
+  readonly icon?: string;
+  /** The text itself; a reference to a file is resolved. */
+  readonly startupConfig?: string;
+  /** Where the text came from, when it came from `files`; kept so that printing gives the reference back. */
+  readonly startupConfigFile?: string;
+  readonly exec: readonly string[];
+  readonly cpu?: number;
+  /** MiB. */
+  readonly ram?: number;
+  /** Number of interfaces; absent: what the links need. */
+  readonly ethernet?: number;
+  /** Wanted power; absent: new nodes start on deploy, existing ones keep theirs. */
+  readonly start?: boolean;
+  readonly position?: Position;
+  readonly env: Readonly<Record<string, string>>;
+  readonly attributes: Readonly<Record<string, Scalar>>;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface Position {
+  readonly x: number;
+  readonly y: number;
+}
+
+export interface LabNetwork {
+  readonly key: string;
+  /** Shown name; the key unless given. */
+  readonly name: string;
+  /** bridge, nat, or another type of the host's catalogue. */
+  readonly type: string;
+  readonly icon?: string;
+  readonly position?: Position;
+}
+
+export type Endpoint = { readonly node: string; readonly interface: string } | { readonly network: string };
+
+export interface LabLink {
+  /** Canonical: its two endpoints as text, sorted, joined by " -- " (see linkKey). */
+  readonly key: string;
+  /** As written: side a is endpoints[0]. A link to a network has the node first. */
+  readonly endpoints: readonly [Endpoint, Endpoint];
+  /** Impairment of what leaves side a / side b; absent side: none. */
+  readonly quality?: { readonly a?: Quality; readonly b?: Quality };
+  readonly suspended?: { readonly a: boolean; readonly b: boolean };
+  readonly mtu?: number;
+}
+
+/** delay, jitter: ms 0–10,000; loss: % 0–100; bandwidth: kbit/s 0–10,000,000 (0 = unlimited). */
+export interface Quality {
+  readonly delay?: number;
+  readonly jitter?: number;
+  readonly loss?: number;
+  readonly bandwidth?: number;
+}
+
+export interface TrafficFilter {
+  readonly name: string;
+  readonly color?: string;
+  /** A pcap filter. */
+  readonly match: string;
+  readonly nodes?: readonly string[];
+  readonly links?: readonly string[];
+}
+
+export interface LabText {
+  readonly text: string;
+  readonly x: number;
+  readonly y: number;
+}
+
+/** "r1:eth1" or the network's key. */
+export function endpointText(endpoint: Endpoint): string {
+  return "node" in endpoint ? `${endpoint.node}:${endpoint.interface}` : endpoint.network;
+}
+
+/** The same for both orders of the endpoints. */
+export function linkKey(a: Endpoint, b: Endpoint): string {
+  const [x, y] = [endpointText(a), endpointText(b)];
+  return x < y ? `${x} -- ${y}` : `${y} -- ${x}`;
+}
