@@ -1,0 +1,254 @@
+import { isMap, LineCounter, type Node, type Pair, parseDocument } from "yaml";
+import type { FieldRule } from "../../engine/plan.ts";
+import type { TemplateAttribute } from "../host.ts";
+import { type LocalTemplate, type TemplateField, templateFields } from "./template.ts";
+
+/** Lines and columns count from 1. */
+export interface TemplateProblem {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+}
+
+/** "file:line:column: message", as compilers say it. */
+export function problemText(problem: TemplateProblem): string {
+  return `${problem.file}:${problem.line}:${problem.column}: ${problem.message}`;
+}
+
+/** Checks one template file strictly: an unknown key or a wrong type is a problem, and with any problem there is no template. */
+export function readTemplate(
+  file: string,
+  text: string,
+): { readonly template: LocalTemplate | undefined; readonly problems: readonly TemplateProblem[] } {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, stringKeys: true });
+  const problems: TemplateProblem[] = [];
+  const at = (offset: number, message: string): void => {
+    const { line, col } = lines.linePos(offset);
+    problems.push({ file, line, column: col, message });
+  };
+  for (const error of [...document.errors, ...document.warnings]) at(error.pos[0], error.message.split("\n")[0] ?? error.message);
+  if (problems.length > 0) return { template: undefined, problems };
+  const top = new Reader(document.contents, document.toJS({ maxAliasCount: 100 }), "the file", 0, at);
+  const template = templateOf(top, file);
+  return { template: problems.length === 0 ? template : undefined, problems };
+}
+
+function templateOf(top: Reader, file: string): LocalTemplate {
+  const map = top.map(
+    ["id", "description", "type", "backend", "interfaces", "console", "startup-config", "fields", "links"],
+    ["icon", "images", "boot", "ready", "attributes"],
+  );
+  const backend = map.get("backend").oneOf(["namespace", "bridge"]) ?? "namespace";
+  const interfaces = map.get("interfaces").map(["format", "max"]);
+  const ethFormat = interfaces.get("format").text(/^[A-Za-z][A-Za-z0-9./_-]*\{0\}$/, 'a name with {0} at its end, such as "eth{0}"') ?? "";
+  const console = map.get("console").map(["type"], ["argv", "prompt"]);
+  const consoleType = console.get("type").oneOf(["telnet", "none"]) ?? "none";
+  const prompt = console.get("prompt").optional()?.pattern();
+  const images = map.get("images").optional()?.texts() ?? [];
+  const boot = map.get("boot").optional()?.texts() ?? [];
+  const argv = console.get("argv").optional()?.texts() ?? [];
+  if (backend === "namespace") {
+    if (images.length === 0) map.get("images").fail("a namespace template needs at least one image");
+    if (boot.length === 0) map.get("boot").fail("a namespace template needs the command that boots a node");
+  } else if (images.length + boot.length > 0 || consoleType !== "none") {
+    top.fail("a bridge has no process: images, boot and a console make no sense");
+  }
+  if ((consoleType === "telnet") !== argv.length > 0) console.get("argv").fail("argv goes with type telnet, and only with it");
+  const icon = map.get("icon").optional()?.text();
+  const ready = map.get("ready").optional()?.map(["argv"]).get("argv").texts();
+  const { fields, reasons } = fieldRules(map.get("fields"));
+  return {
+    id: map.get("id").text(/^[a-z0-9][a-z0-9._-]{0,63}$/, "lower-case letters, digits, '.', '_' and '-'") ?? "",
+    description: map.get("description").text() ?? "",
+    type: map.get("type").text(/^[a-z][a-z0-9-]*$/, "one lower-case word") ?? "",
+    backend,
+    ...(icon === undefined ? {} : { icon }),
+    images,
+    ethFormat,
+    maxInterfaces: interfaces.get("max").integer(1, 1024) ?? 1,
+    boot,
+    console: { type: consoleType, argv, ...(prompt === undefined ? {} : { prompt }) },
+    ...(ready === undefined ? {} : { ready: { argv: ready } }),
+    startupConfig: map.get("startup-config").boolean() ?? false,
+    attributes: map.get("attributes").optional()?.list().map(attributeOf) ?? [],
+    fields,
+    reasons,
+    links: map.get("links").oneOf(["live", "restart", "recreate"]) ?? "recreate",
+    file,
+  };
+}
+
+function fieldRules(reader: Reader): Pick<LocalTemplate, "fields" | "reasons"> {
+  const map = reader.map(templateFields);
+  const fields: Partial<Record<TemplateField, FieldRule>> = {};
+  const reasons: Partial<Record<TemplateField, string>> = {};
+  for (const field of templateFields) {
+    const rule = map.get(field);
+    if (typeof rule.value === "object" && rule.value !== null) {
+      fields[field] = "unsupported";
+      reasons[field] = rule.map(["unsupported"]).get("unsupported").text() ?? "";
+    } else {
+      fields[field] = rule.oneOf(["live", "restart", "recreate"], "live, restart, recreate or {unsupported: why}") ?? "recreate";
+    }
+  }
+  return { fields, reasons };
+}
+
+function attributeOf(reader: Reader): TemplateAttribute {
+  const map = reader.map(["name", "label", "type"], ["default", "required", "options", "min", "max", "unit", "description"]);
+  const type = map.get("type").oneOf(["string", "integer", "number", "boolean", "enum", "text"]) ?? "string";
+  const options = map
+    .get("options")
+    .optional()
+    ?.list()
+    .map((option) => {
+      const pair = option.map(["value", "label"]);
+      return { value: pair.get("value").text() ?? "", label: pair.get("label").text() ?? "" };
+    });
+  if ((type === "enum") !== (options !== undefined)) map.get("options").fail("options go with type enum, and only with it");
+  const numeric = type === "integer" || type === "number";
+  const min = map.get("min").optional()?.number();
+  const max = map.get("max").optional()?.number();
+  if (!numeric && (min !== undefined || max !== undefined)) reader.fail(`min and max make no sense for type ${type}`);
+  const fallback = map.get("default").optional();
+  const unit = map.get("unit").optional()?.text();
+  const description = map.get("description").optional()?.text();
+  const attribute: TemplateAttribute = {
+    name: map.get("name").text(/^[a-z][a-z0-9-]*$/, "lower-case letters, digits and '-'") ?? "",
+    label: map.get("label").text() ?? "",
+    type,
+    required: map.get("required").optional()?.boolean() ?? false,
+    ...(options === undefined ? {} : { options }),
+    ...(min === undefined ? {} : { min }),
+    ...(max === undefined ? {} : { max }),
+    ...(unit === undefined ? {} : { unit }),
+    ...(description === undefined ? {} : { description }),
+  };
+  if (fallback === undefined) return attribute;
+  const value = defaultOf(fallback, attribute);
+  return value === undefined ? attribute : { ...attribute, default: value };
+}
+
+function defaultOf(reader: Reader, attribute: TemplateAttribute): string | number | boolean | undefined {
+  switch (attribute.type) {
+    case "boolean":
+      return reader.boolean();
+    case "integer":
+      return reader.integer(attribute.min, attribute.max);
+    case "number":
+      return reader.number(attribute.min, attribute.max);
+    case "enum":
+      return reader.oneOf((attribute.options ?? []).map((option) => option.value));
+    default:
+      return reader.string();
+  }
+}
+
+type Report = (offset: number, message: string) => void;
+
+/** A value of the file with its place: each reading method answers the value or reports and answers undefined. */
+class Reader {
+  readonly node: Node | null | undefined;
+  readonly value: unknown;
+  readonly name: string;
+  readonly offset: number;
+  readonly report: Report;
+
+  constructor(node: Node | null | undefined, value: unknown, name: string, offset: number, report: Report) {
+    this.node = node;
+    this.value = value;
+    this.name = name;
+    this.offset = node?.range?.[0] ?? offset;
+    this.report = report;
+  }
+
+  fail(message: string): undefined {
+    this.report(this.offset, message);
+    return undefined;
+  }
+
+  wrong(expected: string): undefined {
+    return this.fail(this.value === undefined ? `${this.name} is missing` : `${this.name} must be ${expected}`);
+  }
+
+  /** Itself, or undefined where the file does not have it. */
+  optional(): Reader | undefined {
+    return this.value === undefined ? undefined : this;
+  }
+
+  map(required: readonly string[], optional: readonly string[] = []): { get(key: string): Reader } {
+    const empty = { get: (key: string) => new Reader(undefined, undefined, key, this.offset, () => {}) };
+    if (!isMap(this.node) || typeof this.value !== "object" || this.value === null) {
+      this.wrong("a map");
+      return empty;
+    }
+    const known = [...required, ...optional];
+    const pairs = new Map<string, Pair>();
+    for (const pair of this.node.items) {
+      const key = String((pair.key as { value?: unknown } | null)?.value ?? pair.key);
+      if (known.includes(key)) pairs.set(key, pair);
+      else this.report((pair.key as Node | null)?.range?.[0] ?? this.offset, `unknown key "${key}" (known: ${known.join(", ")})`);
+    }
+    for (const key of required) if (!pairs.has(key)) this.fail(`key "${key}" is missing in ${this.name}`);
+    const values = this.value as Readonly<Record<string, unknown>>;
+    // A required key that is missing was reported just now: its reader keeps silent.
+    return {
+      get: (key) => {
+        const report = pairs.has(key) || !required.includes(key) ? this.report : () => {};
+        return new Reader(pairs.get(key)?.value as Node | undefined, values[key], key, this.offset, report);
+      },
+    };
+  }
+
+  list(): readonly Reader[] {
+    if (!Array.isArray(this.value)) {
+      this.wrong("a list");
+      return [];
+    }
+    const items = (this.node as { items?: readonly Node[] } | undefined)?.items ?? [];
+    return this.value.map((value, index) => new Reader(items[index], value, `${this.name}[${index}]`, this.offset, this.report));
+  }
+
+  texts(): readonly string[] {
+    return this.list().flatMap((item) => item.text() ?? []);
+  }
+
+  string(): string | undefined {
+    return typeof this.value === "string" ? this.value : this.wrong("a text");
+  }
+
+  text(shape = /\S/, expected = "a text that is not empty"): string | undefined {
+    return typeof this.value === "string" && shape.test(this.value) ? this.value : this.wrong(expected);
+  }
+
+  pattern(): string | undefined {
+    const text = this.text();
+    if (text === undefined) return undefined;
+    try {
+      new RegExp(text);
+      return text;
+    } catch (error) {
+      return this.fail((error as Error).message);
+    }
+  }
+
+  oneOf<const Word extends string>(words: readonly Word[], expected = words.join(", ")): Word | undefined {
+    return words.find((word) => word === this.value) ?? this.wrong(`one of ${expected}`);
+  }
+
+  boolean(): boolean | undefined {
+    return typeof this.value === "boolean" ? this.value : this.wrong("true or false");
+  }
+
+  number(min = -Infinity, max = Infinity): number | undefined {
+    const fits = typeof this.value === "number" && this.value >= min && this.value <= max;
+    return fits ? (this.value as number) : this.wrong(Number.isFinite(min + max) ? `a number from ${min} to ${max}` : "a number");
+  }
+
+  integer(min = -Infinity, max = Infinity): number | undefined {
+    const value = this.number(min, max);
+    return value === undefined || Number.isInteger(value) ? value : this.wrong("a whole number");
+  }
+}

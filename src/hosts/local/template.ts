@@ -1,0 +1,131 @@
+import type { FieldRule, TemplateRules } from "../../engine/plan.ts";
+import type { LabNode } from "../../intent/lab.ts";
+import type { HostTemplate, TemplateAttribute } from "../host.ts";
+import type { LocalImage } from "./images.ts";
+
+/** One template file, read and checked. docs/templates.md explains each key. */
+export interface LocalTemplate {
+  readonly id: string;
+  readonly description: string;
+  /** linux, router, switch, pc. */
+  readonly type: string;
+  /** namespace: a node of the lab's sandbox with its own root; bridge: a bridge in the fabric, no process. */
+  readonly backend: "namespace" | "bridge";
+  readonly icon?: string;
+  /** Names of the images it runs, the default first; empty for a bridge. */
+  readonly images: readonly string[];
+  /** "eth{0}": {0} is the index, counted from 0. */
+  readonly ethFormat: string;
+  readonly maxInterfaces: number;
+  /** Empty for a bridge. */
+  readonly boot: readonly string[];
+  readonly console: {
+    readonly type: "telnet" | "none";
+    /** Runs on the node's PTY; empty where type is none. */
+    readonly argv: readonly string[];
+    /** Regular expression of the prompt's line. */
+    readonly prompt?: string;
+  };
+  /** Run inside the node; exit code 0 means ready, 1 not yet. Absent: a node that booted is ready. */
+  readonly ready?: { readonly argv: readonly string[] };
+  readonly startupConfig: boolean;
+  readonly attributes: readonly TemplateAttribute[];
+  readonly fields: Readonly<Partial<Record<TemplateField, FieldRule>>>;
+  /** Why a field is "unsupported", for people. */
+  readonly reasons: Readonly<Partial<Record<TemplateField, string>>>;
+  readonly links: "live" | "restart" | "recreate";
+  /** The file it was read from. */
+  readonly file: string;
+}
+
+/** The fields of a node that a template has a rule for. */
+export const templateFields = [
+  "name",
+  "image",
+  "icon",
+  "startupConfig",
+  "exec",
+  "cpu",
+  "ram",
+  "ethernet",
+  "position",
+  "env",
+  "attributes",
+  "labels",
+] as const satisfies readonly (keyof LabNode)[];
+export type TemplateField = (typeof templateFields)[number];
+
+/** What the catalogue shows of it. `images` are those found on this host. */
+export function hostTemplate(template: LocalTemplate, images: readonly LocalImage[]): HostTemplate {
+  const there = template.images.flatMap((name) => images.filter((image) => image.name === name));
+  return {
+    id: template.id,
+    description: template.description,
+    type: template.type,
+    provisioned: template.backend === "bridge" || there.length > 0,
+    ...(template.icon === undefined ? {} : { icon: template.icon }),
+    configSupported: template.startupConfig,
+    images: there.map((image) => ({
+      name: image.name,
+      default: image.name === template.images[0],
+      size_bytes: image.size,
+      modified_at: image.modified,
+    })),
+    attributes: template.attributes,
+    ethFormat: template.ethFormat,
+    consoleType: template.console.type,
+    ...(template.console.prompt === undefined ? {} : { prompt: template.console.prompt }),
+  };
+}
+
+/** What the engine plans with. */
+export function templateRules(template: LocalTemplate): TemplateRules {
+  const defaults = template.attributes.flatMap((a) => (a.default === undefined ? [] : [[a.name, a.default] as const]));
+  return {
+    id: template.id,
+    type: template.type,
+    ...(template.images[0] === undefined ? {} : { image: template.images[0] }),
+    ...(template.icon === undefined ? {} : { icon: template.icon }),
+    attributes: Object.fromEntries(defaults),
+    startupConfig: template.startupConfig,
+    fields: template.fields as Readonly<Record<string, FieldRule>>,
+    links: template.links,
+    ethFormat: template.ethFormat,
+    maxInterfaces: template.maxInterfaces,
+  };
+}
+
+/**
+ * The image a node runs: `wanted` by name, or the template's default where it is absent or "default". undefined: the template does
+ * not run it or it is not on this host.
+ */
+export function nodeImage(template: LocalTemplate, images: readonly LocalImage[], wanted: string | undefined): LocalImage | undefined {
+  const name = wanted === undefined || wanted === "default" ? template.images[0] : wanted;
+  return template.images.includes(name ?? "") ? images.find((image) => image.name === name) : undefined;
+}
+
+/**
+ * The files that the boot scripts of our images read, written at every boot, empty where the intent has nothing to say: a stale one
+ * from an earlier boot would be run again. The contract is in docs/templates.md.
+ */
+export function bootFiles(node: LabNode): readonly { readonly path: string; readonly mode: number; readonly text: string }[] {
+  return [
+    { path: "/etc/labwright/startup-config", mode: 0o640, text: node.startupConfig ?? "" },
+    { path: "/etc/labwright/exec", mode: 0o640, text: node.exec.map((command) => `${execLine(command)}\n`).join("") },
+  ];
+}
+
+/** The node's own env, then LABWRIGHT_NODE (its name) and LABWRIGHT_<ATTRIBUTE> for each attribute, defaults filled in; a boolean is "true" or "false". */
+export function bootEnv(template: LocalTemplate, node: LabNode): Readonly<Record<string, string>> {
+  const env: Record<string, string> = { ...node.env, LABWRIGHT_NODE: node.name };
+  for (const attribute of template.attributes) {
+    const value = node.attributes[attribute.name] ?? attribute.default;
+    if (value !== undefined) env[`LABWRIGHT_${attribute.name.toUpperCase().replaceAll("-", "_")}`] = String(value);
+  }
+  return env;
+}
+
+/** One command on one line: a backslash doubled, a line break as \n; the boot script turns it back with printf %b. */
+function execLine(command: string): string {
+  return command.trim().replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
+}
