@@ -14,7 +14,9 @@ export interface LocalPaths {
 
 export function localPaths(env: Readonly<Record<string, string | undefined>>, uid: number): LocalPaths {
   const home = env["HOME"] ?? "/root";
-  const state = env["LABWRIGHT_STATE_DIR"] ?? (uid === 0 ? "/var/lib/labwright" : join(env["XDG_STATE_HOME"] ?? join(home, ".local/state"), "labwright"));
+  const state =
+    env["LABWRIGHT_STATE_DIR"] ??
+    (uid === 0 ? "/var/lib/labwright" : join(env["XDG_STATE_HOME"] ?? join(home, ".local/state"), "labwright"));
   const run = env["LABWRIGHT_RUN_DIR"] ?? (uid === 0 ? "/run/labwright" : join(env["XDG_RUNTIME_DIR"] ?? state, "labwright-run"));
   return {
     state,
