@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
-import type { DataOf, OperationId, RequestOf } from "../contract/operations.ts";
+import type { ChangeOperationId, DataOf, OperationId, RequestOf, StreamOperationId, UpgradeGrant } from "../contract/operations.ts";
+import type { JobStarted } from "../contract/schemas/jobs.ts";
 
 /** What the server hands to a use case with each request. */
 export interface Call {
@@ -22,14 +23,23 @@ export interface Caller {
 }
 
 /** A granted upgrade: the server answers 101 and hands over the raw connection; attach owns it from then on. */
-export interface Upgrade {
-  readonly protocol: "host-telnet" | "host-traffic";
+export interface Upgrade extends UpgradeGrant {
   readonly attach: (connection: Duplex) => void;
 }
 
+/** What a handler gives: data of the contract; a stream also how to attach; a change may give its job instead. */
+export type AnswerOf<Id extends OperationId> = Id extends StreamOperationId
+  ? Upgrade
+  : Id extends ChangeOperationId
+    ? DataOf<Id> | JobStarted
+    : DataOf<Id>;
+
+/** The server answers these by itself. */
+export type ServedOperationId = Exclude<OperationId, "getOpenApi">;
+
 /** One handler per operation of the contract: a missing one does not compile. Throws Failure for every expected error. */
 export type Handlers = {
-  readonly [Id in OperationId]: (request: RequestOf<Id>, caller: Caller | null, call: Call) => Promise<DataOf<Id>>;
+  readonly [Id in ServedOperationId]: (request: RequestOf<Id>, caller: Caller | null, call: Call) => Promise<AnswerOf<Id>>;
 };
 
 export interface Service {

@@ -1,0 +1,534 @@
+import type { ErrorCode } from "./errors.ts";
+import type { Answers, Requests } from "./schemas/table.ts";
+
+/** How an operation answers. data: the envelope; upgrade: 101 and raw bytes; events: NDJSON or SSE; bytes: a body with its own media type; document: plain JSON. */
+export type AnswerKind = "data" | "upgrade" | "events" | "bytes" | "document";
+export type StreamProtocol = "host-telnet" | "host-traffic";
+
+export interface OperationRow {
+  readonly method: "GET" | "POST";
+  /** Parameters in braces: /api/v1/templates/{id}. */
+  readonly path: string;
+  /** Further paths with the same answer. */
+  readonly aliases?: readonly string[];
+  readonly auth: "none" | "bearer";
+  /** Default time-out of a caller, milliseconds. */
+  readonly timeoutMs: number;
+  /** May be sent again, once, after a new login. */
+  readonly replay: boolean;
+  /** json: an object is required; unread: whatever is sent is thrown away; none. */
+  readonly body: "json" | "unread" | "none";
+  /** Bytes. */
+  readonly maxBody: number;
+  readonly unknownFields: "ignore" | "refuse";
+  readonly answer: AnswerKind;
+  /** Of an upgrade: the word in the Upgrade header. */
+  readonly protocol?: StreamProtocol;
+  /** A journaled change: Prefer: respond-async answers {job} at once. */
+  readonly change: boolean;
+  /** The capability that it needs. */
+  readonly feature?: string;
+  /** Codes it may give, apart from those of every operation (commonErrors). */
+  readonly errors: readonly ErrorCode[];
+  readonly summary: string;
+}
+
+/** Any operation may give these. not_found and method_not_allowed come from the router. */
+export const commonErrors = ["tls_required", "tls_untrusted", "tls_pin_mismatch", "bad_request", "internal"] as const satisfies ErrorCode[];
+
+const maxBody = 33_554_432;
+const get = { method: "GET", body: "none", maxBody: 0, unknownFields: "ignore", answer: "data", change: false } as const;
+const post = { method: "POST", body: "json", maxBody, unknownFields: "ignore", answer: "data", change: false } as const;
+const bare = { ...post, body: "unread" } as const;
+const change = { ...post, change: true } as const;
+
+const bearer = ["unauthenticated", "expired_agent_session"] as const;
+const host = [...bearer, "expired_host_session", "host_error", "host_unreachable", "host_timeout"] as const;
+const bodied = ["payload_too_large", "unsupported_media_type"] as const;
+const authoring = [...host, ...bodied, "field_not_allowed", "invalid_intent", "template_not_found", "node_not_found"] as const;
+const project = [...host, ...bodied, "field_not_allowed", "invalid_intent", "lab_not_found", "operation_not_allowed"] as const;
+const changing = [...project, "lab_busy", "lab_locked", "lab_locked_mid_apply", "unsupported"] as const;
+const consoles = [...project, "node_not_found", "node_not_running", "unsupported"] as const;
+const captures = [...host, "capture_not_found", "operation_not_allowed", "unsupported"] as const;
+
+/** Every operation of API v1. Append-only. */
+export const operations = {
+  getHealth: {
+    ...get,
+    path: "/api/v1/health",
+    aliases: ["/health"],
+    auth: "none",
+    timeoutMs: 15_000,
+    replay: false,
+    errors: [],
+    summary: "Whether the service runs, and its version; answers without a host",
+  },
+  login: {
+    ...post,
+    path: "/api/v1/login",
+    auth: "none",
+    timeoutMs: 15_000,
+    replay: false,
+    maxBody: 16_384,
+    unknownFields: "refuse",
+    errors: [...bodied, "unknown_field", "invalid_credentials", "rate_limited", "host_error", "host_unreachable", "host_timeout"],
+    summary: "Sign in: a bearer token for a user name and password of the host",
+  },
+  logout: {
+    ...bare,
+    path: "/api/v1/logout",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: false,
+    errors: bearer,
+    summary: "Revoke the token and close the streams opened with it",
+  },
+  getSession: {
+    ...get,
+    path: "/api/v1/session",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: true,
+    errors: bearer,
+    summary: "Who the token belongs to",
+  },
+  createBrowserSession: {
+    ...bare,
+    path: "/api/v1/browser/session",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: false,
+    feature: "webUi",
+    errors: [...bearer, "unsupported"],
+    summary: "A cookie for the web pages, bound to this session",
+  },
+  getCapabilities: {
+    ...get,
+    path: "/api/v1/capabilities",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: true,
+    errors: host,
+    summary: "What the host can do now, and what each project mode allows",
+  },
+  listTemplates: {
+    ...get,
+    path: "/api/v1/templates",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: true,
+    errors: host,
+    summary: "Node templates; provisioned=true leaves those with an image",
+  },
+  getTemplate: {
+    ...get,
+    path: "/api/v1/templates/{id}",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: true,
+    errors: [...host, "template_not_found"],
+    summary: "One template with its images and attributes",
+  },
+  listTemplateImages: {
+    ...get,
+    path: "/api/v1/templates/{id}/images",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: true,
+    errors: [...host, "template_not_found"],
+    summary: "Images of a template",
+  },
+  listTemplateAttributes: {
+    ...get,
+    path: "/api/v1/templates/{id}/attributes",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: true,
+    errors: [...host, "template_not_found"],
+    summary: "Attributes of a template",
+  },
+  listNetworkTypes: {
+    ...get,
+    path: "/api/v1/network-types",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: true,
+    errors: host,
+    summary: "Network types of the host",
+  },
+  listIcons: {
+    ...get,
+    path: "/api/v1/icons",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: true,
+    errors: host,
+    summary: "Icons of the host",
+  },
+  completeLinkInterfaces: {
+    ...post,
+    path: "/api/v1/authoring/link-completions",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: true,
+    errors: authoring,
+    summary: "Interfaces for a link's endpoint, in the order a person would take them",
+  },
+  previewInterfaces: {
+    ...post,
+    path: "/api/v1/authoring/interfaces",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: true,
+    errors: authoring,
+    summary: "Interfaces that nodes of an intent, or of a bare template, will have",
+  },
+  validateProject: {
+    ...post,
+    path: "/api/v1/projects/validate",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: true,
+    errors: project,
+    summary: "Check an intent; every problem at once",
+  },
+  importProject: {
+    ...change,
+    path: "/api/v1/projects/import",
+    auth: "bearer",
+    timeoutMs: 300_000,
+    replay: false,
+    feature: "importLab",
+    errors: [...changing, "lab_exists"],
+    summary: "Clone a source lab into a managed working copy; the source is left alone",
+  },
+  planProject: {
+    ...post,
+    path: "/api/v1/projects/plan",
+    auth: "bearer",
+    timeoutMs: 180_000,
+    replay: true,
+    errors: [...project, "invalid_direction", "plan_stale"],
+    summary: "The difference between intent and host, as a dry run",
+  },
+  deployProject: {
+    ...change,
+    path: "/api/v1/projects/deploy",
+    auth: "bearer",
+    timeoutMs: 300_000,
+    replay: false,
+    errors: [...changing, "lab_exists"],
+    summary: "Create the lab and start it; replace true recreates an existing one",
+  },
+  reconcileProject: {
+    ...change,
+    path: "/api/v1/projects/reconcile",
+    auth: "bearer",
+    timeoutMs: 300_000,
+    replay: false,
+    errors: [...changing, "invalid_direction", "plan_stale"],
+    summary: "Make the host match the intent (to_host), or answer the host's definition as intent (from_host)",
+  },
+  destroyProject: {
+    ...change,
+    path: "/api/v1/projects/destroy",
+    auth: "bearer",
+    timeoutMs: 180_000,
+    replay: false,
+    errors: changing,
+    summary: "Remove the lab; its nodes are wiped unless wipe is false",
+  },
+  getProjectStatus: {
+    ...post,
+    path: "/api/v1/projects/status",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: true,
+    errors: project,
+    summary: "The light live poll; 200 even when the live read fails",
+  },
+  inspectProject: {
+    ...post,
+    path: "/api/v1/projects/inspect",
+    auth: "bearer",
+    timeoutMs: 300_000,
+    replay: true,
+    errors: project,
+    summary: "The structural snapshot; refresh true goes past the cache",
+  },
+  openProject: {
+    ...post,
+    path: "/api/v1/projects/open",
+    auth: "bearer",
+    timeoutMs: 30_000,
+    replay: true,
+    errors: [...project, "unsupported"],
+    summary: "A page that shows the lab",
+  },
+  listProjectConsoles: {
+    ...post,
+    path: "/api/v1/projects/consoles",
+    auth: "bearer",
+    timeoutMs: 30_000,
+    replay: true,
+    errors: project,
+    summary: "Consoles of the lab's nodes",
+  },
+  execProject: {
+    ...change,
+    path: "/api/v1/projects/exec",
+    auth: "bearer",
+    timeoutMs: 180_000,
+    replay: false,
+    errors: [...changing, "invalid_action", "node_not_found"],
+    summary: "Start, stop or wipe nodes",
+  },
+  execConsole: {
+    ...post,
+    path: "/api/v1/console/exec",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: false,
+    errors: [...consoles, "console_in_use", "console_timeout"],
+    summary: "One command on one node; answers when the prompt is back",
+  },
+  execConsoleMany: {
+    ...post,
+    path: "/api/v1/console/exec-many",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: false,
+    errors: consoles,
+    summary: "Commands on several nodes; each target has its own outcome",
+  },
+  attachConsole: {
+    ...post,
+    path: "/api/v1/console/attach",
+    auth: "bearer",
+    timeoutMs: 30_000,
+    replay: false,
+    feature: "consoleStream",
+    errors: [...consoles, "browser_token_invalid"],
+    summary: "A one-time ticket for a console's byte stream",
+  },
+  runConsole: {
+    ...post,
+    path: "/api/v1/console/run",
+    auth: "bearer",
+    timeoutMs: 180_000,
+    replay: false,
+    feature: "consoleRun",
+    errors: [...consoles, "console_in_use", "console_timeout"],
+    summary: "An ordered dialogue of expect and send",
+  },
+  streamConsole: {
+    ...get,
+    path: "/api/v1/console/stream/{ticket}",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: false,
+    answer: "upgrade",
+    protocol: "host-telnet",
+    feature: "consoleStream",
+    errors: [...bearer, "browser_token_invalid", "node_not_running", "host_error", "host_unreachable", "host_timeout"],
+    summary: "The console's raw bytes, after Upgrade: host-telnet",
+  },
+  applyLinkQuality: {
+    ...post,
+    path: "/api/v1/projects/links/quality",
+    auth: "bearer",
+    timeoutMs: 30_000,
+    replay: false,
+    feature: "linkQuality",
+    errors: [...changing, "link_not_found"],
+    summary: "Set delay, jitter, loss and bandwidth of a live link; save true persists",
+  },
+  setLinkSuspend: {
+    ...post,
+    path: "/api/v1/projects/links/suspend",
+    auth: "bearer",
+    timeoutMs: 30_000,
+    replay: false,
+    feature: "linkSuspend",
+    errors: [...changing, "link_not_found"],
+    summary: "Take a link's carrier away, or give it back",
+  },
+  startCapture: {
+    ...post,
+    path: "/api/v1/projects/capture",
+    auth: "bearer",
+    timeoutMs: 30_000,
+    replay: false,
+    feature: "capture",
+    errors: [...project, "node_not_found", "link_not_found", "node_not_running", "unsupported"],
+    summary: "Capture the packets of one interface",
+  },
+  listCaptures: {
+    ...get,
+    path: "/api/v1/projects/captures",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: true,
+    feature: "capture",
+    errors: [...captures, "lab_not_found"],
+    summary: "Captures of a lab",
+  },
+  getCapture: {
+    ...get,
+    path: "/api/v1/projects/captures/{id}",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: true,
+    feature: "capture",
+    errors: captures,
+    summary: "One capture",
+  },
+  downloadCapture: {
+    ...get,
+    path: "/api/v1/projects/captures/{id}/pcapng",
+    auth: "bearer",
+    timeoutMs: 300_000,
+    replay: true,
+    answer: "bytes",
+    feature: "capture",
+    errors: captures,
+    summary: "The packets as pcapng, also while the capture runs",
+  },
+  stopCapture: {
+    ...bare,
+    path: "/api/v1/projects/captures/{id}/stop",
+    auth: "bearer",
+    timeoutMs: 30_000,
+    replay: false,
+    feature: "capture",
+    errors: captures,
+    summary: "Stop a capture; its packets stay",
+  },
+  getPublicProject: {
+    ...post,
+    path: "/api/v1/projects/public",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: true,
+    errors: [...project, "unsupported"],
+    summary: "The intent without secrets, and its revision",
+  },
+  editProject: {
+    ...post,
+    path: "/api/v1/projects/edit",
+    auth: "bearer",
+    timeoutMs: 30_000,
+    replay: false,
+    errors: [...changing, "plan_stale"],
+    summary: "Replace one section of the intent; comments are kept",
+  },
+  attachTraffic: {
+    ...post,
+    path: "/api/v1/projects/traffic/attach",
+    auth: "bearer",
+    timeoutMs: 30_000,
+    replay: false,
+    feature: "traffic",
+    errors: [...project, "node_not_found", "link_not_found", "unsupported"],
+    summary: "A one-time ticket for a stream of translated packets",
+  },
+  streamTraffic: {
+    ...get,
+    path: "/api/v1/projects/traffic/stream/{ticket}",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: false,
+    answer: "upgrade",
+    protocol: "host-traffic",
+    feature: "traffic",
+    errors: [...bearer, "browser_token_invalid", "unsupported", "host_error", "host_unreachable", "host_timeout"],
+    summary: "One JSON object a line, each a packet in the lab's own words, after Upgrade: host-traffic",
+  },
+  listLabs: {
+    ...get,
+    path: "/api/v1/labs",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: true,
+    errors: host,
+    summary: "The caller's labs",
+  },
+  events: {
+    ...get,
+    path: "/api/v1/events",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: true,
+    answer: "events",
+    feature: "events",
+    errors: [...bearer, "lab_not_found", "unsupported"],
+    summary: "Node, link, lab, job and capture events as NDJSON, or SSE by Accept",
+  },
+  getJob: {
+    ...get,
+    path: "/api/v1/jobs/{id}",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: true,
+    feature: "jobs",
+    errors: [...bearer, "job_not_found", "unsupported"],
+    summary: "A change: its progress and, when it ended, its result",
+  },
+  cancelJob: {
+    ...bare,
+    path: "/api/v1/jobs/{id}/cancel",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: false,
+    feature: "jobs",
+    errors: [...bearer, "job_not_found", "operation_not_allowed", "unsupported"],
+    summary: "Stop a change after the step in flight",
+  },
+  getOpenApi: {
+    ...get,
+    path: "/api/v1/openapi.json",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: true,
+    answer: "document",
+    errors: bearer,
+    summary: "This interface as an OpenAPI 3.1 document",
+  },
+  getMetrics: {
+    ...get,
+    path: "/metrics",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: true,
+    answer: "bytes",
+    errors: [...bearer, "operation_not_allowed", "unsupported"],
+    summary: "Counters and gauges for Prometheus",
+  },
+} as const satisfies Record<string, OperationRow>;
+
+export type OperationId = keyof typeof operations;
+
+/** Ids of the operations that answer with 101 and raw bytes. */
+export type StreamOperationId = { [Id in OperationId]: (typeof operations)[Id]["answer"] extends "upgrade" ? Id : never }[OperationId];
+
+/** Ids of the changes that Prefer: respond-async turns into a job. */
+export type ChangeOperationId = { [Id in OperationId]: (typeof operations)[Id]["change"] extends true ? Id : never }[OperationId];
+
+/** `{body, query, params}` of an operation; undefined for a part that it does not read. */
+export type RequestOf<Id extends OperationId> = Requests[Id];
+
+/** What an operation answers: `data` of the envelope; UpgradeGrant, BytesAnswer or an iterable of EventData by its answer kind. */
+export type DataOf<Id extends OperationId> = Answers[Id];
+
+/** A granted upgrade. The service adds how to attach, a client the open connection. */
+export interface UpgradeGrant {
+  readonly protocol: StreamProtocol;
+}
+
+/** A body that is not an envelope. */
+export interface BytesAnswer {
+  readonly mediaType: string;
+  /** Suggested file name of a download. */
+  readonly filename?: string;
+  readonly body: string | AsyncIterable<Uint8Array>;
+}

@@ -1,0 +1,89 @@
+import Type, { type Static } from "typebox";
+import { selectorFields } from "./project.ts";
+import { flag, integer, list, number, optionalFlag, optionalText, text, word } from "./shapes.ts";
+
+const timeoutMs = Type.Optional(Type.Integer({ minimum: 1, maximum: 600_000 }));
+
+export const ConsoleTarget = Type.Object({ node: text, command: optionalText, timeout_ms: timeoutMs });
+export type ConsoleTarget = Static<typeof ConsoleTarget>;
+
+export const ConsolePayload = Type.Object({
+  ...selectorFields,
+  /** IaC node key; absent or empty: all nodes. */
+  node: optionalText,
+  command: optionalText,
+  timeout_ms: timeoutMs,
+  targets: Type.Optional(list(ConsoleTarget)),
+});
+export type ConsolePayload = Static<typeof ConsolePayload>;
+
+export const ConsoleExecData = Type.Object({
+  node: optionalText,
+  name: optionalText,
+  console_type: optionalText,
+  command: optionalText,
+  output: optionalText,
+  duration_ms: Type.Optional(integer),
+});
+export type ConsoleExecData = Static<typeof ConsoleExecData>;
+
+/** Like ConsoleExecData; one target's failure stays on that target. */
+export const ConsoleExecResult = Type.Object({
+  node: optionalText,
+  name: optionalText,
+  console_type: optionalText,
+  command: optionalText,
+  output: optionalText,
+  duration_ms: Type.Optional(integer),
+  ok: optionalFlag,
+  code: optionalText,
+  error: optionalText,
+});
+export type ConsoleExecResult = Static<typeof ConsoleExecResult>;
+
+export const ConsoleExecManyData = Type.Object({ results: Type.Optional(list(ConsoleExecResult)) });
+export type ConsoleExecManyData = Static<typeof ConsoleExecManyData>;
+
+export const ConsoleAttachData = Type.Object({
+  node: optionalText,
+  name: optionalText,
+  console_type: optionalText,
+  /** The one-time ticket for streamConsole. */
+  stream: optionalText,
+  transport: Type.Optional(word(["host-telnet"])),
+});
+export type ConsoleAttachData = Static<typeof ConsoleAttachData>;
+
+export const ConsoleStep = Type.Object({
+  send: optionalText,
+  /** A text that must come, or a regular expression. */
+  expect: Type.Optional(Type.Union([text, Type.Object({ regex: text })])),
+  timeout_ms: timeoutMs,
+  /** What is sent stays out of output and logs. */
+  secret: optionalFlag,
+});
+export type ConsoleStep = Static<typeof ConsoleStep>;
+
+export const ConsoleRunPayload = Type.Object({ ...selectorFields, node: text, steps: list(ConsoleStep) });
+export type ConsoleRunPayload = Static<typeof ConsoleRunPayload>;
+
+export const ConsoleRunData = Type.Object({
+  node: text,
+  steps: list(Type.Object({ matched: flag, output: text, duration_ms: number })),
+  output: text,
+});
+export type ConsoleRunData = Static<typeof ConsoleRunData>;
+
+export const ConsoleEntry = Type.Object({
+  /** IaC node key; null where the node is not joined to the intent. */
+  node: Type.Union([text, Type.Null()]),
+  id: text,
+  name: text,
+  console_type: text,
+  status: text,
+  available: flag,
+});
+export type ConsoleEntry = Static<typeof ConsoleEntry>;
+
+export const ConsolesData = Type.Object({ lab: optionalText, consoles: Type.Optional(list(ConsoleEntry)) });
+export type ConsolesData = Static<typeof ConsolesData>;

@@ -1,0 +1,52 @@
+import Type, { type Static } from "typebox";
+import { selectorFields } from "./project.ts";
+import { files, json, list, optionalText, text, word } from "./shapes.ts";
+
+export const TrafficFilterData = Type.Object({
+  name: text,
+  color: optionalText,
+  /** A pcap filter. */
+  match: text,
+  nodes: Type.Optional(list(text)),
+  links: Type.Optional(list(text)),
+});
+export type TrafficFilterData = Static<typeof TrafficFilterData>;
+
+export const SelectorPayload = Type.Object(selectorFields);
+export type SelectorPayload = Static<typeof SelectorPayload>;
+
+/** The intent without secrets. */
+export const PublicProjectData = Type.Object({
+  lab: text,
+  name: text,
+  yaml: text,
+  files,
+  traffic_filters: list(TrafficFilterData),
+  revision: text,
+});
+export type PublicProjectData = Static<typeof PublicProjectData>;
+
+/** value: the new content of the section, any JSON. A revision that is not the current one: plan_stale. */
+export const EditPayload = Type.Object({
+  ...selectorFields,
+  section: word(["traffic_filters", "description", "texts", "links", "nodes", "networks"]),
+  value: json,
+  revision: optionalText,
+});
+export type EditPayload = Static<typeof EditPayload>;
+
+export const EditData = Type.Object({ yaml: text, revision: text });
+export type EditData = Static<typeof EditData>;
+
+export const TrafficPayload = Type.Object({
+  ...selectorFields,
+  /** Names of traffic filters. */
+  filters: Type.Optional(list(text)),
+  node: optionalText,
+  link: optionalText,
+});
+export type TrafficPayload = Static<typeof TrafficPayload>;
+
+/** stream: the one-time ticket for streamTraffic. */
+export const TrafficAttachData = Type.Object({ stream: text, transport: word(["host-traffic"]) });
+export type TrafficAttachData = Static<typeof TrafficAttachData>;

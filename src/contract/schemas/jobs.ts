@@ -1,0 +1,24 @@
+import Type, { type Static } from "typebox";
+import { integer, json, optionalText, text, time, word } from "./shapes.ts";
+
+/** What a change answers at once to Prefer: respond-async. */
+export const JobStarted = Type.Object({ job: text });
+export type JobStarted = Static<typeof JobStarted>;
+
+export const JobData = Type.Object({
+  job: text,
+  lab: text,
+  /** Operation id: deployProject, reconcileProject … */
+  operation: text,
+  user: text,
+  status: word(["running", "done", "failed", "cancelled"]),
+  started_at: time,
+  finished_at: Type.Optional(time),
+  step: integer,
+  steps: integer,
+  /** What the operation would have answered. */
+  result: Type.Optional(json),
+  error: Type.Optional(Type.Object({ code: text, error: text, data: Type.Optional(json) })),
+  text: optionalText,
+});
+export type JobData = Static<typeof JobData>;

@@ -1,0 +1,174 @@
+import Type, { type Static } from "typebox";
+import { RunningOperation } from "./project.ts";
+import { flag, integer, json, list, number, optionalInteger, optionalText, text, time, word } from "./shapes.ts";
+
+/** What leaves one side of a link: delay and jitter in ms, loss in %, bandwidth in kbit/s (0: unlimited). */
+export const LinkQuality = Type.Object({
+  delay: Type.Optional(Type.Number({ minimum: 0, maximum: 10_000 })),
+  jitter: Type.Optional(Type.Number({ minimum: 0, maximum: 10_000 })),
+  loss: Type.Optional(Type.Number({ minimum: 0, maximum: 100 })),
+  bandwidth: Type.Optional(Type.Number({ minimum: 0, maximum: 10_000_000 })),
+});
+export type LinkQuality = Static<typeof LinkQuality>;
+
+/** Both sides; an absent side has no impairment. */
+export const LinkQualitySides = Type.Object({ a: Type.Optional(LinkQuality), b: Type.Optional(LinkQuality) });
+export type LinkQualitySides = Static<typeof LinkQualitySides>;
+
+export const NodeStatus = word(["stopped", "starting", "running", "stopping", "suspended", "failed"]);
+export type NodeStatus = Static<typeof NodeStatus>;
+
+export const LiveNodeData = Type.Object({
+  id: text,
+  /** IaC node key; null where the row is not joined to the intent. */
+  node: Type.Union([text, Type.Null()]),
+  name: text,
+  status: NodeStatus,
+  ready: Type.Optional(flag),
+  exit_code: optionalInteger,
+  uptime_ms: Type.Optional(number),
+  cpu_percent: Type.Optional(number),
+  memory_bytes: Type.Optional(number),
+});
+export type LiveNodeData = Static<typeof LiveNodeData>;
+
+export const LiveNetemData = Type.Object({
+  link: text,
+  endpoints: list(text),
+  a: Type.Optional(LinkQuality),
+  b: Type.Optional(LinkQuality),
+});
+export type LiveNetemData = Static<typeof LiveNetemData>;
+
+/** available false: the live read failed, nodes and netem are absent. joined false: not all rows are mapped to IaC keys. */
+export const LiveData = Type.Object({
+  available: flag,
+  joined: Type.Optional(flag),
+  nodes: Type.Optional(list(LiveNodeData)),
+  netem: Type.Optional(list(LiveNetemData)),
+});
+export type LiveData = Static<typeof LiveData>;
+
+export const StatusData = Type.Object({
+  lab: text,
+  name: text,
+  mode: text,
+  exists: flag,
+  locked: flag,
+  operation: Type.Optional(RunningOperation),
+  /** Absent: the project has no runtime lab. */
+  live: Type.Optional(LiveData),
+});
+export type StatusData = Static<typeof StatusData>;
+
+export const PositionData = Type.Object({ x: number, y: number });
+export type PositionData = Static<typeof PositionData>;
+
+export const InspectedInterface = Type.Object({
+  name: text,
+  index: integer,
+  type: word(["ethernet", "serial"]),
+  mac: optionalText,
+  /** Key of the network it is attached to. */
+  network: optionalText,
+  /** Key of the link. */
+  link: optionalText,
+  /** "node:interface", or the key of a network. */
+  peer: optionalText,
+  suspended: flag,
+  quality: Type.Optional(LinkQuality),
+});
+export type InspectedInterface = Static<typeof InspectedInterface>;
+
+export const InspectedNode = Type.Object({
+  id: text,
+  /** IaC node key; null where the node is not joined to the intent. */
+  node: Type.Union([text, Type.Null()]),
+  name: text,
+  template: text,
+  type: text,
+  image: optionalText,
+  icon: optionalText,
+  status: NodeStatus,
+  cpu: Type.Optional(number),
+  ram: Type.Optional(number),
+  position: Type.Optional(PositionData),
+  console: Type.Object({ type: text }),
+  interfaces: list(InspectedInterface),
+});
+export type InspectedNode = Static<typeof InspectedNode>;
+
+export const InspectedNetwork = Type.Object({
+  id: text,
+  /** Network key; null where it is not joined to the intent. */
+  key: Type.Union([text, Type.Null()]),
+  name: text,
+  type: text,
+  icon: optionalText,
+  position: Type.Optional(PositionData),
+});
+export type InspectedNetwork = Static<typeof InspectedNetwork>;
+
+export const InspectedLink = Type.Object({
+  id: text,
+  key: text,
+  endpoints: list(text),
+  kind: word(["p2p", "network"]),
+  suspended: flag,
+  stored_quality: Type.Optional(LinkQualitySides),
+  quality: Type.Optional(LinkQualitySides),
+});
+export type InspectedLink = Static<typeof InspectedLink>;
+
+export const InspectionData = Type.Object({
+  lab: text,
+  name: text,
+  description: optionalText,
+  mode: text,
+  locked: flag,
+  lock: integer,
+  cached: flag,
+  taken_at: time,
+  nodes: list(InspectedNode),
+  networks: list(InspectedNetwork),
+  links: list(InspectedLink),
+  texts: list(Type.Object({ text, x: number, y: number })),
+});
+export type InspectionData = Static<typeof InspectionData>;
+
+/** A page that shows the lab. */
+export const OpenData = Type.Object({ lab: text, url: text, expires_at: Type.Optional(time) });
+export type OpenData = Static<typeof OpenData>;
+
+export const LabEntry = Type.Object({
+  lab: text,
+  name: text,
+  mode: text,
+  owner: optionalText,
+  exists: flag,
+  locked: Type.Optional(flag),
+  nodes: optionalInteger,
+  updated_at: Type.Optional(time),
+});
+export type LabEntry = Static<typeof LabEntry>;
+
+export const LabsData = Type.Object({ labs: list(LabEntry) });
+export type LabsData = Static<typeof LabsData>;
+
+export const EventsQuery = Type.Object({
+  lab: optionalText,
+  /** Comma list of event types; absent: all. */
+  types: optionalText,
+  /** Resume after this event id (also the header Last-Event-ID). */
+  after: optionalText,
+});
+export type EventsQuery = Static<typeof EventsQuery>;
+
+export const EventData = Type.Object({
+  id: text,
+  at: time,
+  type: word(["node", "link", "lab", "job", "capture", "heartbeat"]),
+  lab: optionalText,
+  data: Type.Optional(json),
+});
+export type EventData = Static<typeof EventData>;

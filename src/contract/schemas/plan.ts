@@ -1,0 +1,93 @@
+import Type, { type Static } from "typebox";
+import {
+  flag,
+  integer,
+  json,
+  list,
+  optionalFiles,
+  optionalFlag,
+  optionalInteger,
+  optionalJson,
+  optionalText,
+  text,
+  word,
+} from "./shapes.ts";
+
+export const PlanChange = Type.Object({
+  /** Dotted from the resource: image, attributes.daemons, quality.a.delay. */
+  field: text,
+  before: json,
+  after: json,
+  sensitive: optionalFlag,
+});
+export type PlanChange = Static<typeof PlanChange>;
+
+export const PlanAction = Type.Object({
+  id: text,
+  op: word(["create", "update", "replace", "delete", "start", "stop", "wipe"]),
+  kind: word(["lab", "network", "node", "config", "link", "text"]),
+  key: text,
+  native_id: optionalText,
+  name: optionalText,
+  reason: Type.Object({ code: text, text }),
+  disruption: word(["none", "link", "restart", "stop", "recreate"]),
+  affects: list(text),
+  changes: list(PlanChange),
+  prune: flag,
+  line: optionalInteger,
+  /** In operations: the id of the action that the step belongs to. */
+  of: optionalText,
+});
+export type PlanAction = Static<typeof PlanAction>;
+
+export const PlanSummary = Type.Object({
+  creates: integer,
+  updates: integer,
+  deletes: integer,
+  replaces: integer,
+  stops: integer,
+  starts: integer,
+  unchanged: integer,
+  skipped_prune: integer,
+  unsupported: integer,
+});
+export type PlanSummary = Static<typeof PlanSummary>;
+
+export const PlanData = Type.Object({
+  lab: optionalText,
+  exists: optionalFlag,
+  summary: Type.Optional(PlanSummary),
+  /** The ordered host steps. */
+  operations: Type.Optional(list(PlanAction)),
+  /** One per changed resource. */
+  actions: Type.Optional(list(PlanAction)),
+  applicable: optionalFlag,
+  blocked: Type.Optional(list(PlanAction)),
+  text: optionalText,
+  plan_identity: optionalText,
+  locked: optionalFlag,
+  lock: optionalInteger,
+  direction: optionalText,
+  unsupported: Type.Optional(list(text)),
+});
+export type PlanData = Static<typeof PlanData>;
+
+export const ReconcileData = Type.Object({
+  lab: optionalText,
+  applied: optionalInteger,
+  skippedPrune: optionalInteger,
+  fullDeploy: optionalFlag,
+  applicable: optionalFlag,
+  summary: Type.Optional(PlanSummary),
+  operations: Type.Optional(list(PlanAction)),
+  blocked: Type.Optional(list(PlanAction)),
+  direction: optionalText,
+  state: optionalJson,
+  yaml: optionalText,
+  files: optionalFiles,
+  source: optionalJson,
+  manifest: optionalText,
+  /** applied, unchanged, or pending_stop: nodes must stop, a confirmed reconcile is needed. */
+  status: optionalText,
+});
+export type ReconcileData = Static<typeof ReconcileData>;

@@ -1,0 +1,118 @@
+import Type, { type Static } from "typebox";
+import { integer, list, optionalFiles, optionalFlag, optionalInteger, optionalJson, optionalText, text, time, word } from "./shapes.ts";
+
+/** What every payload that names a project has; decisions on addressing: lab, else the name in yaml. */
+export const selectorFields = {
+  /** A path such as /courses/bgp-1. */
+  lab: optionalText,
+  yaml: optionalText,
+  files: optionalFiles,
+  state: optionalJson,
+  manifest: optionalText,
+  /** Refused when not empty. */
+  dir: optionalText,
+  /** Refused when not empty. */
+  out: optionalText,
+};
+
+const projectFields = {
+  ...selectorFields,
+  source: optionalJson,
+  /** Absent: false. true: delete what the host has and the intent has not. */
+  prune: optionalFlag,
+  /** Absent, on destroy: true. */
+  wipe: optionalFlag,
+  action: optionalText,
+  /** IaC node key; absent or empty: all nodes. */
+  node: optionalText,
+  /** Several IaC node keys, for exec. */
+  nodes: Type.Optional(list(text)),
+  id: optionalInteger,
+  /** 0 graceful, 1 poweroff, 2 hibernate, 3 auto; absent: 3. */
+  stopmode: optionalInteger,
+  /** true: inspect past the session cache. */
+  refresh: optionalFlag,
+  /** true: deploy stops, wipes, deletes and recreates an existing managed lab. */
+  replace: optionalFlag,
+  plan_identity: optionalText,
+  /** to_host (also absent or empty) or from_host. */
+  direction: optionalText,
+  /** true, with the matching plan_identity: reconcile may stop nodes. */
+  confirm: optionalFlag,
+};
+
+export const ProjectPayload = Type.Object(projectFields);
+export type ProjectPayload = Static<typeof ProjectPayload>;
+
+export const ImportPayload = Type.Object({ ...projectFields, lab: text });
+export type ImportPayload = Static<typeof ImportPayload>;
+
+export const ExecPayload = Type.Object({ ...projectFields, action: text });
+export type ExecPayload = Static<typeof ExecPayload>;
+
+/** One problem in the intent, with its place; lines and columns count from 1. */
+export const Diagnostic = Type.Object({
+  severity: word(["error", "warning"]),
+  code: text,
+  message: text,
+  path: text,
+  file: optionalText,
+  line: integer,
+  column: integer,
+  end_line: integer,
+  end_column: integer,
+  hint: optionalText,
+});
+export type Diagnostic = Static<typeof Diagnostic>;
+
+export const ValidateData = Type.Object({ status: text, warnings: Type.Optional(list(Diagnostic)) });
+export type ValidateData = Static<typeof ValidateData>;
+
+export const ImportData = Type.Object({
+  name: optionalText,
+  yaml: optionalText,
+  files: optionalFiles,
+  mode: optionalText,
+  source_lab: optionalText,
+  managed_lab: optionalText,
+  lab: optionalText,
+  state: optionalJson,
+  source: optionalJson,
+  manifest: optionalText,
+});
+export type ImportData = Static<typeof ImportData>;
+
+export const DeployData = Type.Object({
+  lab: optionalText,
+  nodes: optionalInteger,
+  links: optionalInteger,
+  state: optionalJson,
+  unsupported: Type.Optional(list(text)),
+});
+export type DeployData = Static<typeof DeployData>;
+
+export const DestroyData = Type.Object({ lab: optionalText });
+export type DestroyData = Static<typeof DestroyData>;
+
+export const BulkResult = Type.Object({
+  requested: integer,
+  started: integer,
+  already_running: integer,
+  already_starting: integer,
+  stopped: integer,
+  already_stopped: integer,
+  wiped: integer,
+  failed: integer,
+  invalid: integer,
+});
+export type BulkResult = Static<typeof BulkResult>;
+
+/** The change of a lab that is under way: in status, and in the data of lab_busy. */
+export const RunningOperation = Type.Object({
+  name: text,
+  user: text,
+  started_at: time,
+  step: integer,
+  steps: integer,
+});
+export type RunningOperation = Static<typeof RunningOperation>;

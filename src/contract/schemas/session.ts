@@ -1,0 +1,58 @@
+import Type, { type Static } from "typebox";
+import { flag, map, optionalFlag, optionalText, text, time, word } from "./shapes.ts";
+
+export const HealthData = Type.Object({ status: optionalText, tls: optionalFlag, version: optionalText });
+export type HealthData = Static<typeof HealthData>;
+
+/** The one body whose unknown fields are refused. */
+export const LoginRequest = Type.Object({ username: text, password: text }, { additionalProperties: false });
+export type LoginRequest = Static<typeof LoginRequest>;
+
+export const LoginData = Type.Object({ token: optionalText, username: optionalText });
+export type LoginData = Static<typeof LoginData>;
+
+export const StatusOkData = Type.Object({ status: optionalText });
+export type StatusOkData = Static<typeof StatusOkData>;
+
+export const SessionData = Type.Object({
+  username: optionalText,
+  role: Type.Optional(word(["admin", "user", "viewer"])),
+});
+export type SessionData = Static<typeof SessionData>;
+
+/** The cookie itself is in Set-Cookie; it is bound to the session of the bearer token that asked for it. */
+export const BrowserSessionData = Type.Object({ expires_at: time });
+export type BrowserSessionData = Static<typeof BrowserSessionData>;
+
+/** What may be done with a project of one mode (create, import, load). */
+export const ProjectModeCaps = Type.Object({
+  validate: flag,
+  plan: flag,
+  deploy: flag,
+  reconcileToHost: flag,
+  reconcileFromHost: flag,
+  destroy: flag,
+  status: flag,
+  inspect: flag,
+  open: flag,
+  consoles: flag,
+  start: flag,
+  stop: flag,
+  wipe: flag,
+  /** 0 graceful, 1 poweroff, 2 hibernate, 3 auto. */
+  stopModes: Type.Unsafe<readonly number[]>(Type.Array(Type.Integer({ minimum: 0, maximum: 3 }))),
+  quality: flag,
+  suspend: flag,
+  capture: flag,
+  traffic: flag,
+  edit: flag,
+});
+export type ProjectModeCaps = Static<typeof ProjectModeCaps>;
+
+export const CapabilitiesData = Type.Object({
+  hostReachable: optionalFlag,
+  hostBaseUrl: optionalText,
+  features: Type.Optional(map(flag)),
+  projectModes: Type.Optional(map(ProjectModeCaps)),
+});
+export type CapabilitiesData = Static<typeof CapabilitiesData>;

@@ -1,0 +1,33 @@
+import Type, { type Static, type TSchema } from "typebox";
+
+/** A list that the service may build from readonly data. */
+export function list<S extends TSchema>(items: S) {
+  return Type.Unsafe<readonly Static<S>[]>(Type.Array(items));
+}
+
+/** Any string → S. Not Type.Record: its pattern "^.*$" lets keys with a line break go unchecked. */
+export function map<S extends TSchema>(values: S) {
+  return Type.Unsafe<Readonly<Record<string, Static<S>>>>({ type: "object", additionalProperties: values });
+}
+
+/** One of these words. */
+export function word<const W extends readonly string[]>(words: W) {
+  return Type.Unsafe<W[number]>({ type: "string", enum: words });
+}
+
+export const text = Type.String();
+export const integer = Type.Integer();
+export const number = Type.Number();
+export const flag = Type.Boolean();
+/** RFC 3339, UTC. */
+export const time = Type.String({ format: "date-time" });
+/** Any JSON value, null included. */
+export const json = Type.Unknown();
+/** Relative path → text. */
+export const files = map(text);
+
+export const optionalText = Type.Optional(text);
+export const optionalInteger = Type.Optional(integer);
+export const optionalFlag = Type.Optional(flag);
+export const optionalFiles = Type.Optional(files);
+export const optionalJson = Type.Optional(json);

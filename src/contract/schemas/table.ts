@@ -1,0 +1,151 @@
+import Type, { type Static, type TSchema } from "typebox";
+import type { BytesAnswer, OperationId, UpgradeGrant } from "../operations.ts";
+import { AuthoringPayload, InterfacesPreviewData, LinkCompletionsData } from "./authoring.ts";
+import { CaptureData, CapturePayload, CaptureStartData, CapturesData, CapturesQuery } from "./captures.ts";
+import {
+  IconsData,
+  ListTemplatesQuery,
+  NetworkTypesData,
+  TemplateAttributesData,
+  TemplateDetail,
+  TemplateImagesData,
+  TemplatesData,
+} from "./catalogue.ts";
+import {
+  ConsoleAttachData,
+  ConsoleExecData,
+  ConsoleExecManyData,
+  ConsolePayload,
+  ConsoleRunData,
+  ConsoleRunPayload,
+  ConsolesData,
+} from "./console.ts";
+import { EditData, EditPayload, PublicProjectData, SelectorPayload, TrafficAttachData, TrafficPayload } from "./editing.ts";
+import { JobData } from "./jobs.ts";
+import { LinkQualityData, LinkQualityPayload, LinkSuspendData, LinkSuspendPayload } from "./links.ts";
+import { EventData, EventsQuery, InspectionData, LabsData, OpenData, StatusData } from "./observe.ts";
+import { PlanData, ReconcileData } from "./plan.ts";
+import { BulkResult, DeployData, DestroyData, ExecPayload, ImportData, ImportPayload, ProjectPayload, ValidateData } from "./project.ts";
+import { BrowserSessionData, CapabilitiesData, HealthData, LoginData, LoginRequest, SessionData, StatusOkData } from "./session.ts";
+import { text } from "./shapes.ts";
+
+const byId = Type.Object({ id: text });
+const byTicket = Type.Object({ ticket: text });
+
+/** What an operation reads, by operation id: JSON body, query string, path parameters. A part that is not named is not read. */
+export const requestSchemas = {
+  getHealth: {},
+  login: { body: LoginRequest },
+  logout: {},
+  getSession: {},
+  createBrowserSession: {},
+  getCapabilities: {},
+  listTemplates: { query: ListTemplatesQuery },
+  getTemplate: { params: byId },
+  listTemplateImages: { params: byId },
+  listTemplateAttributes: { params: byId },
+  listNetworkTypes: {},
+  listIcons: {},
+  completeLinkInterfaces: { body: AuthoringPayload },
+  previewInterfaces: { body: AuthoringPayload },
+  validateProject: { body: ProjectPayload },
+  importProject: { body: ImportPayload },
+  planProject: { body: ProjectPayload },
+  deployProject: { body: ProjectPayload },
+  reconcileProject: { body: ProjectPayload },
+  destroyProject: { body: ProjectPayload },
+  getProjectStatus: { body: ProjectPayload },
+  inspectProject: { body: ProjectPayload },
+  openProject: { body: ProjectPayload },
+  listProjectConsoles: { body: ProjectPayload },
+  execProject: { body: ExecPayload },
+  execConsole: { body: ConsolePayload },
+  execConsoleMany: { body: ConsolePayload },
+  attachConsole: { body: ConsolePayload },
+  runConsole: { body: ConsoleRunPayload },
+  streamConsole: { params: byTicket },
+  applyLinkQuality: { body: LinkQualityPayload },
+  setLinkSuspend: { body: LinkSuspendPayload },
+  startCapture: { body: CapturePayload },
+  listCaptures: { query: CapturesQuery },
+  getCapture: { params: byId },
+  downloadCapture: { params: byId },
+  stopCapture: { params: byId },
+  getPublicProject: { body: SelectorPayload },
+  editProject: { body: EditPayload },
+  attachTraffic: { body: TrafficPayload },
+  streamTraffic: { params: byTicket },
+  listLabs: {},
+  events: { query: EventsQuery },
+  getJob: { params: byId },
+  cancelJob: { params: byId },
+  getOpenApi: {},
+  getMetrics: {},
+} as const satisfies Record<OperationId, { readonly body?: TSchema; readonly query?: TSchema; readonly params?: TSchema }>;
+
+const upgrade = Type.Unsafe<UpgradeGrant>({});
+const bytes = Type.Unsafe<BytesAnswer>({});
+
+/** What an operation answers, by operation id: `data` of the envelope, or what its `answer` kind says. */
+export const dataSchemas = {
+  getHealth: HealthData,
+  login: LoginData,
+  logout: StatusOkData,
+  getSession: SessionData,
+  createBrowserSession: BrowserSessionData,
+  getCapabilities: CapabilitiesData,
+  listTemplates: TemplatesData,
+  getTemplate: TemplateDetail,
+  listTemplateImages: TemplateImagesData,
+  listTemplateAttributes: TemplateAttributesData,
+  listNetworkTypes: NetworkTypesData,
+  listIcons: IconsData,
+  completeLinkInterfaces: LinkCompletionsData,
+  previewInterfaces: InterfacesPreviewData,
+  validateProject: ValidateData,
+  importProject: ImportData,
+  planProject: PlanData,
+  deployProject: DeployData,
+  reconcileProject: ReconcileData,
+  destroyProject: DestroyData,
+  getProjectStatus: StatusData,
+  inspectProject: InspectionData,
+  openProject: OpenData,
+  listProjectConsoles: ConsolesData,
+  execProject: BulkResult,
+  execConsole: ConsoleExecData,
+  execConsoleMany: ConsoleExecManyData,
+  attachConsole: ConsoleAttachData,
+  runConsole: ConsoleRunData,
+  streamConsole: upgrade,
+  applyLinkQuality: LinkQualityData,
+  setLinkSuspend: LinkSuspendData,
+  startCapture: CaptureStartData,
+  listCaptures: CapturesData,
+  getCapture: CaptureData,
+  downloadCapture: bytes,
+  stopCapture: CaptureData,
+  getPublicProject: PublicProjectData,
+  editProject: EditData,
+  attachTraffic: TrafficAttachData,
+  streamTraffic: upgrade,
+  listLabs: LabsData,
+  events: Type.Unsafe<AsyncIterable<EventData>>(EventData),
+  getJob: JobData,
+  cancelJob: JobData,
+  getOpenApi: Type.Unsafe<Readonly<Record<string, unknown>>>({ type: "object" }),
+  getMetrics: bytes,
+} as const satisfies Record<OperationId, TSchema>;
+
+type Part<S, K extends string> = S extends { readonly [k in K]: infer T extends TSchema } ? Static<T> : undefined;
+
+/** body, query and params of each operation; undefined where it reads none. */
+export type Requests = {
+  readonly [Id in OperationId]: {
+    readonly body: Part<(typeof requestSchemas)[Id], "body">;
+    readonly query: Part<(typeof requestSchemas)[Id], "query">;
+    readonly params: Part<(typeof requestSchemas)[Id], "params">;
+  };
+};
+
+export type Answers = { readonly [Id in OperationId]: Static<(typeof dataSchemas)[Id]> };
