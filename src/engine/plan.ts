@@ -40,9 +40,14 @@ export interface Operation extends Action {
 
 /** What the host is asked to do, as data. Nodes, networks and links are named by intent key; the driver joins them to its ids. */
 export type Step =
+  /**
+   * An empty lab with name, description, texts and traffic filters. The whole wanted lab comes with it, template defaults filled
+   * in, so that a driver with a bulk path may make everything at once: the create steps that follow are idempotent.
+   */
   | { readonly do: "create-lab"; readonly lab: Lab }
   | {
       readonly do: "update-lab";
+      readonly name?: string;
       readonly description?: string;
       readonly texts?: readonly LabText[];
       readonly trafficFilters?: readonly TrafficFilter[];
@@ -52,8 +57,12 @@ export type Step =
   | { readonly do: "update-network"; readonly network: LabNetwork }
   | { readonly do: "delete-network"; readonly network: string }
   | { readonly do: "create-node"; readonly node: LabNode }
-  /** The whole wanted node; fields names what differs. Includes startup-config (kind config). */
+  /**
+   * The whole wanted node; fields (of LabNode) names what differs. Includes startup-config (kind config). Fields that wait for a
+   * restart are still as observed in the step that changes the live ones.
+   */
   | { readonly do: "update-node"; readonly node: LabNode; readonly fields: readonly string[] }
+  /** The node and its disk. */
   | { readonly do: "delete-node"; readonly node: string }
   | { readonly do: "create-link"; readonly link: LabLink }
   | { readonly do: "update-link"; readonly link: LabLink; readonly fields: readonly string[] }
@@ -101,6 +110,8 @@ export interface TemplateRules {
   readonly id: string;
   readonly type: string;
   readonly image?: string;
+  /** Names of the images that are there; empty: none provisioned. Absent: the template takes no image, or the host cannot tell. */
+  readonly images?: readonly string[];
   readonly icon?: string;
   readonly cpu?: number;
   readonly ram?: number;
@@ -122,6 +133,9 @@ export interface HostRules {
   readonly networkTypes: readonly string[];
   /** Features as in capabilities; linkQuality and linkSuspend decide what of a link is unsupported. */
   readonly features: Readonly<Record<string, boolean>>;
-  /** Whether texts, trafficFilters, description, position, labels, env, mtu have a home on the host; a missing word means yes. */
+  /**
+   * Fields that have no home on the host: texts, trafficFilters, description, position, labels, env, mtu, start …, for every kind or
+   * for one ("network.icon", "lab.name", "link.mtu"). A word that is not listed has a home.
+   */
   readonly unsupportedFields: readonly string[];
 }
