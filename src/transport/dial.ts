@@ -1,0 +1,78 @@
+import { isIP } from "node:net";
+import { type TLSSocket, connect as tlsConnect } from "node:tls";
+import { Failure } from "../contract/errors.ts";
+import { parseFingerprint, showFingerprint } from "./fingerprint.ts";
+
+export interface DialOptions {
+  readonly host: string;
+  readonly port: number;
+  /** 64 lowercase hex digits: SHA-256 of the leaf certificate. Absent: the usual certificate authorities decide. */
+  readonly pin?: string;
+  /** PEM certificates to trust instead of the usual ones. */
+  readonly ca?: string;
+  /** Ends the attempt; not looked at once the connection is there. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * A TLS connection whose certificate was judged before anyone can write to it. Throws tls_pin_mismatch or tls_untrusted (both with
+ * `data.fingerprint`, so that a person can be asked), or the system's own error when there is no connection.
+ *
+ * Node's own verdict is switched off during the handshake and looked at afterwards, because a refused handshake does not show the
+ * certificate. No session is ever resumed: a resumed one shows no certificate at all.
+ */
+export function dial(options: DialOptions): Promise<TLSSocket> {
+  if (options.signal?.aborted === true) return Promise.reject(options.signal.reason);
+  return new Promise((resolve, reject) => {
+    const socket = tlsConnect({
+      host: options.host,
+      port: options.port,
+      rejectUnauthorized: false,
+      ALPNProtocols: ["http/1.1"],
+      ...(isIP(options.host) === 0 ? { servername: options.host } : {}),
+      ...(options.ca === undefined ? {} : { ca: options.ca }),
+    });
+    const giveUp = (error: unknown) => {
+      settle();
+      // What a dying socket still has to say is about a connection that nobody has.
+      socket.on("error", () => undefined);
+      socket.destroy();
+      reject(error);
+    };
+    const onAbort = () => giveUp(options.signal?.reason);
+    const onClose = () =>
+      giveUp(new Failure("host_unreachable", `${options.host}:${options.port} closed the connection during the TLS handshake`));
+    const onSecure = () => {
+      const refusal = verdict(socket, options);
+      if (refusal !== undefined) return giveUp(refusal);
+      settle();
+      resolve(socket);
+    };
+    const settle = () => {
+      socket.off("error", giveUp).off("close", onClose).off("secureConnect", onSecure);
+      options.signal?.removeEventListener("abort", onAbort);
+    };
+    socket.on("error", giveUp).on("close", onClose).on("secureConnect", onSecure);
+    options.signal?.addEventListener("abort", onAbort);
+  });
+}
+
+function verdict(socket: TLSSocket, options: DialOptions): Failure | undefined {
+  const certificate = socket.getPeerX509Certificate();
+  const place = `${options.host}:${options.port}`;
+  if (certificate === undefined) return new Failure("tls_untrusted", `${place} showed no certificate`);
+  const fingerprint = parseFingerprint(certificate.fingerprint256);
+  if (options.pin !== undefined) {
+    if (fingerprint === options.pin) return undefined;
+    return new Failure(
+      "tls_pin_mismatch",
+      `the certificate of ${place} is not the pinned one: pinned ${showFingerprint(options.pin)}, shown ${showFingerprint(fingerprint)}`,
+      { data: { fingerprint } },
+    );
+  }
+  if (socket.authorized) return undefined;
+  const reason = String(socket.authorizationError);
+  return new Failure("tls_untrusted", `the certificate of ${place} is not trusted (${reason}) and no pin was given`, {
+    data: { fingerprint, reason },
+  });
+}

@@ -1,0 +1,22 @@
+import { Failure } from "../contract/errors.ts";
+
+/**
+ * A certificate's SHA-256 fingerprint as 64 lowercase hex digits, from what people paste: with or without colons, any case, with
+ * or without a `sha256:` prefix. Throws tls_pin_mismatch for anything else: no certificate can have such a fingerprint.
+ */
+export function parseFingerprint(text: string): string {
+  const hex = text
+    .trim()
+    .replace(/^sha-?256[:=]/i, "")
+    .replaceAll(":", "")
+    .toLowerCase();
+  if (!/^[0-9a-f]{64}$/.test(hex)) {
+    throw new Failure("tls_pin_mismatch", `"${text}" is not a SHA-256 fingerprint (64 hex digits, colons allowed)`);
+  }
+  return hex;
+}
+
+/** The form that openssl, browsers and `labwright serve` print: AB:CD:… */
+export function showFingerprint(hex: string): string {
+  return hex.toUpperCase().match(/../g)?.join(":") ?? "";
+}

@@ -1,0 +1,214 @@
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from "node:http";
+import { request as httpsRequest } from "node:https";
+import type { Duplex, Readable } from "node:stream";
+import { Failure } from "../contract/errors.ts";
+import { PinnedAgent, type PinnedRequestOptions } from "./agent.ts";
+import { parseFingerprint } from "./fingerprint.ts";
+
+export interface TransportOptions {
+  /** https://host[:port][/base]. */
+  readonly url: string;
+  /** SHA-256 of the leaf certificate, in any form of parseFingerprint. Absent: normal certificate authorities. */
+  readonly pin?: string | undefined;
+  /** PEM certificates to trust instead of the usual ones; not looked at with a pin. */
+  readonly ca?: string | undefined;
+}
+
+export interface TransportCall {
+  readonly method: string;
+  /** Below the base URL, with its query string. */
+  readonly path: string;
+  readonly headers?: OutgoingHttpHeaders | undefined;
+  readonly body?: string | undefined;
+  /** Milliseconds for the whole answer; for stream and upgrade, until it begins. 0: no limit. */
+  readonly timeoutMs: number;
+  /** Aborting throws the signal's reason; a stream or an upgraded connection that is open is destroyed. */
+  readonly signal?: AbortSignal | undefined;
+  /** May be sent again when a kept-alive connection turns out to be closed. Set for calls that change nothing. */
+  readonly repeatable?: boolean | undefined;
+  /** Largest answer that is read, bytes; default 64 MiB. Over it: payload_too_large. */
+  readonly maxBytes?: number | undefined;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+export interface OpenAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Readable;
+}
+
+/** Of an upgrade: the raw connection, the first bytes already in it, or the answer that refused it. */
+export type Upgraded = { readonly connection: Duplex } | { readonly refusal: Answer };
+
+const defaultMaxBytes = 64 * 1024 * 1024;
+
+/**
+ * Pinned HTTPS to one server. Every method throws Failure: tls_required (a URL that is not https), tls_untrusted, tls_pin_mismatch,
+ * host_unreachable (no connection, or it broke), host_timeout, payload_too_large; HTTP statuses are answers, not errors.
+ */
+export class Transport implements Disposable {
+  readonly url: URL;
+  readonly #agent: PinnedAgent;
+
+  constructor(options: TransportOptions) {
+    this.url = parseUrl(options.url);
+    this.#agent = new PinnedAgent({ pin: options.pin === undefined ? undefined : parseFingerprint(options.pin), ca: options.ca });
+  }
+
+  /** The whole answer. */
+  async request(call: TransportCall): Promise<Answer> {
+    using clock = new Clock(call, this.url);
+    return await clock.run(async () => {
+      const { response } = await this.#send(call, clock);
+      return await collect(response, call.maxBytes ?? defaultMaxBytes);
+    });
+  }
+
+  /** The answer as it comes: resolves with the headers. The body errors when the connection breaks or the signal aborts. */
+  async stream(call: TransportCall): Promise<OpenAnswer> {
+    using clock = new Clock(call, this.url);
+    return await clock.run(async () => {
+      const { response } = await this.#send(call, clock);
+      return { status: response.statusCode ?? 0, headers: response.headers, body: response };
+    });
+  }
+
+  /** Asks for another protocol on the connection. */
+  async upgrade(call: TransportCall & { readonly protocol: string }): Promise<Upgraded> {
+    using clock = new Clock(call, this.url);
+    return await clock.run(async () => {
+      const headers = { ...call.headers, Connection: "Upgrade", Upgrade: call.protocol };
+      const { response, connection } = await this.#send({ ...call, headers }, clock);
+      if (connection !== undefined) return { connection };
+      return { refusal: await collect(response, call.maxBytes ?? defaultMaxBytes) };
+    });
+  }
+
+  /** Ends idle and busy connections; calls under way throw host_unreachable. Upgraded connections belong to their holders. */
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  async #send(call: TransportCall, clock: Clock): Promise<Sent> {
+    const options: PinnedRequestOptions = {
+      agent: this.#agent,
+      host: this.url.hostname.replace(/^\[|\]$/g, ""),
+      port: this.url.port === "" ? 443 : Number(this.url.port),
+      method: call.method,
+      path: this.url.pathname.replace(/\/$/, "") + call.path,
+      headers: {
+        Host: this.url.host,
+        ...call.headers,
+        ...(call.body === undefined ? {} : { "Content-Length": Buffer.byteLength(call.body) }),
+      },
+      signal: clock.signal,
+      dialSignal: clock.signal,
+    };
+    const request = httpsRequest(options);
+    try {
+      return await exchange(request, call.body);
+    } catch (error) {
+      // The server closed the idle connection just as we took it from the pool: nothing is wrong, and a new one will do.
+      const idleClosed = request.reusedSocket && isReset(error) && !clock.signal.aborted;
+      if (idleClosed && call.repeatable === true) return await this.#send(call, clock);
+      throw error;
+    }
+  }
+}
+
+interface Sent {
+  readonly response: IncomingMessage;
+  readonly connection?: Duplex;
+}
+
+function exchange(request: ClientRequest, body: string | undefined): Promise<Sent> {
+  return new Promise((resolve, reject) => {
+    // Stays for the request's life: a connection that breaks after the answer began is told by the answer's body as well.
+    request.on("error", reject);
+    request.once("response", (response) => resolve({ response }));
+    request.once("upgrade", (response, connection, head) => {
+      if (head.length > 0) connection.unshift(head);
+      resolve({ response, connection });
+    });
+    request.end(body);
+  });
+}
+
+async function collect(response: IncomingMessage, maxBytes: number): Promise<Answer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > maxBytes) throw new Failure("payload_too_large", `the answer is larger than ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) };
+}
+
+/** One call's time: the caller's signal and the time-out as one signal, and the errors that come of them. */
+class Clock implements Disposable {
+  readonly signal: AbortSignal;
+  readonly #call: TransportCall;
+  readonly #url: URL;
+  readonly #expiry = new AbortController();
+  readonly #timer: NodeJS.Timeout | undefined;
+
+  constructor(call: TransportCall, url: URL) {
+    this.#call = call;
+    this.#url = url;
+    this.signal = call.signal === undefined ? this.#expiry.signal : AbortSignal.any([call.signal, this.#expiry.signal]);
+    if (call.timeoutMs > 0) this.#timer = setTimeout(() => this.#expiry.abort(), call.timeoutMs);
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    this.#call.signal?.throwIfAborted();
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof Failure) throw error;
+      if (this.#call.signal?.aborted === true) throw this.#call.signal.reason;
+      if (this.#expiry.signal.aborted) {
+        throw new Failure("host_timeout", `no answer from ${this.#url.origin} within ${this.#call.timeoutMs / 1000} s`);
+      }
+      throw new Failure("host_unreachable", `no connection to ${this.#url.origin}: ${describe(error)}`, { cause: error });
+    }
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+function parseUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || url.hostname === "")
+    throw new Failure("host_unreachable", `"${text}" is not a URL such as https://localhost:8443`);
+  // Refused here, before a token or a password could cross the network in the clear.
+  if (url.protocol !== "https:") throw new Failure("tls_required", `only HTTPS is spoken: use https://${url.host}`);
+  return url;
+}
+
+function isReset(error: unknown): boolean {
+  return error instanceof Error && "code" in error && (error.code === "ECONNRESET" || error.code === "EPIPE");
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const code = "code" in error ? String(error.code) : "";
+  if (code === "ECONNREFUSED") return "connection refused";
+  if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "the name is not known";
+  if (code === "ECONNRESET") return "the connection broke before the answer came";
+  if (code.startsWith("ERR_SSL_") || code === "EPROTO") return "the server there does not speak TLS";
+  // Several addresses were tried: the first error tells enough.
+  if (error instanceof AggregateError && error.errors[0] !== undefined) return describe(error.errors[0]);
+  return error.message;
+}
