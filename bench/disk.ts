@@ -1,0 +1,16 @@
+import { chown, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { idMap } from "../src/hosts/local/idmap.ts";
+
+/** One empty disk directory per node, owned by the lab's root. */
+export async function chownDisk(dir: string, count: number): Promise<readonly string[]> {
+  const disks = Array.from({ length: count }, (_, i) => join(dir, "disks", String(i)));
+  await mkdir(join(dir, "disks"));
+  await Promise.all(
+    disks.map(async (disk) => {
+      await mkdir(disk);
+      await chown(disk, idMap.base, idMap.base);
+    }),
+  );
+  return disks;
+}

@@ -1,0 +1,227 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { idMap } from "../src/hosts/local/idmap.ts";
+import { findImages } from "../src/hosts/local/images.ts";
+import { localPaths } from "../src/hosts/local/paths.ts";
+import { createSandbox } from "../src/hosts/local/sandbox-client.ts";
+import { chownDisk } from "./disk.ts";
+import { startService } from "./service.ts";
+
+const run = promisify(execFile);
+
+export interface RingResult {
+  /** Seconds from the order to the point where every link carried a ping. */
+  readonly usable: number;
+  /** Seconds from the order until the system says it is done. */
+  readonly started: number;
+  readonly stopped: number;
+  /** KiB of proportional memory per idle node, processes of the node and what holds it. */
+  readonly pssKib?: number;
+}
+
+/** The two addresses of link i, which joins node i (right) and node i+1 (left). */
+export function linkAddresses(i: number): { readonly right: string; readonly left: string } {
+  const base = i * 4;
+  const prefix = `10.${(base >> 16) & 255}.${(base >> 8) & 255}`;
+  return { right: `${prefix}.${(base & 255) + 1}`, left: `${prefix}.${(base & 255) + 2}` };
+}
+
+/** A ring of `linux` nodes: eth1 to the right, eth2 to the left. */
+export function ringYaml(count: number): string {
+  const nodes = Array.from({ length: count }, (_, i) => {
+    const right = linkAddresses(i).right;
+    const left = linkAddresses((i + count - 1) % count).left;
+    return `  n${i}:\n    template: linux\n    exec: ["ip addr add ${right}/30 dev eth1", "ip addr add ${left}/30 dev eth2"]`;
+  });
+  const links = Array.from({ length: count }, (_, i) => `  - ["n${i}:eth1", "n${(i + 1) % count}:eth2"]`);
+  return `name: ring${count}\nnodes:\n${nodes.join("\n")}\nlinks:\n${links.join("\n")}\n`;
+}
+
+/** Through the API: deploy, ping every link, destroy. */
+export async function ringThroughApi(count: number): Promise<RingResult> {
+  const service = await startService("embedded");
+  try {
+    const yaml = ringYaml(count);
+    const begin = performance.now();
+    await service.client.deployProject({ yaml });
+    const started = seconds(begin);
+    const holder = await onlyHolder(service.runDir);
+    const hosts = await nodePids(holder);
+    await pingAll(hosts, count);
+    const usable = seconds(begin);
+    const pssKib = (await pssOfTree(holder)) / count;
+    const end = performance.now();
+    await service.client.destroyProject({ lab: `/ring${count}` });
+    return { usable, started, stopped: seconds(end), pssKib };
+  } finally {
+    await service.close();
+  }
+}
+
+/** What the same holder takes with one batch and no service: the floor of the embedded host. */
+export async function ringByHolder(count: number): Promise<RingResult> {
+  const paths = localPaths(process.env, process.getuid?.() ?? 0);
+  const base = (await findImages(paths.images)).find((image) => image.name === "base");
+  if (!base) throw new Error("no base image: run npm run setup");
+  const dir = await mkdtemp(join(tmpdir(), "labwright-floor-"));
+  try {
+    const begin = performance.now();
+    await mkdir(join(dir, "run"));
+    const sandbox = await createSandbox({ holder: paths.holder, dir: join(dir, "run"), lab: "floor", idMap });
+    const disks = await chownDisk(dir, count);
+    const spawned = await sandbox.spawn(
+      disks.map((disk, id) => ({
+        id: id + 1,
+        hostname: `n${id}`,
+        lower: base.layers,
+        disk,
+        files: [],
+        env: {},
+        boot: [
+          "/bin/sh",
+          "-c",
+          `ip addr add ${linkAddresses(id).right}/30 dev eth1; ip addr add ${linkAddresses((id + count - 1) % count).left}/30 dev eth2`,
+        ],
+        console: ["/bin/sh", "-l"],
+      })),
+    );
+    const pid = (i: number) => spawned[i % count]?.pid ?? 0;
+    const ports = Array.from({ length: count }, (_, i) => [
+      `link add name n${i}r up type veth peer name eth1 netns ${pid(i)} up`,
+      `link add name n${i}l up type veth peer name eth2 netns ${pid(i)} up`,
+    ]).flat();
+    const joins = Array.from({ length: count }, (_, i) => {
+      const [a, b] = [`n${i}r`, `n${(i + 1) % count}l`];
+      return [join1(a, b), join1(b, a)];
+    }).flat(2);
+    await must(sandbox.run(["ip", "-batch", "-"], `${ports.join("\n")}\n`));
+    await must(sandbox.run(["tc", "-batch", "-"], `${joins.join("\n")}\n`));
+    await sandbox.release(spawned.map((node) => node.id));
+    const started = seconds(begin);
+    await pingAll(await nodePids(sandbox.pid), count);
+    const usable = seconds(begin);
+    const end = performance.now();
+    await sandbox.destroy();
+    return { usable, started, stopped: seconds(end) };
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+function join1(a: string, b: string): string[] {
+  return [`qdisc add dev ${a} clsact`, `filter add dev ${a} ingress protocol all u32 match u32 0 0 action mirred egress redirect dev ${b}`];
+}
+
+async function must(result: Promise<{ code: number; stderr: string }>): Promise<void> {
+  const { code, stderr } = await result;
+  if (code !== 0) throw new Error(`batch ended with ${code}: ${stderr.slice(0, 500)}`);
+}
+
+/** The kernel's floor: one `ip -batch` that makes the namespaces and the veths, nothing running in them. */
+export async function ringByKernel(count: number): Promise<RingResult> {
+  const mark = `lwfloor${process.pid}`;
+  const lines = [
+    ...Array.from({ length: count }, (_, i) => `netns add ${mark}-${i}`),
+    ...Array.from(
+      { length: count },
+      (_, i) => `link add name eth1 netns ${mark}-${i} up type veth peer name eth2 netns ${mark}-${(i + 1) % count} up`,
+    ),
+  ];
+  const dir = await mkdtemp(join(tmpdir(), "labwright-kernel-"));
+  try {
+    const begin = performance.now();
+    await batch(dir, lines);
+    const started = seconds(begin);
+    const end = performance.now();
+    await batch(
+      dir,
+      Array.from({ length: count }, (_, i) => `netns delete ${mark}-${i}`),
+    );
+    return { usable: started, started, stopped: seconds(end) };
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+async function batch(dir: string, lines: readonly string[]): Promise<void> {
+  const { writeFile } = await import("node:fs/promises");
+  const file = join(dir, "batch");
+  await writeFile(file, `${lines.join("\n")}\n`);
+  await run("ip", ["-batch", file], { maxBuffer: 1 << 26 });
+}
+
+export async function ringByMininet(count: number): Promise<RingResult> {
+  const here = import.meta.dirname;
+  const { stdout } = await run("/usr/bin/python3", [join(here, "mininet_ring.py"), String(count), join(here, "pinger.py")], {
+    maxBuffer: 1 << 26,
+    timeout: 300_000,
+  });
+  const result = JSON.parse(stdout) as { started: number; usable: number; stopped: number; pings: Pings; pss_kib: number };
+  check(result.pings, count);
+  return { started: result.started, usable: result.usable, stopped: result.stopped, pssKib: result.pss_kib };
+}
+
+interface Pings {
+  readonly asked: number;
+  readonly answered: number;
+}
+
+function check(pings: Pings, count: number): void {
+  if (pings.asked !== count || pings.answered !== count) throw new Error(`${pings.answered} of ${count} links carried a ping`);
+}
+
+/** Every link, pinged from its right-hand node. Node i's network namespace is that of the i-th pid. */
+async function pingAll(pids: ReadonlyMap<string, number>, count: number): Promise<void> {
+  const asked = Array.from({ length: count }, (_, i) => `${pids.get(`n${i}`)} ${linkAddresses(i).left}`).join("\n");
+  const child = run("/usr/bin/python3", [join(import.meta.dirname, "pinger.py")], { maxBuffer: 1 << 20, timeout: 120_000 });
+  child.child.stdin?.end(asked);
+  check(JSON.parse((await child).stdout) as Pings, count);
+}
+
+async function onlyHolder(runDir: string): Promise<number> {
+  const { readdir } = await import("node:fs/promises");
+  for (const entry of await readdir(runDir, { recursive: true })) {
+    if (entry.endsWith("holder.json")) return (JSON.parse(await readFile(join(runDir, entry), "utf8")) as { pid: number }).pid;
+  }
+  throw new Error("no holder runs");
+}
+
+/** Host name → pid (as the machine sees it) of each node's init: the holder's children, by their own UTS namespace. */
+async function nodePids(holder: number): Promise<ReadonlyMap<string, number>> {
+  const script = `
+import ctypes, os, sys, socket, json
+libc = ctypes.CDLL(None, use_errno=True)
+found = {}
+for pid in open(f"/proc/{sys.argv[1]}/task/{sys.argv[1]}/children").read().split():
+    fd = os.open(f"/proc/{pid}/ns/uts", os.O_RDONLY)
+    if libc.setns(fd, 0x04000000) == 0: found[socket.gethostname()] = int(pid)
+    os.close(fd)
+print(json.dumps(found))`;
+  const { stdout } = await run("/usr/bin/python3", ["-c", script, String(holder)], { maxBuffer: 1 << 24 });
+  return new Map(Object.entries(JSON.parse(stdout) as Record<string, number>));
+}
+
+/** KiB of proportional memory of a process and all below it. */
+async function pssOfTree(root: number): Promise<number> {
+  let total = 0;
+  const queue = [root];
+  for (let pid = queue.pop(); pid !== undefined; pid = queue.pop()) {
+    try {
+      const text = await readFile(`/proc/${pid}/smaps_rollup`, "utf8");
+      total += Number(/^Pss:\s+(\d+)/m.exec(text)?.[1] ?? 0);
+      const children = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8");
+      queue.push(...children.split(" ").filter(Boolean).map(Number));
+    } catch (error) {
+      // A process may end between the listing and the read; anything else is an error of the bench.
+      if (!["ENOENT", "ESRCH"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+    }
+  }
+  return total;
+}
+
+function seconds(since: number): number {
+  return (performance.now() - since) / 1000;
+}

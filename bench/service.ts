@@ -1,0 +1,57 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { connect } from "../src/client/index.ts";
+import { localPaths } from "../src/hosts/local/paths.ts";
+
+/** A real service process of its own: own state and run directories, images and holder as set-up built them. */
+export async function startService(host: "embedded" | "memory") {
+  const dir = await mkdtemp(join(tmpdir(), "labwright-bench-"));
+  const shared = localPaths(process.env, process.getuid?.() ?? 0);
+  const password = randomBytes(12).toString("base64url");
+  const env = {
+    ...process.env,
+    LABWRIGHT_IMAGE_DIR: shared.images,
+    LABWRIGHT_HOLDER: shared.holder,
+    LABWRIGHT_STATE_DIR: join(dir, "state"),
+    LABWRIGHT_RUN_DIR: join(dir, "run"),
+    LABWRIGHT_ADMIN_PASSWORD: password,
+  };
+  const child = spawn(process.execPath, ["src/server/main.ts", "--host", host, "--port", "0"], {
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const { url, fingerprint } = await announced(child);
+  const client = connect({ url, pin: fingerprint, credentials: { username: "admin", password } });
+  await client.login({ username: "admin", password });
+  return {
+    url,
+    fingerprint,
+    client,
+    pid: child.pid ?? 0,
+    runDir: env.LABWRIGHT_RUN_DIR,
+    async close() {
+      child.kill("SIGTERM");
+      await Promise.race([new Promise((done) => child.once("exit", done)), delay(10_000)]);
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+function announced(child: ChildProcess): Promise<{ url: string; fingerprint: string }> {
+  return new Promise((resolve, reject) => {
+    let text = "";
+    const read = (chunk: Buffer) => {
+      text += chunk;
+      const url = /https:\/\/[^\s,"]+/.exec(text)?.[0];
+      const fingerprint = /sha256[:\s]+([0-9a-f:]{64,95})/i.exec(text)?.[1];
+      if (url && fingerprint) resolve({ url, fingerprint });
+    };
+    child.stdout?.on("data", read);
+    child.stderr?.on("data", read);
+    child.once("exit", (code) => reject(new Error(`the service ended with ${code} before it listened:\n${text}`)));
+  });
+}

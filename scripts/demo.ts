@@ -1,0 +1,193 @@
+/**
+ * The whole of Labwright on real nodes, in under a minute: a service over TLS, a lab of three OSPF routers and three hosts, pings
+ * through it, a change planned, applied and confirmed, and a clean end that is proved. Everything is done by the commands a
+ * person would type; state lives in a temporary directory.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { localPaths } from "../src/hosts/local/paths.ts";
+import { leftovers } from "./leftovers.ts";
+
+const root = join(import.meta.dirname, "..");
+const work = await mkdtemp(join(tmpdir(), "labwright-demo-"));
+const shared = localPaths(process.env, process.getuid?.() ?? 0);
+const password = randomBytes(12).toString("base64url");
+const env = {
+  ...process.env,
+  NO_COLOR: process.stdout.isTTY ? undefined : "1",
+  LABWRIGHT_IMAGE_DIR: shared.images,
+  LABWRIGHT_HOLDER: shared.holder,
+  LABWRIGHT_STATE_DIR: join(work, "state"),
+  LABWRIGHT_RUN_DIR: join(work, "run"),
+  LABWRIGHT_ADMIN_PASSWORD: password,
+  LABWRIGHT_PASSWORD: password,
+  XDG_CONFIG_HOME: join(work, "config"),
+};
+const begin = performance.now();
+const before = await leftovers(env.LABWRIGHT_RUN_DIR);
+let service: ChildProcess | undefined;
+
+process.once("SIGINT", () => {
+  process.exitCode = 130;
+  void cleanUp().then(() => process.exit());
+});
+
+try {
+  await demo();
+  say(`Done in ${((performance.now() - begin) / 1000).toFixed(1)} s.`);
+} catch (error) {
+  process.exitCode = 1;
+  console.error(`\ndemo: ${error instanceof Error ? error.message : String(error)}`);
+} finally {
+  await cleanUp();
+}
+
+async function demo(): Promise<void> {
+  say("A service on the embedded host, over TLS");
+  const { url, fingerprint } = await serve();
+  await labwright(["login", "--url", url, "--pin", fingerprint, "--user", "admin"]);
+
+  say("Three OSPF routers and three hosts, from one YAML file");
+  await cp(join(root, "labs/ospf-triangle"), join(work, "ospf-triangle"), { recursive: true });
+  await cp(join(root, "labs/ospf-triangle.yaml"), join(work, "lab.yaml"));
+  await labwright(["deploy", "-t", "lab.yaml"]);
+  await ready(["h1", "h2", "h3", "r1", "r2", "r3"]);
+  await labwright(["status", "-t", "lab.yaml"]);
+  await pings("h1", "192.168.3.10");
+  await pings("h2", "192.168.1.10");
+  await labwright(["exec", "-t", "lab.yaml", "--node", "r1", "--", "show", "ip", "ospf", "neighbor"]);
+
+  say("A change: a fourth router behind r1, and r1's configuration for it");
+  await edit();
+  await labwright(["plan", "-t", "lab.yaml"], { codes: [2] });
+
+  say("What disturbs no running node is applied at once; the rest waits for a yes");
+  await labwright(["apply", "-t", "lab.yaml", "--no-confirm"], { codes: [2] });
+  await pings("h1", "192.168.3.10");
+
+  say("The rest, confirmed: bound to the plan that is shown");
+  await labwright(["apply", "-t", "lab.yaml", "--yes"]);
+  await ready(["h1", "h2", "h3", "r1", "r2", "r3", "r4"]);
+  await labwright(["plan", "-t", "lab.yaml"], { codes: [0] });
+  await pings("h3", "10.255.0.4");
+  await labwright(["exec", "-t", "lab.yaml", "--node", "r4", "--", "show", "ip", "route", "ospf"]);
+
+  say("The end: nothing may be left");
+  await labwright(["destroy", "-t", "lab.yaml", "--yes"]);
+  await stopService();
+  const after = await leftovers(env.LABWRIGHT_RUN_DIR);
+  const left = after.filter((item) => !before.includes(item));
+  if (left.length > 0) throw new Error(`left behind:\n${left.join("\n")}`);
+  console.log("No process, namespace, interface, mount or firewall table of the lab is left.");
+}
+
+/** The fourth router hangs off r1; r1 gets an interface and an address for it. */
+async function edit(): Promise<void> {
+  const lab = await readFile(join(work, "lab.yaml"), "utf8");
+  const router = "  r4: # the branch\n    kind: router\n    startup-config: ospf-triangle/r4.conf\n    position: {x: 440, y: 60}\n";
+  await writeFile(join(work, "lab.yaml"), `${lab.replace("  h1:\n", `${router}  h1:\n`).trimEnd()}\n  - ["r1:eth3", "r4:eth1"]\n`);
+  const r1 = await readFile(join(work, "ospf-triangle/r1.conf"), "utf8");
+  const link = (address: string) =>
+    ["interface eth3", ` ip address ${address}`, " ip ospf area 0", " ip ospf network point-to-point"].concat([
+      " ip ospf hello-interval 1",
+      " ip ospf dead-interval 4",
+      "exit",
+      "!",
+    ]);
+  await writeFile(join(work, "ospf-triangle/r1.conf"), r1.replace("router ospf\n", `${link("10.0.14.1/30").join("\n")}\nrouter ospf\n`));
+  const r4 = ["frr defaults traditional", "hostname r4", "service integrated-vtysh-config", "!", "interface lo"].concat(
+    [" ip address 10.255.0.4/32", " ip ospf area 0", "exit", "!"],
+    link("10.0.14.2/30").map((line) => line.replace("eth3", "eth1")),
+    ["router ospf", " ospf router-id 10.255.0.4", " timers throttle spf 10 50 500", "exit", "!", "end", ""],
+  );
+  await writeFile(join(work, "ospf-triangle/r4.conf"), r4.join("\n"));
+}
+
+/** Waits until every named node is running and ready: for a router, until its adjacencies are full. */
+async function ready(nodes: readonly string[]): Promise<void> {
+  const since = performance.now();
+  for (;;) {
+    const { stdout } = await labwright(["status", "-t", "lab.yaml", "--format", "json"], { quiet: true });
+    const live = (JSON.parse(stdout) as { live?: { nodes?: { node: string; status: string; ready?: boolean }[] } }).live?.nodes ?? [];
+    const done = live.filter((node) => node.status === "running" && node.ready !== false).map((node) => node.node);
+    if (nodes.every((node) => done.includes(node))) break;
+    if (performance.now() - since > 60_000) throw new Error(`not ready after 60 s: ${nodes.filter((n) => !done.includes(n)).join(", ")}`);
+    await delay(250);
+  }
+  console.log(`ready: ${nodes.join(" ")} (${((performance.now() - since) / 1000).toFixed(1)} s)`);
+}
+
+async function pings(node: string, address: string): Promise<void> {
+  const { stdout } = await labwright(["exec", "-t", "lab.yaml", "--node", node, "--", "ping", "-c", "3", "-i", "0.2", "-W", "2", address]);
+  if (!/ 0% packet loss/.test(stdout)) throw new Error(`${node} does not reach ${address}`);
+}
+
+async function serve(): Promise<{ url: string; fingerprint: string }> {
+  console.log("$ labwright serve &");
+  const child = spawn(process.execPath, [join(root, "src/cli/main.ts"), "serve", "--port", "0"], {
+    env,
+    cwd: work,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  service = child;
+  let text = "";
+  child.stdout.on("data", (chunk) => (text += chunk));
+  child.stderr.on("data", (chunk) => (text += chunk));
+  const until = performance.now() + 20_000;
+  while (performance.now() < until && child.exitCode === null) {
+    const url = /https:\/\/[^\s,"]+/.exec(text)?.[0];
+    const fingerprint = /sha256[:\s]+([0-9a-f:]{64,95})/i.exec(text)?.[1];
+    if (url && fingerprint) {
+      console.log(`listening on ${url}, certificate sha256:${fingerprint}`);
+      return { url, fingerprint };
+    }
+    await delay(20);
+  }
+  throw new Error(`the service did not start:\n${text}`);
+}
+
+async function labwright(
+  args: readonly string[],
+  options: { readonly quiet?: boolean; readonly codes?: readonly number[] } = {},
+): Promise<{ stdout: string }> {
+  if (!options.quiet) console.log(`\n$ labwright ${args.join(" ")}`);
+  const child = spawn(process.execPath, [join(root, "src/cli/main.ts"), ...args], { env, cwd: work, stdio: ["ignore", "pipe", "pipe"] });
+  let [stdout, stderr] = ["", ""];
+  child.stdout.on("data", (chunk) => {
+    stdout += chunk;
+    if (!options.quiet) process.stdout.write(chunk);
+  });
+  child.stderr.on("data", (chunk) => {
+    stderr += chunk;
+    if (!options.quiet) process.stderr.write(chunk);
+  });
+  const code = await new Promise<number | null>((done) => child.once("close", done));
+  if (!(options.codes ?? [0]).includes(code ?? -1))
+    throw new Error(`labwright ${args.join(" ")} ended with ${code}\n${options.quiet ? stderr : ""}`);
+  return { stdout };
+}
+
+async function stopService(): Promise<void> {
+  const child = service;
+  if (!child || child.exitCode !== null) return;
+  const gone = new Promise((done) => child.once("exit", done));
+  child.kill("SIGTERM");
+  await gone;
+}
+
+async function cleanUp(): Promise<void> {
+  if (service?.exitCode === null) {
+    // After a failure the lab may still run: its own command ends it.
+    await labwright(["destroy", "-t", "lab.yaml", "--yes"], { quiet: true, codes: [0, 1] });
+    await stopService();
+  }
+  await rm(work, { recursive: true, force: true });
+}
+
+function say(text: string): void {
+  console.log(`\n\u2014 ${text}`);
+}
