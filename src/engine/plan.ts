@@ -119,6 +119,8 @@ export interface TemplateRules {
   readonly startupConfig: boolean;
   /** LabNode field (name, image, icon, startupConfig, exec, cpu, ram, ethernet, position, env, attributes, labels) → rule; a field left out is "live". */
   readonly fields: Readonly<Record<string, FieldRule>>;
+  /** Why a field is unsupported, for people: field → text. */
+  readonly why?: Readonly<Record<string, string>>;
   /** What adding or removing a link does to a running node of this template. */
   readonly links: "live" | "restart" | "recreate";
   /** Interface names by index: "eth{0}" style, as in the catalogue; used to count interfaces a link needs. */
