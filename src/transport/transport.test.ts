@@ -1,20 +1,15 @@
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { buffer, text } from "node:stream/consumers";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { selfSigned } from "../../test/self-signed.ts";
 import { Transport, type TransportCall } from "./transport.ts";
 
-let folder: string;
+const { key, cert: certificate, fingerprint, hex } = selfSigned();
 let server: Server;
 let url: string;
-let certificate: string;
-let fingerprint: string;
 /** Request lines that reached the server's HTTP parser, and raw application bytes it received. */
 let seen: string[] = [];
 let received = 0;
@@ -23,23 +18,7 @@ let upgrade: (request: IncomingMessage, socket: Duplex) => void;
 const get: TransportCall = { method: "GET", path: "/x", timeoutMs: 5000 };
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "labwright-transport-"));
-  const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
-  execFileSync(
-    "openssl",
-    ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out", cert, "-days", "2"].concat(
-      "-subj",
-      "/CN=labwright test",
-      "-addext",
-      "subjectAltName=DNS:localhost,IP:127.0.0.1",
-    ),
-    { stdio: "ignore" },
-  );
-  certificate = readFileSync(cert, "utf8");
-  fingerprint = execFileSync("openssl", ["x509", "-in", cert, "-noout", "-fingerprint", "-sha256"], { encoding: "utf8" })
-    .split("=")[1]!
-    .trim();
-  server = createServer({ key: readFileSync(key), cert: certificate }, (request, response) => {
+  server = createServer({ key, cert: certificate }, (request, response) => {
     seen.push(`${request.method} ${request.url}`);
     answer(request, response);
   });
@@ -52,7 +31,6 @@ beforeAll(async () => {
 afterAll(async () => {
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
-  rmSync(folder, { recursive: true });
 });
 
 beforeEach(() => {
@@ -62,7 +40,6 @@ beforeEach(() => {
 });
 
 test("a pinned certificate is accepted in every way a fingerprint is written", async () => {
-  const hex = fingerprint.replaceAll(":", "").toLowerCase();
   for (const pin of [fingerprint, hex, `sha256:${hex}`, `SHA256:${fingerprint}`]) {
     using transport = new Transport({ url, pin });
     const { status, body } = await transport.request(get);
@@ -80,7 +57,7 @@ test("another certificate than the pinned one ends the connection before the fir
   await expect(transport.request(call)).rejects.toMatchObject({
     code: "tls_pin_mismatch",
     status: 0,
-    data: { fingerprint: fingerprint.replaceAll(":", "").toLowerCase() },
+    data: { fingerprint: hex },
   });
   await expect(transport.upgrade({ ...get, protocol: "host-telnet" })).rejects.toMatchObject({ code: "tls_pin_mismatch" });
   expect([seen, received]).toEqual([[], 0]);
@@ -91,7 +68,7 @@ test("a self-signed certificate without a pin is not trusted and shows its finge
   await expect(transport.request(get)).rejects.toMatchObject({
     code: "tls_untrusted",
     status: 0,
-    data: { fingerprint: fingerprint.replaceAll(":", "").toLowerCase() },
+    data: { fingerprint: hex },
   });
   expect([seen, received]).toEqual([[], 0]);
 });
@@ -99,7 +76,7 @@ test("a self-signed certificate without a pin is not trusted and shows its finge
 test("a certificate of a given authority is trusted without a pin, for the names it has only", async () => {
   using transport = new Transport({ url, ca: certificate });
   expect((await transport.request(get)).status).toBe(200);
-  const other = createServer({ key: readFileSync(join(folder, "key.pem")), cert: certificate });
+  const other = createServer({ key, cert: certificate });
   await new Promise<void>((resolve) => other.listen(0, "127.0.0.2", resolve));
   using byOtherAddress = new Transport({ url: `https://127.0.0.2:${(other.address() as AddressInfo).port}`, ca: certificate });
   await expect(byOtherAddress.request(get)).rejects.toMatchObject({

@@ -1,0 +1,260 @@
+import type { Duplex, Readable } from "node:stream";
+import { type OperationId, type OperationRow, operations } from "../contract/operations.ts";
+import { type Answer, Transport, type TransportCall } from "../transport/transport.ts";
+import { fromTransport, LabwrightError } from "./error.ts";
+import { jsonLines } from "./lines.ts";
+import type { CallOptions, Download, Stream } from "./methods.ts";
+
+export interface Credentials {
+  readonly username: string;
+  readonly password: string;
+}
+
+export interface ConnectOptions {
+  /** The service: https://host[:port]. */
+  readonly url: string;
+  /** SHA-256 fingerprint of its certificate; hex, colons and a sha256: prefix allowed. Absent: normal certificate authorities. */
+  readonly pin?: string | undefined;
+  /** PEM certificates to trust instead of the usual ones, where no pin is given. */
+  readonly ca?: string | undefined;
+  /** A bearer token from an earlier login. */
+  readonly token?: string | undefined;
+  /** Used to log in before the first call, and again when the session has expired. A function may ask a person. */
+  readonly credentials?: Credentials | (() => Promise<Credentials>) | undefined;
+  /** Told each new token, so that it can be kept. */
+  readonly onToken?: ((token: string) => void) | undefined;
+  /** Milliseconds by operation id, instead of the operation's own time-out. */
+  readonly timeouts?: Readonly<Partial<Record<OperationId, number>>> | undefined;
+}
+
+type Input = Readonly<Record<string, unknown>>;
+
+const expired: ReadonlySet<string | undefined> = new Set(["unauthenticated", "expired_agent_session", "expired_host_session"]);
+
+/**
+ * Sends operations and keeps the session. After an expired session it logs in again and sends the same request once more, but only
+ * operations whose table row allows a replay: those that change nothing. For the others the caller gets the error and decides;
+ * the next call logs in first.
+ */
+export class Caller implements Disposable {
+  readonly #transport: Transport;
+  readonly #options: ConnectOptions;
+  #token: string | undefined;
+  #login: Promise<void> | undefined;
+
+  constructor(options: ConnectOptions) {
+    try {
+      this.#transport = new Transport(options);
+    } catch (error) {
+      throw fromTransport(error);
+    }
+    this.#options = options;
+    this.#token = options.token;
+  }
+
+  get token(): string | undefined {
+    return this.#token;
+  }
+
+  get url(): string {
+    return this.#transport.url.href.replace(/\/$/, "");
+  }
+
+  /** `headers` come on top of those that every call has. */
+  async call(id: OperationId, input: Input, options: CallOptions = {}, headers: Readonly<Record<string, string>> = {}): Promise<unknown> {
+    const row: OperationRow = operations[id];
+    const call = this.#compose(id, row, input, options, headers);
+    if (row.auth === "none") return await this.#answered(id, row, call);
+    if (this.#token === undefined) await this.#renew(undefined, options.signal);
+    const used = this.#token;
+    try {
+      return await this.#answered(id, row, call);
+    } catch (error) {
+      if (!(error instanceof LabwrightError) || error.status !== 401 || !expired.has(error.code)) throw error;
+      if (this.#options.credentials === undefined) throw error;
+      if (!row.replay) {
+        if (this.#token === used) this.#token = undefined;
+        throw error;
+      }
+      await this.#renew(used, options.signal);
+      return await this.#answered(id, row, call);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#transport.close();
+  }
+
+  /** Logs in with the credentials, where there are any and nobody else renewed the used token already; one login at a time. */
+  async #renew(used: string | undefined, signal: AbortSignal | undefined): Promise<void> {
+    const { credentials } = this.#options;
+    if (credentials === undefined || this.#token !== used) return;
+    this.#login ??= (async () => {
+      const { username, password } = typeof credentials === "function" ? await credentials() : credentials;
+      await this.call("login", { username, password });
+    })().finally(() => {
+      this.#login = undefined;
+    });
+    const login = this.#login;
+    if (signal === undefined) return await login;
+    // Another caller may wait for the same login: an abort ends the waiting, not the login.
+    let onAbort: () => void = () => undefined;
+    const aborted = new Promise<never>((_resolve, reject) => {
+      onAbort = () => reject(signal.reason);
+      signal.addEventListener("abort", onAbort);
+    });
+    try {
+      await Promise.race([login, aborted]);
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  #compose(
+    id: OperationId,
+    row: OperationRow,
+    input: Input,
+    options: CallOptions,
+    headers: Readonly<Record<string, string>>,
+  ): TransportCall {
+    const rest: Record<string, unknown> = { ...input };
+    let path = row.path.replace(/\{(\w+)\}/g, (_match, name: string) => {
+      const value = rest[name];
+      delete rest[name];
+      if (typeof value !== "string" || value === "") throw new TypeError(`${id}: "${name}" is missing`);
+      return encodeURIComponent(value);
+    });
+    if (row.method === "GET") {
+      const query = new URLSearchParams();
+      for (const [name, value] of Object.entries(rest)) if (value !== undefined) query.append(name, String(value));
+      if (query.size > 0) path += `?${query}`;
+    }
+    const body = row.body === "json" ? JSON.stringify(rest) : row.body === "unread" ? "{}" : undefined;
+    return {
+      method: row.method,
+      path,
+      headers: {
+        Accept: row.answer === "events" ? "application/x-ndjson, application/json" : "application/json",
+        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+        ...headers,
+      },
+      body,
+      timeoutMs: options.timeoutMs ?? this.#options.timeouts?.[id] ?? defaultTimeout(row, input),
+      signal: options.signal,
+      repeatable: row.replay || id === "getHealth",
+    };
+  }
+
+  async #answered(id: OperationId, row: OperationRow, composed: TransportCall): Promise<unknown> {
+    const bearer = row.auth === "bearer" && this.#token !== undefined ? { Authorization: `Bearer ${this.#token}` } : {};
+    const call = { ...composed, headers: { ...composed.headers, ...bearer } };
+    try {
+      switch (row.answer) {
+        case "upgrade":
+          return await this.#upgrade(row, call);
+        case "events":
+        case "bytes":
+          return await this.#stream(row, call);
+        case "document": {
+          const answer = await this.#transport.request(call);
+          if (answer.status !== 200) throw refusal(answer);
+          return parseJson(answer);
+        }
+        case "data": {
+          const data = envelopeData(await this.#transport.request(call));
+          if (id === "login") this.#keep(data);
+          if (id === "logout") this.#token = undefined;
+          return data;
+        }
+      }
+    } catch (error) {
+      throw fromTransport(error);
+    }
+  }
+
+  #keep(data: unknown): void {
+    if (!isRecord(data) || typeof data.token !== "string") throw new LabwrightError("the login answer has no token", { status: 200 });
+    this.#token = data.token;
+    this.#options.onToken?.(this.#token);
+  }
+
+  async #upgrade(row: OperationRow, call: TransportCall): Promise<Duplex> {
+    const upgraded = await this.#transport.upgrade({ ...call, protocol: row.protocol ?? "" });
+    if ("connection" in upgraded) return upgraded.connection;
+    throw refusal(upgraded.refusal);
+  }
+
+  async #stream(row: OperationRow, call: TransportCall): Promise<Download | Stream<unknown>> {
+    const open = await this.#transport.stream(call);
+    if (open.status !== 200) {
+      const chunks: Buffer[] = [];
+      for await (const chunk of open.body as AsyncIterable<Buffer>) chunks.push(chunk);
+      throw refusal({ ...open, body: Buffer.concat(chunks) });
+    }
+    if (row.answer === "events") return eventStream(open.body);
+    const filename = /filename="([^"]*)"/.exec(String(open.headers["content-disposition"] ?? ""))?.[1];
+    return {
+      mediaType: open.headers["content-type"] ?? "application/octet-stream",
+      ...(filename === undefined ? {} : { filename }),
+      body: open.body,
+    };
+  }
+}
+
+/** A console command may be given more time than the call's default: the answer needs that time, and a little to travel. */
+function defaultTimeout(row: OperationRow, input: Input): number {
+  const asked = input.timeout_ms;
+  return typeof asked === "number" ? Math.max(row.timeoutMs, asked + 5_000) : row.timeoutMs;
+}
+
+function eventStream(body: Readable): Stream<unknown> {
+  const lines = jsonLines<unknown>(body);
+  return { [Symbol.asyncIterator]: () => lines, [Symbol.dispose]: () => void body.destroy() };
+}
+
+function envelopeData(answer: Answer): unknown {
+  const envelope = parseJson(answer);
+  if (isRecord(envelope) && envelope.ok === true) return envelope.data;
+  throw refusal(answer);
+}
+
+function parseJson(answer: Answer): unknown {
+  try {
+    return JSON.parse(answer.body.toString("utf8"));
+  } catch {
+    throw refusal(answer);
+  }
+}
+
+/** The error that an answer other than success stands for; also one that is no envelope, such as a proxy's page. */
+function refusal(answer: Answer): LabwrightError {
+  let envelope: unknown;
+  try {
+    envelope = JSON.parse(answer.body.toString("utf8"));
+  } catch {
+    envelope = undefined;
+  }
+  const retryAfter = Number(answer.headers["retry-after"]);
+  const fields = {
+    status: answer.status,
+    requestId: headerText(answer.headers["x-request-id"]),
+    retryAfter: Number.isFinite(retryAfter) ? retryAfter : undefined,
+  };
+  if (!isRecord(envelope) || envelope.ok !== false) {
+    return new LabwrightError(`what answered is not a Labwright service (HTTP ${answer.status}, no envelope)`, fields);
+  }
+  const { error, code, data } = envelope;
+  return new LabwrightError(typeof error === "string" ? error : `HTTP ${answer.status}`, {
+    ...fields,
+    code: typeof code === "string" ? code : undefined,
+    data: isRecord(data) ? data : undefined,
+  });
+}
+
+function headerText(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

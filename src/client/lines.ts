@@ -1,0 +1,12 @@
+import type { Readable } from "node:stream";
+
+/** The JSON value of each line (NDJSON). Ends with the stream; leaving the loop early destroys it. */
+export async function* jsonLines<T>(stream: Readable): AsyncGenerator<T, void, undefined> {
+  let rest = "";
+  for await (const chunk of stream.setEncoding("utf8") as AsyncIterable<string>) {
+    const lines = (rest + chunk).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) if (line.trim() !== "") yield JSON.parse(line) as T;
+  }
+  if (rest.trim() !== "") yield JSON.parse(rest) as T;
+}
