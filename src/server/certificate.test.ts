@@ -1,0 +1,71 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { chmod, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { hostname, tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { serverCertificate } from "./certificate.ts";
+import { selfSigned } from "./self-signed.ts";
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "labwright-certificate-"));
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+test("the made certificate names localhost, the loopback addresses, the host and the configured names", async () => {
+  const made = await serverCertificate({ stateDir: dir, names: ["lab.example", "2001:db8::10"] });
+  const certificate = new X509Certificate(made.certificate);
+  for (const name of ["localhost", hostname(), "lab.example"]) expect(certificate.checkHost(name)).toBe(name);
+  for (const address of ["127.0.0.1", "::1", "2001:db8::10"]) expect(certificate.checkIP(address)).toBe(address);
+  expect(certificate.checkHost("other.example")).toBeUndefined();
+});
+
+test("it is a valid P-256 certificate signed by its own key, and no authority", async () => {
+  const made = await serverCertificate({ stateDir: dir });
+  const certificate = new X509Certificate(made.certificate);
+  expect(certificate.publicKey.asymmetricKeyDetails?.namedCurve).toBe("prime256v1");
+  expect(certificate.verify(certificate.publicKey)).toBe(true);
+  expect(certificate.checkPrivateKey(createPrivateKey(made.key))).toBe(true);
+  expect(certificate.ca).toBe(false);
+  expect(made.fingerprint).toBe(certificate.fingerprint256);
+});
+
+test("a second start shows the same certificate, kept for the owner's eyes only", async () => {
+  const first = await serverCertificate({ stateDir: dir });
+  const second = await serverCertificate({ stateDir: dir, names: ["new.example"] });
+  expect(second.fingerprint).toBe(first.fingerprint);
+  expect((await stat(join(dir, "server.pem"))).mode & 0o777).toBe(0o600);
+});
+
+test("an expired certificate is replaced", async () => {
+  const first = await serverCertificate({ stateDir: dir });
+  const later = new Date(Date.now() + 3651 * 24 * 60 * 60 * 1000);
+  const second = await serverCertificate({ stateDir: dir }, later);
+  expect(second.fingerprint).not.toBe(first.fingerprint);
+  expect(new Date(new X509Certificate(second.certificate).validTo) > later).toBe(true);
+});
+
+test("dates from 2050 on are read back as they were given", () => {
+  const from = new Date("2049-12-31T23:59:59Z");
+  const until = new Date("2050-01-01T00:00:00Z");
+  const certificate = new X509Certificate(selfSigned({ names: ["localhost"], from, until }).certificate);
+  expect(new Date(certificate.validFrom)).toEqual(from);
+  expect(new Date(certificate.validTo)).toEqual(until);
+});
+
+test("the user's own certificate is used as it is", async () => {
+  const own = selfSigned({ names: ["own.example"], from: new Date(), until: new Date(Date.now() + 1e9) });
+  const paths = { certificate: join(dir, "own.crt"), key: join(dir, "own.key") };
+  await writeFile(paths.certificate, own.certificate);
+  await writeFile(paths.key, own.key);
+  const used = await serverCertificate({ stateDir: dir, own: paths });
+  expect(used).toEqual({ ...own, fingerprint: new X509Certificate(own.certificate).fingerprint256 });
+});
+
+test("a state directory that cannot be read is an error, not a new certificate", async () => {
+  await serverCertificate({ stateDir: dir });
+  await rm(join(dir, "server.pem"));
+  await writeFile(join(dir, "not-a-dir"), "");
+  await chmod(join(dir, "not-a-dir"), 0o600);
+  await expect(serverCertificate({ stateDir: join(dir, "not-a-dir") })).rejects.toThrow(/ENOTDIR/);
+});
