@@ -78,13 +78,14 @@ export function hostTemplate(template: LocalTemplate, images: readonly LocalImag
   };
 }
 
-/** What the engine plans with. */
-export function templateRules(template: LocalTemplate): TemplateRules {
+/** What the engine plans with. `images` are those found on this host. */
+export function templateRules(template: LocalTemplate, images: readonly LocalImage[]): TemplateRules {
+  const there = template.images.filter((name) => images.some((image) => image.name === name));
   const defaults = template.attributes.flatMap((a) => (a.default === undefined ? [] : [[a.name, a.default] as const]));
   return {
     id: template.id,
     type: template.type,
-    ...(template.images[0] === undefined ? {} : { image: template.images[0] }),
+    ...(template.images[0] === undefined ? {} : { image: template.images[0], images: there }),
     ...(template.icon === undefined ? {} : { icon: template.icon }),
     attributes: Object.fromEntries(defaults),
     startupConfig: template.startupConfig,

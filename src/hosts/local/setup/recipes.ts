@@ -1,0 +1,121 @@
+/** What an image is made of. Paths are those of a merged-/usr system: /usr/bin, never /bin. */
+export interface Recipe {
+  readonly name: string;
+  readonly description: string;
+  /** The image below it, whose files it does not repeat. */
+  readonly over?: string;
+  /** Debian packages it takes files from; libraries come along by themselves. */
+  readonly packages: readonly string[];
+  /**
+   * Files to take: a path, or one that ends with `/` for a whole directory. `@` stands for the machine's library directory name such as
+   * x86_64-linux-gnu. The libraries of programs are taken too.
+   */
+  readonly take: readonly string[];
+  /** Symbolic links, path → target. */
+  readonly links: Readonly<Record<string, string>>;
+  /** Directories and files that need another owner or mode than root's 0755 or the file's own. Directories are made. */
+  readonly modes: readonly { readonly path: string; readonly mode: number; readonly uid?: number; readonly gid?: number }[];
+  /** Links every applet of the busybox it took that has no program of its own. */
+  readonly busybox: boolean;
+}
+
+const base: Recipe = {
+  name: "base",
+  description: "busybox, iproute2, ping, traceroute, tcpdump, curl, iperf3, nftables",
+  packages: [
+    "busybox-static",
+    "ca-certificates",
+    "curl",
+    "ethtool",
+    "iperf3",
+    "iproute2",
+    "iputils-arping",
+    "iputils-ping",
+    "iputils-tracepath",
+    "ncurses-base",
+    "netbase",
+    "nftables",
+    "tcpdump",
+    "traceroute",
+  ],
+  take: [
+    "/usr/bin/arping",
+    "/usr/bin/busybox",
+    "/usr/bin/curl",
+    "/usr/bin/iperf3",
+    "/usr/bin/ip",
+    "/usr/bin/nstat",
+    "/usr/bin/ping",
+    "/usr/bin/ping4",
+    "/usr/bin/ping6",
+    "/usr/bin/ss",
+    "/usr/bin/tcpdump",
+    "/usr/bin/tracepath",
+    "/usr/bin/traceroute.db",
+    "/usr/sbin/bridge",
+    "/usr/sbin/ethtool",
+    "/usr/sbin/ip",
+    "/usr/sbin/nft",
+    "/usr/sbin/tc",
+    "/usr/lib/terminfo/",
+    "/usr/lib/@/tc/normal.dist",
+    "/usr/lib/@/tc/pareto.dist",
+    "/usr/lib/@/tc/paretonormal.dist",
+    "/usr/share/ca-certificates/mozilla/",
+    "/etc/iproute2/",
+    "/etc/protocols",
+    "/etc/services",
+    "/etc/ethertypes",
+  ],
+  links: {
+    "/bin": "usr/bin",
+    "/sbin": "usr/sbin",
+    "/lib": "usr/lib",
+    "/lib64": "usr/lib64",
+    "/usr/bin/traceroute": "traceroute.db",
+    "/var/run": "/run",
+    "/etc/mtab": "/proc/self/mounts",
+  },
+  modes: [
+    ...["/dev", "/etc", "/home", "/mnt", "/proc", "/run", "/sys", "/usr/lib64", "/var/lib/labwright", "/var/log"].map((path) => ({
+      path,
+      mode: 0o755,
+    })),
+    { path: "/root", mode: 0o700 },
+    { path: "/tmp", mode: 0o1777 },
+    { path: "/var/tmp", mode: 0o1777 },
+  ],
+  busybox: true,
+};
+
+/** Ids as in rootfs/frr/etc/passwd and group. */
+const frrUser = 100;
+const frrvtyGroup = 101;
+
+const frr: Recipe = {
+  name: "frr",
+  description: "base with FRRouting and vtysh",
+  over: "base",
+  packages: ["frr", "libpam-modules"],
+  take: [
+    "/usr/bin/vtysh",
+    ...["babeld", "bfdd", "bgpd", "eigrpd", "fabricd", "isisd", "ldpd", "nhrpd", "ospf6d", "ospfd", "pathd", "pbrd"].map(
+      (d) => `/usr/lib/frr/${d}`,
+    ),
+    ...["pimd", "ripd", "ripngd", "staticd", "vrrpd", "zebra"].map((d) => `/usr/lib/frr/${d}`),
+    "/usr/lib/@/security/pam_permit.so",
+    "/usr/lib/@/security/pam_rootok.so",
+    "/etc/pam.d/frr",
+    "/usr/share/yang/",
+  ],
+  links: {},
+  modes: [
+    { path: "/etc/frr", mode: 0o750, uid: frrUser, gid: frrUser },
+    { path: "/etc/frr/vtysh.conf", mode: 0o640, uid: frrUser, gid: frrvtyGroup },
+    { path: "/var/log/frr", mode: 0o750, uid: frrUser, gid: frrUser },
+  ],
+  busybox: false,
+};
+
+/** In the order they are built: what an image is laid over comes before it. */
+export const recipes: readonly Recipe[] = [base, frr];

@@ -1,0 +1,24 @@
+/** Prints set-up's steps as they go: one line each when done, with the time it took; on a terminal, what a long one is at. */
+export interface Steps {
+  /** Runs one step; `work` says what it is at and answers what it did. Nothing is printed for undefined. */
+  run(name: string, work: (say: (text: string) => void) => Promise<string | undefined>): Promise<void>;
+}
+
+export function steps(out: { write(text: string): unknown; readonly isTTY?: boolean }, now: () => number): Steps {
+  return {
+    async run(name, work) {
+      const start = now();
+      const say = (text: string): void => {
+        out.write(out.isTTY === true ? `\r\x1b[K${name}: ${text} …` : `${name}: ${text}\n`);
+      };
+      const clear = out.isTTY === true ? "\r\x1b[K" : "";
+      try {
+        const done = await work(say);
+        out.write(done === undefined ? clear : `${clear}${name}: ${done} (${((now() - start) / 1000).toFixed(1)} s)\n`);
+      } catch (error) {
+        out.write(`${clear}${name}: failed\n`);
+        throw error;
+      }
+    },
+  };
+}
