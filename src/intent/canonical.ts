@@ -1,0 +1,131 @@
+import {
+  type Endpoint,
+  endpointText,
+  type Lab,
+  type LabLink,
+  type LabNetwork,
+  type LabNode,
+  type LabText,
+  linkKey,
+  type Quality,
+  type TrafficFilter,
+} from "./lab.ts";
+import { qualityFields } from "./quality.ts";
+
+/** The one form of a lab: lists sorted, effects that are none left out. Labs that mean the same are equal data afterwards. */
+export function canonicalLab(lab: Lab): Lab {
+  return {
+    name: lab.name,
+    ...(lab.description === undefined ? {} : { description: lab.description }),
+    nodes: lab.nodes.map(canonicalNode).sort(byKey),
+    networks: lab.networks.map(canonicalNetwork).sort(byKey),
+    links: lab.links.map(canonicalLink).sort(byKey),
+    trafficFilters: lab.trafficFilters.map(canonicalFilter).sort((a, b) => order(a.name, b.name)),
+    texts: lab.texts.map(({ text, x, y }) => ({ text, x: positive(x), y: positive(y) })).sort(byText),
+  };
+}
+
+export function canonicalLink(link: LabLink): LabLink {
+  const [first, second] = link.endpoints;
+  const turned = "network" in first;
+  const endpoints: readonly [Endpoint, Endpoint] = turned ? [second, first] : [first, second];
+  const a = canonicalQuality(turned ? link.quality?.b : link.quality?.a);
+  const b = canonicalQuality(turned ? link.quality?.a : link.quality?.b);
+  const { suspended } = link;
+  return {
+    key: linkKey(...endpoints),
+    endpoints,
+    ...(a === undefined && b === undefined ? {} : { quality: { ...(a === undefined ? {} : { a }), ...(b === undefined ? {} : { b }) } }),
+    ...(suspended === undefined || (!suspended.a && !suspended.b)
+      ? {}
+      : { suspended: turned ? { a: suspended.b, b: suspended.a } : { a: suspended.a, b: suspended.b } }),
+    ...(link.mtu === undefined ? {} : { mtu: link.mtu }),
+  };
+}
+
+/** Without what has no effect; undefined when nothing is left. */
+export function canonicalQuality(quality: Quality | undefined): Quality | undefined {
+  const kept = qualityFields.filter((field) => (quality?.[field] ?? 0) !== 0).map((field) => [field, quality?.[field]]);
+  return kept.length === 0 ? undefined : Object.fromEntries(kept);
+}
+
+function canonicalNode(node: LabNode): LabNode {
+  return defined({
+    ...node,
+    position: node.position && { x: positive(node.position.x), y: positive(node.position.y) },
+    env: sortedRecord(node.env),
+    attributes: sortedRecord(node.attributes),
+    labels: sortedRecord(node.labels),
+  });
+}
+
+function canonicalNetwork(network: LabNetwork): LabNetwork {
+  return defined({ ...network, position: network.position && { x: positive(network.position.x), y: positive(network.position.y) } });
+}
+
+function canonicalFilter(filter: TrafficFilter): TrafficFilter {
+  const { nodes, links } = filter;
+  return defined({
+    name: filter.name,
+    color: filter.color,
+    match: filter.match,
+    nodes: nodes === undefined || nodes.length === 0 ? undefined : [...new Set(nodes)].sort(order),
+    links: links === undefined || links.length === 0 ? undefined : [...new Set(links.map(orderedLinkKey))].sort(order),
+  });
+}
+
+/** "b -- a" as "a -- b". */
+export function orderedLinkKey(text: string): string {
+  const [a = "", b = ""] = text.split(" -- ");
+  return a < b ? `${a} -- ${b}` : `${b} -- ${a}`;
+}
+
+type Optional<T> = { readonly [K in keyof T]: T[K] | undefined };
+
+function defined<T extends object>(value: Optional<T>): T {
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T;
+}
+
+/** Minus zero is zero: it is written and read back so. */
+function positive(value: number): number {
+  return value === 0 ? 0 : value;
+}
+
+export function sortedRecord<T>(record: Readonly<Record<string, T>>): Readonly<Record<string, T>> {
+  const entries = Object.entries(record).map(([key, value]) => [key, value === 0 ? (0 as T) : value] as const);
+  return Object.fromEntries(entries.sort(([a], [b]) => order(a, b)));
+}
+
+/** By code units, the same everywhere. */
+export function order(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function byKey(a: { readonly key: string }, b: { readonly key: string }): number {
+  return order(a.key, b.key);
+}
+
+function byText(a: LabText, b: LabText): number {
+  return order(a.text, b.text) || a.x - b.x || a.y - b.y;
+}
+
+/** The shown form of a link for messages. */
+export function linkText(endpoints: readonly [Endpoint, Endpoint]): string {
+  return `${endpointText(endpoints[0])} -- ${endpointText(endpoints[1])}`;
+}
+
+/** Equal as plain data: the order of keys does not matter, absent and undefined are the same. */
+export function sameData(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  const keys = new Set([...Object.keys(a), ...Object.keys(b)]);
+  for (const key of keys) {
+    if (!sameData(own(a, key), own(b, key))) return false;
+  }
+  return true;
+}
+
+function own(value: object, key: string): unknown {
+  return Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined;
+}

@@ -1,0 +1,244 @@
+import fc from "fast-check";
+import { canonicalLab } from "./canonical.ts";
+import type { Endpoint, Lab, LabLink, LabNetwork, LabNode, Quality, Scalar } from "./lab.ts";
+
+/**
+ * Labs that mean something: templates linux, frr, switch and pc, networks bridge and nat, every interface (eth1 …) used once, canonical.
+ * Two labs of the same run share many keys, so that going from one to the other creates, changes and deletes.
+ */
+export function arbitraryLab(limits: { readonly maxNodes?: number; readonly maxLinks?: number } = {}): fc.Arbitrary<Lab> {
+  const { maxNodes = 6, maxLinks = 8 } = limits;
+  return fc
+    .record({
+      name: fc.constantFrom("campus", "bgp-1", "Lab.2"),
+      description: fc.option(text, { nil: undefined }),
+      nodeKeys: fc.uniqueArray(fc.constantFrom(...nodeKeys), { maxLength: maxNodes }),
+      networkKeys: fc.uniqueArray(fc.constantFrom("lan", "inet", "core-net", "b"), { maxLength: 3 }),
+      texts: fc.array(fc.record({ text, x: coordinate, y: coordinate }), { maxLength: 2 }),
+    })
+    .chain(({ name, description, nodeKeys: keys, networkKeys, texts }) =>
+      fc
+        .record({
+          nodes: fc.tuple(...keys.map(arbitraryNode)),
+          networks: fc.tuple(...networkKeys.map(arbitraryNetwork)),
+          links: fc.array(arbitraryRawLink(keys, networkKeys), { maxLength: keys.length === 0 ? 0 : maxLinks }),
+          filters: fc.uniqueArray(arbitraryFilter(keys), { maxLength: 2, selector: (filter) => filter.name }),
+        })
+        .map(({ nodes, networks, links: raw, filters }) => {
+          const links = connect(raw);
+          const used = (key: string) =>
+            links.flatMap(({ endpoints }) => endpoints).filter((end) => "node" in end && end.node === key).length;
+          return canonicalLab({
+            name,
+            ...(description === undefined ? {} : { description }),
+            nodes: nodes.map((node) => (node.ethernet === undefined ? node : { ...node, ethernet: node.ethernet + used(node.key) })),
+            networks,
+            links,
+            trafficFilters: filters.map(({ link, ...filter }) =>
+              link === undefined || links.length === 0 ? filter : { ...filter, links: [canonicalKey(links, link)] },
+            ),
+            texts,
+          });
+        }),
+    );
+}
+
+const nodeKeys = ["r1", "r2", "r3", "sw-1", "h1", "h2", "R_10", "1", "constructor", "a.b"];
+
+/** Ordinary words mostly, sometimes what YAML could trip over. */
+const text: fc.Arbitrary<string> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.constantFrom("core", "two words", "10.0.0.1/24", "ip link set eth1 up", "hostname r1\n!\nline\n", "first\n\n  second\n"),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom(
+      "yes",
+      "null",
+      "0x1F",
+      "1e3",
+      "- a",
+      "a: b",
+      "a #b",
+      "'",
+      '"',
+      "[x]",
+      "{y}",
+      "&a",
+      "*b",
+      "!t",
+      "%d",
+      "@",
+      "`",
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      " lead",
+      "trail ",
+      "\n",
+      "a\n\n",
+      "\ta\n b\n",
+      "a\r\nb\r\n",
+      "a\n ",
+      "---",
+      "...\n---\n",
+      "ü→😀",
+      "a\u2028b",
+      "\u0085",
+    ),
+  },
+  { weight: 1, arbitrary: fc.string({ unit: "grapheme", minLength: 1, maxLength: 20 }).filter((some) => !some.includes("\0")) },
+);
+
+const line: fc.Arbitrary<string> = text.map((some) => some.replace(/\p{Cc}/gu, " ").slice(0, 60)).filter((some) => some.trim() !== "");
+
+const coordinate = fc.oneof(fc.integer({ min: -2000, max: 2000 }), fc.constantFrom(0, 0.5, -12.25));
+
+const position = fc.record({ x: coordinate, y: coordinate });
+
+const variable = fc.constantFrom("A", "PATH_2", "tz", "__proto__", "1", "x.y-z");
+
+function record<T>(value: fc.Arbitrary<T>): fc.Arbitrary<Record<string, T>> {
+  return fc
+    .uniqueArray(fc.tuple(variable, value), { maxLength: 3, selector: ([key]) => key })
+    .map((entries) => Object.fromEntries(entries));
+}
+
+const scalar: fc.Arbitrary<Scalar> = fc.oneof(text, fc.boolean(), fc.integer(), fc.constantFrom(0.5, -1.25, 1e21));
+
+const config = fc.oneof(
+  fc.constant({}),
+  text.map((some) => ({ startupConfig: some })),
+  fc.constantFrom("hostname a\n", "", "one line", "x\ny").map((some) => ({ startupConfig: some, file: true })),
+);
+
+function arbitraryNode(key: string): fc.Arbitrary<LabNode> {
+  return fc
+    .record({
+      config,
+      required: fc.record({
+        name: fc.oneof(fc.constant(key), line),
+        template: fc.constantFrom("linux", "frr", "switch", "pc"),
+        exec: fc.array(text, { maxLength: 2 }),
+        env: record(text),
+        attributes: record(scalar),
+        labels: record(text),
+      }),
+      optional: fc.record(
+        {
+          image: fc.oneof(fc.constantFrom("default", "7.10", "frr:9.1"), line),
+          icon: fc.constantFrom("Router.png", "Server 2.png"),
+          cpu: fc.constantFrom(1, 2, 0.5),
+          ram: fc.constantFrom(64, 256, 1024),
+          ethernet: fc.integer({ min: 0, max: 4 }),
+          start: fc.boolean(),
+          position,
+        },
+        { requiredKeys: [] },
+      ),
+    })
+    .map(({ config: some, required, optional }) => {
+      const { startupConfig, file } = some as { readonly startupConfig?: string; readonly file?: boolean };
+      return {
+        key,
+        ...required,
+        ...optional,
+        ...(startupConfig === undefined ? {} : { startupConfig }),
+        ...(file ? { startupConfigFile: `configs/${key}.conf` } : {}),
+      } as LabNode;
+    });
+}
+
+function arbitraryNetwork(key: string): fc.Arbitrary<LabNetwork> {
+  return fc
+    .record({ name: fc.oneof(fc.constant(key), line), type: fc.constantFrom("bridge", "nat") })
+    .chain((required) =>
+      fc
+        .record({ icon: fc.constantFrom("Cloud.png"), position }, { requiredKeys: [] })
+        .map((optional) => ({ key, ...required, ...optional })),
+    );
+}
+
+const quality: fc.Arbitrary<Quality> = fc.record(
+  {
+    delay: fc.constantFrom(0, 20, 10_000),
+    jitter: fc.constantFrom(0, 2, 0.5),
+    loss: fc.constantFrom(0, 0.5, 100),
+    bandwidth: fc.constantFrom(0, 10_000),
+  },
+  { requiredKeys: [] },
+);
+
+interface RawLink {
+  readonly a: string;
+  readonly b: string;
+  readonly toNetwork: boolean;
+  readonly effects: Partial<Pick<LabLink, "quality" | "suspended" | "mtu">>;
+}
+
+function arbitraryRawLink(nodes: readonly string[], networks: readonly string[]): fc.Arbitrary<RawLink> {
+  if (nodes.length === 0) return fc.constant({ a: "", b: "", toNetwork: false, effects: {} });
+  const ends = fc.oneof(
+    fc.record({ b: fc.constantFrom(...nodes), toNetwork: fc.constant(false) }),
+    ...(networks.length === 0 ? [] : [fc.record({ b: fc.constantFrom(...networks), toNetwork: fc.constant(true) })]),
+  );
+  const effects = fc.record(
+    {
+      quality: fc.oneof(
+        quality.map((both) => ({ a: both, b: both })),
+        fc.record({ a: quality, b: quality }, { requiredKeys: [] }),
+      ),
+      suspended: fc.record({ a: fc.boolean(), b: fc.boolean() }),
+      mtu: fc.constantFrom(1400, 1500, 9000),
+    },
+    { requiredKeys: [] },
+  );
+  return fc
+    .record({ a: fc.constantFrom(...nodes), ends, effects })
+    .map(({ a, ends: { b, toNetwork }, effects: some }) => ({ a, b, toNetwork, effects: some }));
+}
+
+/** Gives every end the next interface of its node. */
+function connect(raw: readonly RawLink[]): readonly LabLink[] {
+  const next = new Map<string, number>();
+  const end = (node: string): Endpoint => {
+    const number = (next.get(node) ?? 0) + 1;
+    next.set(node, number);
+    return { node, interface: `eth${number}` };
+  };
+  const links = raw.map(({ a, b, toNetwork, effects }) => {
+    const endpoints: readonly [Endpoint, Endpoint] = [end(a), toNetwork ? { network: b } : end(b)];
+    return { key: "", endpoints, ...effects };
+  });
+  return canonicalLab({ name: "", nodes: [], networks: [], links, trafficFilters: [], texts: [] }).links;
+}
+
+function arbitraryFilter(nodes: readonly string[]) {
+  return fc
+    .record({
+      name: fc.constantFrom("bgp", "all icmp", "f3"),
+      match: fc.constantFrom("tcp port 179", "icmp", "host 10.0.0.1 and not arp"),
+      optional: fc.record(
+        {
+          color: fc.constantFrom("#ff0000", "green"),
+          ...(nodes.length === 0 ? {} : { nodes: fc.array(fc.constantFrom(...nodes), { minLength: 1, maxLength: 3 }) }),
+          link: fc.nat({ max: 100 }),
+        },
+        { requiredKeys: [] },
+      ),
+    })
+    .map(({ optional, ...required }) => ({ ...required, ...optional })) as fc.Arbitrary<{
+    readonly name: string;
+    readonly match: string;
+    readonly color?: string;
+    readonly nodes?: readonly string[];
+    readonly link?: number;
+  }>;
+}
+
+function canonicalKey(links: readonly LabLink[], index: number): string {
+  return (links[index % links.length] as LabLink).key;
+}

@@ -1,0 +1,30 @@
+/** Where each line of a text begins; built once, asked in O(log n). */
+export class Lines {
+  readonly #text: string;
+  readonly #starts: number[] = [0];
+
+  constructor(text: string) {
+    this.#text = text;
+    for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) this.#starts.push(at + 1);
+  }
+
+  /** Line and column of an offset, both from 1. */
+  position(offset: number): { readonly line: number; readonly column: number } {
+    let low = 0;
+    let high = this.#starts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((this.#starts[middle] as number) <= offset) low = middle;
+      else high = middle - 1;
+    }
+    return { line: low + 1, column: offset - (this.#starts[low] as number) + 1 };
+  }
+
+  /** The text of a line (from 1) without its line break; "" beyond the end. */
+  line(number: number): string {
+    const start = this.#starts[number - 1];
+    if (start === undefined) return "";
+    const end = this.#starts[number] ?? this.#text.length;
+    return this.#text.slice(start, end).replace(/\r?\n$/, "");
+  }
+}

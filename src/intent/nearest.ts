@@ -1,0 +1,49 @@
+/** The candidate that a person most likely meant, or undefined when none is near. */
+export function nearest(word: string, candidates: Iterable<string>): string | undefined {
+  const wanted = fold(word);
+  let best: string | undefined;
+  let bestDistance = Math.max(1, Math.floor(Math.min(word.length, 24) / 3)) + 1;
+  let looked = 0;
+  for (const candidate of candidates) {
+    // A hint is not worth more work than this.
+    if (++looked > 2000) break;
+    if (Math.abs(candidate.length - word.length) >= bestDistance) continue;
+    const distance = fold(candidate) === wanted ? 0 : editDistance(wanted, fold(candidate), bestDistance);
+    if (distance < bestDistance) {
+      best = candidate;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+/** `did you mean "image"?`, or undefined. */
+export function didYouMean(word: string, candidates: Iterable<string>): string | undefined {
+  const found = nearest(word, candidates);
+  return found === undefined ? undefined : `did you mean ${JSON.stringify(found)}?`;
+}
+
+function fold(word: string): string {
+  return word.slice(0, 64).toLowerCase().replaceAll("_", "-");
+}
+
+/** Edits (a swap of neighbours counts as one) between two words, or `limit` when they are that far apart or farther. */
+function editDistance(a: string, b: string, limit: number): number {
+  let before: number[] = [];
+  let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    let smallest = i;
+    for (let j = 1; j <= b.length; j++) {
+      const cost = a[i - 1] === b[j - 1] ? 0 : 1;
+      let value = Math.min((previous[j] as number) + 1, (row[j - 1] as number) + 1, (previous[j - 1] as number) + cost);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) value = Math.min(value, (before[j - 2] as number) + 1);
+      row.push(value);
+      smallest = Math.min(smallest, value);
+    }
+    if (smallest >= limit) return limit;
+    before = previous;
+    previous = row;
+  }
+  return Math.min(previous[b.length] as number, limit);
+}

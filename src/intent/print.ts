@@ -1,0 +1,47 @@
+import { authorFilter, authorLink, authorNetwork, authorNode, authorText } from "./author.ts";
+import { canonicalLab } from "./canonical.ts";
+import type { Lab } from "./lab.ts";
+import { type Data, writeItem, writePair } from "./write.ts";
+
+/** An intent as text: the YAML and the files that it names. */
+export interface IntentText {
+  readonly yaml: string;
+  readonly files: Readonly<Record<string, string>>;
+}
+
+/**
+ * A lab as canonical YAML; startup configurations that came from files are files again. Reading the answer gives the lab back, provided
+ * that the lab is one: names right, endpoints there, one text for one file.
+ */
+export function printLab(lab: Lab): IntentText {
+  const { name, description, nodes, networks, links, trafficFilters, texts } = canonicalLab(lab);
+  const parts = [writePair("name", name, 0)];
+  if (description !== undefined) parts.push(writePair("description", description, 0));
+  parts.push(
+    ...section(
+      "nodes",
+      nodes.map((node) => writePair(node.key, authorNode(node), 2)),
+    ),
+  );
+  parts.push(
+    ...section(
+      "networks",
+      networks.map((network) => writePair(network.key, authorNetwork(network), 2)),
+    ),
+  );
+  parts.push(...section("links", items(links.map(authorLink))));
+  parts.push(...section("traffic_filters", items(trafficFilters.map(authorFilter))));
+  parts.push(...section("texts", items(texts.map(authorText))));
+  const files = nodes.flatMap(({ startupConfig: text, startupConfigFile: file }) =>
+    text !== undefined && file !== undefined ? [[file, text]] : [],
+  );
+  return { yaml: `${parts.join("\n")}\n`, files: Object.fromEntries(files.sort(([a = ""], [b = ""]) => (a < b ? -1 : 1))) };
+}
+
+function section(key: string, lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : [`\n${key}:`, ...lines];
+}
+
+function items(values: readonly Data[]): readonly string[] {
+  return values.map((value) => writeItem(value, 2));
+}

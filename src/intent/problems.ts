@@ -1,0 +1,98 @@
+import type { Diagnostic } from "./diagnostic.ts";
+import { Lines } from "./lines.ts";
+
+/** A stretch of the text, in offsets; the end is exclusive. */
+export interface Place {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** More than this is not read by anybody; the rest is counted, not kept, so that a broken 10 MB file has a bounded answer. */
+const MAX_PROBLEMS = 1000;
+
+/** Collects every problem of one text, so that all are reported at once. */
+export class Problems {
+  readonly #text: string;
+  readonly #lines: Lines;
+  readonly #list: Diagnostic[] = [];
+  #dropped = 0;
+  #errors = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+    this.#lines = new Lines(text);
+  }
+
+  get hasErrors(): boolean {
+    return this.#errors > 0;
+  }
+
+  error(code: string, at: Place, path: string, message: string, hint?: string): void {
+    this.#errors++;
+    this.#add("error", code, at, path, message, hint);
+  }
+
+  warn(code: string, at: Place, path: string, message: string, hint?: string): void {
+    this.#add("warning", code, at, path, message, hint);
+  }
+
+  /** The line of an offset, from 1: for messages such as "first used in line 7". */
+  line(offset: number): number {
+    return this.#lines.position(offset).line;
+  }
+
+  /** A problem of one of `files`, not of the text itself. */
+  fileError(code: string, file: string, message: string): void {
+    this.#errors++;
+    this.#push({ severity: "error", code, message, path: "", file, line: 1, column: 1, end_line: 1, end_column: 1 });
+  }
+
+  /** In the order of the text. */
+  list(): readonly Diagnostic[] {
+    const sorted = [...this.#list].sort((a, b) => a.line - b.line || a.column - b.column);
+    if (this.#dropped === 0) return sorted;
+    const last = this.#lines.position(this.#text.length);
+    const place = { line: last.line, column: last.column, end_line: last.line, end_column: last.column };
+    return [
+      ...sorted,
+      {
+        severity: "error",
+        code: "too_many_problems",
+        message: `${this.#dropped} more problems are not listed`,
+        path: "",
+        ...place,
+      },
+    ];
+  }
+
+  #add(severity: "error" | "warning", code: string, at: Place, path: string, message: string, hint: string | undefined): void {
+    if (this.#list.length >= MAX_PROBLEMS) {
+      this.#dropped++;
+      return;
+    }
+    const from = this.#lines.position(at.start);
+    // A place that goes over several lines is shown by its first one.
+    const firstLine = this.#text.slice(at.start, at.end).split(/\r?\n/, 1)[0] ?? "";
+    const to = this.#lines.position(at.start + firstLine.trimEnd().length);
+    this.#push({
+      severity,
+      code,
+      message,
+      path,
+      ...from,
+      end_line: to.line,
+      end_column: to.column,
+      ...(hint === undefined ? {} : { hint }),
+    });
+  }
+
+  #push(diagnostic: Diagnostic): void {
+    if (this.#list.length >= MAX_PROBLEMS) this.#dropped++;
+    else this.#list.push(diagnostic);
+  }
+}
+
+/** One more step of a JSON pointer. */
+export function pointer(path: string, key: string | number): string {
+  return `${path}/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`;
+}

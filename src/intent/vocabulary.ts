@@ -1,0 +1,138 @@
+/**
+ * The keys of the language, by place. `ignored` are keys of containerlab that have no home here: a warning names them, so that a
+ * file from there is read and nobody believes that they work. Any other key is an error.
+ */
+export interface Vocabulary {
+  readonly known: readonly string[];
+  readonly ignored: readonly string[];
+  /** Words of neighbouring tools and the key that they mean here; only for hints. */
+  readonly meant: Readonly<Record<string, string>>;
+}
+
+const sections = ["defaults", "kinds", "groups", "nodes", "networks", "links", "traffic_filters", "texts"] as const;
+
+export type Section = (typeof sections)[number];
+
+export const labVocabulary: Vocabulary = {
+  known: ["name", "description", ...sections, "topology", "tests"],
+  ignored: ["prefix", "mgmt", "settings", "debug"],
+  meant: { lab: "name", title: "name", notes: "description", annotations: "texts" },
+};
+
+export const topologyVocabulary: Vocabulary = { known: sections, ignored: [], meant: { ...labVocabulary.meant } };
+
+const ignoredOfNodes = [
+  "aliases",
+  "auto-remove",
+  "binds",
+  "cap-add",
+  "certificate",
+  "cgroupns-mode",
+  "cmd",
+  "components",
+  "config",
+  "cpu-set",
+  "credentials",
+  "devices",
+  "dns",
+  "enforce-startup-config",
+  "entrypoint",
+  "env-files",
+  "extras",
+  "healthcheck",
+  "image-pull-policy",
+  "kernel",
+  "license",
+  "link-apply-mode",
+  "mgmt-ipv4",
+  "mgmt-ipv6",
+  "network-mode",
+  "ports",
+  "publish",
+  "restart-policy",
+  "runtime",
+  "sandbox",
+  "shm-size",
+  "stages",
+  "startup-delay",
+  "suppress-startup-config",
+  "sysctls",
+  "type",
+  "user",
+  "wait-for",
+];
+
+const inheritableKeys = [
+  "kind",
+  "group",
+  "groups",
+  "template",
+  "image",
+  "startup-config",
+  "exec",
+  "cpu",
+  "ram",
+  "memory",
+  "ethernet",
+  "start",
+  "icon",
+  "env",
+  "attributes",
+  "labels",
+];
+
+const meantOfNodes = {
+  device: "template",
+  mem: "ram",
+  cpus: "cpu",
+  interfaces: "ethernet",
+  hostname: "name",
+  label: "labels",
+  environment: "env",
+  commands: "exec",
+};
+
+export const nodeVocabulary: Vocabulary = {
+  known: [...inheritableKeys, "name", "position"],
+  ignored: ignoredOfNodes,
+  meant: meantOfNodes,
+};
+
+/** In defaults, kinds and groups: what makes sense for many nodes. */
+export const inheritableVocabulary: Vocabulary = { known: inheritableKeys, ignored: ignoredOfNodes, meant: meantOfNodes };
+
+export const networkVocabulary: Vocabulary = {
+  known: ["name", "type", "icon", "position"],
+  ignored: ["labels", "mtu"],
+  meant: { kind: "type" },
+};
+
+export const linkVocabulary: Vocabulary = {
+  known: ["endpoints", "quality", "suspended", "mtu"],
+  ignored: ["type", "vars", "labels", "link-apply-mode", "ipv4", "ipv6"],
+  meant: { endpoint: "endpoints", interfaces: "endpoints", netem: "quality", suspend: "suspended", impairment: "quality" },
+};
+
+export const endpointVocabulary: Vocabulary = {
+  known: ["node", "interface", "network"],
+  ignored: ["mac", "ipv4", "ipv6", "vars"],
+  meant: { ifname: "interface", port: "interface" },
+};
+
+export const qualityVocabulary: Vocabulary = {
+  known: ["delay", "jitter", "loss", "bandwidth"],
+  ignored: ["corruption", "duplicate", "reorder"],
+  meant: { latency: "delay", rate: "bandwidth" },
+};
+
+export const sidesVocabulary: Vocabulary = { known: ["a", "b"], ignored: [], meant: {} };
+
+export const positionVocabulary: Vocabulary = { known: ["x", "y"], ignored: [], meant: {} };
+
+export const filterVocabulary: Vocabulary = {
+  known: ["name", "color", "match", "nodes", "links"],
+  ignored: [],
+  meant: { filter: "match" },
+};
+
+export const textVocabulary: Vocabulary = { known: ["text", "x", "y"], ignored: [], meant: {} };

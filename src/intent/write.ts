@@ -1,0 +1,114 @@
+/** Data that is written as YAML; undefined fields are left out. */
+export type Data = string | number | boolean | null | readonly Data[] | { readonly [key: string]: Data | undefined };
+
+/** A list or map that is written on one line ({…}, […]) when it is within reason short. */
+const MAX_FLOW_WIDTH = 110;
+
+export type Quote = '"' | "'" | "";
+
+/** Texts that YAML, in its version 1.2 or 1.1, takes for something else. */
+const NOT_A_TEXT =
+  /^(?:~|null|true|false|yes|no|on|off|y|n|<<|=|[-+]?(?:\.?\d[\d_]*)(?:\.\d*)?(?:e[-+]?\d+)?|0x[\da-f]+|0o[0-7]+|0b[01]+|[-+]?\.inf|\.nan|[-+]?\d+(?::\d+)+(?:\.\d*)?|\d{4}-\d\d?-\d\d?.*)$/i;
+const PLAIN = /^[\p{L}\d_./](?:[\p{L}\d_./@+() -]*[\p{L}\d_./@+()-])?$/u;
+
+/** A text as a scalar of one line: plain where that is safe, otherwise in the wanted quotes. */
+export function writeText(text: string, quote: Quote = ""): string {
+  if (quote === "" && PLAIN.test(text) && !NOT_A_TEXT.test(text) && !text.startsWith("---") && !text.startsWith("...")) return text;
+  if (quote === "'" && /^[ -~]*$/.test(text)) return `'${text.replaceAll("'", "''")}'`;
+  // JSON's quotes are YAML's; what JSON leaves bare and YAML may not is escaped too.
+  return JSON.stringify(text).replace(/[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g, (character) => {
+    return `\\u${(character.codePointAt(0) as number).toString(16).padStart(4, "0")}`;
+  });
+}
+
+export function writeScalar(value: string | number | boolean | null, quote: Quote = ""): string {
+  if (typeof value === "string") return writeText(value, quote);
+  return String(value);
+}
+
+/** On one line. */
+export function writeFlow(data: Data, quote: Quote = ""): string {
+  if (isList(data)) return `[${data.map((item) => writeFlow(item, quote)).join(", ")}]`;
+  if (isRecord(data)) {
+    const fields = present(data).map(([key, value]) => `${writeText(key)}: ${writeFlow(value, quote)}`);
+    return `{${fields.join(", ")}}`;
+  }
+  return writeScalar(data, quote);
+}
+
+/** What follows a key: " value" on the same line, or the lines below, each with `indent` spaces or more. No line break at the end. */
+export function writeAfterKey(data: Data, indent: number, quote: Quote = ""): string {
+  if (typeof data === "string") {
+    const block = blockText(data, indent);
+    return ` ${block ?? writeText(data, quote)}`;
+  }
+  if (isList(data)) {
+    if (data.length === 0) return " []";
+    if (isShort(data)) return ` ${writeFlow(data, quote)}`;
+    return `\n${data.map((item) => writeItem(item, indent, quote)).join("\n")}`;
+  }
+  if (isRecord(data)) {
+    const fields = present(data);
+    if (fields.length === 0) return " {}";
+    if (isShort(data)) return ` ${writeFlow(data, quote)}`;
+    return `\n${fields.map(([key, value]) => writePair(key, value, indent, quote)).join("\n")}`;
+  }
+  return ` ${writeScalar(data, quote)}`;
+}
+
+/** `key: value` with its indent, in as many lines as it takes. */
+export function writePair(key: string, value: Data, indent: number, quote: Quote = ""): string {
+  return `${" ".repeat(indent)}${writeText(key)}:${writeAfterKey(value, indent + 2, quote)}`;
+}
+
+/** `- value` with its indent; a map begins on the line of the hyphen. */
+export function writeItem(value: Data, indent: number, quote: Quote = ""): string {
+  const hyphen = `${" ".repeat(indent)}- `;
+  if (isRecord(value) && present(value).length > 0 && !isShort(value)) {
+    const lines = present(value).map(([key, field]) => writePair(key, field, indent + 2, quote));
+    return hyphen + lines.join("\n").slice(indent + 2);
+  }
+  if (isList(value)) return hyphen + writeFlow(value, quote);
+  return hyphen + writeAfterKey(value, indent + 2, quote).trimStart();
+}
+
+/** A literal block, where it says the text exactly; its lines with `indent` spaces. */
+export function blockText(text: string, indent: number): string | undefined {
+  const body = text.endsWith("\n") ? text.slice(0, -1) : text;
+  if (!text.includes("\n") || body === "" || body.endsWith("\n") || /^[ \t\n]/.test(body)) return undefined;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these cannot stand in a block
+  if (/[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]|\p{Cs}/u.test(text)) return undefined;
+  // A line of nothing but spaces at the end would be lost with the final line breaks.
+  if (/\n[ \t]+$/.test(body)) return undefined;
+  const lines = body.split("\n").map((line) => (line === "" ? "" : " ".repeat(indent) + line));
+  return `${text.endsWith("\n") ? "|" : "|-"}\n${lines.join("\n")}`;
+}
+
+export function isList(data: Data | undefined): data is readonly Data[] {
+  return Array.isArray(data);
+}
+
+export function isRecord(data: Data | undefined): data is { readonly [key: string]: Data | undefined } {
+  return typeof data === "object" && data !== null && !Array.isArray(data);
+}
+
+export function present(data: { readonly [key: string]: Data | undefined }): readonly (readonly [string, Data])[] {
+  return Object.entries(data).filter((entry): entry is [string, Data] => entry[1] !== undefined);
+}
+
+/** True where one line reads better than several: a list of scalars or a map of scalars or pairs of them, not too wide. */
+function isShort(data: Data): boolean {
+  return depth(data) <= 2 && !hasLineBreak(data) && writeFlow(data).length <= MAX_FLOW_WIDTH;
+}
+
+function depth(data: Data): number {
+  if (isList(data)) return 1 + Math.max(0, ...data.map(depth));
+  if (isRecord(data)) return 1 + Math.max(0, ...present(data).map(([, value]) => depth(value)));
+  return 0;
+}
+
+function hasLineBreak(data: Data): boolean {
+  if (typeof data === "string") return data.includes("\n");
+  if (isList(data)) return data.some(hasLineBreak);
+  return isRecord(data) && present(data).some(([, value]) => hasLineBreak(value));
+}
