@@ -1,0 +1,38 @@
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { BytesAnswer } from "../contract/operations.ts";
+import type { EventData } from "../contract/schemas/observe.ts";
+
+/** A body with its own media type, as a download where it has a file name. */
+export function sendBytes(answer: BytesAnswer, reply: FastifyReply): FastifyReply {
+  reply.type(answer.mediaType);
+  if (answer.filename !== undefined) {
+    reply.header("Content-Disposition", `attachment; filename="${answer.filename.replaceAll(/[^A-Za-z0-9 ._-]/g, "_")}"`);
+  }
+  return reply.send(typeof answer.body === "string" ? answer.body : Readable.from(answer.body));
+}
+
+/** Events as they come: one JSON object a line, or server-sent events where Accept asks for them. */
+export function sendEvents(events: AsyncIterable<EventData>, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const sse = /text\/event-stream/i.test(request.headers.accept ?? "");
+  reply.hijack();
+  reply.raw.writeHead(200, {
+    ...(reply.getHeaders() as Record<string, string>),
+    "Content-Type": sse ? "text/event-stream; charset=utf-8" : "application/x-ndjson; charset=utf-8",
+  });
+  // The header goes out at once: the first event may be long in coming.
+  reply.raw.flushHeaders();
+  pipeline(Readable.from(lines(events, sse)), reply.raw).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ERR_STREAM_PREMATURE_CLOSE" || error.name === "AbortError") request.log.debug("the reader of events went away");
+    else request.log.error({ err: error }, "events failed");
+  });
+  return reply;
+}
+
+async function* lines(events: AsyncIterable<EventData>, sse: boolean): AsyncGenerator<string> {
+  for await (const event of events) {
+    const json = JSON.stringify(event);
+    yield sse ? `id: ${event.id}\nevent: ${event.type}\ndata: ${json}\n\n` : `${json}\n`;
+  }
+}

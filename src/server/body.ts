@@ -1,0 +1,113 @@
+import type { IncomingMessage } from "node:http";
+import { Failure } from "../contract/errors.ts";
+import { badRequest } from "./failures.ts";
+
+/** Nesting deeper than any real state; deeper values would overflow the stack of code that walks them. */
+const maxDepth = 500;
+
+export type ParseJson = (text: string) => unknown;
+
+/**
+ * The JSON body of an authenticated request, at most `limit` bytes. Throws unsupported_media_type, payload_too_large, bad_request.
+ * `turn` makes big bodies be parsed one after another, with the event loop free in between.
+ */
+export async function readJsonBody(request: IncomingMessage, limit: number, parse: ParseJson, turn: Turn): Promise<unknown> {
+  if (!isJson(request)) throw new Failure("unsupported_media_type", "the body must be application/json, not encoded");
+  const bytes = await readBytes(request, limit);
+  if (bytes.length === 0) throw badRequest([{ path: "", message: "a JSON object is required as body" }]);
+  return bytes.length < 256 * 1024 ? parseBytes(bytes, parse) : turn.take(() => parseBytes(bytes, parse));
+}
+
+/** Reads what is left of a request and throws it away, so that the connection stays usable; cuts it after `limit` bytes. */
+export function drain(request: IncomingMessage, limit: number): void {
+  if (request.readableEnded || request.destroyed) return;
+  let left = limit;
+  request.on("data", (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) request.socket.destroy();
+  });
+  request.resume();
+}
+
+/** One at a time, in order; the event loop runs between two. */
+export class Turn {
+  #last: Promise<void> = Promise.resolve();
+
+  take<T>(run: () => T): Promise<T> {
+    const result = this.#last.then(run);
+    this.#last = result.then(nextTurn, nextTurn);
+    return result;
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function isJson(request: IncomingMessage): boolean {
+  const { "content-type": type, "content-encoding": encoding } = request.headers;
+  if (encoding !== undefined && encoding.toLowerCase() !== "identity") return false;
+  if (type === undefined) return !hasBody(request);
+  const [media = "", ...parameters] = type.toLowerCase().split(";");
+  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith("charset="));
+  return media.trim() === "application/json" && (charset === undefined || /^charset="?utf-8"?$/.test(charset));
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+}
+
+function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
+  const tooLarge = () => new Failure("payload_too_large", `the body is over ${limit} bytes`);
+  if (Number(request.headers["content-length"] ?? 0) > limit) return Promise.reject(tooLarge());
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const onData = (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > limit) finish(() => reject(tooLarge()));
+      else chunks.push(chunk);
+    };
+    const onEnd = () => finish(() => resolve(Buffer.concat(chunks, size)));
+    const onCut = () => finish(() => reject(badRequest([{ path: "", message: "the body ended too early" }])));
+    const finish = (settle: () => void) => {
+      request.off("data", onData).off("end", onEnd).off("error", onCut).off("close", onCut);
+      settle();
+    };
+    request.on("data", onData).on("end", onEnd).on("error", onCut).on("close", onCut);
+  });
+}
+
+function parseBytes(bytes: Buffer, parse: ParseJson): unknown {
+  if (tooDeep(bytes)) throw badRequest([{ path: "", message: `the body is nested deeper than ${maxDepth} levels` }]);
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new Failure("bad_request", "the body is not UTF-8", { data: { problems: [{ path: "", message: "is not UTF-8" }] }, cause });
+  }
+  try {
+    return parse(text);
+  } catch (cause) {
+    // The parser's own words quote the body, which may hold a password: only the place is told.
+    const place = /\(line \d+ column \d+\)/.exec(String(cause))?.[0];
+    const message = place === undefined ? "is not JSON" : `is not JSON ${place}`;
+    throw new Failure("bad_request", `the body ${message}`, { data: { problems: [{ path: "", message }] }, cause });
+  }
+}
+
+function tooDeep(bytes: Buffer): boolean {
+  let depth = 0;
+  let quoted = false;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (quoted) {
+      if (byte === 0x5c) at++;
+      else if (byte === 0x22) quoted = false;
+    } else if (byte === 0x22) quoted = true;
+    else if (byte === 0x7b || byte === 0x5b) {
+      if (++depth > maxDepth) return true;
+    } else if (byte === 0x7d || byte === 0x5d) depth--;
+  }
+  return false;
+}

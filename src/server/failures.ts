@@ -1,0 +1,85 @@
+import { type ErrorCode, errors, Failure } from "../contract/errors.ts";
+
+export interface FailureEnvelope {
+  readonly ok: false;
+  readonly error: string;
+  readonly code: ErrorCode;
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+export interface Problem {
+  /** JSON pointer into the body or the query. */
+  readonly path: string;
+  readonly message: string;
+}
+
+const problemLimit = 100;
+
+export function failureEnvelope(code: ErrorCode, error: string, data?: Readonly<Record<string, unknown>>): FailureEnvelope {
+  return { ok: false, error, code, ...(data === undefined ? {} : { data }) };
+}
+
+/** bad_request that lists every problem, up to a hundred. */
+export function badRequest(problems: readonly Problem[]): Failure {
+  const text = problems
+    .slice(0, 3)
+    .map(({ path, message }) => (path === "" ? message : `${path} ${message}`))
+    .join("; ");
+  return new Failure("bad_request", problems.length > 3 ? `${text}; and ${problems.length - 3} more` : text, {
+    data: { problems: problems.slice(0, problemLimit) },
+  });
+}
+
+/** What is thrown by a handler, by the framework or by a defect, as the one failure that the caller may see. */
+export function toFailure(error: unknown): Failure {
+  if (error instanceof Failure && errors[error.code].status !== 0) return error;
+  if (isFrameworkError(error)) {
+    if (error.validation !== undefined) return validationFailure(error.validation);
+    if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {
+      return badRequest([{ path: "", message: error.code === "FST_ERR_BAD_URL" ? "the URL is malformed" : "the request is malformed" }]);
+    }
+  }
+  return new Failure("internal", "internal error", { cause: error });
+}
+
+interface FrameworkError {
+  readonly code: string;
+  readonly statusCode?: number;
+  readonly validation?: readonly ValidationProblem[];
+}
+
+interface ValidationProblem {
+  readonly keyword: string;
+  readonly instancePath: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly message?: string;
+}
+
+function isFrameworkError(error: unknown): error is FrameworkError {
+  return error instanceof Error && "code" in error && typeof error.code === "string" && error.code.startsWith("FST_ERR_");
+}
+
+function validationFailure(found: readonly ValidationProblem[]): Failure {
+  const unknown = found.filter(({ keyword }) => keyword === "additionalProperties");
+  const problems = found.map(problemOf);
+  if (unknown.length === 0) return badRequest(problems);
+  const names = unknown.map(({ params }) => JSON.stringify(params.additionalProperty)).join(", ");
+  return new Failure("unknown_field", `unknown field ${names}`, { data: { problems: problems.slice(0, problemLimit) } });
+}
+
+function problemOf({ keyword, instancePath, params, message }: ValidationProblem): Problem {
+  switch (keyword) {
+    case "required":
+      return { path: `${instancePath}/${pointerWord(String(params.missingProperty))}`, message: "is required" };
+    case "additionalProperties":
+      return { path: `${instancePath}/${pointerWord(String(params.additionalProperty))}`, message: "is unknown" };
+    case "enum":
+      return { path: instancePath, message: `must be one of ${(params.allowedValues as readonly unknown[]).join(", ")}` };
+    default:
+      return { path: instancePath, message: message ?? `breaks ${keyword}` };
+  }
+}
+
+function pointerWord(name: string): string {
+  return name.replaceAll("~", "~0").replaceAll("/", "~1");
+}

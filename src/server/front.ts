@@ -1,0 +1,81 @@
+import { createServer as createPlainServer } from "node:http";
+import type { Server as SecureServer } from "node:https";
+import { createServer, type Server, type Socket } from "node:net";
+import { failureEnvelope } from "./failures.ts";
+import { newRequestId } from "./request-id.ts";
+
+export interface Front {
+  readonly server: Server;
+  /** Ends every open connection. */
+  destroy(): void;
+}
+
+const tlsHandshake = 0x16;
+
+/**
+ * The one port: a connection whose first byte begins a TLS handshake goes to the HTTPS server, any other is told 426 tls_required
+ * and closed. A client that does not finish its first byte or its plain header in `waitMs` is cut off.
+ */
+export function createFront(secure: SecureServer, waitMs: number): Front {
+  const open = new Set<Socket>();
+  const plain = refusingServer(waitMs);
+  const server = createServer({ noDelay: true, pauseOnConnect: false }, (socket) => {
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
+    const cut = () => socket.destroy();
+    socket.setTimeout(waitMs, cut);
+    // A reset before the first byte concerns nobody; the server that takes the connection adds its own listener.
+    socket.once("error", cut);
+    socket.once("readable", () => {
+      const first: Buffer | null = socket.read();
+      if (first === null) return;
+      socket.unshift(first);
+      socket.setTimeout(0);
+      socket.removeListener("timeout", cut);
+      (first[0] === tlsHandshake ? secure : plain).emit("connection", socket);
+    });
+  });
+  server.once("close", () => plain.close());
+  return {
+    server,
+    destroy: () => {
+      for (const socket of open) socket.destroy();
+    },
+  };
+}
+
+function refusingServer(waitMs: number) {
+  const answer = () => {
+    const requestId = newRequestId();
+    const body = JSON.stringify(failureEnvelope("tls_required", "this service speaks HTTPS only"));
+    const headers = {
+      "Content-Type": "application/json; charset=utf-8",
+      "Content-Length": String(Buffer.byteLength(body)),
+      Upgrade: "TLS/1.3, HTTP/1.1",
+      Connection: "Upgrade, close",
+      "X-Request-Id": requestId,
+    };
+    return { headers, body };
+  };
+  const server = createPlainServer({ connectionsCheckingInterval: Math.min(waitMs, 1000) }, (request, response) => {
+    const { headers, body } = answer();
+    response.shouldKeepAlive = false;
+    response.writeHead(426, headers);
+    response.end(request.method === "HEAD" ? undefined : body);
+    // What the client still sends is read for a moment, so that a reset does not overtake the answer.
+    request.resume();
+    setTimeout(() => request.socket.destroy(), 1000).unref();
+  });
+  server.headersTimeout = waitMs;
+  server.requestTimeout = waitMs;
+  server.on("clientError", (_error, socket) => {
+    if (!socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const { headers, body } = answer();
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.end(`HTTP/1.1 426 Upgrade Required\r\n${lines.join("")}\r\n${body}`, () => socket.destroy());
+  });
+  return server;
+}

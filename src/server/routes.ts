@@ -1,0 +1,200 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { TSchema } from "typebox";
+import { type ErrorCode, Failure } from "../contract/errors.ts";
+import { type BytesAnswer, type OperationId, type OperationRow, operations } from "../contract/operations.ts";
+import type { EventData } from "../contract/schemas/observe.ts";
+import { requestSchemas } from "../contract/schemas/table.ts";
+import type { Call, Caller, Service, Upgrade } from "../service/service.ts";
+import { sendBytes, sendEvents } from "./answers.ts";
+import { drain, type ParseJson, readJsonBody, Turn } from "./body.ts";
+import { badRequest, failureEnvelope, toFailure } from "./failures.ts";
+import { accept, isUpgrade } from "./upgrades.ts";
+
+type Handler = (request: unknown, caller: Caller | null, call: Call) => Promise<unknown>;
+
+interface RequestParts {
+  readonly body: unknown;
+  readonly query: unknown;
+  readonly params: unknown;
+}
+
+/** More than this left unread of a refused request ends its connection. */
+const drainLimit = 4 * 33_554_432;
+
+const callers = new WeakMap<FastifyRequest, Caller>();
+/** Of refused requests, for the log line. */
+const codes = new WeakMap<FastifyRequest, ErrorCode>();
+
+/**
+ * One route per operation of the contract. The order of a request: route, authentication, media type, size, JSON, schema,
+ * dir and out, handler – so nothing of a body is read for a caller who showed no token.
+ */
+export function addRoutes(app: FastifyInstance, service: Service, openApi: unknown, closing: AbortSignal): void {
+  const turn = new Turn();
+  const parse = jsonParser(app);
+  // Bodies are read by readJsonBody: the framework's own reader closes the connection of a body that is too large.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  app.addHook("onRequest", async (request, reply) => {
+    reply.headers({ "X-Request-Id": request.id, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" });
+    logEnd(request, reply);
+  });
+  app.addHook("onSend", async (request, reply) => {
+    if (request.raw.readableEnded) return;
+    if (Number(request.headers["content-length"] ?? 0) > drainLimit) reply.header("Connection", "close");
+    drain(request.raw, drainLimit);
+  });
+  app.setErrorHandler((error, request, reply) => sendFailure(toFailure(error), request, reply));
+
+  for (const id of Object.keys(operations) as OperationId[]) {
+    const row: OperationRow = operations[id];
+    const schema: { readonly body?: TSchema; readonly query?: TSchema; readonly params?: TSchema } = requestSchemas[id];
+    const handler = id === "getOpenApi" ? async () => openApi : (service.handlers[id] as Handler);
+    for (const path of [row.path, ...(row.aliases ?? [])]) {
+      app.route({
+        method: row.method,
+        url: path.replaceAll(/\{(\w+)\}/g, ":$1"),
+        config: { operation: id },
+        schema: {
+          ...(schema.body && { body: schema.body }),
+          ...(schema.query && { querystring: schema.query }),
+          ...(schema.params && { params: schema.params }),
+        },
+        ...(row.auth === "bearer" && {
+          onRequest: async (request) => {
+            callers.set(request, service.authenticate(bearerToken(request.headers.authorization)));
+          },
+        }),
+        ...(row.body === "json" && {
+          preValidation: async (request) => {
+            request.body = await readJsonBody(request.raw, row.maxBody, parse, turn);
+          },
+          preHandler: async (request) => refuseLocalPaths(request.body as Readonly<Record<string, unknown>>),
+        }),
+        handler: async (request, reply) => {
+          if (row.answer === "upgrade" && !isUpgrade(request.raw)) {
+            throw badRequest([{ path: "", message: `needs the headers Connection: Upgrade and Upgrade: ${row.protocol}` }]);
+          }
+          const parts: RequestParts = {
+            body: schema.body && request.body,
+            query: schema.query && queryOf(request, row),
+            params: schema.params && request.params,
+          };
+          const answer = await handler(parts, callers.get(request) ?? null, callOf(request, reply, closing));
+          return send(row, answer, request, reply);
+        },
+      });
+    }
+  }
+}
+
+/** 404 for a path that no operation has, 405 with Allow for a method that its path does not have. */
+export function answerUnknown(app: FastifyInstance): void {
+  const paths = (Object.values(operations) as OperationRow[]).flatMap(({ method, path, aliases = [] }) =>
+    [path, ...aliases].map((each) => ({ method, pattern: new RegExp(`^${each.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "[^/]+")}$`) })),
+  );
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split("?", 1)[0] ?? "";
+    const allowed = [...new Set(paths.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))].sort();
+    if (allowed.length === 0) return sendFailure(new Failure("not_found", "no such path"), request, reply);
+    reply.header("Allow", allowed.join(", "));
+    return sendFailure(new Failure("method_not_allowed", `this path has only ${allowed.join(", ")}`), request, reply);
+  });
+}
+
+export function sendFailure(failure: Failure, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  if (failure.status === 401) reply.header("WWW-Authenticate", "Bearer");
+  if (failure.retryAfter !== undefined) reply.header("Retry-After", String(Math.ceil(failure.retryAfter)));
+  if (failure.status >= 500) request.log[failure.code === "internal" ? "error" : "warn"]({ err: failure, code: failure.code }, "failed");
+  const data = failure.status >= 500 ? { ...failure.data, request_id: request.id } : failure.data;
+  codes.set(request, failure.code);
+  return reply
+    .code(failure.status)
+    .type("application/json; charset=utf-8")
+    .send(failureEnvelope(failure.code, failure.message, data));
+}
+
+function send(row: OperationRow, answer: unknown, request: FastifyRequest, reply: FastifyReply): unknown {
+  switch (row.answer) {
+    case "data":
+      return { ok: true, data: answer };
+    case "document":
+      return answer;
+    case "bytes":
+      return sendBytes(answer as BytesAnswer, reply);
+    case "events":
+      return sendEvents(answer as AsyncIterable<EventData>, request, reply);
+    case "upgrade":
+      reply.hijack();
+      accept(request.raw, reply.raw, answer as Upgrade, { "X-Request-Id": request.id });
+      return reply;
+  }
+}
+
+function bearerToken(header: string | undefined): string | undefined {
+  return /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(header ?? "")?.[1];
+}
+
+/** Names of the caller's own disk mean nothing here, and must not be taken for the service's. */
+function refuseLocalPaths(body: Readonly<Record<string, unknown>>): void {
+  const given = ["dir", "out"].filter((name) => Object.hasOwn(body, name) && typeof body[name] === "string" && body[name] !== "");
+  if (given.length > 0) {
+    throw new Failure("field_not_allowed", `${given.join(" and ")} must be empty or absent`, {
+      data: { problems: given.map((name) => ({ path: `/${name}`, message: "is not allowed" })) },
+    });
+  }
+}
+
+function queryOf(request: FastifyRequest, row: OperationRow): unknown {
+  const query = { ...(request.query as Record<string, unknown>) };
+  const last = request.headers["last-event-id"];
+  if (row.answer === "events" && query.after === undefined && typeof last === "string") query.after = last;
+  return query;
+}
+
+function callOf(request: FastifyRequest, reply: FastifyReply, closing: AbortSignal): Call {
+  const gone = new AbortController();
+  reply.raw.once("close", () => {
+    if (!reply.raw.writableFinished) gone.abort();
+  });
+  return {
+    requestId: request.id,
+    signal: AbortSignal.any([gone.signal, closing]),
+    address: request.socket.remoteAddress ?? "",
+    respondAsync: /(^|,)\s*respond-async\s*(,|;|$)/i.test(String(request.headers.prefer ?? "")),
+  };
+}
+
+/** One line per request, by operation: a path may hold a ticket, a header a token, a body a password; none of them is logged. */
+function logEnd(request: FastifyRequest, reply: FastifyReply): void {
+  const began = performance.now();
+  reply.raw.once("close", () => {
+    request.log.info(
+      {
+        operation: (request.routeOptions.config as { operation?: OperationId }).operation,
+        method: request.method,
+        status: reply.raw.writableFinished ? reply.raw.statusCode : undefined,
+        code: codes.get(request),
+        user: callers.get(request)?.user,
+        address: request.socket.remoteAddress,
+        ms: Math.round(performance.now() - began),
+      },
+      "request",
+    );
+  });
+}
+
+function jsonParser(app: FastifyInstance): ParseJson {
+  // "remove": a __proto__ key is an unknown field like any other, and ignored.
+  const parse = app.getDefaultJsonParser("remove", "remove");
+  return (text) => {
+    let result: unknown;
+    parse(undefined as never, text, (error, value) => {
+      if (error === null) result = value;
+      // Parsed again only for the place of the mistake, which the framework drops.
+      else JSON.parse(text);
+      if (error !== null) throw error;
+    });
+    return result;
+  };
+}

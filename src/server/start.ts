@@ -1,0 +1,144 @@
+import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import fastify, { type FastifyInstance } from "fastify";
+import { openApiDocument } from "../contract/openapi.ts";
+import type { Service } from "../service/service.ts";
+import type { ServerCertificate } from "./certificate.ts";
+import { badRequest, failureEnvelope, toFailure } from "./failures.ts";
+import { createFront } from "./front.ts";
+import { newRequestId } from "./request-id.ts";
+import { addRoutes, answerUnknown, sendFailure } from "./routes.ts";
+import { routeUpgrades, wantsStream } from "./upgrades.ts";
+
+export interface ServerOptions {
+  readonly service: Service;
+  readonly certificate: ServerCertificate;
+  /** Default 127.0.0.1, and any free port. */
+  readonly listen?: { readonly host?: string; readonly port?: number };
+  /** Of the product; in the OpenAPI document. */
+  readonly version: string;
+  /** JSON lines; absent: none. */
+  readonly log?: { readonly level?: "debug" | "info" | "warn" | "error"; readonly stream?: { write(line: string): void } };
+  /** How long a client may take to send its first byte, its handshake and its header, ms. Default 10,000. */
+  readonly headerWaitMs?: number;
+  /** How long close() lets running requests end, ms. Default 3,000. */
+  readonly graceMs?: number;
+}
+
+export interface RunningServer {
+  /** https://127.0.0.1:8443 */
+  readonly url: string;
+  /** SHA-256 of the certificate, to pin. */
+  readonly fingerprint: string;
+  /** Stops listening, ends open streams, lets running requests end for a moment, cuts the rest. Not the service. */
+  close(): Promise<void>;
+}
+
+/** The HTTPS server of API v1: routes, authentication, envelope and upgrades; what is answered comes from the service. */
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const { service, certificate, headerWaitMs = 10_000, graceMs = 3_000 } = options;
+  const closing = new AbortController();
+  let secure!: SecureServer;
+  const app: FastifyInstance = fastify({
+    serverFactory: (handler) => {
+      secure = createSecureServer(
+        {
+          cert: certificate.certificate,
+          key: certificate.key,
+          minVersion: "TLSv1.2",
+          ALPNProtocols: ["http/1.1"],
+          handshakeTimeout: headerWaitMs,
+          headersTimeout: headerWaitMs,
+          connectionsCheckingInterval: Math.min(headerWaitMs, 5_000),
+          keepAliveTimeout: 65_000,
+          noDelay: true,
+          shouldUpgradeCallback: wantsStream,
+        },
+        handler,
+      );
+      return secure as never;
+    },
+    logger:
+      options.log === undefined ? false : { level: options.log.level ?? "info", ...(options.log.stream && { stream: options.log.stream }) },
+    disableRequestLogging: true,
+    genReqId: newRequestId,
+    requestIdHeader: false,
+    requestIdLogLabel: "request_id",
+    return503OnClosing: false,
+    exposeHeadRoutes: false,
+    routerOptions: { maxParamLength: 1024 },
+    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: true } },
+    frameworkErrors: (error, request, reply) => {
+      reply.header("X-Request-Id", request.id);
+      sendFailure(toFailure(error), request, reply);
+    },
+  });
+  addRoutes(app, service, openApiDocument(options.version), closing.signal);
+  answerUnknown(app);
+  await app.ready();
+
+  answerMalformed(secure);
+  const streams = routeUpgrades(secure, app.routing as never);
+  const front = createFront(secure, headerWaitMs);
+  secure.on("tlsClientError", (error) => app.log.debug({ err: error }, "TLS handshake failed"));
+  const { host = "127.0.0.1", port = 0 } = options.listen ?? {};
+  await new Promise<void>((resolve, reject) => {
+    front.server.once("error", reject);
+    front.server.listen({ host, port }, () => {
+      front.server.off("error", reject);
+      resolve();
+    });
+  });
+
+  let closed: Promise<void> | undefined;
+  const close = async () => {
+    const ended = new Promise<void>((resolve) => front.server.close(() => resolve()));
+    closing.abort();
+    streams.destroy();
+    secure.closeIdleConnections();
+    const cut = setTimeout(() => front.destroy(), graceMs);
+    const idle = setInterval(() => secure.closeIdleConnections(), 50);
+    try {
+      await ended;
+      await app.close();
+    } finally {
+      clearTimeout(cut);
+      clearInterval(idle);
+    }
+  };
+  return {
+    url: urlOf(front.server.address() as AddressInfo),
+    fingerprint: certificate.fingerprint,
+    close: () => {
+      closed ??= close();
+      return closed;
+    },
+  };
+}
+
+/** A request that the HTTP parser refuses never reaches a route: it gets its envelope here, and the connection ends. */
+function answerMalformed(server: SecureServer): void {
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    if (error.code === "ECONNRESET" || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const failure = badRequest([{ path: "", message: malformation(error.code) }]);
+    const body = JSON.stringify(failureEnvelope(failure.code, failure.message, failure.data));
+    socket.end(
+      `HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
+        `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${newRequestId()}\r\n\r\n${body}`,
+      () => socket.destroy(),
+    );
+  });
+}
+
+function malformation(code: string | undefined): string {
+  if (code === "HPE_HEADER_OVERFLOW") return "the header is too large";
+  return code === "ERR_HTTP_REQUEST_TIMEOUT" ? "the request took too long to arrive" : "not an HTTP/1.1 request";
+}
+
+function urlOf({ address, port, family }: AddressInfo): string {
+  const host = address === "0.0.0.0" || address === "::" ? "localhost" : family === "IPv6" ? `[${address}]` : address;
+  return `https://${host}:${port}`;
+}
