@@ -33,6 +33,7 @@ export async function startService(host: "embedded" | "memory") {
     client,
     pid: child.pid ?? 0,
     runDir: env.LABWRIGHT_RUN_DIR,
+    stateDir: env.LABWRIGHT_STATE_DIR,
     async close() {
       child.kill("SIGTERM");
       await Promise.race([new Promise((done) => child.once("exit", done)), delay(10_000)]);

@@ -1,0 +1,94 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { connect } from "../src/client/index.ts";
+import { ringYaml } from "./ring.ts";
+import { startService } from "./service.ts";
+
+const run = promisify(execFile);
+
+/** Seconds for `plan` of an unchanged lab of `count` nodes through the API (memory host), and the size of what was planned. */
+export async function planUnchanged(count: number): Promise<{ readonly seconds: readonly number[]; readonly operations: number }> {
+  const service = await startService("memory");
+  try {
+    const yaml = ringYaml(count);
+    await service.client.deployProject({ yaml });
+    const seconds: number[] = [];
+    let operations = 0;
+    for (let i = 0; i < 5; i++) {
+      const begin = performance.now();
+      const plan = await service.client.planProject({ yaml });
+      seconds.push((performance.now() - begin) / 1000);
+      operations += plan.operations?.length ?? 0;
+    }
+    return { seconds, operations };
+  } finally {
+    await service.close();
+  }
+}
+
+/** Milliseconds of each status call of a running lab on the embedded host, for each number of pollers that poll as fast as they are answered. */
+export async function statusPolls(
+  count: number,
+  pollers: readonly number[],
+): Promise<readonly { readonly pollers: number; readonly ms: readonly number[] }[]> {
+  const service = await startService("embedded");
+  try {
+    const yaml = ringYaml(count);
+    await service.client.deployProject({ yaml });
+    const results = [];
+    for (const many of pollers) {
+      const ms: number[] = [];
+      const calls = many === 1 ? 100 : 10;
+      await Promise.all(
+        Array.from({ length: many }, async () => {
+          using client = connect({
+            url: service.url,
+            pin: service.fingerprint,
+            ...(service.client.token ? { token: service.client.token } : {}),
+          });
+          for (let i = 0; i < calls; i++) {
+            const begin = performance.now();
+            await client.getProjectStatus({ lab: `/ring${count}` });
+            ms.push(performance.now() - begin);
+          }
+        }),
+      );
+      results.push({ pollers: many, ms });
+    }
+    await service.client.destroyProject({ lab: `/ring${count}` });
+    return results;
+  } finally {
+    await service.close();
+  }
+}
+
+/** Requests per second of GET /api/v1/health and of a raw node:https server with the same certificate, headers and body, in turns. */
+export async function health(rounds: number): Promise<{ readonly service: readonly number[]; readonly raw: readonly number[] }> {
+  const service = await startService("memory");
+  const raw = spawn(process.execPath, [join(import.meta.dirname, "raw-https.ts"), service.stateDir, `${service.url}/api/v1/health`], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  try {
+    const [line] = (await once(raw.stdout, "data")) as [Buffer];
+    const rawUrl = String(line).trim();
+    const figures: { service: number[]; raw: number[] } = { service: [], raw: [] };
+    for (let i = 0; i < rounds; i++) {
+      figures.service.push(await load(`${service.url}/api/v1/health`));
+      figures.raw.push(await load(rawUrl));
+    }
+    return figures;
+  } finally {
+    raw.kill("SIGTERM");
+    await service.close();
+  }
+}
+
+/** wrk: one thread, 16 connections kept alive, 3 seconds. */
+async function load(url: string): Promise<number> {
+  const { stdout } = await run("wrk", ["-t1", "-c16", "-d3s", url]);
+  const rate = Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]);
+  if (!(rate > 0) || /Non-2xx/.test(stdout)) throw new Error(`wrk: ${stdout}`);
+  return rate;
+}

@@ -1,0 +1,162 @@
+/**
+ * Labwright against its floors and a peer, as ratios of one run on one machine. Prints a table; `--write` puts it, with the date and the
+ * machine, into docs/performance.md between its markers. A part alone: `node bench/main.ts ring100 plan status health`.
+ */
+import { execFileSync } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import { cpus, release } from "node:os";
+import { join } from "node:path";
+import { health, planUnchanged, statusPolls } from "./api.ts";
+import { type RingResult, ringByHolder, ringByKernel, ringByMininet, ringThroughApi } from "./ring.ts";
+
+interface Row {
+  readonly what: string;
+  readonly figure: string;
+  /** The ratio and what it is of; empty where there is no peer. */
+  readonly ratio: string;
+  readonly aim: string;
+}
+
+const parts: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
+  ring100: () => ring(100, 3),
+  ring500: () => ring(500, 3),
+  plan,
+  status,
+  health: healthRows,
+};
+
+const args = process.argv.slice(2);
+const names = args.filter((arg) => !arg.startsWith("--"));
+const unknown = names.filter((name) => !(name in parts));
+if (unknown.length > 0) {
+  console.error(`bench: no part ${unknown.join(", ")}; there are ${Object.keys(parts).join(", ")}`);
+  process.exit(1);
+}
+install(["mininet", "wrk"]);
+const rows: Row[] = [];
+for (const name of names.length > 0 ? names : Object.keys(parts)) {
+  console.error(`bench: ${name} …`);
+  rows.push(...(await (parts[name]?.() ?? [])));
+}
+const table = [
+  "| what | figure | ratio | aim |",
+  "|---|---|---|---|",
+  ...rows.map((row) => `| ${row.what} | ${row.figure} | ${row.ratio} | ${row.aim} |`),
+].join("\n");
+console.log(table);
+if (args.includes("--write")) await write(table);
+
+async function ring(count: number, rounds: number): Promise<readonly Row[]> {
+  const systems = { api: ringThroughApi, holder: ringByHolder, kernel: ringByKernel, mininet: ringByMininet };
+  const results: Record<keyof typeof systems, RingResult[]> = { api: [], holder: [], kernel: [], mininet: [] };
+  for (let i = 0; i < rounds; i++) {
+    for (const [name, system] of Object.entries(systems) as [keyof typeof systems, (count: number) => Promise<RingResult>][]) {
+      results[name].push(await system(count));
+    }
+  }
+  const of = (name: keyof typeof systems, field: keyof RingResult) => median(results[name].map((result) => result[field] ?? Number.NaN));
+  const usable = (name: keyof typeof systems) => of(name, "usable");
+  const s = (value: number) => `${value.toFixed(2)} s`;
+  const title = `ring of ${count}`;
+  return [
+    {
+      what: `${title}: every link carries a ping, through the API`,
+      figure: s(usable("api")),
+      ratio: `${(usable("api") / usable("holder")).toFixed(2)}× holder and batches alone (${s(usable("holder"))})`,
+      aim: count === 500 ? "≤ 2×" : "",
+    },
+    {
+      what: `${title}: the same against one ip -batch of namespaces and veths, nothing in them`,
+      figure: s(usable("api")),
+      ratio: `${(usable("api") / usable("kernel")).toFixed(2)}× kernel (${s(usable("kernel"))})`,
+      aim: "",
+    },
+    {
+      what: `${title}: the same against mininet`,
+      figure: s(usable("api")),
+      ratio: `${(usable("mininet") / usable("api")).toFixed(1)}× faster (mininet ${s(usable("mininet"))})`,
+      aim: count === 500 ? "≥ 5× faster" : "",
+    },
+    {
+      what: `${title}: destroy through the API`,
+      figure: s(of("api", "stopped")),
+      ratio: `${(of("mininet", "stopped") / of("api", "stopped")).toFixed(1)}× faster (mininet ${s(of("mininet", "stopped"))})`,
+      aim: count === 500 ? "≥ 20× faster" : "",
+    },
+    {
+      what: `${title}: memory per idle node with its console shell (PSS)`,
+      figure: `${of("api", "pssKib").toFixed(0)} KiB`,
+      ratio: `${(of("api", "pssKib") / of("mininet", "pssKib")).toFixed(2)}× mininet (${of("mininet", "pssKib").toFixed(0)} KiB)`,
+      aim: "< 1×",
+    },
+  ];
+}
+
+async function plan(): Promise<readonly Row[]> {
+  const { seconds, operations } = await planUnchanged(5000);
+  if (operations !== 0) throw new Error(`the plan of an unchanged lab has ${operations} operations`);
+  return [
+    { what: "plan of an unchanged 5,000-node lab, through the API", figure: `${median(seconds).toFixed(2)} s`, ratio: "", aim: "< 1 s" },
+  ];
+}
+
+async function status(): Promise<readonly Row[]> {
+  const results = await statusPolls(500, [1, 100]);
+  return results.map(({ pollers, ms }) => ({
+    what: `status of a running 500-node lab, ${pollers} poller${pollers === 1 ? "" : "s, each as fast as it is answered"}`,
+    figure: `p50 ${quantile(ms, 0.5).toFixed(1)} ms, p99 ${quantile(ms, 0.99).toFixed(1)} ms`,
+    ratio: pollers === 1 ? "" : `p50 per poller ${(quantile(ms, 0.5) / pollers).toFixed(2)} ms`,
+    aim: "",
+  }));
+}
+
+async function healthRows(): Promise<readonly Row[]> {
+  const { service, raw } = await health(3);
+  const pairs = service.map((rate, i) => rate / (raw[i] ?? Number.NaN));
+  return [
+    {
+      what: "GET /health, 16 kept-alive connections",
+      figure: `${median(service).toFixed(0)}/s`,
+      ratio: `${(median(pairs) * 100).toFixed(0)} % of raw node:https (${median(raw).toFixed(0)}/s)`,
+      aim: "≥ 80 %",
+    },
+  ];
+}
+
+function median(values: readonly number[]): number {
+  return quantile(values, 0.5);
+}
+
+function quantile(values: readonly number[], q: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN;
+}
+
+/** The peer and the load generator come from Debian, only for the bench. */
+function install(packages: readonly string[]): void {
+  // dpkg-query's own placeholder, not ours.
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the format of dpkg-query
+  const format = "-f=${Status}";
+  const missing = packages.filter((name) => {
+    try {
+      return !execFileSync("dpkg-query", ["-W", format, name], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).includes(
+        "ok installed",
+      );
+    } catch {
+      return true; // dpkg-query ends with 1 for a package it never saw
+    }
+  });
+  if (missing.length === 0) return;
+  console.error(`bench: installing ${missing.join(" ")} from Debian`);
+  execFileSync("apt-get", ["update", "-q"], { stdio: ["ignore", "ignore", "inherit"] });
+  execFileSync("apt-get", ["install", "-yq", "--no-install-recommends", ...missing], { stdio: ["ignore", "ignore", "inherit"] });
+}
+
+async function write(table: string): Promise<void> {
+  const file = join(import.meta.dirname, "../docs/performance.md");
+  const text = await readFile(file, "utf8");
+  const [start, end] = ["<!-- figures -->", "<!-- /figures -->"];
+  const machine = `${new Date().toISOString().slice(0, 10)}; ${cpus().length} × ${cpus()[0]?.model.trim() ?? "?"}, Linux ${release()}, Node ${process.version}`;
+  if (!text.includes(start) || !text.includes(end)) throw new Error(`${file} has no place for figures`);
+  await writeFile(file, text.replace(new RegExp(`${start}[^]*${end}`), `${start}\n\n${machine}\n\n${table}\n\n${end}`));
+}
