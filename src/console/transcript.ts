@@ -1,0 +1,119 @@
+import type { Duplex } from "node:stream";
+import { StringDecoder } from "node:string_decoder";
+
+/** How much of the end is kept for looking at: more than any prompt or pager line. */
+const tailLength = 4096;
+
+/**
+ * What a console says, as text, piece by piece: everything since the last `clear` (up to a limit), and its tail. Waiting is
+ * for the next change, so that callers decide by looking and not by sleeping.
+ */
+export class Transcript {
+  readonly #stream: Duplex;
+  readonly #limit: number;
+  readonly #decoder = new StringDecoder("utf8");
+  readonly #onData: (bytes: Buffer) => void;
+  readonly #onEnd: () => void;
+  #chunks: string[] = [];
+  #length = 0;
+  #tail = "";
+  #truncated = false;
+  #ended = false;
+  #wake: (() => void) | undefined;
+  #changed = false;
+
+  /** @param limit characters kept at most; what comes later only moves the tail */
+  constructor(stream: Duplex, limit = 8 << 20) {
+    this.#stream = stream;
+    this.#limit = limit;
+    this.#onData = (bytes) => this.#add(this.#decoder.write(bytes));
+    this.#onEnd = () => {
+      this.#ended = true;
+      this.#wake?.();
+    };
+    stream.on("data", this.#onData);
+    stream.once("end", this.#onEnd);
+    stream.once("close", this.#onEnd);
+    stream.once("error", this.#onEnd);
+  }
+
+  get tail(): string {
+    return this.#tail;
+  }
+
+  /** The raw line the cursor stands on. */
+  get rawLine(): string {
+    return this.#tail.slice(this.#tail.lastIndexOf("\n") + 1);
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  get truncated(): boolean {
+    return this.#truncated;
+  }
+
+  /** All kept text since the last clear or take. */
+  text(): string {
+    if (this.#chunks.length > 1) this.#chunks = [this.#chunks.join("")];
+    return this.#chunks[0] ?? "";
+  }
+
+  take(): string {
+    const text = this.text();
+    this.#chunks = [];
+    this.#tail = "";
+    return text;
+  }
+
+  /** Forgets everything so far, the limit too. */
+  clear(): void {
+    this.take();
+    this.#length = 0;
+    this.#truncated = false;
+  }
+
+  send(text: string): void {
+    if (this.#stream.writable) this.#stream.write(text);
+  }
+
+  /** Waits for more text or the end (true), or until nothing came for `ms` (false). */
+  async change(ms: number, signal?: AbortSignal): Promise<boolean> {
+    if (!this.#changed && !this.#ended && signal?.aborted !== true) await this.#wait(ms, signal);
+    const changed = this.#changed || this.#ended || signal?.aborted === true;
+    this.#changed = false;
+    return changed;
+  }
+
+  async #wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
+    await new Promise<void>((settle) => {
+      const timer = setTimeout(done, Math.max(0, ms));
+      const wake = () => done();
+      function done() {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", wake);
+        settle();
+      }
+      this.#wake = wake;
+      signal?.addEventListener("abort", wake, { once: true });
+    });
+    this.#wake = undefined;
+  }
+
+  /** Stops listening; the stream stays as it is. */
+  close(): void {
+    this.#stream.off("data", this.#onData);
+    this.#stream.off("end", this.#onEnd);
+    this.#stream.off("close", this.#onEnd);
+  }
+
+  #add(text: string): void {
+    if (this.#length + text.length <= this.#limit) this.#chunks.push(text);
+    else this.#truncated = true;
+    this.#length += text.length;
+    this.#tail = (this.#tail + text).slice(-tailLength);
+    this.#changed = true;
+    this.#wake?.();
+  }
+}
