@@ -114,7 +114,7 @@ async function buildImage(
 async function recipeDigest(recipe: Recipe, options: Pick<BuildOptions, "idBase" | "triplet">): Promise<string> {
   const hash = createHash("sha256").update(JSON.stringify([1, recipe, options.idBase, options.triplet]));
   const tree = join(ownFiles, recipe.name);
-  for (const path of (await pathsBelow(tree, "/")).sort()) {
+  for (const path of (await pathsBelow(tree, "/")).toSorted()) {
     const { mode } = await lstat(join(tree, path));
     hash.update(`\0${path}\0${mode & 0o111}\0`).update(await readFile(join(tree, path)));
   }
@@ -164,7 +164,7 @@ async function linkApplets(root: string): Promise<void> {
 /** All of Debian's certificate authorities in the one file that programs look for. */
 async function bundleCertificates(root: string): Promise<void> {
   const tree = join(root, "usr/share/ca-certificates");
-  const texts = await Promise.all((await pathsBelow(tree, "/")).sort().map((path) => readFile(join(tree, path), "utf8")));
+  const texts = await Promise.all((await pathsBelow(tree, "/")).toSorted().map((path) => readFile(join(tree, path), "utf8")));
   await mkdir(join(root, "etc/ssl/certs"), { recursive: true });
   await writeFile(join(root, "etc/ssl/certs/ca-certificates.crt"), texts.map((text) => `${text.trimEnd()}\n`).join(""));
   await rm(tree, { recursive: true });

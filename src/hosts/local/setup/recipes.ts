@@ -23,7 +23,7 @@ const base: Recipe = {
   name: "base",
   description: "busybox, iproute2, ping, traceroute, tcpdump, curl, iperf3, nftables",
   packages: [
-    "busybox-static",
+    "busybox",
     "ca-certificates",
     "curl",
     "ethtool",
@@ -104,8 +104,6 @@ const frr: Recipe = {
     ),
     ...["pimd", "ripd", "ripngd", "staticd", "vrrpd", "zebra"].map((d) => `/usr/lib/frr/${d}`),
     "/usr/lib/@/security/pam_permit.so",
-    "/usr/lib/@/security/pam_rootok.so",
-    "/etc/pam.d/frr",
     "/usr/share/yang/",
   ],
   links: {},
