@@ -90,6 +90,7 @@ export function templateRules(template: LocalTemplate, images: readonly LocalIma
     attributes: Object.fromEntries(defaults),
     startupConfig: template.startupConfig,
     fields: template.fields as Readonly<Record<string, FieldRule>>,
+    why: template.reasons as Readonly<Record<string, string>>,
     links: template.links,
     ethFormat: template.ethFormat,
     maxInterfaces: template.maxInterfaces,

@@ -146,8 +146,11 @@ describe("a template in use", () => {
   });
 
   test("gives the engine its defaults and rules", () => {
-    expect(templateRules(template)).toMatchObject({
+    expect(templateRules(template, []).images).toEqual([]);
+    expect(templateRules(template, [base])).toMatchObject({
       image: "base",
+      images: ["base"],
+      why: { cpu: "no limits" },
       attributes: { speed: 5, "is-hub": false },
       fields: { cpu: "unsupported" },
     });
