@@ -68,11 +68,15 @@ function refusingServer(waitMs: number) {
   });
   server.headersTimeout = waitMs;
   server.requestTimeout = waitMs;
+  // As in start.ts: without this event no time-out is watched.
+  server.emit("listening");
   server.on("clientError", (_error, socket) => {
     if (!socket.writable) {
       socket.destroy();
       return;
     }
+    socket.once("timeout", () => socket.destroy());
+    (socket as Socket).setTimeout(1000);
     const { headers, body } = answer();
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.end(`HTTP/1.1 426 Upgrade Required\r\n${lines.join("")}\r\n${body}`, () => socket.destroy());

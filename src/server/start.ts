@@ -1,6 +1,6 @@
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
-import type { AddressInfo } from "node:net";
-import fastify, { type FastifyInstance } from "fastify";
+import type { AddressInfo, Socket } from "node:net";
+import fastify, { type FastifyInstance, LogController } from "fastify";
 import { openApiDocument } from "../contract/openapi.ts";
 import type { Service } from "../service/service.ts";
 import type { ServerCertificate } from "./certificate.ts";
@@ -60,14 +60,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     },
     logger:
       options.log === undefined ? false : { level: options.log.level ?? "info", ...(options.log.stream && { stream: options.log.stream }) },
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: "request_id" }),
     genReqId: newRequestId,
     requestIdHeader: false,
-    requestIdLogLabel: "request_id",
     return503OnClosing: false,
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 1024 },
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: true } },
+    clientErrorHandler: answerMalformed,
     frameworkErrors: (error, request, reply) => {
       reply.header("X-Request-Id", request.id);
       sendFailure(toFailure(error), request, reply);
@@ -77,7 +77,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   answerUnknown(app);
   await app.ready();
 
-  answerMalformed(secure);
+  // This server never listens by itself, and Node begins to watch header time-outs at this event only.
+  secure.emit("listening");
   const streams = routeUpgrades(secure, app.routing as never);
   const front = createFront(secure, headerWaitMs);
   secure.on("tlsClientError", (error) => app.log.debug({ err: error }, "TLS handshake failed"));
@@ -101,6 +102,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     try {
       await ended;
       await app.close();
+      secure.close();
     } finally {
       clearTimeout(cut);
       clearInterval(idle);
@@ -117,20 +119,20 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 }
 
 /** A request that the HTTP parser refuses never reaches a route: it gets its envelope here, and the connection ends. */
-function answerMalformed(server: SecureServer): void {
-  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    if (error.code === "ECONNRESET" || !socket.writable) {
-      socket.destroy();
-      return;
-    }
-    const failure = badRequest([{ path: "", message: malformation(error.code) }]);
-    const body = JSON.stringify(failureEnvelope(failure.code, failure.message, failure.data));
-    socket.end(
-      `HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
-        `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${newRequestId()}\r\n\r\n${body}`,
-      () => socket.destroy(),
-    );
-  });
+function answerMalformed(error: Error & { readonly code?: string }, socket: Socket): void {
+  // Failed handshakes and resets come here too: nobody is there to read an answer.
+  if (!/^(HPE_|ERR_HTTP_REQUEST_TIMEOUT)/.test(error.code ?? "") || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  socket.setTimeout(1000, () => socket.destroy());
+  const failure = badRequest([{ path: "", message: malformation(error.code) }]);
+  const body = JSON.stringify(failureEnvelope(failure.code, failure.message, failure.data));
+  socket.end(
+    `HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${newRequestId()}\r\n\r\n${body}`,
+    () => socket.destroy(),
+  );
 }
 
 function malformation(code: string | undefined): string {
