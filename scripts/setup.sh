@@ -1,0 +1,104 @@
+#!/bin/sh
+# Makes a Debian machine ready: missing Debian packages, npm packages, the holder and the nodes' root file systems. Run it as often as you
+# like; what is there already is left alone, and with everything there neither apt nor npm is called.
+set -eu
+
+# Debian packages the machine needs, and what for. Nodes run on their own root file systems, not on these.
+packages='
+gcc        compiles the lab holder
+libc6-dev  compiles the lab holder
+iproute2   ip and tc lay links, bridges and shaping
+nftables   nft leads nat networks out of the machine
+uidmap     maps a range of ids into a lab where the service is not root
+'
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+cd "$root"
+
+now() { date +%s%N; }
+# step NAME RESULT STARTED
+step() { printf '%s: %s (%s s)\n' "$1" "$2" "$(awk -v from="$3" -v to="$(now)" 'BEGIN { printf "%.1f", (to - from) / 1e9 }')"; }
+fail() {
+  printf 'set-up stopped: %s\n' "$1" >&2
+  shift
+  for line in "$@"; do printf '  %s\n' "$line" >&2; done
+  exit 1
+}
+
+# --- the machine ------------------------------------------------------------------------------------------------------------------
+start=$(now)
+[ "$(uname -s)" = Linux ] || fail "the embedded host needs Linux; this is $(uname -s)" \
+  'Use a Debian machine (a virtual one will do). The client and the CLI work anywhere with Node 24.'
+command -v apt-get > /dev/null && command -v dpkg-query > /dev/null || fail 'this is not Debian or one of its children: apt-get or dpkg is missing' \
+  'Set-up builds the root file systems of nodes from Debian packages. Use Debian 12 or newer.'
+command -v npm > /dev/null || fail 'npm is missing' 'Install it: apt-get install npm (any Node from 18 on will do; the exact one comes with npm ci).'
+uid=$(id -u)
+unshare --user true 2> /dev/null || fail 'this machine makes no user namespaces, and every lab lives in one' \
+  'As root: sysctl -w user.max_user_namespaces=65536 and, where it exists, sysctl -w kernel.unprivileged_userns_clone=1.' \
+  'In a container: allow them there (Docker: --security-opt seccomp=unconfined --privileged).'
+if [ "$uid" -eq 0 ]; then who=root; else who='not root: labs work as far as the kernel lets an ordinary user; nat networks need root'; fi
+step machine "$(. /etc/os-release && echo "$PRETTY_NAME"), $who" "$start"
+
+# One set-up at a time in this directory.
+exec 9< "$root"
+flock -n 9 || {
+  echo 'set-up: waiting for another one in this directory'
+  flock 9
+}
+
+# --- Debian packages --------------------------------------------------------------------------------------------------------------
+start=$(now)
+names=$(printf '%s' "$packages" | awk 'NF { print $1 }')
+# shellcheck disable=SC2086 # one word a package
+there=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $names 2> /dev/null | awk '$1 == "installed" { print $2 }' || true)
+missing=
+for name in $names; do
+  case "
+$there
+" in
+  *"
+$name
+"*) ;;
+  *) missing="$missing $name" ;;
+  esac
+done
+if [ -z "$missing" ]; then
+  step 'Debian packages' 'all there' "$start"
+else
+  [ "$uid" -eq 0 ] || fail "Debian packages are missing:$missing" "Ask root for: apt-get install --no-install-recommends$missing"
+  log=$(mktemp)
+  echo "Debian packages: installing$missing"
+  # shellcheck disable=SC2086
+  install() { DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing > "$log" 2>&1; }
+  # Package lists are fetched only when there are none or they are too old to serve.
+  install || {
+    echo 'Debian packages: refreshing the package lists'
+    apt-get update -q >> "$log" 2>&1 && install
+  } || {
+    tail -n 15 "$log" >&2
+    rm -f "$log"
+    fail "apt-get could not install$missing" 'Its last lines are above.'
+  }
+  rm -f "$log"
+  step 'Debian packages' "installed$missing" "$start"
+fi
+
+# --- npm packages -----------------------------------------------------------------------------------------------------------------
+start=$(now)
+digest=$(sha256sum < package-lock.json)
+stamp=node_modules/.labwright-lock
+if [ -r "$stamp" ] && [ "$(cat "$stamp")" = "$digest" ]; then
+  step 'npm packages' 'all there' "$start"
+else
+  echo 'npm packages: installing'
+  # npm runs on the machine's own Node: the one below node_modules is replaced meanwhile.
+  outside=$(printf '%s' "$PATH" | tr ':' '\n' | grep -v '/node_modules/\.bin$' | paste -s -d : -)
+  PATH=$outside npm ci --no-audit --no-fund --loglevel=error || fail 'npm ci failed' 'Its words are above.'
+  printf '%s\n' "$digest" > "$stamp"
+  step 'npm packages' 'installed' "$start"
+fi
+
+# --- holder and root file systems -------------------------------------------------------------------------------------------------
+PATH="$root/node_modules/.bin:$PATH"
+export PATH
+exec node src/hosts/local/setup/main.ts "$@"

@@ -1,0 +1,55 @@
+import { mkdir, rm } from "node:fs/promises";
+import { arch, platform } from "node:os";
+import { dirname, join } from "node:path";
+import { parseArgs } from "node:util";
+import { idRange } from "../idmap.ts";
+import { localPaths } from "../paths.ts";
+import { buildHolder } from "./holder.ts";
+import { buildImages, staleImages } from "./image-builder.ts";
+import { steps } from "./steps.ts";
+import { unusedImages } from "./unused-images.ts";
+
+const help = `usage: main.ts [--fresh]
+Builds the lab holder and the nodes' root file systems where they are missing or their sources changed.
+  --fresh  look for newer Debian packages and build the root file systems anew where there are any`;
+
+/** Debian's library directory name by Node's name of the processor. */
+const triplets: Readonly<Record<string, string>> = { x64: "x86_64-linux-gnu", arm64: "aarch64-linux-gnu" };
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { fresh: { type: "boolean" }, help: { type: "boolean", short: "h" } } });
+  if (values.help === true) {
+    console.log(help);
+    return;
+  }
+  const triplet = triplets[arch()];
+  if (triplet === undefined || platform() !== "linux") throw new Error(`no root file systems for ${platform()} on ${arch()}`);
+  const uid = process.getuid?.() ?? 0;
+  const paths = localPaths(process.env, uid);
+  // Node processes have other ids outside than ours: they must pass the directories above their root, if not list them.
+  await mkdir(paths.state, { recursive: true, mode: 0o711 });
+  await mkdir(paths.images, { recursive: true, mode: 0o755 });
+  const { run } = steps(process.stdout, () => performance.now());
+  await run("holder", async () => {
+    await mkdir(dirname(paths.holder), { recursive: true, mode: 0o755 });
+    const { built } = await buildHolder({ out: paths.holder });
+    return built ? `built ${paths.holder}` : "up to date";
+  });
+  await run("root file systems", async (say) => {
+    const place = { directory: paths.images, idBase: uid === 0 ? idRange.base : 0, triplet };
+    const stale = await staleImages(place);
+    if (stale.length === 0 && values.fresh !== true) return "up to date";
+    const built = await buildImages({ ...place, now: () => new Date(), say });
+    const unused = await unusedImages(paths.images);
+    for (const entry of unused) await rm(join(paths.images, entry), { recursive: true });
+    const sizes = built.map((image) => `${image.name} ${Math.round(image.size_bytes / 1e6)} MB`).join(", ");
+    return `${sizes === "" ? "no newer packages" : `built ${sizes}`}${unused.length === 0 ? "" : `, removed ${unused.length} old`}`;
+  });
+}
+
+try {
+  await main();
+} catch (error) {
+  console.error(`set-up stopped: ${(error as Error).message}`);
+  process.exitCode = 1;
+}
