@@ -1,0 +1,84 @@
+import type { Comparison, LinkWork, NetworkWork, NodeWork } from "./comparison.ts";
+import { interfaceAlias, interfaceNaming } from "./interface-names.ts";
+import type { HostRules, TemplateRules } from "./plan.ts";
+import { unsupportedOnNode } from "./support.ts";
+
+export interface Obstacle {
+  readonly code:
+    | "unknown_template"
+    | "unknown_image"
+    | "no_image"
+    | "unknown_network_type"
+    | "unknown_interface"
+    | "unknown_node"
+    | "unknown_network";
+  readonly text: string;
+}
+
+/** Why a node cannot be made or changed as wanted. Only what is about to be done is looked at. */
+export function nodeObstacle(node: NodeWork, rules: HostRules, template: TemplateRules | undefined): Obstacle | undefined {
+  const { intent, after } = node;
+  if (intent === undefined || after === undefined) return undefined;
+  if (template === undefined) {
+    const known = rules.templates.map(({ id }) => id).sort();
+    return { code: "unknown_template", text: `the host has no template ${intent.template}; it has ${known.join(", ") || "none"}` };
+  }
+  const making = node.fate === "create" || node.before?.template !== intent.template;
+  const image = making || node.differences.some(({ field }) => field === "image");
+  if (!image || template.images === undefined || unsupportedOnNode(rules, template, "image") !== undefined) return undefined;
+  if (after.image === undefined || (template.images.length === 0 && intent.image === undefined)) {
+    return { code: "no_image", text: `template ${template.id} has no image on the host` };
+  }
+  if (!template.images.includes(after.image)) {
+    const known = [...template.images].sort();
+    return { code: "unknown_image", text: `template ${template.id} has no image ${after.image}; it has ${known.join(", ") || "none"}` };
+  }
+  return undefined;
+}
+
+export function networkObstacle(network: NetworkWork, rules: HostRules): Obstacle | undefined {
+  const type = network.after?.type;
+  if (type === undefined || (network.fate === "keep" && !network.replaced) || rules.networkTypes.includes(type)) return undefined;
+  const known = [...rules.networkTypes].sort();
+  return { code: "unknown_network_type", text: `the host has no network type ${type}; it has ${known.join(", ") || "none"}` };
+}
+
+/** Why a link cannot be made: an end that is not there, or an interface name that the node will not have. */
+export function linkObstacle(link: LinkWork, comparison: Comparison, templates: ReadonlyMap<string, TemplateRules>): Obstacle | undefined {
+  if (link.after === undefined || link.fate === "delete" || link.fate === "extra") return undefined;
+  for (const end of link.after.endpoints) {
+    if ("network" in end) {
+      if (!comparison.networks.has(end.network)) return { code: "unknown_network", text: `the lab has no network ${end.network}` };
+      continue;
+    }
+    const node = comparison.nodes.get(end.node);
+    if (node === undefined) return { code: "unknown_node", text: `the lab has no node ${end.node}` };
+    const template = templates.get(node.intent?.template ?? node.observed?.template ?? "");
+    const changes = link.fate === "create" || node.differences.some(({ field }) => field === "ethernet") || node.need === "recreate";
+    if (!changes || template === undefined) continue;
+    const text = interfaceObstacle(end.interface, node, template);
+    if (text !== undefined) return { code: "unknown_interface", text };
+  }
+  return undefined;
+}
+
+function interfaceObstacle(name: string, node: NodeWork, template: TemplateRules): string | undefined {
+  const naming = interfaceNaming(template.ethFormat);
+  const index = naming.index(name);
+  const sameTemplate = node.observed?.template === template.id;
+  if (index === undefined) {
+    if (sameTemplate && node.observed?.interfaces.some((one) => one.name === name)) return undefined;
+    const alias = interfaceAlias(template.ethFormat, name, template.maxInterfaces);
+    const hint = alias === undefined ? `its interfaces are called ${naming.name(0)}, ${naming.name(1)} …` : `did you mean ${alias}?`;
+    return `${node.key} has no interface ${name}; ${hint}`;
+  }
+  if (index >= template.maxInterfaces) {
+    return `${node.key} cannot have an interface ${name}: template ${template.id} has at most ${template.maxInterfaces}`;
+  }
+  const count = node.intent?.ethernet;
+  if (count !== undefined && index >= count) {
+    const last = count === 0 ? "none" : `${naming.name(0)} to ${naming.name(count - 1)}`;
+    return `${node.key} has ${count} interfaces (${last}), not ${name}`;
+  }
+  return undefined;
+}

@@ -1,0 +1,117 @@
+/** Names of a node's interfaces by index, from 0, and back. */
+export interface InterfaceNaming {
+  name(index: number): string;
+  /** The index of exactly this name; undefined where no interface is called so. Aliases (GigabitEthernet0/0 for Gi0/0) are not names. */
+  index(name: string): number | undefined;
+}
+
+/**
+ * The naming of an ethFormat, as in EVE-NG templates:
+ *
+ * - one brace, the first number counts up: `eth{0}` → eth0, eth1; `ens{2}` → ens2; `Ge0/0/{0-5}` → Ge0/0/0, Ge0/0/1 …
+ * - two braces, slot and port: `Gi{0}/{0-4}` → Gi0/0 … Gi0/3, Gi1/0 (the number after the dash counts ports of a slot);
+ *   without a dash the slot never moves on
+ * - fixed names of the first interfaces before a comma: `Mgmt1,Eth{1}` → Mgmt1, Eth1, Eth2
+ * - empty: `e{0}`; without a brace the number is appended: `e` → e0
+ */
+export function interfaceNaming(ethFormat: string): InterfaceNaming {
+  const known = namings.get(ethFormat);
+  if (known !== undefined) return known;
+  const naming = parse(ethFormat);
+  // A host has a few dozen formats; the bound only keeps a hostile caller of the preview from filling memory.
+  if (namings.size < 1000) namings.set(ethFormat, naming);
+  return naming;
+}
+
+/** The first `count` names. */
+export function interfaceNames(ethFormat: string, count: number): readonly string[] {
+  const naming = interfaceNaming(ethFormat);
+  return Array.from({ length: count }, (_, index) => naming.name(index));
+}
+
+/** The name that `alias` abbreviates or spells out, if it is one: told to people as a hint, never taken. */
+export function interfaceAlias(ethFormat: string, alias: string, maxInterfaces: number): string | undefined {
+  const wanted = plainName(alias);
+  const count = Math.min(maxInterfaces, 256);
+  return interfaceNames(ethFormat, count).find((name) => plainName(name) === wanted);
+}
+
+const namings = new Map<string, InterfaceNaming>();
+
+function parse(ethFormat: string): InterfaceNaming {
+  const parts = ethFormat.split(",").map((part) => part.trim());
+  const fixed = parts.slice(0, -1);
+  const pattern = pieces(parts.at(-1) || "e{0}");
+  const fixedIndex = new Map(fixed.map((name, index) => [name, index]));
+
+  const name = (index: number): string => {
+    const given = fixed[index];
+    if (given !== undefined) return given;
+    const i = index - fixed.length;
+    if (pattern.slot === undefined) return `${pattern.before}${i + pattern.first}${pattern.after}`;
+    const slot = pattern.slot + Math.floor(i / pattern.ports);
+    const port = (pattern.ports === Number.POSITIVE_INFINITY ? i : i % pattern.ports) + pattern.first;
+    return `${pattern.before}${slot}${pattern.between}${port}${pattern.after}`;
+  };
+  return {
+    name,
+    index: (wanted) => {
+      const given = fixedIndex.get(wanted);
+      if (given !== undefined) return given;
+      const match = pattern.read.exec(wanted);
+      if (match === null) return undefined;
+      const port = Number(match.at(-1)) - pattern.first;
+      const slot = pattern.slot === undefined ? 0 : Number(match[1]) - pattern.slot;
+      if (port < 0 || slot < 0 || port >= pattern.ports || (slot > 0 && pattern.ports === Number.POSITIVE_INFINITY)) return undefined;
+      const index = fixed.length + port + (slot === 0 ? 0 : slot * pattern.ports);
+      // Also refuses leading zeros (eth01) and a fixed name's place.
+      return Number.isSafeInteger(index) && name(index) === wanted ? index : undefined;
+    },
+  };
+}
+
+interface Pattern {
+  readonly before: string;
+  readonly slot: number | undefined;
+  readonly between: string;
+  readonly first: number;
+  /** Ports of one slot. */
+  readonly ports: number;
+  readonly after: string;
+  readonly read: RegExp;
+}
+
+function pieces(text: string): Pattern {
+  const braces = [...text.matchAll(/\{(\d+)(?:-(\d+))?\}/g)].slice(0, 2);
+  const [one, two] = braces;
+  if (one === undefined) return pieces(`${text}{0}`);
+  const before = text.slice(0, one.index);
+  if (two === undefined) {
+    const after = text.slice(one.index + one[0].length);
+    const read = new RegExp(`^${literal(before)}(\\d+)${literal(after)}$`);
+    return { before, slot: undefined, between: "", first: Number(one[1]), ports: Number.POSITIVE_INFINITY, after, read };
+  }
+  const between = text.slice(one.index + one[0].length, two.index);
+  const after = text.slice(two.index + two[0].length);
+  const ports = Number(two[2] ?? 0) || Number.POSITIVE_INFINITY;
+  const read = new RegExp(`^${literal(before)}(\\d+)${literal(between)}(\\d+)${literal(after)}$`);
+  return { before, slot: Number(one[1]), between, first: Number(two[1]), ports, after, read };
+}
+
+function literal(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+}
+
+const longNames: readonly (readonly [RegExp, string])[] = [
+  [/^(ethernet|eth|et)(?=\d)/, "e"],
+  [/^(fastethernet|fast|fa)(?=\d)/, "f"],
+  [/^(gigabitethernet|gigabit|gig|gi|ge)-?(?=\d)/, "g"],
+  [/^(tengigabitethernet|tengigabit|tengige|ten|te|xe)-?(?=\d)/, "t"],
+  [/^(management|mgmteth|mgmt|ma)(?=\d)/, "m"],
+];
+
+function plainName(name: string): string {
+  const lower = name.toLowerCase().replaceAll(" ", "");
+  for (const [long, short] of longNames) if (long.test(lower)) return lower.replace(long, short);
+  return lower;
+}

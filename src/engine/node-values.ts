@@ -1,0 +1,57 @@
+import type { LabNode } from "../intent/lab.ts";
+import { defined } from "./defined.ts";
+import type { ObservedNode } from "./observed.ts";
+import type { TemplateRules } from "./plan.ts";
+
+/**
+ * The node as the host should hold it: template defaults filled in; what the intent leaves unmanaged (position, start, more interfaces
+ * than the links need) kept as observed.
+ * @param needed number of interfaces that the links need
+ */
+export function wantedNode(
+  node: LabNode,
+  template: TemplateRules | undefined,
+  needed: number,
+  observed: ObservedNode | undefined,
+): LabNode {
+  return defined<LabNode>({
+    key: node.key,
+    name: node.name,
+    template: node.template,
+    image: node.image ?? template?.image,
+    icon: node.icon ?? template?.icon,
+    startupConfig: node.startupConfig,
+    startupConfigFile: node.startupConfigFile,
+    exec: node.exec,
+    cpu: node.cpu ?? template?.cpu,
+    ram: node.ram ?? template?.ram,
+    ethernet: node.ethernet ?? Math.max(needed, observed?.ethernet ?? 0),
+    start: node.start ?? observed?.start,
+    position: node.position ?? observed?.position,
+    env: node.env,
+    attributes: { ...template?.attributes, ...node.attributes },
+    labels: node.labels,
+  });
+}
+
+/** The observed node in the words of the intent. A value that the host does not give is the template's default. */
+export function observedNode(node: ObservedNode, key: string, template: TemplateRules | undefined): LabNode {
+  return defined<LabNode>({
+    key,
+    name: node.name,
+    template: node.template,
+    image: node.image ?? template?.image,
+    icon: node.icon ?? template?.icon,
+    startupConfig: node.startupConfig,
+    startupConfigFile: undefined,
+    exec: node.exec,
+    cpu: node.cpu ?? template?.cpu,
+    ram: node.ram ?? template?.ram,
+    ethernet: node.ethernet,
+    start: node.start,
+    position: node.position,
+    env: node.env,
+    attributes: { ...template?.attributes, ...node.attributes },
+    labels: node.labels,
+  });
+}

@@ -1,0 +1,66 @@
+import type { Lab } from "../intent/lab.ts";
+import { compareLab } from "./compare-lab.ts";
+import type { Comparison } from "./comparison.ts";
+import type { JoinedIds } from "./join.ts";
+import type { ObservedLab } from "./observed.ts";
+import type { Action, HostRules, Plan } from "./plan.ts";
+import { planBuilder } from "./plan-builder.ts";
+import { planDestroy } from "./plan-destroy.ts";
+import { planLabItself } from "./plan-lab-itself.ts";
+import { announceLink, runLink } from "./plan-link.ts";
+import { planNetwork } from "./plan-network.ts";
+import { planNode } from "./plan-node.ts";
+import { planReplace } from "./plan-replace.ts";
+import type { Planning } from "./planning.ts";
+import { settle } from "./settle.ts";
+
+export interface PlanInput {
+  /** null: destroy. */
+  readonly desired: Lab | null;
+  /** null: the host has no lab there. */
+  readonly observed: ObservedLab | null;
+  readonly rules: HostRules;
+  /** Native ids as recorded; what they do not name is joined by name (join.ts). */
+  readonly ids?: JoinedIds;
+  /** Delete what is only on the host. */
+  readonly prune: boolean;
+  /** Stop, wipe, delete and make anew instead of changing. */
+  readonly replace: boolean;
+  /** Destroy and replace: drop the nodes' disks. Absent: true. */
+  readonly wipe?: boolean;
+}
+
+/** What must happen so that the host holds the lab as wanted. Pure: the same input gives the same plan. */
+export function planLab(input: PlanInput): Plan {
+  const { desired, observed, rules, ids, prune, wipe = true } = input;
+  if (desired === null) return planDestroy(observed, rules, ids, wipe);
+  if (observed !== null && input.replace) {
+    const anew = planLab({ desired, observed: null, rules, prune, replace: false });
+    return planReplace({ desired, observed, rules, anew, wipe, ...(ids !== undefined && { ids }) });
+  }
+  return planComparison(compareLab({ desired, observed, rules, prune, ...(ids !== undefined && { ids }) }));
+}
+
+function planComparison(comparison: Comparison): Plan {
+  settle(comparison);
+  const builder = planBuilder();
+  const templates = new Map(comparison.rules.templates.map((template) => [template.id, template]));
+  /** By id, so that a step can be filed under the action that asked for it. */
+  const actions = new Map<string, Action>();
+  const plan: Planning = { comparison, builder, templates, actions, changed: new Set() };
+
+  planLabItself(plan);
+  for (const network of comparison.networks.values()) planNetwork(plan, network);
+  for (const link of comparison.links.values()) announceLink(plan, link);
+  for (const node of comparison.nodes.values()) planNode(plan, node);
+  for (const link of comparison.links.values()) runLink(plan, link);
+
+  const all = [...comparison.nodes.values(), ...comparison.networks.values(), ...comparison.links.values()];
+  return builder.finish({
+    name: comparison.desired.name,
+    locked: comparison.observed?.locked ?? false,
+    unsupported: comparison.unsupported,
+    unchanged: all.filter((one) => one.fate === "keep" && !plan.changed.has(one)).length,
+    skippedPrune: all.filter((one) => one.fate === "extra").length,
+  });
+}
