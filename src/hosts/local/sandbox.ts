@@ -20,10 +20,12 @@ export interface Sandbox {
   readonly exec: (
     id: number,
     argv: readonly string[],
-    options?: { readonly stdin?: string; readonly timeoutMs?: number },
+    options?: { readonly stdin?: string; readonly timeoutMs?: number; readonly signal?: AbortSignal },
   ) => Promise<RunResult>;
-  /** Scrollback (up to 64 KiB), then live bytes; any number at once. */
+  /** Scrollback (up to 64 KiB), then live bytes; any number at once. Ends when the node does. Throws node_not_running. */
   readonly console: (id: number) => Promise<Duplex>;
+  /** The scrollback as it is now; of a stopped or failed node what it said last, until it is spawned again. */
+  readonly tail: (id: number) => Promise<string>;
   readonly resize: (id: number, columns: number, rows: number) => Promise<void>;
   /** Calls back when a node's state changes and once when the sandbox itself is gone. */
   readonly watch: (onChange: (change: NodeState | "gone") => void) => Promise<{ close(): void }>;
@@ -52,8 +54,12 @@ export interface NodeState {
   /** waiting: before release; booting: boot runs; running: boot ended well; failed: boot or init ended badly; stopped: by request. */
   readonly state: "waiting" | "booting" | "running" | "stopping" | "stopped" | "failed";
   readonly pid: number;
+  /** Of a stopped or failed node; 128 + signal where one killed it. */
   readonly exitCode?: number;
+  /** Milliseconds of Unix time: of the release, before that of the spawn. */
   readonly startedAt: number;
+  /** Why the node could not be made (step and the kernel's words). */
+  readonly problem?: string;
 }
 
 export interface SandboxInfo {

@@ -1,0 +1,42 @@
+import { readFile } from "node:fs/promises";
+
+/** Who a holder is, as written down in holder.json: the pid alone may be another process's by now. */
+export interface Identity {
+  readonly lab: string;
+  /** As the machine sees it. */
+  readonly pid: number;
+  /** Clock ticks after boot. */
+  readonly start: number;
+  readonly version: number;
+}
+
+export function parseIdentity(text: string): Identity | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== "object" || value === null) return null;
+    const { lab, pid, start, version } = value as Record<string, unknown>;
+    if (typeof lab !== "string" || typeof pid !== "number" || typeof start !== "number" || typeof version !== "number") return null;
+    return { lab, pid, start, version };
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+/** Whether that very process still runs; a zombie does not. */
+export async function lives(identity: Identity): Promise<boolean> {
+  const stat = await readIfThere(`/proc/${identity.pid}/stat`);
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return fields[19] === String(identity.start) && !["Z", "X"].includes(fields[0] ?? "");
+}
+
+/** A file's text, "" where there is none (or, below /proc, where the process just ended). */
+export async function readIfThere(path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ESRCH") return "";
+    throw error;
+  }
+}

@@ -1,0 +1,97 @@
+import { type FileHandle, open } from "node:fs/promises";
+import { connect, type Socket } from "node:net";
+import { basename, dirname } from "node:path";
+import { Failure } from "../../../contract/errors.ts";
+import { encodeRequest, type Frame, FrameReader, texts } from "./wire.ts";
+
+export type Fields = readonly (string | number)[];
+
+export interface RequestOptions {
+  /** Called for each frame before the result. */
+  readonly onFrame?: (frame: Frame) => void;
+  /** Ends the connection, and with it what the holder does for it. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * One request on a connection of its own; answers the data of the result frame. Throws Failure: node_not_found, node_not_running,
+ * host_error with the holder's words, or host_error naming the request when the connection breaks.
+ */
+export async function request(path: string, command: string, fields: Fields, options: RequestOptions = {}): Promise<Frame> {
+  const { socket, result } = await openRequest(path, command, fields, options);
+  socket.destroy();
+  return result;
+}
+
+/** The same for a request whose connection goes on after the result. `rest` is what came behind it. The caller destroys the socket. */
+export async function openRequest(
+  path: string,
+  command: string,
+  fields: Fields,
+  { onFrame, signal }: RequestOptions = {},
+): Promise<{ readonly socket: Socket; readonly result: Frame; readonly reader: FrameReader }> {
+  signal?.throwIfAborted();
+  const socket = await connectTo(path, command);
+  const reader = new FrameReader();
+  try {
+    const result = await new Promise<Frame>((resolve, reject) => {
+      const broke = (why: string) => () => reject(new Failure("host_error", `the lab's holder broke off ${command}: ${why}`));
+      const onAbort = () => reject(signal?.reason);
+      const onData = (chunk: Buffer) => {
+        try {
+          reader.push(chunk);
+          for (let frame = reader.next(); frame !== undefined; frame = reader.next()) {
+            if (frame.type === "E") return reject(refusal(command, frame));
+            if (frame.type === "R") {
+              signal?.removeEventListener("abort", onAbort);
+              socket.pause().removeAllListeners("data").removeAllListeners("close").removeAllListeners("error");
+              return resolve(frame);
+            }
+            onFrame?.(frame);
+          }
+        } catch (error) {
+          reject(error);
+        }
+      };
+      signal?.addEventListener("abort", onAbort, { once: true });
+      socket.on("data", onData).on("close", broke("the connection closed"));
+      socket.on("error", (error) => broke(error.message)());
+      socket.write(encodeRequest(command, fields));
+    });
+    return { socket, result, reader };
+  } catch (error) {
+    socket.on("error", () => {}); // told already
+    socket.destroy();
+    throw error;
+  }
+}
+
+function refusal(command: string, frame: Frame): Failure {
+  const [code, words = ""] = texts(frame);
+  if (code === "no-node") return new Failure("node_not_found", words);
+  if (code === "not-running") return new Failure("node_not_running", words);
+  return new Failure("host_error", `the lab's holder refused ${command}: ${words}`, { data: { host: words } });
+}
+
+/** The longest socket address that the kernel takes, without its ending NUL. */
+const longestAddress = 107;
+
+async function connectTo(path: string, command: string): Promise<Socket> {
+  let directory: FileHandle | undefined;
+  let address = path;
+  try {
+    if (Buffer.byteLength(path) > longestAddress) {
+      directory = await open(dirname(path), "r");
+      address = `/proc/self/fd/${directory.fd}/${basename(path)}`;
+    }
+    return await new Promise<Socket>((resolve, reject) => {
+      const socket = connect(address);
+      socket.once("error", reject).once("connect", () => resolve(socket.off("error", reject)));
+    });
+  } catch (error) {
+    const words = (error as Error).message;
+    throw new Failure("host_error", `no connection to the lab's holder for ${command}: ${words}`, { data: { host: words }, cause: error });
+  } finally {
+    await directory?.close();
+  }
+}

@@ -1,0 +1,252 @@
+import { spawn as startProcess } from "node:child_process";
+import { chown, mkdir, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Duplex } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
+import { Failure } from "../../contract/errors.ts";
+import { type Identity, lives, parseIdentity, readIfThere } from "./holder/identity.ts";
+import { type Fields, openRequest, type RequestOptions, request } from "./holder/request.ts";
+import { type Frame, list, protocolVersion, texts } from "./holder/wire.ts";
+import type { NodeSpawn, NodeState, RunResult, Sandbox, SandboxOptions } from "./sandbox.ts";
+
+/**
+ * Starts a lab's sandbox. Throws host_error with the holder's words: when a lab lives in this directory already, when the kernel
+ * refuses namespaces, when the binary is missing.
+ */
+export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const range = options.idMap === undefined ? [] : [`uid-base=${options.idMap.base}`, `uid-count=${options.idMap.count}`];
+  const text = await launch(options.holder, [`lab=${options.lab}`, `dir=${options.dir}`, ...range]);
+  const identity = parseIdentity(text);
+  if (identity === null) throw new Failure("host_error", `the holder answered ${JSON.stringify(text)}`);
+  return sandbox(options, identity);
+}
+
+/**
+ * The sandbox that lives in this directory, left by an earlier run of the service; null where none does (what a dead one left
+ * is removed). Throws host_error where another lab lives there, where it does not answer, or where it speaks another protocol.
+ */
+export async function openSandbox(options: SandboxOptions): Promise<Sandbox | null> {
+  const identity = parseIdentity(await readIfThere(join(options.dir, "holder.json")));
+  if (identity === null || !(await lives(identity))) {
+    await forget(options.dir);
+    return null;
+  }
+  const differs = (what: string) => new Failure("host_error", `in ${options.dir} lives ${what}, not lab ${options.lab}`);
+  const argv = (await readIfThere(`/proc/${identity.pid}/cmdline`)).split("\0");
+  if (identity.lab !== options.lab || !argv.includes(`lab=${options.lab}`)) throw differs(`lab ${identity.lab}`);
+  if (identity.version !== protocolVersion)
+    throw new Failure("host_error", `the lab's holder speaks protocol ${identity.version}, the service ${protocolVersion}`);
+  const found = sandbox(options, identity);
+  const { lab } = await found.info();
+  if (lab !== options.lab) throw differs(`the holder of lab ${lab}`);
+  return found;
+}
+
+function launch(holder: string, argv: readonly string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = startProcess(holder, argv, { stdio: ["ignore", "pipe", "pipe"], env: {} });
+    let stdout = "";
+    let stderr = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      stdout += text;
+    });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      stderr += text;
+    });
+    child.on("error", (error) => reject(new Failure("host_error", `cannot run the holder: ${error.message}`, { cause: error })));
+    child.on("close", (code) => {
+      if (code === 0) return resolve(stdout);
+      const words = stderr.trim();
+      reject(new Failure("host_error", `the lab's sandbox did not start: ${words}`, { data: { host: words } }));
+    });
+  });
+}
+
+async function forget(dir: string): Promise<void> {
+  await Promise.all(["holder.json", "holder.sock"].map((name) => rm(join(dir, name), { force: true })));
+}
+
+function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
+  const path = join(options.dir, "holder.sock");
+  const ask = (command: string, fields: Fields, more?: RequestOptions) => request(path, command, fields, more);
+
+  return {
+    pid: identity.pid,
+
+    async info() {
+      const nodes: NodeState[] = [];
+      const result = await ask("info", [], { onFrame: (frame) => nodes.push(nodeState(frame)) });
+      const [version, lab = ""] = texts(result);
+      return { lab, version: Number(version), nodes };
+    },
+
+    async spawn(nodes) {
+      const { idMap } = options;
+      if (idMap !== undefined) await Promise.all(nodes.map((node) => makeDisk(node.disk, idMap.base)));
+      const spawned: { id: number; pid: number }[] = [];
+      const failed: { id: number; problem: string }[] = [];
+      const onFrame = (frame: Frame) => {
+        const [id, pid, problem = ""] = texts(frame);
+        if (problem === "") spawned.push({ id: Number(id), pid: Number(pid) });
+        else failed.push({ id: Number(id), problem });
+      };
+      await ask("spawn", nodes.flatMap(spawnFields), { onFrame });
+      if (failed.length === 0) return spawned;
+      const words = failed.map(({ id, problem }) => `node ${id}: ${problem}`).join("; ");
+      const data = { host: words, failed, spawned };
+      throw new Failure("host_error", `${failed.length} of ${nodes.length} nodes could not be made: ${words}`, { data });
+    },
+
+    async release(ids) {
+      await ask("release", list(ids));
+    },
+
+    async stop(ids, mode, graceMs) {
+      await ask("stop", [mode, Math.max(0, Math.round(graceMs)), ...list(ids)]);
+    },
+
+    run: (argv, stdin = "") => runProgram(path, "run", [0, ...list(argv), stdin], argv),
+
+    exec: (id, argv, { stdin = "", timeoutMs = 0, signal } = {}) =>
+      runProgram(path, "exec", [id, Math.round(timeoutMs), ...list(argv), stdin], argv, signal),
+
+    async console(id): Promise<Duplex> {
+      const { socket, reader } = await openRequest(path, "console", [id]);
+      const rest = reader.rest();
+      if (rest.length > 0) socket.unshift(rest);
+      return socket;
+    },
+
+    async tail(id) {
+      const parts: Buffer[] = [];
+      await ask("tail", [id], { onFrame: (frame) => parts.push(frame.data) });
+      return Buffer.concat(parts).toString("utf8");
+    },
+
+    async resize(id, columns, rows) {
+      await ask("resize", [id, columns, rows]);
+    },
+
+    watch: (onChange) => watch(path, identity, onChange),
+
+    async destroy() {
+      try {
+        if (await lives(identity)) await ask("destroy", []);
+      } catch (error) {
+        // One that does not answer, or that another call ends right now, is waited for and then killed all the same.
+        if (!(error instanceof Failure)) throw error;
+      }
+      const patience = Date.now() + 10_000;
+      for (let pause = 1; await lives(identity); pause = Math.min(pause * 2, 20)) {
+        if (Date.now() > patience) process.kill(identity.pid, "SIGKILL");
+        await delay(pause);
+      }
+      await forget(options.dir);
+    },
+  };
+}
+
+/** Made for the lab's root where it is missing: the lab itself may not be able to write above it. */
+async function makeDisk(disk: string, owner: number): Promise<void> {
+  await mkdir(dirname(disk), { recursive: true });
+  try {
+    await mkdir(disk, { mode: 0o755 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return;
+    throw error;
+  }
+  await chown(disk, owner, owner);
+}
+
+function spawnFields(node: NodeSpawn): (string | number)[] {
+  const files = node.files.flatMap(({ path, mode, text }) => [path, mode, text]);
+  const env = Object.entries(node.env).map(([name, value]) => `${name}=${value}`);
+  return [
+    node.id,
+    node.hostname,
+    node.disk,
+    ...[node.lower, files, env, node.boot, node.console].flatMap((items, i) => list(items, i === 1 ? 3 : 1)),
+  ];
+}
+
+function nodeState(frame: Frame): NodeState {
+  const [id, state, pid, exitCode, startedAt, problem = ""] = texts(frame);
+  return {
+    id: Number(id),
+    state: state as NodeState["state"],
+    pid: Number(pid),
+    startedAt: Number(startedAt),
+    ...(exitCode === "-1" ? {} : { exitCode: Number(exitCode) }),
+    ...(problem === "" ? {} : { problem }),
+  };
+}
+
+async function runProgram(
+  path: string,
+  command: string,
+  fields: Fields,
+  argv: readonly string[],
+  signal?: AbortSignal,
+): Promise<RunResult> {
+  const stdout: Buffer[] = [];
+  const stderr: Buffer[] = [];
+  const onFrame = ({ type, data }: Frame) => (type === "O" ? stdout : stderr).push(data);
+  const [code, ended] = texts(await request(path, command, fields, { onFrame, signal }));
+  const result = { code: Number(code), stdout: Buffer.concat(stdout).toString("utf8"), stderr: Buffer.concat(stderr).toString("utf8") };
+  if (ended === "timeout") throw new Failure("host_timeout", `${argv[0]} did not end in time and was killed`, { data: { ...result } });
+  return result;
+}
+
+/**
+ * Follows the states. The holder drops a watcher that does not read; then, as long as the lab lives, this connects anew, and what
+ * changed in between shows in the states told at the start of each connection.
+ */
+async function watch(path: string, identity: Identity, onChange: (change: NodeState | "gone") => void): Promise<{ close(): void }> {
+  const known = new Map<number, string>();
+  let close = (): void => {};
+  let closed = false;
+
+  const follow = async (tell: boolean): Promise<void> => {
+    const take = (frame: Frame, loud: boolean) => {
+      const state = nodeState(frame);
+      const text = JSON.stringify(state);
+      if (known.get(state.id) === text) return;
+      known.set(state.id, text);
+      if (loud && !closed) onChange(state);
+    };
+    const { socket, reader } = await openRequest(path, "watch", [], { onFrame: (frame) => take(frame, tell) });
+    const drain = () => {
+      for (let frame = reader.next(); frame !== undefined; frame = reader.next()) take(frame, true);
+    };
+    close = () => socket.destroy();
+    if (closed) return close();
+    socket.on("error", () => {}); // the close that follows is what counts
+    socket.on("close", () => void again());
+    socket.on("data", (chunk: Buffer) => {
+      reader.push(chunk);
+      drain();
+    });
+    drain();
+    socket.resume();
+  };
+
+  const again = async (): Promise<void> => {
+    while (!closed) {
+      try {
+        return await follow(true);
+      } catch (error) {
+        if (!(error instanceof Failure)) throw error;
+        if (!(await lives(identity))) return closed ? undefined : onChange("gone");
+        await delay(50);
+      }
+    }
+  };
+
+  await follow(false);
+  return {
+    close() {
+      closed = true;
+      close();
+    },
+  };
+}
