@@ -1,0 +1,283 @@
+import { existsSync } from "node:fs";
+import { glob, readFile } from "node:fs/promises";
+import { dirname, join, normalize } from "node:path";
+import { describe, expect, test } from "vitest";
+
+const root = join(import.meta.dirname, "..");
+
+type LayerName =
+  | "contract core"
+  | "contract errors"
+  | "contract schemas"
+  | "intent"
+  | "engine"
+  | "transport"
+  | "console"
+  | "host interface"
+  | "local host"
+  | "service"
+  | "server"
+  | "server main"
+  | "client"
+  | "cli";
+
+interface Layer {
+  readonly files: RegExp;
+  /** Layers it may import, apart from itself. */
+  readonly layers: readonly LayerName[];
+  /** Layers of which it may import types only. */
+  readonly types?: readonly LayerName[];
+  readonly packages: readonly string[];
+  /** Node's own modules: none, all, or all but these. */
+  readonly node: "none" | "all" | { readonly except: readonly string[] };
+  readonly why: string;
+}
+
+const network = ["node:http", "node:https", "node:http2", "node:net", "node:tls", "node:dgram"];
+
+/** Who may import whom. A file belongs to the first row that matches. ARCHITECTURE.md shows the same table. */
+const layers: Readonly<Record<LayerName, Layer>> = {
+  "contract errors": {
+    files: /^contract\/errors\.ts$/,
+    layers: [],
+    packages: [],
+    node: "none",
+    why: "the one error that crosses layers must weigh nothing",
+  },
+  "contract core": {
+    files: /^contract\/[^/]*(?<!openapi)\.ts$/,
+    layers: ["contract errors"],
+    types: ["contract schemas"],
+    packages: [],
+    node: "none",
+    why: "shared with the SDK and with browsers, which get no packages",
+  },
+  "contract schemas": {
+    files: /^contract\//,
+    layers: ["contract errors", "contract core"],
+    packages: ["typebox"],
+    node: "none",
+    why: "one source for routes, types and OpenAPI",
+  },
+  intent: {
+    files: /^intent\//,
+    layers: ["contract errors"],
+    packages: ["yaml"],
+    node: "none",
+    why: "text in, diagnostics out; also runs in the CLI and in an editor",
+  },
+  engine: {
+    files: /^engine\//,
+    layers: ["intent"],
+    packages: [],
+    node: "none",
+    why: "same input, same plan: no I/O, clock or randomness",
+  },
+  transport: {
+    files: /^transport\//,
+    layers: ["contract errors"],
+    packages: [],
+    node: "all",
+    why: "pinned HTTPS, for the SDK and for drivers of REST hosts",
+  },
+  console: {
+    files: /^console\//,
+    layers: ["contract errors"],
+    types: ["host interface"],
+    packages: [],
+    node: { except: network },
+    why: "bytes and prompts; where they come from is the driver's",
+  },
+  "host interface": {
+    files: /^hosts\/(host\.ts|conformance\b.*|memory\/.*)$/,
+    layers: ["contract errors", "intent", "engine"],
+    packages: ["vitest"],
+    node: { except: [...network, "node:child_process"] },
+    why: "the driver interface, the suite that every driver passes, and the reference driver; vitest is for the suite",
+  },
+  "local host": {
+    files: /^hosts\/local\//,
+    layers: ["contract errors", "intent", "engine", "console", "host interface"],
+    packages: ["yaml"],
+    node: "all",
+    why: "all privilege lives here; drivers never see each other",
+  },
+  service: {
+    files: /^service\//,
+    layers: ["contract errors", "contract core", "contract schemas", "intent", "engine", "console", "host interface"],
+    packages: [],
+    node: { except: network },
+    why: "use cases: no HTTP, and no driver, so that each can be replaced",
+  },
+  "server main": {
+    files: /^server\/main\.ts$/,
+    layers: ["contract errors", "contract core", "service", "server", "host interface", "local host"],
+    packages: [],
+    node: "all",
+    why: "the only place that names concrete drivers",
+  },
+  server: {
+    files: /^server\//,
+    layers: ["contract errors", "contract core", "contract schemas"],
+    types: ["service"],
+    packages: ["fastify", "typebox"],
+    node: "all",
+    why: "HTTPS only; what is answered comes from the service it is given",
+  },
+  client: {
+    files: /^client\//,
+    layers: ["contract errors", "contract core", "transport"],
+    types: ["contract schemas"],
+    packages: [],
+    node: "all",
+    why: "the SDK has no dependencies",
+  },
+  cli: {
+    files: /^cli\//,
+    layers: ["contract errors", "contract core", "client", "transport", "intent"],
+    types: ["contract schemas"],
+    packages: [],
+    node: "all",
+    why: "everything goes through the SDK; intent is for offline validate",
+  },
+};
+
+interface Import {
+  readonly file: string;
+  readonly from: string;
+  readonly typeOnly: boolean;
+}
+
+/** Test code may import anything; nothing but test code may import it. */
+const isTestCode = (file: string) => /\.(test|arbitrary)\.ts$|(^|\/)testing\//.test(file);
+
+const sources = (await Array.fromAsync(glob("**/*.ts", { cwd: join(root, "src") }))).sort();
+const imports = (await Promise.all(sources.filter((file) => !isTestCode(file)).map(importsOf))).flat();
+
+async function importsOf(file: string): Promise<Import[]> {
+  const text = (await readFile(join(root, "src", file), "utf8")).replaceAll(/\/\*[\s\S]*?\*\//g, "").replaceAll(/^\s*\/\/.*$/gm, "");
+  const statements = text.matchAll(/^\s*(?:import|export)\s+(type\s)?([^"';]*?)\s*from\s*"([^"]+)"/gm);
+  const found = [...statements].map(([, type, names = "", from = ""]) => ({
+    file,
+    from,
+    typeOnly: type !== undefined || onlyTypes(names),
+  }));
+  const bare = [...text.matchAll(/^\s*import\s*"([^"]+)"/gm), ...text.matchAll(/\bimport\(\s*"([^"]+)"\s*\)(?!\.[A-Z])/g)];
+  return [...found, ...bare.map(([, from = ""]) => ({ file, from, typeOnly: false }))];
+}
+
+/** `{ type A, type B }` */
+function onlyTypes(names: string): boolean {
+  const inside = /^\{([\s\S]*)\}$/.exec(names.trim())?.[1];
+  return inside?.split(",").every((name) => name.trim() === "" || name.trim().startsWith("type ")) ?? false;
+}
+
+function layerOf(file: string): LayerName | undefined {
+  return (Object.keys(layers) as LayerName[]).find((name) => layers[name].files.test(file));
+}
+
+function problemOf({ file, from, typeOnly }: Import): string | undefined {
+  const name = layerOf(file);
+  if (name === undefined) return `${file} is in no layer`;
+  const layer = layers[name];
+  const refuse = (what: string) => `${file} imports ${from}: ${name} may not import ${what} (${layer.why})`;
+  if (from.startsWith("node:")) {
+    if (layer.node === "all") return undefined;
+    if (layer.node === "none") return refuse("Node modules");
+    return layer.node.except.some((module) => from === module || from.startsWith(`${module}/`)) ? refuse(from) : undefined;
+  }
+  if (!from.startsWith(".")) {
+    const owner = from.startsWith("@") ? from.split("/").slice(0, 2).join("/") : (from.split("/")[0] ?? "");
+    return layer.packages.includes(owner) ? undefined : refuse(`the package ${owner}`);
+  }
+  const target = normalize(join(dirname(file), from));
+  if (target.startsWith("..")) return refuse("files outside src");
+  if (isTestCode(target)) return refuse("test code");
+  const other = layerOf(target);
+  if (other === undefined) return `${file} imports ${target}, which is in no layer`;
+  if (other === name || layer.layers.includes(other)) return undefined;
+  if (layer.types?.includes(other)) return typeOnly ? undefined : refuse(`values of ${other}, only types`);
+  return refuse(other);
+}
+
+describe("layers", () => {
+  test("every source file is in a layer", () => {
+    expect(sources.filter((file) => layerOf(file) === undefined)).toEqual([]);
+  });
+
+  test("imports are seen at all", () => {
+    expect(imports).toContainEqual({ file: "server/start.ts", from: "fastify", typeOnly: false });
+    expect(imports).toContainEqual({ file: "contract/operations.ts", from: "./schemas/table.ts", typeOnly: true });
+  });
+
+  test.each(Object.entries(layers))("%s imports only what its row names", (name) => {
+    const problems = imports.filter(({ file }) => layerOf(file) === name).map(problemOf);
+    expect(problems.filter((problem) => problem !== undefined)).toEqual([]);
+  });
+
+  test.each<[string, Import]>([
+    ["a file system in the engine", { file: "engine/plan.ts", from: "node:fs", typeOnly: false }],
+    ["a driver in the service", { file: "service/plans.ts", from: "../hosts/local/host.ts", typeOnly: false }],
+    ["HTTP in the service", { file: "service/plans.ts", from: "node:http", typeOnly: true }],
+    ["a package in the SDK", { file: "client/connect.ts", from: "fastify", typeOnly: false }],
+    ["schema values in the SDK", { file: "client/connect.ts", from: "../contract/schemas/plan.ts", typeOnly: false }],
+    ["the service in the CLI", { file: "cli/main.ts", from: "../service/service.ts", typeOnly: true }],
+    ["test code in the product", { file: "engine/plan.ts", from: "./plan.test.ts", typeOnly: false }],
+  ])("%s would be refused", (_name, each) => {
+    expect(problemOf(each)).toMatch(/may not import/);
+  });
+
+  test("no two files import each other in a circle, types aside", () => {
+    const values = new Map<string, string[]>();
+    for (const { file, from, typeOnly } of imports) {
+      if (!typeOnly && from.startsWith(".")) values.set(file, [...(values.get(file) ?? []), normalize(join(dirname(file), from))]);
+    }
+    expect(firstCircle(values)).toBeUndefined();
+  });
+});
+
+function firstCircle(edges: ReadonlyMap<string, readonly string[]>): string | undefined {
+  const done = new Set<string>();
+  const visit = (file: string, path: readonly string[]): string | undefined => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file].join(" → ");
+    if (done.has(file)) return undefined;
+    for (const next of edges.get(file) ?? []) {
+      const circle = visit(next, [...path, file]);
+      if (circle !== undefined) return circle;
+    }
+    done.add(file);
+    return undefined;
+  };
+  for (const file of edges.keys()) {
+    const circle = visit(file, []);
+    if (circle !== undefined) return circle;
+  }
+  return undefined;
+}
+
+describe("packages", () => {
+  test("the product's dependencies are those that src imports, no more and no fewer", async () => {
+    const { dependencies } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { dependencies: Record<string, string> };
+    const used = imports
+      .filter(({ from }) => !from.startsWith(".") && !from.startsWith("node:"))
+      .map(({ from }) => from.split("/")[0] ?? "");
+    expect(Object.keys(dependencies).sort()).toEqual([...new Set(used.filter((name) => name !== "vitest"))].sort());
+  });
+
+  test("no installed package needs an install script", async () => {
+    const { packages } = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8")) as {
+      packages: Record<string, { hasInstallScript?: boolean }>;
+    };
+    const installed = Object.entries(packages).filter(([path, { hasInstallScript }]) => hasInstallScript && existsSync(join(root, path)));
+    expect(installed.map(([path]) => path)).toEqual([]);
+  });
+
+  test("versions are exact", async () => {
+    const { dependencies, devDependencies } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as Record<
+      string,
+      Record<string, string>
+    >;
+    const versions = Object.entries({ ...dependencies, ...devDependencies });
+    expect(versions.filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([]);
+  });
+});
