@@ -1,0 +1,145 @@
+import { spawn } from "node:child_process";
+import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { localPaths } from "../src/hosts/local/paths.ts";
+import { leftovers } from "./leftovers.ts";
+
+/**
+ * Everything that must hold before a change is done: types, lint, generated files, all tests, nothing left on the machine. Each stage
+ * runs whatever became of the others. The last line is "N passed, N failed": tests, and one for each other stage.
+ */
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+interface Result {
+  readonly passed: number;
+  readonly failed: number;
+  /** Shown behind the stage's name. */
+  readonly note?: string;
+  /** Shown below it, where it failed. */
+  readonly output?: string;
+}
+
+interface Stage {
+  readonly name: string;
+  readonly run: (env: NodeJS.ProcessEnv, scratch: string) => Promise<Result>;
+}
+
+const stages: readonly Stage[] = [
+  { name: "types", run: (env) => program(["tsc", "-b"], env) },
+  { name: "lint", run: (env) => program(["biome", "check", "--colors=off", "."], env) },
+  { name: "generated files", run: (env) => program(["node", "scripts/generate.ts", "--check"], env) },
+  { name: "tests", run: tests },
+];
+
+/** Longer than any stage takes; what runs longer hangs. */
+const limitMs = 20 * 60_000;
+
+async function main(): Promise<void> {
+  // Images and holder are those of set-up; everything else of a test goes to a directory of this run. Nodes pass through it to their disks
+  // under ids of their own, so it is open to pass.
+  const scratch = await mkdtemp(join(tmpdir(), "labwright-test-"));
+  await chmod(scratch, 0o711);
+  const paths = localPaths(process.env, process.getuid?.() ?? 0);
+  const runDir = join(scratch, "run");
+  const env = {
+    ...process.env,
+    LABWRIGHT_IMAGE_DIR: paths.images,
+    LABWRIGHT_HOLDER: paths.holder,
+    LABWRIGHT_STATE_DIR: join(scratch, "state"),
+    LABWRIGHT_RUN_DIR: runDir,
+  };
+  const before = new Set(await leftovers(runDir));
+  const results: Result[] = [];
+  for (const stage of stages) results.push(await report(stage.name, () => stage.run(env, scratch)));
+  results.push(await report("nothing left behind", () => nothingLeft(before, runDir)));
+  await rm(scratch, { recursive: true, force: true });
+  const sum = (count: (result: Result) => number): number => results.reduce((total, result) => total + count(result), 0);
+  const failed = sum((result) => result.failed);
+  process.exitCode = failed === 0 ? 0 : 1;
+  console.log(`${sum((result) => result.passed)} passed, ${failed} failed`);
+}
+
+async function report(name: string, run: () => Promise<Result>): Promise<Result> {
+  const start = performance.now();
+  const result = await run().catch((error: Error): Result => ({ passed: 0, failed: 1, output: error.stack ?? String(error) }));
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  console.log(`${result.failed === 0 ? "ok    " : "FAILED"} ${name}${result.note === undefined ? "" : `: ${result.note}`} (${seconds} s)`);
+  if (result.failed > 0 && result.output !== undefined) console.log(result.output.trimEnd().replaceAll(/^/gm, "       "));
+  return result;
+}
+
+/** One check by a program: its exit code decides, its output is shown when it fails. */
+async function program(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<Result> {
+  const { code, output } = await spawned(argv, env, "capture");
+  return code === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1, output };
+}
+
+interface TestReport {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly numPendingTests: number;
+  readonly numTodoTests: number;
+}
+
+async function tests(env: NodeJS.ProcessEnv, scratch: string): Promise<Result> {
+  const file = join(scratch, "tests.json");
+  const { code, output } = await spawned(
+    ["vitest", "run", "--reporter=default", "--reporter=json", `--outputFile.json=${file}`],
+    env,
+    "show",
+  );
+  const report = await readFile(file, "utf8").then(
+    (text) => JSON.parse(text) as TestReport,
+    () => undefined,
+  );
+  if (report === undefined) return { passed: 0, failed: 1, output: `${output}\nvitest wrote no report (exit code ${code})` };
+  const passed = report.numPassedTests;
+  const skipped = report.numPendingTests + report.numTodoTests;
+  const note = `${passed} passed, ${report.numFailedTests} failed${skipped === 0 ? "" : `, ${skipped} skipped`}`;
+  if (code === 0 && report.numFailedTests === 0 && passed > 0) return { passed, failed: 0, note };
+  // A file that does not load or an error outside of a test fails the run without failing a test.
+  return { passed, failed: Math.max(report.numFailedTests, 1), note };
+}
+
+/** What the machine holds more than before; ending processes get a while to be gone. */
+async function nothingLeft(before: ReadonlySet<string>, runDir: string): Promise<Result> {
+  const deadline = performance.now() + 5_000;
+  for (;;) {
+    const found = (await leftovers(runDir)).filter((line) => !before.has(line) && !belongsToServices(line));
+    if (found.length === 0) return { passed: 1, failed: 0 };
+    if (performance.now() > deadline) return { passed: 0, failed: 1, output: found.join("\n") };
+    await delay(200);
+  }
+}
+
+/** The machine's services come and go in mount and net namespaces of their own; a lab always has a user namespace, too. */
+function belongsToServices(line: string): boolean {
+  return /^namespace (mnt|net):/.test(line);
+}
+
+function spawned(
+  argv: readonly string[],
+  env: NodeJS.ProcessEnv,
+  output: "show" | "capture",
+): Promise<{ readonly code: number | null; readonly output: string }> {
+  const [name, ...args] = argv;
+  if (name === undefined) throw new Error("no program to run");
+  return new Promise((resolve, reject) => {
+    const stdio = output === "show" ? "inherit" : "pipe";
+    const child = spawn(name, args, { cwd: root, env, stdio: ["ignore", stdio, stdio], timeout: limitMs, killSignal: "SIGKILL" });
+    let text = "";
+    const take = (chunk: Buffer): void => {
+      text += chunk.toString();
+    };
+    child.stdout?.on("data", take);
+    child.stderr?.on("data", take);
+    child.on("error", reject);
+    child.on("close", (code, signal) => resolve({ code, output: signal === null ? text : `${text}\nended by ${signal}` }));
+  });
+}
+
+await main();
