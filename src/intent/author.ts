@@ -34,7 +34,7 @@ export function authorNode(node: LabNode): Fields {
 }
 
 /** The path in files, the text where it has a line break, or {text} where it would be taken for a path. */
-export function authorConfig(node: LabNode): Data | undefined {
+export function authorConfig(node: Pick<LabNode, "startupConfig" | "startupConfigFile">): Data | undefined {
   const { startupConfig: text, startupConfigFile: file } = node;
   if (text === undefined) return undefined;
   if (file !== undefined) return file;

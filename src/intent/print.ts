@@ -1,7 +1,7 @@
-import { authorFilter, authorLink, authorNetwork, authorNode, authorText } from "./author.ts";
+import { authorFilter, authorLink, authorNetwork, authorNode, authorText, type Fields } from "./author.ts";
 import { canonicalLab } from "./canonical.ts";
 import type { Lab } from "./lab.ts";
-import { type Data, writeItem, writePair } from "./write.ts";
+import { type Data, present, writeItem, writePair } from "./write.ts";
 
 /** An intent as text: the YAML and the files that it names. */
 export interface IntentText {
@@ -20,7 +20,7 @@ export function printLab(lab: Lab): IntentText {
   parts.push(
     ...section(
       "nodes",
-      nodes.map((node) => writePair(node.key, authorNode(node), 2)),
+      nodes.map((node) => writeNode(node.key, authorNode(node))),
     ),
   );
   parts.push(
@@ -40,6 +40,11 @@ export function printLab(lab: Lab): IntentText {
 
 function section(key: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : [`\n${key}:`, ...lines];
+}
+
+/** A node that has only its template stays on one line. */
+function writeNode(key: string, fields: Fields): string {
+  return writePair(key, fields, 2, { style: present(fields).length === 1 ? "auto" : "block" });
 }
 
 function items(values: readonly Data[]): readonly string[] {

@@ -25,6 +25,8 @@ import { endpointVocabulary, linkVocabulary, qualityVocabulary, sidesVocabulary 
 export interface ReadLink {
   readonly index: number;
   readonly value: Value;
+  /** True when the text has the network first: its side a is the lab's side b. */
+  readonly turned: boolean;
   readonly link: LabLink;
 }
 
@@ -79,7 +81,7 @@ export function readLinks(context: ReadContext, at: Field, ends: Ends): readonly
   const free = new FreeInterfaces(used);
   return raw.map(({ index, at: { value }, ends: [a, b], ...effects }) => {
     const endpoints = [free.complete(a), free.complete(b)] as const;
-    return { index, value, link: canonicalLink({ key: "", endpoints, ...effects }) };
+    return { index, value, turned: "network" in a, link: canonicalLink({ key: "", endpoints, ...effects }) };
   });
 }
 

@@ -1,0 +1,32 @@
+import type { Lab, LabNode } from "./lab.ts";
+
+/**
+ * One file has one text. Where several nodes name the same file and want different texts, the first that wants what `files` has keeps the
+ * name (without such, the first), and the others get a file of their own beside it, named by the node. Answers the lab with the names
+ * that hold, and the files that it needs.
+ */
+export function settleFiles(
+  lab: Lab,
+  files: ReadonlyMap<string, string>,
+): { readonly lab: Lab; readonly needed: ReadonlyMap<string, string> } {
+  const needed = new Map<string, string>();
+  const named = lab.nodes.filter(({ startupConfigFile, startupConfig }) => startupConfigFile !== undefined && startupConfig !== undefined);
+  const texts = new Map<string, Set<string>>();
+  for (const { startupConfigFile: file = "", startupConfig: text = "" } of named) {
+    texts.set(file, (texts.get(file) ?? new Set()).add(text));
+    const kept = needed.get(file);
+    if (kept === undefined || (kept !== files.get(file) && text === files.get(file))) needed.set(file, text);
+  }
+  if ([...texts.values()].every(({ size }) => size === 1)) return { lab, needed };
+
+  const nodes = lab.nodes.map((node): LabNode => {
+    const { startupConfigFile: file, startupConfig: text } = node;
+    if (file === undefined || text === undefined || needed.get(file) === text) return node;
+    const folder = file.slice(0, file.lastIndexOf("/") + 1);
+    let own = `${folder}${node.key}.conf`;
+    for (let number = 2; (needed.get(own) ?? files.get(own) ?? text) !== text; number++) own = `${folder}${node.key}-${number}.conf`;
+    needed.set(own, text);
+    return { ...node, startupConfigFile: own };
+  });
+  return { lab: { ...lab, nodes }, needed };
+}
