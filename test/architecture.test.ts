@@ -1,5 +1,5 @@
-import { existsSync } from "node:fs";
-import { glob, readFile } from "node:fs/promises";
+import { existsSync, globSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, test } from "vitest";
 
@@ -151,7 +151,7 @@ interface Import {
 /** Test code may import anything; nothing but test code may import it. */
 const isTestCode = (file: string) => /\.(test|arbitrary)\.ts$|(^|\/)testing\//.test(file);
 
-const sources = (await Array.fromAsync(glob("**/*.ts", { cwd: join(root, "src") }))).sort();
+const sources = globSync("**/*.ts", { cwd: join(root, "src") }).sort();
 const imports = (await Promise.all(sources.filter((file) => !isTestCode(file)).map(importsOf))).flat();
 
 async function importsOf(file: string): Promise<Import[]> {

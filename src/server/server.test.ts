@@ -1,7 +1,5 @@
-import { type Agent, Agent as SecureAgent, request as secureRequest } from "node:https";
-import { connect as connectPlain } from "node:net";
-import { connect as connectSecure, type TLSSocket } from "node:tls";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { RawClient } from "../../test/wire/raw-client.ts";
 import { Failure } from "../contract/errors.ts";
 import type { OperationId } from "../contract/operations.ts";
 import type { Call, Caller, Handlers, Service } from "../service/service.ts";
@@ -15,7 +13,7 @@ const token = "good-token";
 const log: string[] = [];
 let replies: Partial<Record<OperationId, TestHandler>> = {};
 let server: RunningServer;
-let agent: Agent;
+let client: RawClient;
 
 /** A service that answers what a test put in `replies`. */
 const service: Service = {
@@ -44,101 +42,21 @@ beforeAll(async () => {
     headerWaitMs: 400,
     graceMs: 200,
   });
-  agent = new SecureAgent({ keepAlive: true, maxSockets: 1, ca: made.certificate });
+  client = new RawClient(server.url, token);
 });
 afterAll(async () => {
-  agent.destroy();
+  client[Symbol.dispose]();
   await server.close();
 });
 afterEach(() => {
   replies = {};
 });
 
-interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
-  readonly json: any;
-  readonly reused: boolean;
-}
-
-interface Sent {
-  readonly headers?: Record<string, string>;
-  readonly body?: string | Buffer | undefined;
-  readonly bearer?: string | null;
-  readonly signal?: AbortSignal;
-}
-
-function call(method: string, path: string, { headers = {}, body, bearer = token, signal }: Sent = {}): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const sent = secureRequest(new URL(path, server.url), {
-      method,
-      agent,
-      ...(signal && { signal }),
-      headers: {
-        ...(bearer !== null && { Authorization: `Bearer ${bearer}` }),
-        ...(body !== undefined && { "Content-Type": "application/json", "Content-Length": String(Buffer.byteLength(body)) }),
-        ...headers,
-      },
-    });
-    const answered = (response: import("node:http").IncomingMessage) => {
-      const chunks: Buffer[] = [];
-      response.on("data", (chunk: Buffer) => chunks.push(chunk));
-      response.on("error", reject);
-      response.on("end", () => {
-        const text = Buffer.concat(chunks).toString();
-        const isJson = response.headers["content-type"]?.startsWith("application/json") === true;
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: response.headers,
-          text,
-          json: isJson ? JSON.parse(text) : undefined,
-          reused: sent.reusedSocket,
-        });
-      });
-    };
-    sent.on("response", answered);
-    sent.on("error", reject);
-    sent.end(body);
-  });
-}
-
-const post = (path: string, body: unknown, sent: Sent = {}) =>
-  call("POST", path, { ...sent, body: typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body) });
-
-/** Everything a plain TCP connection is told, until it is closed. */
-function plain(text: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const socket = connectPlain(Number(new URL(server.url).port), "127.0.0.1", () => socket.write(text));
-    let heard = "";
-    socket.setEncoding("latin1").on("data", (chunk: string) => {
-      heard += chunk;
-    });
-    socket.on("close", () => resolve(heard)).on("error", reject);
-  });
-}
-
-function secure(text: string): Promise<{ readonly socket: TLSSocket; readonly heard: () => string }> {
-  return new Promise((resolve, reject) => {
-    let heard = "";
-    const socket = connectSecure({ port: Number(new URL(server.url).port), host: "127.0.0.1", rejectUnauthorized: false }, () => {
-      socket.write(text);
-      resolve({ socket, heard: () => heard });
-    });
-    socket.setEncoding("latin1").on("data", (chunk: string) => {
-      heard += chunk;
-    });
-    socket.on("error", reject);
-  });
-}
-
 const logged = () => log.map((line) => JSON.parse(line) as Record<string, unknown>);
-const ended = (socket: TLSSocket) => new Promise<void>((resolve) => (socket.destroyed ? resolve() : socket.once("close", () => resolve())));
 
 test("success is an envelope with data and a request id that stands in the log", async () => {
   replies = { getSession: (_request, caller) => ({ username: caller?.user }) };
-  const answer = await call("GET", "/api/v1/session");
+  const answer = await client.get("/api/v1/session");
   expect(answer.status).toBe(200);
   expect(answer.json).toEqual({ ok: true, data: { username: "ann" } });
   await expect
@@ -153,7 +71,7 @@ test("success is an envelope with data and a request id that stands in the log",
 test("health answers without a token, also without /api/v1", async () => {
   replies = { getHealth: (_request, caller) => ({ status: "ok", caller }) };
   for (const path of ["/api/v1/health", "/health"]) {
-    expect((await call("GET", path, { bearer: null })).json).toEqual({ ok: true, data: { status: "ok", caller: null } });
+    expect((await client.get(path, { bearer: null })).json).toEqual({ ok: true, data: { status: "ok", caller: null } });
   }
 });
 
@@ -162,7 +80,11 @@ test.each([
   ["an unknown token", "bad", "unauthenticated"],
   ["an expired token", "old-token", "expired_agent_session"],
 ])("%s answers 401 before the body is looked at", async (_name, bearer, code) => {
-  const answer = await call("POST", "/api/v1/projects/plan", { bearer, body: "not json", headers: { "Content-Type": "text/plain" } });
+  const answer = await client.call("POST", "/api/v1/projects/plan", {
+    bearer,
+    body: "not json",
+    headers: { "Content-Type": "text/plain" },
+  });
   expect(answer.status).toBe(401);
   expect(answer.headers["www-authenticate"]).toBe("Bearer");
   expect(answer.json).toMatchObject({ ok: false, code });
@@ -175,7 +97,7 @@ test("a failure of the service keeps its code, data and Retry-After", async () =
       throw new Failure("lab_busy", "busy", { data: { operation: { name: "deploy" } }, retryAfter: 1.2 });
     },
   };
-  const answer = await post("/api/v1/projects/deploy", { lab: "/x" });
+  const answer = await client.post("/api/v1/projects/deploy", { lab: "/x" });
   expect(answer.status).toBe(409);
   expect(answer.headers["retry-after"]).toBe("2");
   expect(answer.json).toEqual({ ok: false, error: "busy", code: "lab_busy", data: { operation: { name: "deploy" } } });
@@ -187,7 +109,7 @@ test("a defect answers 500 with the request id and nothing of its text; the log 
       throw new TypeError("secret inner text");
     },
   };
-  const answer = await call("GET", "/api/v1/session");
+  const answer = await client.get("/api/v1/session");
   expect(answer.status).toBe(500);
   expect(answer.json).toEqual({
     ok: false,
@@ -199,42 +121,42 @@ test("a defect answers 500 with the request id and nothing of its text; the log 
 });
 
 test("a path with two methods names them in Allow; an unknown path is not_found", async () => {
-  const wrong = await call("DELETE", "/api/v1/projects/plan");
+  const wrong = await client.call("DELETE", "/api/v1/projects/plan");
   expect([wrong.status, wrong.json.code, wrong.headers.allow]).toEqual([405, "method_not_allowed", "POST"]);
-  const nothing = await call("GET", "/api/v1/nothing");
+  const nothing = await client.get("/api/v1/nothing");
   expect([nothing.status, nothing.json.code]).toEqual([404, "not_found"]);
-  const parameter = await call("PUT", "/api/v1/templates/frr/images");
+  const parameter = await client.call("PUT", "/api/v1/templates/frr/images");
   expect([parameter.status, parameter.headers.allow]).toEqual([405, "GET"]);
 });
 
 test("a body over the limit answers 413 and the connection is used again", async () => {
   const body = Buffer.alloc(33_554_433, 0x20);
-  const answer = await post("/api/v1/projects/plan", body);
+  const answer = await client.post("/api/v1/projects/plan", body);
   expect([answer.status, answer.json.code]).toEqual([413, "payload_too_large"]);
-  const chunked = await call("POST", "/api/v1/login", {
+  const chunked = await client.call("POST", "/api/v1/login", {
     bearer: null,
     headers: { "Content-Type": "application/json", "Transfer-Encoding": "chunked" },
     body: undefined,
   });
   expect(chunked.json.code).toBe("bad_request");
   replies = { getSession: () => ({}) };
-  const next = await call("GET", "/api/v1/session");
+  const next = await client.get("/api/v1/session");
   expect([next.status, next.reused]).toEqual([200, true]);
 });
 
 test("a login body is limited to 16 KiB", async () => {
-  const answer = await post("/api/v1/login", { username: "a".repeat(16_384), password: "b" }, { bearer: null });
+  const answer = await client.post("/api/v1/login", { username: "a".repeat(16_384), password: "b" }, { bearer: null });
   expect([answer.status, answer.json.code]).toEqual([413, "payload_too_large"]);
 });
 
 test("the largest body is read whole", async () => {
   replies = { planProject: ({ body }) => ({ text: String((body as { yaml: string }).yaml.length) }) };
   const yaml = "a".repeat(33_554_432 - '{"yaml":""}'.length);
-  expect((await post("/api/v1/projects/plan", { yaml })).json.data.text).toBe(String(yaml.length));
+  expect((await client.post("/api/v1/projects/plan", { yaml })).json.data.text).toBe(String(yaml.length));
 });
 
 test("a text that is not JSON is refused without being quoted", async () => {
-  const answer = await post("/api/v1/login", '{"username": "ann", "password": hunter2}', { bearer: null });
+  const answer = await client.post("/api/v1/login", '{"username": "ann", "password": hunter2}', { bearer: null });
   expect([answer.status, answer.json.code]).toEqual([400, "bad_request"]);
   expect(answer.text).not.toContain("hunter2");
 });
@@ -248,7 +170,7 @@ test.each([
   ["nested too deeply", `{"state":${"[".repeat(100_000)}${"]".repeat(100_000)}}`],
 ])("a body that is %s is bad_request", async (_name, body) => {
   replies = { planProject: () => ({}) };
-  const answer = await post("/api/v1/projects/plan", body);
+  const answer = await client.post("/api/v1/projects/plan", body);
   expect([answer.status, answer.json.code]).toEqual([400, "bad_request"]);
   expect(answer.json.data.problems).toHaveLength(1);
 });
@@ -256,13 +178,13 @@ test.each([
 test.each([["text/plain"], ["application/json; charset=utf-16"], ["application/x-www-form-urlencoded"]])(
   "a body of type %s answers 415",
   async (type) => {
-    const answer = await call("POST", "/api/v1/projects/plan", { body: "{}", headers: { "Content-Type": type } });
+    const answer = await client.call("POST", "/api/v1/projects/plan", { body: "{}", headers: { "Content-Type": type } });
     expect([answer.status, answer.json.code]).toEqual([415, "unsupported_media_type"]);
   },
 );
 
 test("an encoded body answers 415", async () => {
-  const answer = await call("POST", "/api/v1/projects/plan", { body: "{}", headers: { "Content-Encoding": "gzip" } });
+  const answer = await client.call("POST", "/api/v1/projects/plan", { body: "{}", headers: { "Content-Encoding": "gzip" } });
   expect([answer.status, answer.json.code]).toEqual([415, "unsupported_media_type"]);
 });
 
@@ -274,7 +196,7 @@ test("keys such as __proto__ and constructor change nothing", async () => {
       return {};
     },
   };
-  const answer = await post(
+  const answer = await client.post(
     "/api/v1/projects/plan",
     '{"lab":"/x","__proto__":{"prune":true},"files":{"constructor":"text","__proto__":"x"},"constructor":{"prototype":{"a":1}}}',
   );
@@ -293,34 +215,34 @@ test("absent, null, false, 0 and empty text reach the service as they were sent"
     },
   };
   const body = { lab: "", wipe: false, stopmode: 0, state: null, source: null, node: "", extra: null };
-  expect((await post("/api/v1/projects/destroy", body)).status).toBe(200);
+  expect((await client.post("/api/v1/projects/destroy", body)).status).toBe(200);
   expect(seen).toEqual(body);
 });
 
 test("logout does not read its body", async () => {
   replies = { logout: ({ body }) => ({ status: body === undefined ? "ok" : "read" }) };
   for (const body of ["{}", "not json", undefined]) {
-    expect((await call("POST", "/api/v1/logout", { body })).json).toEqual({ ok: true, data: { status: "ok" } });
+    expect((await client.call("POST", "/api/v1/logout", { body })).json).toEqual({ ok: true, data: { status: "ok" } });
   }
 });
 
 test("a client that goes away aborts the call's signal", async () => {
-  const aborted = Promise.withResolvers<void>();
-  const client = new AbortController();
+  const leaving = new AbortController();
+  let seen: AbortSignal | undefined;
   replies = {
     planProject: async (_request, _caller, { signal }) => {
-      client.abort();
+      seen = signal;
+      leaving.abort();
       await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
-      aborted.resolve();
       return {};
     },
   };
-  await expect(post("/api/v1/projects/plan", {}, { signal: client.signal })).rejects.toThrow("aborted");
-  await aborted.promise;
+  await expect(client.post("/api/v1/projects/plan", {}, { signal: leaving.signal })).rejects.toThrow("aborted");
+  await expect.poll(() => seen?.aborted).toBe(true);
 });
 
 test("a plain HTTP request is told 426 on the same port, and nothing else", async () => {
-  const heard = await plain("GET /api/v1/health HTTP/1.1\r\nHost: x\r\n\r\n");
+  const heard = await client.plain("GET /api/v1/health HTTP/1.1\r\nHost: x\r\n\r\n");
   const [head = "", body = ""] = heard.split("\r\n\r\n");
   expect(head).toMatch(/^HTTP\/1\.1 426 /);
   expect(head).toContain("\r\nUpgrade: TLS/1.3, HTTP/1.1");
@@ -329,33 +251,33 @@ test("a plain HTTP request is told 426 on the same port, and nothing else", asyn
 });
 
 test("other protocols on the port are told the same", async () => {
-  expect(await plain("SSH-2.0-OpenSSH_9.9\r\n")).toMatch(/^HTTP\/1\.1 426 /);
+  expect(await client.plain("SSH-2.0-OpenSSH_9.9\r\n")).toMatch(/^HTTP\/1\.1 426 /);
 });
 
 test("a plain client that never ends its header is cut off", async () => {
-  expect(await plain("GET / HTTP/1.1\r\nHost:")).toMatch(/^(HTTP\/1\.1 426 .*)?$/s);
+  expect(await client.plain("GET / HTTP/1.1\r\nHost:")).toMatch(/^(HTTP\/1\.1 426 .*)?$/s);
 });
 
 test("a client that sends nothing, or half a handshake, is cut off", async () => {
-  expect(await plain("")).toBe("");
-  expect(await plain("\x16\x03\x01")).toBe("");
+  expect(await client.plain("")).toBe("");
+  expect(await client.plain("\x16\x03\x01")).toBe("");
 });
 
 test("a slow header inside TLS is answered and cut off", async () => {
-  const { socket, heard } = await secure("GET /api/v1/health HTTP/1.1\r\nHost: x\r\nX-Slow:");
-  await ended(socket);
+  const { heard, ended } = await client.secure("GET /api/v1/health HTTP/1.1\r\nHost: x\r\nX-Slow:");
+  await ended();
   expect(heard()).toMatch(/^HTTP\/1\.1 400 .*bad_request/s);
 });
 
 test("a request that is not HTTP gets an envelope", async () => {
-  const { socket, heard } = await secure("NONSENSE\r\n\r\n");
-  await ended(socket);
+  const { heard, ended } = await client.secure("NONSENSE\r\n\r\n");
+  await ended();
   expect(heard()).toMatch(/^HTTP\/1\.1 400 .*"code":"bad_request"/s);
 });
 
 test("a URL with a broken escape is bad_request", async () => {
-  const { socket, heard } = await secure("GET /api/v1/templates/%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-  await ended(socket);
+  const { heard, ended } = await client.secure("GET /api/v1/templates/%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  await ended();
   expect(heard()).toMatch(/^HTTP\/1\.1 400 .*X-Request-Id.*"code":"bad_request"/is);
 });
 
@@ -372,7 +294,7 @@ test("an upgrade hands the raw connection over, with the bytes that came with it
       },
     }),
   };
-  const { socket, heard } = await secure(`${upgradeRequest("abc")}early `);
+  const { socket, heard, ended } = await client.secure(`${upgradeRequest("abc")}early `);
   await expect.poll(heard).toContain("early ");
   socket.write("later");
   await expect.poll(heard).toContain("early later");
@@ -382,7 +304,7 @@ test("an upgrade hands the raw connection over, with the bytes that came with it
   expect(head).toContain("X-Request-Id: ");
   expect(body).toBe("ticket abc\nearly later");
   socket.end();
-  await ended(socket);
+  await ended();
 });
 
 test("a refused upgrade keeps its envelope", async () => {
@@ -391,11 +313,11 @@ test("a refused upgrade keeps its envelope", async () => {
       throw new Failure("browser_token_invalid", "the ticket is used");
     },
   };
-  const refused = await secure(upgradeRequest("abc"));
-  await ended(refused.socket);
+  const refused = await client.secure(upgradeRequest("abc"));
+  await refused.ended();
   expect(refused.heard()).toMatch(/^HTTP\/1\.1 403 .*"code":"browser_token_invalid"/s);
-  const stranger = await secure(upgradeRequest("abc", ""));
-  await ended(stranger.socket);
+  const stranger = await client.secure(upgradeRequest("abc", ""));
+  await stranger.ended();
   expect(stranger.heard()).toMatch(/^HTTP\/1\.1 401 .*WWW-Authenticate: Bearer.*"code":"unauthenticated"/is);
 });
 
@@ -407,8 +329,8 @@ test("a stream path without its upgrade is bad_request, and its ticket is not us
       return {};
     },
   };
-  expect((await call("GET", "/api/v1/console/stream/abc")).json.code).toBe("bad_request");
-  const { socket, heard } = await secure(
+  expect((await client.get("/api/v1/console/stream/abc")).json.code).toBe("bad_request");
+  const { socket, heard } = await client.secure(
     upgradeRequest("abc").replace("Upgrade: host-telnet", "Upgrade: host-traffic").replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"),
   );
   await expect.poll(heard).toContain("bad_request");
@@ -418,7 +340,7 @@ test("a stream path without its upgrade is bad_request, and its ticket is not us
 
 test("an Upgrade header on another path is ignored, and its body read", async () => {
   replies = { planProject: ({ body }) => ({ lab: (body as { lab: string }).lab }) };
-  const { socket, heard } = await secure(
+  const { socket, heard } = await client.secure(
     `POST /api/v1/projects/plan HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nConnection: Upgrade\r\nUpgrade: h2c\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{"lab":"/x"}`,
   );
   await expect.poll(heard).toMatch(/^HTTP\/1\.1 200 .*"lab":"\/x"/s);
@@ -431,10 +353,10 @@ test("events come as NDJSON, or as SSE when asked for, and resume after an id", 
       yield { id: "7", at: "t", type: "heartbeat", data: (query as { after?: string }).after };
     },
   };
-  const lines = await call("GET", "/api/v1/events?after=6");
+  const lines = await client.get("/api/v1/events?after=6");
   expect(lines.headers["content-type"]).toContain("application/x-ndjson");
   expect(lines.text).toBe('{"id":"7","at":"t","type":"heartbeat","data":"6"}\n');
-  const sse = await call("GET", "/api/v1/events", { headers: { Accept: "text/event-stream", "Last-Event-ID": "5" } });
+  const sse = await client.get("/api/v1/events", { headers: { Accept: "text/event-stream", "Last-Event-ID": "5" } });
   expect(sse.headers["content-type"]).toContain("text/event-stream");
   expect(sse.text).toBe('id: 7\nevent: heartbeat\ndata: {"id":"7","at":"t","type":"heartbeat","data":"5"}\n\n');
   expect(sse.headers["x-request-id"]).toBeTruthy();
@@ -450,22 +372,22 @@ test("a download carries its media type and file name", async () => {
       })(),
     }),
   };
-  const answer = await call("GET", "/api/v1/projects/captures/c1/pcapng");
+  const answer = await client.get("/api/v1/projects/captures/c1/pcapng");
   expect(answer.text).toBe("packets");
   expect(answer.headers["content-type"]).toBe("application/x-pcapng");
   expect(answer.headers["content-disposition"]).toBe('attachment; filename="r1_.pcapng"');
 });
 
 test("the OpenAPI document is served as it is", async () => {
-  const answer = await call("GET", "/api/v1/openapi.json");
+  const answer = await client.get("/api/v1/openapi.json");
   expect(answer.json.openapi).toBe("3.1.0");
   expect(answer.json.info.version).toBe("0.0.0");
 });
 
 test("neither token, password nor ticket is ever logged", async () => {
   replies = { login: () => ({ token: "new-token" }) };
-  await post("/api/v1/login", { username: "ann", password: "hunter2" }, { bearer: null });
-  await call("GET", "/api/v1/console/stream/0123ticket");
+  await client.post("/api/v1/login", { username: "ann", password: "hunter2" }, { bearer: null });
+  await client.get("/api/v1/console/stream/0123ticket");
   await expect.poll(() => logged().some((line) => line.operation === "login")).toBe(true);
   const everything = log.join("");
   for (const secret of [token, "new-token", "hunter2", "0123ticket"]) expect(everything).not.toContain(secret);
@@ -473,27 +395,23 @@ test("neither token, password nor ticket is ever logged", async () => {
 
 test("close ends open streams and running requests, and does not hang", async () => {
   const made = selfSigned({ names: ["localhost"], from: new Date(Date.now() - 1000), until: new Date(Date.now() + 1e9) });
-  const begun = Promise.withResolvers<AbortSignal>();
+  let seen: AbortSignal | undefined;
   replies = {
     streamConsole: () => ({ protocol: "host-telnet", attach: (connection: import("node:stream").Duplex) => connection.write("hello") }),
     planProject: (_request, _caller, { signal }) => {
-      begun.resolve(signal);
+      seen = signal;
       return new Promise(() => {});
     },
   };
-  const main = server;
-  try {
-    server = await startServer({ service, certificate: { ...made, fingerprint: "" }, version: "0", graceMs: 100 });
-    const stream = await secure(upgradeRequest("abc"));
-    await expect.poll(stream.heard).toContain("hello");
-    const running = await secure(
-      `POST /api/v1/projects/plan HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`,
-    );
-    const signal = await begun.promise;
-    await server.close();
-    expect(signal.aborted).toBe(true);
-    await Promise.all([ended(stream.socket), ended(running.socket)]);
-  } finally {
-    server = main;
-  }
+  const ending = await startServer({ service, certificate: { ...made, fingerprint: "" }, version: "0", graceMs: 100 });
+  using near = new RawClient(ending.url);
+  const stream = await near.secure(upgradeRequest("abc"));
+  await expect.poll(stream.heard).toContain("hello");
+  const running = await near.secure(
+    `POST /api/v1/projects/plan HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`,
+  );
+  await expect.poll(() => seen).toBeDefined();
+  await ending.close();
+  expect(seen?.aborted).toBe(true);
+  await Promise.all([stream.ended(), running.ended()]);
 });
