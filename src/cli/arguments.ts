@@ -1,0 +1,114 @@
+import { parseArgs } from "node:util";
+import { type Command, type Flag, flagsOf } from "./command.ts";
+import { nearest } from "./nearest.ts";
+import { UsageError } from "./usage-error.ts";
+
+/** What was typed after a command's name, checked against its row. */
+export class Arguments {
+  readonly operands: readonly string[];
+  readonly #values: ReadonlyMap<string, readonly (string | true)[]>;
+
+  constructor(operands: readonly string[], values: ReadonlyMap<string, readonly (string | true)[]>) {
+    this.operands = operands;
+    this.#values = values;
+  }
+
+  has(flag: string): boolean {
+    return this.#values.has(flag);
+  }
+
+  /** The last one given. */
+  text(flag: string): string | undefined {
+    const value = this.#values.get(flag)?.at(-1);
+    return typeof value === "string" ? value : undefined;
+  }
+
+  /** All given, comma lists taken apart. */
+  list(flag: string): readonly string[] {
+    const values = this.#values.get(flag) ?? [];
+    return values.flatMap((value) => (typeof value === "string" ? value.split(",") : [])).filter((value) => value !== "");
+  }
+
+  /** The same, with one flag given. */
+  with(flag: string, value: string): Arguments {
+    return new Arguments(this.operands, new Map([...this.#values, [flag, [value]]]));
+  }
+
+  /** Seconds on the command line, milliseconds here. */
+  milliseconds(flag: string): number | undefined {
+    const value = this.text(flag);
+    if (value === undefined) return undefined;
+    const seconds = Number(value);
+    if (!Number.isFinite(seconds) || seconds <= 0) throw new UsageError(`--${flag} takes a number of seconds, not "${value}"`);
+    return Math.round(seconds * 1000);
+  }
+}
+
+/** Throws UsageError. */
+export function parseArguments(command: Command, argv: readonly string[]): Arguments {
+  if (command.raw === true) return new Arguments(argv, new Map());
+  const flags = flagsOf(command);
+  const options = Object.fromEntries(
+    flags.map((flag) => [flag.long, { type: flag.value === undefined ? ("boolean" as const) : ("string" as const), multiple: true }]),
+  );
+  const shorts = new Map(flags.flatMap((flag) => (flag.short === undefined ? [] : [[flag.short, flag.long] as const])));
+  const { tokens } = parseArgs({
+    args: expandShorts(argv, shorts),
+    options,
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  });
+  const operands: string[] = [];
+  const values = new Map<string, (string | true)[]>();
+  for (const token of tokens) {
+    if (token.kind === "positional") operands.push(token.value);
+    if (token.kind !== "option") continue;
+    const flag = flags.find(({ long }) => long === token.name);
+    if (flag === undefined) throw unknownFlag(command, token.rawName, flags);
+    values.set(flag.long, [...(values.get(flag.long) ?? []), checked(flag, token, token.rawName)]);
+  }
+  const limit = command.operands === undefined ? 0 : (command.maxOperands ?? Number.POSITIVE_INFINITY);
+  const surplus = operands[limit];
+  if (surplus !== undefined && !values.has("help")) {
+    throw new UsageError(`${command.name}: "${surplus}" is one argument too many`, `see labwright ${command.name} --help`);
+  }
+  return new Arguments(operands, values);
+}
+
+/** -t FILE → --topo FILE, up to "--". Node's own short options cannot be told apart from unknown ones in its tokens. */
+function expandShorts(argv: readonly string[], shorts: ReadonlyMap<string, string>): string[] {
+  const end = argv.indexOf("--");
+  return argv.map((word, index) => {
+    if ((end >= 0 && index > end) || !/^-[A-Za-z]$/.test(word)) return word;
+    const long = shorts.get(word.slice(1));
+    return long === undefined ? word : `--${long}`;
+  });
+}
+
+function checked(
+  flag: Flag,
+  token: { readonly value?: string | undefined; readonly inlineValue?: boolean | undefined },
+  rawName: string,
+): string | true {
+  // A flag is no value: `--url --pin X` forgot the URL. `--command=-x` says that it is meant.
+  const value = token.value?.startsWith("--") === true && token.inlineValue !== true ? undefined : token.value;
+  if (flag.value === undefined) {
+    if (value !== undefined) throw new UsageError(`${rawName} takes no value`);
+    return true;
+  }
+  if (value === undefined) throw new UsageError(`${rawName} needs a value: ${rawName} ${flag.value}`);
+  if (flag.choices !== undefined && !flag.choices.includes(value)) {
+    throw new UsageError(`${rawName} takes ${flag.choices.join(" or ")}, not "${value}"`);
+  }
+  return value;
+}
+
+function unknownFlag(command: Command, name: string, flags: readonly Flag[]): UsageError {
+  const meant = nearest(
+    name.replace(/^-+/, ""),
+    flags.map(({ long }) => long),
+  );
+  const hint = meant === undefined ? `see labwright ${command.name} --help` : `did you mean --${meant}?`;
+  return new UsageError(`${command.name}: unknown flag ${name}`, hint);
+}

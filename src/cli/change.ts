@@ -1,0 +1,54 @@
+import type { InputOf, Job, ResultOf, StartedJob } from "../client/index.ts";
+import type { Context } from "./context.ts";
+import { Progress } from "./progress.ts";
+
+type ChangeId = "importProject" | "deployProject" | "reconcileProject" | "destroyProject" | "execProject";
+
+/**
+ * Runs a change as a job and waits for its end, showing each step. The first Ctrl-C stops it after the step in flight, so that
+ * what is done is known; the second leaves it alone.
+ */
+export async function runChange<Id extends ChangeId>(
+  context: Context,
+  id: Id,
+  input: InputOf<Id>,
+  options: { readonly what: string; readonly timeoutMs?: number | undefined },
+): Promise<ResultOf<Id>> {
+  const client = await context.client();
+  using progress = new Progress(context.terminal, options.what, { quiet: context.quiet });
+  const started = await client.startJob(id, input);
+  // A service without jobs has done it already and answers with the result itself.
+  if (!isJob(started)) return started as unknown as ResultOf<Id>;
+  const giveUp = new AbortController();
+  let asked = false;
+  const onInterrupt = () => {
+    if (asked) {
+      giveUp.abort(new Error(`${options.what} goes on as job ${started.job}; labwright status shows it`));
+      return;
+    }
+    asked = true;
+    progress.say(`${options.what}: stopping after the step in flight; Ctrl-C again leaves it alone`);
+    client.cancelJob({ id: started.job }).catch((error: unknown) => giveUp.abort(error));
+  };
+  process.on("SIGINT", onInterrupt);
+  try {
+    return await client.waitForJob(id, started.job, {
+      signal: giveUp.signal,
+      timeoutMs: options.timeoutMs,
+      onProgress: (job) => {
+        if (!asked) progress.say(`${options.what}${stepText(job)}`);
+      },
+    });
+  } finally {
+    process.off("SIGINT", onInterrupt);
+  }
+}
+
+function stepText(job: Job): string {
+  if (job.steps === 0) return "";
+  return `: step ${job.step} of ${job.steps}${job.text === undefined ? "" : `, ${job.text}`}`;
+}
+
+function isJob(data: StartedJob): boolean {
+  return typeof data === "object" && data !== null && typeof data.job === "string" && Object.keys(data).length === 1;
+}

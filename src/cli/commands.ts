@@ -1,0 +1,95 @@
+import type { Command } from "./command.ts";
+import { apply } from "./commands/apply.ts";
+import { consoleCommand } from "./commands/console.ts";
+import { consoles } from "./commands/consoles.ts";
+import { deploy } from "./commands/deploy.ts";
+import { destroy } from "./commands/destroy.ts";
+import { exec } from "./commands/exec.ts";
+import { inspect } from "./commands/inspect.ts";
+import { login } from "./commands/login.ts";
+import { logout } from "./commands/logout.ts";
+import { plan } from "./commands/plan.ts";
+import { start, stop, wipe } from "./commands/power.ts";
+import { pull } from "./commands/pull.ts";
+import { serve } from "./commands/serve.ts";
+import { status } from "./commands/status.ts";
+import { templates } from "./commands/templates.ts";
+import { up } from "./commands/up.ts";
+import { validate } from "./commands/validate.ts";
+import { version } from "./commands/version.ts";
+import { completionScript, type Shell, shells } from "./completion.ts";
+import { commandHelp, helpMarkdown, overview } from "./help.ts";
+import { nearest } from "./nearest.ts";
+import { UsageError } from "./usage-error.ts";
+
+const completion: Command = {
+  name: "completion",
+  summary: "Print a completion script for a shell",
+  operands: "bash|zsh|fish",
+  maxOperands: 1,
+  choices: shells,
+  flags: [],
+  offline: true,
+  example: "source <(labwright completion bash)",
+  run: async ({ terminal }, { operands: [shell] }) => {
+    if (!shells.includes(shell as Shell)) throw new UsageError(`completion: ${shells.join(", ")}, not "${shell ?? ""}"`);
+    terminal.stdout.write(completionScript(shell as Shell, commands));
+    return 0;
+  },
+};
+
+const help: Command = {
+  name: "help",
+  summary: "Show all commands, or the help of one",
+  operands: "[COMMAND]",
+  maxOperands: 1,
+  flags: [{ long: "markdown", summary: "The whole reference, as in docs/cli.md" }],
+  offline: true,
+  example: "labwright help apply",
+  run: async ({ terminal }, args) => {
+    const [name] = args.operands;
+    if (args.has("markdown")) terminal.stdout.write(helpMarkdown(commands));
+    else terminal.print(name === undefined ? overview(commands) : commandHelp(findCommand(name)));
+    return 0;
+  },
+};
+
+/** Every command, in the order of a lab's life: help, completion and docs/cli.md come from this list. */
+export const commands: readonly Command[] = [
+  up,
+  serve,
+  login,
+  logout,
+  validate,
+  plan,
+  deploy,
+  apply,
+  pull,
+  destroy,
+  status,
+  inspect,
+  consoles,
+  consoleCommand,
+  exec,
+  start,
+  stop,
+  wipe,
+  templates,
+  completion,
+  version,
+  help,
+];
+
+/** By name or alias. Throws UsageError. */
+export function findCommand(name: string): Command {
+  const found = commands.find((command) => command.name === name || command.aliases?.includes(name) === true);
+  if (found !== undefined) return found;
+  const meant = nearest(
+    name,
+    commands.map((command) => command.name),
+  );
+  throw new UsageError(
+    `there is no command "${name}"`,
+    meant === undefined ? "labwright help lists them" : `did you mean labwright ${meant}?`,
+  );
+}

@@ -1,0 +1,85 @@
+import type { ResultOf } from "../../client/index.ts";
+import type { Arguments } from "../arguments.ts";
+import { askYes } from "../ask.ts";
+import { runChange } from "../change.ts";
+import { type Command, type ExitCode, labFlag, timeoutFlag, topoFlag, yesFlag } from "../command.ts";
+import type { Context } from "../context.ts";
+import { hasChanges, obstacles, showPlan, stopsNodes } from "../show-plan.ts";
+import { UsageError } from "../usage-error.ts";
+import { makePlan, pruneFlag, showPlanOf } from "./plan.ts";
+
+export const apply: Command = {
+  name: "apply",
+  aliases: ["reconcile"],
+  summary: "Make the host match the file: shows the plan, asks, applies",
+  details:
+    "What you agree to is what is done: the approval is bound to the plan that you saw, and a lab that changed meanwhile is left alone\n" +
+    "(plan_stale). With --no-confirm only what disturbs no running node is applied; exit code 2 says that more is waiting.",
+  flags: [
+    topoFlag,
+    labFlag,
+    pruneFlag,
+    yesFlag,
+    { long: "no-confirm", summary: "Do not ask, and stop no node: apply only what is safe on live nodes" },
+    { long: "dry-run", summary: "Only show the plan" },
+    timeoutFlag,
+  ],
+  example: "labwright apply -t campus.lw.yml",
+  run: async (context, args) => (args.has("dry-run") ? await showPlanOf(context, args, "to_host") : await applyProject(context, args)),
+};
+
+/** Plan, approval, reconcile. The plan goes to stderr when stdout is for JSON; silent: the result is not printed. */
+export async function applyProject(context: Context, args: Arguments, options: { readonly silent?: boolean } = {}): Promise<ExitCode> {
+  const { terminal } = context;
+  const show = context.json ? terminal.note : terminal.print;
+  const plan = await makePlan(context, args);
+  if (hasChanges(plan)) show(showPlan(terminal.paint, plan));
+  if (plan.applicable === false) {
+    throw new UsageError(`nothing was changed: the plan cannot be applied\n  ${obstacles(plan).join("\n  ")}`);
+  }
+  const confirm = hasChanges(plan) && (await decide(context, args, stopsNodes(plan)));
+  if (confirm === "no") {
+    terminal.note("nothing was changed");
+    return 1;
+  }
+  const { selector, title } = await context.project();
+  const data = await runChange(
+    context,
+    "reconcileProject",
+    {
+      ...selector,
+      ...(args.has("prune") ? { prune: true } : {}),
+      ...(confirm === true ? { confirm: true } : {}),
+      ...(plan.plan_identity === undefined ? {} : { plan_identity: plan.plan_identity }),
+    },
+    { what: `apply ${title}`, timeoutMs: args.milliseconds("timeout") },
+  );
+  if (options.silent !== true) context.result(data, outcome);
+  if (data.status !== "pending_stop") return 0;
+  terminal.note(`waiting for a confirmed apply, because nodes must stop: ${waiting(data.operations ?? [])}`);
+  return 2;
+}
+
+/** true: everything, confirmed; false: only what is safe; "no": a person said no. */
+async function decide(context: Context, args: Arguments, disruptive: boolean): Promise<boolean | "no"> {
+  if (args.has("yes")) return true;
+  if (args.has("no-confirm")) return false;
+  if (context.terminal.interactive) {
+    return (await askYes(context.terminal, disruptive ? "Apply this? Running nodes will stop" : "Apply this?")) ? true : "no";
+  }
+  if (!disruptive) return true;
+  throw new UsageError(
+    "nothing was changed: running nodes would stop, and there is no terminal to ask on",
+    "--yes applies everything, --no-confirm only what disturbs no running node",
+  );
+}
+
+function waiting(operations: readonly { readonly kind: string; readonly key: string; readonly op: string }[]): string {
+  return [...new Set(operations.map(({ op, kind, key }) => `${op} ${kind} ${key}`))].join(", ");
+}
+
+function outcome({ lab, status, applied, skippedPrune, fullDeploy }: ResultOf<"reconcileProject">): string {
+  const extras = (skippedPrune ?? 0) > 0 ? `; ${skippedPrune} more on the host than in the file (--prune deletes them)` : "";
+  if (status === "unchanged") return `no changes${extras}`;
+  return `${fullDeploy === true ? "deployed" : "applied"} ${lab}: ${applied} steps${extras}`;
+}

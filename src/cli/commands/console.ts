@@ -1,0 +1,54 @@
+import type { Duplex } from "node:stream";
+import { type Command, labFlag, topoFlag } from "../command.ts";
+import type { Context } from "../context.ts";
+import { Escape } from "../escape.ts";
+import { UsageError } from "../usage-error.ts";
+
+export const consoleCommand: Command = {
+  name: "console",
+  summary: "Open a node's console in this terminal; Ctrl-] or ~. leaves it",
+  operands: "NODE",
+  maxOperands: 1,
+  details:
+    "Others can look at the same console at the same time. Ctrl-] leaves at once; ~. at the beginning of a line does the same, as in ssh.\n" +
+    "Without a terminal, standard input is sent to the node and what it says is printed, until the input ends or the node closes.",
+  flags: [topoFlag, labFlag],
+  example: "labwright console r1",
+  run: async (context, args) => {
+    const [node] = args.operands;
+    if (node === undefined) throw new UsageError("console: which node?", "labwright consoles lists them");
+    const { selector } = await context.project();
+    const client = await context.client();
+    const connection = await client.openConsole({ ...selector, node });
+    if (context.terminal.interactive) context.terminal.note(`console of ${node}; Ctrl-] or ~. leaves it`);
+    await talk(context, connection);
+    if (context.terminal.interactive) context.terminal.note(`\nleft the console of ${node}`);
+    return 0;
+  },
+};
+
+/** Carries bytes both ways until the person leaves, the node's side closes, or a signal ends it. The terminal is put back in any case. */
+async function talk(context: Context, connection: Duplex): Promise<void> {
+  const { stdin, stdout } = context.terminal;
+  const raw = stdin.isTTY === true && "setRawMode" in stdin;
+  const typed = new Escape();
+  await new Promise<void>((resolve, reject) => {
+    const end = () => resolve();
+    const onInput = (chunk: Buffer) => {
+      const { send, leave } = typed.take(chunk);
+      if (send.length > 0) connection.write(send);
+      if (leave) resolve();
+    };
+    process.once("SIGINT", end).once("SIGTERM", end).once("SIGHUP", end);
+    connection.on("data", (chunk: Buffer) => stdout.write(chunk));
+    connection.once("close", end).once("end", end).once("error", reject);
+    if (raw) stdin.setRawMode(true);
+    stdin.on("data", onInput);
+    // The input of a script has ended: the node may still answer, and closes when it has.
+    if (!raw) stdin.once("end", () => connection.end());
+  }).finally(() => {
+    if (raw) stdin.setRawMode(false);
+    stdin.removeAllListeners("data").pause();
+    connection.removeAllListeners("data").destroy();
+  });
+}

@@ -1,0 +1,20 @@
+import { type Command, labFlag, topoFlag } from "../command.ts";
+import { table } from "../table.ts";
+
+export const consoles: Command = {
+  name: "consoles",
+  summary: "Which nodes have a console, and whether it can be opened now",
+  flags: [topoFlag, labFlag],
+  example: "labwright consoles",
+  run: async (context, _args) => {
+    const { selector } = await context.project();
+    const client = await context.client();
+    context.result(await client.listProjectConsoles(selector), ({ consoles = [] }) =>
+      table(
+        ["NODE", "CONSOLE", "STATUS", "AVAILABLE"],
+        consoles.map((one) => [one.node ?? one.name, one.console_type, one.status, one.available ? "yes" : "no"]),
+      ),
+    );
+    return 0;
+  },
+};

@@ -1,0 +1,42 @@
+import { approve } from "../ask.ts";
+import { runChange } from "../change.ts";
+import { type Command, labFlag, timeoutFlag, topoFlag, yesFlag } from "../command.ts";
+import { checkOffline } from "../offline-check.ts";
+import { makePlan, showPlanOf } from "./plan.ts";
+
+export const deploy: Command = {
+  name: "deploy",
+  summary: "Create a lab on the host and start it",
+  details: "A lab that exists already is left alone (lab_exists): change it with apply, or recreate it with --replace.",
+  flags: [
+    topoFlag,
+    labFlag,
+    { long: "replace", summary: "Stop, wipe and delete an existing lab first; asks unless --yes" },
+    { long: "reconfigure", short: "c", summary: "The same as --replace" },
+    { long: "dry-run", summary: "Only show the plan" },
+    yesFlag,
+    timeoutFlag,
+  ],
+  example: "labwright deploy -t campus.lw.yml",
+  run: async (context, args) => {
+    if (args.has("dry-run")) return await showPlanOf(context, args, "to_host");
+    const project = await context.project();
+    checkOffline(context, project);
+    const replace = args.has("replace") || args.has("reconfigure");
+    if (replace && !args.has("yes") && (await makePlan(context, args)).exists === true) {
+      const agreed = await approve(context.terminal, `Delete the lab ${project.title} with its disks and create it anew?`, false);
+      if (!agreed) return 1;
+    }
+    const data = await runChange(
+      context,
+      "deployProject",
+      { ...project.selector, ...(replace ? { replace: true } : {}) },
+      { what: `deploy ${project.title}`, timeoutMs: args.milliseconds("timeout") },
+    );
+    context.result(data, ({ lab, nodes, links, unsupported }) =>
+      [`deployed ${lab}: ${nodes} nodes, ${links} links`, ...(unsupported ?? []).map((text) => `unsupported: ${text}`)].join("\n"),
+    );
+    if (!context.json) context.terminal.note("labwright status --watch shows how it starts");
+    return 0;
+  },
+};

@@ -1,0 +1,67 @@
+import { connect, LabwrightError, showFingerprint } from "../../client/index.ts";
+import { askText, askYes, readPassword } from "../ask.ts";
+import type { Command } from "../command.ts";
+import { type Context, normalUrl } from "../context.ts";
+import { readServiceFile } from "../local-service.ts";
+import { UsageError } from "../usage-error.ts";
+
+export const login: Command = {
+  name: "login",
+  summary: "Sign in to a service and keep the token",
+  details:
+    "The password is asked for without echo, or taken from LABWRIGHT_PASSWORD or standard input; never from the command line. A certificate\n" +
+    "that no authority vouches for is shown with its fingerprint, and pinned when you say that it is the right one.",
+  flags: [
+    { long: "user", short: "u", value: "NAME", summary: "User name; default: the last one here, or it is asked" },
+    { long: "password-stdin", summary: "Read the password from standard input" },
+  ],
+  example: "labwright login --url https://lab.example.net:8443 --user ada",
+  run: async (context, args) => {
+    const { terminal } = context;
+    const { url, pin: known, username: last } = await chooseService(context);
+    const pin = await trust(context, url, known);
+    const username = args.text("user") ?? process.env.LABWRIGHT_USER ?? last ?? (await askName(context, url));
+    const password = await readPassword(terminal, `Password of ${username}: `, { fromStdin: args.has("password-stdin") });
+    using client = connect({ url, pin });
+    const data = await client.login({ username, password });
+    await context.credentials.keep({
+      url,
+      username: data.username ?? username,
+      ...(pin === undefined ? {} : { pin }),
+      ...(data.token === undefined ? {} : { token: data.token }),
+    });
+    if (context.json) terminal.print(JSON.stringify({ url, username: data.username ?? username }, null, 2));
+    else terminal.note(`signed in to ${url} as ${data.username ?? username}`);
+    return 0;
+  },
+};
+
+async function chooseService(context: Context): Promise<{ readonly url: string; readonly pin?: string; readonly username?: string }> {
+  const known = await context.service();
+  if (known !== undefined) return known;
+  const local = await readServiceFile();
+  if (local !== undefined) return { url: local.url, pin: local.fingerprint };
+  if (!context.terminal.interactive) throw new UsageError("which service?", "--url https://HOST:8443");
+  return { url: normalUrl(await askText(context.terminal, "Address of the service (https://HOST:8443): ")) };
+}
+
+/** The pin to use from now on: the known one, none where an authority vouches, or the one that a person has just agreed to. */
+async function trust(context: Context, url: string, pin: string | undefined): Promise<string | undefined> {
+  using client = connect({ url, pin });
+  try {
+    await client.getHealth();
+    return pin;
+  } catch (error) {
+    const fingerprint = error instanceof LabwrightError && error.code === "tls_untrusted" ? error.data?.fingerprint : undefined;
+    if (typeof fingerprint !== "string" || !context.terminal.interactive) throw error;
+    context.terminal.stderr.write(`${url} shows a certificate that no authority vouches for. Its SHA-256 fingerprint:\n`);
+    context.terminal.stderr.write(`  ${showFingerprint(fingerprint)}\nlabwright serve prints the right one when it starts.\n`);
+    if (!(await askYes(context.terminal, "Is it the same? Pin it"))) throw error;
+    return fingerprint;
+  }
+}
+
+async function askName(context: Context, url: string): Promise<string> {
+  if (!context.terminal.interactive) throw new UsageError("which user?", "--user NAME");
+  return await askText(context.terminal, `User name at ${url}: `);
+}

@@ -1,0 +1,25 @@
+import { LabwrightError } from "../../client/index.ts";
+import type { Command } from "../command.ts";
+import { UsageError } from "../usage-error.ts";
+
+export const logout: Command = {
+  name: "logout",
+  summary: "Revoke the token; open consoles close",
+  flags: [],
+  example: "labwright logout",
+  run: async (context) => {
+    const service = await context.service();
+    if (service?.token === undefined) throw new UsageError("nobody is signed in");
+    const client = await context.client();
+    try {
+      await client.logout();
+    } catch (error) {
+      // An expired token is as good as a revoked one.
+      if (!(error instanceof LabwrightError) || error.status !== 401) throw error;
+    }
+    await context.credentials.forget(service.url);
+    if (context.json) context.terminal.print(JSON.stringify({ url: service.url }, null, 2));
+    else context.terminal.note(`signed out of ${service.url}`);
+    return 0;
+  },
+};

@@ -1,0 +1,42 @@
+import type { Arguments } from "../arguments.ts";
+import { type Command, type ExitCode, labFlag, timeoutFlag, topoFlag } from "../command.ts";
+import type { Context } from "../context.ts";
+import { checkOffline } from "../offline-check.ts";
+import { Progress } from "../progress.ts";
+import { hasChanges, type Plan, showPlan } from "../show-plan.ts";
+
+export const pruneFlag = { long: "prune", summary: "Also delete what the host has and the file has not" } as const;
+
+export const plan: Command = {
+  name: "plan",
+  summary: "Show what apply would change; exit code 2 when there is something",
+  flags: [topoFlag, labFlag, pruneFlag, { long: "from-host", summary: "The other way: what pull would change in the file" }, timeoutFlag],
+  example: "labwright plan -t campus.lw.yml",
+  run: async (context, args) => await showPlanOf(context, args, args.has("from-host") ? "from_host" : "to_host"),
+};
+
+export async function showPlanOf(context: Context, args: Arguments, direction: "to_host" | "from_host"): Promise<ExitCode> {
+  const data = await makePlan(context, args, { direction });
+  context.result(data, () => (hasChanges(data) || data.applicable === false ? showPlan(context.terminal.paint, data) : "no changes"));
+  return hasChanges(data) ? 2 : 0;
+}
+
+export async function makePlan(
+  context: Context,
+  args: Arguments,
+  options: { readonly direction?: "to_host" | "from_host"; readonly replace?: boolean } = {},
+): Promise<Plan> {
+  const project = await context.project();
+  checkOffline(context, project);
+  const client = await context.client();
+  using _progress = new Progress(context.terminal, `plan ${project.title}`, { quiet: context.quiet });
+  return await client.planProject(
+    {
+      ...project.selector,
+      ...(args.has("prune") ? { prune: true } : {}),
+      ...(options.replace === true ? { replace: true } : {}),
+      ...(options.direction === "from_host" ? { direction: "from_host" } : {}),
+    },
+    { timeoutMs: args.milliseconds("timeout") },
+  );
+}

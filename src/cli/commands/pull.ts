@@ -1,0 +1,81 @@
+import { access } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { normalFilePath } from "../../intent/files.ts";
+import type { Arguments } from "../arguments.ts";
+import { approve } from "../ask.ts";
+import { runChange } from "../change.ts";
+import { type Command, labFlag, timeoutFlag, topoFlag, yesFlag } from "../command.ts";
+import type { Context } from "../context.ts";
+import { unifiedDiff } from "../diff.ts";
+import type { ProjectFile } from "../project.ts";
+import { replaceFile } from "../replace-file.ts";
+import { paintChanges } from "../terminal.ts";
+import { UsageError } from "../usage-error.ts";
+
+interface Write {
+  readonly name: string;
+  readonly path: string;
+  readonly before: string | undefined;
+  readonly after: string;
+}
+
+export const pull: Command = {
+  name: "pull",
+  summary: "Bring the file up to date with the host; shows the difference, asks, writes",
+  details:
+    "Only what differs is changed: comments, order and formatting of the rest stay. The host is not touched. With --lab and a file that does\n" +
+    "not exist yet, the lab is written as a new file. Exit code 2: there is a difference and --dry-run left it alone.",
+  flags: [topoFlag, labFlag, yesFlag, { long: "dry-run", summary: "Only show the difference" }, timeoutFlag],
+  example: "labwright pull -t campus.lw.yml",
+  run: async (context, args) => {
+    const { file, selector } = await target(context, args);
+    const data = await runChange(
+      context,
+      "reconcileProject",
+      { ...selector, direction: "from_host" },
+      { what: `pull ${file.name}`, timeoutMs: args.milliseconds("timeout") },
+    );
+    const writes = changes(file, data.yaml, data.files);
+    const { terminal } = context;
+    const show = context.json ? terminal.note : terminal.print;
+    for (const { name, before, after } of writes) show(paintChanges(terminal.paint, unifiedDiff(before ?? "", after, name)));
+    const dry = args.has("dry-run");
+    if (writes.length > 0 && !dry && !(await approve(terminal, `Write ${writes.map(({ name }) => name).join(", ")}?`, args.has("yes"))))
+      return 1;
+    if (!dry) for (const { path, before, after } of writes) await replaceFile(path, before, after);
+    if (context.json) terminal.print(JSON.stringify({ ...data, written: dry ? [] : writes.map(({ name }) => name) }, null, 2));
+    else if (writes.length === 0) terminal.print(`${file.name} is up to date`);
+    else if (!dry) terminal.print(`wrote ${writes.map(({ name }) => name).join(", ")}`);
+    return dry && writes.length > 0 ? 2 : 0;
+  },
+};
+
+/** The file to write: an existing one is sent along, so that it comes back edited and not written anew. */
+async function target(context: Context, args: Arguments): Promise<{ readonly file: ProjectFile; readonly selector: object }> {
+  const [topo, lab] = [args.text("topo"), args.text("lab")];
+  if (topo === undefined || lab === undefined || (await exists(topo))) return await context.projectFile();
+  const path = resolve(topo);
+  return { file: { name: topo, path, folder: dirname(path), yaml: "", files: {} }, selector: { lab } };
+}
+
+function changes(file: ProjectFile, yaml: string | undefined, files: Readonly<Record<string, string>> = {}): readonly Write[] {
+  if (yaml === undefined) throw new UsageError("the service answered without an intent");
+  const writes: Write[] = [];
+  for (const name of Object.keys(files).sort()) {
+    const normal = normalFilePath(name);
+    if ("problem" in normal) throw new UsageError(`the service answered with the file ${JSON.stringify(name)}: ${normal.problem}`);
+    const [before, after] = [file.files[normal.path], files[name] as string];
+    if (before !== after) writes.push({ name: normal.path, path: join(file.folder, normal.path), before, after });
+  }
+  // The lab's own file last: what it refers to is there before it refers to it.
+  if (yaml !== file.yaml)
+    writes.push({ name: basename(file.path), path: file.path, before: file.yaml === "" ? undefined : file.yaml, after: yaml });
+  return writes;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await access(path).then(
+    () => true,
+    () => false,
+  );
+}

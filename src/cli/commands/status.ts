@@ -1,0 +1,41 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { type Command, labFlag, topoFlag } from "../command.ts";
+import { showStatus } from "../show-status.ts";
+
+/** How often --watch looks, milliseconds. */
+const interval = 1000;
+
+export const status: Command = {
+  name: "status",
+  summary: "How a lab's nodes and links are now",
+  flags: [topoFlag, labFlag, { long: "watch", short: "w", summary: "Keep looking until Ctrl-C; with --format json one object a line" }],
+  example: "labwright status -t campus.lw.yml --watch",
+  run: async (context, args) => {
+    const { selector } = await context.project();
+    const client = await context.client();
+    const { terminal } = context;
+    if (!args.has("watch")) {
+      context.result(await client.getProjectStatus(selector), (data) => showStatus(terminal.paint, data));
+      return 0;
+    }
+    const ended = new AbortController();
+    const end = () => ended.abort();
+    process.once("SIGINT", end).once("SIGTERM", end);
+    let before = "";
+    try {
+      while (!ended.signal.aborted) {
+        const data = await client.getProjectStatus(selector, { signal: ended.signal });
+        const now = context.json ? JSON.stringify(data) : showStatus(terminal.paint, data);
+        if (terminal.stdout.isTTY === true && !context.json) terminal.stdout.write(`\u001b[H\u001b[2J${now}\n`);
+        else if (now !== before) terminal.print(now);
+        before = now;
+        await pause(interval, undefined, { signal: ended.signal });
+      }
+    } catch (error) {
+      if (!ended.signal.aborted) throw error;
+    } finally {
+      process.off("SIGINT", end).off("SIGTERM", end);
+    }
+    return 0;
+  },
+};

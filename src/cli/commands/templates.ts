@@ -1,0 +1,55 @@
+import type { ResultOf } from "../../client/index.ts";
+import type { Command } from "../command.ts";
+import { bytes, table } from "../table.ts";
+
+type Detail = ResultOf<"getTemplate">;
+
+export const templates: Command = {
+  name: "templates",
+  summary: "The node templates of the host, or one of them with its images and attributes",
+  operands: "[ID]",
+  maxOperands: 1,
+  flags: [{ long: "provisioned", summary: "Only those with an image, that can start" }],
+  example: "labwright templates frr",
+  run: async (context, args) => {
+    const client = await context.client();
+    const [id] = args.operands;
+    if (id !== undefined) {
+      context.result(await client.getTemplate({ id }), showDetail);
+      return 0;
+    }
+    const data = await client.listTemplates(args.has("provisioned") ? { provisioned: "true" } : {});
+    context.result(data, ({ templates = [] }) =>
+      table(
+        ["ID", "TYPE", "PROVISIONED", "CONFIG", "DESCRIPTION"],
+        templates.map((one) => [one.id, one.type, yesNo(one.provisioned), yesNo(one.configSupported), one.description]),
+      ),
+    );
+    return 0;
+  },
+};
+
+function showDetail(data: Detail): string {
+  const parts = [`${data.id}  ${data.type}\n${data.description ?? ""}`];
+  const images = (data.images ?? []).map((image) => [
+    image.name,
+    image.default ? "default" : "",
+    image.size_bytes === undefined ? "" : bytes(image.size_bytes),
+    image.modified_at ?? "",
+  ]);
+  if (images.length > 0) parts.push(table(["IMAGE", "", "SIZE", "MODIFIED"], images));
+  const attributes = (data.attributes ?? []).map((one) => [
+    one.name,
+    one.type,
+    one.default === undefined ? "" : String(one.default),
+    one.required ? "required" : "",
+    (one.options ?? []).map(({ value }) => value).join(" "),
+    one.description ?? one.label,
+  ]);
+  if (attributes.length > 0) parts.push(table(["ATTRIBUTE", "TYPE", "DEFAULT", "", "VALUES", "DESCRIPTION"], attributes));
+  return parts.join("\n\n");
+}
+
+function yesNo(value: boolean | undefined): string {
+  return value === true ? "yes" : "no";
+}

@@ -1,0 +1,16 @@
+import { readFileSync } from "node:fs";
+import type { Command } from "../command.ts";
+
+export const version: Command = {
+  name: "version",
+  summary: "Show the version of this program",
+  flags: [],
+  offline: true,
+  example: "labwright version --format json",
+  run: async (context) => {
+    // From src/cli/commands and from dist/cli/commands alike.
+    const { version } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")) as { version: string };
+    context.result({ version, node: process.versions.node }, (data) => `labwright ${data.version}`);
+    return 0;
+  },
+};

@@ -1,0 +1,104 @@
+import { LabwrightError, showFingerprint } from "../client/index.ts";
+import type { Diagnostic } from "../intent/diagnostic.ts";
+import { showDiagnostics } from "../intent/show.ts";
+import type { ProjectFile } from "./project.ts";
+import type { Terminal } from "./terminal.ts";
+import { UsageError } from "./usage-error.ts";
+
+/** What to do next, by error code. */
+const hints: Readonly<Record<string, string>> = {
+  unauthenticated: "labwright login",
+  expired_agent_session: "labwright login",
+  expired_host_session: "labwright login",
+  invalid_credentials: "check the user name; LABWRIGHT_PASSWORD, where it is set, is taken as the password",
+  lab_exists: "labwright apply changes it; labwright deploy --replace deletes and recreates it",
+  plan_stale: "something changed since the plan was made: look at it again with labwright plan",
+  lab_busy: "labwright status shows what runs; try again when it has ended",
+  lab_locked: "the lab is locked on the host: unlock it there first",
+  lab_locked_mid_apply: "part of the change is done: unlock the lab on the host, then labwright apply",
+  lab_not_found: "labwright deploy creates it",
+  node_not_found: "labwright status names the nodes",
+  node_not_running: "labwright start --node NAME",
+  template_not_found: "labwright templates lists them",
+  console_in_use: "another command runs on this console: try again, or look at it with labwright console",
+  console_timeout: "--timeout SECONDS gives it more time; labwright console shows what the node says",
+  operation_not_allowed: "labwright status shows the project's mode",
+  rate_limited: "too many wrong passwords: wait a little",
+  tls_required: "use an https:// address",
+  tls_pin_mismatch: "the service has another certificate than at your login: if that is meant, log in again with --pin",
+  host_error: "labwright plan shows what is left to do",
+};
+
+/** Tells an error to a person: `error: text (code)`, diagnostics with their place, and what to do next. */
+export function showError(terminal: Terminal, error: unknown, file?: ProjectFile): void {
+  const write = (text: string) => void terminal.stderr.write(`${text}\n`);
+  const head = terminal.paint("red", "error:");
+  if (error instanceof UsageError) {
+    write(`${head} ${error.message}`);
+    if (error.hint !== undefined) write(`  hint: ${error.hint}`);
+    return;
+  }
+  if (!(error instanceof LabwrightError)) {
+    write(`${head} ${error instanceof Error ? error.message : String(error)}`);
+    return;
+  }
+  const diagnostics = diagnosticsOf(error);
+  if (diagnostics.length > 0 && file !== undefined) write(showDiagnostics(diagnostics, file));
+  else if (diagnostics.length > 0) for (const { path, message } of diagnostics) write(`  ${path}: ${message}`);
+  write(`${head} ${error.message}${error.code === undefined ? "" : ` (${error.code})`}`);
+  for (const detail of details(error)) write(`  ${detail}`);
+  const hint = hintFor(error);
+  if (hint !== undefined) write(`  hint: ${hint}`);
+}
+
+export function diagnosticsOf(error: LabwrightError): readonly Diagnostic[] {
+  const list = error.data?.diagnostics;
+  return error.code === "invalid_intent" && Array.isArray(list) ? (list as Diagnostic[]) : [];
+}
+
+function details(error: LabwrightError): readonly string[] {
+  const lines: string[] = [];
+  const problems = error.data?.problems;
+  if (Array.isArray(problems))
+    for (const { path, message } of problems as { path: string; message: string }[]) lines.push(`${path}: ${message}`);
+  for (const [word, label] of [
+    ["applied", "done"],
+    ["failed", "failed"],
+    ["remaining", "not done"],
+  ] as const) {
+    const value = error.data?.[word];
+    if (value === undefined) continue;
+    const shown = Array.isArray(value) ? value.map(nameOfStep).join(", ") : nameOfStep(value);
+    if (shown !== "") lines.push(`${label}: ${shown}`);
+  }
+  const output = error.data?.output;
+  if (typeof output === "string" && output.trim() !== "") lines.push(...output.trimEnd().split(/\r?\n/));
+  return lines;
+}
+
+function nameOfStep(step: unknown): string {
+  if (typeof step !== "object" || step === null) return String(step);
+  const { id, op, kind, key } = step as Readonly<Record<string, unknown>>;
+  return op === undefined ? String(id ?? key ?? "") : `${op} ${kind} ${key}`;
+}
+
+function hintFor(error: LabwrightError): string | undefined {
+  if (error.code === "tls_untrusted") {
+    const fingerprint = error.data?.fingerprint;
+    const shown = typeof fingerprint === "string" ? showFingerprint(fingerprint) : "SHA256";
+    return `compare the fingerprint with the one that labwright serve prints, then: --pin ${shown}`;
+  }
+  if (error.status === 0 && error.code === "host_unreachable")
+    return "is the service running? labwright serve, or labwright up, starts one on this machine";
+  if (error.status === 0 && error.code === "host_timeout") return "--timeout SECONDS waits longer";
+  if (error.code === "host_unreachable" || error.code === "host_timeout")
+    return "the service answers, its emulation host does not: see the service's log";
+  if (error.status >= 500 && error.requestId !== undefined && error.code === "internal")
+    return `the service's log has more under ${error.requestId}`;
+  if (error.code === "lab_busy") {
+    const operation = error.data?.operation as { name?: string; user?: string; step?: number; steps?: number } | undefined;
+    if (operation?.name !== undefined)
+      return `${operation.name} by ${operation.user} is at step ${operation.step} of ${operation.steps}; try again when it has ended`;
+  }
+  return error.code === undefined ? undefined : hints[error.code];
+}

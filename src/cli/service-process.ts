@@ -1,0 +1,80 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { extname, join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { connect } from "../client/index.ts";
+import { readServiceFile, type ServiceFile } from "./local-service.ts";
+import { UsageError } from "./usage-error.ts";
+
+const usualPort = 8443;
+const startLimitMs = 30_000;
+
+/** The service's own program: src/server/main.ts beside these sources, dist/server/main.js when built. */
+export function servicePath(): string {
+  return fileURLToPath(new URL(`../server/main${extname(import.meta.url)}`, import.meta.url));
+}
+
+/** A running service answers at this address. */
+export async function answers(service: { readonly url: string; readonly pin?: string | undefined }): Promise<boolean> {
+  try {
+    using client = connect(service);
+    await client.getHealth({}, { timeoutMs: 2_000 });
+    return true;
+  } catch {
+    // Whatever the reason is, there is no service to use there; what is done next tells about it.
+    return false;
+  }
+}
+
+/**
+ * Starts a service of its own session that outlives this command, its output in the state directory. Comes back when it answers.
+ * Throws UsageError with the end of its log when it does not.
+ */
+export async function startService(options: {
+  readonly state: string;
+  readonly flags: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}): Promise<ServiceFile> {
+  mkdirSync(options.state, { recursive: true, mode: 0o700 });
+  const log = join(options.state, "service.log");
+  const output = openSync(log, "a", 0o600);
+  const port = options.flags.includes("--port") ? [] : ["--port", String((await isFree(usualPort)) ? usualPort : 0)];
+  const child = spawn(process.execPath, [...process.execArgv, servicePath(), ...port, ...options.flags], {
+    detached: true,
+    stdio: ["ignore", output, output],
+    env: { ...process.env, ...options.env },
+  });
+  closeSync(output);
+  const begin = Date.now();
+  while (Date.now() - begin < startLimitMs && child.exitCode === null && child.signalCode === null) {
+    const service = await readServiceFile(options.state);
+    if (service !== undefined && service.pid === child.pid && (await answers({ url: service.url, pin: service.fingerprint }))) {
+      child.unref();
+      return service;
+    }
+    await pause(50);
+  }
+  await end(child);
+  throw new UsageError(`the service did not start:\n${lastLines(log)}`, `its log is ${log}`);
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise((resolve) => child.once("exit", resolve));
+  child.kill("SIGTERM");
+  await gone;
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen(port, () => server.close(() => resolve(true)));
+  });
+}
+
+function lastLines(file: string): string {
+  return readFileSync(file, "utf8").trimEnd().split("\n").slice(-15).join("\n");
+}

@@ -1,0 +1,29 @@
+import type { ResultOf } from "../client/index.ts";
+import { type Paint, paintChanges } from "./terminal.ts";
+
+export type Plan = ResultOf<"planProject">;
+
+/** Whether anything is left to do on the host. */
+export function hasChanges(plan: Plan): boolean {
+  return (plan.operations?.length ?? 0) > 0 || (plan.actions?.length ?? 0) > 0;
+}
+
+/** Whether a running node would go down. */
+export function stopsNodes(plan: Plan): boolean {
+  return (plan.operations ?? []).some(({ disruption }) => disruption === "restart" || disruption === "stop" || disruption === "recreate");
+}
+
+/** The plan for people: the service's own text, and why it cannot be applied where it cannot. */
+export function showPlan(paint: Paint, plan: Plan): string {
+  const lines = [paintChanges(paint, (plan.text ?? "").trimEnd())];
+  if (plan.applicable === false) lines.push(...obstacles(plan).map((line) => paint("red", line)));
+  return lines.filter((line) => line !== "").join("\n");
+}
+
+/** What stands in the way of applying it, one line each. */
+export function obstacles(plan: Plan): readonly string[] {
+  const lines = (plan.blocked ?? []).map(({ kind, key, reason }) => `blocked: ${kind} ${key}: ${reason.text}`);
+  lines.push(...(plan.unsupported ?? []).map((text) => `unsupported: ${text}`));
+  if (plan.locked === true) lines.push("locked: the lab is locked on the host");
+  return lines;
+}

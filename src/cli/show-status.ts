@@ -1,0 +1,59 @@
+import type { ResultOf } from "../client/index.ts";
+import { bytes, duration, table } from "./table.ts";
+import type { Paint } from "./terminal.ts";
+
+export type Status = ResultOf<"getProjectStatus">;
+type LiveNode = NonNullable<NonNullable<Status["live"]>["nodes"]>[number];
+
+export function showStatus(paint: Paint, status: Status): string {
+  const { lab, mode, exists, locked, operation, live } = status;
+  const head = [paint("bold", lab), mode, ...(locked ? ["locked"] : []), ...(exists ? [] : ["not on the host"])].join("  ");
+  const lines = [head];
+  if (operation !== undefined) lines.push(`${operation.name} by ${operation.user}: step ${operation.step} of ${operation.steps}`);
+  if (live !== undefined && !live.available) lines.push("the host does not tell how the nodes are; try again");
+  if (live?.nodes !== undefined && live.nodes.length > 0) lines.push("", nodeTable(paint, live.nodes));
+  const netem = live?.netem ?? [];
+  if (netem.length > 0) {
+    lines.push("", table(["LINK", "FROM", "DELAY", "JITTER", "LOSS", "BANDWIDTH"], netem.flatMap(linkRows)));
+  }
+  return lines.join("\n");
+}
+
+/** Running and, where its template has a check for it, ready. */
+export function isUp(node: LiveNode): boolean {
+  return node.status === "running" && node.ready !== false;
+}
+
+function nodeTable(paint: Paint, nodes: readonly LiveNode[]): string {
+  const rows = nodes.map((node) => [
+    node.node ?? node.name,
+    node.status,
+    node.ready === undefined ? "" : node.ready ? "yes" : "no",
+    node.uptime_ms === undefined ? "" : duration(node.uptime_ms),
+    node.cpu_percent === undefined ? "" : `${node.cpu_percent.toFixed(1)} %`,
+    node.memory_bytes === undefined ? "" : bytes(node.memory_bytes),
+    node.exit_code === undefined ? "" : String(node.exit_code),
+  ]);
+  const [heading = "", ...lines] = table(["NODE", "STATUS", "READY", "UPTIME", "CPU", "MEMORY", "EXIT"], rows).split("\n");
+  return [heading, ...lines.map((line, index) => paintNode(paint, nodes[index], line))].join("\n");
+}
+
+function paintNode(paint: Paint, node: LiveNode | undefined, line: string): string {
+  if (node === undefined) return line;
+  if (isUp(node)) return paint("green", line);
+  if (node.status === "failed") return paint("red", line);
+  return node.status === "stopped" ? paint("dim", line) : paint("yellow", line);
+}
+
+type Netem = NonNullable<NonNullable<Status["live"]>["netem"]>[number];
+
+function linkRows(row: Netem): string[][] {
+  const name = row.endpoints.join(" -- ");
+  return (["a", "b"] as const).flatMap((side, index) => {
+    const quality = row[side];
+    if (quality === undefined) return [];
+    const { delay = 0, jitter = 0, loss = 0, bandwidth = 0 } = quality;
+    const cells = [delay && `${delay} ms`, jitter && `${jitter} ms`, loss && `${loss} %`, bandwidth && `${bandwidth} kbit/s`];
+    return [[name, row.endpoints[index] ?? side, ...cells.map((cell) => (cell === 0 ? "" : String(cell)))]];
+  });
+}

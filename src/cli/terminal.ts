@@ -1,0 +1,49 @@
+import type { ReadStream, WriteStream } from "node:tty";
+
+/** The three streams, what may be written where, and colours only where a person sees them. */
+export interface Terminal {
+  readonly stdin: ReadStream | NodeJS.ReadStream;
+  readonly stdout: WriteStream | NodeJS.WriteStream;
+  readonly stderr: WriteStream | NodeJS.WriteStream;
+  /** A person sits at both ends: questions can be asked. */
+  readonly interactive: boolean;
+  /** Results: stdout. */
+  readonly print: (text: string) => void;
+  /** What helps a person and no program: stderr, and nothing with --quiet. */
+  readonly note: (text: string) => void;
+  readonly paint: Paint;
+}
+
+export type Style = "bold" | "dim" | "red" | "green" | "yellow";
+export type Paint = (style: Style, text: string) => string;
+
+const codes = { bold: [1, 22], dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39] } as const satisfies Record<Style, unknown>;
+
+export function openTerminal(options: { readonly color: boolean; readonly quiet: boolean }): Terminal {
+  const { stdin, stdout, stderr } = process;
+  const colored = options.color && stdout.isTTY === true && (process.env.NO_COLOR ?? "") === "" && process.env.TERM !== "dumb";
+  return {
+    stdin,
+    stdout,
+    stderr,
+    interactive: stdin.isTTY === true && stderr.isTTY === true,
+    print: (text) => void stdout.write(`${text}\n`),
+    note: (text) => void (options.quiet || stderr.write(`${text}\n`)),
+    paint: (style, text) => (colored ? `\u001b[${codes[style][0]}m${text}\u001b[${codes[style][1]}m` : text),
+  };
+}
+
+/** A plan or a diff as a terminal shows it: + green, ~ yellow, - red; headings of a diff bold. */
+export function paintChanges(paint: Paint, text: string): string {
+  return text
+    .split("\n")
+    .map((line) => {
+      const first = line.trimStart()[0];
+      if (line.startsWith("--- ") || line.startsWith("+++ ")) return paint("bold", line);
+      if (first === "+") return paint("green", line);
+      if (first === "-") return paint("red", line);
+      if (first === "~" || first === "\u2213") return paint("yellow", line);
+      return line;
+    })
+    .join("\n");
+}
