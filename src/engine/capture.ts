@@ -4,6 +4,7 @@ import { defined } from "./defined.ts";
 import { diffLab } from "./diff-lab.ts";
 import { diffLink, observedLink } from "./diff-link.ts";
 import { endpointKeys, type JoinedIds, joinIds } from "./join.ts";
+import { wantedImage } from "./node-values.ts";
 import type { ObservedLab, ObservedNode } from "./observed.ts";
 import type { HostRules, TemplateRules } from "./plan.ts";
 import { unsupportedOnHost, unsupportedOnLink, unsupportedOnNode } from "./support.ts";
@@ -104,6 +105,9 @@ function captureNode(
   const scalar = <T>(field: "image" | "icon" | "cpu" | "ram", value: T | undefined, byDefault: T | undefined): T | undefined => {
     if (lost(field)) return base?.[field] as T | undefined;
     const effective = value ?? byDefault;
+    if (field === "image" && base !== undefined && base.image !== undefined && wantedImage(base.image, template) === effective) {
+      return base.image as T;
+    }
     return effective !== byDefault || base?.[field] !== undefined ? effective : undefined;
   };
   const startupConfig = lost("startupConfig") ? base?.startupConfig : native.startupConfig || (base?.startupConfig === "" ? "" : undefined);

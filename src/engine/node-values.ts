@@ -18,7 +18,7 @@ export function wantedNode(
     key: node.key,
     name: node.name,
     template: node.template,
-    image: node.image ?? template?.image,
+    image: wantedImage(node.image, template),
     icon: node.icon ?? template?.icon,
     startupConfig: node.startupConfig,
     startupConfigFile: node.startupConfigFile,
@@ -32,6 +32,12 @@ export function wantedNode(
     attributes: { ...template?.attributes, ...node.attributes },
     labels: node.labels,
   });
+}
+
+/** "default" is the template's default image, unless an image is really called so. */
+export function wantedImage(image: string | undefined, template: TemplateRules | undefined): string | undefined {
+  if (image === undefined || (image === "default" && template?.images?.includes(image) !== true)) return template?.image;
+  return image;
 }
 
 /** The observed node in the words of the intent. A value that the host does not give is the template's default. */

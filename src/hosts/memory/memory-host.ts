@@ -1,0 +1,264 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { Failure } from "../../contract/errors.ts";
+import { interfaceNaming } from "../../engine/interface-names.ts";
+import type { Operation } from "../../engine/plan.ts";
+import type { Quality } from "../../intent/lab.ts";
+import type { Applied, Host, HostSession, LiveLink, LiveNode, LiveStatus, NativeIds, Progress } from "../host.ts";
+import { type MemoryLab, observeMemoryLab, type TemplateFacts } from "./memory-lab.ts";
+import { memoryFeatures, memoryNetworkTypes, memoryRules } from "./memory-rules.ts";
+import { type IdMaps, idMaps, isUp, runStep } from "./memory-steps.ts";
+import { type MemoryTemplate, memoryTemplates } from "./memory-template.ts";
+
+export interface MemoryUser {
+  readonly name: string;
+  readonly password: string;
+  readonly role: HostSession["role"];
+}
+
+export interface MemoryHostOptions {
+  /** Absent: one admin, `admin` with password `admin`. */
+  readonly users?: readonly MemoryUser[];
+  /** Absent: linux, frr, switch, pc. */
+  readonly templates?: readonly MemoryTemplate[];
+  /** What the host has no place for; absent: nothing. */
+  readonly unsupportedFields?: readonly string[];
+  /** How long each step takes, ms; absent: 0. */
+  readonly latency?: number;
+  /** Called before each step; what it throws (a Failure) breaks that step. */
+  readonly beforeStep?: (lab: string, operation: Operation) => void | Promise<void>;
+  /** Milliseconds, for uptimes; absent: the process's monotonic clock. */
+  readonly now?: () => number;
+}
+
+/**
+ * A host that keeps its labs in memory: the reference for the driver interface, for tests and for demonstrations. Nodes have a line shell
+ * and pass no packets; everything else – order, refusals, locks, power, ids – is as on a real host.
+ */
+export function memoryHost(options: MemoryHostOptions = {}): Host {
+  const users = options.users ?? [{ name: "admin", password: "admin", role: "admin" as const }];
+  const labs = new Map<string, MemoryLab>();
+  const world = createWorld(options);
+  const open = (user: MemoryUser) => memorySession(user, labs, world);
+  return {
+    kind: "memory",
+    url: "memory:",
+    login: async (name, password) => {
+      const user = users.find((one) => one.name === name && one.password === password);
+      if (user === undefined) throw new Failure("invalid_credentials", "wrong user name or password");
+      return open(user);
+    },
+    resume: async (name) => {
+      const user = users.find((one) => one.name === name);
+      return user === undefined ? null : open(user);
+    },
+    close: async () => {
+      for (const lab of labs.values()) for (const node of lab.nodes.values()) node.shell?.close();
+      labs.clear();
+    },
+  };
+}
+
+interface World extends Required<Pick<MemoryHostOptions, "templates" | "unsupportedFields" | "latency" | "now">> {
+  readonly beforeStep: MemoryHostOptions["beforeStep"];
+  readonly template: (id: string) => MemoryTemplate | undefined;
+  readonly facts: (id: string) => TemplateFacts;
+  /** Host ids of labs. */
+  readonly nextLab: () => string;
+}
+
+function createWorld(options: MemoryHostOptions): World {
+  const templates = [...(options.templates ?? memoryTemplates)].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const byId = new Map(templates.map((template) => [template.id, template]));
+  let lab = 0;
+  return {
+    templates,
+    unsupportedFields: options.unsupportedFields ?? [],
+    latency: options.latency ?? 0,
+    now: options.now ?? (() => performance.now()),
+    beforeStep: options.beforeStep,
+    template: (id) => byId.get(id),
+    facts: (id) => {
+      const template = byId.get(id);
+      const naming = interfaceNaming(template?.ethFormat ?? "");
+      return { type: template?.type ?? "unknown", consoleType: template?.consoleType ?? "none", interfaceName: naming.name };
+    },
+    nextLab: () => String(++lab),
+  };
+}
+
+function memorySession(user: MemoryUser, labs: Map<string, MemoryLab>, world: World): HostSession {
+  let closed = false;
+  const alive = () => {
+    if (closed) throw new Failure("expired_host_session", "the session was closed");
+  };
+  const mine = (lab: MemoryLab | undefined) => (lab !== undefined && (user.role === "admin" || lab.owner === user.name) ? lab : undefined);
+  const labAt = (path: string): MemoryLab => {
+    alive();
+    const lab = mine(labs.get(path));
+    // The same words for another user's lab, so that names do not leak.
+    if (lab === undefined) throw new Failure("lab_not_found", `no lab ${path}`);
+    return lab;
+  };
+  const mayChange = () => {
+    alive();
+    if (user.role === "viewer") throw new Failure("operation_not_allowed", "a viewer may not change labs");
+  };
+
+  return {
+    user: user.name,
+    role: user.role,
+    capabilities: async () => {
+      alive();
+      return { reachable: true, features: memoryFeatures, stopModes: [0, 1, 2, 3] };
+    },
+    templates: async () => {
+      alive();
+      return world.templates;
+    },
+    networkTypes: async () => {
+      alive();
+      return memoryNetworkTypes;
+    },
+    icons: async () => {
+      alive();
+      const names = new Set(world.templates.flatMap(({ icon }) => icon ?? []));
+      return [...names, "Cloud.png"].sort().map((name) => ({ name }));
+    },
+    rules: async () => {
+      alive();
+      return memoryRules(world.templates, world.unsupportedFields);
+    },
+    observe: async (path) => {
+      alive();
+      const lab = mine(labs.get(path));
+      return lab === undefined ? null : observeMemoryLab(lab, world.facts);
+    },
+    labs: async () => {
+      alive();
+      return [...labs.values()]
+        .filter((lab) => mine(lab) !== undefined)
+        .map(({ path }) => path)
+        .sort();
+    },
+    apply: async (path, operations, progress) => {
+      mayChange();
+      const lab = labs.get(path);
+      if (lab !== undefined && mine(lab) === undefined) throw new Failure("lab_not_found", `no lab ${path}`);
+      if (lab?.locked) throw new Failure("lab_locked", `lab ${path} is locked`);
+      return applySteps({ path, operations, progress, labs, world, owner: user.name });
+    },
+    status: async (path) => statusOf(labAt(path), world.now()),
+    setLock: async (path, locked) => {
+      mayChange();
+      labAt(path).locked = locked;
+    },
+    console: async (path, nodeId) => {
+      const node = labAt(path).nodes.get(nodeId);
+      if (node === undefined) throw new Failure("node_not_found", `no node ${nodeId} in lab ${path}`);
+      if (world.template(node.definition.template)?.consoleType === "none") {
+        throw new Failure("unsupported", `node ${node.definition.name} has no console`, { data: { feature: "consoleStream" } });
+      }
+      if (!isUp(node) || node.shell === undefined) throw new Failure("node_not_running", `node ${node.definition.name} is ${node.power}`);
+      return { stream: node.shell.view() };
+    },
+    close: async () => {
+      closed = true;
+    },
+  };
+}
+
+async function applySteps(run: {
+  readonly path: string;
+  readonly operations: readonly Operation[];
+  readonly progress: Progress;
+  readonly labs: Map<string, MemoryLab>;
+  readonly world: World;
+  readonly owner: string;
+}): Promise<Applied> {
+  const { path, operations, progress, labs, world } = run;
+  const ids = idMaps(progress.ids);
+  for (const [index, operation] of operations.entries()) {
+    progress.signal?.throwIfAborted();
+    if (labs.get(path)?.locked) {
+      throw new Failure("lab_locked_mid_apply", `lab ${path} was locked after ${index} steps`, {
+        data: { applied: operations.slice(0, index).map(({ id }) => id), remaining: operations.slice(index).map(({ id }) => id) },
+      });
+    }
+    progress.step(operation.id, "running");
+    await world.beforeStep?.(path, operation);
+    if (world.latency > 0) await wait(world.latency);
+    runOperation(run, ids, operation);
+    progress.step(operation.id, "done");
+  }
+  const labId = labs.get(path)?.id;
+  return { ids: nativeIds(ids), ...(labId !== undefined && { labId }) };
+}
+
+function runOperation(
+  {
+    path,
+    labs,
+    world,
+    owner,
+  }: { readonly path: string; readonly labs: Map<string, MemoryLab>; readonly world: World; readonly owner: string },
+  ids: IdMaps,
+  { step }: Operation,
+): void {
+  const lab = labs.get(path);
+  if (step.do === "create-lab") {
+    const { name, description, texts, trafficFilters } = step.lab;
+    const id = lab?.id ?? world.nextLab();
+    const made = lab ?? {
+      path,
+      id,
+      owner,
+      locked: false,
+      nodes: new Map(),
+      networks: new Map(),
+      links: new Map(),
+      linksByEnd: new Map(),
+      nextId: 1,
+    };
+    labs.set(path, Object.assign(made, { name, description: description === "" ? undefined : description, texts, trafficFilters }));
+    return;
+  }
+  if (step.do === "delete-lab") {
+    for (const node of lab?.nodes.values() ?? []) {
+      if (isUp(node)) throw new Failure("host_error", `node ${node.definition.name} runs`, { data: { host: { code: "node_running" } } });
+      node.shell?.close();
+    }
+    labs.delete(path);
+    for (const map of [ids.nodes, ids.networks, ids.links]) map.clear();
+    return;
+  }
+  if (lab === undefined) throw new Failure("lab_not_found", `no lab ${path}`);
+  runStep(lab, ids, step, world);
+}
+
+function nativeIds(ids: IdMaps): NativeIds {
+  const record = (map: ReadonlyMap<string, string>) => Object.fromEntries([...map].sort(([a], [b]) => (a < b ? -1 : 1)));
+  return { nodes: record(ids.nodes), networks: record(ids.networks), links: record(ids.links) };
+}
+
+function statusOf(lab: MemoryLab, now: number): LiveStatus {
+  const nodes = [...lab.nodes.values()].map(({ definition, power, startedAt }): LiveNode => {
+    const up = power === "running" || power === "starting";
+    return {
+      id: definition.id,
+      name: definition.name,
+      status: power,
+      ...(up && { ready: true, uptime_ms: Math.max(0, Math.round(now - startedAt)) }),
+    };
+  });
+  const links = [...lab.links.values()].flatMap(({ id, quality }): readonly LiveLink[] => {
+    const a = effect(quality?.a);
+    const b = effect(quality?.b);
+    return a === undefined && b === undefined ? [] : [{ id, ...(a && { a }), ...(b && { b }) }];
+  });
+  return { nodes, links };
+}
+
+function effect(quality: Quality | undefined): Required<Quality> | undefined {
+  const { delay = 0, jitter = 0, loss = 0, bandwidth = 0 } = quality ?? {};
+  return delay === 0 && jitter === 0 && loss === 0 && bandwidth === 0 ? undefined : { delay, jitter, loss, bandwidth };
+}

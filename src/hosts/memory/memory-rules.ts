@@ -1,0 +1,59 @@
+import { defined } from "../../engine/defined.ts";
+import type { HostRules, TemplateRules } from "../../engine/plan.ts";
+import type { Feature, HostNetworkType } from "../host.ts";
+import { featureNames } from "../host.ts";
+import type { MemoryTemplate } from "./memory-template.ts";
+
+/** What a host without packets can do: it keeps, tells and shows everything, and moves nothing. */
+export const memoryFeatures: Readonly<Record<Feature, boolean>> = Object.fromEntries(
+  featureNames.map((name) => [
+    name,
+    [
+      "linkQuality",
+      "linkSuspend",
+      "consoleStream",
+      "consoleRun",
+      "wipe",
+      "hibernate",
+      "gracefulStop",
+      "hotPlug",
+      "lock",
+      "importLab",
+      "jobs",
+    ].includes(name),
+  ]),
+) as Record<Feature, boolean>;
+
+export const memoryNetworkTypes: readonly HostNetworkType[] = [
+  { type: "bridge", description: "A network inside the lab", external: false, nat: false },
+  { type: "nat", description: "The way out of a lab, which here leads nowhere", external: true, nat: true },
+];
+
+export function memoryRules(templates: readonly MemoryTemplate[], unsupportedFields: readonly string[]): HostRules {
+  return {
+    templates: templates.map(templateRules),
+    networkTypes: memoryNetworkTypes.map(({ type }) => type),
+    features: memoryFeatures,
+    unsupportedFields,
+  };
+}
+
+function templateRules(template: MemoryTemplate): TemplateRules {
+  const defaults = template.attributes.flatMap((one) => (one.default === undefined ? [] : [[one.name, one.default] as const]));
+  return defined<TemplateRules>({
+    id: template.id,
+    type: template.type,
+    image: template.images.find((image) => image.default)?.name,
+    images: template.fields.image === "unsupported" ? undefined : template.images.map(({ name }) => name),
+    icon: template.icon,
+    cpu: undefined,
+    ram: undefined,
+    attributes: Object.fromEntries(defaults),
+    startupConfig: template.configSupported,
+    fields: template.fields,
+    why: undefined,
+    links: template.links,
+    ethFormat: template.ethFormat,
+    maxInterfaces: template.maxInterfaces,
+  });
+}
