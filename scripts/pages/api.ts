@@ -48,7 +48,7 @@ ${types.map(([name, schema]) => typeSection(name, schema)).join("\n\n")}
 
 function operationLine(id: OperationId): string {
   const row: OperationRow = operations[id];
-  const request: { readonly query?: TSchema } = requestSchemas[id];
+  const request: { readonly body?: TSchema; readonly query?: TSchema; readonly params?: TSchema } = requestSchemas[id];
   const query = Object.keys((request.query as Shape | undefined)?.properties ?? {});
   const path = `${row.method} ${row.path}${query.length > 0 ? `?${query.join("&")}` : ""}`;
   return `| ${id}${row.change ? " ⟳" : ""} | \`${path}\` | ${row.feature ?? ""} | ${row.timeoutMs / 1000} s | ${row.replay ? "yes" : "no"} | ${row.summary} |`;

@@ -1,0 +1,201 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type OperationId, type OperationRow, operations } from "../../src/contract/operations.ts";
+import { requestSchemas } from "../../src/contract/schemas/table.ts";
+import { fingerprintOf } from "../../src/server/certificate.ts";
+import { selfSigned } from "../../src/server/self-signed.ts";
+import { type RunningServer, startServer } from "../../src/server/start.ts";
+import type { Handlers } from "../../src/service/service.ts";
+import { RawClient } from "./raw-client.ts";
+
+interface Field {
+  readonly type?: string;
+  readonly enum?: readonly string[];
+  readonly items?: Field;
+  readonly properties?: Readonly<Record<string, Field>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: Field | boolean;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minItems?: number;
+}
+
+interface BodyOperation {
+  readonly id: OperationId;
+  readonly row: OperationRow;
+  readonly schema: Field & { readonly properties: Readonly<Record<string, Field>> };
+}
+
+const bodies = (Object.keys(operations) as OperationId[]).flatMap((id): BodyOperation[] => {
+  const request: { readonly body?: unknown; readonly query?: unknown; readonly params?: unknown } = requestSchemas[id];
+  return request.body === undefined ? [] : [{ id, row: operations[id], schema: request.body as BodyOperation["schema"] }];
+});
+const fields = bodies.flatMap(({ id, row, schema }) =>
+  Object.entries(schema.properties).map(([name, field]) => ({ id, row, schema, name, field, any: JSON.stringify(field) === "{}" })),
+);
+
+/** The body as the service was given it. */
+let received: unknown;
+let server: RunningServer;
+let client: RawClient;
+
+beforeAll(async () => {
+  const made = selfSigned({ names: ["localhost"], from: new Date(Date.now() - 1000), until: new Date(Date.now() + 1e9) });
+  server = await startServer({
+    // Only what the server itself decides is under test: every call that gets through is noted and answered.
+    service: {
+      handlers: new Proxy({} as Handlers, {
+        get:
+          () =>
+          async ({ body }: { body: unknown }) => {
+            received = body;
+            return {};
+          },
+      }),
+      authenticate: () => ({ user: "ann", role: "user", session: "s" }),
+      recover: async () => {},
+      close: async () => {},
+    },
+    certificate: { ...made, fingerprint: fingerprintOf(made.certificate) },
+    version: "0",
+    graceMs: 100,
+  });
+  client = new RawClient(server.url, "token");
+});
+afterAll(async () => {
+  client[Symbol.dispose]();
+  await server.close();
+});
+beforeEach(() => {
+  received = undefined;
+});
+
+/** A value that the schema takes. */
+function valid(field: Field): unknown {
+  if (field.enum !== undefined) return field.enum[0];
+  switch (field.type) {
+    case "string":
+      return "x";
+    case "integer":
+    case "number":
+      return field.minimum ?? 0;
+    case "boolean":
+      return false;
+    case "array":
+      return Array(field.minItems ?? 0).fill(valid(field.items ?? {}));
+    case "object":
+      return Object.fromEntries((field.required ?? []).map((name) => [name, valid(field.properties?.[name] ?? {})]));
+    default:
+      return null;
+  }
+}
+
+/** A value of each JSON type that the field does not have, numbers as text among them: nothing may be converted. */
+function wrong(field: Field): readonly unknown[] {
+  const values = { string: "1", number: 1.5, boolean: true, array: [null], object: { x: null } };
+  const taken = field.type === "integer" ? [] : [field.type];
+  return Object.entries(values)
+    .filter(([type]) => !taken.includes(type) || type === "array")
+    .map(([, value]) => value);
+}
+
+describe("each field of each body", () => {
+  test.each(fields.map((each) => [`${each.id}.${each.name}`, each] as const))(
+    "%s is refused as null, unless it takes any JSON",
+    async (_name, each) => {
+      const answer = await client.post(each.row.path, { ...(valid(each.schema) as object), [each.name]: null });
+      if (each.any) {
+        expect(answer.status).toBe(200);
+        expect(received).toHaveProperty(each.name, null);
+      } else {
+        expect([answer.status, answer.json.code]).toEqual([400, "bad_request"]);
+        expect(answer.json.data.problems.map(({ path }: { path: string }) => path)).toContain(`/${each.name}`);
+        expect(received).toBeUndefined();
+      }
+    },
+  );
+
+  test.each(fields.filter(({ any }) => !any).map((each) => [`${each.id}.${each.name}`, each] as const))(
+    "%s of a wrong type is refused and never converted",
+    async (_name, each) => {
+      for (const value of wrong(each.field)) {
+        const answer = await client.post(each.row.path, { ...(valid(each.schema) as object), [each.name]: value });
+        expect([value, answer.status, answer.json.code]).toEqual([value, 400, "bad_request"]);
+      }
+      expect(received).toBeUndefined();
+    },
+  );
+
+  test("any JSON is taken for state, source and value only", () => {
+    expect([...new Set(fields.filter(({ any }) => any).map(({ name }) => name))].sort()).toEqual(["source", "state", "value"]);
+  });
+});
+
+describe.each(bodies.map((each) => [each.id, each] as const))("%s", (_id, { row, schema }) => {
+  const typed = Object.entries(schema.properties).filter(([, field]) => JSON.stringify(field) !== "{}");
+
+  test("names every problem at once", async () => {
+    const answer = await client.post(row.path, Object.fromEntries(Object.keys(schema.properties).map((name) => [name, null])));
+    const paths = answer.json.data.problems.map(({ path }: { path: string }) => path.split("/")[1]);
+    expect([...new Set(paths)].sort()).toEqual(typed.map(([name]) => name).sort());
+    for (const { message } of answer.json.data.problems) expect(message).toMatch(/\w/);
+  });
+
+  test("names every required field that is missing", async () => {
+    const answer = await client.post(row.path, {});
+    const required = [...(schema.required ?? [])].sort();
+    if (required.length === 0) expect(answer.status).toBe(200);
+    else expect(answer.json.data.problems.map(({ path }: { path: string }) => path).sort()).toEqual(required.map((name) => `/${name}`));
+  });
+
+  test(row.unknownFields === "refuse" ? "refuses an unknown field and names it" : "ignores an unknown field", async () => {
+    const answer = await client.post(row.path, { ...(valid(schema) as object), "un/known": 1 });
+    if (row.unknownFields === "ignore") expect(answer.status).toBe(200);
+    else {
+      expect([answer.status, answer.json.code]).toEqual([400, "unknown_field"]);
+      expect(answer.json.data.problems).toContainEqual({ path: "/un~1known", message: "is unknown" });
+      expect(received).toBeUndefined();
+    }
+  });
+
+  test("fills no default in", async () => {
+    const body = valid(schema);
+    await client.post(row.path, body);
+    expect(received).toEqual(body);
+  });
+});
+
+describe("dir and out", () => {
+  const withLocalPaths = fields
+    .filter(({ name }) => name === "dir" || name === "out")
+    .map((each) => [`${each.id}.${each.name}`, each] as const);
+
+  test("are known to every body but that of login", () => {
+    const without = bodies.filter(({ schema }) => schema.properties.dir === undefined).map(({ id }) => id);
+    expect(without).toEqual(["login"]);
+  });
+
+  test.each(withLocalPaths)("%s is refused unless it is empty", async (_name, { row, schema, name }) => {
+    const refused = await client.post(row.path, { ...(valid(schema) as object), [name]: "/tmp" });
+    expect([refused.status, refused.json.code]).toEqual([400, "field_not_allowed"]);
+    expect(refused.json.data.problems).toEqual([{ path: `/${name}`, message: "is not allowed" }]);
+    expect(received).toBeUndefined();
+    expect((await client.post(row.path, { ...(valid(schema) as object), [name]: "" })).status).toBe(200);
+  });
+});
+
+test("a thousand problems are answered by the first hundred", async () => {
+  const files = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`f${index}`, index]));
+  const answer = await client.post("/api/v1/projects/plan", { files });
+  expect(answer.json.data.problems).toHaveLength(100);
+  expect(answer.json.error).toMatch(/997 more/);
+});
+
+test("a file name with a line break is checked like any other", async () => {
+  expect((await client.post("/api/v1/projects/plan", { files: { "a\nb": 1 } })).json.code).toBe("bad_request");
+});
+
+test("a query parameter that is given twice is bad_request, not a list", async () => {
+  const answer = await client.get("/api/v1/templates?provisioned=true&provisioned=false");
+  expect([answer.status, answer.json.code]).toEqual([400, "bad_request"]);
+  expect(answer.json.data.problems[0].path).toBe("/provisioned");
+});
