@@ -24,6 +24,7 @@ interface Edit {
 }
 
 const context = 3;
+const mostEdits = 1000;
 
 /** A text without a line end at its end differs from one with it, and says so as diff does. */
 function lines(text: string): string[] {
@@ -50,19 +51,22 @@ function compare(a: readonly string[], b: readonly string[]): readonly Edit[] {
 
 function shortest(a: readonly string[], b: readonly string[], offset: number): readonly Edit[] {
   const trace: Map<number, number>[] = [];
-  let reach = new Map([[1, 0]]);
+  const reach = new Map([[1, 0]]);
   search: for (let depth = 0; depth <= a.length + b.length; depth++) {
+    // Texts with so little in common are easier to read one after the other, and cost nothing to show so.
+    if (depth > mostEdits)
+      return [
+        ...a.map((text, x) => ({ sign: "-" as const, text, a: offset + x, b: offset })),
+        ...b.map((text, y) => ({ sign: "+" as const, text, a: offset + a.length, b: offset + y })),
+      ];
     trace.push(new Map(reach));
-    const next = new Map(reach);
     for (let k = -depth; k <= depth; k += 2) {
       const down = k === -depth || (k !== depth && (reach.get(k - 1) ?? -1) < (reach.get(k + 1) ?? -1));
       let x = down ? (reach.get(k + 1) ?? 0) : (reach.get(k - 1) ?? 0) + 1;
       while (x < a.length && x - k < b.length && a[x] === b[x - k]) x++;
-      next.set(k, x);
       reach.set(k, x);
       if (x >= a.length && x - k >= b.length) break search;
     }
-    reach = next;
   }
   const edits: Edit[] = [];
   let [x, y] = [a.length, b.length];
