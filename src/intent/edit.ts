@@ -8,7 +8,7 @@ import { checkFiles } from "./files.ts";
 import type { Lab } from "./lab.ts";
 import { type IntentText, printLab } from "./print.ts";
 import { type Reading, readDocument } from "./read.ts";
-import { CannotRewrite, Changes, type Items, materialise, remove, rewrite, type Target } from "./rewrite.ts";
+import { CannotRewrite, Changes, expandAliases, type Items, materialise, remove, rewrite, type Target } from "./rewrite.ts";
 import { settleFiles } from "./settle-files.ts";
 import { showDiagnostics } from "./show.ts";
 
@@ -24,28 +24,38 @@ const MAX_PASSES = 4;
 export function editIntent(yaml: string, files: Readonly<Record<string, string>>, wanted: Lab): IntentText {
   const settled = settleFiles(canonicalLab(wanted), checkFiles(files).files);
   const all = withFiles(files, settled.needed);
+  const first = readDocument(yaml, { ...all, ...files }, { keepTokens: true });
+  if (first.reading === undefined) {
+    throw new Failure("invalid_intent", showDiagnostics(first.diagnostics, { yaml, files }), { data: { diagnostics: first.diagnostics } });
+  }
+  const inPlace =
+    editInPlace(yaml, all, settled.lab) ??
+    editInPlace(expandAliases(yaml, first.reading.document), all, settled.lab) ??
+    print(settled.lab, all);
+  return { yaml: inPlace, files: all };
+}
+
+/** Undefined when the text has a form that cannot be changed so. */
+function editInPlace(yaml: string, files: Readonly<Record<string, string>>, wanted: Lab): string | undefined {
   let text = yaml;
   for (let pass = 0; pass <= MAX_PASSES; pass++) {
-    const { lab, diagnostics, reading } = readDocument(text, pass === 0 ? { ...all, ...files } : all, { keepTokens: true });
-    if (lab === undefined || reading === undefined) {
-      if (pass > 0) break;
-      throw new Failure("invalid_intent", showDiagnostics(diagnostics, { yaml, files }), { data: { diagnostics } });
-    }
-    if (sameData(lab, settled.lab)) return { yaml: text, files: all };
+    const { lab, reading } = readDocument(text, files, { keepTokens: true });
+    if (lab === undefined || reading === undefined) return undefined;
+    if (sameData(lab, wanted)) return text;
     try {
-      text = rewrite(text, reading.document, changesOf(reading, lab, settled.lab));
+      text = rewrite(text, reading.document, changesOf(reading, lab, wanted));
     } catch (error) {
-      if (error instanceof CannotRewrite) break;
+      if (error instanceof CannotRewrite) return undefined;
       throw error;
     }
   }
-  return printed(settled.lab, all);
+  return undefined;
 }
 
-function printed(lab: Lab, files: Readonly<Record<string, string>>): IntentText {
+function print(lab: Lab, files: Readonly<Record<string, string>>): string {
   const { yaml } = printLab(lab);
   const { lab: read, diagnostics } = readDocument(yaml, files);
-  if (sameData(read, lab)) return { yaml, files };
+  if (sameData(read, lab)) return yaml;
   throw new Failure("invalid_intent", showDiagnostics(diagnostics, { yaml, files }) || "the lab cannot be written as an intent", {
     data: { diagnostics },
   });

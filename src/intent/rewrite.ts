@@ -1,15 +1,18 @@
-import { type Document, isAlias, isMap, isPair, isScalar, isSeq, type Node, type Pair, type YAMLMap, type YAMLSeq } from "yaml";
+import { type Document, isAlias, isMap, isPair, isScalar, isSeq, type Node, type Pair, visit, type YAMLMap, type YAMLSeq } from "yaml";
 import { sameData } from "./canonical.ts";
 import {
   blockText,
   type Data,
   isList,
   isRecord,
+  MAX_FLOW_WIDTH,
+  MERGE_KEY,
   type Quote,
   type Style,
   writeAfterKey,
   writeFlow,
   writeItem,
+  writeKey,
   writePair,
   writeScalar,
 } from "./write.ts";
@@ -50,6 +53,13 @@ export function rewrite(text: string, document: Document.Parsed, target: Changes
   const rewriter = new Rewriter(text, document);
   if (!isMap(document.contents)) throw new CannotRewrite("the document is not a map");
   rewriter.changeMap(document.contents, target, true);
+  return rewriter.result();
+}
+
+/** The text with every alias replaced by what it stands for, so that each place can be changed by itself. */
+export function expandAliases(text: string, document: Document.Parsed): string {
+  const rewriter = new Rewriter(text, document);
+  rewriter.expandAliases();
   return rewriter.result();
 }
 
@@ -102,6 +112,15 @@ class Rewriter {
     return parts.join("");
   }
 
+  expandAliases(): void {
+    visit(this.#document, {
+      Alias: (_, alias) => {
+        const [start, end] = alias.range as [number, number, number];
+        this.#replace(start, end, writeFlow(this.#data(alias)));
+      },
+    });
+  }
+
   changeMap(map: YAMLMap, { entries, order }: Changes, isBody: boolean): void {
     const pairs = new Map(map.items.map((pair, index) => [this.#key(pair), index]));
     const removed: number[] = [];
@@ -122,7 +141,7 @@ class Rewriter {
         if (target === undefined) return [this.#text.slice(from, this.#entryEnd(map, index))];
         return [`${this.#text.slice(from, this.#colonEnd(pair))} ${writeFlow(this.#merged(pair.value as Node, target))}`];
       });
-      this.#flow(map, [...entryTexts, ...added.map(([key, data]) => `${writeScalar(key)}: ${writeFlow(data)}`)]);
+      this.#flow(map, [...entryTexts, ...added.map(([key, data]) => `${writeKey(key)}: ${writeFlow(data)}`)]);
       return;
     }
     for (const [index, target] of changed) this.#changeValue(map, index, target, isBody);
@@ -160,7 +179,7 @@ class Rewriter {
     const pair = map.items[index] as Pair<unknown, unknown>;
     const node = pair.value as Node | null;
     if (this.#inside(node, target, isBody)) return;
-    const data = materialise(target);
+    const data = this.#merged(node, target);
     const start = this.#colonEnd(pair);
     const end = this.#entryEnd(map, index);
     if (this.#scalar(node, data)) return;
@@ -171,7 +190,7 @@ class Rewriter {
   #changeItem(list: YAMLSeq, index: number, target: Target): void {
     const node = list.items[index] as Node;
     if (this.#inside(node, target, false)) return;
-    const data = materialise(target);
+    const data = this.#merged(node, target);
     if (this.#scalar(node, data)) return;
     const end = this.#entryEnd(list, index);
     const quote = this.#quoteOf(node);
@@ -186,10 +205,6 @@ class Rewriter {
 
   /** True when the value is a collection of the wanted kind, which is changed inside and stays. */
   #inside(node: Node | null, target: Target, isBody: boolean): boolean {
-    if (isAlias(node)) {
-      if (target instanceof Changes || target instanceof Items) throw new CannotRewrite("the value is an alias");
-      return false;
-    }
     if (isMap(node) && (target instanceof Changes || (isRecord(target as Data) && Object.keys(target as object).length > 0))) {
       const changes = target instanceof Changes ? target : this.#differences(node, target as { readonly [key: string]: Data | undefined });
       // A section may be left without entries, its comments stay; any other map becomes {}.
@@ -247,7 +262,8 @@ class Rewriter {
   }
 
   /** What a value is after a target, as data. */
-  #merged(node: Node | null, target: Target): Data {
+  #merged(written: Node | null, target: Target): Data {
+    const node = isAlias(written) ? ((written.resolve(this.#document) ?? null) as Node | null) : written;
     const before = this.#data(node);
     if (target instanceof Items) {
       const old = isList(before) ? before : [];
@@ -285,7 +301,7 @@ class Rewriter {
     const found = Math.max(...before.map((name) => keys.lastIndexOf(name)), -1);
     const index = found === -1 ? keys.length - 1 : found;
     const neighbour = map.items.at(-1)?.value;
-    const style: Style = isMap(neighbour) && !isBody && isRecord(data) ? (neighbour.flow ? "flow" : "block") : "auto";
+    const style: Style = isMap(neighbour) && !isBody && isRecord(data) ? (neighbour.flow && isNarrow(data) ? "flow" : "block") : "auto";
     const text = writePair(key, data, this.#indent(map), { style });
     const isSection = isBody && (isRecord(data) || isList(data));
     const apart = isSection && map.items.some((_, some) => some > 0 && this.#isBlankAbove(this.#entryStart(map, some)));
@@ -294,7 +310,7 @@ class Rewriter {
 
   #addItem(list: YAMLSeq, after: number, data: Data): void {
     const sample = list.items.at(after === -1 ? 0 : after);
-    const style: Style = isMap(sample) && isRecord(data) ? (sample.flow ? "flow" : "block") : "auto";
+    const style: Style = isMap(sample) && isRecord(data) ? (sample.flow && isNarrow(data) ? "flow" : "block") : "auto";
     const text = writeItem(data, this.#indent(list), { quote: this.#quoteOf(sample), style });
     this.#insert(after === -1 ? this.#lineStart(this.#entryStart(list, 0)) : this.#afterEntry(list, after), text);
   }
@@ -449,6 +465,7 @@ class Rewriter {
   #key(pair: Pair<unknown, unknown>): string {
     const key = isAlias(pair.key) ? pair.key.resolve(this.#document) : pair.key;
     if (!isScalar(key)) return "";
+    if (key.value === "<<" && key.type === "PLAIN") return MERGE_KEY;
     return typeof key.value === "string" ? key.value : (key.source ?? String(key.value));
   }
 
@@ -464,6 +481,11 @@ class Rewriter {
     const atEnd = at === this.#text.length && at > 0 && this.#text[at - 1] !== "\n";
     this.#splices.push({ start: at, end: at, text: atEnd ? this.#eol + lines : lines + this.#eol });
   }
+}
+
+function isNarrow(data: Data): boolean {
+  const text = writeFlow(data);
+  return text.length <= MAX_FLOW_WIDTH && !text.includes("\\n");
 }
 
 /** A target for what is not there yet. */

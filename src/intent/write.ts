@@ -2,13 +2,16 @@
 export type Data = string | number | boolean | null | readonly Data[] | { readonly [key: string]: Data | undefined };
 
 /** A list or map that is written on one line ({…}, […]) when it is within reason short. */
-const MAX_FLOW_WIDTH = 110;
+export const MAX_FLOW_WIDTH = 110;
+
+/** The key of data that stands for a merge key, which is written bare; the text "<<" as a key of its own is quoted. */
+export const MERGE_KEY = "\0<<";
 
 export type Quote = '"' | "'" | "";
 
 /** Texts that YAML, in its version 1.2 or 1.1, takes for something else. */
 const NOT_A_TEXT =
-  /^(?:~|null|true|false|yes|no|on|off|y|n|<<|=|[-+]?(?:\.?\d[\d_]*)(?:\.\d*)?(?:e[-+]?\d+)?|0x[\da-f]+|0o[0-7]+|0b[01]+|[-+]?\.inf|\.nan|[-+]?\d+(?::\d+)+(?:\.\d*)?|\d{4}-\d\d?-\d\d?.*)$/i;
+  /^(?:~|null|true|false|yes|no|on|off|<<|=|[-+]?(?:\.?\d[\d_]*)(?:\.\d*)?(?:e[-+]?\d+)?|0x[\da-f]+|0o[0-7]+|0b[01]+|[-+]?\.inf|\.nan|[-+]?\d+(?::\d+)+(?:\.\d*)?|\d{4}-\d\d?-\d\d?.*)$/i;
 const PLAIN = /^[\p{L}\d_./](?:[\p{L}\d_./@+() -]*[\p{L}\d_./@+()-])?$/u;
 
 /** A text as a scalar of one line: plain where that is safe, otherwise in the wanted quotes. */
@@ -26,11 +29,15 @@ export function writeScalar(value: string | number | boolean | null, quote: Quot
   return String(value);
 }
 
+export function writeKey(key: string): string {
+  return key === MERGE_KEY ? "<<" : writeText(key);
+}
+
 /** On one line. */
 export function writeFlow(data: Data, quote: Quote = ""): string {
   if (isList(data)) return `[${data.map((item) => writeFlow(item, quote)).join(", ")}]`;
   if (isRecord(data)) {
-    const fields = present(data).map(([key, value]) => `${writeText(key)}: ${writeFlow(value, quote)}`);
+    const fields = present(data).map(([key, value]) => `${writeKey(key)}: ${writeFlow(value, quote)}`);
     return `{${fields.join(", ")}}`;
   }
   return writeScalar(data, quote);
@@ -66,7 +73,7 @@ export function writeAfterKey(data: Data, indent: number, options: WriteOptions 
 
 /** `key: value` with its indent, in as many lines as it takes. */
 export function writePair(key: string, value: Data, indent: number, options: WriteOptions = {}): string {
-  return `${" ".repeat(indent)}${writeText(key)}:${writeAfterKey(value, indent + 2, options)}`;
+  return `${" ".repeat(indent)}${writeKey(key)}:${writeAfterKey(value, indent + 2, options)}`;
 }
 
 /** `- value` with its indent; a map begins on the line of the hyphen. */
