@@ -6,6 +6,8 @@ import { deploy } from "./commands/deploy.ts";
 import { destroy } from "./commands/destroy.ts";
 import { exec } from "./commands/exec.ts";
 import { inspect } from "./commands/inspect.ts";
+import { labs } from "./commands/labs.ts";
+import { link } from "./commands/link.ts";
 import { login } from "./commands/login.ts";
 import { logout } from "./commands/logout.ts";
 import { plan } from "./commands/plan.ts";
@@ -74,6 +76,8 @@ export const commands: readonly Command[] = [
   start,
   stop,
   wipe,
+  link,
+  labs,
   templates,
   completion,
   version,

@@ -17,7 +17,9 @@ test("the hunks make the new text of the old one", () => {
     .array(fc.constantFrom("a", "b", "c", "  d: 1", ""), { maxLength: 30 })
     .map((list) => list.map((line) => `${line}\n`).join(""));
   fc.assert(
-    fc.property(text, text, (before, after) => expect(patched(before, unifiedDiff(before, after, "x"))).toBe(after)),
+    fc.property(text, text, (before, after) => {
+      expect(patched(before, unifiedDiff(before, after, "x"))).toBe(after);
+    }),
     { numRuns: 300 },
   );
 });

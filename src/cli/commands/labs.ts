@@ -1,0 +1,28 @@
+import type { Command } from "../command.ts";
+import { table } from "../table.ts";
+
+export const labs: Command = {
+  name: "labs",
+  summary: "Your labs on the service",
+  flags: [],
+  example: "labwright labs",
+  run: async (context) => {
+    const client = await context.client();
+    context.result(await client.listLabs(), (data) =>
+      data.labs.length === 0
+        ? "no labs yet"
+        : table(
+            ["LAB", "MODE", "OWNER", "ON HOST", "NODES", "UPDATED"],
+            data.labs.map((lab) => [
+              lab.lab,
+              lab.mode,
+              lab.owner ?? "",
+              lab.exists ? "yes" : "no",
+              lab.nodes === undefined ? "" : String(lab.nodes),
+              lab.updated_at ?? "",
+            ]),
+          ),
+    );
+    return 0;
+  },
+};
