@@ -43,7 +43,8 @@ describe("operations", () => {
   });
 
   test.each(rows)("%s reads a body exactly where its row says so, and every parameter of its path", (id, row) => {
-    const request: { readonly body?: unknown; readonly query?: unknown; readonly params?: { readonly properties?: object } } = requestSchemas[id];
+    const request: { readonly body?: unknown; readonly query?: unknown; readonly params?: { readonly properties?: object } } =
+      requestSchemas[id];
     expect(request.body !== undefined).toBe(row.body === "json");
     const inPath = [...row.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
     expect(Object.keys(request.params?.properties ?? {})).toEqual(inPath);

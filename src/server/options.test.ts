@@ -1,0 +1,74 @@
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { serveOptions } from "./options.ts";
+import { removeServiceFile, writeServiceFile } from "./service-file.ts";
+import { holdStateDir } from "./state-lock.ts";
+
+test("without flags it listens on loopback only", () => {
+  expect(serveOptions([], {}, "/var/lib/labwright")).toEqual({
+    listen: "127.0.0.1",
+    port: 8443,
+    host: "embedded",
+    stateDir: "/var/lib/labwright",
+    names: [],
+    logLevel: "info",
+  });
+});
+
+test("flags win over the environment", () => {
+  const env = {
+    LABWRIGHT_PORT: "1",
+    LABWRIGHT_HOST: "embedded",
+    LABWRIGHT_STATE_DIR: "/s",
+    LABWRIGHT_NAMES: "a,b",
+    LABWRIGHT_LISTEN: "::",
+  };
+  expect(serveOptions(["--port", "0", "--host=memory", "--name", "c", "--name", "d"], env, "/s")).toMatchObject({
+    listen: "::",
+    port: 0,
+    host: "memory",
+    stateDir: "/s",
+    names: ["c", "d"],
+  });
+  expect(serveOptions([], env, "/s")).toMatchObject({ port: 1, names: ["a", "b"] });
+});
+
+test.each([
+  [["--port", "65536"], /--port takes a number/],
+  [["--port", "0x10"], /--port takes a number/],
+  [["--host", "kvm"], /--host takes one of embedded, memory/],
+  [["--cert", "a.pem"], /together/],
+  [["--prot", "1"], /Unknown option/],
+])("%j is refused", (args, message) => {
+  expect(() => serveOptions(args, {}, "/s")).toThrow(message);
+});
+
+test("one state directory is held by one service at a time", async () => {
+  const dir = await mkdtemp(join(tmpdir(), "labwright-state-"));
+  try {
+    const first = await holdStateDir(dir);
+    await expect(holdStateDir(`${dir}/.`)).rejects.toThrow(/another service/);
+    await first.release();
+    await (await holdStateDir(dir)).release();
+  } finally {
+    await rm(dir, { recursive: true });
+  }
+});
+
+test("the service file is the owner's, and is taken away only by its own process", async () => {
+  const dir = await mkdtemp(join(tmpdir(), "labwright-state-"));
+  try {
+    const file = { url: "https://127.0.0.1:1", fingerprint: "AA", pid: 7 };
+    await writeServiceFile(dir, file);
+    expect((await stat(join(dir, "service.json"))).mode & 0o777).toBe(0o600);
+    await removeServiceFile(dir, 8);
+    expect(JSON.parse(await readFile(join(dir, "service.json"), "utf8"))).toEqual(file);
+    await removeServiceFile(dir, 7);
+    await expect(stat(join(dir, "service.json"))).rejects.toThrow(/ENOENT/);
+    await removeServiceFile(dir, 7);
+  } finally {
+    await rm(dir, { recursive: true });
+  }
+});

@@ -1,0 +1,77 @@
+import { parseArgs } from "node:util";
+
+export interface ServeOptions {
+  readonly listen: string;
+  /** 0: any free one. */
+  readonly port: number;
+  readonly stateDir: string;
+  readonly host: "embedded" | "memory";
+  /** Paths of the user's own PEM files. */
+  readonly own?: { readonly certificate: string; readonly key: string };
+  /** More names for a certificate that is made here. */
+  readonly names: readonly string[];
+  readonly logLevel: "debug" | "info" | "warn" | "error";
+}
+
+export const usage = `Usage: labwright serve [FLAG...]
+
+  --listen ADDRESS    where to listen (default 127.0.0.1; 0.0.0.0 or :: for every address)
+  --port PORT         default 8443; 0 takes any free one
+  --host KIND         embedded (default) or memory
+  --state-dir DIR     default LABWRIGHT_STATE_DIR, else /var/lib/labwright or ~/.local/state/labwright
+  --cert FILE         your own certificate chain and key, PEM; without them
+  --key FILE          a certificate is made at the first start
+  --name NAME         one more name or address for that certificate; may be repeated
+  --log-level LEVEL   debug, info (default), warn or error; JSON lines on standard error
+  --help
+
+Environment: LABWRIGHT_LISTEN, LABWRIGHT_PORT, LABWRIGHT_HOST, LABWRIGHT_STATE_DIR, LABWRIGHT_CERT, LABWRIGHT_KEY, LABWRIGHT_NAMES (comma
+list), LABWRIGHT_LOG_LEVEL stand for the flags. LABWRIGHT_ADMIN_PASSWORD is the password of the user admin, made at the first start.
+`;
+
+/** Flags before environment before defaults. stateDir is what the environment says. "help" when that is what was asked. Throws with a text for the user. */
+export function serveOptions(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  uid: number,
+): ServeOptions | "help" {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      listen: { type: "string" },
+      port: { type: "string" },
+      host: { type: "string" },
+      "state-dir": { type: "string" },
+      cert: { type: "string" },
+      key: { type: "string" },
+      name: { type: "string", multiple: true },
+      "log-level": { type: "string" },
+      help: { type: "boolean", short: "h" },
+    },
+  });
+  if (values.help) return "help";
+  const certificate = values.cert ?? env.LABWRIGHT_CERT;
+  const key = values.key ?? env.LABWRIGHT_KEY;
+  if ((certificate === undefined) !== (key === undefined)) throw new Error("--cert and --key are given together or not at all");
+  return {
+    listen: values.listen ?? env.LABWRIGHT_LISTEN ?? "127.0.0.1",
+    port: portOf(values.port ?? env.LABWRIGHT_PORT ?? "8443"),
+    host: oneOf("--host", values.host ?? env.LABWRIGHT_HOST ?? "embedded", ["embedded", "memory"]),
+    stateDir: values["state-dir"] ?? stateDir,
+    names: values.name ?? env.LABWRIGHT_NAMES?.split(",").filter((name) => name !== "") ?? [],
+    logLevel: oneOf("--log-level", values["log-level"] ?? env.LABWRIGHT_LOG_LEVEL ?? "info", ["debug", "info", "warn", "error"]),
+    ...(certificate !== undefined && key !== undefined ? { own: { certificate, key } } : {}),
+  };
+}
+
+function portOf(text: string): number {
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port > 65_535) throw new Error(`--port takes a number from 0 to 65535, not ${JSON.stringify(text)}`);
+  return port;
+}
+
+function oneOf<const W extends string>(flag: string, given: string, words: readonly W[]): W {
+  const found = words.find((word) => word === given);
+  if (found === undefined) throw new Error(`${flag} takes one of ${words.join(", ")}, not ${JSON.stringify(given)}`);
+  return found;
+}

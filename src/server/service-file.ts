@@ -1,0 +1,28 @@
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+export interface ServiceFile {
+  readonly url: string;
+  /** SHA-256 of the certificate, AA:BB:… */
+  readonly fingerprint: string;
+  readonly pid: number;
+}
+
+/** Tells programs on this machine, and of this user only, where the service is: `<stateDir>/service.json`. */
+export async function writeServiceFile(stateDir: string, file: ServiceFile): Promise<void> {
+  const path = join(stateDir, "service.json");
+  const draft = `${path}.${file.pid}`;
+  await writeFile(draft, `${JSON.stringify(file)}\n`, { mode: 0o600 });
+  await rename(draft, path);
+}
+
+/** Takes the file away, unless it is another process's by now. */
+export async function removeServiceFile(stateDir: string, pid: number): Promise<void> {
+  const path = join(stateDir, "service.json");
+  try {
+    const { pid: owner } = JSON.parse(await readFile(path, "utf8")) as Partial<ServiceFile>;
+    if (owner === pid) await rm(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+}
