@@ -33,7 +33,7 @@ list), LABWRIGHT_LOG_LEVEL stand for the flags. LABWRIGHT_ADMIN_PASSWORD is the 
 export function serveOptions(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
-  uid: number,
+  stateDir: string,
 ): ServeOptions | "help" {
   const { values } = parseArgs({
     args: [...args],
