@@ -1,0 +1,94 @@
+import { createRequire } from "node:module";
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import { readIntent } from "./read.ts";
+import { labSchema } from "./schema.ts";
+
+// ajv comes with fastify; it is not a dependency of the project itself.
+const fromFastify = createRequire(createRequire(import.meta.url).resolve("fastify"));
+const { default: Ajv } = fromFastify("ajv") as {
+  default: new (options: object) => { compile(schema: object): (data: unknown) => boolean };
+};
+const accepts = new Ajv({ strict: false, allErrors: true }).compile(labSchema);
+
+const files = { "r1.conf": "hostname r1\n" };
+
+const good = [
+  "name: x",
+  "name: 12",
+  "name: x\ndescription:\nnodes:\nnetworks:\nlinks:\ntexts:\ntraffic_filters:\ndefaults:\nkinds:\ngroups:\n",
+  "name: x\nnodes: {r1: {template: frr}}",
+  "name: x\ndefaults: {template: frr}\nnodes:\n  r1:\n  r2: {image: 7.10, ram: 1GiB, cpu: 0.5, ethernet: 0, start: false, position: {x: 1, y: -2.5}}",
+  "name: x\nnodes: {r1: {template: frr, startup-config: r1.conf, exec: [a], env: {A: 1, B: null}, attributes: {a: true}, labels: {l: x}}}",
+  'name: x\nnodes: {r1: {template: frr, startup-config: {text: "one line"}, image: null, exec: null, env: null}}',
+  "name: x\nkinds: {router: {template: frr}}\ngroups: {core: {icon: R.png}}\nnodes: {r1: {kind: router, group: core}, r2: {kind: router, groups: [core]}}",
+  "name: x\nnodes: {r1: {kind: linux, binds: [a:b], ports: [1:2], mgmt-ipv4: 1.2.3.4, memory: 512mb}}",
+  "name: x\nprefix: ''\nmgmt: {network: a}\ntopology: {nodes: {r1: {kind: linux}}}",
+  'name: x\nnodes: {r1: {template: frr}, r2: {template: frr}}\nnetworks: {lan: , inet: {type: nat, name: Net, icon: C.png}}\nlinks: ["r1-r2", ["r1:eth7", lan], {endpoints: [inet, {node: r2, interface: eth9, mac: aa}]}]',
+  "name: x\nnodes: {r1: {template: frr}, r2: {template: frr}}\nlinks: [{endpoints: [r1:eth1, r2:eth1], quality: wan1, suspended: true, mtu: 9000}, {endpoints: [r1:e0/1, r2:ge-0/0/1.5], quality: {a: {delay: 20, jitter: 0.5}, b: 3g}, suspended: {a: true}}]",
+  "name: x\nnodes: {r1: {template: frr}}\nlinks: [{endpoints: [r1:eth1, {node: r1, interface: eth2}], quality: {loss: 100, bandwidth: 10000000}, type: veth}]",
+  "name: x\nnodes: {r1: {template: frr}, r2: {template: frr}}\nlinks: [[r1:eth1, r2:eth1]]\ntraffic_filters: [{name: bgp, match: tcp port 179, color: red, nodes: [r1], links: [r1:eth1, [r2:eth1, r1:eth1]]}]",
+  "name: x\ntexts: [{text: a, x: 1, y: 2}, {text: 5, x: 0, y: 0}]\ntests: [anything: {goes: 1}]",
+];
+
+const bad = [
+  "description: no name",
+  "name: a b",
+  "name: x\nnoeds: {}",
+  "name: x\nnodes: []",
+  "name: x\nnodes: {r 1: {template: frr}}",
+  "name: x\nnodes: {r1: frr}",
+  "name: x\nnodes: {r1: {template: frr, imgae: x}}",
+  "name: x\nnodes: {r1: {template: frr, icon: 5}}",
+  "name: x\nnodes: {r1: {template: frr, image: ''}}",
+  "name: x\nnodes: {r1: {template: frr, cpu: 0}}",
+  'name: x\nnodes: {r1: {template: frr, cpu: "1"}}',
+  "name: x\nnodes: {r1: {template: frr, ram: 0}}",
+  "name: x\nnodes: {r1: {template: frr, ram: 1.5}}",
+  "name: x\nnodes: {r1: {template: frr, ram: lots}}",
+  "name: x\nnodes: {r1: {template: frr, ethernet: 65}}",
+  "name: x\nnodes: {r1: {template: frr, ethernet: -1}}",
+  "name: x\nnodes: {r1: {template: frr, start: 'yes'}}",
+  "name: x\nnodes: {r1: {template: frr, exec: ls}}",
+  "name: x\nnodes: {r1: {template: frr, exec: [5]}}",
+  "name: x\nnodes: {r1: {template: frr, env: [A=b]}}",
+  "name: x\nnodes: {r1: {template: frr, env: {A: {}}}}",
+  "name: x\nnodes: {r1: {template: frr, env: {A=: b}}}",
+  "name: x\nnodes: {r1: {template: frr, position: {x: 1}}}",
+  "name: x\nnodes: {r1: {template: frr, position: [1, 2]}}",
+  "name: x\nnodes: {r1: {template: frr, startup-config: {file: r1.conf}}}",
+  "name: x\ndefaults: {position: {x: 1, y: 2}, template: frr}",
+  "name: x\ndefaults: {name: all}",
+  "name: x\nnetworks: {lan: {type: 'a b'}}",
+  "name: x\nnetworks: {lan: bridge}",
+  "name: x\nnodes: {r1: {template: frr}}\nlinks: [[r1:eth1]]",
+  "name: x\nnodes: {r1: {template: frr}}\nlinks: [{quality: wan1}]",
+  "name: x\nnodes: {r1: {template: frr}}\nlinks: [{endpoints: [r1:eth1, r1:eth2], quality: {delay: 10001}}]",
+  "name: x\nnodes: {r1: {template: frr}}\nlinks: [{endpoints: [r1:eth1, r1:eth2], quality: {loss: -1}}]",
+  "name: x\nnodes: {r1: {template: frr}}\nlinks: [{endpoints: [r1:eth1, r1:eth2], quality: wan9}]",
+  "name: x\nnodes: {r1: {template: frr}}\nlinks: [{endpoints: [r1:eth1, r1:eth2], quality: {a: wan1, delay: 5}}]",
+  "name: x\nnodes: {r1: {template: frr}}\nlinks: [{endpoints: [r1:eth1, r1:eth2], suspended: {c: true}}]",
+  "name: x\nnodes: {r1: {template: frr}}\nlinks: [{endpoints: [r1:eth1, r1:eth2], mtu: 10}]",
+  "name: x\nnodes: {r1: {template: frr}}\nlinks: [[r1:eth1, {interface: eth2}]]",
+  "name: x\nnodes: {r1: {template: frr}}\nlinks: [[r1:eth1, 'r1:eth 2']]",
+  "name: x\ntraffic_filters: [{name: a}]",
+  "name: x\ntraffic_filters: [{name: a, match: ''}]",
+  "name: x\ntexts: [{text: a, x: 1}]",
+  "name: x\ntopology: {name: y}",
+];
+
+test.each(good)("schema and reader accept %j", (yaml) => {
+  const { diagnostics } = readIntent(yaml, files);
+  expect(diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
+  expect(accepts(parse(yaml))).toBe(true);
+});
+
+test.each(bad)("schema and reader refuse %j", (yaml) => {
+  expect(readIntent(yaml, files).lab).toBeUndefined();
+  expect(accepts(parse(yaml))).toBe(false);
+});
+
+test("the schema is draft-07 with the published id", () => {
+  expect(labSchema.$schema).toBe("http://json-schema.org/draft-07/schema#");
+  expect(labSchema.$id).toBe("https://labwright.dev/schema/lab.schema.json");
+});

@@ -1,0 +1,363 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets for editors are written so
+import { qualityFields, qualityLimits, qualityPresets } from "./quality.ts";
+import {
+  endpointVocabulary,
+  filterVocabulary,
+  inheritableVocabulary,
+  labVocabulary,
+  linkVocabulary,
+  networkVocabulary,
+  nodeVocabulary,
+  qualityVocabulary,
+  sidesVocabulary,
+  textVocabulary,
+  topologyVocabulary,
+  type Vocabulary,
+} from "./vocabulary.ts";
+
+type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+type JsonSchema = { readonly [key: string]: Json };
+
+const NAME = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$";
+const INTERFACE = "[A-Za-z0-9][A-Za-z0-9._/-]{0,63}";
+const LINE = "^(?=.*\\S)[^\\u0000-\\u001f\\u007f]*$";
+
+/** A text; where it may be any word, a bare number or boolean is taken as it is written. */
+const LOOSE = ["string", "number", "boolean"];
+
+const ref = (name: string): JsonSchema => ({ $ref: `#/definitions/${name}` });
+
+/** The keys of one place: every one has its schema, those without effect say so, no other is allowed. */
+function object(vocabulary: Vocabulary, properties: Readonly<Record<string, Json>>, more: JsonSchema = {}): JsonSchema {
+  const missing = vocabulary.known.filter((key) => !Object.hasOwn(properties, key));
+  if (missing.length > 0) throw new Error(`the schema does not describe ${missing.join(", ")}`);
+  const known = vocabulary.known.map((key) => [key, properties[key] as Json] as const);
+  const ignored = vocabulary.ignored.map((key) => {
+    const description = "Known to containerlab; read with a warning, without effect here.";
+    return [key, { description, deprecationMessage: `${key} has no effect` }] as const;
+  });
+  return { type: "object", properties: Object.fromEntries([...known, ...ignored]), additionalProperties: false, ...more };
+}
+
+const orNull = (schema: JsonSchema): JsonSchema => {
+  const { type } = schema;
+  return { ...schema, type: [...(Array.isArray(type) ? type : [type as string]), "null"] };
+};
+
+const coordinate = { type: "number", minimum: -1_000_000, maximum: 1_000_000 };
+const position = {
+  title: "Position on the drawing",
+  type: "object",
+  properties: { x: coordinate, y: coordinate },
+  required: ["x", "y"],
+  additionalProperties: false,
+  examples: [{ x: 100, y: 50 }],
+  defaultSnippets: [{ label: "{x, y}", body: { x: "${1:100}", y: "${2:100}" } }],
+};
+const name = { type: LOOSE, pattern: NAME };
+const shownName = { title: "Shown name", description: "The key, unless given.", type: LOOSE, pattern: LINE, maxLength: 64 };
+const icon = { title: "Icon", type: "string", pattern: LINE, maxLength: 255, examples: ["Router.png"] };
+
+const map = (title: string, description: string, keys: string, values: readonly string[], examples: readonly Json[]): JsonSchema => ({
+  title,
+  description: `${description} Merged by key with what is inherited; null takes a key back.`,
+  type: ["object", "null"],
+  propertyNames: { pattern: keys },
+  additionalProperties: { type: [...values, "null"] },
+  examples,
+});
+
+const inheritable: Readonly<Record<string, Json>> = {
+  kind: {
+    title: "Kind",
+    description: "A key of kinds, whose fields are inherited. A word that is not in kinds is the name of a template.",
+    ...orNull(name),
+    examples: ["router", "linux"],
+  },
+  group: {
+    title: "Group",
+    description: "A key of groups (or several), whose fields are inherited over those of the kind.",
+    anyOf: [orNull(name), { type: "array", items: name }],
+    examples: ["core"],
+  },
+  groups: {
+    title: "Groups",
+    description: "Keys of groups, the later over the earlier.",
+    anyOf: [orNull(name), { type: "array", items: name }],
+    examples: [["core", "bgp"]],
+  },
+  template: {
+    title: "Template",
+    description: "What the node is made from: a template of the host.",
+    ...orNull(name),
+    examples: ["linux", "frr", "switch", "pc"],
+  },
+  image: {
+    title: "Image",
+    description: "An image of the template.",
+    ...orNull({ type: LOOSE, pattern: LINE, maxLength: 255 }),
+    examples: ["default"],
+  },
+  "startup-config": {
+    title: "Startup configuration",
+    description: "A path in the lab's files, or the configuration itself when it has a line break. {text: …} for a text of one line.",
+    anyOf: [
+      { type: [...LOOSE, "null"] },
+      { type: "object", properties: { text: { type: LOOSE } }, required: ["text"], additionalProperties: false },
+    ],
+    examples: ["r1.conf", "hostname r1\n!\n"],
+    defaultSnippets: [{ label: "inline text", body: "|\n  hostname ${1:r1}\n" }],
+  },
+  exec: {
+    title: "Commands",
+    description: "Run in the node, in order, each time it has started. Replaces an inherited list.",
+    type: ["array", "null"],
+    items: { type: "string" },
+    examples: [["ip addr add 10.0.0.1/24 dev eth1"]],
+  },
+  cpu: {
+    title: "Processors",
+    description: "Whole or part.",
+    type: ["number", "null"],
+    exclusiveMinimum: 0,
+    maximum: 1024,
+    examples: [1, 0.5],
+  },
+  ram: ram("Memory", "MiB, or a text with a unit (512MiB, 1GiB; units are powers of 1024)."),
+  memory: ram("Memory", "The same as ram, as containerlab calls it."),
+  ethernet: {
+    title: "Number of Ethernet interfaces",
+    description: "What the links need, unless given.",
+    type: ["integer", "null"],
+    minimum: 0,
+    maximum: 64,
+    examples: [4],
+  },
+  start: {
+    title: "Wanted power state",
+    description: "true: running; false: stopped; absent: new nodes are started, existing ones keep their state.",
+    type: ["boolean", "null"],
+  },
+  icon: orNull(icon),
+  env: map("Environment", "Environment variables.", "^[^=\\s]{1,255}$", LOOSE, [{ TZ: "UTC" }]),
+  attributes: map("Attributes", "The template's own attributes.", "^\\S{1,255}$", LOOSE, []),
+  labels: map("Labels", "Words for you and your tools.", "^\\S{1,255}$", LOOSE, [{ site: "north" }]),
+};
+
+function ram(title: string, description: string): JsonSchema {
+  return {
+    title,
+    description,
+    anyOf: [
+      { type: ["integer", "null"], minimum: 1, maximum: 16 * 1024 * 1024 },
+      { type: "string", pattern: "^\\d+(\\.\\d+)? ?[kmgtKMGT]i?[bB]?$" },
+    ],
+    examples: [256, "512MiB", "1GiB"],
+  };
+}
+
+const impairment = {
+  delay: { title: "Delay", description: "ms, one way" },
+  jitter: { title: "Jitter", description: "ms" },
+  loss: { title: "Loss", description: "%" },
+  bandwidth: { title: "Bandwidth", description: "kbit/s; 0: unlimited" },
+};
+
+const sections: Readonly<Record<string, Json>> = {
+  defaults: { title: "Defaults", description: "Fields that every node inherits.", anyOf: [ref("inheritable"), { type: "null" }] },
+  kinds: {
+    title: "Kinds",
+    description: "Fields that nodes of a kind inherit, over defaults.",
+    type: ["object", "null"],
+    additionalProperties: { anyOf: [ref("inheritable"), { type: "null" }] },
+    examples: [{ router: { template: "frr" } }],
+  },
+  groups: {
+    title: "Groups",
+    description: "Fields that nodes of a group inherit, over their kind.",
+    type: ["object", "null"],
+    additionalProperties: { anyOf: [ref("inheritable"), { type: "null" }] },
+    examples: [{ core: { icon: "Router.png" } }],
+  },
+  nodes: {
+    title: "Nodes",
+    description: "By their key.",
+    type: ["object", "null"],
+    propertyNames: { pattern: NAME },
+    additionalProperties: { anyOf: [ref("node"), { type: "null" }] },
+    defaultSnippets: [
+      { label: "node", description: "a node", body: { "${1:r1}": { template: "${2|frr,linux,switch,pc|}" } } },
+      {
+        label: "router",
+        description: "a router with a configuration",
+        body: { "${1:r1}": { template: "frr", "startup-config": "${2:r1.conf}" } },
+      },
+    ],
+  },
+  networks: {
+    title: "Networks",
+    description: "Segments that more than two interfaces join, or that lead out of the lab.",
+    type: ["object", "null"],
+    propertyNames: { pattern: NAME },
+    additionalProperties: { anyOf: [ref("network"), { type: "null" }] },
+    defaultSnippets: [{ label: "network", body: { "${1:lan}": { type: "${2|bridge,nat|}" } } }],
+  },
+  links: {
+    title: "Links",
+    type: ["array", "null"],
+    items: ref("link"),
+    defaultSnippets: [
+      { label: "link", description: "node to node", body: ["${1:r1}:${2:eth1}", "${3:r2}:${4:eth1}"] },
+      {
+        label: "impaired link",
+        description: "with delay and loss",
+        body: { endpoints: ["${1:r1}:${2:eth1}", "${3:r2}:${4:eth1}"], quality: { delay: "${5:20}", loss: "${6:0.1}" } },
+      },
+    ],
+  },
+  traffic_filters: {
+    title: "Traffic filters",
+    description: "What to look at in the lab's traffic.",
+    type: ["array", "null"],
+    items: ref("filter"),
+  },
+  texts: { title: "Texts on the drawing", type: ["array", "null"], items: ref("text") },
+};
+
+const ends = {
+  type: "array",
+  items: ref("endpoint"),
+  minItems: 2,
+  maxItems: 2,
+  examples: [["r1:eth1", "r2:eth1"]],
+  defaultSnippets: [{ label: '["a:eth1", "b:eth1"]', body: ["${1:r1}:${2:eth1}", "${3:r2}:${4:eth1}"] }],
+};
+
+/** The language as JSON Schema (draft-07), for editors. What only the meaning decides, such as a link to a node that is not there, readIntent finds. */
+export const labSchema: JsonSchema = {
+  $schema: "http://json-schema.org/draft-07/schema#",
+  $id: "https://labwright.dev/schema/lab.schema.json",
+  title: "Labwright lab",
+  description: "A network lab: its nodes, networks and links.",
+  ...object(
+    labVocabulary,
+    {
+      name: { title: "Name of the lab", ...name, examples: ["campus"] },
+      description: { title: "Description", type: ["string", "null"] },
+      ...sections,
+      topology: {
+        title: "Topology",
+        description: "containerlab's wrapper around the sections.",
+        anyOf: [object(topologyVocabulary, sections), { type: "null" }],
+      },
+      tests: { title: "Tests", description: "Reserved." },
+    },
+    { required: ["name"] },
+  ),
+  defaultSnippets: [
+    {
+      label: "lab",
+      description: "two routers and a link",
+      body: {
+        name: "${1:lab}",
+        nodes: { r1: { template: "frr" }, r2: { template: "frr" } },
+        links: [["r1:eth1", "r2:eth1"]],
+      },
+    },
+  ],
+  definitions: {
+    inheritable: object(inheritableVocabulary, inheritable),
+    node: object(nodeVocabulary, { ...inheritable, name: orNull(shownName), position: orNull(position) }),
+    network: object(networkVocabulary, {
+      name: orNull(shownName),
+      type: { title: "Type", description: "bridge, unless given.", ...orNull(name), examples: ["bridge", "nat"] },
+      icon: orNull(icon),
+      position: orNull(position),
+    }),
+    link: {
+      title: "Link",
+      anyOf: [
+        ends,
+        object(
+          linkVocabulary,
+          {
+            endpoints: { title: "Endpoints", description: "Side a and side b.", ...ends },
+            quality: {
+              anyOf: [ref("quality"), ref("sides"), { type: "null" }],
+              title: "Quality",
+              description: "For both directions, or {a, b}: what leaves each side.",
+            },
+            suspended: {
+              title: "Suspended",
+              description: "As if the cable were pulled; {a, b} for one side.",
+              anyOf: [
+                { type: ["boolean", "null"] },
+                object(sidesVocabulary, { a: { type: ["boolean", "null"] }, b: { type: ["boolean", "null"] } }),
+              ],
+            },
+            mtu: { title: "MTU", description: "bytes", type: ["integer", "null"], minimum: 68, maximum: 65_535, examples: [1500, 9000] },
+          },
+          { required: ["endpoints"] },
+        ),
+        {
+          description: 'The short form "r1-r2" takes the next free interfaces.',
+          type: "string",
+          pattern: "^[A-Za-z0-9._-]+-[A-Za-z0-9._-]+$",
+        },
+      ],
+    },
+    endpoint: {
+      title: "Endpoint",
+      description: "node:interface, or the key of a network.",
+      anyOf: [
+        { type: LOOSE, pattern: `^[A-Za-z0-9][A-Za-z0-9._-]{0,63}(:${INTERFACE})?$`, examples: ["r1:eth1", "lan"] },
+        object(
+          endpointVocabulary,
+          { node: name, interface: { type: LOOSE, pattern: `^${INTERFACE}$` }, network: name },
+          { oneOf: [{ required: ["node"] }, { required: ["network"] }] },
+        ),
+      ],
+    },
+    quality: {
+      title: "Quality of one direction",
+      anyOf: [
+        { enum: Object.keys(qualityPresets), description: "A preset." },
+        object(
+          qualityVocabulary,
+          Object.fromEntries(
+            qualityFields.map((field) => [
+              field,
+              { ...impairment[field], type: ["number", "null"], minimum: 0, maximum: qualityLimits[field] },
+            ]),
+          ),
+          { examples: [{ delay: 20, jitter: 2 }] },
+        ),
+      ],
+    },
+    sides: object(sidesVocabulary, { a: { anyOf: [ref("quality"), { type: "null" }] }, b: { anyOf: [ref("quality"), { type: "null" }] } }),
+    filter: object(
+      filterVocabulary,
+      {
+        name: { type: LOOSE, pattern: LINE, maxLength: 64 },
+        color: { type: ["string", "null"], pattern: LINE, maxLength: 32, examples: ["#ff8800"] },
+        match: { description: "A pcap filter.", type: "string", pattern: LINE, maxLength: 4096, examples: ["tcp port 179"] },
+        nodes: { description: "Only these nodes.", type: ["array", "null"], items: { type: LOOSE } },
+        links: {
+          description: 'Only these links: "r1:eth1 -- r2:eth1", both endpoints as a list, or one interface.',
+          type: ["array", "null"],
+          items: { anyOf: [{ type: "string" }, { type: "array", items: { type: "string" } }] },
+        },
+      },
+      {
+        title: "Traffic filter",
+        required: ["name", "match"],
+        defaultSnippets: [{ label: "filter", body: { name: "${1:bgp}", match: "${2:tcp port 179}" } }],
+      },
+    ),
+    text: object(
+      textVocabulary,
+      { text: { type: LOOSE }, x: coordinate, y: coordinate },
+      { title: "Text", required: ["text", "x", "y"], examples: [{ text: "core", x: 100, y: 20 }] },
+    ),
+  },
+};
