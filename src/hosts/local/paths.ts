@@ -2,7 +2,7 @@ import { join } from "node:path";
 
 /** Where the embedded host keeps things. Everything can be moved by environment variables, so that tests and several services share only images. */
 export interface LocalPaths {
-  /** Users, definitions, node disks, the service's database and certificate. On disk, mode 0700. LABWRIGHT_STATE_DIR. */
+  /** Users, definitions, node disks, the service's database and certificate. On disk; others may not enter. LABWRIGHT_STATE_DIR. */
   readonly state: string;
   /** Sockets and pid files of running labs. LABWRIGHT_RUN_DIR. */
   readonly run: string;

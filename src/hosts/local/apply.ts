@@ -1,0 +1,264 @@
+import { randomUUID } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { Failure } from "../../contract/errors.ts";
+import type { Operation, Step, StopMode } from "../../engine/plan.ts";
+import type { Applied, NativeIds, Progress } from "../host.ts";
+import type { Catalogue } from "./catalogue.ts";
+import type { LabDefinition } from "./definition.ts";
+import type { Definitions } from "./definitions.ts";
+import { type DefinitionEdit, editDefinition } from "./edit-definition.ts";
+import type { LocalLab } from "./local-lab.ts";
+
+/** What an apply works on. */
+export interface ApplyContext {
+  readonly path: string;
+  /** Who a lab that is made belongs to. */
+  readonly user: string;
+  readonly definitions: Definitions;
+  readonly catalogue: Catalogue;
+  readonly bootId: string;
+  /** The living part of a lab; made where there is none yet. */
+  readonly lab: (id: string) => LocalLab;
+  readonly forget: (id: string) => void;
+}
+
+/**
+ * Runs the steps. Neighbours of one kind are one batch: one write of the definition, one spawn, one `ip` and one `tc` process, however many
+ * nodes and links there are. The lock and the signal are looked at before each batch.
+ */
+export async function applySteps(context: ApplyContext, operations: readonly Operation[], progress: Progress): Promise<Applied> {
+  const { path, definitions } = context;
+  let ids = progress.ids;
+  const finished: string[] = [];
+  const done = (all: readonly Operation[]) => {
+    for (const { id } of all) {
+      if (id !== all[0]?.id) progress.step(id, "running");
+      progress.step(id, "done");
+      finished.push(id);
+    }
+  };
+
+  for (const batch of batches(operations)) {
+    progress.signal?.throwIfAborted();
+    const definition = await definitions.get(path);
+    if (definition?.locked === true) throw lockedNow(finished, operations);
+    progress.step(batch[0]!.id, "running");
+    const rest: Operation[] = [...batch];
+    try {
+      ids = await runBatch(context, definition, batch, ids, progress, (count) => done(rest.splice(0, count)));
+      done(rest);
+    } catch (error) {
+      throw cutOff(error, finished, operations);
+    }
+  }
+  const after = await definitions.get(path);
+  return after === undefined ? { ids } : { ids, labId: after.id };
+}
+
+type BatchKind = "create-lab" | "delete-lab" | "edit" | "start" | "stop" | "wipe";
+
+function batchKind(step: Step): BatchKind {
+  switch (step.do) {
+    case "create-lab":
+    case "delete-lab":
+    case "start":
+    case "stop":
+    case "wipe":
+      return step.do;
+    default:
+      return "edit";
+  }
+}
+
+/** Neighbours that can be done as one; their order is kept. */
+export function batches(operations: readonly Operation[]): readonly (readonly Operation[])[] {
+  const all: Operation[][] = [];
+  for (const operation of operations) {
+    const last = all.at(-1)?.[0]?.step;
+    const { step } = operation;
+    const joins =
+      last !== undefined &&
+      batchKind(last) === batchKind(step) &&
+      step.do !== "create-lab" &&
+      step.do !== "delete-lab" &&
+      !(last.do === "stop" && step.do === "stop" && last.mode !== step.mode);
+    if (joins) all.at(-1)!.push(operation);
+    else all.push([operation]);
+  }
+  return all;
+}
+
+/** @param partly told that the first so many of the batch are done, where the rest then fails */
+async function runBatch(
+  context: ApplyContext,
+  definition: LabDefinition | undefined,
+  batch: readonly Operation[],
+  ids: NativeIds,
+  progress: Progress,
+  partly: (count: number) => void,
+): Promise<NativeIds> {
+  const first = batch[0]!.step;
+  if (first.do === "create-lab") {
+    if (definition === undefined) await context.definitions.put(await newLab(context, first));
+    else await context.definitions.change(context.path, (now) => renewedLab(now, first));
+    return ids;
+  }
+  if (first.do === "delete-lab") {
+    if (definition !== undefined) await deleteLab(context, definition, first.wipe);
+    return { nodes: {}, networks: {}, links: {} };
+  }
+  if (definition === undefined) throw new Failure("lab_not_found", `there is no lab ${context.path}`);
+  const edit = editDefinition(definition, ids, context.catalogue.template);
+  switch (first.do) {
+    case "start":
+      await startNodes(context, definition, edit, batch);
+      break;
+    case "stop":
+      await stopNodes(context, definition, edit, batch, first.mode);
+      break;
+    case "wipe":
+      await wipeNodes(context, definition, edit, batch, progress.stopMode ?? 3);
+      break;
+    default: {
+      let failure: unknown;
+      let count = 0;
+      for (const { step } of batch) {
+        try {
+          edit.step(step);
+          count++;
+        } catch (error) {
+          failure = error;
+          break;
+        }
+      }
+      if (count > 0) await commitEdit(context, definition, edit);
+      if (failure !== undefined) {
+        partly(count);
+        throw failure;
+      }
+    }
+  }
+  return edit.ids();
+}
+
+async function newLab({ path, user, definitions }: ApplyContext, { lab }: Step & { do: "create-lab" }): Promise<LabDefinition> {
+  const kept = await definitions.kept(path);
+  return {
+    version: 1,
+    id: kept?.id ?? randomUUID(),
+    path,
+    name: lab.name,
+    ...(lab.description === undefined ? {} : { description: lab.description }),
+    owner: user,
+    locked: false,
+    next: kept?.next ?? { node: 1, network: 1, link: 1 },
+    nodes: [],
+    networks: [],
+    links: [],
+    texts: lab.texts,
+    trafficFilters: lab.trafficFilters,
+    ...(kept === undefined ? {} : { disks: Object.fromEntries(kept.nodes.map((node) => [node.name, node.id])) }),
+  };
+}
+
+function renewedLab(definition: LabDefinition, { lab }: Step & { do: "create-lab" }): LabDefinition {
+  const { description: _old, ...rest } = definition;
+  const description = lab.description === undefined ? {} : { description: lab.description };
+  return { ...rest, name: lab.name, ...description, texts: lab.texts, trafficFilters: lab.trafficFilters };
+}
+
+async function deleteLab({ path, definitions, lab, forget }: ApplyContext, definition: LabDefinition, wipe: boolean): Promise<void> {
+  await lab(definition.id).destroy();
+  await definitions.remove(path, { keepDisks: !wipe });
+  forget(definition.id);
+}
+
+/** Nodes that go are stopped before the definition forgets them, and lose their disks after: a crash in between leaves nothing running unknown. */
+async function commitEdit({ definitions, catalogue, lab }: ApplyContext, before: LabDefinition, edit: DefinitionEdit): Promise<void> {
+  const after = edit.result();
+  const live = lab(before.id);
+  const kept = new Set(after.nodes.map((node) => node.id));
+  const gone = before.nodes.filter((node) => !kept.has(node.id)).map((node) => node.id);
+  if (gone.length > 0) await live.stop(gone, 1);
+  if (JSON.stringify(after) !== JSON.stringify(before)) await put(definitions, after);
+  await live.sync(after, catalogue);
+  await removeDisks(live, gone);
+}
+
+async function startNodes(context: ApplyContext, before: LabDefinition, edit: DefinitionEdit, batch: readonly Operation[]): Promise<void> {
+  const wanted = nodesOf(edit, batch);
+  for (const id of wanted) edit.power(id, "running");
+  const after = { ...edit.result(), bootId: context.bootId };
+  await context.lab(before.id).start(after, new Set(wanted), context.catalogue);
+  // Written last: a start that failed leaves the nodes wanted as they were.
+  await put(context.definitions, after);
+}
+
+async function stopNodes(
+  { definitions, catalogue, lab }: ApplyContext,
+  before: LabDefinition,
+  edit: DefinitionEdit,
+  batch: readonly Operation[],
+  mode: StopMode,
+): Promise<void> {
+  if (mode === 2) throw new Failure("unsupported", "the embedded host cannot hibernate nodes", { data: { feature: "hibernate" } });
+  const wanted = nodesOf(edit, batch);
+  for (const id of wanted) edit.power(id, "stopped");
+  const after = edit.result();
+  await put(definitions, after);
+  await lab(before.id).stop(wanted, mode);
+  await lab(before.id).sync(after, catalogue);
+}
+
+async function wipeNodes(
+  context: ApplyContext,
+  before: LabDefinition,
+  edit: DefinitionEdit,
+  batch: readonly Operation[],
+  mode: StopMode,
+): Promise<void> {
+  await stopNodes(context, before, edit, batch, mode);
+  await removeDisks(context.lab(before.id), nodesOf(edit, batch));
+}
+
+/** A lock that was set meanwhile stays. */
+function put(definitions: Definitions, after: LabDefinition): Promise<void> {
+  return definitions.change(after.path, (now) => ({ ...after, locked: now.locked }));
+}
+
+/** Throws node_not_found for a key that the lab does not have. */
+function nodesOf(edit: DefinitionEdit, batch: readonly Operation[]): readonly number[] {
+  return batch.map(({ step }) => {
+    const key = "node" in step && typeof step.node === "string" ? step.node : "";
+    const id = edit.nodeId(key);
+    if (id === undefined) throw new Failure("node_not_found", `the lab has no node ${key}`);
+    return id;
+  });
+}
+
+/** Of stopped nodes: nothing writes there any more. rm does not follow links that a node planted. */
+async function removeDisks(lab: LocalLab, ids: readonly number[]): Promise<void> {
+  await Promise.all(ids.map((id) => rm(join(lab.directory, "nodes", String(id)), { recursive: true, force: true })));
+}
+
+function lockedNow(finished: readonly string[], operations: readonly Operation[]): Failure {
+  if (finished.length === 0) return new Failure("lab_locked", "the lab is locked");
+  return new Failure("lab_locked_mid_apply", "the lab was locked during the change", {
+    data: { applied: finished, remaining: remaining(finished, operations) },
+  });
+}
+
+function remaining(finished: readonly string[], operations: readonly Operation[]): readonly string[] {
+  return operations.slice(finished.length).map(({ id }) => id);
+}
+
+/** What stopped the run, with how far it came. Troubles of the machine (a full disk, a missing program) are the host's. */
+function cutOff(error: unknown, finished: readonly string[], operations: readonly Operation[]): unknown {
+  const [failed, ...rest] = remaining(finished, operations);
+  const far = { applied: finished, failed, remaining: rest };
+  if (error instanceof Failure) return new Failure(error.code, error.message, { data: { ...error.data, ...far }, cause: error });
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (typeof code !== "string") return error;
+  return new Failure("host_error", message, { data: { host: { code, message }, ...far }, cause: error });
+}

@@ -1,0 +1,90 @@
+import { join } from "node:path";
+import type { HostRules } from "../../engine/plan.ts";
+import { type Feature, featureNames, type HostIcon, type HostNetworkType, type HostTemplate } from "../host.ts";
+import { findImages, type LocalImage } from "./images.ts";
+import { natWorks } from "./nat.ts";
+import { hostTemplate, type LocalTemplate, templateRules } from "./template.ts";
+import { builtinTemplates, loadTemplates } from "./templates.ts";
+
+/** What this host offers at one moment. */
+export interface Catalogue {
+  readonly template: (id: string) => LocalTemplate | undefined;
+  readonly images: readonly LocalImage[];
+  readonly templates: readonly HostTemplate[];
+  readonly networkTypes: readonly HostNetworkType[];
+  readonly icons: readonly HostIcon[];
+  readonly features: Readonly<Record<Feature, boolean>>;
+  readonly rules: HostRules;
+}
+
+/**
+ * Templates of labwright and of `<state>/templates`, images of the image directory. Read again after `freshMs`, so that an image that
+ * was just built is found.
+ */
+export function openCatalogue(options: {
+  readonly state: string;
+  readonly images: string;
+  readonly warn: (text: string) => void;
+  readonly freshMs?: number;
+}): () => Promise<Catalogue> {
+  let current: { readonly until: number; readonly catalogue: Promise<Catalogue> } | undefined;
+  const told = new Set<string>();
+  const nat = natWorks();
+
+  async function load(): Promise<Catalogue> {
+    const { templates, problems } = await loadTemplates([builtinTemplates, join(options.state, "templates")]);
+    for (const { file, line, message } of problems) {
+      const text = `${file}:${line}: ${message}`;
+      if (!told.has(text)) options.warn(text);
+      told.add(text);
+    }
+    return catalogue(templates, await findImages(options.images), await nat);
+  }
+
+  return () => {
+    const now = performance.now();
+    if (current === undefined || current.until < now) {
+      const loading = load();
+      const entry = { until: now + (options.freshMs ?? 2000), catalogue: loading };
+      current = entry;
+      loading.catch(() => {
+        if (current === entry) current = undefined;
+      });
+    }
+    return current.catalogue;
+  };
+}
+
+function catalogue(templates: readonly LocalTemplate[], images: readonly LocalImage[], nat: boolean): Catalogue {
+  const byId = new Map(templates.map((template) => [template.id, template]));
+  const networkTypes: HostNetworkType[] = [
+    { type: "bridge", description: "A learning bridge inside the lab", external: false, nat: false },
+    ...(nat ? [{ type: "nat", description: "The way out through the machine's address, with DHCP", external: true, nat: true }] : []),
+  ];
+  const works = new Set<Feature>([
+    "consoleStream",
+    "consoleRun",
+    "wipe",
+    "gracefulStop",
+    "hotPlug",
+    "lock",
+    "importLab",
+    ...(nat ? (["nat"] as const) : []),
+  ]);
+  const features = Object.fromEntries(featureNames.map((name) => [name, works.has(name)])) as Record<Feature, boolean>;
+  const icons = new Set(templates.flatMap((template) => template.icon ?? []));
+  return {
+    template: (id) => byId.get(id),
+    images,
+    templates: templates.map((template) => hostTemplate(template, images)),
+    networkTypes,
+    icons: [...icons].sort().map((name) => ({ name })),
+    features,
+    rules: {
+      templates: templates.map((template) => templateRules(template, images)),
+      networkTypes: networkTypes.map(({ type }) => type),
+      features,
+      unsupportedFields: [],
+    },
+  };
+}

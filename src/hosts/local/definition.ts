@@ -1,0 +1,117 @@
+import { interfaceNames } from "../../engine/interface-names.ts";
+import { compareNatural } from "../../engine/natural-order.ts";
+import type { ObservedEndpoint, ObservedLab, ObservedNode, Power } from "../../engine/observed.ts";
+import type { LabText, Position, Quality, Scalar, TrafficFilter } from "../../intent/lab.ts";
+import { macAddress } from "./mac-address.ts";
+import type { LocalTemplate } from "./template.ts";
+
+/** One lab as it is persisted in `<state>/labs/<id>/lab.json`. Ids are numbers here and text on the host interface; none is used twice. */
+export interface LabDefinition {
+  readonly version: 1;
+  /** A uuid; also the directory's name. */
+  readonly id: string;
+  readonly path: string;
+  readonly name: string;
+  readonly description?: string;
+  /** Who made it. Users see their own labs, administrators and viewers all. */
+  readonly owner: string;
+  readonly locked: boolean;
+  /** The next free id of each kind. */
+  readonly next: { readonly node: number; readonly network: number; readonly link: number };
+  /** Each list sorted by id. */
+  readonly nodes: readonly DefinedNode[];
+  readonly networks: readonly DefinedNetwork[];
+  readonly links: readonly DefinedLink[];
+  readonly texts: readonly LabText[];
+  readonly trafficFilters: readonly TrafficFilter[];
+  /** /proc/sys/kernel/random/boot_id of the boot in which nodes were last started: after a reboot, what does not run was not lost but is stopped. */
+  readonly bootId?: string;
+  /** Name → id of nodes whose disks were kept when an earlier lab of this path was removed: a node made with this name gets its disk back. */
+  readonly disks?: Readonly<Record<string, number>>;
+}
+
+export interface DefinedNode {
+  readonly id: number;
+  readonly name: string;
+  readonly template: string;
+  readonly image?: string;
+  readonly icon?: string;
+  readonly startupConfig?: string;
+  readonly exec: readonly string[];
+  readonly cpu?: number;
+  readonly ram?: number;
+  readonly ethernet: number;
+  /** The declared wanted power. */
+  readonly start?: boolean;
+  readonly position?: Position;
+  readonly env: Readonly<Record<string, string>>;
+  readonly attributes: Readonly<Record<string, Scalar>>;
+  readonly labels: Readonly<Record<string, string>>;
+  /** What was last asked for by a start or stop. */
+  readonly power: "running" | "stopped";
+}
+
+export interface DefinedNetwork {
+  readonly id: number;
+  readonly name: string;
+  readonly type: string;
+  readonly icon?: string;
+  readonly position?: Position;
+}
+
+export type DefinedEndpoint = { readonly node: number; readonly interface: string } | { readonly network: number };
+
+export interface DefinedLink {
+  readonly id: number;
+  readonly endpoints: readonly [DefinedEndpoint, DefinedEndpoint];
+  readonly quality?: { readonly a?: Quality; readonly b?: Quality };
+  readonly suspended?: { readonly a: boolean; readonly b: boolean };
+  readonly mtu?: number;
+}
+
+/** The definition in the engine's words, with the live power of each node. */
+export function observeDefinition(
+  definition: LabDefinition,
+  power: ReadonlyMap<number, Power>,
+  template: (id: string) => LocalTemplate | undefined,
+): ObservedLab {
+  const { path, id, name, description, locked, nodes, networks, links, texts, trafficFilters } = definition;
+  return {
+    path,
+    id,
+    name,
+    ...(description === undefined ? {} : { description }),
+    locked,
+    lock: locked ? 1 : 0,
+    nodes: nodes.map((node) => observeNode(definition.id, node, power.get(node.id) ?? "stopped", template(node.template))),
+    networks: networks.map((network) => ({ ...network, id: String(network.id) })),
+    links: links.map((link) => ({
+      ...link,
+      id: String(link.id),
+      endpoints: [observeEndpoint(link.endpoints[0]), observeEndpoint(link.endpoints[1])],
+    })),
+    texts,
+    trafficFilters: [...trafficFilters].sort((a, b) => compareNatural(a.name, b.name)),
+  };
+}
+
+function observeNode(lab: string, node: DefinedNode, power: Power, template: LocalTemplate | undefined): ObservedNode {
+  const { power: _wanted, ...rest } = node;
+  return {
+    ...rest,
+    id: String(node.id),
+    type: template?.type ?? "unknown",
+    power,
+    consoleType: template?.console.type ?? "none",
+    interfaces: interfaceNames(template?.ethFormat ?? "eth{0}", node.ethernet).map((name, index) => ({
+      index,
+      name,
+      type: "ethernet",
+      mac: macAddress(lab, node.id, index),
+    })),
+  };
+}
+
+function observeEndpoint(endpoint: DefinedEndpoint): ObservedEndpoint {
+  return "node" in endpoint ? { nodeId: String(endpoint.node), interface: endpoint.interface } : { networkId: String(endpoint.network) };
+}

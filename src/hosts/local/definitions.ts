@@ -1,0 +1,159 @@
+import { readdir, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { Failure } from "../../contract/errors.ts";
+import { checkDefinition } from "./check-definition.ts";
+import type { LabDefinition } from "./definition.ts";
+import { fileMark } from "./file-mark.ts";
+import { makePassage } from "./passage.ts";
+import { writeFileAtomic } from "./write-file-atomic.ts";
+
+/** The persisted labs: one directory each, named by the lab's uuid, below `<state>/labs`. */
+export interface Definitions {
+  /** Paths, sorted. */
+  paths(): readonly string[];
+  /** Uuids of all labs. */
+  ids(): readonly string[];
+  /** As it is on disk now: an edit by hand is noticed. undefined: no such lab. Throws host_error where the file does not read. */
+  get(path: string): Promise<LabDefinition | undefined>;
+  put(definition: LabDefinition): Promise<void>;
+  /** Changes the lab from what it is on disk now; changes of one lab happen one after the other. Throws lab_not_found. */
+  change(path: string, edit: (definition: LabDefinition) => LabDefinition): Promise<void>;
+  /**
+   * Forgets the lab, at once; then its files go. With keepDisks the nodes' disks stay, with the definition as kept.json, for a lab that is made at
+   * the same path later.
+   */
+  remove(path: string, options: { readonly keepDisks: boolean }): Promise<void>;
+  /** What a lab was whose disks were kept at this path. */
+  kept(path: string): Promise<LabDefinition | undefined>;
+  /** The lab's directory; exists once the lab was put. */
+  directory(id: string): string;
+}
+
+interface Entry {
+  readonly mark: string;
+  readonly definition: LabDefinition;
+}
+
+/**
+ * @param state the state directory
+ * @param warn told of a lab.json that does not read or claims the path of another lab; such a lab is left alone
+ */
+export async function openDefinitions(state: string, warn: (text: string) => void): Promise<Definitions> {
+  const labs = join(state, "labs");
+  await makePassage(labs);
+  const file = (id: string) => join(labs, id, "lab.json");
+  const keptFile = (id: string) => join(labs, id, "kept.json");
+  /** Path → uuid. */
+  const index = new Map<string, string>();
+  /** Uuid → what was last read or written. */
+  const entries = new Map<string, Entry>();
+
+  async function read(id: string): Promise<LabDefinition | undefined> {
+    const mark = await fileMark(file(id));
+    if (mark === undefined) return undefined;
+    const known = entries.get(id);
+    if (known?.mark === mark) return known.definition;
+    let definition: LabDefinition;
+    try {
+      definition = checkDefinition(JSON.parse(await readFile(file(id), "utf8")), id);
+    } catch (cause) {
+      const message = (cause as Error).message;
+      throw new Failure("host_error", `${file(id)} does not read: ${message}`, { data: { host: { message } }, cause });
+    }
+    entries.set(id, { mark, definition });
+    return definition;
+  }
+
+  /** Path → uuid of labs whose disks were kept. */
+  const keptIndex = new Map<string, string>();
+
+  for (const id of (await readdir(labs)).sort()) {
+    try {
+      const definition = await read(id);
+      if (definition === undefined) {
+        const kept = await readKept(keptFile(id), id);
+        if (kept !== undefined) keptIndex.set(kept.path, id);
+        else if (uuid.test(id)) await rm(join(labs, id), { recursive: true, force: true }); // a removal that was cut off
+        continue;
+      }
+      const other = index.get(definition.path);
+      if (other === undefined) index.set(definition.path, id);
+      else warn(`${file(id)} claims the path ${definition.path} of ${file(other)}`);
+    } catch (error) {
+      warn((error as Error).message);
+    }
+  }
+
+  /** Path → the last change of that lab. */
+  const turns = new Map<string, Promise<void>>();
+
+  const definitions: Definitions = {
+    paths: () => [...index.keys()].sort(),
+    ids: () => [...index.values()].sort(),
+    directory: (id) => join(labs, id),
+    get: async (path) => {
+      const id = index.get(path);
+      if (id === undefined) return undefined;
+      const definition = await read(id);
+      if (definition === undefined || definition.path !== path) {
+        // Removed or renamed by hand.
+        index.delete(path);
+        if (definition === undefined) entries.delete(id);
+        else if (!index.has(definition.path)) index.set(definition.path, id);
+        return undefined;
+      }
+      return definition;
+    },
+    put: async (definition) => {
+      const { id, path } = definition;
+      if (!entries.has(id)) for (const directory of [join(labs, id), join(labs, id, "nodes")]) await makePassage(directory);
+      await writeFileAtomic(file(id), `${JSON.stringify(definition, null, 1)}\n`, 0o600);
+      entries.set(id, { mark: (await fileMark(file(id))) ?? "", definition });
+      index.set(path, id);
+      if (keptIndex.get(path) === id) {
+        keptIndex.delete(path);
+        await rm(keptFile(id), { force: true });
+      }
+    },
+    change: (path, edit) => {
+      const turn = (turns.get(path) ?? Promise.resolve()).then(async () => {
+        const definition = await definitions.get(path);
+        if (definition === undefined) throw new Failure("lab_not_found", `there is no lab ${path}`);
+        await definitions.put(edit(definition));
+      });
+      const quiet = turn.catch(() => undefined);
+      turns.set(path, quiet);
+      void quiet.then(() => {
+        if (turns.get(path) === quiet) turns.delete(path);
+      });
+      return turn;
+    },
+    remove: async (path, { keepDisks }) => {
+      const id = index.get(path);
+      if (id === undefined) return;
+      if (keepDisks) {
+        const other = keptIndex.get(path);
+        await rename(file(id), keptFile(id));
+        keptIndex.set(path, id);
+        if (other !== undefined && other !== id) await rm(join(labs, other), { recursive: true, force: true });
+      } else {
+        await rm(file(id), { force: true });
+      }
+      index.delete(path);
+      entries.delete(id);
+      if (!keepDisks) await rm(join(labs, id), { recursive: true, force: true });
+    },
+    kept: async (path) => {
+      const id = keptIndex.get(path);
+      return id === undefined ? undefined : readKept(keptFile(id), id);
+    },
+  };
+  return definitions;
+}
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+async function readKept(file: string, id: string): Promise<LabDefinition | undefined> {
+  if ((await fileMark(file)) === undefined) return undefined;
+  return checkDefinition(JSON.parse(await readFile(file, "utf8")), id);
+}

@@ -1,0 +1,227 @@
+import { Failure } from "../../contract/errors.ts";
+import { interfaceNaming } from "../../engine/interface-names.ts";
+import type { Step } from "../../engine/plan.ts";
+import { type Endpoint, type LabLink, type LabNetwork, type LabNode, linkKey } from "../../intent/lab.ts";
+import type { NativeIds } from "../host.ts";
+import type { DefinedEndpoint, DefinedLink, DefinedNetwork, DefinedNode, LabDefinition } from "./definition.ts";
+import type { LocalTemplate } from "./template.ts";
+
+/**
+ * A lab definition being changed by steps. Every step is idempotent: what is already so stays as it is, what is already gone is gone.
+ * Nothing is written and nothing live is touched here.
+ */
+export interface DefinitionEdit {
+  /** Steps that say what the lab is: all but create-lab, delete-lab, start, stop and wipe. Throws host_error where the host cannot hold it. */
+  step(step: Step): void;
+  /** Notes what start and stop were asked for. */
+  power(node: number, power: DefinedNode["power"]): void;
+  /** The native id of a node that the steps name by key; undefined: the lab has no such node. */
+  nodeId(key: string): number | undefined;
+  result(): LabDefinition;
+  ids(): NativeIds;
+}
+
+export function editDefinition(
+  start: LabDefinition,
+  known: NativeIds,
+  template: (id: string) => LocalTemplate | undefined,
+): DefinitionEdit {
+  const nodes = new Map(start.nodes.map((one) => [one.id, one]));
+  const networks = new Map(start.networks.map((one) => [one.id, one]));
+  const links = new Map(start.links.map((one) => [one.id, one]));
+  const ids = {
+    nodes: new Map(Object.entries(known.nodes)),
+    networks: new Map(Object.entries(known.networks)),
+    links: new Map(Object.entries(known.links)),
+  };
+  const next = { ...start.next };
+  let lab: Partial<LabDefinition> = {};
+
+  /** The id that the key stands for: the joined one, or that of an object of this name which no other key stands for. */
+  function find(
+    kind: "nodes" | "networks",
+    objects: ReadonlyMap<number, { readonly id: number; readonly name: string }>,
+    key: string,
+    name?: string,
+  ): number | undefined {
+    const joined = Number(ids[kind].get(key));
+    if (objects.has(joined)) return joined;
+    const taken = new Set(ids[kind].values());
+    for (const one of objects.values()) if (one.name === (name ?? key) && !taken.has(String(one.id))) return one.id;
+    return undefined;
+  }
+
+  function keptDisk(name: string): number | undefined {
+    const id = start.disks !== undefined && Object.hasOwn(start.disks, name) ? start.disks[name] : undefined;
+    return id === undefined || nodes.has(id) || id >= next.node ? undefined : id;
+  }
+
+  function putNode(wanted: LabNode): void {
+    const id = find("nodes", nodes, wanted.key, wanted.name) ?? keptDisk(wanted.name) ?? next.node++;
+    const found = template(wanted.template);
+    if (found === undefined) throw refused("template_unknown", `node ${wanted.key}: the host has no template ${wanted.template}`);
+    const count = wanted.ethernet ?? nodes.get(id)?.ethernet ?? 0;
+    if (count > found.maxInterfaces) {
+      throw refused(
+        "too_many_interfaces",
+        `node ${wanted.key}: ${count} interfaces, template ${found.id} has at most ${found.maxInterfaces}`,
+      );
+    }
+    nodes.set(id, definedNode(id, wanted, count, nodes.get(id)?.power ?? "stopped"));
+    ids.nodes.set(wanted.key, String(id));
+  }
+
+  function putNetwork(wanted: LabNetwork): void {
+    const id = find("networks", networks, wanted.key, wanted.name) ?? next.network++;
+    networks.set(id, definedNetwork(id, wanted));
+    ids.networks.set(wanted.key, String(id));
+  }
+
+  function endpoint(of: LabLink, one: Endpoint): DefinedEndpoint {
+    if ("network" in one) {
+      const network = find("networks", networks, one.network);
+      if (network === undefined) throw refused("network_unknown", `link ${of.key}: no network ${one.network}`);
+      return { network };
+    }
+    const node = nodes.get(find("nodes", nodes, one.node) ?? -1);
+    if (node === undefined) throw refused("node_unknown", `link ${of.key}: no node ${one.node}`);
+    const index = interfaceNaming(template(node.template)?.ethFormat ?? "eth{0}").index(one.interface);
+    if (index === undefined) throw refused("interface_unknown", `link ${of.key}: ${one.node} cannot have an interface ${one.interface}`);
+    const most = template(node.template)?.maxInterfaces ?? 0;
+    if (index >= most)
+      throw refused("too_many_interfaces", `link ${of.key}: ${one.interface} is beyond the ${most} interfaces of ${one.node}`);
+    if (index >= node.ethernet) nodes.set(node.id, { ...node, ethernet: index + 1 });
+    return { node: node.id, interface: one.interface };
+  }
+
+  function putLink(wanted: LabLink): void {
+    const endpoints = [endpoint(wanted, wanted.endpoints[0]), endpoint(wanted, wanted.endpoints[1])] as const;
+    const [a, b] = endpoints.map(endpointWord);
+    if (a === b) throw refused("interface_taken", `link ${wanted.key}: both ends are the same`);
+    let id: number | undefined;
+    for (const other of links.values()) {
+      const words = other.endpoints.map(endpointWord);
+      if (words.includes(a!) && words.includes(b!)) id = other.id;
+      else if (endpoints.some((one) => "node" in one && words.includes(endpointWord(one)))) {
+        throw refused("interface_taken", `link ${wanted.key}: one of its interfaces has another link`);
+      }
+    }
+    id ??= next.link++;
+    links.set(id, definedLink(id, wanted, endpoints));
+    ids.links.set(wanted.key, String(id));
+  }
+
+  function removeLink(key: string): void {
+    const id = ids.links.has(key) ? Number(ids.links.get(key)) : linkOf(key);
+    if (id !== undefined) links.delete(id);
+    ids.links.delete(key);
+  }
+
+  /** By its ends in intent words: what a run that was cut off made has no joined id. */
+  function linkOf(key: string): number | undefined {
+    const words = new Map([...ids.nodes].map(([node, id]) => [Number(id), node]));
+    const names = new Map([...ids.networks].map(([network, id]) => [Number(id), network]));
+    const end = (one: DefinedEndpoint): Endpoint =>
+      "node" in one ? { node: words.get(one.node) ?? "", interface: one.interface } : { network: names.get(one.network) ?? "" };
+    for (const link of links.values()) if (linkKey(end(link.endpoints[0]), end(link.endpoints[1])) === key) return link.id;
+    return undefined;
+  }
+
+  return {
+    step: (step) => {
+      switch (step.do) {
+        case "update-lab": {
+          const { do: _do, ...fields } = step;
+          lab = { ...lab, ...fields };
+          return;
+        }
+        case "create-network":
+        case "update-network":
+          return putNetwork(step.network);
+        case "delete-network": {
+          const id = find("networks", networks, step.network);
+          if (id !== undefined) {
+            networks.delete(id);
+            dropLinks(links, (one) => "network" in one && one.network === id);
+          }
+          ids.networks.delete(step.network);
+          return;
+        }
+        case "create-node":
+        case "update-node":
+          return putNode(step.node);
+        case "delete-node": {
+          const id = find("nodes", nodes, step.node);
+          if (id !== undefined) {
+            nodes.delete(id);
+            dropLinks(links, (one) => "node" in one && one.node === id);
+          }
+          ids.nodes.delete(step.node);
+          return;
+        }
+        case "create-link":
+        case "update-link":
+          return putLink(step.link);
+        case "delete-link":
+          return removeLink(step.link);
+        default:
+          throw new Error(`${step.do} does not change what a lab is`);
+      }
+    },
+    power: (id, power) => {
+      const node = nodes.get(id);
+      if (node !== undefined) nodes.set(id, { ...node, power });
+    },
+    nodeId: (key) => find("nodes", nodes, key),
+    result: () => {
+      const { description, ...rest } = { ...start, ...lab };
+      return {
+        ...rest,
+        ...(description === undefined || description === "" ? {} : { description }),
+        next,
+        nodes: [...nodes.values()].sort(byId),
+        networks: [...networks.values()].sort(byId),
+        links: [...links.values()].sort(byId),
+      };
+    },
+    ids: () => ({ nodes: there(ids.nodes, nodes), networks: there(ids.networks, networks), links: there(ids.links, links) }),
+  };
+}
+
+function definedNode(id: number, node: LabNode, ethernet: number, power: DefinedNode["power"]): DefinedNode {
+  const { key: _key, startupConfigFile: _file, ...rest } = node;
+  return { ...rest, id, ethernet, power };
+}
+
+function definedNetwork(id: number, network: LabNetwork): DefinedNetwork {
+  const { key: _key, ...rest } = network;
+  return { ...rest, id };
+}
+
+function definedLink(id: number, link: LabLink, endpoints: DefinedLink["endpoints"]): DefinedLink {
+  const { key: _key, endpoints: _endpoints, ...rest } = link;
+  return { ...rest, id, endpoints };
+}
+
+/** The same for the same place in the lab. */
+export function endpointWord(endpoint: DefinedEndpoint): string {
+  return "node" in endpoint ? `${endpoint.node} ${endpoint.interface}` : `network ${endpoint.network}`;
+}
+
+function dropLinks(links: Map<number, DefinedLink>, touches: (endpoint: DefinedEndpoint) => boolean): void {
+  for (const link of links.values()) if (link.endpoints.some(touches)) links.delete(link.id);
+}
+
+/** Keys whose objects exist, sorted. */
+function there(ids: ReadonlyMap<string, string>, objects: ReadonlyMap<number, unknown>): Readonly<Record<string, string>> {
+  const pairs = [...ids].filter(([, id]) => objects.has(Number(id)));
+  return Object.fromEntries(pairs.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function byId(a: { readonly id: number }, b: { readonly id: number }): number {
+  return a.id - b.id;
+}
+
+function refused(code: string, message: string): Failure {
+  return new Failure("host_error", message, { data: { host: { code, message } } });
+}

@@ -1,0 +1,188 @@
+import { interfaceNaming } from "../../engine/interface-names.ts";
+import type { DefinedEndpoint, LabDefinition } from "./definition.ts";
+import { macAddress } from "./mac-address.ts";
+import type { LocalTemplate } from "./template.ts";
+
+/**
+ * What stands in a lab's fabric net namespace. Names are at most 15 characters and tell what they are:
+ * `n<node>i<index>` the fabric end of a node's port, `n<node>x<index>` the inner end of a switch's port, `b<network>` the bridge of a network,
+ * `s<node>` the bridge that a switch is.
+ */
+export interface Fabric {
+  readonly bridges: ReadonlySet<string>;
+  readonly ports: ReadonlyMap<string, Port>;
+}
+
+export interface Port {
+  /** Without carrier at its other end where false. */
+  readonly up: boolean;
+  readonly mtu: number;
+  /** The bridge it is in. */
+  readonly master?: string;
+  /** The port that gets every frame which comes in here: the other end of a two-ended link. */
+  readonly redirect?: string;
+}
+
+/** A port as the definition wants it, with what is needed to make it. */
+export interface WantedPort extends Port {
+  readonly node: number;
+  /** Its other end: an interface inside the node, or the inner end of a switch's port. */
+  readonly far: { readonly pid: number; readonly name: string; readonly mac: string } | { readonly name: string; readonly bridge: string };
+}
+
+export interface WantedFabric {
+  readonly bridges: ReadonlySet<string>;
+  readonly ports: ReadonlyMap<string, WantedPort>;
+}
+
+/** A node that stands: the pid whose net namespace is the node's, as the sandbox sees it, or "bridge" for a switch. */
+export type LiveNodes = ReadonlyMap<number, number | "bridge">;
+
+export const defaultMtu = 1500;
+
+export function portName(node: number, index: number): string {
+  return `n${node}i${index}`;
+}
+
+export function networkBridge(network: number): string {
+  return `b${network}`;
+}
+
+/**
+ * The fabric that the definition asks for while these nodes are live. A port of a live node always exists; it is up, so that the node
+ * sees carrier, where its link leads to something live and is not suspended at that end. A switch has ports only for its links.
+ */
+export function wantedFabric(
+  definition: LabDefinition,
+  live: LiveNodes,
+  template: (id: string) => LocalTemplate | undefined,
+): WantedFabric {
+  const bridges = new Set(definition.networks.map((network) => networkBridge(network.id)));
+  const ports = new Map<string, WantedPort>();
+  const namings = new Map(definition.nodes.map((node) => [node.id, interfaceNaming(template(node.template)?.ethFormat ?? "eth{0}")]));
+
+  const place = (endpoint: DefinedEndpoint): { node: number; index: number } | undefined => {
+    if ("network" in endpoint) return undefined;
+    const index = namings.get(endpoint.node)?.index(endpoint.interface);
+    return index === undefined ? undefined : { node: endpoint.node, index };
+  };
+
+  for (const { id, ethernet } of definition.nodes) {
+    const pid = live.get(id);
+    if (pid === undefined) continue;
+    if (pid === "bridge") {
+      bridges.add(`s${id}`);
+      continue;
+    }
+    for (let index = 0; index < ethernet; index++) {
+      const far = { pid, name: namings.get(id)!.name(index), mac: macAddress(definition.id, id, index) };
+      ports.set(portName(id, index), { node: id, far, up: false, mtu: defaultMtu });
+    }
+  }
+
+  for (const link of definition.links) {
+    const mtu = link.mtu ?? defaultMtu;
+    const [a, b] = link.endpoints;
+    const sides = [
+      { here: a, there: b, suspended: link.suspended?.a === true },
+      { here: b, there: a, suspended: link.suspended?.b === true },
+    ];
+    for (const { here, there, suspended } of sides) {
+      const own = place(here);
+      const pid = own && live.get(own.node);
+      if (own === undefined || pid === undefined) continue;
+      const name = portName(own.node, own.index);
+      const far =
+        pid === "bridge"
+          ? { name: `n${own.node}x${own.index}`, bridge: `s${own.node}` }
+          : { pid, name: namings.get(own.node)!.name(own.index), mac: macAddress(definition.id, own.node, own.index) };
+      const base = { node: own.node, far, mtu };
+      if ("network" in there) {
+        ports.set(name, { ...base, up: !suspended, master: networkBridge(there.network) });
+        continue;
+      }
+      const other = place(there);
+      const led = other !== undefined && live.has(other.node);
+      ports.set(name, led ? { ...base, up: !suspended, redirect: portName(other.node, other.index) } : { ...base, up: false });
+    }
+  }
+  return { bridges, ports };
+}
+
+/** Texts for `ip -batch -` and `tc -batch -`, to be run in this order; an empty text needs no process. */
+export interface FabricChange {
+  /** Run with -force: a device that is gone already, with its node's namespace, is no failure. */
+  readonly remove: string;
+  readonly ip: string;
+  readonly tc: string;
+  /** Interfaces inside nodes whose MTU must follow; new ones have it from the start. */
+  readonly mtu: readonly { readonly pid: number; readonly name: string; readonly mtu: number }[];
+}
+
+/**
+ * How to get from what stands to what is wanted.
+ * @param reborn nodes that were spawned after `actual` was read, or while it was: ports of theirs in it belong to an earlier life
+ */
+export function fabricChange(actual: Fabric, wanted: WantedFabric, reborn: ReadonlySet<number>): FabricChange {
+  const gone = new Set<string>();
+  for (const name of actual.ports.keys()) {
+    const port = wanted.ports.get(name);
+    if (port === undefined || reborn.has(port.node)) gone.add(name);
+  }
+  for (const name of actual.bridges) if (!wanted.bridges.has(name)) gone.add(name);
+
+  const ip: string[] = [];
+  const tc: string[] = [];
+  const mtu: { pid: number; name: string; mtu: number }[] = [];
+  for (const name of wanted.bridges) {
+    if (!actual.bridges.has(name) || gone.has(name)) ip.push(`link add name ${name} up type bridge stp_state 0 mcast_snooping 0`);
+  }
+  for (const [name, port] of wanted.ports) {
+    const before = gone.has(name) ? undefined : actual.ports.get(name);
+    const size = port.mtu === defaultMtu ? "" : ` mtu ${port.mtu}`;
+    if (before === undefined) {
+      // The far end first: as the main device of the pair it can be made and brought up in one message, whatever namespace it is in.
+      const far = port.far;
+      ip.push(
+        "pid" in far
+          ? `link add name ${far.name} address ${far.mac}${size} netns ${far.pid} up type veth peer name ${name}${size}`
+          : `link add name ${far.name} master ${far.bridge}${size} up type veth peer name ${name}${size}`,
+      );
+      const words = `${port.master === undefined ? "" : ` master ${port.master}`}${port.up ? " up" : ""}`;
+      if (words !== "") ip.push(`link set dev ${name}${words}`);
+      tc.push(`qdisc add dev ${name} clsact`);
+    } else {
+      const words: string[] = [];
+      if (before.master !== port.master) words.push(port.master === undefined ? "nomaster" : `master ${port.master}`);
+      if (before.mtu !== port.mtu) {
+        words.push(`mtu ${port.mtu}`);
+        if ("pid" in port.far) mtu.push({ pid: port.far.pid, name: port.far.name, mtu: port.mtu });
+        else ip.push(`link set dev ${port.far.name} mtu ${port.mtu}`);
+      }
+      if (before.up !== port.up) words.push(port.up ? "up" : "down");
+      if (words.length > 0) ip.push(`link set dev ${name} ${words.join(" ")}`);
+    }
+    // A port that was made anew is another device under the same name: a redirect to the old one leads nowhere.
+    const renewed = port.redirect !== undefined && (gone.has(port.redirect) || !actual.ports.has(port.redirect));
+    if (before?.redirect === port.redirect && !renewed) continue;
+    if (before?.redirect !== undefined) tc.push(`filter del dev ${name} ingress`);
+    if (port.redirect !== undefined) {
+      // u32 that matches everything: unlike matchall it is in every kernel with tc.
+      tc.push(`filter add dev ${name} ingress protocol all prio 1 u32 match u32 0 0 action mirred egress redirect dev ${port.redirect}`);
+    }
+  }
+  return { remove: removal(gone), ip: lines(ip), tc: lines(tc), mtu };
+}
+
+/** One message that deletes a whole group costs one wait for the kernel's readers; deleting devices one by one costs one each. */
+function removal(names: ReadonlySet<string>): string {
+  if (names.size === 0) return "";
+  return lines([...[...names].map((name) => `link set dev ${name} group ${removalGroup}`), `link del group ${removalGroup}`]);
+}
+
+/** A number that nothing else in a fabric uses. */
+const removalGroup = 66;
+
+function lines(all: readonly string[]): string {
+  return all.length === 0 ? "" : `${all.join("\n")}\n`;
+}

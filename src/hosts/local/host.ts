@@ -1,0 +1,111 @@
+import { mkdir, readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Failure } from "../../contract/errors.ts";
+import type { Host } from "../host.ts";
+import { openCatalogue } from "./catalogue.ts";
+import { openDefinitions } from "./definitions.ts";
+import { LocalLab } from "./local-lab.ts";
+import { makePassage } from "./passage.ts";
+import type { LocalPaths } from "./paths.ts";
+import { Readiness } from "./readiness.ts";
+import { type LocalState, localSession } from "./session.ts";
+import { openUsers } from "./users.ts";
+
+export interface LocalHostOptions {
+  readonly paths: LocalPaths;
+  /** Told what an administrator should know: a template or lab.json that does not read, a lab that cannot be adopted. Default: process.emitWarning. */
+  readonly warn?: (text: string) => void;
+}
+
+/**
+ * The embedded host: labs as namespaces of this machine. Running labs outlive it: a new one on the same directories takes them over.
+ * Work begins at once; what goes wrong on the way shows at login.
+ */
+export function localHost(options: LocalHostOptions): Host {
+  const { paths } = options;
+  const warn = options.warn ?? ((text: string) => process.emitWarning(text, "LabwrightWarning"));
+  const users = openUsers(join(paths.state, "users.json"));
+  const labs = new Map<string, LocalLab>();
+  const opening = open(paths, labs, warn);
+  // Whoever logs in is told.
+  opening.catch(() => undefined);
+
+  return {
+    kind: "embedded",
+    url: "local:",
+    login: async (name, password) => {
+      const user = await users.check(name, password);
+      if (user === null) throw new Failure("invalid_credentials", "wrong user name or password");
+      return localSession(await opening, user);
+    },
+    resume: async (name) => {
+      const user = await users.find(name);
+      return user === null ? null : localSession(await opening, user);
+    },
+    close: async () => {
+      await opening.catch(() => undefined);
+      for (const lab of labs.values()) lab.release();
+    },
+  };
+}
+
+async function open(paths: LocalPaths, labs: Map<string, LocalLab>, warn: (text: string) => void): Promise<LocalState> {
+  await makePassage(paths.state);
+  await mkdir(paths.run, { recursive: true, mode: 0o700 });
+  const definitions = await openDefinitions(paths.state, warn);
+  const bootId = (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim();
+  const readiness = new Map<string, Readiness>();
+  const turns = new Map<string, Promise<unknown>>();
+
+  const lab = (id: string): LocalLab => {
+    const known = labs.get(id);
+    if (known !== undefined) return known;
+    const made = new LocalLab(id, definitions.directory(id), paths, bootId);
+    labs.set(id, made);
+    return made;
+  };
+  const adopt = (id: string) =>
+    lab(id)
+      .adopt()
+      // Tried again whenever the lab is used, and told then.
+      .catch((error: Error) => warn(`lab ${id}: ${error.message}`));
+
+  await Promise.all(definitions.ids().map(adopt));
+  const known = new Set(definitions.ids());
+  for (const id of (await readdir(paths.run)).sort()) {
+    if (known.has(id) || !isUuid(id)) continue;
+    await adopt(id);
+    if (lab(id).sandbox !== null) warn(`lab ${id} runs, and ${paths.state} has no definition of it: it is left alone`);
+    lab(id).release();
+    labs.delete(id);
+  }
+
+  return {
+    definitions,
+    bootId,
+    lab,
+    catalogue: openCatalogue({ state: paths.state, images: paths.images, warn }),
+    readiness: (id) => {
+      const one = readiness.get(id) ?? new Readiness();
+      readiness.set(id, one);
+      return one;
+    },
+    forget: (id) => {
+      labs.delete(id);
+      readiness.delete(id);
+    },
+    exclusive: (path, work) => {
+      const turn = (turns.get(path) ?? Promise.resolve()).then(work);
+      const quiet = turn.catch(() => undefined);
+      turns.set(path, quiet);
+      void quiet.then(() => {
+        if (turns.get(path) === quiet) turns.delete(path);
+      });
+      return turn;
+    },
+  };
+}
+
+function isUuid(name: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(name);
+}

@@ -1,0 +1,309 @@
+import { mkdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { Failure } from "../../contract/errors.ts";
+import type { Power } from "../../engine/observed.ts";
+import type { StopMode } from "../../engine/plan.ts";
+import type { Catalogue } from "./catalogue.ts";
+import type { DefinedNode, LabDefinition } from "./definition.ts";
+import { fabricChange, type LiveNodes, wantedFabric } from "./fabric.ts";
+import { idRange } from "./idmap.ts";
+import { succeeded } from "./machine.ts";
+import { ensureUplinks, removeUplinks } from "./nat.ts";
+import type { LocalPaths } from "./paths.ts";
+import { readFabric } from "./read-fabric.ts";
+import type { NodeSpawn, NodeState, Sandbox, SandboxOptions } from "./sandbox.ts";
+import { createSandbox, openSandbox } from "./sandbox-client.ts";
+import { bootEnv, bootFiles, nodeImage } from "./template.ts";
+
+/** What of a node lives, as the lab's holder tells it. */
+export interface NodeLife {
+  readonly power: Power;
+  readonly startedAt?: number;
+  readonly exitCode?: number;
+}
+
+/**
+ * The living part of one lab: its sandbox, where it has one, and how definition and sandbox are brought together. Callers see to it
+ * that only one change of a lab runs at a time.
+ */
+export class LocalLab {
+  readonly id: string;
+  /** `<state>/labs/<id>`. */
+  readonly directory: string;
+  readonly #options: SandboxOptions;
+  readonly #bootId: string;
+  #sandbox: Sandbox | null = null;
+  #watch: { close(): void } | null = null;
+  /** Counts what may have changed a node's links: what was ready then need not be ready now. */
+  #wiring = 0;
+  #adopted: Promise<void> | null = null;
+  /** What a sandbox that died left is being removed. */
+  #cleaning: Promise<unknown> = Promise.resolve();
+
+  constructor(id: string, directory: string, paths: LocalPaths, bootId: string) {
+    this.id = id;
+    this.directory = directory;
+    this.#bootId = bootId;
+    const root = process.getuid?.() === 0;
+    this.#options = { holder: paths.holder, dir: join(paths.run, id), lab: id, ...(root ? { idMap: idRange } : {}) };
+  }
+
+  /** Takes over the sandbox that an earlier run of the service left; removes what a dead one left. Does so once; again where it failed. */
+  adopt(): Promise<void> {
+    this.#adopted ??= this.#adopt().catch((error: unknown) => {
+      this.#adopted = null;
+      throw error;
+    });
+    return this.#adopted;
+  }
+
+  async #adopt(): Promise<void> {
+    if (await exists(this.#options.dir)) {
+      const found = await openSandbox(this.#options);
+      if (found !== null) return this.#take(found);
+      await rm(this.#options.dir, { recursive: true, force: true });
+    }
+    await removeUplinks(this.directory);
+  }
+
+  get sandbox(): Sandbox | null {
+    return this.#sandbox;
+  }
+
+  get wiring(): number {
+    return this.#wiring;
+  }
+
+  async life(definition: LabDefinition, catalogue: Catalogue): Promise<ReadonlyMap<number, NodeLife>> {
+    const states = await this.#states();
+    const life = new Map<number, NodeLife>();
+    for (const node of definition.nodes)
+      life.set(node.id, this.#nodeLife(definition, node, states.get(node.id), isSwitch(node, catalogue)));
+    return life;
+  }
+
+  /**
+   * Starts these nodes of the definition together: one spawn, one batch of links, one release. Those that run are left alone.
+   * Throws host_error; then none of them runs that did not run before.
+   */
+  async start(definition: LabDefinition, ids: ReadonlySet<number>, catalogue: Catalogue): Promise<void> {
+    const nodes = definition.nodes.filter((node) => ids.has(node.id));
+    const processes = nodes.filter((node) => !isSwitch(node, catalogue));
+    const states = await this.#states();
+    const spawns = processes
+      .filter((node) => !((states.get(node.id)?.pid ?? 0) > 0))
+      .map((node) => nodeSpawn(node, join(this.directory, "nodes", String(node.id)), catalogue));
+    const sandbox = await this.#ensureSandbox();
+    let spawned: readonly { readonly id: number; readonly pid: number }[] = [];
+    try {
+      if (spawns.length > 0) spawned = await sandbox.spawn(spawns);
+      await this.sync(definition, catalogue, new Set(spawned.map(({ id }) => id)));
+      // Waiting ones of an earlier start that was cut off are released too.
+      const waiting = processes.filter(({ id }) => states.get(id)?.state === "waiting").map(({ id }) => id);
+      const release = [...spawned.map(({ id }) => id), ...waiting];
+      if (release.length > 0) await sandbox.release(release);
+    } catch (error) {
+      const half = spawns.map(({ id }) => id);
+      if (half.length > 0) await this.#kill(half);
+      throw error;
+    }
+  }
+
+  /** Ends these nodes' processes; answers when they are gone. Switches have none: a sync after the definition says so takes them away. */
+  async stop(ids: readonly number[], mode: StopMode): Promise<void> {
+    if (mode === 2) throw new Failure("unsupported", "the embedded host cannot hibernate nodes", { data: { feature: "hibernate" } });
+    const states = await this.#states();
+    const alive = ids.filter((id) => (states.get(id)?.pid ?? 0) > 0);
+    if (alive.length === 0 || this.#sandbox === null) return;
+    await this.#sandbox.stop(alive, mode === 1 ? "kill" : "graceful", mode === 0 ? 60_000 : mode === 3 ? 5_000 : 0);
+  }
+
+  /**
+   * Makes the fabric what the definition asks for. Reads the kernel first, so that it also repairs what a crash left half done.
+   * @param reborn nodes that were just spawned
+   */
+  async sync(definition: LabDefinition, catalogue: Catalogue, reborn: ReadonlySet<number> = new Set()): Promise<void> {
+    const sandbox = this.#sandbox;
+    if (sandbox === null) return;
+    const states = await this.#states();
+    const live = liveNodes(definition, states, catalogue);
+    const known = new Set(definition.nodes.map((node) => node.id));
+    const strangers = [...states.values()].filter((state) => state.pid > 0 && !known.has(state.id)).map((state) => state.id);
+    if (strangers.length > 0) await this.#kill(strangers);
+
+    const actual = await readFabric(sandbox);
+    const change = fabricChange(actual, wantedFabric(definition, live, catalogue.template), reborn);
+    if (change.remove !== "") await removeDevices(sandbox, change.remove);
+    await batch(sandbox, ["ip", "-batch", "-"], change.ip);
+    await batch(sandbox, ["tc", "-batch", "-"], change.tc);
+    for (const { pid, name, mtu } of change.mtu) {
+      const argv = ["nsenter", "-t", String(pid), "-n", "ip", "link", "set", "dev", name, "mtu", String(mtu)];
+      succeeded(argv, await sandbox.run(argv));
+    }
+    if (change.remove !== "" || change.ip !== "" || change.tc !== "") this.#wiring++;
+
+    const nat = definition.networks.filter((network) => network.type === "nat").map((network) => network.id);
+    if (nat.length > 0 && !catalogue.features.nat) {
+      throw new Failure("unsupported", "this host cannot give a lab a nat network", { data: { feature: "nat" } });
+    }
+    await ensureUplinks(this.id, this.directory, sandbox, nat);
+  }
+
+  /** Ends everything that lives of the lab; its directory of files is left. */
+  async destroy(): Promise<void> {
+    await this.adopt();
+    this.release();
+    const sandbox = this.#sandbox;
+    this.#sandbox = null;
+    if (sandbox !== null) await sandbox.destroy();
+    await removeUplinks(this.directory);
+    await rm(this.#options.dir, { recursive: true, force: true });
+  }
+
+  /** Lets go of a sandbox that goes on living. */
+  release(): void {
+    this.#watch?.close();
+    this.#watch = null;
+  }
+
+  async #ensureSandbox(): Promise<Sandbox> {
+    if (this.#sandbox !== null) return this.#sandbox;
+    // What a sandbox that died left behind.
+    await removeUplinks(this.directory);
+    await mkdir(this.#options.dir, { recursive: true, mode: 0o700 });
+    const sandbox = await createSandbox(this.#options);
+    await this.#take(sandbox);
+    try {
+      // Fabric ports carry frames and never speak themselves: no neighbour discovery of theirs may reach a node.
+      const quiet = "for which in all default; do echo 1 > /proc/sys/net/ipv6/conf/$which/disable_ipv6; done";
+      succeeded(["sh", "-c", quiet], await sandbox.run(["sh", "-c", quiet]));
+    } catch (error) {
+      await this.destroy();
+      throw error;
+    }
+    return sandbox;
+  }
+
+  async #take(sandbox: Sandbox): Promise<void> {
+    this.#sandbox = sandbox;
+    this.#watch = await sandbox.watch((change) => {
+      if (change !== "gone" || this.#sandbox !== sandbox) return;
+      this.#sandbox = null;
+      this.release();
+      this.#cleaning = Promise.all([removeUplinks(this.directory), rm(this.#options.dir, { recursive: true, force: true })]).catch(
+        // Tried again when the lab starts again or is adopted.
+        () => undefined,
+      );
+    });
+  }
+
+  async #states(): Promise<ReadonlyMap<number, NodeState>> {
+    await this.adopt();
+    await this.#cleaning;
+    const sandbox = this.#sandbox;
+    if (sandbox === null) return new Map();
+    try {
+      return new Map((await sandbox.info()).nodes.map((state) => [state.id, state]));
+    } catch (error) {
+      // Killed since we looked: the watcher may not know yet.
+      if ((await openSandbox(this.#options)) !== null) throw error;
+      if (this.#sandbox === sandbox) {
+        this.#sandbox = null;
+        this.release();
+        await removeUplinks(this.directory);
+        await rm(this.#options.dir, { recursive: true, force: true });
+      }
+      return new Map();
+    }
+  }
+
+  async #kill(ids: readonly number[]): Promise<void> {
+    await this.#sandbox?.stop(ids, "kill", 0);
+  }
+
+  #nodeLife(definition: LabDefinition, node: DefinedNode, state: NodeState | undefined, bridge: boolean): NodeLife {
+    if (state !== undefined && (state.pid > 0 || node.power === "running")) {
+      const power = state.state === "waiting" || state.state === "booting" ? "starting" : state.state;
+      return {
+        power,
+        startedAt: state.startedAt,
+        ...(power === "failed" && state.exitCode !== undefined ? { exitCode: state.exitCode } : {}),
+      };
+    }
+    if (node.power === "stopped") return { power: "stopped" };
+    // A switch is where its sandbox is. Anything else should run and does not: lost, or never brought back after a reboot.
+    if (bridge && this.#sandbox !== null) return { power: "running" };
+    return { power: definition.bootId === this.#bootId ? "failed" : "stopped" };
+  }
+}
+
+function isSwitch(node: DefinedNode, catalogue: Catalogue): boolean {
+  return catalogue.template(node.template)?.backend === "bridge";
+}
+
+/** Nodes that stand: processes by their pid, switches where they are wanted running. */
+function liveNodes(definition: LabDefinition, states: ReadonlyMap<number, NodeState>, catalogue: Catalogue): LiveNodes {
+  const live = new Map<number, number | "bridge">();
+  for (const node of definition.nodes) {
+    const pid = states.get(node.id)?.pid ?? 0;
+    if (pid > 0) live.set(node.id, pid);
+    else if (isSwitch(node, catalogue) && node.power === "running") live.set(node.id, "bridge");
+  }
+  return live;
+}
+
+function nodeSpawn(node: DefinedNode, disk: string, catalogue: Catalogue): NodeSpawn {
+  const template = catalogue.template(node.template);
+  if (template === undefined) throw refused(`node ${node.name}: the host has no template ${node.template}`);
+  const image = nodeImage(template, catalogue.images, node.image);
+  if (image === undefined) throw refused(`node ${node.name}: image ${node.image ?? template.images[0]} is not on this host`);
+  const wanted = { ...node, key: node.name };
+  return {
+    id: node.id,
+    hostname: hostname(node.name),
+    lower: image.layers,
+    disk,
+    files: bootFiles(wanted),
+    env: bootEnv(template, wanted),
+    boot: template.boot,
+    console: template.console.argv,
+  };
+}
+
+/** A shown name may be any text; a host name has letters, digits, dots and hyphens, at most 64 of them. */
+function hostname(name: string): string {
+  return (
+    name
+      .replace(/[^A-Za-z0-9.-]+/g, "-")
+      .replace(/^[-.]+|[-.]+$/g, "")
+      .slice(0, 63) || "node"
+  );
+}
+
+async function batch(sandbox: Sandbox, argv: readonly string[], text: string): Promise<void> {
+  if (text !== "") succeeded(argv, await sandbox.run(argv, text));
+}
+
+/** Devices of a node that died go by themselves, at any moment: one that is gone already is no failure. */
+async function removeDevices(sandbox: Sandbox, text: string): Promise<void> {
+  const argv = ["ip", "-force", "-batch", "-"];
+  const result = await sandbox.run(argv, text);
+  const serious = result.stderr
+    .split("\n")
+    .filter((line) => !/^(Cannot find device|RTNETLINK answers: No such device|Command failed|$)/.test(line));
+  if (serious.length > 0) succeeded(argv, { ...result, stderr: serious.join("; ") });
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+    throw error;
+  }
+}
+
+function refused(message: string): Failure {
+  return new Failure("host_error", message, { data: { host: { message } } });
+}

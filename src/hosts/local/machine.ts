@@ -1,0 +1,36 @@
+import { spawn } from "node:child_process";
+import { Failure } from "../../contract/errors.ts";
+import type { RunResult } from "./sandbox.ts";
+
+/** Runs a program of the machine, outside every lab. A program that is not there has code 127. */
+export function runOnMachine(argv: readonly string[], stdin = ""): Promise<RunResult> {
+  return new Promise((resolve, reject) => {
+    const [program, ...rest] = argv;
+    const child = spawn(program!, rest, { stdio: ["pipe", "pipe", "pipe"] });
+    let stdout = "";
+    let stderr = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      stdout += text;
+    });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      stderr += text;
+    });
+    child.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") resolve({ code: 127, stdout: "", stderr: `${program}: not found` });
+      else reject(error);
+    });
+    child.on("close", (code, signal) =>
+      resolve({ code: code ?? -1, stdout, stderr: signal === null ? stderr : `${stderr}ended by ${signal}` }),
+    );
+    // A program that ends without reading what it was given says so by its code.
+    child.stdin.on("error", () => undefined);
+    child.stdin.end(stdin);
+  });
+}
+
+/** The result, or host_error with the program's own words. */
+export function succeeded(argv: readonly string[], result: RunResult): RunResult {
+  if (result.code === 0) return result;
+  const message = result.stderr.trim() || `code ${result.code}`;
+  throw new Failure("host_error", `${argv.join(" ")}: ${message}`, { data: { host: { code: result.code, message } } });
+}

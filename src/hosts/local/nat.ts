@@ -1,0 +1,210 @@
+import { createHash } from "node:crypto";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { networkBridge } from "./fabric.ts";
+import { runOnMachine, succeeded } from "./machine.ts";
+import type { Sandbox } from "./sandbox.ts";
+import { writeFileAtomic } from "./write-file-atomic.ts";
+
+/**
+ * The way out of a lab: a nat network's bridge has a veth to the machine, which masquerades what comes from it. The only part of
+ * the embedded host that touches the machine's own network. Everything made here is recorded first, in the lab's nat.json, and undone by
+ * its recorded name.
+ */
+export interface NatUplink {
+  readonly network: number;
+  /** First three bytes of its /24: "100.64.7". The machine is .1, the DHCP server .2, leases .100–.250; nodes may take .3–.99 by hand. */
+  readonly prefix: string;
+  /** The machine's end of the veth. */
+  readonly device: string;
+  /** The nftables table (family inet). */
+  readonly table: string;
+}
+
+/** Whether this host can do it now: real root, nftables that answers, and busybox for DHCP. */
+export async function natWorks(): Promise<boolean> {
+  if (process.getuid?.() !== 0) return false;
+  const [nft, dhcp] = await Promise.all([runOnMachine(["nft", "list", "tables"]), runOnMachine(["busybox", "--list"])]);
+  return nft.code === 0 && dhcp.code === 0 && dhcp.stdout.split("\n").includes("udhcpd");
+}
+
+/** What is recorded as made for the lab in `directory`. */
+export async function recordedUplinks(directory: string): Promise<readonly NatUplink[]> {
+  try {
+    return JSON.parse(await readFile(join(directory, "nat.json"), "utf8")) as NatUplink[];
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}
+
+/**
+ * Makes the uplinks that are missing and removes those of networks that are gone.
+ * @param networks ids of the lab's nat networks, whose bridges stand in the fabric
+ */
+export async function ensureUplinks(
+  lab: string,
+  directory: string,
+  sandbox: Pick<Sandbox, "pid" | "run">,
+  networks: readonly number[],
+): Promise<void> {
+  const recorded = await recordedUplinks(directory);
+  const kept = recorded.filter((uplink) => networks.includes(uplink.network));
+  for (const uplink of recorded) if (!kept.includes(uplink)) await removeUplink(uplink, sandbox);
+  let all = kept;
+  for (const network of networks) {
+    const known = kept.find((uplink) => uplink.network === network);
+    if (known !== undefined && (await stands(known))) continue;
+    if (known !== undefined) await removeUplink(known, sandbox);
+    const uplink = known ?? (await newUplink(lab, network));
+    all = [...all.filter((one) => one.network !== network), uplink];
+    await writeFileAtomic(join(directory, "nat.json"), JSON.stringify(all), 0o600);
+    await makeUplink(uplink, sandbox);
+  }
+  if (all.length !== recorded.length || kept.length !== recorded.length) await record(directory, all);
+}
+
+/** Removes every recorded uplink of a lab whose sandbox is gone or goes. */
+export async function removeUplinks(directory: string): Promise<void> {
+  const recorded = await recordedUplinks(directory);
+  for (const uplink of recorded) await removeUplink(uplink, null);
+  if (recorded.length > 0) await record(directory, []);
+}
+
+async function record(directory: string, uplinks: readonly NatUplink[]): Promise<void> {
+  if (uplinks.length === 0) await rm(join(directory, "nat.json"), { force: true });
+  else await writeFileAtomic(join(directory, "nat.json"), JSON.stringify(uplinks), 0o600);
+}
+
+async function makeUplink({ network, prefix, device, table }: NatUplink, sandbox: Pick<Sandbox, "pid" | "run">): Promise<void> {
+  const inner = `u${network}`;
+  await machine(["ip", "-batch", "-"], `link add name ${device} type veth peer name ${inner} netns ${sandbox.pid}\n`);
+  // Nodes get no way to the machine's IPv6 services.
+  await writeFile(`/proc/sys/net/ipv6/conf/${device}/disable_ipv6`, "1").catch(ignoreMissing);
+  await machine(["nft", "-f", "-"], ruleset(prefix, device, table));
+  await machine(["ip", "-batch", "-"], `addr add ${prefix}.1/24 dev ${device}\nlink set dev ${device} up\n`);
+  await writeFile("/proc/sys/net/ipv4/ip_forward", "1");
+
+  const bridge = networkBridge(network);
+  const batch = `link set dev ${inner} master ${bridge} up\naddr replace ${prefix}.2/24 dev ${bridge}\n`;
+  succeeded(["ip", "-batch", "-"], await sandbox.run(["ip", "-batch", "-"], batch));
+  // It goes to the background by itself and ends with the lab. It never reads the configuration again.
+  const server = ["busybox", "udhcpd", "-S", "-I", `${prefix}.2`, "/dev/stdin"];
+  succeeded(server, await sandbox.run(server, await dhcpConfiguration(prefix, bridge)));
+}
+
+async function removeUplink({ prefix, device, table }: NatUplink, sandbox: Pick<Sandbox, "run"> | null): Promise<void> {
+  // Its own command line, in a pid namespace where only this lab is.
+  if (sandbox !== null) await sandbox.run(["busybox", "pkill", "-f", `udhcpd -S -I ${prefix}.2 `]);
+  await gone(["nft", "delete", "table", "inet", table]);
+  await gone(["ip", "link", "del", "dev", device]);
+}
+
+/**
+ * From the lab: out to the world, echo requests to the machine, and nothing else – not the machine's services, not other labs, no
+ * address but the network's own. Into the lab: answers only.
+ */
+export function ruleset(prefix: string, device: string, table: string): string {
+  return `table inet ${table} {
+  chain input {
+    type filter hook input priority filter; policy accept;
+    iifname "${device}" ct state established,related accept
+    iifname "${device}" icmp type echo-request accept
+    iifname "${device}" drop
+  }
+  chain forward {
+    type filter hook forward priority filter; policy accept;
+    iifname "${device}" ip saddr != ${prefix}.0/24 drop
+    iifname "${device}" meta nfproto ipv6 drop
+    iifname "${device}" oifname "${devicePrefix}*" drop
+    oifname "${device}" ct state established,related accept
+    oifname "${device}" drop
+  }
+  chain postrouting {
+    type nat hook postrouting priority srcnat; policy accept;
+    ip saddr ${prefix}.0/24 oifname != "${device}" masquerade
+  }
+}
+`;
+}
+
+const devicePrefix = "lw-";
+
+async function newUplink(lab: string, network: number): Promise<NatUplink> {
+  const hash = createHash("sha256").update(`${lab}/${network}`).digest();
+  return {
+    network,
+    prefix: freePrefix(hash.readUInt16BE(0), await prefixesInUse()),
+    device: `${devicePrefix}${hash.toString("hex").slice(0, 12)}`,
+    table: `labwright_${lab.replaceAll("-", "_")}_${network}`,
+  };
+}
+
+/** The /24 of 100.64.0.0/10 (shared address space, RFC 6598) that `start` points to, or the next one that nothing uses. */
+export function freePrefix(start: number, used: ReadonlySet<string>): string {
+  const count = 64 * 256;
+  for (let i = 0; i < count; i++) {
+    const n = (start + i) % count;
+    const prefix = `100.${64 + (n >> 8)}.${n & 255}`;
+    if (!used.has(prefix)) return prefix;
+  }
+  throw new Error("every network of 100.64.0.0/10 is in use");
+}
+
+/** Whatever the machine has an address in or a route to, whoever made it. */
+async function prefixesInUse(): Promise<ReadonlySet<string>> {
+  const { stdout } = await machine(["ip", "-4", "route", "show", "table", "all"], "");
+  return new Set([...stdout.matchAll(/\b(\d+\.\d+\.\d+)\.\d+/g)].map((match) => match[1]!));
+}
+
+async function stands(uplink: NatUplink): Promise<boolean> {
+  const results = await Promise.all([
+    runOnMachine(["ip", "link", "show", "dev", uplink.device]),
+    runOnMachine(["nft", "list", "table", "inet", uplink.table]),
+  ]);
+  return results.every((result) => result.code === 0);
+}
+
+async function dhcpConfiguration(prefix: string, bridge: string): Promise<string> {
+  const resolvers = await nameservers();
+  return [
+    `start ${prefix}.100`,
+    `end ${prefix}.250`,
+    `interface ${bridge}`,
+    "max_leases 151",
+    // Leases live as long as the lab; a path that cannot be made is no pid file.
+    "lease_file /dev/null",
+    "pidfile /nonexistent/udhcpd.pid",
+    "option subnet 255.255.255.0",
+    `option router ${prefix}.1`,
+    ...(resolvers.length > 0 ? [`option dns ${resolvers.join(" ")}`] : []),
+    "option lease 86400",
+    "",
+  ].join("\n");
+}
+
+/** The machine's resolvers that a lab can reach: not those on its own loopback. */
+async function nameservers(): Promise<readonly string[]> {
+  for (const file of ["/run/systemd/resolve/resolv.conf", "/etc/resolv.conf"]) {
+    const text = await readFile(file, "utf8").catch(ignoreMissing);
+    const found = [...(text ?? "").matchAll(/^nameserver\s+(\d+\.\d+\.\d+\.\d+)\s*$/gm)].map((match) => match[1]!);
+    const usable = found.filter((address) => !address.startsWith("127."));
+    if (usable.length > 0) return usable;
+  }
+  return [];
+}
+
+async function machine(argv: readonly string[], stdin: string) {
+  return succeeded(argv, await runOnMachine(argv, stdin));
+}
+
+/** Deletes; that it is gone already is as good. */
+async function gone(argv: readonly string[]): Promise<void> {
+  const result = await runOnMachine(argv);
+  if (result.code !== 0 && !/No such file or directory|Cannot find device|No such device/.test(result.stderr)) succeeded(argv, result);
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code === "ENOENT") return undefined;
+  throw error;
+}

@@ -1,0 +1,139 @@
+import { Failure } from "../../contract/errors.ts";
+import type { Power } from "../../engine/observed.ts";
+import type { HostConsole, HostSession, LiveNode } from "../host.ts";
+import { applySteps } from "./apply.ts";
+import type { Catalogue } from "./catalogue.ts";
+import { type LabDefinition, observeDefinition } from "./definition.ts";
+import type { Definitions } from "./definitions.ts";
+import type { LocalLab } from "./local-lab.ts";
+import type { Candidate, Readiness } from "./readiness.ts";
+import type { LocalUser } from "./users.ts";
+
+/** What all sessions of the embedded host share. */
+export interface LocalState {
+  readonly definitions: Definitions;
+  readonly catalogue: () => Promise<Catalogue>;
+  readonly bootId: string;
+  readonly lab: (id: string) => LocalLab;
+  readonly readiness: (id: string) => Readiness;
+  readonly forget: (id: string) => void;
+  /** One change of a lab at a time. */
+  readonly exclusive: <T>(path: string, work: () => Promise<T>) => Promise<T>;
+}
+
+export function localSession(state: LocalState, { name, role }: LocalUser): HostSession {
+  const { definitions, catalogue } = state;
+
+  /** Another user's lab is as none, so that names do not leak. */
+  async function seen(path: string): Promise<LabDefinition | undefined> {
+    const definition = await definitions.get(path);
+    return definition === undefined || role !== "user" || definition.owner === name ? definition : undefined;
+  }
+
+  async function lab(path: string): Promise<LabDefinition> {
+    const definition = await seen(path);
+    if (definition === undefined) throw new Failure("lab_not_found", `there is no lab ${path}`);
+    return definition;
+  }
+
+  function mayChange(): void {
+    if (role === "viewer") throw new Failure("operation_not_allowed", "a viewer may look and not change");
+  }
+
+  return {
+    user: name,
+    role,
+    capabilities: async () => ({ reachable: true, features: (await catalogue()).features, stopModes: [0, 1, 3] }),
+    templates: async () => (await catalogue()).templates,
+    networkTypes: async () => (await catalogue()).networkTypes,
+    icons: async () => (await catalogue()).icons,
+    rules: async () => (await catalogue()).rules,
+    labs: async () => {
+      const all = definitions.paths();
+      const mine = await Promise.all(all.map(async (path) => (await seen(path)) !== undefined));
+      return all.filter((_, i) => mine[i]);
+    },
+    observe: async (path) => {
+      const definition = await seen(path);
+      if (definition === undefined) return null;
+      const offered = await catalogue();
+      const life = await state.lab(definition.id).life(definition, offered);
+      const power = new Map<number, Power>([...life].map(([id, one]) => [id, one.power]));
+      return observeDefinition(definition, power, offered.template);
+    },
+    apply: (path, operations, progress) =>
+      state.exclusive(path, async () => {
+        mayChange();
+        if ((await definitions.get(path)) !== undefined) await lab(path);
+        const { bootId, lab: live, forget } = state;
+        return applySteps({ path, user: name, definitions, catalogue: await catalogue(), bootId, lab: live, forget }, operations, progress);
+      }),
+    status: async (path) => {
+      const definition = await lab(path);
+      return { nodes: await liveNodes(state, definition, await catalogue()), links: [] };
+    },
+    // Not in turn with apply: a lock that is set meanwhile is what stops one.
+    setLock: async (path, locked) => {
+      mayChange();
+      await lab(path);
+      await definitions.change(path, (definition) => ({ ...definition, locked }));
+    },
+    console: async (path, nodeId) => openConsole(state, await lab(path), nodeId, await catalogue()),
+    close: async () => undefined,
+  };
+}
+
+async function liveNodes(state: LocalState, definition: LabDefinition, offered: Catalogue): Promise<readonly LiveNode[]> {
+  const live = state.lab(definition.id);
+  const life = await live.life(definition, offered);
+  const candidates: Candidate[] = [];
+  const checked = new Set<number>();
+  for (const node of definition.nodes) {
+    const argv = offered.template(node.template)?.ready?.argv;
+    const one = life.get(node.id);
+    if (argv === undefined) continue;
+    checked.add(node.id);
+    if (one?.power === "running" && one.startedAt !== undefined) candidates.push({ node: node.id, startedAt: one.startedAt, argv });
+  }
+  const sandbox = live.sandbox;
+  const ready =
+    sandbox === null || candidates.length === 0
+      ? new Map<number, boolean>()
+      : await state.readiness(definition.id).ask(sandbox, candidates, live.wiring, 1000);
+  const now = Date.now();
+  return definition.nodes.map((node) => {
+    const one = life.get(node.id);
+    const power = one?.power ?? "stopped";
+    const up = power === "running" || power === "starting" || power === "stopping";
+    return {
+      id: String(node.id),
+      name: node.name,
+      status: power,
+      ...(checked.has(node.id) ? { ready: ready.get(node.id) ?? false } : {}),
+      ...(one?.exitCode === undefined ? {} : { exit_code: one.exitCode }),
+      ...(up && one?.startedAt !== undefined ? { uptime_ms: Math.max(0, now - one.startedAt) } : {}),
+    };
+  });
+}
+
+async function openConsole(state: LocalState, definition: LabDefinition, nodeId: string, offered: Catalogue): Promise<HostConsole> {
+  const node = definition.nodes.find((one) => String(one.id) === nodeId);
+  if (node === undefined) throw new Failure("node_not_found", `the lab has no node with id ${nodeId}`);
+  if (offered.template(node.template)?.console.type === "none") {
+    throw new Failure("unsupported", `${node.name} has no console`, { data: { feature: "consoleStream" } });
+  }
+  const live = state.lab(definition.id);
+  const life = (await live.life(definition, offered)).get(node.id);
+  const sandbox = live.sandbox;
+  if (sandbox === null || life === undefined || !["running", "starting", "stopping"].includes(life.power)) {
+    throw new Failure("node_not_running", `${node.name} does not run`);
+  }
+  const stream = await sandbox.console(node.id);
+  return {
+    stream,
+    resize: (columns, rows) => {
+      // The console ends with its node; a size for one that has ended means nothing.
+      sandbox.resize(node.id, columns, rows).catch(() => undefined);
+    },
+  };
+}
