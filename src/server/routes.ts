@@ -37,7 +37,8 @@ export function addRoutes(app: FastifyInstance, service: Service, openApi: unkno
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
   app.addHook("onRequest", async (request, reply) => {
     reply.headers({ "X-Request-Id": request.id, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" });
-    logEnd(request, reply);
+    // No status: the client went away before its answer was sent.
+    reply.raw.once("close", () => logRequest(request, reply, reply.raw.writableFinished ? reply.raw.statusCode : undefined));
   });
   app.addHook("onSend", async (request, reply) => {
     if (request.raw.readableEnded) return;
@@ -127,6 +128,7 @@ function send(row: OperationRow, answer: unknown, request: FastifyRequest, reply
     case "upgrade":
       reply.hijack();
       accept(request.raw, reply.raw, answer as Upgrade, { "X-Request-Id": request.id });
+      logRequest(request, reply, 101);
       return reply;
   }
 }
@@ -166,22 +168,19 @@ function callOf(request: FastifyRequest, reply: FastifyReply, closing: AbortSign
 }
 
 /** One line per request, by operation: a path may hold a ticket, a header a token, a body a password; none of them is logged. */
-function logEnd(request: FastifyRequest, reply: FastifyReply): void {
-  const began = performance.now();
-  reply.raw.once("close", () => {
-    request.log.info(
-      {
-        operation: (request.routeOptions.config as { operation?: OperationId }).operation,
-        method: request.method,
-        status: reply.raw.writableFinished ? reply.raw.statusCode : undefined,
-        code: codes.get(request),
-        user: callers.get(request)?.user,
-        address: request.socket.remoteAddress,
-        ms: Math.round(performance.now() - began),
-      },
-      "request",
-    );
-  });
+function logRequest(request: FastifyRequest, reply: FastifyReply, status: number | undefined): void {
+  request.log.info(
+    {
+      operation: (request.routeOptions.config as { operation?: OperationId }).operation,
+      method: request.method,
+      status,
+      code: codes.get(request),
+      user: callers.get(request)?.user,
+      address: request.socket.remoteAddress,
+      ms: Math.round(reply.elapsedTime),
+    },
+    "request",
+  );
 }
 
 function jsonParser(app: FastifyInstance): ParseJson {

@@ -305,6 +305,22 @@ test("an upgrade hands the raw connection over, with the bytes that came with it
   expect(body).toBe("ticket abc\nearly later");
   socket.end();
   await ended();
+  expect(logged()).toContainEqual(expect.objectContaining({ operation: "streamConsole", status: 101, user: "ann" }));
+});
+
+test("a client that goes away while its upgrade is decided aborts the call's signal", async () => {
+  let seen: AbortSignal | undefined;
+  replies = {
+    streamConsole: async (_request, _caller, { signal }) => {
+      seen = signal;
+      await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+      throw new Failure("browser_token_invalid", "too late");
+    },
+  };
+  const { socket } = await client.secure(upgradeRequest("abc"));
+  await expect.poll(() => seen).toBeDefined();
+  socket.destroy();
+  await expect.poll(() => seen?.aborted).toBe(true);
 });
 
 test("a refused upgrade keeps its envelope", async () => {

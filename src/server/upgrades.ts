@@ -34,8 +34,6 @@ export function routeUpgrades(server: Server, route: (request: IncomingMessage, 
     response.shouldKeepAlive = false;
     response.assignSocket(connection as Parameters<ServerResponse["assignSocket"]>[0]);
     response.once("finish", () => connection.end());
-    // As for any response whose connection breaks: the request is over.
-    connection.once("close", () => response.destroy());
     route(request, response);
   });
   return open;
