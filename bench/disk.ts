@@ -1,6 +1,6 @@
 import { chown, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { idMap } from "../src/hosts/local/idmap.ts";
+import { idRange } from "../src/hosts/local/idmap.ts";
 
 /** One empty disk directory per node, owned by the lab's root. */
 export async function chownDisk(dir: string, count: number): Promise<readonly string[]> {
@@ -9,7 +9,7 @@ export async function chownDisk(dir: string, count: number): Promise<readonly st
   await Promise.all(
     disks.map(async (disk) => {
       await mkdir(disk);
-      await chown(disk, idMap.base, idMap.base);
+      await chown(disk, idRange.base, idRange.base);
     }),
   );
   return disks;

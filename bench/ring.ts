@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { idMap } from "../src/hosts/local/idmap.ts";
+import { idRange } from "../src/hosts/local/idmap.ts";
 import { findImages } from "../src/hosts/local/images.ts";
 import { localPaths } from "../src/hosts/local/paths.ts";
 import { createSandbox } from "../src/hosts/local/sandbox-client.ts";
@@ -68,9 +68,10 @@ export async function ringByHolder(count: number): Promise<RingResult> {
   if (!base) throw new Error("no base image: run npm run setup");
   const dir = await mkdtemp(join(tmpdir(), "labwright-floor-"));
   try {
+    await chmod(dir, 0o711); // the lab's root is nobody out here and must reach its disks
     const begin = performance.now();
     await mkdir(join(dir, "run"));
-    const sandbox = await createSandbox({ holder: paths.holder, dir: join(dir, "run"), lab: "floor", idMap });
+    const sandbox = await createSandbox({ holder: paths.holder, dir: join(dir, "run"), lab: "floor", idMap: idRange });
     const disks = await chownDisk(dir, count);
     const spawned = await sandbox.spawn(
       disks.map((disk, id) => ({
@@ -90,8 +91,10 @@ export async function ringByHolder(count: number): Promise<RingResult> {
     );
     const pid = (i: number) => spawned[i % count]?.pid ?? 0;
     const ports = Array.from({ length: count }, (_, i) => [
-      `link add name n${i}r up type veth peer name eth1 netns ${pid(i)} up`,
-      `link add name n${i}l up type veth peer name eth2 netns ${pid(i)} up`,
+      `link add name eth1 netns ${pid(i)} up type veth peer name n${i}r`,
+      `link set n${i}r up`,
+      `link add name eth2 netns ${pid(i)} up type veth peer name n${i}l`,
+      `link set n${i}l up`,
     ]).flat();
     const joins = Array.from({ length: count }, (_, i) => {
       const [a, b] = [`n${i}r`, `n${(i + 1) % count}l`];
@@ -127,7 +130,7 @@ export async function ringByKernel(count: number): Promise<RingResult> {
     ...Array.from({ length: count }, (_, i) => `netns add ${mark}-${i}`),
     ...Array.from(
       { length: count },
-      (_, i) => `link add name eth1 netns ${mark}-${i} up type veth peer name eth2 netns ${mark}-${(i + 1) % count} up`,
+      (_, i) => `link add name eth1 netns ${mark}-${i} type veth peer name eth2 netns ${mark}-${(i + 1) % count}`,
     ),
   ];
   const dir = await mkdtemp(join(tmpdir(), "labwright-kernel-"));
