@@ -1,0 +1,368 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
+const program = fileURLToPath(new URL("./main.ts", import.meta.url));
+const password = "correct horse";
+const started = new Set<ChildProcess>();
+let state: string;
+let folder: string;
+let service: ChildProcess;
+let url: string;
+let fingerprint: string;
+
+interface Ran {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function environment(extra: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
+  const { PATH, HOME } = process.env;
+  return {
+    PATH,
+    HOME,
+    XDG_CONFIG_HOME: join(state, "config"),
+    LABWRIGHT_STATE_DIR: state,
+    LABWRIGHT_RUN_DIR: join(state, "run"),
+    ...extra,
+  };
+}
+
+function begin(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  command: readonly string[] = [process.execPath, program],
+): ChildProcess {
+  const [file = "", ...before] = command;
+  const child = spawn(file, [...before, ...args], { cwd: folder, env: environment(env), stdio: ["pipe", "pipe", "pipe"] });
+  started.add(child);
+  child.once("exit", () => started.delete(child));
+  return child;
+}
+
+/** What it writes, as far as it has. */
+function watch(child: ChildProcess): { stdout: string; stderr: string } {
+  const seen = { stdout: "", stderr: "" };
+  child.stdout?.on("data", (chunk: Buffer) => (seen.stdout += chunk));
+  child.stderr?.on("data", (chunk: Buffer) => (seen.stderr += chunk));
+  return seen;
+}
+
+async function run(
+  args: readonly string[],
+  options: { readonly env?: Readonly<Record<string, string>>; readonly input?: string } = {},
+): Promise<Ran> {
+  const child = begin(args, options.env);
+  const seen = watch(child);
+  child.stdin?.end(options.input ?? "");
+  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+  return { code, ...seen };
+}
+
+/** The same on a terminal of its own (script, of util-linux); what is shown and what is asked come in one. */
+function onTerminal(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): { readonly child: ChildProcess; readonly seen: { stdout: string } } {
+  const line = [process.execPath, program, ...args].map((word) => `'${word}'`).join(" ");
+  const child = begin([], { TERM: "xterm", ...env }, ["script", "-qfec", line, "/dev/null"]);
+  return { child, seen: watch(child) };
+}
+
+async function until(what: string, done: () => boolean): Promise<void> {
+  const end = Date.now() + 20_000;
+  while (!done()) {
+    if (Date.now() > end) throw new Error(`not within 20 s: ${what}`);
+    await pause(20);
+  }
+}
+
+const ended = async (child: ChildProcess) => {
+  if (child.exitCode === null && child.signalCode === null) await new Promise((resolve) => child.once("close", resolve));
+  return child.exitCode;
+};
+
+const yaml = (name: string) => `# my first lab
+name: ${name}
+nodes:
+  r1:                 # the core
+    template: frr
+    startup-config: r1.conf
+  h1: {template: linux}
+links:
+  - ["r1:eth1", "h1:eth1"]   # access
+`;
+
+function write(name: string, text = yaml(name)): void {
+  writeFileSync(join(folder, "lab.yaml"), text);
+  writeFileSync(join(folder, "r1.conf"), "hostname r1\n");
+}
+
+const read = () => readFileSync(join(folder, "lab.yaml"), "utf8");
+
+beforeAll(async () => {
+  state = mkdtempSync(join(tmpdir(), "labwright-cli-"));
+  folder = mkdtempSync(join(state, "work-"));
+  service = begin(["serve", "--port", "0", "--host", "memory"], { LABWRIGHT_ADMIN_PASSWORD: password });
+  const seen = watch(service);
+  const file = join(state, "service.json");
+  await until(`service.json; it said: ${seen.stderr}`, () => existsSync(file) || service.exitCode !== null);
+  if (service.exitCode !== null) throw new Error(`the service did not start:\n${seen.stdout}${seen.stderr}`);
+  ({ url, fingerprint } = JSON.parse(readFileSync(file, "utf8")));
+  const login = await run(["login", "--url", url, "--pin", fingerprint, "--user", "admin", "--password-stdin"], { input: `${password}\n` });
+  expect(login).toMatchObject({ code: 0, stdout: "" });
+});
+
+afterAll(async () => {
+  service.kill("SIGTERM");
+  expect(await ended(service)).toBe(0);
+  for (const child of started) child.kill("SIGKILL");
+  rmSync(state, { recursive: true });
+});
+
+beforeEach(() => {
+  folder = mkdtempSync(join(state, "work-"));
+});
+
+describe("without a service", () => {
+  test("validate shows every mistake with its line and a caret, and ends with 1", async () => {
+    write("campus", yaml("campus").replace("template: frr", "tmplate: frr").replace("h1:eth1", "h9:eth1"));
+    const { code, stdout, stderr } = await run(["validate", "-t", "lab.yaml"]);
+    expect(code).toBe(1);
+    expect(stdout).toContain('lab.yaml:5:5: error: unknown key "tmplate" (unknown_key)');
+    expect(stdout).toContain("  5 |     tmplate: frr\n    |     ^^^^^^^");
+    expect(stdout).toContain("h9");
+    expect(stderr).toMatch(/^error: lab.yaml has \d errors \(invalid_intent\)/);
+  });
+
+  test("validate of a good file says so on stderr, and --format json on stdout and nothing else", async () => {
+    write("campus");
+    expect(await run(["validate"])).toEqual({ code: 0, stdout: "", stderr: "lab.yaml is valid\n" });
+    const { stdout } = await run(["validate", "--format", "json", "-q"]);
+    expect(JSON.parse(stdout)).toEqual({ status: "valid", diagnostics: [] });
+  });
+
+  test("no command, an unknown one, and several labs in the folder each say what to do", async () => {
+    expect(await run([])).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("Usage: labwright COMMAND") });
+    expect((await run(["destory"])).stderr).toBe('error: there is no command "destory"\n  hint: did you mean labwright destroy?\n');
+    for (const name of ["a.lw.yml", "b.clab.yml"]) writeFileSync(join(folder, name), yaml("x"));
+    expect((await run(["validate"])).stderr).toContain("several labs in this folder: a.lw.yml, b.clab.yml");
+  });
+
+  test("nobody at the address is told with what to do", async () => {
+    const { code, stderr } = await run(["labs", "--url", "https://127.0.0.1:1", "--pin", fingerprint]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("error: no connection to https://127.0.0.1:1: connection refused (host_unreachable)");
+    expect(stderr).toContain("hint: is the service running?");
+  });
+});
+
+describe("signing in", () => {
+  test("an unknown certificate is refused without a terminal, and its fingerprint shown", async () => {
+    const fresh = { XDG_CONFIG_HOME: join(folder, "config"), LABWRIGHT_PASSWORD: password };
+    const { code, stderr } = await run(["login", "--url", url, "--user", "admin"], { env: fresh });
+    expect([code, stderr]).toEqual([1, expect.stringContaining("(tls_untrusted)")]);
+    expect(stderr.replaceAll(":", "").toLowerCase()).toContain(fingerprint.replaceAll(":", "").toLowerCase());
+    expect(existsSync(join(folder, "config"))).toBe(false);
+  });
+
+  test("another certificate than the pinned one is refused before anything is sent", async () => {
+    const { code, stderr } = await run(["labs", "--url", url, "--pin", "ab".repeat(32)]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("(tls_pin_mismatch)")]);
+  });
+
+  test("a wrong password is told by its code, and the password is never on the screen", async () => {
+    const { code, stdout, stderr } = await run(["login", "--url", url, "--pin", fingerprint, "--user", "eve"], {
+      env: { LABWRIGHT_PASSWORD: "guess-4711" },
+    });
+    expect([code, stderr]).toEqual([1, expect.stringContaining("(invalid_credentials)")]);
+    expect(stdout + stderr).not.toContain("guess-4711");
+  });
+
+  test("on a terminal the fingerprint is asked about, the password typed without echo, and both kept", async () => {
+    const config = join(folder, "config");
+    const { child, seen } = onTerminal(["login", "--url", url], { XDG_CONFIG_HOME: config });
+    await until("the question", () => seen.stdout.includes("Pin it [y/N]"));
+    child.stdin?.write("y\n");
+    await until("the user name", () => seen.stdout.includes("User name"));
+    child.stdin?.write("admin\n");
+    await until("the password", () => seen.stdout.includes("Password of admin: "));
+    child.stdin?.write(`${password}\n`);
+    expect(await ended(child), seen.stdout).toBe(0);
+    expect(seen.stdout).not.toContain(password);
+    const file = join(config, "labwright/credentials.json");
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({
+      current: url,
+      logins: [{ url, username: "admin", token: expect.any(String) }],
+    });
+    expect(readFileSync(file, "utf8")).not.toContain(password);
+    expect((await run(["logout"], { env: { XDG_CONFIG_HOME: config } })).code).toBe(0);
+    expect((await run(["labs"], { env: { XDG_CONFIG_HOME: config } })).stderr).toContain("(unauthenticated)");
+  });
+
+  test("an expired session is renewed by itself where a password is given, and a change is not", async () => {
+    const config = join(folder, "config");
+    const env = { XDG_CONFIG_HOME: config, LABWRIGHT_URL: url, LABWRIGHT_PIN: fingerprint, LABWRIGHT_TOKEN: "stale" };
+    write("renewed");
+    expect((await run(["labs"], { env })).stderr).toContain("(unauthenticated)");
+    const renewing = { ...env, LABWRIGHT_USER: "admin", LABWRIGHT_PASSWORD: password };
+    expect((await run(["labs"], { env: renewing })).code).toBe(0);
+    expect((await run(["deploy"], { env: renewing })).stderr).toContain("(unauthenticated)");
+  });
+});
+
+describe("a lab's life", () => {
+  test("plan 2, deploy 0, plan 0, status, exec, destroy", async () => {
+    write("life");
+    const plan = await run(["plan"]);
+    expect([plan.code, plan.stdout]).toEqual([2, expect.stringMatching(/\+.*r1/)]);
+    expect(plan.stdout).not.toContain("\u001b");
+    expect(await run(["deploy"])).toMatchObject({ code: 0, stdout: expect.stringContaining("deployed /life: 2 nodes, 1 links") });
+    expect(await run(["deploy"])).toMatchObject({ code: 1, stderr: expect.stringContaining("(lab_exists)\n  hint: labwright apply") });
+    expect(await run(["plan"])).toMatchObject({ code: 0, stdout: "no changes\n" });
+    const status = await run(["status", "--format", "json"]);
+    expect(status.stderr).toBe("");
+    expect(JSON.parse(status.stdout).live.nodes.map(({ node }: { node: string }) => node)).toEqual(["h1", "r1"]);
+    expect((await run(["status"])).stdout).toMatch(/NODE +STATUS[\s\S]*h1 +running/);
+    expect(await run(["exec", "--node", "r1", "--", "echo", "hello"])).toMatchObject({ code: 0, stdout: "hello\n", stderr: "" });
+    const many = await run(["exec", "-c", "hostname"]);
+    expect(many).toMatchObject({ code: 0, stdout: "h1 | h1\nr1 | r1\n" });
+    const json = await run(["exec", "--node", "r1,h1", "-c", "echo x", "--format", "json"]);
+    expect(JSON.parse(json.stdout).results.map(({ node, output }: { node: string; output: string }) => [node, output.trim()])).toEqual([
+      ["r1", "x"],
+      ["h1", "x"],
+    ]);
+    expect(await run(["destroy"])).toMatchObject({ code: 1, stderr: expect.stringContaining("--yes") });
+    expect(await run(["destroy", "--yes"])).toMatchObject({ code: 0, stdout: "destroyed /life\n" });
+    expect(await run(["inspect", "--lab", "/life"])).toMatchObject({ code: 1, stderr: expect.stringContaining("(lab_not_found)") });
+  });
+
+  test("what only the host knows is shown with the same line and caret as offline mistakes", async () => {
+    write("unknown-template", yaml("unknown-template").replace("template: frr", "template: rooter"));
+    const { code, stderr } = await run(["deploy"]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/error:.*rooter/);
+    expect(stderr).toContain("template: rooter\n");
+    expect(stderr).toContain("^^^^^^");
+  });
+
+  test("offline and by the service, a mistake is told in the same words", async () => {
+    write("same", yaml("same").replace("template: frr", "tmplate: frr"));
+    const offline = await run(["validate"]);
+    const { connect } = await import("../client/index.ts");
+    await using client = connect({ url, pin: fingerprint, credentials: { username: "admin", password } });
+    const error = await client.validateProject({ yaml: read(), files: { "r1.conf": "hostname r1\n" } }).catch((thrown: unknown) => thrown);
+    const { showDiagnostics } = await import("../intent/show.ts");
+    const { data } = error as { data: { diagnostics: [] } };
+    expect(`${showDiagnostics(data.diagnostics, { yaml: read(), name: "lab.yaml" })}\n`).toBe(offline.stdout);
+  });
+
+  test("apply does what is safe, waits with the rest, and does it when confirmed", async () => {
+    write("grow");
+    expect((await run(["deploy"])).code).toBe(0);
+    writeFileSync(join(folder, "r1.conf"), "hostname r1\nip routing\n");
+    writeFileSync(
+      join(folder, "lab.yaml"),
+      read().replace("  h1: {template: linux}\n", "  h1: {template: linux}\n  h2: {template: linux}\n"),
+    );
+    const plan = await run(["plan"]);
+    expect([plan.code, plan.stdout]).toEqual([2, expect.stringContaining("h2")]);
+    expect(await run(["apply"])).toMatchObject({ code: 1, stderr: expect.stringContaining("--no-confirm") });
+    const safe = await run(["apply", "--no-confirm"]);
+    expect([safe.code, safe.stderr]).toEqual([2, expect.stringContaining("waiting for a confirmed apply")]);
+    const rest = await run(["plan", "--format", "json"]);
+    expect([rest.code, JSON.parse(rest.stdout).actions.map(({ key }: { key: string }) => key)]).toEqual([2, ["r1"]]);
+    expect(await run(["apply", "--yes"])).toMatchObject({ code: 0, stdout: expect.stringContaining("applied /grow") });
+    expect((await run(["plan"])).code).toBe(0);
+    expect(await run(["apply"])).toMatchObject({ code: 0, stdout: "no changes\n" });
+  });
+
+  test("pull shows the difference, keeps comments, and writes only when told to", async () => {
+    write("pulled");
+    expect((await run(["deploy"])).code).toBe(0);
+    const before = read();
+    expect(await run(["pull", "--yes"])).toMatchObject({ code: 0, stdout: "lab.yaml is up to date\n" });
+    // The host has more than the file: what another person deployed.
+    writeFileSync(
+      join(folder, "lab.yaml"),
+      before.replace("  h1: {template: linux}\n", "  h1: {template: linux}\n  h2: {template: linux}\n"),
+    );
+    writeFileSync(join(folder, "r1.conf"), "hostname r1\nip routing\n");
+    expect((await run(["apply", "--yes"])).code).toBe(0);
+    write("pulled", before);
+    const dry = await run(["pull", "--dry-run"]);
+    expect([dry.code, dry.stdout]).toEqual([2, expect.stringMatching(/^\+ {2}h2/m)]);
+    expect(dry.stdout).toContain("+ip routing");
+    expect(read()).toBe(before);
+    expect(await run(["pull"])).toMatchObject({ code: 1, stderr: expect.stringContaining("--yes") });
+    expect(await run(["pull", "--yes"])).toMatchObject({ code: 0, stdout: expect.stringContaining("wrote r1.conf, lab.yaml") });
+    expect(read()).toMatch(/^# my first lab\n[\s\S]*# the core[\s\S]*h2:[\s\S]*# access\n$/);
+    expect(readFileSync(join(folder, "r1.conf"), "utf8")).toBe("hostname r1\nip routing\n");
+    expect((await run(["plan"])).code).toBe(0);
+  });
+
+  test("start, stop and wipe tell what became of each node", async () => {
+    write("power");
+    expect((await run(["deploy"])).code).toBe(0);
+    expect((await run(["stop", "--node", "r1", "--mode", "poweroff"])).stdout).toBe("1 node: 1 stopped\n");
+    expect((await run(["stop", "--node", "r1,h1"])).stdout).toBe("2 nodes: 1 stopped, 1 already stopped\n");
+    expect((await run(["start"])).stdout).toBe("2 nodes: 2 started\n");
+    expect((await run(["wipe", "--node", "h1"])).stderr).toContain("--yes");
+    const unknown = await run(["start", "--node", "nobody"]);
+    expect([unknown.code, unknown.stderr + unknown.stdout]).toEqual([1, expect.stringMatching(/node_not_found|invalid/)]);
+  });
+
+  test("a console carries bytes both ways and is left by its escape", async () => {
+    write("talk");
+    expect((await run(["deploy"])).code).toBe(0);
+    const { child, seen } = onTerminal(["console", "r1"]);
+    await until(`the prompt: ${seen.stdout}`, () => seen.stdout.includes("r1# "));
+    child.stdin?.write("echo over there\r");
+    await until("the echo", () => /over there\r\n.*over there/s.test(seen.stdout));
+    child.stdin?.write("\u001d");
+    expect(await ended(child), seen.stdout).toBe(0);
+    expect(seen.stdout).toContain("left the console of r1");
+    expect((await run(["consoles"])).stdout).toMatch(/r1 +\w+ +running +yes/);
+  });
+
+  test("catalogue, inspect and labs have a table and pure JSON", async () => {
+    write("shown");
+    expect((await run(["deploy"])).code).toBe(0);
+    expect((await run(["templates"])).stdout).toMatch(/^ID[\s\S]*frr +router/);
+    expect((await run(["templates", "frr"])).stdout).toContain("daemons");
+    expect((await run(["inspect"])).stdout).toMatch(/r1:eth1.*h1:eth1/);
+    expect((await run(["labs"])).stdout).toContain("/shown");
+    for (const command of [["templates"], ["inspect"], ["labs"], ["consoles"]]) {
+      const { stdout, stderr } = await run([...command, "--format", "json"]);
+      expect([typeof JSON.parse(stdout), stderr], command[0]).toEqual(["object", ""]);
+    }
+  });
+});
+
+describe("up", () => {
+  test("starts a service where none runs, deploys, waits, and uses it again the next time", async () => {
+    const own = join(folder, "state");
+    const env = { LABWRIGHT_STATE_DIR: own, LABWRIGHT_RUN_DIR: join(own, "run"), XDG_CONFIG_HOME: join(folder, "config") };
+    write("upped");
+    const first = await run(["up", "lab.yaml", "--host", "memory"], { env });
+    const { pid } = JSON.parse(readFileSync(join(own, "service.json"), "utf8")) as { pid: number };
+    try {
+      expect([first.code, first.stderr]).toEqual([0, expect.stringContaining("started a service at https://")]);
+      expect(first.stdout).toMatch(/h1 +running/);
+      expect(first.stderr).toContain("labwright console");
+      expect(statSync(join(own, "admin-password")).mode & 0o777).toBe(0o600);
+      const second = await run(["up", "lab.yaml", "--format", "json"], { env });
+      expect([second.code, second.stderr]).toEqual([0, expect.not.stringContaining("started a service")]);
+      expect(JSON.parse(second.stdout)).toMatchObject({ lab: "/upped" });
+    } finally {
+      process.kill(pid, "SIGTERM");
+      await until("the end of the service", () => !existsSync(`/proc/${pid}`));
+    }
+  });
+});
