@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import type { Command } from "../command.ts";
 import { servicePath } from "../service-process.ts";
 
@@ -14,14 +13,10 @@ export const serve: Command = {
   offline: true,
   example: "labwright serve --port 8443",
   run: async (_context, args) => {
-    const child = spawn(process.execPath, [...process.execArgv, servicePath(), ...args.operands], { stdio: "inherit" });
-    const pass = (signal: NodeJS.Signals) => child.kill(signal);
-    // Ctrl-C reaches the child by itself, from the terminal; other senders signal only us.
-    for (const signal of ["SIGTERM", "SIGHUP", "SIGINT"] as const) process.on(signal, pass);
-    const code = await new Promise<number>((resolve, reject) => {
-      child.once("error", reject);
-      child.once("exit", (status, signal) => resolve(status ?? (signal === null ? 1 : 0)));
-    });
-    return code === 0 ? 0 : 1;
+    // The service takes over this process, signals, exit code and all. A process between it and its supervisor would pass each
+    // signal on a second time, and the second one does not wait for a clean end.
+    process.argv = [process.execPath, servicePath(), ...args.operands];
+    await import(servicePath());
+    return 0;
   },
 };
