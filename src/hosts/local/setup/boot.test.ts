@@ -52,6 +52,8 @@ class Lab {
 
   /** Makes the nodes (ids from 1 on), links given as [id, interface, id, interface], and boots them to their end. */
   async boot(nodes: readonly LabNode[], links: readonly (readonly [number, string, number, string])[] = []): Promise<void> {
+    // Where ids are mapped the sandbox makes the disks, for the lab's own root; else they are simply ours.
+    if (!root) for (const { key } of nodes) await mkdir(join(this.disks, key), { recursive: true });
     const spawned = await this.sandbox.spawn(
       nodes.map((node, index) => {
         const template = templates.find((candidate) => candidate.id === node.template);
