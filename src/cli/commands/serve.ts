@@ -7,7 +7,8 @@ export const serve: Command = {
   operands: "[FLAG...]",
   details:
     "All flags go to the service as they are; labwright serve --help shows them. It prints its address and its certificate's SHA-256\n" +
-    "fingerprint, which labwright login asks about. The first start needs LABWRIGHT_ADMIN_PASSWORD, the password of the user admin.",
+    "fingerprint, which labwright login asks about. The first start makes the user admin: its password is\n" +
+    "LABWRIGHT_ADMIN_PASSWORD, or is made and printed once.",
   flags: [],
   raw: true,
   offline: true,
