@@ -94,7 +94,8 @@ function joinNamed(
       if (same === undefined) byName.set(one.name, [one.id]);
       else same.push(one.id);
     }
-    for (const one of desired) {
+    // In the order that freshKey counts in, so that namesakes are told apart the same way in both directions.
+    for (const one of [...desired].sort((a, b) => compareNatural(a.key, b.key))) {
       if (one.key in ids) continue;
       const id = byName.get(one[word])?.pop();
       if (id !== undefined) claim(one.key, id);

@@ -9,7 +9,7 @@ import { planDestroy } from "./plan-destroy.ts";
 import { planLabItself } from "./plan-lab-itself.ts";
 import { announceLink, runLink } from "./plan-link.ts";
 import { planNetwork } from "./plan-network.ts";
-import { planNode } from "./plan-node.ts";
+import { planForcedRestart, planNode } from "./plan-node.ts";
 import { planReplace } from "./plan-replace.ts";
 import type { Planning } from "./planning.ts";
 import { settle } from "./settle.ts";
@@ -47,12 +47,13 @@ function planComparison(comparison: Comparison): Plan {
   const templates = new Map(comparison.rules.templates.map((template) => [template.id, template]));
   /** By id, so that a step can be filed under the action that asked for it. */
   const actions = new Map<string, Action>();
-  const plan: Planning = { comparison, builder, templates, actions, changed: new Set() };
+  const plan: Planning = { comparison, builder, templates, actions, changed: new Set(), powered: new Set() };
 
   planLabItself(plan);
   for (const network of comparison.networks.values()) planNetwork(plan, network);
   for (const link of comparison.links.values()) announceLink(plan, link);
   for (const node of comparison.nodes.values()) planNode(plan, node);
+  for (const node of comparison.nodes.values()) planForcedRestart(plan, node);
   for (const link of comparison.links.values()) runLink(plan, link);
 
   const all = [...comparison.nodes.values(), ...comparison.networks.values(), ...comparison.links.values()];

@@ -4,6 +4,7 @@ import { nodeObstacle } from "./blocked.ts";
 import type { NodeWork } from "./comparison.ts";
 import { defined } from "./defined.ts";
 import { type FieldDifference, nodeChanges } from "./diff-node.ts";
+import { heavier } from "./disruption.ts";
 import type { Action, Change, Disruption, PlanOp } from "./plan.ts";
 import { announce, differs, onlyInIntent, onlyOnHost, type Planning } from "./planning.ts";
 import { fieldRule, goesDown, nodeAction } from "./settle.ts";
@@ -42,7 +43,7 @@ function powerChanges(plan: Planning, node: NodeWork): { readonly declared: read
 
 function planChangedNode(plan: Planning, node: NodeWork): void {
   const { intent, before, after } = node;
-  const waits = ({ field }: FieldDifference) => node.up && fieldRule(node, field) === "restart";
+  const waits = (one: FieldDifference) => fieldLevel(node, one) !== "none";
   const config = node.differences.find(({ field }) => field === "startupConfig");
   const others = node.differences.filter((one) => one !== config);
   const hard = others.filter(waits);
@@ -56,7 +57,8 @@ function planChangedNode(plan: Planning, node: NodeWork): void {
     const changes = [...others.flatMap((one) => one.changes), ...declared, ...power];
     const onlyPower = others.length + declared.length === 0;
     const op: PlanOp = !onlyPower ? "update" : node.wantUp ? "start" : "stop";
-    const level = hard.length > 0 || power.length > 0 ? node.level : "none";
+    const hardLevel = hard.map((one) => fieldLevel(node, one)).reduce(heavier, "none");
+    const level = power.length > 0 ? heavier(hardLevel, node.level) : hardLevel;
     const action = nodeActionOf(node, op, onlyPower ? wantedPower(node) : differs(changes), level, changes, false);
     if (announce(plan, node, action, obstacle)) {
       const live = others.filter((one) => !waits(one));
@@ -66,11 +68,11 @@ function planChangedNode(plan: Planning, node: NodeWork): void {
       runUpdate(plan, action, { node: liveNode, fields, changes: liveChanges, disruption: "none", part });
       const hardChanges = hard.flatMap((one) => one.changes);
       const hardFields = hard.map(({ field }) => field);
-      runUpdate(plan, action, { node: after, fields: hardFields, changes: hardChanges, disruption: node.level, part: "update" });
+      runUpdate(plan, action, { node: after, fields: hardFields, changes: hardChanges, disruption: hardLevel, part: "update" });
     }
   }
   if (config !== undefined) {
-    const level = waits(config) ? node.level : "none";
+    const level = fieldLevel(node, config);
     const op: PlanOp = config.changes[0]?.before === null ? "create" : config.changes[0]?.after === null ? "delete" : "update";
     const own = nodeActionOf(node, op, differs(config.changes), level, config.changes, false);
     const action: Action = { ...own, id: configAction(node), kind: "config" };
@@ -79,11 +81,26 @@ function planChangedNode(plan: Planning, node: NodeWork): void {
       runUpdate(plan, action, { node: wanted, fields: ["startupConfig"], changes: config.changes, disruption: level, part: op });
     }
   }
-  const asked = hard.length + power.length > 0 ? nodeAction(node) : config !== undefined && waits(config) ? configAction(node) : node.cause;
+  const restarts = hard.some(({ field }) => fieldRule(node, field) === "restart");
+  const asked = restarts || power.length > 0 ? nodeAction(node) : config !== undefined && waits(config) ? configAction(node) : undefined;
   const owner = plan.actions.get(asked ?? "");
-  if (owner === undefined) return;
-  runStop(plan, node, owner);
-  runStart(plan, node, owner);
+  if (owner !== undefined) runPower(plan, node, owner);
+}
+
+/** A node that goes down only for the sake of another action. Planned last, when all actions are known. */
+export function planForcedRestart(plan: Planning, node: NodeWork): void {
+  const owner = plan.actions.get(node.cause ?? "");
+  if (owner !== undefined && node.need === "restart" && !plan.powered.has(node)) runPower(plan, node, owner);
+}
+
+/** What running things feel of a change of the field and of all that must come before it. */
+function fieldLevel(node: NodeWork, { field }: FieldDifference): Disruption {
+  if (node.up && fieldRule(node, field) === "restart") return node.level;
+  if (field !== "ethernet") return "none";
+  // An interface goes after its link, which may have to wait for the other end.
+  const links = node.links.filter(({ fate }) => fate === "delete").map(({ level }) => level);
+  const level = links.reduce(heavier, "none");
+  return level === "link" ? "none" : level;
 }
 
 function configAction(node: NodeWork): string {
@@ -137,7 +154,7 @@ function planRecreate(plan: Planning, node: NodeWork): void {
   const reason =
     cause === undefined
       ? { code: "recreate_needed", text: `${differs(changes).text} and cannot change in place` }
-      : { code: "link_change", text: `its template takes another link only when made anew (${cause.slice("link:".length)})` };
+      : { code: "link_change", text: `its template takes another link only when made anew, for ${cause}` };
   const action = nodeActionOf(node, "replace", reason, node.level, changes, false);
   const obstacle = intent === undefined ? undefined : nodeObstacle(node, plan.comparison.rules, plan.templates.get(intent.template));
   if (!announce(plan, node, action, obstacle)) return;
@@ -169,6 +186,12 @@ function nodeActionOf(
     prune,
     line: undefined,
   });
+}
+
+function runPower(plan: Planning, node: NodeWork, owner: Action): void {
+  plan.powered.add(node);
+  runStop(plan, node, owner);
+  runStart(plan, node, owner);
 }
 
 function runStop(plan: Planning, node: NodeWork, action: Action): void {

@@ -9,6 +9,8 @@ export interface Planning {
   readonly templates: ReadonlyMap<string, TemplateRules>;
   readonly actions: Map<string, Action>;
   readonly changed: Set<NodeWork | NetworkWork | LinkWork>;
+  /** Nodes whose stop and start are planned. */
+  readonly powered: Set<NodeWork>;
 }
 
 export const onlyInIntent = { code: "not_on_host", text: "not on the host yet" };

@@ -231,6 +231,10 @@ function runOperation(
     for (const map of [ids.nodes, ids.networks, ids.links]) map.clear();
     return;
   }
+  // What was in a lab that is gone is gone: a list of steps that deletes the lab may run again.
+  if (lab === undefined && (step.do === "stop" || step.do === "wipe" || step.do.startsWith("delete-"))) return;
+  // What was in a lab that is gone is gone: a list of steps that deletes the lab may run again.
+  if (lab === undefined && (step.do === "stop" || step.do === "wipe" || step.do.startsWith("delete-"))) return;
   if (lab === undefined) throw new Failure("lab_not_found", `no lab ${path}`);
   runStep(lab, ids, step, world);
 }

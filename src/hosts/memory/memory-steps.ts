@@ -1,4 +1,5 @@
 import { Failure } from "../../contract/errors.ts";
+import { sameValue } from "../../engine/canonical.ts";
 import { interfaceNaming } from "../../engine/interface-names.ts";
 import type { ObservedEndpoint, ObservedLink, ObservedNetwork } from "../../engine/observed.ts";
 import type { Step, StopMode } from "../../engine/plan.ts";
@@ -66,11 +67,15 @@ export function runStep(lab: MemoryLab, ids: IdMaps, step: Step, world: StepWorl
     case "start":
       startNode(nodeOf(lab, ids, step.node), world);
       return;
-    case "stop":
-      stopNode(nodeOf(lab, ids, step.node), step.mode);
+    case "stop": {
+      // A node that is gone is as stopped as can be: a list of steps that deletes it may run again.
+      const node = lab.nodes.get(goingNode(lab, ids, step.node) ?? "");
+      if (node !== undefined) stopNode(node, step.mode);
       return;
+    }
     case "wipe": {
-      const node = nodeOf(lab, ids, step.node);
+      const node = lab.nodes.get(goingNode(lab, ids, step.node) ?? "");
+      if (node === undefined) return;
       if (isUp(node)) throw refused("node_running", `node ${step.node} runs: stop it before its disk is dropped`);
       node.shell?.close();
       node.shell = undefined;
@@ -98,8 +103,8 @@ function putNetwork(lab: MemoryLab, ids: IdMaps, wanted: LabNetwork): void {
 }
 
 function deleteNetwork(lab: MemoryLab, ids: IdMaps, key: string): void {
-  const id = findNetwork(lab, ids, key, key);
-  if (id !== undefined) {
+  const id = ids.networks.has(key) ? ids.networks.get(key) : findNetwork(lab, ids, key, key);
+  if (id !== undefined && lab.networks.has(id)) {
     if (linksAt(lab, { networkId: id }).length > 0) throw refused("network_in_use", `network ${key} still has links`);
     lab.networks.delete(id);
   }
@@ -122,13 +127,15 @@ function createNode(lab: MemoryLab, ids: IdMaps, wanted: LabNode, world: StepWor
 function updateNode(lab: MemoryLab, ids: IdMaps, wanted: LabNode, fields: readonly string[], world: StepWorld): void {
   const node = nodeOf(lab, ids, wanted.key);
   const template = world.template(node.definition.template);
+  const whole = definition(node.definition.id, wanted, node.definition.ethernet, world);
   for (const field of fields) {
+    // What is so already can be asked for again.
+    if (sameValue(node.definition[field as keyof typeof whole], whole[field as keyof typeof whole])) continue;
     const rule = template?.fields[field] ?? "live";
     if (rule === "unsupported") throw refused("unsupported_field", `node ${wanted.key}: template ${template?.id} has no ${field}`);
     if (rule === "recreate") throw refused("cannot_change", `node ${wanted.key}: ${field} cannot change once it is made`);
     if (rule === "restart" && isUp(node)) throw refused("node_running", `node ${wanted.key} runs: ${field} cannot change`);
   }
-  const whole = definition(node.definition.id, wanted, node.definition.ethernet, world);
   if (whole.template !== node.definition.template) throw refused("cannot_change", `node ${wanted.key}: its template cannot change`);
   if (fields.includes("ethernet")) {
     const naming = interfaceNaming(template?.ethFormat ?? "");
@@ -163,7 +170,7 @@ function definition(id: string, wanted: LabNode, ethernet: number, world: StepWo
 }
 
 function deleteNode(lab: MemoryLab, ids: IdMaps, key: string): void {
-  const id = findNode(lab, ids, key, key);
+  const id = goingNode(lab, ids, key);
   const node = lab.nodes.get(id ?? "");
   if (id !== undefined && node !== undefined) {
     if (isUp(node)) throw refused("node_running", `node ${key} runs: stop it before it is deleted`);
@@ -208,7 +215,7 @@ function updateLink(lab: MemoryLab, ids: IdMaps, wanted: LabLink, fields: readon
 }
 
 function deleteLink(lab: MemoryLab, ids: IdMaps, key: string, world: StepWorld): void {
-  const id = findLink(lab, ids, key);
+  const id = ids.links.has(key) ? ids.links.get(key) : findLink(lab, ids, key);
   const link = lab.links.get(id ?? "");
   if (id !== undefined && link !== undefined) {
     for (const end of link.endpoints) needStill(lab, end, world, `link ${key}`);
@@ -304,6 +311,11 @@ function findNetwork(lab: MemoryLab, ids: IdMaps, key: string, name: string): st
 
 function findNode(lab: MemoryLab, ids: IdMaps, key: string, name: string): string | undefined {
   return find(lab.nodes, ids.nodes, key, (node) => node.definition.name === name);
+}
+
+/** For steps that take away: where the key has an id, only that one, so that running the steps again spares what was made since. */
+function goingNode(lab: MemoryLab, ids: IdMaps, key: string): string | undefined {
+  return ids.nodes.has(key) ? ids.nodes.get(key) : findNode(lab, ids, key, key);
 }
 
 /** The id that the key stands for: the joined one, else that of an object of this name which no other key stands for. */

@@ -6,6 +6,9 @@ export interface MemoryTemplate extends HostTemplate {
   readonly fields: Readonly<Record<string, FieldRule>>;
   readonly links: "live" | "restart" | "recreate";
   readonly maxInterfaces: number;
+  /** Defaults, where its nodes have CPUs and memory (MiB) of their own. */
+  readonly cpu?: number;
+  readonly ram?: number;
 }
 
 const hostFields = {
