@@ -227,7 +227,6 @@ async function watch(path: string, identity: Identity, onChange: (change: NodeSt
       drain();
     });
     drain();
-    socket.resume();
   };
 
   const again = async (): Promise<void> => {

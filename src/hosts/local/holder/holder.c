@@ -58,6 +58,7 @@ enum {
   RESPAWN_MS = 1000,        /* a console program starts at most this often */
   FABRIC_SYNC_MS = 50,
   MAX_CLIENTS = 2048,
+  MAX_PROCESSES = 24 << 10, /* of a lab, below the 32768 pids that a small machine has: a fork bomb stays the lab's trouble */
   SPAWN_SLICE = 8,          /* nodes cloned between two looks at the other clients */
   LISTEN_FD = 3,            /* handed from launcher to init */
   READY_FD = 4,
@@ -247,8 +248,8 @@ struct timer { int64_t due; void (*fire)(struct timer *); struct timer *next; bo
 
 static int epoll_fd;
 static struct timer *timers;
-static void *graves[1024];
-static size_t buried;
+static void **graves;
+static size_t buried, grave_room;
 
 static void source_watch(struct source *s, uint32_t events) {
   struct epoll_event e = {.events = events, .data.ptr = s};
@@ -267,8 +268,8 @@ static void source_close(struct source *s) {
 }
 
 static void bury(void *object) {
-  if (buried < ARRAY(graves)) graves[buried++] = object;
-  else dprintf(2, "too many objects ended at once: %zu bytes or more are lost\n", sizeof object);
+  if (buried == grave_room) graves = need(realloc(graves, sizeof *graves * (grave_room = grave_room ? grave_room * 2 : 64)));
+  graves[buried++] = object;
 }
 
 static void timer_stop(struct timer *t) {
@@ -883,7 +884,9 @@ static _Noreturn void become(char **argv, char **env) {
 static pid_t start_program(struct node *n, char **argv, int slave, bool on_terminal) {
   pid_t pid = clone_process(0);
   if (pid != 0) return pid;
-  setsid();
+  /* Boot leads no session, so it cannot take the console's terminal by opening it. */
+  if (on_terminal) setsid();
+  else setpgid(0, 0);
   int null = on_terminal ? slave : open("/dev/null", O_RDONLY | O_CLOEXEC);
   dup2(null, 0);
   dup2(slave, 1);
@@ -1007,9 +1010,12 @@ static void control_read(struct node *n) {
     struct msghdr message = {.msg_iov = &body, .msg_iovlen = 1, .msg_control = &extra, .msg_controllen = sizeof extra};
     if (recvmsg(n->control.fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != sizeof r) return;
     struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-    if (r.kind == READY && n->state == SETUP && c && c->cmsg_type == SCM_RIGHTS) {
-      memcpy(&n->pty.fd, CMSG_DATA(c), sizeof n->pty.fd);
-      n->pty.ready = pty_ready;
+    int terminal = -1;
+    if (c && c->cmsg_type == SCM_RIGHTS) memcpy(&terminal, CMSG_DATA(c), sizeof terminal);
+    if (terminal >= 0 && n->state != SETUP) {
+      close(terminal); /* it is being stopped already */
+    } else if (r.kind == READY && terminal >= 0) {
+      n->pty = (struct source){.fd = terminal, .ready = pty_ready};
       node_update(n);
       node_changed(n, WAITING);
     } else if (r.kind == BROKEN && n->state == SETUP) {
@@ -1311,9 +1317,11 @@ static void do_spawn(struct client *c, struct reader *r) {
 static void do_release(struct client *c, struct reader *r) {
   struct list ids = take_list(r, 1);
   struct reader check = ids.items;
-  for (uint32_t i = 0; i < ids.count && !r->bad; i++) {
+  if (r->bad) return refuse(c, "protocol", "malformed release");
+  for (uint32_t i = 0; i < ids.count; i++) {
     struct node *n = node_find(take_number(&check, INT32_MAX));
-    if (check.bad || !n) return refuse(c, check.bad ? "protocol" : "no-node", "a node that is to be released is not there");
+    if (check.bad) return refuse(c, "protocol", "malformed release");
+    if (!n) return refuse(c, "no-node", "a node that is to be released is not there");
   }
   sync_carriers();
   for (uint32_t i = 0; i < ids.count; i++) {
@@ -1335,7 +1343,7 @@ static void do_stop(struct client *c, struct reader *r) {
   c->waits = need(calloc(ids.count + 1, sizeof *c->waits));
   for (uint32_t i = 0; i < ids.count; i++) {
     struct node *n = node_find(take_number(&ids.items, INT32_MAX));
-    if (!n || !n->pid) continue;
+    if (ids.items.bad || !n || !n->pid) continue;
     c->waits[c->wait_count++].node = n;
     bool gently = graceful && grace > 0 && (n->state == BOOTING || n->state == RUNNING || n->state == STOPPING);
     if (gently && (!n->grace.armed || n->grace.due > clock_ms(CLOCK_MONOTONIC) + grace)) timer_start(&n->grace, grace, node_kill);
@@ -1385,7 +1393,9 @@ static void do_console(struct client *c, struct reader *r, bool stay) {
 
 static void do_resize(struct client *c, struct reader *r) {
   struct node *n = node_find(take_number(r, INT32_MAX));
-  struct winsize size = {.ws_col = (unsigned short)take_number(r, 10000), .ws_row = (unsigned short)take_number(r, 10000)};
+  struct winsize size = {0};
+  size.ws_col = (unsigned short)take_number(r, 10000);
+  size.ws_row = (unsigned short)take_number(r, 10000);
   if (r->bad) return refuse(c, "protocol", "malformed resize");
   if (!n) return refuse(c, "no-node", "no such node");
   if (n->pty.fd < 0) return refuse(c, "not-running", "the node does not run");
@@ -1461,7 +1471,8 @@ static void client_update(struct client *c) {
   if (!waiting && (c->mode == ENDING || (c->mode == VIEWING && c->until != UINT64_MAX))) return client_close(c);
   if (b->size > OUT_HIGH && !waiting) buffer_free(b);
   if (c->job) job_update(c->job);
-  source_watch(&c->source, (c->mode == VIEWING && c->node->input ? 0u : (uint32_t)EPOLLIN) | (waiting ? (uint32_t)EPOLLOUT : 0u));
+  bool stuck = c->mode == VIEWING && c->node->input;
+  source_watch(&c->source, (uint32_t)EPOLLRDHUP | (stuck ? 0u : (uint32_t)EPOLLIN) | (waiting ? (uint32_t)EPOLLOUT : 0u));
 }
 
 static void client_read(struct client *c) {
@@ -1482,7 +1493,7 @@ static void client_read(struct client *c) {
 
 static void client_ready(struct source *s, uint32_t events) {
   struct client *c = container_of(s, struct client, source);
-  if (events & (EPOLLHUP | EPOLLERR)) return client_close(c);
+  if (events & (EPOLLHUP | EPOLLERR) || (events & EPOLLRDHUP && !(events & EPOLLIN))) return client_close(c);
   if (events & EPOLLIN) {
     char junk;
     if (c->mode == READING) client_read(c);
@@ -1667,8 +1678,9 @@ static int launch(int argc, char **argv) {
   close_range(3, ~0u, 0);
   umask(077);
   if (chdir(dir) < 0) fail(dir);
-  struct rlimit none = {0, 0}, files = {1 << 20, 1 << 20};
+  struct rlimit none = {0, 0}, files = {1 << 20, 1 << 20}, processes = {MAX_PROCESSES, MAX_PROCESSES};
   setrlimit(RLIMIT_CORE, &none);
+  setrlimit(RLIMIT_NPROC, &processes);
   setrlimit(RLIMIT_NOFILE, &files); /* refused to all but root: then what we have must do */
   int listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0), null = open("/dev/null", O_RDWR);
   int log = open("holder.log", O_WRONLY | O_CREAT | O_APPEND, 0600), go[2], ready[2];
@@ -1713,7 +1725,7 @@ static int launch(int argc, char **argv) {
   close(ready[1]);
   ssize_t n = read(ready[0], path, sizeof path - 1);
   if (n != 1 || path[0] != 0) {
-    fprintf(stderr, "labwright-holder: %.*s\n", n > 0 ? (int)n : 0, n > 0 ? path : "");
+    fprintf(stderr, "labwright-holder: %.*s\n", n > 0 ? (int)n : 23, n > 0 ? path : "the lab's init has died");
     waitpid(pid, NULL, 0);
     unlink("holder.json");
     unlink("holder.sock");

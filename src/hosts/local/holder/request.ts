@@ -37,14 +37,15 @@ export async function openRequest(
     const result = await new Promise<Frame>((resolve, reject) => {
       const broke = (why: string) => () => reject(new Failure("host_error", `the lab's holder broke off ${command}: ${why}`));
       const onAbort = () => reject(signal?.reason);
-      const onData = (chunk: Buffer) => {
+      // Not "data": that would leave the stream flowing or paused, where whoever takes it over expects it untouched.
+      const onReadable = () => {
         try {
-          reader.push(chunk);
+          for (let chunk: Buffer | null = socket.read(); chunk !== null; chunk = socket.read()) reader.push(chunk);
           for (let frame = reader.next(); frame !== undefined; frame = reader.next()) {
             if (frame.type === "E") return reject(refusal(command, frame));
             if (frame.type === "R") {
               signal?.removeEventListener("abort", onAbort);
-              socket.pause().removeAllListeners("data").removeAllListeners("close").removeAllListeners("error");
+              socket.removeAllListeners("readable").removeAllListeners("close").removeAllListeners("error");
               return resolve(frame);
             }
             onFrame?.(frame);
@@ -54,7 +55,7 @@ export async function openRequest(
         }
       };
       signal?.addEventListener("abort", onAbort, { once: true });
-      socket.on("data", onData).on("close", broke("the connection closed"));
+      socket.on("readable", onReadable).on("close", broke("the connection closed"));
       socket.on("error", (error) => broke(error.message)());
       socket.write(encodeRequest(command, fields));
     });
