@@ -34,6 +34,7 @@ export const errors = {
   lab_busy: { status: 409, when: "another change of the same lab runs; data.operation tells which" },
   node_not_running: { status: 409, when: "the console of a stopped node" },
   console_in_use: { status: 409, when: "exec on a console that another exec holds" },
+  cancelled: { status: 409, when: "the change was cancelled: stopped after the step in flight; data.applied, data.remaining" },
   payload_too_large: { status: 413, when: "a body over the limit" },
   unsupported_media_type: { status: 415, when: "a body that is not application/json" },
   unsupported: { status: 422, when: "the host cannot do this; data.feature names what" },

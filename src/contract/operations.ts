@@ -47,7 +47,7 @@ const host = [...bearer, "expired_host_session", "host_error", "host_unreachable
 const bodied = ["payload_too_large", "unsupported_media_type"] as const;
 const authoring = [...host, ...bodied, "field_not_allowed", "invalid_intent", "template_not_found", "node_not_found"] as const;
 const project = [...host, ...bodied, "field_not_allowed", "invalid_intent", "lab_not_found", "operation_not_allowed"] as const;
-const changing = [...project, "lab_busy", "lab_locked", "lab_locked_mid_apply", "unsupported"] as const;
+const changing = [...project, "lab_busy", "lab_locked", "lab_locked_mid_apply", "cancelled", "unsupported"] as const;
 const consoles = [...project, "node_not_found", "node_not_running", "unsupported"] as const;
 const captures = [...host, "capture_not_found", "operation_not_allowed", "unsupported"] as const;
 

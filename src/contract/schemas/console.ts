@@ -24,6 +24,8 @@ export const ConsoleExecData = Type.Object({
   command: optionalText,
   output: optionalText,
   duration_ms: Type.Optional(integer),
+  /** true: the output was longer than what is kept; the rest is left out. */
+  truncated: optionalFlag,
 });
 export type ConsoleExecData = Static<typeof ConsoleExecData>;
 
@@ -35,6 +37,8 @@ export const ConsoleExecResult = Type.Object({
   command: optionalText,
   output: optionalText,
   duration_ms: Type.Optional(integer),
+  /** true: the output was longer than what is kept; the rest is left out. */
+  truncated: optionalFlag,
   ok: optionalFlag,
   code: optionalText,
   error: optionalText,

@@ -12,6 +12,8 @@ export const JobData = Type.Object({
   operation: text,
   user: text,
   status: word(["running", "done", "failed", "cancelled"]),
+  /** How it ended: finished, failed, cancelled; after a crash of the service finished_after_restart, rolled_back or interrupted. */
+  outcome: optionalText,
   started_at: time,
   finished_at: Type.Optional(time),
   step: integer,

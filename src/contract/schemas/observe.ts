@@ -56,6 +56,8 @@ export const StatusData = Type.Object({
   exists: flag,
   locked: flag,
   operation: Type.Optional(RunningOperation),
+  /** The newest change of the lab that ended; outcome as in a job. */
+  last_job: Type.Optional(Type.Object({ job: text, operation: text, outcome: text, finished_at: time })),
   /** Absent: the project has no runtime lab. */
   live: Type.Optional(LiveData),
 });

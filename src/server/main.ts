@@ -1,0 +1,86 @@
+/** The process of `labwright serve`: options, host, store, service, HTTPS server – and a clean end, with labs left running. */
+import { randomBytes } from "node:crypto";
+import { mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Host } from "../hosts/host.ts";
+import { localHost } from "../hosts/local/host.ts";
+import { localPaths } from "../hosts/local/paths.ts";
+import { openUsers } from "../hosts/local/users.ts";
+import { memoryHost } from "../hosts/memory/memory-host.ts";
+import { createService } from "../service/create-service.ts";
+import { sqliteStore } from "../service/store/sqlite.ts";
+import { serverCertificate } from "./certificate.ts";
+import { jsonLog } from "./json-log.ts";
+import { type ServeOptions, serveOptions, usage } from "./options.ts";
+import { removeServiceFile, writeServiceFile } from "./service-file.ts";
+import { startServer } from "./start.ts";
+import { holdStateDir } from "./state-lock.ts";
+
+const env = process.env;
+const uid = process.getuid?.() ?? 0;
+
+try {
+  const options = serveOptions(process.argv.slice(2), env, localPaths(env, uid).state);
+  if (options === "help") process.stdout.write(usage);
+  else await serve(options);
+  process.exit();
+} catch (error) {
+  process.stderr.write(`labwright serve: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exit(1);
+}
+
+async function serve(options: ServeOptions): Promise<void> {
+  const { stateDir, logLevel } = options;
+  const log = jsonLog(logLevel, (line) => process.stderr.write(line));
+  // Heard from the first moment on: a signal during start must not leave half of it behind.
+  const ending = new Promise<NodeJS.Signals>((resolve) => {
+    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.once(signal, resolve);
+  });
+  const { version } = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
+  await mkdir(stateDir, { recursive: true, mode: 0o700 });
+  await using cleanup = new AsyncDisposableStack();
+  const held = await holdStateDir(stateDir);
+  cleanup.defer(() => held.release());
+
+  const certificate = await serverCertificate({ stateDir, names: options.names, ...(options.own && { own: options.own }) });
+  const host = await openHost(options, (text) => log("warn", text));
+  cleanup.defer(() => host.close());
+  const service = createService({ host, store: sqliteStore(join(stateDir, "labwright.db")), log, version });
+  cleanup.defer(() => service.close());
+  await service.recover();
+
+  const server = await startServer({
+    service,
+    certificate,
+    version,
+    listen: { host: options.listen, port: options.port },
+    log: { level: logLevel, stream: process.stderr },
+  });
+  cleanup.defer(() => server.close());
+  await writeServiceFile(stateDir, { url: server.url, fingerprint: server.fingerprint, pid: process.pid });
+  cleanup.defer(() => removeServiceFile(stateDir, process.pid));
+  process.stdout.write(`labwright ${version} listens on ${server.url} (${host.kind} host), certificate sha256:${server.fingerprint}\n`);
+
+  const signal = await ending;
+  log("info", "ending; labs keep running", { signal });
+  // A second signal does not wait.
+  for (const again of ["SIGTERM", "SIGINT"] as const) process.once(again, () => process.exit(1));
+}
+
+async function openHost({ host, stateDir }: ServeOptions, warn: (text: string) => void): Promise<Host> {
+  const given = env.LABWRIGHT_ADMIN_PASSWORD || undefined;
+  if (host === "memory") {
+    const password = given ?? randomBytes(15).toString("base64url");
+    if (given === undefined) announce(password);
+    return memoryHost({ users: [{ name: "admin", password, role: "admin" }] });
+  }
+  const paths = localPaths({ ...env, LABWRIGHT_STATE_DIR: stateDir }, uid);
+  const first = await openUsers(join(stateDir, "users.json")).ensureFirstAdmin({ password: given });
+  if (first.password !== undefined) announce(first.password);
+  return localHost({ paths, warn });
+}
+
+/** The one time that a made password is shown; it is stored nowhere. */
+function announce(password: string): void {
+  process.stdout.write(`first start: sign in as admin with the password ${password}\n`);
+}
