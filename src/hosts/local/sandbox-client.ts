@@ -81,8 +81,7 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
     },
 
     async spawn(nodes) {
-      const { idMap } = options;
-      if (idMap !== undefined) await Promise.all(nodes.map((node) => makeDisk(node.disk, idMap.base)));
+      await Promise.all(nodes.map((node) => makeDisk(node.disk, options.idMap?.base)));
       const spawned: { id: number; pid: number }[] = [];
       const failed: { id: number; problem: string }[] = [];
       const onFrame = (frame: Frame) => {
@@ -147,7 +146,7 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
 }
 
 /** Made for the lab's root where it is missing: the lab itself may not be able to write above it. */
-async function makeDisk(disk: string, owner: number): Promise<void> {
+async function makeDisk(disk: string, owner: number | undefined): Promise<void> {
   await mkdir(dirname(disk), { recursive: true });
   try {
     await mkdir(disk, { mode: 0o755 });
@@ -155,7 +154,7 @@ async function makeDisk(disk: string, owner: number): Promise<void> {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return;
     throw error;
   }
-  await chown(disk, owner, owner);
+  if (owner !== undefined) await chown(disk, owner, owner);
 }
 
 function spawnFields(node: NodeSpawn): (string | number)[] {

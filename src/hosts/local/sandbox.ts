@@ -38,7 +38,10 @@ export interface NodeSpawn {
   readonly hostname: string;
   /** Read-only overlay layers, top first (absolute directories). */
   readonly lower: readonly string[];
-  /** The node's disk: upper and work directories are made below it. */
+  /**
+   * The node's disk: upper and work directories are made below it. Made here, for the lab's root, where it is missing. The lab's
+   * root must be able to search all directories above it and above the layers (x for others).
+   */
   readonly disk: string;
   /** Written inside the node before boot, after its root is in place (a link planted by the node leads nowhere outside). */
   readonly files: readonly { readonly path: string; readonly mode: number; readonly text: string }[];
