@@ -25,6 +25,8 @@ export interface Caller {
 /** A granted upgrade: the server answers 101 and hands over the raw connection; attach owns it from then on. */
 export interface Upgrade extends UpgradeGrant {
   readonly attach: (connection: Duplex) => void;
+  /** Tells the console its window size; absent where the stream has none. */
+  readonly resize?: (columns: number, rows: number) => void;
 }
 
 /** What a handler gives: data of the contract; a stream also how to attach; a change may give its job instead. */

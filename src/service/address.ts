@@ -1,0 +1,146 @@
+import { Failure } from "../contract/errors.ts";
+import type { HostSession, NativeIds } from "../hosts/host.ts";
+import type { Diagnostic } from "../intent/diagnostic.ts";
+import { checkFiles } from "../intent/files.ts";
+import type { Lab } from "../intent/lab.ts";
+import { checkLabPath } from "../intent/lab-path.ts";
+import { type Manifest, readManifest } from "../intent/manifest.ts";
+import { readIntent } from "../intent/read.ts";
+import { showDiagnostics } from "../intent/show.ts";
+import type { Context } from "./context.ts";
+import type { Caller } from "./service.ts";
+import { stateIds } from "./state.ts";
+import type { LabRecord, ProjectMode } from "./store/store.ts";
+
+/** The fields by which every payload names its project. */
+export interface Selector {
+  readonly lab?: string;
+  readonly yaml?: string;
+  readonly files?: Readonly<Record<string, string>>;
+  readonly state?: unknown;
+  readonly manifest?: string;
+  readonly dir?: string;
+  readonly out?: string;
+}
+
+export interface Intent {
+  readonly lab: Lab;
+  readonly yaml: string;
+  readonly files: Readonly<Record<string, string>>;
+  readonly warnings: readonly Diagnostic[];
+}
+
+/** The project that a call is about. */
+export interface Target {
+  readonly path: string;
+  readonly mode: ProjectMode;
+  readonly caller: Caller;
+  readonly host: HostSession;
+  /** Absent: the service does not manage this lab. */
+  readonly record?: LabRecord;
+  /** As sent, else that of the last apply. */
+  readonly intent?: Intent;
+  /** The caller sent its yaml. */
+  readonly sent: boolean;
+  /** Native ids from the caller's state, else from the record. */
+  readonly ids: NativeIds;
+}
+
+export const noIds: NativeIds = { nodes: {}, networks: {}, links: {} };
+
+/**
+ * Finds the project of a payload. Throws field_not_allowed, bad_request (path, files, manifest, state), invalid_intent, and
+ * lab_not_found for the lab of another user.
+ */
+export async function addressProject(context: Context, caller: Caller, payload: Selector): Promise<Target> {
+  const manifest = checkFields(payload);
+  const sent = payload.yaml === undefined ? undefined : readSent(payload.yaml, payload.files ?? {});
+  const named = payload.lab ?? manifest?.lab ?? sent?.lab.name;
+  if (named === undefined) throw badRequest("/lab", "a lab is named by lab, or by the name in yaml");
+  const checked = checkLabPath(named);
+  if ("problem" in checked)
+    throw badRequest(payload.lab === undefined && manifest?.lab !== undefined ? "/manifest" : "/lab", checked.problem);
+  const { path } = checked;
+
+  const record = context.store.labs.get(path);
+  // A viewer may look at every lab; what it may not is change one.
+  if (record !== undefined && record.owner !== caller.user && caller.role === "user") throw labNotFound(path);
+  const given = payload.state === undefined || payload.state === null ? undefined : stateIds(payload.state, context.host, path);
+  const intent = sent ?? recordedIntent(record);
+  return {
+    path,
+    mode: record?.mode ?? manifest?.mode ?? (sent === undefined ? "load" : "create"),
+    caller,
+    host: await context.sessions.hostSession(caller),
+    ...(record !== undefined && { record }),
+    ...(intent !== undefined && { intent }),
+    sent: sent !== undefined,
+    ids: given ?? record?.ids ?? noIds,
+  };
+}
+
+/** The parts of a payload that need no lab: dir and out, files, manifest. */
+export function checkFields(payload: Omit<Selector, "state">): Manifest | undefined {
+  for (const field of ["dir", "out"] as const) {
+    if (payload[field] !== undefined && payload[field] !== "") {
+      throw new Failure("field_not_allowed", `${field} must be absent or empty: the service writes no client files`, { data: { field } });
+    }
+  }
+  if (payload.files !== undefined) {
+    const { problems } = checkFiles(payload.files);
+    if (problems.length > 0) {
+      throw new Failure("bad_request", problems[0]!.message, {
+        data: { problems: problems.map(({ path, message }) => ({ path, message })) },
+      });
+    }
+  }
+  if (payload.manifest === undefined) return undefined;
+  const read = readManifest(payload.manifest);
+  if ("problem" in read) throw badRequest("/manifest", read.problem);
+  return read.manifest;
+}
+
+/** Reads an intent that a caller sent. Throws invalid_intent with every diagnostic. */
+export function readSent(yaml: string, files: Readonly<Record<string, string>>): Intent {
+  const { lab, diagnostics } = readIntent(yaml, files);
+  if (lab === undefined) throw new Failure("invalid_intent", showDiagnostics(diagnostics, { yaml, files }), { data: { diagnostics } });
+  return { lab, yaml, files, warnings: diagnostics };
+}
+
+/** The intent of a change or a plan. Throws lab_not_found or bad_request where there is none. */
+export function neededIntent(target: Target): Intent {
+  if (target.intent !== undefined) return target.intent;
+  throw target.record === undefined ? badRequest("/yaml", "the service has no intent of this lab; send yaml") : labNotFound(target.path);
+}
+
+/** Throws operation_not_allowed where mode or role forbid a change. */
+export function allowChange(target: Target): void {
+  if (target.caller.role === "viewer") throw new Failure("operation_not_allowed", "a viewer may not change labs");
+  if (target.record !== undefined && target.record.owner !== target.caller.user && target.caller.role !== "admin")
+    throw labNotFound(target.path);
+  if (target.mode === "load")
+    throw new Failure("operation_not_allowed", `${target.path} is loaded for reading only; it is not managed here`);
+}
+
+export function labNotFound(path: string): Failure {
+  return new Failure("lab_not_found", `there is no lab ${path}`);
+}
+
+export function badRequest(path: string, message: string): Failure {
+  return new Failure("bad_request", `${path}: ${message}`, { data: { problems: [{ path, message }] } });
+}
+
+/** Recorded intents, read once: status polls must not parse YAML. */
+const readRecords = new Map<string, { readonly yaml: string; readonly files: string; readonly intent: Intent }>();
+
+function recordedIntent(record: LabRecord | undefined): Intent | undefined {
+  if (record?.yaml === undefined) return undefined;
+  const files = JSON.stringify(record.files);
+  const known = readRecords.get(record.path);
+  if (known !== undefined && known.yaml === record.yaml && known.files === files) return known.intent;
+  const intent = readSent(record.yaml, record.files);
+  readRecords.delete(record.path);
+  readRecords.set(record.path, { yaml: record.yaml, files, intent });
+  if (readRecords.size > 200) readRecords.delete(readRecords.keys().next().value!);
+  return intent;
+}

@@ -1,0 +1,60 @@
+import { Failure } from "../contract/errors.ts";
+import type { Operation, StopMode } from "../engine/plan.ts";
+import type { Applied, HostSession, NativeIds } from "../hosts/host.ts";
+import type { Job } from "./jobs.ts";
+
+export interface Application {
+  readonly path: string;
+  readonly operations: readonly Operation[];
+  readonly ids: NativeIds;
+  readonly stopMode?: StopMode;
+}
+
+/**
+ * Runs host steps under a job, each in the journal. Throws lab_locked when the lock was there before the first step, lab_locked_mid_apply
+ * after it; what else the host says, with data.applied, data.failed and data.remaining; cancelled when the job was.
+ */
+export async function applyOperations(host: HostSession, job: Job, { path, operations, ids, stopMode }: Application): Promise<Applied> {
+  let done = 0;
+  let running: string | undefined;
+  job.begin(operations);
+  try {
+    const applied = await host.apply(path, operations, {
+      ids,
+      signal: job.signal,
+      ...(stopMode !== undefined && { stopMode }),
+      step: (operation, state) => {
+        if (state === "running") running = operation;
+        else {
+          running = undefined;
+          done += 1;
+          job.done(done);
+        }
+      },
+    });
+    if (done < operations.length && job.signal.aborted) throw new Failure("cancelled", "the change was cancelled");
+    return applied;
+  } catch (error) {
+    throw withProgress(error, operations, done, running, job);
+  }
+}
+
+function withProgress(error: unknown, operations: readonly Operation[], done: number, running: string | undefined, job: Job): unknown {
+  const told = (list: readonly Operation[]) => list.map(({ id, op, kind, key }) => ({ id, op, kind, key }));
+  const progress = { applied: told(operations.slice(0, done)), remaining: told(operations.slice(done)) };
+  if (job.signal.aborted)
+    return new Failure("cancelled", "the change was cancelled after the step in flight", { data: progress, cause: error });
+  if (!(error instanceof Failure)) return error;
+  if (error.code === "lab_locked" || error.code === "lab_locked_mid_apply") {
+    if (done === 0) return new Failure("lab_locked", "the lab is locked on the host: nothing was changed", { cause: error });
+    return new Failure("lab_locked_mid_apply", "the lab was locked on the host while the change ran", { data: progress, cause: error });
+  }
+  const failed = operations.slice(done, done + 1);
+  const data = { ...error.data, applied: progress.applied, failed: told(failed), remaining: progress.remaining.slice(failed.length) };
+  const where = failed[0] === undefined || running === undefined ? "" : `${failed[0].op} ${failed[0].kind} ${failed[0].key}: `;
+  return new Failure(error.code, where + error.message, {
+    data,
+    cause: error,
+    ...(error.retryAfter !== undefined && { retryAfter: error.retryAfter }),
+  });
+}

@@ -1,0 +1,89 @@
+import { Failure } from "../contract/errors.ts";
+import type { CapabilitiesData, ProjectModeCaps } from "../contract/schemas/session.ts";
+import { type Feature, featureNames, type Host, type HostCapabilities, type HostSession } from "../hosts/host.ts";
+
+/** What the service itself does of a host's features: the two together are what a client can use. */
+const served: Readonly<Record<Feature, boolean>> = {
+  linkQuality: false,
+  linkSuspend: false,
+  capture: false,
+  traffic: false,
+  consoleStream: true,
+  consoleRun: true,
+  wipe: true,
+  hibernate: true,
+  gracefulStop: true,
+  hotPlug: true,
+  lock: true,
+  importLab: false,
+  nat: true,
+  kvm: true,
+  events: false,
+  webUi: false,
+  jobs: true,
+  checkpoints: false,
+};
+
+/** Features that are the service's own and need nothing of the host. */
+const own: ReadonlySet<Feature> = new Set(["jobs"]);
+
+/** What works on this host now. A host that is away is told as such, with nothing that works. */
+export async function capabilities(host: Host, session: HostSession): Promise<CapabilitiesData> {
+  const probed = await session.capabilities().catch((error: unknown): HostCapabilities => {
+    if (error instanceof Failure && (error.code === "host_unreachable" || error.code === "host_timeout")) {
+      return {
+        reachable: false,
+        features: Object.fromEntries(featureNames.map((name) => [name, false])) as Record<Feature, boolean>,
+        stopModes: [],
+      };
+    }
+    throw error;
+  });
+  const features = Object.fromEntries(
+    featureNames.map((name) => [name, served[name] && (own.has(name) || (probed.features[name] && probed.reachable))]),
+  ) as Record<Feature, boolean>;
+  const change = modeCaps(features, probed.stopModes, true);
+  return {
+    hostReachable: probed.reachable,
+    hostBaseUrl: host.url,
+    features,
+    projectModes: {
+      create: change,
+      import: { ...change, deploy: change.deploy && features.importLab },
+      load: modeCaps(features, probed.stopModes, false),
+    },
+  };
+}
+
+function modeCaps(
+  features: Readonly<Record<Feature, boolean>>,
+  stopModes: HostCapabilities["stopModes"],
+  change: boolean,
+): ProjectModeCaps {
+  return {
+    validate: true,
+    plan: true,
+    deploy: change,
+    reconcileToHost: change,
+    reconcileFromHost: true,
+    destroy: change,
+    status: true,
+    inspect: true,
+    open: features.webUi,
+    consoles: true,
+    start: change,
+    stop: change,
+    wipe: change && features.wipe,
+    stopModes: change ? [...stopModes].sort() : [],
+    quality: change && features.linkQuality,
+    suspend: change && features.linkSuspend,
+    capture: features.capture,
+    traffic: features.traffic,
+    edit: false,
+  };
+}
+
+/** A feature that the service does not do yet, whatever the host can. */
+export function unsupported(feature: string): Failure {
+  return new Failure("unsupported", `${feature} is not supported`, { data: { feature } });
+}

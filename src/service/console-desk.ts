@@ -1,0 +1,80 @@
+import type { Duplex } from "node:stream";
+import { ConsoleHub } from "../console/hub.ts";
+import { Mutex } from "../console/mutex.ts";
+import { Failure } from "../contract/errors.ts";
+import type { HostSession } from "../hosts/host.ts";
+
+interface Console {
+  readonly hub: ConsoleHub;
+  /** Held while a command or a dialogue runs on it. */
+  readonly turn: Mutex;
+}
+
+/** The open consoles: one upstream per node, shared by streams, commands and dialogues of all users. */
+export class ConsoleDesk {
+  readonly #consoles = new Map<string, Console>();
+
+  /** A stream of the node's console. Throws node_not_running and what else the host says. */
+  view(host: HostSession, path: string, nodeId: string): Promise<Duplex> {
+    return this.#console(host, path, nodeId).hub.view();
+  }
+
+  resize(path: string, nodeId: string, columns: number, rows: number): void {
+    this.#consoles.get(keyOf(path, nodeId))?.hub.resize(columns, rows);
+  }
+
+  /** Runs `work` with the console for itself; viewers still see and may type. Throws console_in_use when its turn does not come in time. */
+  async inTurn<Result>(
+    host: HostSession,
+    at: { readonly path: string; readonly nodeId: string },
+    options: { readonly timeoutMs: number; readonly signal: AbortSignal },
+    work: (stream: Duplex, leftMs: number) => Promise<Result>,
+  ): Promise<Result> {
+    const started = performance.now();
+    const { hub, turn } = this.#console(host, at.path, at.nodeId);
+    const release = await turn.acquire(options);
+    if (release === null) throw new Failure("console_in_use", "another command holds this console");
+    try {
+      const stream = await hub.view();
+      // The end is seen by who reads; a viewer has no other error.
+      stream.on("error", () => {});
+      try {
+        return await work(stream, Math.max(1, Math.round(options.timeoutMs - (performance.now() - started))));
+      } finally {
+        stream.destroy();
+      }
+    } finally {
+      release();
+    }
+  }
+
+  closeLab(path: string): void {
+    for (const [key, { hub }] of this.#consoles) if (key.startsWith(`${path}\0`)) hub.close();
+  }
+
+  close(): void {
+    for (const { hub } of this.#consoles.values()) hub.close();
+    this.#consoles.clear();
+  }
+
+  #console(host: HostSession, path: string, nodeId: string): Console {
+    const key = keyOf(path, nodeId);
+    const known = this.#consoles.get(key);
+    if (known !== undefined) return known;
+    const turn = new Mutex();
+    const hub = new ConsoleHub({
+      open: () => host.console(path, nodeId),
+      onClosed: () => {
+        // A turn that is waited for keeps its place: the next view opens the upstream again.
+        if (!turn.held && this.#consoles.get(key)?.hub === hub) this.#consoles.delete(key);
+      },
+    });
+    const console = { hub, turn };
+    this.#consoles.set(key, console);
+    return console;
+  }
+}
+
+function keyOf(path: string, nodeId: string): string {
+  return `${path}\0${nodeId}`;
+}

@@ -1,0 +1,238 @@
+import type { Duplex } from "node:stream";
+import { runDialogue } from "../console/dialogue.ts";
+import { execCommand } from "../console/exec.ts";
+import { Failure } from "../contract/errors.ts";
+import type {
+  ConsoleAttachData,
+  ConsoleEntry,
+  ConsoleExecData,
+  ConsoleExecManyData,
+  ConsoleExecResult,
+  ConsolePayload,
+  ConsoleRunData,
+  ConsoleRunPayload,
+  ConsolesData,
+} from "../contract/schemas/console.ts";
+import type { ProjectPayload } from "../contract/schemas/project.ts";
+import { joinIds } from "../engine/join.ts";
+import { compareNatural } from "../engine/natural-order.ts";
+import type { ObservedNode } from "../engine/observed.ts";
+import { addressProject, badRequest, labNotFound, type Selector, type Target } from "./address.ts";
+import type { Context } from "./context.ts";
+import type { Call, Caller, Upgrade } from "./service.ts";
+import type { Tickets } from "./tickets.ts";
+
+export interface ConsoleGrant {
+  readonly path: string;
+  readonly nodeId: string;
+}
+
+const defaultTimeoutMs = 15_000;
+/** The nodes that a console call looks up are at most this old; what runs is asked of the host anyway. */
+const structureMs = 2_000;
+
+interface ConsoleNode {
+  readonly key: string;
+  /** The intent knows it. */
+  readonly joined: boolean;
+  readonly node: ObservedNode;
+}
+
+interface ConsoleLab {
+  readonly target: Target;
+  readonly nodes: readonly ConsoleNode[];
+}
+
+export async function listConsoles(context: Context, caller: Caller, payload: ProjectPayload): Promise<ConsolesData> {
+  const { target, nodes } = await consoleLab(context, caller, payload);
+  const live = await context.observations.status(target.host, target.path).catch(() => undefined);
+  const powers = new Map((live?.nodes ?? []).map(({ id, status }) => [id, status]));
+  const consoles = nodes
+    .filter(({ node }) => node.consoleType !== "none")
+    .map(({ key, joined, node }): ConsoleEntry => {
+      const status = powers.get(node.id) ?? node.power;
+      const available = status === "running" || status === "starting";
+      return { node: joined ? key : null, id: node.id, name: node.name, console_type: node.consoleType, status, available };
+    });
+  return { lab: target.path, consoles };
+}
+
+export async function execConsole(context: Context, caller: Caller, payload: ConsolePayload, call: Call): Promise<ConsoleExecData> {
+  const lab = await consoleLab(context, caller, payload);
+  refuseViewer(caller);
+  const { command } = payload;
+  if (command === undefined) throw badRequest("/command", "a command is needed");
+  const timeoutMs = payload.timeout_ms ?? defaultTimeoutMs;
+  return execOn(context, lab.target, nodeOf(lab, payload.node), { command, timeoutMs }, call.signal);
+}
+
+/** Each target has its own outcome; results stand in target order. */
+export async function execConsoleMany(context: Context, caller: Caller, payload: ConsolePayload, call: Call): Promise<ConsoleExecManyData> {
+  const lab = await consoleLab(context, caller, payload);
+  refuseViewer(caller);
+  const targets =
+    payload.targets ??
+    (payload.node !== undefined && payload.node !== ""
+      ? [{ node: payload.node }]
+      : lab.nodes.filter(({ node }) => node.power === "running" && isText(node)).map(({ key }) => ({ node: key })));
+  const results = await Promise.all(
+    targets.map(async (one: NonNullable<ConsolePayload["targets"]>[number]): Promise<ConsoleExecResult> => {
+      const command = one.command ?? payload.command;
+      const timeoutMs = one.timeout_ms ?? payload.timeout_ms ?? defaultTimeoutMs;
+      try {
+        if (command === undefined) throw badRequest("/command", "a command is needed");
+        return { ...(await execOn(context, lab.target, nodeOf(lab, one.node), { command, timeoutMs }, call.signal)), ok: true };
+      } catch (error) {
+        if (!(error instanceof Failure)) throw error;
+        const output = error.data?.["output"];
+        return {
+          node: one.node,
+          ...(command !== undefined && { command }),
+          ok: false,
+          code: error.code,
+          error: error.message,
+          ...(typeof output === "string" && { output }),
+        };
+      }
+    }),
+  );
+  return { results };
+}
+
+export async function runConsole(context: Context, caller: Caller, payload: ConsoleRunPayload, call: Call): Promise<ConsoleRunData> {
+  const lab = await consoleLab(context, caller, payload);
+  refuseViewer(caller);
+  const { key, node } = nodeOf(lab, payload.node);
+  refuseGraphic(node);
+  const timeoutMs = payload.steps.reduce((sum, step) => sum + (step.timeout_ms ?? defaultTimeoutMs), 0);
+  const at = { path: lab.target.path, nodeId: node.id };
+  const { signal } = call;
+  return context.consoles.inTurn(lab.target.host, at, { timeoutMs: Math.max(timeoutMs, defaultTimeoutMs), signal }, async (stream) => {
+    const { steps, output } = await runDialogue(stream, payload.steps, { signal, timeoutMs: defaultTimeoutMs });
+    return { node: key, steps: [...steps], output };
+  });
+}
+
+/** A one-time ticket for the console's byte stream. */
+export async function attachConsole(
+  context: Context,
+  tickets: Tickets<ConsoleGrant>,
+  caller: Caller,
+  payload: ConsolePayload,
+): Promise<ConsoleAttachData> {
+  const lab = await consoleLab(context, caller, payload);
+  refuseViewer(caller);
+  const { key, node } = nodeOf(lab, payload.node);
+  refuseGraphic(node);
+  if (node.power === "stopped" || node.power === "failed") throw notRunning(key);
+  const stream = tickets.issue(caller.session, { path: lab.target.path, nodeId: node.id });
+  return { node: key, name: node.name, console_type: node.consoleType, stream, transport: "host-telnet" };
+}
+
+/** Redeems a ticket; the console is open before the upgrade is granted. The stream ends with the session. */
+export async function streamConsole(
+  context: Context,
+  tickets: Tickets<ConsoleGrant>,
+  caller: Caller,
+  ticket: string,
+  call: Call,
+): Promise<Upgrade> {
+  const { path, nodeId } = tickets.redeem(ticket, caller.session);
+  const host = await context.sessions.hostSession(caller);
+  const viewer = await context.consoles.view(host, path, nodeId);
+  const forget = context.sessions.onEnd(caller.session, () => viewer.destroy());
+  viewer.once("close", forget);
+  const gone = () => viewer.destroy();
+  call.signal.addEventListener("abort", gone, { once: true });
+  return {
+    protocol: "host-telnet",
+    resize: (columns, rows) => context.consoles.resize(path, nodeId, columns, rows),
+    attach: (connection) => {
+      // From here on the connection's own end counts.
+      call.signal.removeEventListener("abort", gone);
+      join(connection, viewer);
+    },
+  };
+}
+
+function join(connection: Duplex, viewer: Duplex): void {
+  connection.pipe(viewer);
+  viewer.pipe(connection);
+  viewer.once("close", () => {
+    if (!viewer.readableEnded) connection.destroy();
+    // The last bytes may still be on their way, but not for ever.
+    else setTimeout(() => connection.destroy(), 5_000).unref();
+  });
+  viewer.on("error", () => connection.destroy());
+  connection.once("close", () => viewer.destroy());
+  connection.on("error", () => viewer.destroy());
+}
+
+async function execOn(
+  context: Context,
+  target: Target,
+  { key, node }: ConsoleNode,
+  { command, timeoutMs }: { readonly command: string; readonly timeoutMs: number },
+  signal: AbortSignal,
+): Promise<ConsoleExecData> {
+  refuseGraphic(node);
+  const templates = await target.host.templates();
+  const prompt = templates.find(({ id }) => id === node.template)?.prompt;
+  const at = { path: target.path, nodeId: node.id };
+  const { output, durationMs, truncated } = await context.consoles.inTurn(target.host, at, { timeoutMs, signal }, (stream, leftMs) =>
+    execCommand(stream, { command, timeoutMs: leftMs, prompt, signal }),
+  );
+  return {
+    node: key,
+    name: node.name,
+    console_type: node.consoleType,
+    command,
+    output,
+    duration_ms: durationMs,
+    ...(truncated && { truncated }),
+  };
+}
+
+async function consoleLab(context: Context, caller: Caller, payload: Selector): Promise<ConsoleLab> {
+  const target = await addressProject(context, caller, payload);
+  const observed = await context.observations.structure(target.host, target.path, structureMs);
+  if (observed === null) throw labNotFound(target.path);
+  const ids = joinIds(target.intent?.lab ?? null, observed, target.ids);
+  const known = target.intent && new Set(target.intent.lab.nodes.map(({ key }) => key));
+  const natives = new Map(observed.nodes.map((node) => [node.id, node]));
+  const nodes = Object.entries(ids.nodes).flatMap(([key, id]): ConsoleNode[] => {
+    const node = natives.get(id);
+    return node === undefined ? [] : [{ key, joined: known === undefined || known.has(key), node }];
+  });
+  return { target, nodes: nodes.sort((a, b) => compareNatural(a.key, b.key)) };
+}
+
+function nodeOf({ target, nodes }: ConsoleLab, key: string | undefined): ConsoleNode {
+  if (key === undefined || key === "") {
+    const [only] = nodes;
+    if (nodes.length === 1 && only !== undefined) return only;
+    throw badRequest("/node", "a node is needed: the lab has several");
+  }
+  const found = nodes.find((one) => one.key === key);
+  if (found === undefined) throw new Failure("node_not_found", `${target.path} has no node ${key}`);
+  return found;
+}
+
+/** Who types changes the node. */
+function refuseViewer(caller: Caller): void {
+  if (caller.role === "viewer") throw new Failure("operation_not_allowed", "a viewer may not use consoles");
+}
+
+function isText(node: ObservedNode): boolean {
+  return node.consoleType === "telnet" || node.consoleType === "serial";
+}
+
+function refuseGraphic(node: ObservedNode): void {
+  if (isText(node)) return;
+  const what = node.consoleType === "none" ? "no console" : `a ${node.consoleType} console, which is no text`;
+  throw new Failure("unsupported", `${node.name} has ${what}`, { data: { feature: `console.${node.consoleType}` } });
+}
+
+function notRunning(key: string): Failure {
+  return new Failure("node_not_running", `${key} does not run; its console is closed`);
+}

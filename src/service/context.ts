@@ -1,0 +1,27 @@
+import type { InspectionData } from "../contract/schemas/observe.ts";
+import type { Host } from "../hosts/host.ts";
+import type { Clock } from "./clock.ts";
+import type { ConsoleDesk } from "./console-desk.ts";
+import type { Jobs } from "./jobs.ts";
+import type { Log } from "./log.ts";
+import type { Observations } from "./observations.ts";
+import type { RecentMap } from "./recent-map.ts";
+import type { Sessions } from "./sessions.ts";
+import type { Store } from "./store/store.ts";
+
+/** What the use cases share. */
+export interface Context {
+  readonly host: Host;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly version: string;
+  readonly sessions: Sessions;
+  readonly observations: Observations;
+  readonly jobs: Jobs;
+  readonly consoles: ConsoleDesk;
+  /** Inspect answers by session and lab. */
+  readonly inspections: RecentMap<InspectionData>;
+  /** Newest plan identities of labs that have no record yet: bounded, gone with the service. */
+  readonly unrecordedPlans: RecentMap<string>;
+}

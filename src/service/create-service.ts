@@ -1,0 +1,163 @@
+import { Failure } from "../contract/errors.ts";
+import type { InspectionData } from "../contract/schemas/observe.ts";
+import type { Host } from "../hosts/host.ts";
+import { addressProject, badRequest } from "./address.ts";
+import { completeLinkInterfaces, previewInterfaces } from "./authoring.ts";
+import { capabilities, unsupported } from "./capabilities.ts";
+import { icons, listTemplates, networkTypes, templateAttributes, templateDetail, templateImages } from "./catalogue.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import { ConsoleDesk } from "./console-desk.ts";
+import { attachConsole, type ConsoleGrant, execConsole, execConsoleMany, listConsoles, runConsole, streamConsole } from "./consoles.ts";
+import type { Context } from "./context.ts";
+import { deployProject } from "./deploy.ts";
+import { destroyProject } from "./destroy.ts";
+import { inspectProject } from "./inspect.ts";
+import { Jobs } from "./jobs.ts";
+import { listLabs } from "./list-labs.ts";
+import type { Log } from "./log.ts";
+import { Observations } from "./observations.ts";
+import { planProject } from "./plan-project.ts";
+import { execProject } from "./power.ts";
+import { RecentMap } from "./recent-map.ts";
+import { reconcileProject } from "./reconcile.ts";
+import { recoverJobs } from "./recover.ts";
+import type { Call, Caller, Handlers, Service } from "./service.ts";
+import { Sessions } from "./sessions.ts";
+import { projectStatus } from "./status.ts";
+import type { Store } from "./store/store.ts";
+import { Tickets } from "./tickets.ts";
+
+export interface ServiceOptions {
+  readonly host: Host;
+  /** Closed with the service. */
+  readonly store: Store;
+  readonly clock?: Clock;
+  readonly log: Log;
+  /** Of the program, as health tells it. */
+  readonly version: string;
+  /** Default 12 h. */
+  readonly sessionIdleMs?: number;
+  /** Default 7 d. */
+  readonly sessionAbsoluteMs?: number;
+  /** The host's live state is read at most this often per lab. Default 250. */
+  readonly statusIntervalMs?: number;
+  /** How long close() waits for changes that run; what is left then is finished after the next start. Default 10,000. */
+  readonly closeWaitMs?: number;
+}
+
+const hour = 3_600_000;
+
+/** All use cases over one host and one store. */
+export function createService(options: ServiceOptions): Service {
+  const { host, store, log, version, clock = systemClock } = options;
+  const sessions = new Sessions(host, store, clock, {
+    idleMs: options.sessionIdleMs ?? 12 * hour,
+    absoluteMs: options.sessionAbsoluteMs ?? 7 * 24 * hour,
+  });
+  const context: Context = {
+    host,
+    store,
+    clock,
+    log,
+    version,
+    sessions,
+    observations: new Observations(clock, options.statusIntervalMs ?? 250),
+    jobs: new Jobs(store, clock, log),
+    consoles: new ConsoleDesk(),
+    inspections: new RecentMap<InspectionData>(500),
+    unrecordedPlans: new RecentMap<string>(1000),
+  };
+  return {
+    handlers: handlersOf(context, new Tickets<ConsoleGrant>(clock)),
+    authenticate: (token) => sessions.authenticate(token),
+    recover: () => recoverJobs(context),
+    close: async () => {
+      await context.jobs.close(options.closeWaitMs ?? 10_000);
+      context.consoles.close();
+      await sessions.close();
+      store.close();
+    },
+  };
+}
+
+function handlersOf(context: Context, tickets: Tickets<ConsoleGrant>): Handlers {
+  const { sessions, jobs, version } = context;
+
+  /** A handler for callers with a session; a host session that the host has ended is forgotten, so that the next login or resume counts. */
+  const known =
+    <Request, Answer>(handle: (caller: Caller, request: Request, call: Call) => Promise<Answer> | Answer) =>
+    async (request: Request, caller: Caller | null, call: Call): Promise<Answer> => {
+      if (caller === null) throw new Failure("unauthenticated", "a valid bearer token is needed");
+      try {
+        return await handle(caller, request, call);
+      } catch (error) {
+        if (error instanceof Failure && error.code === "expired_host_session") sessions.forgetHostSession(caller);
+        throw error;
+      }
+    };
+  const onHost = (caller: Caller) => sessions.hostSession(caller);
+  const missing = (feature: string) =>
+    known(async (): Promise<never> => {
+      throw unsupported(feature);
+    });
+
+  return {
+    getHealth: async () => ({ status: "ok", tls: true, version }),
+    login: ({ body }, _caller, call) => sessions.login(body.username, body.password, call),
+    logout: known((caller) => {
+      sessions.logout(caller);
+      return { status: "ok" };
+    }),
+    getSession: known(({ user, role }) => ({ username: user, role })),
+    getCapabilities: known(async (caller) => capabilities(context.host, await onHost(caller))),
+
+    listTemplates: known(async (caller, { query }) => listTemplates(await onHost(caller), query.provisioned)),
+    getTemplate: known(async (caller, { params }) => templateDetail(await onHost(caller), params.id)),
+    listTemplateImages: known(async (caller, { params }) => templateImages(await onHost(caller), params.id)),
+    listTemplateAttributes: known(async (caller, { params }) => templateAttributes(await onHost(caller), params.id)),
+    listNetworkTypes: known(async (caller) => networkTypes(await onHost(caller))),
+    listIcons: known(async (caller) => icons(await onHost(caller))),
+    completeLinkInterfaces: known(async (caller, { body }) => completeLinkInterfaces(await onHost(caller), body)),
+    previewInterfaces: known(async (caller, { body }) => previewInterfaces(await onHost(caller), body)),
+
+    validateProject: known(async (caller, { body }) => {
+      if (body.yaml === undefined) throw badRequest("/yaml", "an intent is needed");
+      const { intent } = await addressProject(context, caller, body);
+      return { status: "valid", warnings: intent?.warnings ?? [] };
+    }),
+    planProject: known((caller, { body }) => planProject(context, caller, body)),
+    deployProject: known((caller, { body }, call) => deployProject(context, caller, body, call)),
+    reconcileProject: known((caller, { body }, call) => reconcileProject(context, caller, body, call)),
+    destroyProject: known((caller, { body }, call) => destroyProject(context, caller, body, call)),
+    getProjectStatus: known((caller, { body }) => projectStatus(context, caller, body)),
+    inspectProject: known((caller, { body }) => inspectProject(context, caller, body)),
+    listProjectConsoles: known((caller, { body }) => listConsoles(context, caller, body)),
+    execProject: known((caller, { body }, call) => execProject(context, caller, body, call)),
+    listLabs: known((caller) => listLabs(context, caller)),
+    getJob: known((caller, { params }) => jobs.get(params.id, caller)),
+    cancelJob: known((caller, { params }) => jobs.cancel(params.id, caller)),
+
+    execConsole: known((caller, { body }, call) => execConsole(context, caller, body, call)),
+    execConsoleMany: known((caller, { body }, call) => execConsoleMany(context, caller, body, call)),
+    runConsole: known((caller, { body }, call) => runConsole(context, caller, body, call)),
+    attachConsole: known((caller, { body }) => attachConsole(context, tickets, caller, body)),
+    streamConsole: known((caller, { params }, call) => streamConsole(context, tickets, caller, params.ticket, call)),
+
+    openProject: missing("webUi"),
+    createBrowserSession: missing("webUi"),
+    importProject: missing("importLab"),
+    applyLinkQuality: missing("linkQuality"),
+    setLinkSuspend: missing("linkSuspend"),
+    startCapture: missing("capture"),
+    listCaptures: missing("capture"),
+    getCapture: missing("capture"),
+    downloadCapture: missing("capture"),
+    stopCapture: missing("capture"),
+    attachTraffic: missing("traffic"),
+    streamTraffic: missing("traffic"),
+    getPublicProject: missing("edit"),
+    editProject: missing("edit"),
+    events: missing("events"),
+    getMetrics: missing("metrics"),
+  };
+}

@@ -1,0 +1,104 @@
+import { Failure } from "../contract/errors.ts";
+import type { JobStarted } from "../contract/schemas/jobs.ts";
+import type { DeployData, ProjectPayload } from "../contract/schemas/project.ts";
+import type { Operation, Plan } from "../engine/plan.ts";
+import { addressProject, allowChange, badRequest, type Intent, noIds, type Target } from "./address.ts";
+import { applyOperations } from "./apply.ts";
+import type { Context } from "./context.ts";
+import type { Job } from "./jobs.ts";
+import { recordApplied, recordBroken, recordIntent, refuseLocked, runChange } from "./managed.ts";
+import { blockedText, planAgainstHost } from "./planned.ts";
+import type { Call, Caller } from "./service.ts";
+
+/** What the journal keeps of a deploy. */
+export interface DeployRequest {
+  readonly yaml: string;
+  readonly files: Readonly<Record<string, string>>;
+  readonly replace: boolean;
+}
+
+/** Creates the lab and starts it. Throws lab_exists, invalid_intent or unsupported with all that is in the way. */
+export async function deployProject(
+  context: Context,
+  caller: Caller,
+  payload: ProjectPayload,
+  call: Pick<Call, "respondAsync">,
+): Promise<DeployData | JobStarted> {
+  const target = await addressProject(context, caller, payload);
+  if (target.intent === undefined) throw badRequest("/yaml", "deploy needs an intent");
+  allowChange(target);
+  const { intent } = target;
+  const replace = payload.replace === true;
+  const request: DeployRequest = { yaml: intent.yaml, files: intent.files, replace };
+  return runChange(context, target, call, {
+    operation: "deployProject",
+    request,
+    work: (job) => deployLab(context, job, target, intent, replace),
+  });
+}
+
+async function deployLab(context: Context, job: Job, target: Target, intent: Intent, replace: boolean): Promise<DeployData> {
+  const options = { direction: "to_host", prune: false, replace } as const;
+  const { plan, observed, ids } = await planAgainstHost(target.host, target.path, intent.lab, target.ids, options);
+  if (observed !== null && !replace) {
+    throw new Failure("lab_exists", `${target.path} exists on the host; replace true stops, wipes, deletes and recreates it`);
+  }
+  if (observed !== null && target.record === undefined && target.caller.role !== "admin") {
+    throw new Failure("operation_not_allowed", `${target.path} is on the host but not managed here; only an admin may replace it`);
+  }
+  refuseLocked(observed);
+  refuseBlocked(plan);
+  await applyIntent(context, job, target, intent, { operations: plan.operations, ids: observed === null ? noIds : ids, replace });
+  return deployed(context, target, intent, plan.unsupported);
+}
+
+/** Records the intent, runs the steps, and records what came of it. */
+export async function applyIntent(
+  context: Context,
+  job: Job,
+  target: Target,
+  intent: Intent,
+  { operations, ids, replace }: { readonly operations: readonly Operation[]; readonly ids: Target["ids"]; readonly replace: boolean },
+): Promise<void> {
+  // Ids of a lab that is deleted first mean nothing for the one that comes.
+  const known = replace ? noIds : ids;
+  recordIntent(context, target, intent, known);
+  try {
+    const applied = await applyOperations(target.host, job, { path: target.path, operations, ids });
+    await recordApplied(context, target, applied.ids, intent);
+  } catch (error) {
+    await recordBroken(context, target, known, intent);
+    throw error;
+  }
+}
+
+export async function deployed(context: Context, target: Target, intent: Intent, unsupported: readonly string[]): Promise<DeployData> {
+  const record = context.store.labs.get(target.path);
+  const state = await recordApplied(context, target, record?.ids ?? noIds, intent);
+  return { lab: target.path, nodes: intent.lab.nodes.length, links: intent.lab.links.length, state, unsupported: [...unsupported] };
+}
+
+/** What is wrong in the intent is invalid_intent, what the host has not is unsupported. */
+function refuseBlocked(plan: Plan): void {
+  const first = plan.blocked[0];
+  if (first === undefined) return;
+  const ofIntent = plan.blocked.some(({ reason }) => reason.code !== "no_image");
+  const data = { feature: first.reason.code, blocked: plan.blocked, unsupported: plan.unsupported };
+  throw new Failure(ofIntent ? "invalid_intent" : "unsupported", blockedText(plan.blocked), {
+    data: ofIntent ? { ...data, diagnostics: plan.blocked.map(diagnosticOf) } : data,
+  });
+}
+
+function diagnosticOf({ kind, key, reason, line }: Plan["blocked"][number]) {
+  const at = { network: `/networks/${key}`, link: "/links", lab: "", text: "/texts" }[kind as string] ?? `/nodes/${key}`;
+  return {
+    severity: "error" as const,
+    code: reason.code,
+    message: `${kind} ${key}: ${reason.text}`,
+    path: at,
+    line: line ?? 1,
+    column: 1,
+    end_line: line ?? 1,
+    end_column: 1,
+  };
+}

@@ -1,0 +1,43 @@
+import { Failure } from "../contract/errors.ts";
+import type { JobStarted } from "../contract/schemas/jobs.ts";
+import type { DestroyData, ProjectPayload } from "../contract/schemas/project.ts";
+import { addressProject, allowChange, labNotFound, type Target } from "./address.ts";
+import { applyOperations } from "./apply.ts";
+import type { Context } from "./context.ts";
+import type { Job } from "./jobs.ts";
+import { refuseLocked, runChange } from "./managed.ts";
+import { planAgainstHost } from "./planned.ts";
+import type { Call, Caller } from "./service.ts";
+
+/** Removes the lab; wipe absent or true drops the nodes' disks too. */
+export async function destroyProject(
+  context: Context,
+  caller: Caller,
+  payload: ProjectPayload,
+  call: Pick<Call, "respondAsync">,
+): Promise<DestroyData | JobStarted> {
+  const target = await addressProject(context, caller, payload);
+  const wipe = payload.wipe !== false;
+  if (target.record === undefined && (await target.host.observe(target.path)) === null) throw labNotFound(target.path);
+  allowChange(target);
+  if (target.record === undefined && caller.role !== "admin") {
+    throw new Failure("operation_not_allowed", `${target.path} is on the host but not managed here; only an admin may destroy it`);
+  }
+  return runChange(context, target, call, {
+    operation: "destroyProject",
+    request: { wipe },
+    work: (job) => destroyLab(context, job, target, wipe),
+  });
+}
+
+/** Safe to run again: what is gone is gone. */
+export async function destroyLab(context: Context, job: Job, target: Target, wipe: boolean): Promise<DestroyData> {
+  const { path, host } = target;
+  const options = { direction: "to_host", prune: true, replace: false, wipe } as const;
+  const { plan, observed, ids } = await planAgainstHost(host, path, null, target.ids, options);
+  refuseLocked(observed);
+  if (plan.operations.length > 0) await applyOperations(host, job, { path, operations: plan.operations, ids });
+  context.consoles.closeLab(path);
+  context.store.labs.delete(path);
+  return { lab: path };
+}

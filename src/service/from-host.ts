@@ -1,0 +1,90 @@
+import type { JobStarted } from "../contract/schemas/jobs.ts";
+import type { ReconcileData } from "../contract/schemas/plan.ts";
+import type { ProjectPayload } from "../contract/schemas/project.ts";
+import { captureLab } from "../engine/capture.ts";
+import { joinIds } from "../engine/join.ts";
+import { editIntent } from "../intent/edit.ts";
+import { printManifest } from "../intent/manifest.ts";
+import { printLab } from "../intent/print.ts";
+import { labNotFound, readSent, type Target } from "./address.ts";
+import type { Context } from "./context.ts";
+import { runChange } from "./managed.ts";
+import { newestPlan, planStale } from "./plan-project.ts";
+import { planAgainstHost } from "./planned.ts";
+import type { Call } from "./service.ts";
+import { projectState } from "./state.ts";
+
+/**
+ * The host's persisted definition as intent: the caller's yaml edited, else that of the last apply, else printed anew. No host write. A managed
+ * lab is then recorded with that intent.
+ */
+export async function reconcileFromHost(
+  context: Context,
+  target: Target,
+  payload: ProjectPayload,
+  call: Pick<Call, "respondAsync">,
+): Promise<ReconcileData | JobStarted> {
+  const { record, caller } = target;
+  const mayRecord = record !== undefined && record.mode !== "load" && caller.role !== "viewer";
+  if (!mayRecord) return captureIntent(context, target, payload, false);
+  // As a job, so that no half-applied change is taken for the lab.
+  return runChange(context, target, call, {
+    operation: "reconcileProject",
+    request: { direction: "from_host" },
+    work: () => captureIntent(context, target, payload, true),
+  });
+}
+
+async function captureIntent(context: Context, target: Target, payload: ProjectPayload, write: boolean): Promise<ReconcileData> {
+  const { path, host, intent, record } = target;
+  if (payload.plan_identity !== undefined) {
+    const options = { direction: "from_host", prune: payload.prune === true, replace: false } as const;
+    const empty = { name: path.split("/").at(-1)!, nodes: [], networks: [], links: [], trafficFilters: [], texts: [] };
+    const { identity } = await planAgainstHost(host, path, intent?.lab ?? empty, target.ids, options);
+    if (payload.plan_identity !== newestPlan(context, target, "from_host") || payload.plan_identity !== identity) throw planStale();
+  }
+  const [rules, observed] = await Promise.all([host.rules(), host.observe(path)]);
+  if (observed === null) throw labNotFound(path);
+  const ids = joinIds(intent?.lab ?? null, observed, target.ids);
+  const lab = captureLab({ observed, rules, ids, ...(intent !== undefined && { base: intent.lab }) });
+  const text = intent === undefined ? printLab(lab) : editIntent(intent.yaml, intent.files, lab);
+  const changed = intent === undefined || text.yaml !== intent.yaml || JSON.stringify(text.files) !== JSON.stringify(intent.files);
+
+  const now = readSent(text.yaml, text.files);
+  const nowIds = joinIds(now.lab, observed, ids);
+  const serial = (record?.serial ?? 0) + (write ? 1 : 0);
+  if (write && record !== undefined) {
+    context.store.labs.put({
+      ...record,
+      yaml: text.yaml,
+      files: text.files,
+      ids: nowIds,
+      labId: observed.id,
+      serial,
+      plans: {},
+      updatedAt: context.clock.now(),
+    });
+  }
+  const manifest = printManifest({
+    version: 1,
+    mode: target.mode,
+    lab: path,
+    intent: `${now.lab.name}.clab.yml`,
+    files: Object.keys(text.files).sort(),
+    host: { kind: context.host.kind, url: context.host.url },
+  });
+  return {
+    lab: path,
+    applied: 0,
+    applicable: true,
+    direction: "from_host",
+    status: changed ? "applied" : "unchanged",
+    operations: [],
+    blocked: [],
+    yaml: text.yaml,
+    files: text.files,
+    state: projectState(context.host, serial, observed, nowIds),
+    ...(record?.source !== undefined && { source: record.source }),
+    manifest,
+  };
+}

@@ -1,0 +1,114 @@
+import type { InspectedInterface, InspectedLink, InspectedNode, InspectionData } from "../contract/schemas/observe.ts";
+import type { ProjectPayload } from "../contract/schemas/project.ts";
+import { endpointKeys, endpointOf, joinIds, observedLinkKey } from "../engine/join.ts";
+import { compareNatural } from "../engine/natural-order.ts";
+import type { ObservedEndpoint, ObservedLab, ObservedLink } from "../engine/observed.ts";
+import type { LiveLink } from "../hosts/host.ts";
+import { endpointText } from "../intent/lab.ts";
+import { addressProject, labNotFound, type Target } from "./address.ts";
+import { timeText } from "./clock.ts";
+import type { Context } from "./context.ts";
+import type { Caller } from "./service.ts";
+
+/** The structural snapshot. Kept per session until refresh, or until the service changes the lab. */
+export async function inspectProject(context: Context, caller: Caller, payload: ProjectPayload): Promise<InspectionData> {
+  const target = await addressProject(context, caller, payload);
+  const key = `${caller.session} ${target.path}`;
+  const kept = payload.refresh === true ? undefined : context.inspections.get(key);
+  // What the caller sends may name other keys than the snapshot that is kept.
+  if (kept !== undefined && !target.sent && (payload.state === undefined || payload.state === null)) return { ...kept, cached: true };
+  const at = context.clock.now();
+  const observed = await target.host.observe(target.path);
+  if (observed === null) throw labNotFound(target.path);
+  const live = await target.host.status(target.path).catch(() => ({ nodes: [], links: [] }));
+  const data = inspection(target, observed, live.links, timeText(at));
+  context.inspections.set(key, data);
+  return data;
+}
+
+function inspection(target: Target, observed: ObservedLab, live: readonly LiveLink[], takenAt: string): InspectionData {
+  const ids = joinIds(target.intent?.lab ?? null, observed, target.ids);
+  const keys = endpointKeys(ids);
+  const intended = target.intent?.lab;
+  const nodeKeys = intended && new Set(intended.nodes.map((node) => node.key));
+  const networkKeys = intended && new Set(intended.networks.map((network) => network.key));
+  const joined = (key: string | undefined, known: ReadonlySet<string> | undefined) =>
+    key !== undefined && (known === undefined || known.has(key)) ? key : null;
+  const shown = (end: ObservedEndpoint) => endpointText(endpointOf(end, keys));
+  const effects = new Map(live.map((link) => [link.id, link]));
+  const plugs = new Map<string, { readonly link: ObservedLink; readonly side: "a" | "b" }>();
+  for (const link of observed.links) {
+    for (const [index, end] of link.endpoints.entries()) {
+      if ("nodeId" in end) plugs.set(`${end.nodeId} ${end.interface}`, { link, side: index === 0 ? "a" : "b" });
+    }
+  }
+
+  const interfaceOf = (
+    nodeId: string,
+    { index, name, type, mac }: ObservedLab["nodes"][number]["interfaces"][number],
+  ): InspectedInterface => {
+    const plug = plugs.get(`${nodeId} ${name}`);
+    const base = { name, index, type, ...(mac !== undefined && { mac }) };
+    if (plug === undefined) return { ...base, suspended: false };
+    const other = plug.link.endpoints[plug.side === "a" ? 1 : 0];
+    const effect = effects.get(plug.link.id);
+    const quality = effect?.[plug.side];
+    return {
+      ...base,
+      link: observedLinkKey(plug.link, keys),
+      peer: shown(other),
+      ...("networkId" in other && { network: shown(other) }),
+      suspended: plug.link.suspended?.[plug.side] ?? false,
+      ...(quality !== undefined && { quality }),
+    };
+  };
+
+  const nodes = observed.nodes.map((node): InspectedNode => {
+    const { id, name, template, type, image, icon, power, cpu, ram, position, consoleType } = node;
+    return {
+      id,
+      node: joined(keys.nodes.get(id), nodeKeys),
+      name,
+      template,
+      type,
+      ...(image !== undefined && { image }),
+      ...(icon !== undefined && { icon }),
+      status: power,
+      ...(cpu !== undefined && { cpu }),
+      ...(ram !== undefined && { ram }),
+      ...(position !== undefined && { position }),
+      console: { type: consoleType },
+      interfaces: node.interfaces.map((one) => interfaceOf(id, one)),
+    };
+  });
+  const links = observed.links.map((link): InspectedLink => {
+    const effect = effects.get(link.id);
+    return {
+      id: link.id,
+      key: observedLinkKey(link, keys),
+      endpoints: link.endpoints.map(shown),
+      kind: link.endpoints.some((end) => "networkId" in end) ? "network" : "p2p",
+      suspended: (link.suspended?.a ?? false) || (link.suspended?.b ?? false),
+      ...(link.quality !== undefined && { stored_quality: link.quality }),
+      ...(effect !== undefined && {
+        quality: { ...(effect.a !== undefined && { a: effect.a }), ...(effect.b !== undefined && { b: effect.b }) },
+      }),
+    };
+  });
+  return {
+    lab: target.path,
+    name: observed.name,
+    ...(observed.description !== undefined && { description: observed.description }),
+    mode: target.mode,
+    locked: observed.locked,
+    lock: observed.lock,
+    cached: false,
+    taken_at: takenAt,
+    nodes: nodes.sort((a, b) => compareNatural(a.node ?? a.name, b.node ?? b.name)),
+    networks: observed.networks
+      .map((network) => ({ ...network, key: joined(keys.networks.get(network.id), networkKeys) }))
+      .sort((a, b) => compareNatural(a.key ?? a.name, b.key ?? b.name)),
+    links: links.sort((a, b) => compareNatural(a.key, b.key)),
+    texts: [...observed.texts],
+  };
+}

@@ -1,0 +1,207 @@
+import { randomBytes } from "node:crypto";
+import { type ErrorCode, Failure } from "../contract/errors.ts";
+import type { JobData } from "../contract/schemas/jobs.ts";
+import type { RunningOperation } from "../contract/schemas/project.ts";
+import type { Operation } from "../engine/plan.ts";
+import { type Clock, timeText } from "./clock.ts";
+import type { Log } from "./log.ts";
+import type { Caller } from "./service.ts";
+import type { JobOutcome, JobRow, JobStep, Store } from "./store/store.ts";
+
+export interface Change<Result> {
+  /** Operation id: deployProject … */
+  readonly operation: string;
+  readonly lab: string;
+  readonly user: string;
+  /** What recovery needs to finish it. */
+  readonly request: unknown;
+  readonly work: (job: Job) => Promise<Result>;
+}
+
+/** A change that runs: what its work tells the journal. */
+export interface Job {
+  readonly id: string;
+  /** Aborted by cancel and by the service's end. */
+  readonly signal: AbortSignal;
+  /** The steps that are about to run. */
+  begin(operations: readonly Operation[]): void;
+  done(count: number): void;
+}
+
+interface Running {
+  readonly id: string;
+  readonly change: Pick<Change<unknown>, "operation" | "lab" | "user">;
+  readonly startedAt: number;
+  readonly abort: AbortController;
+  readonly ended: Promise<unknown>;
+  step: number;
+  steps: number;
+  cancelled: boolean;
+}
+
+const keepEndedMs = 30 * 24 * 3_600_000;
+
+/** One change at a time per lab, each of them in the journal from before its first step until its end. */
+export class Jobs {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #byLab = new Map<string, Running>();
+  #closing = false;
+
+  constructor(store: Store, clock: Clock, log: Log) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** The change of this lab that runs now, as lab_busy and status show it. */
+  running(lab: string): RunningOperation | undefined {
+    const running = this.#byLab.get(lab);
+    if (running === undefined) return undefined;
+    const { change, startedAt, step, steps } = running;
+    return { name: change.operation, user: change.user, started_at: timeText(startedAt), step, steps };
+  }
+
+  /** Begins a change. Throws lab_busy. `result` is the work's; whoever starts it must handle its failure. */
+  start<Result>(change: Change<Result>): { readonly id: string; readonly result: Promise<Result> } {
+    this.#free(change.lab);
+    const id = randomBytes(12).toString("hex");
+    const startedAt = this.#clock.now();
+    const { operation, lab, user, request } = change;
+    this.#store.jobs.purge(startedAt - keepEndedMs);
+    this.#store.jobs.insert({ id, lab, operation, user, request, status: "running", startedAt, steps: [], done: 0 });
+    return { id, result: this.#run(id, startedAt, change, "finished") };
+  }
+
+  /** Goes on with a change that a crash cut off. */
+  resume<Result>(row: JobRow, work: Change<Result>["work"]): Promise<Result> {
+    this.#free(row.lab);
+    const { operation, lab, user, request } = row;
+    return this.#run(row.id, row.startedAt, { operation, lab, user, request, work }, "finished_after_restart");
+  }
+
+  /** Ends a change that a crash cut off and that does not go on. */
+  abandon(row: JobRow, outcome: "rolled_back" | "interrupted", error: Failure): void {
+    this.#store.jobs.finish(row.id, { status: "failed", outcome, finishedAt: this.#clock.now(), error: errorOf(error) });
+    this.#log("warn", "change cut off by a restart", {
+      job: row.id,
+      lab: row.lab,
+      operation: row.operation,
+      outcome,
+      error: String(error),
+    });
+  }
+
+  /** Throws job_not_found for a job of another user. */
+  get(id: string, caller: Caller): JobData {
+    return this.#data(this.#find(id, caller));
+  }
+
+  /** Stops a change after the step in flight. Throws job_not_found, and operation_not_allowed when it has ended. */
+  cancel(id: string, caller: Caller): JobData {
+    const row = this.#find(id, caller);
+    if (caller.role === "viewer") throw new Failure("operation_not_allowed", "a viewer may not cancel changes");
+    const running = this.#byLab.get(row.lab);
+    if (running === undefined || running.id !== id) throw new Failure("operation_not_allowed", "the change has ended");
+    running.cancelled = true;
+    running.abort.abort();
+    return this.#data(row);
+  }
+
+  /** No new changes; waits for those that run, after telling them to stop, `ms` at most. What still runs then is finished after the restart. */
+  async close(ms: number): Promise<void> {
+    this.#closing = true;
+    const ending = [...this.#byLab.values()].map(({ ended }) => ended);
+    if (ending.length === 0) return;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise((settle) => {
+      timer = setTimeout(settle, ms);
+    });
+    await Promise.race([Promise.allSettled(ending), late]);
+    clearTimeout(timer);
+  }
+
+  #free(lab: string): void {
+    if (this.#closing) throw new Failure("lab_busy", "the service is going down", { retryAfter: 5 });
+    const operation = this.running(lab);
+    if (operation === undefined) return;
+    throw new Failure("lab_busy", `${lab} is busy: ${operation.name} of ${operation.user} runs`, { data: { operation }, retryAfter: 2 });
+  }
+
+  async #run<Result>(id: string, startedAt: number, change: Change<Result>, finished: JobOutcome): Promise<Result> {
+    const abort = new AbortController();
+    let end: () => void = () => {};
+    const ended = new Promise<void>((settle) => {
+      end = settle;
+    });
+    const running: Running = { id, change, startedAt, abort, ended, step: 0, steps: 0, cancelled: false };
+    this.#byLab.set(change.lab, running);
+    const about = { job: id, lab: change.lab, operation: change.operation, user: change.user };
+    this.#log("info", "change begins", about);
+    try {
+      const result = await change.work({
+        id,
+        signal: abort.signal,
+        begin: (operations) => {
+          running.step = 0;
+          running.steps = operations.length;
+          this.#store.jobs.begin(id, operations.map(stepOf));
+        },
+        done: (count) => {
+          running.step = count;
+          this.#store.jobs.progress(id, count);
+        },
+      });
+      this.#store.jobs.finish(id, { status: "done", outcome: finished, finishedAt: this.#clock.now(), result });
+      this.#log("info", "change ended", { ...about, outcome: finished, ms: this.#clock.now() - startedAt });
+      return result;
+    } catch (error) {
+      const outcome = running.cancelled ? "cancelled" : finished === "finished" ? "failed" : "interrupted";
+      this.#store.jobs.finish(id, {
+        status: running.cancelled ? "cancelled" : "failed",
+        outcome,
+        finishedAt: this.#clock.now(),
+        error: errorOf(error),
+      });
+      this.#log("warn", "change failed", { ...about, outcome, code: errorOf(error).code, error: String(error) });
+      throw error;
+    } finally {
+      this.#byLab.delete(change.lab);
+      end();
+    }
+  }
+
+  #find(id: string, caller: Caller): JobRow {
+    const row = this.#store.jobs.get(id);
+    if (row === undefined || (row.user !== caller.user && caller.role !== "admin"))
+      throw new Failure("job_not_found", `there is no job ${id}`);
+    return row;
+  }
+
+  #data(row: JobRow): JobData {
+    return {
+      job: row.id,
+      lab: row.lab,
+      operation: row.operation,
+      user: row.user,
+      status: row.status,
+      ...(row.outcome !== undefined && { outcome: row.outcome }),
+      started_at: timeText(row.startedAt),
+      ...(row.finishedAt !== undefined && { finished_at: timeText(row.finishedAt) }),
+      step: row.done,
+      steps: row.steps.length,
+      ...(row.result !== undefined && { result: row.result }),
+      ...(row.error !== undefined && { error: row.error }),
+    };
+  }
+}
+
+function stepOf({ id, op, kind, key, step }: Operation): JobStep {
+  return { id, op, kind, key, do: step.do };
+}
+
+function errorOf(error: unknown): { code: ErrorCode; error: string; data?: unknown } {
+  if (!(error instanceof Failure)) return { code: "internal", error: "a defect of the service" };
+  return { code: error.code, error: error.message, ...(error.data !== undefined && { data: error.data }) };
+}

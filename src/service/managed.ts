@@ -1,0 +1,114 @@
+import { Failure } from "../contract/errors.ts";
+import type { JobStarted } from "../contract/schemas/jobs.ts";
+import { joinIds } from "../engine/join.ts";
+import type { ObservedLab } from "../engine/observed.ts";
+import type { NativeIds } from "../hosts/host.ts";
+import { type Intent, noIds, type Target } from "./address.ts";
+import type { Context } from "./context.ts";
+import type { Job } from "./jobs.ts";
+import type { Call } from "./service.ts";
+import { type ProjectState, projectState } from "./state.ts";
+import type { LabRecord } from "./store/store.ts";
+
+export interface ChangeCall<Result> {
+  readonly operation: string;
+  /** What recovery needs to finish it: options, and the intent. */
+  readonly request: unknown;
+  readonly work: (job: Job, target: Target) => Promise<Result>;
+}
+
+/** Runs a change of a lab as a job; with Prefer: respond-async it answers the job at once. What was observed before is forgotten. */
+export async function runChange<Result>(
+  context: Context,
+  target: Target,
+  call: Pick<Call, "respondAsync">,
+  change: ChangeCall<Result>,
+): Promise<Result | JobStarted> {
+  const { operation, request } = change;
+  const { id, result } = context.jobs.start({
+    operation,
+    lab: target.path,
+    user: target.caller.user,
+    request,
+    work: (job) => guarded(context, target, job, change.work),
+  });
+  if (!call.respondAsync) return result;
+  // The journal has the failure; nobody waits for it here.
+  result.catch(() => {});
+  return { job: id };
+}
+
+/** The work of a change, with its host session held open, the record as it is now, and stale views forgotten afterwards. */
+export async function guarded<Result>(
+  context: Context,
+  target: Target,
+  job: Job,
+  work: (job: Job, target: Target) => Promise<Result>,
+): Promise<Result> {
+  const release = context.sessions.hold(target.host);
+  try {
+    return await work(job, target);
+  } finally {
+    release();
+    context.observations.forget(target.path);
+    context.inspections.deleteWhere((key) => key.endsWith(` ${target.path}`));
+  }
+}
+
+/** Throws lab_locked. */
+export function refuseLocked(observed: ObservedLab | null): void {
+  if (observed?.locked === true) throw new Failure("lab_locked", `${observed.path} is locked on the host: nothing was changed`);
+}
+
+/** The lab becomes managed by this intent, before its first step: after a crash the record tells what was wanted. */
+export function recordIntent(context: Context, target: Target, intent: Intent, ids: NativeIds): LabRecord {
+  const known = context.store.labs.get(target.path);
+  const power = Object.fromEntries(intent.lab.nodes.flatMap(({ key, start }) => (start === undefined ? [] : [[key, start]])));
+  const record: LabRecord = {
+    ...known,
+    path: target.path,
+    mode: known?.mode ?? (target.mode === "import" ? "import" : "create"),
+    owner: known?.owner ?? target.caller.user,
+    yaml: intent.yaml,
+    files: intent.files,
+    serial: (known?.serial ?? 0) + 1,
+    ids,
+    plans: known?.plans ?? {},
+    power: { ...known?.power, ...power },
+    updatedAt: context.clock.now(),
+  };
+  context.store.labs.put(record);
+  return record;
+}
+
+/** What the host has after a change becomes the record's ids; answers the state for the client. */
+export async function recordApplied(context: Context, target: Target, known: NativeIds, intent: Intent | undefined): Promise<ProjectState> {
+  const observed = await target.host.observe(target.path);
+  if (observed === null) throw new Failure("host_error", `the host does not have ${target.path} after the change`);
+  const ids = joinIds(intent?.lab ?? null, observed, known);
+  const record = context.store.labs.get(target.path);
+  if (record !== undefined) {
+    const running = Object.fromEntries(
+      Object.entries(ids.nodes).map(([key, id]) => {
+        const power = observed.nodes.find((node) => node.id === id)?.power;
+        return [key, power === "running" || power === "starting"];
+      }),
+    );
+    // Any change makes the plans before it stale.
+    context.store.labs.put({ ...record, ids, labId: observed.id, plans: {}, power: running, updatedAt: context.clock.now() });
+  }
+  return projectState(context.host, record?.serial ?? 0, observed, ids);
+}
+
+/** After a change that broke off: the ids of what came to be, so that the next call joins them. A host that is away is asked later. */
+export async function recordBroken(context: Context, target: Target, known: NativeIds, intent: Intent | undefined): Promise<void> {
+  const record = context.store.labs.get(target.path);
+  if (record === undefined) return;
+  try {
+    const observed = await target.host.observe(target.path);
+    const ids = observed === null ? noIds : joinIds(intent?.lab ?? null, observed, known);
+    context.store.labs.put({ ...record, ids, plans: {}, updatedAt: context.clock.now() });
+  } catch (error) {
+    context.log("warn", "what a broken change left could not be read", { lab: target.path, error: String(error) });
+  }
+}

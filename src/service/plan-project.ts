@@ -1,0 +1,103 @@
+import { Failure } from "../contract/errors.ts";
+import type { PlanData } from "../contract/schemas/plan.ts";
+import type { ProjectPayload } from "../contract/schemas/project.ts";
+import type { PlanSummary } from "../engine/plan.ts";
+import { planText } from "../engine/text.ts";
+import type { Lab } from "../intent/lab.ts";
+import { addressProject, labNotFound, neededIntent, type Target } from "./address.ts";
+import type { Context } from "./context.ts";
+import { reversed } from "./from-host-plan.ts";
+import { planAgainstHost, shownOperation } from "./planned.ts";
+import type { Caller } from "./service.ts";
+import type { Direction } from "./store/store.ts";
+
+/** Throws invalid_direction. */
+export function directionOf(value: string | undefined): Direction {
+  if (value === undefined || value === "" || value === "to_host") return "to_host";
+  if (value === "from_host") return "from_host";
+  throw new Failure("invalid_direction", `direction must be to_host or from_host, not ${JSON.stringify(value)}`);
+}
+
+/** A dry run. The identity becomes the newest of its direction. */
+export async function planProject(context: Context, caller: Caller, payload: ProjectPayload): Promise<PlanData> {
+  const direction = directionOf(payload.direction);
+  const target = await addressProject(context, caller, payload);
+  const options = { direction, prune: payload.prune === true, replace: payload.replace === true };
+  const intent = plannable(target, direction);
+  const { plan, observed, identity } = await planAgainstHost(target.host, target.path, intent, target.ids, options);
+  if (observed === null && direction === "from_host") throw labNotFound(target.path);
+  if (payload.plan_identity !== undefined && payload.plan_identity !== identity) throw planStale();
+  remember(context, target, direction, identity);
+
+  const facts = {
+    lab: target.path,
+    exists: observed !== null,
+    plan_identity: identity,
+    locked: observed?.locked ?? false,
+    lock: observed?.lock ?? 0,
+    direction,
+  };
+  if (direction === "from_host") {
+    const pruned = await planAgainstHost(target.host, target.path, intent, target.ids, { ...options, prune: true });
+    const actions = reversed(pruned.plan.actions);
+    const summary: PlanSummary = {
+      ...plan.summary,
+      creates: actions.filter(({ op }) => op === "create").length,
+      updates: actions.filter(({ op }) => op === "update").length,
+      deletes: actions.filter(({ op }) => op === "delete").length,
+      replaces: 0,
+      stops: 0,
+      starts: 0,
+      skipped_prune: 0,
+      unsupported: 0,
+    };
+    const told = { name: intent?.name ?? target.path, actions, blocked: [], unsupported: [], summary, locked: false };
+    return {
+      ...facts,
+      summary,
+      operations: [],
+      actions,
+      applicable: true,
+      blocked: [],
+      unsupported: [],
+      text: planText(told).replace(/^Labwright will make .*:$/m, `The intent of ${told.name} will change to match the host:`),
+    };
+  }
+  return {
+    ...facts,
+    summary: plan.summary,
+    operations: plan.operations.map(shownOperation),
+    actions: plan.actions,
+    applicable: plan.applicable,
+    blocked: plan.blocked,
+    unsupported: plan.unsupported,
+    text: plan.text,
+  };
+}
+
+/** The wanted lab of a plan; from_host of a lab without an intent compares with nothing. */
+function plannable(target: Target, direction: Direction): Lab {
+  if (direction === "to_host" || target.intent !== undefined) return neededIntent(target).lab;
+  return { name: target.path.split("/").at(-1)!, nodes: [], networks: [], links: [], trafficFilters: [], texts: [] };
+}
+
+export function planStale(): Failure {
+  return new Failure(
+    "plan_stale",
+    "the plan identity is not that of the last plan of this direction, or what it saw has changed; plan again",
+  );
+}
+
+function remember(context: Context, target: Target, direction: Direction, identity: string): void {
+  if (target.record !== undefined) context.store.labs.putPlan(target.path, direction, identity);
+  else context.unrecordedPlans.set(unrecordedKey(target, direction), identity);
+}
+
+/** The identity of the newest plan of this direction. */
+export function newestPlan(context: Context, target: Target, direction: Direction): string | undefined {
+  return target.record === undefined ? context.unrecordedPlans.get(unrecordedKey(target, direction)) : target.record.plans[direction];
+}
+
+function unrecordedKey({ caller, path }: Target, direction: Direction): string {
+  return `${direction} ${caller.user} ${path}`;
+}

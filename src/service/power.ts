@@ -1,0 +1,199 @@
+import { Failure } from "../contract/errors.ts";
+import type { JobStarted } from "../contract/schemas/jobs.ts";
+import type { BulkResult, ExecPayload } from "../contract/schemas/project.ts";
+import { joinIds } from "../engine/join.ts";
+import type { ObservedLab, ObservedNode, Power } from "../engine/observed.ts";
+import type { Operation, Step, StopMode } from "../engine/plan.ts";
+import type { NativeIds } from "../hosts/host.ts";
+import { addressProject, allowChange, labNotFound, type Target } from "./address.ts";
+import { applyOperations } from "./apply.ts";
+import type { Context } from "./context.ts";
+import type { Job } from "./jobs.ts";
+import { refuseLocked, runChange } from "./managed.ts";
+import type { Call, Caller } from "./service.ts";
+
+export type PowerAction = "start" | "stop" | "wipe";
+
+/** What the journal keeps of an exec. */
+export interface PowerRequest {
+  readonly action: PowerAction;
+  /** IaC node keys; empty: all. */
+  readonly nodes: readonly string[];
+  readonly mode: StopMode;
+}
+
+type Tally = { -readonly [Key in keyof BulkResult]: BulkResult[Key] };
+
+/** Starts, stops or wipes nodes. Wiping stops a node that runs, and leaves it stopped. */
+export async function execProject(
+  context: Context,
+  caller: Caller,
+  payload: ExecPayload,
+  call: Pick<Call, "respondAsync">,
+): Promise<BulkResult | JobStarted> {
+  const { action } = payload;
+  if (action !== "start" && action !== "stop" && action !== "wipe") {
+    throw new Failure("invalid_action", `action must be start, stop or wipe, not ${JSON.stringify(action)}`);
+  }
+  const mode = payload.stopmode ?? 3;
+  if (mode !== 0 && mode !== 1 && mode !== 2 && mode !== 3) {
+    throw new Failure("invalid_action", "stopmode must be 0 (graceful), 1 (poweroff), 2 (hibernate) or 3 (auto)");
+  }
+  const target = await addressProject(context, caller, payload);
+  if (target.record === undefined && (await target.host.observe(target.path)) === null) throw labNotFound(target.path);
+  allowChange(target);
+  const { features, stopModes } = await target.host.capabilities();
+  if (action === "wipe" && !features.wipe) throw new Failure("unsupported", "the host cannot wipe nodes", { data: { feature: "wipe" } });
+  if (action === "stop" && !stopModes.includes(mode)) {
+    const feature = mode === 2 ? "hibernate" : "gracefulStop";
+    throw new Failure("unsupported", `the host has no stop mode ${mode}`, { data: { feature } });
+  }
+  const single = payload.node === undefined || payload.node === "" ? [] : [payload.node];
+  const request: PowerRequest = { action, nodes: [...new Set([...single, ...(payload.nodes ?? [])])], mode };
+  return runChange(context, target, call, {
+    operation: "execProject",
+    request,
+    work: (job) => powerNodes(context, job, target, request, single[0]),
+  });
+}
+
+/** Safe to run again: nodes that are as wanted are left alone. `must`: a node that has to be there. */
+export async function powerNodes(context: Context, job: Job, target: Target, request: PowerRequest, must?: string): Promise<BulkResult> {
+  const { action, mode } = request;
+  const before = await target.host.observe(target.path);
+  if (before === null) throw labNotFound(target.path);
+  refuseLocked(before);
+  const ids = joinIds(target.intent?.lab ?? null, before, target.ids);
+  if (must !== undefined && ids.nodes[must] === undefined) throw new Failure("node_not_found", `${target.path} has no node ${must}`);
+  const keys = request.nodes.length > 0 ? request.nodes : Object.keys(ids.nodes);
+  const tally: Tally = {
+    requested: keys.length,
+    started: 0,
+    already_running: 0,
+    already_starting: 0,
+    stopped: 0,
+    already_stopped: 0,
+    wiped: 0,
+    failed: 0,
+    invalid: 0,
+  };
+  const nodes = new Map(before.nodes.map((node) => [node.id, node]));
+  const asked = new Map<string, ObservedNode>();
+  const operations: Operation[] = [];
+  for (const key of keys) {
+    const node = nodes.get(ids.nodes[key] ?? "");
+    if (node === undefined) {
+      tally.invalid += 1;
+      continue;
+    }
+    const steps = stepsFor(action, key, node.power, mode, tally);
+    if (steps.length > 0) asked.set(key, node);
+    for (const step of steps) operations.push(operationOf(step, key, node, action));
+  }
+  // All stops before all wipes, so that a driver can batch each.
+  operations.sort((a, b) => rank(a) - rank(b));
+  const failed = await applyEach(job, target, operations, ids, mode);
+  const after = operations.length === 0 ? before : await target.host.observe(target.path);
+  count(tally, action, asked, failed, after);
+  recordPower(context, target, action, asked.keys());
+  return tally;
+}
+
+function stepsFor(action: PowerAction, key: string, power: Power, mode: StopMode, tally: Tally): readonly Step[] {
+  const down = power === "stopped" || power === "failed";
+  if (action === "start") {
+    if (power === "running") tally.already_running += 1;
+    else if (power === "starting") tally.already_starting += 1;
+    else return [{ do: "start", node: key }];
+    return [];
+  }
+  if (action === "stop") {
+    const there = power === "stopped" || (power === "suspended" && mode === 2);
+    if (!there) return [{ do: "stop", node: key, mode }];
+    tally.already_stopped += 1;
+    return [];
+  }
+  const wipe: Step = { do: "wipe", node: key };
+  return down ? [wipe] : [{ do: "stop", node: key, mode }, wipe];
+}
+
+/** A power step as an operation of its own. */
+export function operationOf(step: Step, key: string, node: Pick<ObservedNode, "id" | "name">, action: PowerAction): Operation {
+  const op = step.do as PowerAction;
+  return {
+    id: `${op}:node:${key}`,
+    of: `node:${key}`,
+    op,
+    kind: "node",
+    key,
+    native_id: node.id,
+    name: node.name,
+    reason: { code: "requested", text: op === action ? `${action} was asked for` : `stopped to ${action} it` },
+    disruption: op === "stop" ? "stop" : "none",
+    affects: [],
+    changes: [],
+    prune: false,
+    step,
+  };
+}
+
+function rank({ op }: Operation): number {
+  return op === "stop" ? 0 : op === "wipe" ? 1 : 2;
+}
+
+/** One node that fails does not keep the others from their turn. Answers the keys that failed. */
+async function applyEach(
+  job: Job,
+  target: Target,
+  operations: readonly Operation[],
+  ids: NativeIds,
+  stopMode: StopMode,
+): Promise<ReadonlySet<string>> {
+  const failed = new Set<string>();
+  let left = operations;
+  while (left.length > 0) {
+    try {
+      await applyOperations(target.host, job, { path: target.path, operations: left, ids, stopMode });
+      break;
+    } catch (error) {
+      const broken = error instanceof Failure && error.code === "host_error" ? brokenStep(error) : undefined;
+      const at = left.findIndex(({ id }) => id === broken);
+      const key = left[at]?.key;
+      if (key === undefined) throw error;
+      failed.add(key);
+      left = left.slice(at + 1).filter((operation) => operation.key !== key);
+    }
+  }
+  return failed;
+}
+
+function brokenStep({ data }: Failure): string | undefined {
+  return (data?.["failed"] as readonly { readonly id: string }[] | undefined)?.[0]?.id;
+}
+
+/** What the host says afterwards counts, not what was asked for. */
+function count(
+  tally: Tally,
+  action: PowerAction,
+  asked: ReadonlyMap<string, ObservedNode>,
+  failed: ReadonlySet<string>,
+  after: ObservedLab | null,
+): void {
+  const powers = new Map((after?.nodes ?? []).map(({ id, power }) => [id, power]));
+  for (const [key, { id }] of asked) {
+    const power = powers.get(id);
+    const up = power === "running" || power === "starting";
+    if (failed.has(key) || power === undefined || (action === "start") !== up) tally.failed += 1;
+    else if (action === "start") tally.started += 1;
+    else if (action === "stop") tally.stopped += 1;
+    else tally.wiped += 1;
+  }
+}
+
+function recordPower(context: Context, target: Target, action: PowerAction, keys: Iterable<string>): void {
+  const record = context.store.labs.get(target.path);
+  if (record === undefined) return;
+  const power = { ...record.power };
+  for (const key of keys) power[key] = action === "start";
+  context.store.labs.put({ ...record, power, updatedAt: context.clock.now() });
+}

@@ -1,0 +1,99 @@
+import { Failure } from "../contract/errors.ts";
+import type { JobStarted } from "../contract/schemas/jobs.ts";
+import type { ReconcileData } from "../contract/schemas/plan.ts";
+import type { ProjectPayload } from "../contract/schemas/project.ts";
+import type { ObservedLab } from "../engine/observed.ts";
+import { splitByDisruption } from "../engine/split.ts";
+import { addressProject, allowChange, type Intent, neededIntent, noIds, type Target } from "./address.ts";
+import type { Context } from "./context.ts";
+import { applyIntent } from "./deploy.ts";
+import { reconcileFromHost } from "./from-host.ts";
+import type { Job } from "./jobs.ts";
+import { recordApplied, refuseLocked, runChange } from "./managed.ts";
+import { directionOf, newestPlan, planStale } from "./plan-project.ts";
+import { planAgainstHost, shownOperation } from "./planned.ts";
+import type { Call, Caller } from "./service.ts";
+
+/** What the journal keeps of a reconcile to_host. */
+export interface ReconcileRequest {
+  readonly yaml: string;
+  readonly files: Readonly<Record<string, string>>;
+  readonly prune: boolean;
+  readonly confirm: boolean;
+}
+
+/** Makes the host match the intent, or answers the host's definition as intent. */
+export async function reconcileProject(
+  context: Context,
+  caller: Caller,
+  payload: ProjectPayload,
+  call: Pick<Call, "respondAsync">,
+): Promise<ReconcileData | JobStarted> {
+  const direction = directionOf(payload.direction);
+  const target = await addressProject(context, caller, payload);
+  if (direction === "from_host") return reconcileFromHost(context, target, payload, call);
+  const intent = neededIntent(target);
+  allowChange(target);
+  const [prune, confirm] = [payload.prune === true, payload.confirm === true];
+  const request: ReconcileRequest = { yaml: intent.yaml, files: intent.files, prune, confirm };
+  return runChange(context, target, call, {
+    operation: "reconcileProject",
+    request,
+    work: (job) => reconcileToHost(context, job, target, intent, payload),
+  });
+}
+
+async function reconcileToHost(
+  context: Context,
+  job: Job,
+  target: Target,
+  intent: Intent,
+  payload: ProjectPayload,
+): Promise<ReconcileData> {
+  const options = { direction: "to_host", prune: payload.prune === true, replace: false } as const;
+  const planned = await planAgainstHost(target.host, target.path, intent.lab, target.ids, options);
+  const { plan, observed, ids } = planned;
+  const confirm = payload.confirm === true;
+  const given = payload.plan_identity;
+  if (given === undefined ? confirm : given !== newestPlan(context, target, "to_host") || given !== planned.identity) throw planStale();
+  allowAdoption(target, observed, payload);
+  refuseLocked(observed);
+
+  const answer = {
+    lab: target.path,
+    skippedPrune: plan.summary.skipped_prune,
+    fullDeploy: observed === null,
+    applicable: plan.applicable,
+    summary: plan.summary,
+    blocked: plan.blocked,
+    direction: "to_host",
+  };
+  if (!plan.applicable) return { ...answer, applied: 0, status: "unchanged", operations: plan.operations.map(shownOperation) };
+
+  const { now, later } = confirm || observed === null ? { now: plan.operations, later: [] } : splitByDisruption(plan);
+  if (now.length > 0 || target.record?.yaml !== intent.yaml) {
+    await applyIntent(context, job, target, intent, { operations: now, ids, replace: false });
+  }
+  const state = await recordApplied(context, target, context.store.labs.get(target.path)?.ids ?? noIds, intent);
+  return {
+    ...answer,
+    applied: now.length,
+    status: later.length > 0 ? "pending_stop" : now.length > 0 ? "applied" : "unchanged",
+    operations: later.map(shownOperation),
+    state,
+  };
+}
+
+/**
+ * A lab that the host has and the service does not manage – made by other means, or its record is lost – is taken over only by who has
+ * its state from before, or by an admin.
+ */
+function allowAdoption(target: Target, observed: ObservedLab | null, payload: ProjectPayload): void {
+  if (observed === null || target.record !== undefined || target.caller.role === "admin") return;
+  const state = payload.state as { readonly lab?: { readonly id?: unknown } } | null | undefined;
+  if (state?.lab?.id === observed.id) return;
+  throw new Failure(
+    "operation_not_allowed",
+    `${target.path} is on the host but not managed here; its state, or an admin, can take it over`,
+  );
+}

@@ -1,0 +1,110 @@
+import { Failure } from "../contract/errors.ts";
+import type { Operation } from "../engine/plan.ts";
+import { splitByDisruption } from "../engine/split.ts";
+import type { HostSession } from "../hosts/host.ts";
+import { type Intent, noIds, readSent, type Target } from "./address.ts";
+import type { Context } from "./context.ts";
+import { applyIntent, type DeployRequest, deployed } from "./deploy.ts";
+import { destroyLab } from "./destroy.ts";
+import type { Job } from "./jobs.ts";
+import { guarded, recordApplied } from "./managed.ts";
+import { type Planned, planAgainstHost } from "./planned.ts";
+import { operationOf, type PowerRequest, powerNodes } from "./power.ts";
+import type { ReconcileRequest } from "./reconcile.ts";
+import type { JobRow } from "./store/store.ts";
+
+/**
+ * Changes that a crash cut off. One that had not begun its first step is rolled back, which needs nothing. Any other is finished: planned
+ * again from what the host has now, with the intent, options and authority of the caller, never with more. Where the host lets nobody in
+ * without a password, or the rest fails, the change ends as interrupted: plan tells what is left.
+ */
+export async function recoverJobs(context: Context): Promise<void> {
+  await Promise.all(
+    context.store.jobs.unfinished().map(async (row) => {
+      if (row.steps.length === 0) {
+        context.jobs.abandon(
+          row,
+          "rolled_back",
+          new Failure("cancelled", "cut off by a restart before its first step: nothing was changed"),
+        );
+        return;
+      }
+      let host: HostSession;
+      try {
+        host = await context.sessions.resume(row.user);
+      } catch (error) {
+        context.jobs.abandon(row, "interrupted", new Failure("expired_host_session", `cut off by a restart: ${(error as Error).message}`));
+        return;
+      }
+      const target = targetOf(context, row, host);
+      // The journal has its failure; the service starts all the same.
+      await context.jobs.resume(row, (job) => guarded(context, target, job, () => finish(context, job, target, row))).catch(() => {});
+      await host.close();
+    }),
+  );
+}
+
+function targetOf(context: Context, row: JobRow, host: HostSession): Target {
+  const record = context.store.labs.get(row.lab);
+  return {
+    path: row.lab,
+    mode: record?.mode ?? "create",
+    caller: { user: row.user, role: host.role, session: `job ${row.id}` },
+    host,
+    ...(record !== undefined && { record }),
+    ...(record?.yaml !== undefined && { intent: readSent(record.yaml, record.files) }),
+    sent: false,
+    ids: record?.ids ?? noIds,
+  };
+}
+
+async function finish(context: Context, job: Job, target: Target, row: JobRow): Promise<unknown> {
+  if (row.operation === "destroyProject") return destroyLab(context, job, target, (row.request as { readonly wipe: boolean }).wipe);
+  if (row.operation === "execProject") return powerNodes(context, job, target, row.request as PowerRequest);
+  if (row.operation === "deployProject") return finishDeploy(context, job, target, row);
+  return finishReconcile(context, job, target, row);
+}
+
+async function finishDeploy(context: Context, job: Job, target: Target, row: JobRow): Promise<unknown> {
+  const request = row.request as DeployRequest;
+  const intent = readSent(request.yaml, request.files);
+  // Once the old lab is gone, what stands there is the new one, half made.
+  const replace = request.replace && !row.steps.slice(0, row.done).some((step) => step.do === "delete-lab");
+  const planned = await planAgainstHost(target.host, target.path, intent.lab, target.ids, { direction: "to_host", prune: false, replace });
+  const operations = [...planned.plan.operations, ...missingStarts(row, planned, planned.plan.operations)];
+  await applyIntent(context, job, target, intent, { operations, ids: planned.ids, replace });
+  return deployed(context, target, intent, planned.plan.unsupported);
+}
+
+async function finishReconcile(context: Context, job: Job, target: Target, row: JobRow): Promise<unknown> {
+  const request = row.request as ReconcileRequest;
+  const intent: Intent = readSent(request.yaml, request.files);
+  const options = { direction: "to_host", prune: request.prune, replace: false } as const;
+  const planned = await planAgainstHost(target.host, target.path, intent.lab, target.ids, options);
+  const { plan, observed, ids } = planned;
+  // A lab that did not exist when the change began was its to make whole.
+  const whole = request.confirm || observed === null || row.steps.some((step) => step.do === "create-lab");
+  const { now, later } = whole ? { now: plan.operations, later: [] } : splitByDisruption(plan);
+  const operations = [...now, ...missingStarts(row, planned, now)];
+  await applyIntent(context, job, target, intent, { operations, ids, replace: false });
+  const state = await recordApplied(context, target, context.store.labs.get(target.path)?.ids ?? noIds, intent);
+  return {
+    lab: target.path,
+    applied: row.done + operations.length,
+    direction: "to_host",
+    status: later.length > 0 ? "pending_stop" : "applied",
+    state,
+  };
+}
+
+/** Nodes that the change had yet to start: planned anew they look like nodes that were stopped before. */
+function missingStarts(row: JobRow, { observed, ids }: Planned, planned: readonly Operation[]): readonly Operation[] {
+  const natives = new Map((observed?.nodes ?? []).map((node) => [node.id, node]));
+  const starts = new Set(planned.filter(({ step }) => step.do === "start").map(({ key }) => key));
+  return row.steps.slice(row.done).flatMap((step): Operation[] => {
+    const node = natives.get(ids.nodes[step.key] ?? "");
+    if (step.do !== "start" || node === undefined || starts.has(step.key) || node.power === "running" || node.power === "starting")
+      return [];
+    return [operationOf({ do: "start", node: step.key }, step.key, node, "start")];
+  });
+}

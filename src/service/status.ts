@@ -1,0 +1,79 @@
+import { Failure } from "../contract/errors.ts";
+import type { LiveData, LiveNetemData, LiveNodeData, StatusData } from "../contract/schemas/observe.ts";
+import type { ProjectPayload } from "../contract/schemas/project.ts";
+import { endpointKeys, endpointOf, joinIds } from "../engine/join.ts";
+import type { ObservedLab } from "../engine/observed.ts";
+import type { LiveStatus } from "../hosts/host.ts";
+import { endpointText } from "../intent/lab.ts";
+import { addressProject, labNotFound, type Target } from "./address.ts";
+import { timeText } from "./clock.ts";
+import type { Context } from "./context.ts";
+import type { Caller } from "./service.ts";
+
+/** Structure changes seldom and is only needed to name rows: not every poll reads it. */
+const structureMs = 5_000;
+
+/** The light live poll. A failed live read is an answer (live.available false), not an error. */
+export async function projectStatus(context: Context, caller: Caller, payload: ProjectPayload): Promise<StatusData> {
+  const target = await addressProject(context, caller, payload);
+  const { path, host, record, mode, intent } = target;
+  const read = await readLive(context, target);
+  const exists = read !== null && (read !== "failed" || record?.labId !== undefined);
+  if (!exists && record === undefined) throw labNotFound(path);
+  const structure = read === null ? null : await context.observations.structure(host, path, structureMs).catch(() => null);
+  const operation = context.jobs.running(path);
+  const last = context.store.jobs.lastOf(path);
+  return {
+    lab: path,
+    name: structure?.name ?? intent?.lab.name ?? path.split("/").at(-1)!,
+    mode,
+    exists,
+    locked: structure?.locked ?? false,
+    ...(operation !== undefined && { operation }),
+    ...(last?.outcome !== undefined &&
+      last.finishedAt !== undefined && {
+        last_job: { job: last.id, operation: last.operation, outcome: last.outcome, finished_at: timeText(last.finishedAt) },
+      }),
+    ...(exists && { live: liveData(target, read, structure) }),
+  };
+}
+
+/** null: the host has no such lab. */
+async function readLive(context: Context, { host, path }: Target): Promise<LiveStatus | "failed" | null> {
+  try {
+    return await context.observations.status(host, path);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    if (error.code === "lab_not_found") return null;
+    // Without a session nothing can be read until the user logs in again: that is no failed read.
+    if (error.code === "expired_host_session") throw error;
+    return "failed";
+  }
+}
+
+function liveData(target: Target, read: LiveStatus | "failed" | null, structure: ObservedLab | null): LiveData {
+  if (read === null || read === "failed") return { available: false };
+  const ids = structure === null ? target.ids : joinIds(target.intent?.lab ?? null, structure, target.ids);
+  const known = structure === null || target.intent === undefined ? undefined : new Set(target.intent.lab.nodes.map(({ key }) => key));
+  const keys = new Map(Object.entries(ids.nodes).map(([key, id]) => [id, key]));
+  const nodes = read.nodes.map((row): LiveNodeData => {
+    const key = keys.get(row.id);
+    // A key that was made up for a node which the intent does not know joins nothing.
+    return { ...row, node: key !== undefined && (known === undefined || known.has(key)) ? key : null };
+  });
+  const linkKeys = new Map(Object.entries(ids.links).map(([key, id]) => [id, key]));
+  const links = new Map((structure?.links ?? []).map((link) => [link.id, link]));
+  const netem = read.links.map(({ id, a, b }): LiveNetemData => {
+    const key = linkKeys.get(id);
+    const link = links.get(id);
+    const endpoints =
+      link === undefined ? (key?.split(" -- ") ?? []) : link.endpoints.map((end) => endpointText(endpointOf(end, endpointKeys(ids))));
+    return { link: key ?? id, endpoints, ...(a !== undefined && { a }), ...(b !== undefined && { b }) };
+  });
+  return {
+    available: true,
+    joined: nodes.every(({ node }) => node !== null),
+    nodes: nodes.sort((a, b) => (a.id < b.id ? -1 : 1)),
+    netem: netem.sort((a, b) => (a.link < b.link ? -1 : 1)),
+  };
+}

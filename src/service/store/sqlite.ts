@@ -1,0 +1,170 @@
+import { closeSync, openSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import type { Direction, JobOutcome, JobRow, JobStatus, LabRecord, SessionRow, Store } from "./store.ts";
+
+/** Each entry brings the database from its index to the next version. Append-only. */
+const migrations = [
+  `CREATE TABLE sessions (
+     hash TEXT PRIMARY KEY, user TEXT NOT NULL, role TEXT NOT NULL,
+     created_at INTEGER NOT NULL, used_at INTEGER NOT NULL, revoked INTEGER NOT NULL DEFAULT 0
+   ) STRICT;
+   CREATE TABLE labs (path TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT;
+   CREATE TABLE plans (
+     path TEXT NOT NULL, direction TEXT NOT NULL, identity TEXT NOT NULL, PRIMARY KEY (path, direction)
+   ) STRICT;
+   CREATE TABLE jobs (
+     id TEXT PRIMARY KEY, lab TEXT NOT NULL, operation TEXT NOT NULL, user TEXT NOT NULL, request TEXT NOT NULL,
+     status TEXT NOT NULL, outcome TEXT, started_at INTEGER NOT NULL, finished_at INTEGER,
+     steps TEXT NOT NULL, done INTEGER NOT NULL, result TEXT, error TEXT
+   ) STRICT;
+   CREATE INDEX jobs_by_lab ON jobs (lab, finished_at);
+   CREATE INDEX jobs_running ON jobs (started_at) WHERE status = 'running';`,
+];
+
+/** The store in one SQLite file (mode 0600; ":memory:" keeps nothing). Throws when the file is of a newer version than this program. */
+export function sqliteStore(file: string): Store {
+  // SQLite would make the file readable by all; the mode only matters while it is made.
+  if (file !== ":memory:") closeSync(openSync(file, "a", 0o600));
+  const db = new DatabaseSync(file);
+  db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON");
+  migrate(db);
+
+  const sql = {
+    insertSession: db.prepare("INSERT INTO sessions (hash, user, role, created_at, used_at, revoked) VALUES (?, ?, ?, ?, ?, ?)"),
+    findSession: db.prepare("SELECT * FROM sessions WHERE hash = ?"),
+    touchSession: db.prepare("UPDATE sessions SET used_at = ? WHERE hash = ?"),
+    revokeSession: db.prepare("UPDATE sessions SET revoked = 1 WHERE hash = ?"),
+    purgeSessions: db.prepare("DELETE FROM sessions WHERE created_at < ?"),
+    getLab: db.prepare("SELECT record FROM labs WHERE path = ?"),
+    putLab: db.prepare("INSERT INTO labs (path, record) VALUES (?, ?) ON CONFLICT (path) DO UPDATE SET record = excluded.record"),
+    deleteLab: db.prepare("DELETE FROM labs WHERE path = ?"),
+    listLabs: db.prepare("SELECT record FROM labs ORDER BY path"),
+    plansOf: db.prepare("SELECT direction, identity FROM plans WHERE path = ?"),
+    putPlan: db.prepare(
+      "INSERT INTO plans (path, direction, identity) VALUES (?, ?, ?) ON CONFLICT (path, direction) DO UPDATE SET identity = excluded.identity",
+    ),
+    deletePlans: db.prepare("DELETE FROM plans WHERE path = ?"),
+    insertJob: db.prepare(
+      "INSERT INTO jobs (id, lab, operation, user, request, status, started_at, steps, done) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    ),
+    beginJob: db.prepare("UPDATE jobs SET steps = ?, done = 0 WHERE id = ?"),
+    progressJob: db.prepare("UPDATE jobs SET done = ? WHERE id = ?"),
+    finishJob: db.prepare("UPDATE jobs SET status = ?, outcome = ?, finished_at = ?, result = ?, error = ? WHERE id = ?"),
+    getJob: db.prepare("SELECT * FROM jobs WHERE id = ?"),
+    unfinishedJobs: db.prepare("SELECT * FROM jobs WHERE status = 'running' ORDER BY started_at, id"),
+    lastJob: db.prepare("SELECT * FROM jobs WHERE lab = ? AND finished_at IS NOT NULL ORDER BY finished_at DESC, rowid DESC LIMIT 1"),
+    purgeJobs: db.prepare("DELETE FROM jobs WHERE finished_at < ?"),
+  };
+
+  const labOf = (row: Row | undefined): LabRecord | undefined => {
+    if (row === undefined) return undefined;
+    const record = JSON.parse(row["record"] as string) as LabRecord;
+    const plans = Object.fromEntries(
+      sql.plansOf.all(record.path).map((plan) => [plan["direction"] as Direction, plan["identity"] as string]),
+    );
+    return { ...record, plans };
+  };
+
+  return {
+    sessions: {
+      insert: (row) => {
+        sql.insertSession.run(row.hash, row.user, row.role, row.createdAt, row.usedAt, row.revoked ? 1 : 0);
+      },
+      find: (hash) => sessionOf(sql.findSession.get(hash)),
+      touch: (hash, usedAt) => {
+        sql.touchSession.run(usedAt, hash);
+      },
+      revoke: (hash) => {
+        sql.revokeSession.run(hash);
+      },
+      purge: (createdBefore) => {
+        sql.purgeSessions.run(createdBefore);
+      },
+    },
+    labs: {
+      get: (path) => labOf(sql.getLab.get(path)),
+      put: ({ plans, ...record }) => {
+        sql.putLab.run(record.path, JSON.stringify(record));
+        sql.deletePlans.run(record.path);
+        for (const [direction, identity] of Object.entries(plans)) sql.putPlan.run(record.path, direction, identity);
+      },
+      putPlan: (path, direction, identity) => {
+        sql.putPlan.run(path, direction, identity);
+      },
+      delete: (path) => {
+        sql.deleteLab.run(path);
+        sql.deletePlans.run(path);
+      },
+      list: () => sql.listLabs.all().map((row) => labOf(row)!),
+    },
+    jobs: {
+      insert: (row) => {
+        const { id, lab, operation, user, request, status, startedAt, steps, done } = row;
+        sql.insertJob.run(id, lab, operation, user, JSON.stringify(request), status, startedAt, JSON.stringify(steps), done);
+      },
+      begin: (id, steps) => {
+        sql.beginJob.run(JSON.stringify(steps), id);
+      },
+      progress: (id, done) => {
+        sql.progressJob.run(done, id);
+      },
+      finish: (id, { status, outcome, finishedAt, result, error }) => {
+        sql.finishJob.run(status, outcome ?? null, finishedAt ?? null, jsonOrNull(result), jsonOrNull(error), id);
+      },
+      get: (id) => jobOf(sql.getJob.get(id)),
+      unfinished: () => sql.unfinishedJobs.all().map((row) => jobOf(row)!),
+      lastOf: (lab) => jobOf(sql.lastJob.get(lab)),
+      purge: (finishedBefore) => {
+        sql.purgeJobs.run(finishedBefore);
+      },
+    },
+    close: () => db.close(),
+  };
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+function migrate(db: DatabaseSync): void {
+  const version = (db.prepare("PRAGMA user_version").get() as { user_version: number }).user_version;
+  if (version > migrations.length) {
+    throw new Error(`the database is of version ${version}, this program knows up to ${migrations.length}: it was written by a newer one`);
+  }
+  for (let next = version; next < migrations.length; next += 1) {
+    db.exec(`BEGIN; ${migrations[next]}; PRAGMA user_version = ${next + 1}; COMMIT`);
+  }
+}
+
+function sessionOf(row: Row | undefined): SessionRow | undefined {
+  if (row === undefined) return undefined;
+  return {
+    hash: row["hash"] as string,
+    user: row["user"] as string,
+    role: row["role"] as SessionRow["role"],
+    createdAt: row["created_at"] as number,
+    usedAt: row["used_at"] as number,
+    revoked: row["revoked"] === 1,
+  };
+}
+
+function jobOf(row: Row | undefined): JobRow | undefined {
+  if (row === undefined) return undefined;
+  return {
+    id: row["id"] as string,
+    lab: row["lab"] as string,
+    operation: row["operation"] as string,
+    user: row["user"] as string,
+    request: JSON.parse(row["request"] as string),
+    status: row["status"] as JobStatus,
+    ...(row["outcome"] === null ? {} : { outcome: row["outcome"] as JobOutcome }),
+    startedAt: row["started_at"] as number,
+    ...(row["finished_at"] === null ? {} : { finishedAt: row["finished_at"] as number }),
+    steps: JSON.parse(row["steps"] as string),
+    done: row["done"] as number,
+    ...(row["result"] === null ? {} : { result: JSON.parse(row["result"] as string) }),
+    ...(row["error"] === null ? {} : { error: JSON.parse(row["error"] as string) }),
+  };
+}
+
+function jsonOrNull(value: unknown): string | null {
+  return value === undefined ? null : JSON.stringify(value);
+}

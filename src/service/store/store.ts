@@ -1,0 +1,105 @@
+import type { HostSession, NativeIds } from "../../hosts/host.ts";
+
+/** A bearer session. The token itself is nowhere. Times are ms since the epoch. */
+export interface SessionRow {
+  /** SHA-256 of the token, hex. */
+  readonly hash: string;
+  readonly user: string;
+  readonly role: HostSession["role"];
+  readonly createdAt: number;
+  readonly usedAt: number;
+  readonly revoked: boolean;
+}
+
+export type ProjectMode = "create" | "import" | "load";
+export type Direction = "to_host" | "from_host";
+
+/** What the service knows of a lab that it manages. */
+export interface LabRecord {
+  /** As on the host: /courses/bgp-1. */
+  readonly path: string;
+  readonly mode: ProjectMode;
+  readonly owner: string;
+  /** The intent of the last apply; absent: none yet. */
+  readonly yaml?: string;
+  readonly files: Readonly<Record<string, string>>;
+  /** Counts the applies. */
+  readonly serial: number;
+  /** The host's id of the lab. */
+  readonly labId?: string;
+  readonly ids: NativeIds;
+  /** Newest plan identity per direction. */
+  readonly plans: Readonly<Partial<Record<Direction, string>>>;
+  /** Wanted power by node key, as last asked for. */
+  readonly power: Readonly<Record<string, boolean>>;
+  /** Where an imported lab came from. */
+  readonly source?: unknown;
+  readonly updatedAt: number;
+}
+
+export type JobStatus = "running" | "done" | "failed" | "cancelled";
+export type JobOutcome = "finished" | "failed" | "cancelled" | "finished_after_restart" | "rolled_back" | "interrupted";
+
+/** One step of a change, as the journal keeps it: enough to tell and to finish, no contents. */
+export interface JobStep {
+  readonly id: string;
+  readonly op: string;
+  readonly kind: string;
+  readonly key: string;
+  readonly do: string;
+}
+
+/** A change, from its beginning on. */
+export interface JobRow {
+  readonly id: string;
+  readonly lab: string;
+  /** Operation id: deployProject … */
+  readonly operation: string;
+  readonly user: string;
+  /** What recovery needs: options, and the intent where one was sent. */
+  readonly request: unknown;
+  readonly status: JobStatus;
+  readonly outcome?: JobOutcome;
+  readonly startedAt: number;
+  readonly finishedAt?: number;
+  readonly steps: readonly JobStep[];
+  /** How many of the steps are done: they run in order. */
+  readonly done: number;
+  readonly result?: unknown;
+  readonly error?: { readonly code: string; readonly error: string; readonly data?: unknown };
+}
+
+/** What must survive a restart. Calls are synchronous and small. */
+export interface Store {
+  readonly sessions: {
+    insert(row: SessionRow): void;
+    find(hash: string): SessionRow | undefined;
+    touch(hash: string, usedAt: number): void;
+    revoke(hash: string): void;
+    /** Forgets sessions created before. */
+    purge(createdBefore: number): void;
+  };
+  readonly labs: {
+    get(path: string): LabRecord | undefined;
+    put(record: LabRecord): void;
+    /** Only the newest plan identity of one direction. */
+    putPlan(path: string, direction: Direction, identity: string): void;
+    delete(path: string): void;
+    list(): readonly LabRecord[];
+  };
+  readonly jobs: {
+    insert(row: JobRow): void;
+    /** The steps that are about to run, none done. */
+    begin(id: string, steps: readonly JobStep[]): void;
+    progress(id: string, done: number): void;
+    finish(id: string, end: Pick<JobRow, "status" | "outcome" | "finishedAt" | "result" | "error">): void;
+    get(id: string): JobRow | undefined;
+    /** Those that never ended, oldest first. */
+    unfinished(): readonly JobRow[];
+    /** The newest that ended. */
+    lastOf(lab: string): JobRow | undefined;
+    /** Forgets those that ended before. */
+    purge(finishedBefore: number): void;
+  };
+  close(): void;
+}
