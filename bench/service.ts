@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -10,6 +10,7 @@ import { localPaths } from "../src/hosts/local/paths.ts";
 /** A real service process of its own: own state and run directories, images and holder as set-up built them. */
 export async function startService(host: "embedded" | "memory") {
   const dir = await mkdtemp(join(tmpdir(), "labwright-bench-"));
+  await chmod(dir, 0o711); // nodes pass through it to their disks under ids of their own
   const shared = localPaths(process.env, process.getuid?.() ?? 0);
   const password = randomBytes(12).toString("base64url");
   const env = {

@@ -5,7 +5,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -14,6 +14,7 @@ import { leftovers } from "./leftovers.ts";
 
 const root = join(import.meta.dirname, "..");
 const work = await mkdtemp(join(tmpdir(), "labwright-demo-"));
+await chmod(work, 0o711); // nodes pass through it to their disks under ids of their own
 const shared = localPaths(process.env, process.getuid?.() ?? 0);
 const password = randomBytes(12).toString("base64url");
 const env = {
@@ -121,7 +122,13 @@ async function ready(nodes: readonly string[]): Promise<void> {
   console.log(`ready: ${nodes.join(" ")} (${((performance.now() - since) / 1000).toFixed(1)} s)`);
 }
 
+/** Full adjacencies come before the routes that follow from them: waits for the first answer, then shows three. */
 async function pings(node: string, address: string): Promise<void> {
+  const since = performance.now();
+  const once = ["exec", "-t", "lab.yaml", "--node", node, "--", "ping", "-c", "1", "-W", "1", address];
+  while (!/ 0% packet loss/.test((await labwright(once, { quiet: true })).stdout)) {
+    if (performance.now() - since > 30_000) throw new Error(`${node} does not reach ${address} after 30 s`);
+  }
   const { stdout } = await labwright(["exec", "-t", "lab.yaml", "--node", node, "--", "ping", "-c", "3", "-i", "0.2", "-W", "2", address]);
   if (!/ 0% packet loss/.test(stdout)) throw new Error(`${node} does not reach ${address}`);
 }
