@@ -14,6 +14,7 @@ let folder: string;
 let service: ChildProcess;
 let url: string;
 let fingerprint: string;
+let said: { stdout: string; stderr: string };
 
 interface Ran {
   readonly code: number | null;
@@ -74,10 +75,10 @@ function onTerminal(
   return { child, seen: watch(child) };
 }
 
-async function until(what: string, done: () => boolean): Promise<void> {
+async function until(what: () => string, done: () => boolean): Promise<void> {
   const end = Date.now() + 20_000;
   while (!done()) {
-    if (Date.now() > end) throw new Error(`not within 20 s: ${what}`);
+    if (Date.now() > end) throw new Error(`not within 20 s: ${what()}`);
     await pause(20);
   }
 }
@@ -109,10 +110,13 @@ beforeAll(async () => {
   state = mkdtempSync(join(tmpdir(), "labwright-cli-"));
   folder = mkdtempSync(join(state, "work-"));
   service = begin(["serve", "--port", "0", "--host", "memory"], { LABWRIGHT_ADMIN_PASSWORD: password });
-  const seen = watch(service);
+  said = watch(service);
   const file = join(state, "service.json");
-  await until(`service.json; it said: ${seen.stderr}`, () => existsSync(file) || service.exitCode !== null);
-  if (service.exitCode !== null) throw new Error(`the service did not start:\n${seen.stdout}${seen.stderr}`);
+  await until(
+    () => `service.json; it said: ${said.stderr}`,
+    () => existsSync(file) || service.exitCode !== null,
+  );
+  if (service.exitCode !== null) throw new Error(`the service did not start:\n${said.stdout}${said.stderr}`);
   ({ url, fingerprint } = JSON.parse(readFileSync(file, "utf8")));
   const login = await run(["login", "--url", url, "--pin", fingerprint, "--user", "admin", "--password-stdin"], { input: `${password}\n` });
   expect(login).toMatchObject({ code: 0, stdout: "" });
@@ -120,7 +124,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   service.kill("SIGTERM");
-  expect(await ended(service)).toBe(0);
+  expect(await ended(service), said.stderr.slice(-2000)).toBe(0);
   for (const child of started) child.kill("SIGKILL");
   rmSync(state, { recursive: true });
 });
@@ -187,11 +191,20 @@ describe("signing in", () => {
   test("on a terminal the fingerprint is asked about, the password typed without echo, and both kept", async () => {
     const config = join(folder, "config");
     const { child, seen } = onTerminal(["login", "--url", url], { XDG_CONFIG_HOME: config });
-    await until("the question", () => seen.stdout.includes("Pin it [y/N]"));
+    await until(
+      () => "the question",
+      () => seen.stdout.includes("Pin it [y/N]"),
+    );
     child.stdin?.write("y\n");
-    await until("the user name", () => seen.stdout.includes("User name"));
+    await until(
+      () => "the user name",
+      () => seen.stdout.includes("User name"),
+    );
     child.stdin?.write("admin\n");
-    await until("the password", () => seen.stdout.includes("Password of admin: "));
+    await until(
+      () => "the password",
+      () => seen.stdout.includes("Password of admin: "),
+    );
     child.stdin?.write(`${password}\n`);
     expect(await ended(child), seen.stdout).toBe(0);
     expect(seen.stdout).not.toContain(password);
@@ -322,9 +335,15 @@ describe("a lab's life", () => {
     write("talk");
     expect((await run(["deploy"])).code).toBe(0);
     const { child, seen } = onTerminal(["console", "r1"]);
-    await until(`the prompt: ${seen.stdout}`, () => seen.stdout.includes("r1# "));
+    await until(
+      () => `the prompt: ${seen.stdout}`,
+      () => seen.stdout.includes("r1# "),
+    );
     child.stdin?.write("echo over there\r");
-    await until("the echo", () => /over there\r\n.*over there/s.test(seen.stdout));
+    await until(
+      () => `the echo in ${JSON.stringify(seen.stdout)}`,
+      () => /over there[\r\n]+over there/.test(seen.stdout),
+    );
     child.stdin?.write("\u001d");
     expect(await ended(child), seen.stdout).toBe(0);
     expect(seen.stdout).toContain("left the console of r1");
@@ -362,7 +381,10 @@ describe("up", () => {
       expect(JSON.parse(second.stdout)).toMatchObject({ lab: "/upped" });
     } finally {
       process.kill(pid, "SIGTERM");
-      await until("the end of the service", () => !existsSync(`/proc/${pid}`));
+      await until(
+        () => "the end of the service",
+        () => !existsSync(`/proc/${pid}`),
+      );
     }
   });
 });
