@@ -5,6 +5,9 @@ import { badRequest } from "./failures.ts";
 /** Nesting deeper than any real state; deeper values would overflow the stack of code that walks them. */
 const maxDepth = 500;
 
+/** What is not wanted of a request is read up to here, so that its connection stays usable; more ends the connection. */
+const drainLimit = 4 * 33_554_432;
+
 export type ParseJson = (text: string) => unknown;
 
 /**
@@ -18,15 +21,16 @@ export async function readJsonBody(request: IncomingMessage, limit: number, pars
   return bytes.length < 256 * 1024 ? parseBytes(bytes, parse) : turn.take(() => parseBytes(bytes, parse));
 }
 
-/** Reads what is left of a request and throws it away, so that the connection stays usable; cuts it after `limit` bytes. */
-export function drain(request: IncomingMessage, limit: number): void {
-  if (request.readableEnded || request.destroyed) return;
-  let left = limit;
+/** Reads what is left of a request and throws it away. False: it says to be so long that the connection must be closed instead. */
+export function drain(request: IncomingMessage): boolean {
+  if (request.readableEnded || request.destroyed) return true;
+  let left = drainLimit;
   request.on("data", (chunk: Buffer) => {
     left -= chunk.length;
     if (left < 0) request.socket.destroy();
   });
   request.resume();
+  return Number(request.headers["content-length"] ?? 0) <= drainLimit;
 }
 
 /** One at a time, in order; the event loop runs between two. */
@@ -57,18 +61,20 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }
 
+/** A body that is somewhat too large is read to its end before it is refused: many clients give up a connection that answers while they write. */
 function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
   const tooLarge = () => new Failure("payload_too_large", `the body is over ${limit} bytes`);
-  if (Number(request.headers["content-length"] ?? 0) > limit) return Promise.reject(tooLarge());
+  if (Number(request.headers["content-length"] ?? 0) > drainLimit) return Promise.reject(tooLarge());
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    let chunks: Buffer[] = [];
     let size = 0;
     const onData = (chunk: Buffer) => {
       size += chunk.length;
-      if (size > limit) finish(() => reject(tooLarge()));
-      else chunks.push(chunk);
+      if (size <= limit) chunks.push(chunk);
+      else chunks = [];
+      if (size > drainLimit) finish(() => reject(tooLarge()));
     };
-    const onEnd = () => finish(() => resolve(Buffer.concat(chunks, size)));
+    const onEnd = () => finish(() => (size > limit ? reject(tooLarge()) : resolve(Buffer.concat(chunks, size))));
     const onCut = () => finish(() => reject(badRequest([{ path: "", message: "the body ended too early" }])));
     const finish = (settle: () => void) => {
       request.off("data", onData).off("end", onEnd).off("error", onCut).off("close", onCut);

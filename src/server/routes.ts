@@ -18,9 +18,6 @@ interface RequestParts {
   readonly params: unknown;
 }
 
-/** More than this left unread of a refused request ends its connection. */
-const drainLimit = 4 * 33_554_432;
-
 const callers = new WeakMap<FastifyRequest, Caller>();
 /** Of refused requests, for the log line. */
 const codes = new WeakMap<FastifyRequest, ErrorCode>();
@@ -41,9 +38,7 @@ export function addRoutes(app: FastifyInstance, service: Service, openApi: unkno
     reply.raw.once("close", () => logRequest(request, reply, reply.raw.writableFinished ? reply.raw.statusCode : undefined));
   });
   app.addHook("onSend", async (request, reply) => {
-    if (request.raw.readableEnded) return;
-    if (Number(request.headers["content-length"] ?? 0) > drainLimit) reply.header("Connection", "close");
-    drain(request.raw, drainLimit);
+    if (!drain(request.raw)) reply.header("Connection", "close");
   });
   app.setErrorHandler((error, request, reply) => sendFailure(toFailure(error), request, reply));
 

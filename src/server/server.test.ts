@@ -133,15 +133,45 @@ test("a body over the limit answers 413 and the connection is used again", async
   const body = Buffer.alloc(33_554_433, 0x20);
   const answer = await client.post("/api/v1/projects/plan", body);
   expect([answer.status, answer.json.code]).toEqual([413, "payload_too_large"]);
-  const chunked = await client.call("POST", "/api/v1/login", {
-    bearer: null,
-    headers: { "Content-Type": "application/json", "Transfer-Encoding": "chunked" },
-    body: undefined,
-  });
-  expect(chunked.json.code).toBe("bad_request");
   replies = { getSession: () => ({}) };
   const next = await client.get("/api/v1/session");
   expect([next.status, next.reused]).toEqual([200, true]);
+});
+
+test("a chunked body over the limit answers 413, and the connection is used again", async () => {
+  replies = { getHealth: () => ({}) };
+  const chunk = `4000\r\n${" ".repeat(0x4000)}\r\n`;
+  const head = "POST /api/v1/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const { socket, heard } = await client.secure(`${head}${chunk}${chunk}0\r\n\r\n`);
+  await expect.poll(heard).toMatch(/^HTTP\/1\.1 413 .*"code":"payload_too_large"/s);
+  socket.write("GET /health HTTP/1.1\r\nHost: x\r\n\r\n");
+  await expect.poll(heard).toMatch(/HTTP\/1\.1 200 .*"ok":true/s);
+  socket.destroy();
+});
+
+test("a body that says to be huge is refused unread, and its connection closed", async () => {
+  const { heard, ended } = await client.secure(
+    "POST /api/v1/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n{",
+  );
+  await ended();
+  expect(heard()).toMatch(/^HTTP\/1\.1 413 .*connection: close.*"code":"payload_too_large"/is);
+});
+
+test("a body that is cut off is not handed on", async () => {
+  let called = false;
+  replies = {
+    login: () => {
+      called = true;
+      return {};
+    },
+  };
+  const { socket } = await client.secure(
+    "POST /api/v1/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{}",
+  );
+  const lines = log.length;
+  socket.end();
+  await expect.poll(() => log.length).toBeGreaterThan(lines);
+  expect(called).toBe(false);
 });
 
 test("a login body is limited to 16 KiB", async () => {

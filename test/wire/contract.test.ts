@@ -1,5 +1,7 @@
+import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { errors } from "../../src/contract/errors.ts";
 import { openApiDocument } from "../../src/contract/openapi.ts";
@@ -141,4 +143,11 @@ describe("the OpenAPI document", () => {
     expect(names.length).toBeGreaterThan(100);
     expect(names.filter((name) => document.components.schemas[name] === undefined)).toEqual([]);
   });
+});
+
+test("generated files are those that the code generates now", async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, ["scripts/generate.ts", "--check"], { cwd: root }).catch(
+    (error: { stdout: string }) => error,
+  );
+  expect(stdout).toBe("");
 });

@@ -1,0 +1,106 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { RawClient } from "../../test/wire/raw-client.ts";
+
+interface Started {
+  readonly child: ChildProcess;
+  readonly out: () => string;
+  readonly err: () => string;
+  readonly ended: Promise<unknown>;
+}
+
+let dir: string;
+const children: Started[] = [];
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "labwright-serve-"));
+});
+afterEach(async () => {
+  for (const { child, ended } of children.splice(0)) {
+    child.kill("SIGKILL");
+    await ended;
+  }
+  await rm(dir, { recursive: true, force: true });
+});
+
+function serve(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}): Started {
+  const child = spawn(process.execPath, [join(import.meta.dirname, "main.ts"), "--host", "memory", "--port", "0", ...args], {
+    env: { PATH: process.env.PATH, LABWRIGHT_STATE_DIR: join(dir, "state"), ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let [out, err] = ["", ""];
+  child.stdout.on("data", (chunk) => {
+    out += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    err += chunk;
+  });
+  const started = { child, out: () => out, err: () => err, ended: once(child, "close") };
+  children.push(started);
+  return started;
+}
+
+const patient = { timeout: 20_000 };
+const announcement =
+  /^labwright \S+ listens on (https:\/\/127\.0\.0\.1:\d+) \(memory host\), certificate sha256:((?:[0-9A-F]{2}:){31}[0-9A-F]{2})$/m;
+
+test("says where it listens and with which certificate, answers, and ends cleanly at SIGTERM", async () => {
+  const service = serve([], { LABWRIGHT_ADMIN_PASSWORD: "hunter2" });
+  await expect.poll(service.out, patient).toMatch(announcement);
+  const [, url = "", fingerprint] = announcement.exec(service.out()) ?? [];
+  const file = join(dir, "state/service.json");
+  expect(JSON.parse(await readFile(file, "utf8"))).toEqual({ url, fingerprint, pid: service.child.pid });
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect((await stat(join(dir, "state"))).mode & 0o777).toBe(0o700);
+
+  using client = new RawClient(url);
+  const login = await client.post("/api/v1/login", { username: "admin", password: "hunter2" });
+  expect(login.json.data.username).toBe("admin");
+
+  service.child.kill("SIGTERM");
+  expect(await service.ended).toEqual([0, null]);
+  await expect(stat(file)).rejects.toThrow(/ENOENT/);
+  expect(service.err()).not.toContain("hunter2");
+  expect(service.err()).not.toContain(login.json.data.token);
+  for (const line of service.err().trim().split("\n")) expect(JSON.parse(line)).toHaveProperty("level");
+});
+
+test("a token and the certificate outlive a restart", async () => {
+  const env = { LABWRIGHT_ADMIN_PASSWORD: "hunter2" };
+  const first = serve([], env);
+  await expect.poll(first.out, patient).toMatch(announcement);
+  using before = new RawClient(announcement.exec(first.out())?.[1] ?? "");
+  const { token } = (await before.post("/api/v1/login", { username: "admin", password: "hunter2" })).json.data;
+  first.child.kill("SIGINT");
+  await first.ended;
+  const second = serve([], env);
+  await expect.poll(second.out, patient).toMatch(announcement);
+  expect(announcement.exec(second.out())?.[2]).toBe(announcement.exec(first.out())?.[2]);
+  using after = new RawClient(announcement.exec(second.out())?.[1] ?? "", token);
+  expect((await after.get("/api/v1/session")).json.data.username).toBe("admin");
+});
+
+test("a second service on the same state directory is refused", async () => {
+  const first = serve();
+  await expect.poll(first.out, patient).toMatch(announcement);
+  expect(first.out()).toMatch(/^first start: sign in as admin with the password \S{20}$/m);
+  const second = serve();
+  expect(await second.ended).toEqual([1, null]);
+  expect(second.err()).toMatch(/^labwright serve: another service runs on the state directory/);
+});
+
+test("a wrong flag and a port that is taken end it with one line", async () => {
+  const wrong = serve(["--prot", "1"]);
+  expect(await wrong.ended).toEqual([1, null]);
+  expect(wrong.err()).toMatch(/^labwright serve: Unknown option '--prot'.*\n$/);
+  const first = serve();
+  await expect.poll(first.out, patient).toMatch(announcement);
+  const port = new URL(announcement.exec(first.out())?.[1] ?? "").port;
+  const second = serve(["--port", port, "--state-dir", join(dir, "other")]);
+  expect(await second.ended).toEqual([1, null]);
+  expect(second.err()).toMatch(/EADDRINUSE/);
+});
