@@ -2,7 +2,8 @@
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const wanted = fold(word);
   let best: string | undefined;
-  let bestDistance = Math.max(1, Math.floor(Math.min(word.length, 24) / 3)) + 1;
+  // One edit in three letters, one at least, but never a wholly different word.
+  let bestDistance = Math.min(Math.max(1, Math.floor(Math.min(word.length, 24) / 3)) + 1, word.length);
   let looked = 0;
   for (const candidate of candidates) {
     // A hint is not worth more work than this.

@@ -1,4 +1,5 @@
 import { Composer, type Document, isAlias, isMap, isPair, isScalar, isSeq, Lexer, type Pair, Parser, type Scalar } from "yaml";
+import type { DiagnosticCode } from "./codes.ts";
 import { type Place, type Problems, pointer } from "./problems.ts";
 
 /**
@@ -42,7 +43,7 @@ export interface Parsed {
 
 // Limits: far above any lab that a person or a generator writes, low enough that the worst text is refused within seconds.
 const MAX_CHARACTERS = 16 * 1024 * 1024;
-const MAX_LEXEMES = 2_000_000;
+const MAX_LEXEMES = 1_000_000;
 const MAX_DEPTH = 64;
 /** Values after aliases and merge keys are followed. */
 const MAX_VALUES = 2_000_000;
@@ -58,7 +59,7 @@ const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\p{Cs}/u;
 
 /** Undefined when there was an error; every one of them is in `problems`. */
 export function parseYaml(text: string, problems: Problems, options: { readonly keepTokens?: boolean } = {}): Parsed | undefined {
-  const refuse = (code: string, start: number, message: string, hint?: string): undefined => {
+  const refuse = (code: DiagnosticCode, start: number, message: string, hint?: string): undefined => {
     problems.error(code, { start, end: start + 1 }, "", message, hint);
     return undefined;
   };
@@ -73,8 +74,14 @@ export function parseYaml(text: string, problems: Problems, options: { readonly 
   const parser = new Parser();
   const tokens = [];
   let lexemes = 0;
+  let documents = 0;
   for (const lexeme of new Lexer().lex(text)) {
-    for (const token of parser.next(lexeme)) tokens.push(token);
+    for (const token of parser.next(lexeme)) {
+      tokens.push(token);
+      if (token.type === "document" || token.type === "doc-end") documents++;
+    }
+    // Enough to know that there are several; the rest is not worth the work.
+    if (documents > 8) break;
     // One level of a block map can take two entries of the stack.
     if (parser.stack.length > 2 * MAX_DEPTH) return refuse("too_deep", parser.offset, `nested deeper than ${MAX_DEPTH} levels`);
     if (++lexemes > MAX_LEXEMES) return refuse("too_large", parser.offset, "the intent has too many parts to be a lab");

@@ -1,6 +1,7 @@
 import { authorFilter, authorLink, authorNetwork, authorNode, authorText, type Fields } from "./author.ts";
-import { canonicalLab } from "./canonical.ts";
+import { canonicalLab, order } from "./canonical.ts";
 import type { Lab } from "./lab.ts";
+import { settleFiles } from "./settle-files.ts";
 import { type Data, present, writeItem, writePair } from "./write.ts";
 
 /** An intent as text: the YAML and the files that it names. */
@@ -11,10 +12,11 @@ export interface IntentText {
 
 /**
  * A lab as canonical YAML; startup configurations that came from files are files again. Reading the answer gives the lab back, provided
- * that the lab is one: names right, endpoints there, one text for one file.
+ * that the lab is one: names right, endpoints there, one text for one file (see settleFiles otherwise).
  */
 export function printLab(lab: Lab): IntentText {
-  const { name, description, nodes, networks, links, trafficFilters, texts } = canonicalLab(lab);
+  const settled = settleFiles(canonicalLab(lab), new Map());
+  const { name, description, nodes, networks, links, trafficFilters, texts } = settled.lab;
   const parts = [writePair("name", name, 0)];
   if (description !== undefined) parts.push(writePair("description", description, 0));
   parts.push(
@@ -32,10 +34,8 @@ export function printLab(lab: Lab): IntentText {
   parts.push(...section("links", items(links.map(authorLink))));
   parts.push(...section("traffic_filters", items(trafficFilters.map(authorFilter))));
   parts.push(...section("texts", items(texts.map(authorText))));
-  const files = nodes.flatMap(({ startupConfig: text, startupConfigFile: file }) =>
-    text !== undefined && file !== undefined ? [[file, text]] : [],
-  );
-  return { yaml: `${parts.join("\n")}\n`, files: Object.fromEntries(files.sort(([a = ""], [b = ""]) => (a < b ? -1 : 1))) };
+  const files = [...settled.needed].sort(([a], [b]) => order(a, b));
+  return { yaml: `${parts.join("\n")}\n`, files: Object.fromEntries(files) };
 }
 
 function section(key: string, lines: readonly string[]): readonly string[] {

@@ -1,3 +1,4 @@
+import type { DiagnosticCode } from "./codes.ts";
 import type { Diagnostic } from "./diagnostic.ts";
 import { Lines } from "./lines.ts";
 
@@ -27,12 +28,12 @@ export class Problems {
     return this.#errors > 0;
   }
 
-  error(code: string, at: Place, path: string, message: string, hint?: string): void {
+  error(code: DiagnosticCode, at: Place, path: string, message: string, hint?: string): void {
     this.#errors++;
     this.#add("error", code, at, path, message, hint);
   }
 
-  warn(code: string, at: Place, path: string, message: string, hint?: string): void {
+  warn(code: DiagnosticCode, at: Place, path: string, message: string, hint?: string): void {
     this.#add("warning", code, at, path, message, hint);
   }
 
@@ -42,7 +43,7 @@ export class Problems {
   }
 
   /** A problem of one of `files`, not of the text itself. */
-  fileError(code: string, file: string, message: string): void {
+  fileError(code: DiagnosticCode, file: string, message: string): void {
     this.#errors++;
     this.#push({ severity: "error", code, message, path: "", file, line: 1, column: 1, end_line: 1, end_column: 1 });
   }
@@ -65,7 +66,7 @@ export class Problems {
     ];
   }
 
-  #add(severity: "error" | "warning", code: string, at: Place, path: string, message: string, hint: string | undefined): void {
+  #add(severity: "error" | "warning", code: DiagnosticCode, at: Place, path: string, message: string, hint: string | undefined): void {
     if (this.#list.length >= MAX_PROBLEMS) {
       this.#dropped++;
       return;

@@ -25,7 +25,7 @@ export interface Inheritance {
 const BRIDGE_KINDS = ["bridge", "ovs-bridge"];
 
 /** Entries of merged maps over all nodes: far above any lab, and a bound on what defaults × nodes can become. */
-const MAX_MAP_ENTRIES = 2_000_000;
+const MAX_MAP_ENTRIES = 300_000;
 
 export function readInheritance(
   context: ReadContext,

@@ -90,10 +90,13 @@ class Rewriter {
   readonly #document: Document.Parsed;
   readonly #splices: Splice[] = [];
   readonly #eol: string;
+  /** How far the text indents the maps below its top keys. */
+  readonly #step: number;
 
   constructor(text: string, document: Document.Parsed) {
     this.#text = text;
     this.#document = document;
+    this.#step = this.#findStep();
     this.#eol = /^[^\n]*\r\n/.test(text) ? "\r\n" : "\n";
   }
 
@@ -183,8 +186,12 @@ class Rewriter {
     const start = this.#colonEnd(pair);
     const end = this.#entryEnd(map, index);
     if (this.#scalar(node, data)) return;
-    const indent = map.flow ? 0 : this.#indent(map) + 2;
-    this.#replace(start, end, map.flow || this.#isFollowed(end) ? ` ${writeFlow(data)}` : writeAfterKey(data, indent));
+    const indent = map.flow ? 0 : this.#indent(map) + this.#step;
+    this.#replace(
+      start,
+      end,
+      map.flow || this.#isFollowed(end) ? ` ${writeFlow(data)}` : writeAfterKey(data, indent, { step: this.#step }),
+    );
   }
 
   #changeItem(list: YAMLSeq, index: number, target: Target): void {
@@ -199,7 +206,7 @@ class Rewriter {
       this.#replace(range[0], end, writeFlow(data, quote));
     } else {
       const from = this.#entryStart(list, index);
-      this.#replace(from, end, writeItem(data, this.#indent(list), { quote }).trimStart());
+      this.#replace(from, end, writeItem(data, this.#indent(list), { quote, step: this.#step }).trimStart());
     }
   }
 
@@ -301,9 +308,9 @@ class Rewriter {
     const found = Math.max(...before.map((name) => keys.lastIndexOf(name)), -1);
     const index = found === -1 ? keys.length - 1 : found;
     const neighbour = map.items.at(-1)?.value;
-    const style: Style = isMap(neighbour) && !isBody && isRecord(data) ? (neighbour.flow && isNarrow(data) ? "flow" : "block") : "auto";
-    const text = writePair(key, data, this.#indent(map), { style });
     const isSection = isBody && (isRecord(data) || isList(data));
+    const like: Style = isMap(neighbour) && !isBody && isRecord(data) ? (neighbour.flow && isNarrow(data) ? "flow" : "block") : "auto";
+    const text = writePair(key, data, this.#indent(map), { style: isSection ? "block" : like, step: this.#step });
     const apart = isSection && map.items.some((_, some) => some > 0 && this.#isBlankAbove(this.#entryStart(map, some)));
     this.#insert(this.#afterEntry(map, index), apart ? `\n${text}` : text);
   }
@@ -311,7 +318,7 @@ class Rewriter {
   #addItem(list: YAMLSeq, after: number, data: Data): void {
     const sample = list.items.at(after === -1 ? 0 : after);
     const style: Style = isMap(sample) && isRecord(data) ? (sample.flow && isNarrow(data) ? "flow" : "block") : "auto";
-    const text = writeItem(data, this.#indent(list), { quote: this.#quoteOf(sample), style });
+    const text = writeItem(data, this.#indent(list), { quote: this.#quoteOf(sample), style, step: this.#step });
     this.#insert(after === -1 ? this.#lineStart(this.#entryStart(list, 0)) : this.#afterEntry(list, after), text);
   }
 
@@ -430,6 +437,14 @@ class Rewriter {
   #indent(collection: Collection): number {
     const first = this.#entryStart(collection, 0);
     return first - this.#lineStart(first);
+  }
+
+  #findStep(): number {
+    const root = this.#document.contents;
+    const below = isMap(root)
+      ? root.items.map(({ value }) => value).find((value) => isMap(value) && !value.flow && value.items.length > 0)
+      : undefined;
+    return below === undefined ? 2 : this.#indent(below as YAMLMap);
   }
 
   /** True when something, a comment, follows on the same line: a text of several lines cannot begin there. */

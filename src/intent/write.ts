@@ -43,37 +43,44 @@ export function writeFlow(data: Data, quote: Quote = ""): string {
   return writeScalar(data, quote);
 }
 
-/** auto: one line where that reads well; flow: one line; block: a line for each entry of a map. */
+/** auto: one line where that reads well; flow: one line; block: a line for each entry. */
 export type Style = "auto" | "flow" | "block";
 
 export interface WriteOptions {
   readonly quote?: Quote;
   /** Of the outermost collection. */
   readonly style?: Style;
+  /** Spaces for each level of maps; 2 unless given. */
+  readonly step?: number;
 }
 
 /** What follows a key: " value" on the same line, or the lines below, each with `indent` spaces or more. No line break at the end. */
 export function writeAfterKey(data: Data, indent: number, options: WriteOptions = {}): string {
   const { quote = "", style = "auto" } = options;
+  const inner = without(options);
   if (style === "flow") return ` ${writeFlow(data, quote)}`;
   if (typeof data === "string") return ` ${blockText(data, indent) ?? writeText(data, quote)}`;
   if (isList(data)) {
     if (data.length === 0) return " []";
-    if (isShort(data)) return ` ${writeFlow(data, quote)}`;
-    return `\n${data.map((item) => writeItem(item, indent, { quote })).join("\n")}`;
+    if (style !== "block" && isShort(data)) return ` ${writeFlow(data, quote)}`;
+    return `\n${data.map((item) => writeItem(item, indent, inner)).join("\n")}`;
   }
   if (isRecord(data)) {
     const fields = present(data);
     if (fields.length === 0) return " {}";
     if (style !== "block" && isShort(data)) return ` ${writeFlow(data, quote)}`;
-    return `\n${fields.map(([key, value]) => writePair(key, value, indent, { quote })).join("\n")}`;
+    return `\n${fields.map(([key, value]) => writePair(key, value, indent, inner)).join("\n")}`;
   }
   return ` ${writeScalar(data, quote)}`;
 }
 
+function without({ style: _, ...rest }: WriteOptions): WriteOptions {
+  return rest;
+}
+
 /** `key: value` with its indent, in as many lines as it takes. */
 export function writePair(key: string, value: Data, indent: number, options: WriteOptions = {}): string {
-  return `${" ".repeat(indent)}${writeKey(key)}:${writeAfterKey(value, indent + 2, options)}`;
+  return `${" ".repeat(indent)}${writeKey(key)}:${writeAfterKey(value, indent + (options.step ?? 2), options)}`;
 }
 
 /** `- value` with its indent; a map begins on the line of the hyphen. */
@@ -82,10 +89,10 @@ export function writeItem(value: Data, indent: number, options: WriteOptions = {
   const hyphen = `${" ".repeat(indent)}- `;
   if (isList(value) || style === "flow") return hyphen + writeFlow(value, quote);
   if (isRecord(value) && present(value).length > 0 && (style === "block" || depth(value) > 1 || !isShort(value))) {
-    const lines = present(value).map(([key, field]) => writePair(key, field, indent + 2, { quote }));
+    const lines = present(value).map(([key, field]) => writePair(key, field, indent + 2, without(options)));
     return hyphen + lines.join("\n").slice(indent + 2);
   }
-  return hyphen + writeAfterKey(value, indent + 2, { quote }).trimStart();
+  return hyphen + writeAfterKey(value, indent + 2, without(options)).trimStart();
 }
 
 /** A literal block, where it says the text exactly; its lines with `indent` spaces. */

@@ -1,0 +1,42 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { diagnosticCodes } from "./codes.ts";
+import { qualityPresets } from "./quality.ts";
+import { readIntent } from "./read.ts";
+import { showDiagnostics } from "./show.ts";
+
+const page = readFileSync(new URL("../../docs/intent.md", import.meta.url), "utf8");
+
+const labs = [...page.matchAll(/^```yaml lab(?: files=(\S+))?\n(.*?)^```$/gms)].map(([, files = "", yaml = ""]) => ({ files, yaml }));
+
+test("the page has labs", () => {
+  expect(labs.length).toBeGreaterThan(5);
+});
+
+test.each(labs)("the lab of the page is right: $yaml", ({ files, yaml }) => {
+  const given = Object.fromEntries(files.split(",").flatMap((file) => (file === "" ? [] : [[file, "hostname r1\n"]])));
+  const { diagnostics } = readIntent(yaml, given);
+  expect(showDiagnostics(diagnostics, { yaml })).toBe("");
+});
+
+test("the diagnostic of the page is what is shown", () => {
+  const yaml = "name: x\nnodes:\n  r1: {template: frr, imgae: a}\n";
+  expect(page).toContain(showDiagnostics(readIntent(yaml).diagnostics, { yaml }));
+});
+
+test("page and table have the same codes and meanings, in the same order", () => {
+  const rows = [...page.slice(page.indexOf("| code | when |")).matchAll(/^\| ([a-z_]+) \| (.*) \|$/gm)].map(([, code, when]) => [
+    code,
+    when,
+  ]);
+  expect(rows.filter(([code]) => code !== "code")).toEqual(Object.entries(diagnosticCodes));
+});
+
+test("page and table have the same presets", () => {
+  const rows = [...page.matchAll(/^\| (\S+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$/gm)];
+  const presets = rows.map(([, name, ...values]) => {
+    const [delay, jitter, loss, bandwidth] = values.map(Number);
+    return [name, { delay, jitter, loss, bandwidth }];
+  });
+  expect(Object.fromEntries(presets)).toEqual(qualityPresets);
+});
