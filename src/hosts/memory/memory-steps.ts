@@ -76,10 +76,8 @@ export function runStep(lab: MemoryLab, ids: IdMaps, step: Step, world: StepWorl
     case "wipe": {
       const node = lab.nodes.get(goingNode(lab, ids, step.node) ?? "");
       if (node === undefined) return;
-      if (isUp(node)) throw refused("node_running", `node ${step.node} runs: stop it before its disk is dropped`);
-      node.shell?.close();
-      node.shell = undefined;
-      node.power = "stopped";
+      // Its disk goes with all that runs from it.
+      stopNode(node, 1);
       return;
     }
     default:
