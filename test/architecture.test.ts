@@ -149,7 +149,7 @@ interface Import {
 }
 
 /** Test code may import anything; nothing but test code may import it. */
-const isTestCode = (file: string) => /\.(test|arbitrary)\.ts$|(^|\/)testing\//.test(file);
+const isTestCode = (file: string) => /\.(test|arbitrary|fixture)\.ts$/.test(file);
 
 const sources = globSync("**/*.ts", { cwd: join(root, "src") }).sort();
 const imports = (await Promise.all(sources.filter((file) => !isTestCode(file)).map(importsOf))).flat();
