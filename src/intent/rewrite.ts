@@ -1,4 +1,17 @@
-import { type Document, isAlias, isMap, isPair, isScalar, isSeq, type Node, type Pair, visit, type YAMLMap, type YAMLSeq } from "yaml";
+import {
+  type Alias,
+  type Document,
+  isAlias,
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
+  type Node,
+  type Pair,
+  visit,
+  type YAMLMap,
+  type YAMLSeq,
+} from "yaml";
 import { sameData } from "./canonical.ts";
 import {
   blockText,
@@ -90,6 +103,7 @@ class Rewriter {
   readonly #document: Document.Parsed;
   readonly #splices: Splice[] = [];
   readonly #eol: string;
+  #targets: ReadonlyMap<Alias, Node> | undefined;
   /** How far the text indents the maps below its top keys. */
   readonly #step: number;
 
@@ -270,7 +284,7 @@ class Rewriter {
 
   /** What a value is after a target, as data. */
   #merged(written: Node | null, target: Target): Data {
-    const node = isAlias(written) ? ((written.resolve(this.#document) ?? null) as Node | null) : written;
+    const node = isAlias(written) ? this.#target(written) : written;
     const before = this.#data(node);
     if (target instanceof Items) {
       const old = isList(before) ? before : [];
@@ -292,9 +306,27 @@ class Rewriter {
     return result;
   }
 
+  /** What an alias stands for. Found for all of them at once: the library looks through the document for each. */
+  #target(alias: Alias): Node | null {
+    if (this.#targets === undefined) {
+      const targets = new Map<Alias, Node>();
+      const anchors = new Map<string, Node>();
+      visit(this.#document, {
+        Node: (_, node) => {
+          if (isAlias(node)) {
+            const target = anchors.get(node.source);
+            if (target !== undefined) targets.set(node, target);
+          } else if (node.anchor !== undefined) anchors.set(node.anchor, node);
+        },
+      });
+      this.#targets = targets;
+    }
+    return this.#targets.get(alias) ?? null;
+  }
+
   /** A node as data, aliases followed. */
   #data(node: Node | null): Data {
-    if (isAlias(node)) return this.#data((node.resolve(this.#document) ?? null) as Node | null);
+    if (isAlias(node)) return this.#data(this.#target(node));
     if (isMap(node)) return Object.fromEntries(node.items.map((pair) => [this.#key(pair), this.#data(pair.value as Node | null)]));
     if (isSeq(node)) return node.items.map((item) => this.#data(isPair(item) ? null : (item as Node)));
     return isScalar(node) ? (node.value as Data) : null;
@@ -303,16 +335,20 @@ class Rewriter {
   // ---- entries of collections
 
   #addPair(map: YAMLMap, key: string, data: Data, order: readonly string[], isBody: boolean): void {
-    const before = order.slice(0, Math.max(0, order.indexOf(key)));
-    const keys = map.items.map((pair) => this.#key(pair));
-    const found = Math.max(...before.map((name) => keys.lastIndexOf(name)), -1);
-    const index = found === -1 ? keys.length - 1 : found;
+    const index = this.#placeFor(map, key, order);
     const neighbour = map.items.at(-1)?.value;
     const isSection = isBody && (isRecord(data) || isList(data));
     const like: Style = isMap(neighbour) && !isBody && isRecord(data) ? (neighbour.flow && isNarrow(data) ? "flow" : "block") : "auto";
     const text = writePair(key, data, this.#indent(map), { style: isSection ? "block" : like, step: this.#step });
     const apart = isSection && map.items.some((_, some) => some > 0 && this.#isBlankAbove(this.#entryStart(map, some)));
     this.#insert(this.#afterEntry(map, index), apart ? `\n${text}` : text);
+  }
+
+  /** The entry that a new key goes behind. */
+  #placeFor(map: YAMLMap, key: string, order: readonly string[]): number {
+    const before = order.slice(0, Math.max(0, order.indexOf(key)));
+    const found = before.length === 0 ? -1 : map.items.findLastIndex((pair) => before.includes(this.#key(pair)));
+    return found === -1 ? map.items.length - 1 : found;
   }
 
   #addItem(list: YAMLSeq, after: number, data: Data): void {
@@ -478,7 +514,7 @@ class Rewriter {
   }
 
   #key(pair: Pair<unknown, unknown>): string {
-    const key = isAlias(pair.key) ? pair.key.resolve(this.#document) : pair.key;
+    const key = isAlias(pair.key) ? this.#target(pair.key) : pair.key;
     if (!isScalar(key)) return "";
     if (key.value === "<<" && key.type === "PLAIN") return MERGE_KEY;
     return typeof key.value === "string" ? key.value : (key.source ?? String(key.value));
