@@ -2,6 +2,7 @@ import { Failure } from "../contract/errors.ts";
 import type { JobStarted } from "../contract/schemas/jobs.ts";
 import type { DeployData, ProjectPayload } from "../contract/schemas/project.ts";
 import type { Operation, Plan } from "../engine/plan.ts";
+import { locate } from "../intent/locate.ts";
 import { addressProject, allowChange, badRequest, type Intent, noIds, type Target } from "./address.ts";
 import { applyOperations } from "./apply.ts";
 import type { Context } from "./context.ts";
@@ -47,7 +48,7 @@ async function deployLab(context: Context, job: Job, target: Target, intent: Int
     throw new Failure("operation_not_allowed", `${target.path} is on the host but not managed here; only an admin may replace it`);
   }
   refuseLocked(observed);
-  refuseBlocked(plan);
+  refuseBlocked(plan, intent.yaml);
   await applyIntent(context, job, target, intent, { operations: plan.operations, ids: observed === null ? noIds : ids, replace });
   return deployed(context, target, intent, plan.unsupported);
 }
@@ -79,26 +80,24 @@ export async function deployed(context: Context, target: Target, intent: Intent,
 }
 
 /** What is wrong in the intent is invalid_intent, what the host has not is unsupported. */
-function refuseBlocked(plan: Plan): void {
+function refuseBlocked(plan: Plan, yaml: string): void {
   const first = plan.blocked[0];
   if (first === undefined) return;
   const ofIntent = plan.blocked.some(({ reason }) => reason.code !== "no_image");
   const data = { feature: first.reason.code, blocked: plan.blocked, unsupported: plan.unsupported };
   throw new Failure(ofIntent ? "invalid_intent" : "unsupported", blockedText(plan.blocked), {
-    data: ofIntent ? { ...data, diagnostics: plan.blocked.map(diagnosticOf) } : data,
+    data: ofIntent ? { ...data, diagnostics: plan.blocked.map((action) => diagnosticOf(action, yaml)) } : data,
   });
 }
 
-function diagnosticOf({ kind, key, reason, line }: Plan["blocked"][number]) {
-  const at = { network: `/networks/${key}`, link: "/links", lab: "", text: "/texts" }[kind as string] ?? `/nodes/${key}`;
-  return {
-    severity: "error" as const,
-    code: reason.code,
-    message: `${kind} ${key}: ${reason.text}`,
-    path: at,
-    line: line ?? 1,
-    column: 1,
-    end_line: line ?? 1,
-    end_column: 1,
-  };
+function diagnosticOf({ kind, key, reason }: Plan["blocked"][number], yaml: string) {
+  const section =
+    { network: `/networks/${pointer(key)}`, link: "/links", lab: "", text: "/texts" }[kind as string] ?? `/nodes/${pointer(key)}`;
+  const field = { unknown_template: "/template", unknown_image: "/image", unknown_network_type: "/type" }[reason.code] ?? "";
+  const path = section + field;
+  return { severity: "error" as const, code: reason.code, message: `${kind} ${key}: ${reason.text}`, path, ...locate(yaml, path) };
+}
+
+function pointer(key: string): string {
+  return key.replaceAll("~", "~0").replaceAll("/", "~1");
 }
