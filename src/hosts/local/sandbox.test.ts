@@ -21,7 +21,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Failure } from "../../contract/errors.ts";
 import { encodeRequest } from "./holder/wire.ts";
-import type { NodeSpawn, NodeState, Sandbox, SandboxOptions } from "./sandbox.ts";
+import type { NodeSpawn, NodeState, RunResult, Sandbox, SandboxOptions } from "./sandbox.ts";
 import { createSandbox, openSandbox } from "./sandbox-client.ts";
 import { buildHolder } from "./setup/holder.ts";
 
@@ -255,6 +255,33 @@ describe("a lab", () => {
     mkdirSync(dir);
     const sandbox = await create({ ...options, dir });
     expect((await sandbox.info()).nodes).toEqual([]);
+  });
+
+  test.runIf(root)("needs no privilege where it maps only the user's own id", async () => {
+    const uid = 54_321;
+    const { idMap: _, ...options } = newLab();
+    const disks = join(options.dir, "disks");
+    const layer = join(options.dir, "layer");
+    mkdirSync(join(layer, "etc"), { recursive: true });
+    mkdirSync(disks);
+    execFileSync("chown", ["-R", `${uid}:${uid}`, options.dir]);
+    const script = `
+      import { createSandbox } from ${JSON.stringify(new URL("./sandbox-client.ts", import.meta.url).href)};
+      const sandbox = await createSandbox(${JSON.stringify(options)});
+      try {
+        await sandbox.spawn([${JSON.stringify(node(1, { disk: join(disks, "1"), lower: [layer, lower] }))}]);
+        await sandbox.release([1]);
+        const result = await sandbox.exec(1, ["sh", "-c", "id -u; hostname; echo kept > /etc/file; mount -t tmpfs none /root 2>&1"]);
+        console.log(JSON.stringify(result));
+      } finally {
+        await sandbox.destroy();
+      }
+    `;
+    const stdout = execFileSync(process.execPath, ["--input-type=module", "-e", script], { uid, gid: uid, encoding: "utf8" });
+    const result = JSON.parse(stdout) as RunResult;
+    expect(result).toMatchObject({ code: 1, stdout: expect.stringMatching(/^0\nn1\nmount: .*(denied|permitted)/) });
+    expect(readFileSync(join(disks, "1/upper/etc/file"), "utf8")).toBe("kept\n");
+    expect(processesOf(options.lab)).toEqual([]);
   });
 
   test.runIf(root)("is refused to root without a range of ids", async () => {

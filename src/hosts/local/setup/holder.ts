@@ -1,29 +1,28 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
-const source = fileURLToPath(new URL("../holder/holder.c", import.meta.url));
+const folder = fileURLToPath(new URL("../holder", import.meta.url));
 const flags = ["-O2", "-static", "-s", "-Wall", "-Wextra", "-Werror"];
 
 /**
- * Compiles the holder to `out` with the machine's cc, unless it is there already, made of this very source. The digest lies beside
- * it in `<out>.digest`. Running labs keep the program that they run. Throws an Error with the compiler's words.
+ * Compiles the holder to `out` with the machine's cc, unless it is there already, made of these very sources. The digest lies
+ * beside it in `<out>.digest`. Running labs keep the program that they run. Throws an Error with the compiler's words.
  */
 export async function buildHolder({ out }: { readonly out: string }): Promise<{ readonly built: boolean }> {
-  const digest = createHash("sha256")
-    .update(flags.join(" "))
-    .update("\0")
-    .update(process.arch)
-    .update(await readFile(source))
-    .digest("hex");
+  const sources = (await readdir(folder)).filter((name) => /\.[ch]$/.test(name)).sort();
+  const hash = createHash("sha256").update([process.arch, ...flags].join("\0"));
+  for (const name of sources) hash.update(`\0${name}\0`).update(await readFile(join(folder, name)));
+  const digest = hash.digest("hex");
   if ((await textOf(`${out}.digest`)) === digest && (await isThere(out))) return { built: false };
   await mkdir(dirname(out), { recursive: true });
   const fresh = `${out}.${process.pid}.new`;
+  const units = sources.filter((name) => name.endsWith(".c")).map((name) => join(folder, name));
   try {
-    await promisify(execFile)("cc", [...flags, "-o", fresh, source]);
+    await promisify(execFile)("cc", [...flags, "-o", fresh, ...units]);
     await rename(fresh, out);
   } catch (error) {
     const { stderr = "", message } = error as Error & { readonly stderr?: string };
@@ -43,5 +42,11 @@ async function textOf(path: string): Promise<string | undefined> {
 }
 
 async function isThere(path: string): Promise<boolean> {
-  return (await stat(path).catch((error: NodeJS.ErrnoException) => (error.code === "ENOENT" ? null : Promise.reject(error)))) !== null;
+  return stat(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return false;
+      throw error;
+    },
+  );
 }

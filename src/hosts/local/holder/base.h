@@ -1,0 +1,45 @@
+/* What every part of the holder uses. */
+#pragma once
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ARRAY(a) (sizeof(a) / sizeof *(a))
+#define container_of(p, type, member) ((type *)((char *)(p) - offsetof(type, member)))
+
+#define DEFAULT_PATH "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+enum {
+  PROTOCOL = 1,
+  LISTEN_FD = 3, /* handed from the launcher to the lab's init: the socket */
+  READY_FD = 4,  /* and the pipe on which it tells that it is ready, or why not */
+};
+
+void *need(void *p);
+int64_t clock_ms(clockid_t clock);
+bool write_all(int fd, const char *data, size_t length);
+
+/* fork() with namespaces. */
+pid_t clone_process(unsigned long flags);
+int loopback_up(void);
+
+/* Makes the kernel handle pending carrier changes of this net namespace now. */
+void sync_carriers(void);
+
+/* proc and sysfs may only be mounted in a user namespace with the access-time flags that the machine's own have. */
+unsigned long time_flags(const char *path);

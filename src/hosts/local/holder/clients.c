@@ -1,0 +1,155 @@
+/* Connections: one request each. */
+#include "lab.h"
+#include <stdarg.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+struct client *clients;
+size_t client_count;
+bool only_own_id;
+
+static const char *const state_names[] = {"waiting", "waiting", "booting", "running", "stopping", "stopped", "failed"};
+
+void reply(struct client *c, char type, const void *data, size_t length) {
+  char *at = buffer_reserve(&c->out, length + 5);
+  uint32_t n = (uint32_t)length + 1;
+  memcpy(at, &n, 4);
+  at[4] = type;
+  if (length) memcpy(at + 5, data, length);
+  c->out.end += length + 5;
+}
+
+/* Texts of a reply end with NUL each; the format writes \x1f for it. */
+__attribute__((format(printf, 3, 4))) void reply_text(struct client *c, char type, const char *format, ...) {
+  char text[1024];
+  va_list args;
+  va_start(args, format);
+  int n = vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  size_t length = n < (int)sizeof text ? (size_t)n : sizeof text - 1;
+  for (size_t i = 0; i < length; i++)
+    if (text[i] == '\x1f') text[i] = 0;
+  reply(c, type, text, length);
+}
+
+void finish(struct client *c) {
+  c->mode = ENDING;
+  client_update(c);
+}
+
+void refuse(struct client *c, const char *code, const char *text) {
+  reply_text(c, 'E', "%s\x1f%s\x1f", code, text);
+  finish(c);
+}
+
+void reply_node(struct client *c, const struct node *n) {
+  reply_text(c, 'N', "%ld\x1f%s\x1f%d\x1f%d\x1f%lld\x1f%s\x1f", n->id, state_names[n->state], n->pid, n->exit_code,
+             (long long)n->started, n->problem);
+}
+
+void settle(struct client *c) {
+  for (size_t i = 0; i < c->wait_count; i++)
+    if (!c->waits[i].refused && (c->spawned ? c->waits[i].node->state == SETUP : c->waits[i].node->pid != 0)) return;
+  for (size_t i = 0; c->spawned && i < c->wait_count; i++) {
+    const struct node *n = c->waits[i].node;
+    const char *problem = c->waits[i].refused ? "id: the node is there already" : n->problem;
+    reply_text(c, 'S', "%ld\x1f%d\x1f%s\x1f", n->id, *problem ? 0 : n->pid, problem);
+  }
+  reply(c, 'R', NULL, 0);
+  finish(c);
+}
+
+void client_close(struct client *c) {
+  if (c->source.fd < 0) return;
+  source_close(&c->source);
+  for (struct client **at = &clients; *at; at = &(*at)->next)
+    if (*at == c) {
+      *at = c->next;
+      break;
+    }
+  client_count--;
+  if (c->job) job_kill(c->job), job_drop(c->job); /* nobody is left to hear of it */
+  struct node *n = c->mode == VIEWING ? c->node : NULL;
+  c->mode = ENDING;
+  buffer_free(&c->in);
+  buffer_free(&c->out);
+  free(c->waits);
+  c->waits = NULL;
+  bury(c);
+  source_watch(&listener, EPOLLIN);
+  if (n) viewers_flush(n);
+}
+
+/* Sends what can be sent, and asks for the events that can bring it on. */
+void client_update(struct client *c) {
+  struct buffer *b = &c->out;
+  for (;;) {
+    while (b->start < b->end) {
+      ssize_t sent = send(c->source.fd, b->data + b->start, b->end - b->start, MSG_DONTWAIT | MSG_NOSIGNAL);
+      if (sent < 0 && errno != EAGAIN && errno != EINTR) return client_close(c);
+      if (sent < 0) break;
+      b->start += (size_t)sent;
+    }
+    if (b->start < b->end || c->mode != VIEWING) break;
+    viewer_flush(c);
+    if (b->start == b->end) break;
+  }
+  bool waiting = b->start < b->end || (c->mode == VIEWING && viewer_behind(c));
+  if (!waiting && (c->mode == ENDING || (c->mode == VIEWING && c->until != UINT64_MAX))) return client_close(c);
+  if (b->size > OUT_HIGH && !waiting) buffer_free(b);
+  if (c->job) job_update(c->job);
+  bool stuck = c->mode == VIEWING && c->node->input;
+  source_watch(&c->source, (uint32_t)EPOLLRDHUP | (stuck ? 0u : (uint32_t)EPOLLIN) | (waiting ? (uint32_t)EPOLLOUT : 0u));
+}
+
+static void client_read(struct client *c) {
+  for (;;) {
+    uint32_t length = 0;
+    if (c->in.end >= 4) memcpy(&length, c->in.data, 4);
+    if (c->in.end >= 4 && (length == 0 || length > MAX_REQUEST)) return refuse(c, "protocol", "bad length");
+    size_t whole = c->in.end < 4 ? 4 : 4 + (size_t)length;
+    if (c->in.end == whole && whole > 4) return handle(c);
+    size_t want = whole - c->in.end;
+    if (want > 1 << 20) want = 1 << 20;
+    ssize_t got = read(c->source.fd, buffer_reserve(&c->in, want), want);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (got <= 0) return client_close(c);
+    c->in.end += (size_t)got;
+  }
+}
+
+static void client_ready(struct source *s, uint32_t events) {
+  struct client *c = container_of(s, struct client, source);
+  if (events & (EPOLLHUP | EPOLLERR) || (events & EPOLLRDHUP && !(events & EPOLLIN))) return client_close(c);
+  if (events & EPOLLIN) {
+    char junk;
+    if (c->mode == READING) client_read(c);
+    else if (c->mode == VIEWING ? !viewer_input(c) : read(s->fd, &junk, 1) != -1) return client_close(c);
+  }
+  if (c->source.fd < 0 || !(events & EPOLLOUT)) return;
+  struct node *n = c->mode == VIEWING ? c->node : NULL;
+  client_update(c);
+  if (n) viewers_flush(n);
+}
+
+void listener_ready(struct source *s, uint32_t events) {
+  (void)events;
+  int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (fd < 0) {
+    if (errno == EMFILE || errno == ENFILE) source_watch(s, 0); /* until a client leaves */
+    return;
+  }
+  /* The socket's mode lets only its owner in. Peers are outside the lab, so they have no pid here: a node's process would. */
+  struct ucred peer;
+  socklen_t size = sizeof peer;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.pid != 0 || (only_own_id && peer.uid != 0)) {
+    close(fd);
+    return;
+  }
+  struct client *c = need(calloc(1, sizeof *c));
+  c->source = (struct source){.fd = fd, .ready = client_ready};
+  c->next = clients;
+  clients = c;
+  source_watch(&c->source, EPOLLIN);
+  if (++client_count >= MAX_CLIENTS) source_watch(s, 0);
+}

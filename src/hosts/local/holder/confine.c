@@ -1,0 +1,93 @@
+/* What a root in a node may not do. */
+#include "node.h"
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+/* What routers, hosts and their tools use of root's powers. zebra and its kin refuse to start without SYS_ADMIN. */
+static const int kept_capabilities[] = {
+  CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_KILL, CAP_SETGID, CAP_SETUID, CAP_SETPCAP, CAP_NET_BIND_SERVICE,
+  CAP_NET_BROADCAST, CAP_NET_ADMIN, CAP_NET_RAW, CAP_IPC_LOCK, CAP_SYS_CHROOT, CAP_SYS_ADMIN, CAP_SYS_NICE, CAP_SYS_RESOURCE,
+  CAP_AUDIT_WRITE,
+};
+
+/* Kernel surface that no node needs. By number where headers may be older than the call (numbers from 424 on are the same everywhere). */
+static const unsigned denied_calls[] = {
+  SYS_kexec_load, SYS_kexec_file_load, SYS_bpf, SYS_keyctl, SYS_add_key, SYS_request_key, SYS_init_module, SYS_finit_module,
+  SYS_delete_module, SYS_mount, SYS_umount2, SYS_pivot_root, 428 /* open_tree */, 429 /* move_mount */, 430 /* fsopen */,
+  431 /* fsconfig */, 432 /* fsmount */, 433 /* fspick */, 442 /* mount_setattr */, 467 /* open_tree_attr */, SYS_perf_event_open,
+  SYS_userfaultfd, SYS_swapon, SYS_swapoff, SYS_reboot, SYS_open_by_handle_at, SYS_name_to_handle_at, SYS_quotactl,
+  443 /* quotactl_fd */, SYS_acct, SYS_syslog, 425 /* io_uring_setup */, 426 /* io_uring_enter */, 427 /* io_uring_register */,
+  SYS_settimeofday, SYS_clock_settime, SYS_clock_adjtime, SYS_adjtimex, SYS_lookup_dcookie, SYS_nfsservctl, SYS_vhangup,
+  SYS_fanotify_init, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp, SYS_move_pages, SYS_migrate_pages,
+#ifdef __x86_64__
+  SYS_iopl, SYS_ioperm, SYS_uselib, SYS_sysfs, SYS__sysctl, SYS_ustat, SYS_modify_ldt,
+#endif
+};
+
+/* AF_VSOCK reaches the hypervisor past every net namespace; AF_ALG is kernel code that nobody here needs. */
+enum { DENIED_ALG = 38, DENIED_VSOCK = 40 };
+
+int confine(void) {
+#if defined __x86_64__
+  const unsigned arch = AUDIT_ARCH_X86_64;
+#elif defined __aarch64__
+  const unsigned arch = AUDIT_ARCH_AARCH64;
+#else
+#error "no seccomp architecture for this machine"
+#endif
+  static struct sock_filter f[2 * ARRAY(denied_calls) + 40];
+  unsigned short n = 0;
+#define OP(...) f[n++] = (struct sock_filter)__VA_ARGS__
+#define LOAD(field) OP(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field)))
+#define RETURN(value) OP(BPF_STMT(BPF_RET | BPF_K, value))
+#define UNLESS_EQUAL_SKIP(value, skip) OP(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, skip))
+  const unsigned deny = SECCOMP_RET_ERRNO | EPERM;
+  n = 0;
+  LOAD(arch);
+  OP(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, arch, 1, 0));
+  RETURN(SECCOMP_RET_KILL_PROCESS);
+  LOAD(nr);
+  OP(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1)); /* x32 */
+  RETURN(SECCOMP_RET_KILL_PROCESS);
+  for (size_t i = 0; i < ARRAY(denied_calls); i++) {
+    UNLESS_EQUAL_SKIP(denied_calls[i], 1);
+    RETURN(deny);
+  }
+  /* Its flags are in memory, out of a filter's sight; libraries then use clone. */
+  UNLESS_EQUAL_SKIP(SYS_clone3, 1);
+  RETURN(SECCOMP_RET_ERRNO | ENOSYS);
+  const unsigned flagged[][2] = {{SYS_clone, 0}, {SYS_unshare, 0}, {SYS_setns, 1}};
+  for (size_t i = 0; i < ARRAY(flagged); i++) {
+    UNLESS_EQUAL_SKIP(flagged[i][0], 4);
+    OP(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)(offsetof(struct seccomp_data, args) + 8 * flagged[i][1])));
+    OP(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_NEWUSER, 0, 1));
+    RETURN(deny);
+    RETURN(SECCOMP_RET_ALLOW);
+  }
+  UNLESS_EQUAL_SKIP(SYS_socket, 5);
+  LOAD(args[0]);
+  OP(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, DENIED_ALG, 1, 0));
+  OP(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, DENIED_VSOCK, 0, 1));
+  RETURN(SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+  RETURN(SECCOMP_RET_ALLOW);
+  RETURN(SECCOMP_RET_ALLOW);
+
+  uint64_t kept = 0;
+  for (size_t i = 0; i < ARRAY(kept_capabilities); i++) kept |= 1ull << kept_capabilities[i];
+  for (int cap = 0; cap < 64 && prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
+    if (!(kept >> cap & 1) && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0) return -1;
+  struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+  struct __user_cap_data_struct caps[2] = {
+    {.effective = (uint32_t)kept, .permitted = (uint32_t)kept},
+    {.effective = (uint32_t)(kept >> 32), .permitted = (uint32_t)(kept >> 32)},
+  };
+  struct sock_fprog program = {.len = n, .filter = f};
+  struct rlimit none = {0, 0};
+  if (syscall(SYS_capset, &header, caps) < 0 || setrlimit(RLIMIT_CORE, &none) < 0 || setrlimit(RLIMIT_NOFILE, &file_limit) < 0) return -1;
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) return -1;
+  return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+}

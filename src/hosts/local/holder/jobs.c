@@ -1,0 +1,144 @@
+/* Programs that run for a client, in the fabric or in a node. */
+#include "node.h"
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+
+struct job *jobs;
+
+void job_kill(struct job *j) {
+  if (!j->pid) return;
+  kill(-j->pid, SIGKILL);
+  kill(j->pid, SIGKILL); /* it may not have made its group yet */
+}
+
+static void job_timeout(struct timer *t) {
+  struct job *j = container_of(t, struct job, timeout);
+  j->timed_out = true;
+  job_kill(j);
+}
+
+void job_update(struct job *j) {
+  struct client *c = j->client;
+  uint32_t want = c && c->out.end - c->out.start < OUT_HIGH ? EPOLLIN : 0;
+  source_watch(&j->out, want);
+  source_watch(&j->err, want);
+}
+
+/* False at the end of the pipe, or when nothing is there now. */
+static bool job_output(struct job *j, struct source *s) {
+  char *at = buffer_reserve(&j->client->out, 5 + 32768);
+  ssize_t got = read(s->fd, at + 5, 32768);
+  if (got == 0) source_close(s);
+  if (got <= 0) return false;
+  uint32_t length = (uint32_t)got + 1;
+  memcpy(at, &length, 4);
+  at[4] = s == &j->out ? 'O' : 'X';
+  j->client->out.end += 5 + (size_t)got;
+  return true;
+}
+
+static void job_out_ready(struct source *s, uint32_t events) {
+  struct job *j = container_of(s, struct job, out);
+  (void)events;
+  if (!j->client) return;
+  job_output(j, s);
+  job_update(j);
+  client_update(j->client);
+}
+
+static void job_err_ready(struct source *s, uint32_t events) {
+  struct job *j = container_of(s, struct job, err);
+  (void)events;
+  if (!j->client) return;
+  job_output(j, s);
+  job_update(j);
+  client_update(j->client);
+}
+
+static void job_in_ready(struct source *s, uint32_t events) {
+  struct job *j = container_of(s, struct job, in);
+  (void)events;
+  ssize_t sent = write(s->fd, j->input, j->input_left);
+  if (sent < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (sent > 0) j->input += sent, j->input_left -= (size_t)sent;
+  if (sent <= 0 || j->input_left == 0) source_close(s); /* it does not want the rest: its exit code tells */
+}
+
+void job_drop(struct job *j) {
+  source_close(&j->in), source_close(&j->out), source_close(&j->err);
+  if (j->client) j->client->job = NULL;
+  j->client = NULL;
+}
+
+void job_died(struct job *j, int status) {
+  struct client *c = j->client;
+  timer_stop(&j->timeout);
+  j->pid = 0;
+  for (struct job **at = &jobs; *at; at = &(*at)->next)
+    if (*at == j) {
+      *at = j->next;
+      break;
+    }
+  if (c) {
+    /* What it wrote is in the pipes. Not until their end: something left in the background may hold them for ever. */
+    for (int i = 0; i < 64 && j->out.fd >= 0 && job_output(j, &j->out); i++) {}
+    for (int i = 0; i < 64 && j->err.fd >= 0 && job_output(j, &j->err); i++) {}
+    reply_text(c, 'R', "%d\x1f%s\x1f", exit_code(status), j->timed_out ? "timeout" : "");
+    job_drop(j);
+    finish(c);
+  }
+  bury(j);
+}
+
+void job_start(struct client *c, struct node *n, struct list argv, const char *input, size_t length, long timeout) {
+  int in[2] = {-1, -1}, out[2] = {-1, -1}, err[2] = {-1, -1}, node_fd = -1;
+  char **program = take_vector(argv);
+  pid_t pid = -1;
+  if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0 || pipe2(err, O_CLOEXEC) < 0) goto failed;
+  if (n) {
+    /* Children are made in the node's pid namespace for a moment: the program is then our child and the node's process at once. */
+    node_fd = (int)syscall(SYS_pidfd_open, n->pid, 0);
+    if (node_fd < 0 || setns(node_fd, CLONE_NEWPID) < 0) goto failed;
+  }
+  pid = clone_process(0);
+  if (pid == 0) {
+    setsid();
+    dup2(in[0], 0), dup2(out[1], 1), dup2(err[1], 2);
+    if (n && (setns(node_fd, CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWCGROUP) < 0 || confine() < 0)) {
+      dprintf(2, "labwright: entering the node: %s\n", strerror(errno));
+      _exit(126);
+    }
+    close_range(3, ~0u, 0);
+    if (!n) setrlimit(RLIMIT_NOFILE, &file_limit);
+    become(program, n ? n->env : NULL);
+  }
+  int problem = errno;
+  if (n && setns(own_pid_ns, CLONE_NEWPID) < 0) {
+    dprintf(2, "cannot return to the lab's pid namespace: %s\n", strerror(errno));
+    _exit(71);
+  }
+  errno = problem;
+failed:
+  problem = errno;
+  free(program);
+  if (node_fd >= 0) close(node_fd);
+  const int theirs[] = {in[0], out[1], err[1]}, ours[] = {in[1], out[0], err[0]};
+  for (size_t i = 0; i < 3; i++) {
+    if (theirs[i] >= 0) close(theirs[i]);
+    if (pid < 0 && ours[i] >= 0) close(ours[i]);
+    if (pid >= 0) fcntl(ours[i], F_SETFL, O_NONBLOCK);
+  }
+  if (pid < 0) return refuse(c, "system", strerror(problem));
+  struct job *j = need(calloc(1, sizeof *j));
+  *j = (struct job){
+    .pid = pid, .client = c, .input = input, .input_left = length, .next = jobs,
+    .in = {.fd = in[1], .ready = job_in_ready}, .out = {.fd = out[0], .ready = job_out_ready}, .err = {.fd = err[0], .ready = job_err_ready},
+  };
+  jobs = j;
+  c->job = j;
+  c->mode = WORKING;
+  if (length) source_watch(&j->in, EPOLLOUT);
+  else source_close(&j->in);
+  if (timeout) timer_start(&j->timeout, timeout, job_timeout);
+  job_update(j);
+}

@@ -1,0 +1,117 @@
+/* What there is in a lab: nodes, clients, jobs. */
+#pragma once
+#include "loop.h"
+#include "wire.h"
+
+enum {
+  MAX_REQUEST = 256 << 20, /* memory is taken as bytes arrive, not as a length announces them */
+  RING = 64 << 10,         /* scrollback of a node, and all that its viewers may lag behind */
+  OUT_HIGH = 256 << 10,    /* a client that leaves this much unread is not read for any more */
+  STALL_MS = 250,          /* how long a viewer that does not read may hold a node's console back, once */
+  MAX_CLIENTS = 2048,
+  SPAWN_SLICE = 8, /* nodes cloned between two looks at the other clients */
+};
+
+/* SETUP is told as waiting. */
+enum state { SETUP, WAITING, BOOTING, RUNNING, STOPPING, STOPPED, FAILED };
+
+struct node {
+  long id;
+  pid_t pid; /* in the lab's pid namespace; 0: not there */
+  enum state state;
+  int exit_code; /* -1: none */
+  int boot_code;
+  int64_t started;
+  char problem[160]; /* why setting it up failed */
+  char **env, **boot, **console;
+  struct source control, pty;
+  /* Scrollback: byte k of all output is at ring[k % RING]; those from first on belong to this run. */
+  char *ring;
+  uint64_t first, total;
+  bool paused;
+  struct timer stall, grace;
+  char *input; /* typed, and not yet taken by the terminal */
+  size_t input_at, input_end;
+};
+
+struct wait { struct node *node; bool refused; };
+
+/* A connection; it carries one request. */
+struct client {
+  struct source source;
+  enum { READING, SPAWNING, AWAITING, WORKING, VIEWING, WATCHING, ENDING } mode;
+  struct buffer in, out;
+  struct client *next;
+  struct job *job;
+  /* SPAWNING, AWAITING */
+  struct reader rest;
+  struct wait *waits;
+  size_t wait_count;
+  bool spawned; /* waits for the nodes to be made, not for them to be gone */
+  /* VIEWING */
+  struct node *node;
+  uint64_t at, until, lost;
+  bool lagging;
+};
+
+/* A program of a client: run or exec. */
+struct job {
+  pid_t pid;
+  struct client *client;
+  struct source in, out, err;
+  const char *input; /* within the client's request */
+  size_t input_left;
+  struct timer timeout;
+  bool timed_out;
+  struct job *next;
+};
+
+extern struct node **nodes; /* by id */
+extern size_t node_count;
+extern struct client *clients;
+extern size_t client_count;
+extern struct job *jobs;
+extern struct source listener;
+extern char *lab;
+extern bool only_own_id;         /* the user namespace maps nothing but the launching user */
+extern int own_pid_ns;
+extern struct rlimit file_limit; /* what programs get; the holder itself has all it can */
+
+/* nodes.c */
+struct spawn;
+struct node *node_find(long id);
+void node_changed(struct node *n, enum state state);
+void node_died(struct node *n, int status);
+void node_kill(struct timer *t);
+bool take_spawn(struct reader *r, struct spawn *s);
+void spawn_some(struct client *c);
+
+/* console.c */
+void pty_ready(struct source *s, uint32_t events);
+bool pty_read(struct node *n, bool even_if_viewers_lag);
+void node_update(struct node *n);
+void viewer_flush(struct client *c);
+bool viewer_behind(const struct client *c);
+void viewers_flush(struct node *n);
+bool viewer_input(struct client *c);
+
+/* jobs.c */
+void job_start(struct client *c, struct node *n, struct list argv, const char *input, size_t length, long timeout);
+void job_update(struct job *j);
+void job_kill(struct job *j);
+void job_drop(struct job *j);
+void job_died(struct job *j, int status);
+
+/* requests.c */
+void handle(struct client *c);
+
+/* clients.c */
+void reply(struct client *c, char type, const void *data, size_t length);
+__attribute__((format(printf, 3, 4))) void reply_text(struct client *c, char type, const char *format, ...);
+void reply_node(struct client *c, const struct node *n);
+void refuse(struct client *c, const char *code, const char *text);
+void finish(struct client *c);
+void settle(struct client *c);
+void client_update(struct client *c);
+void client_close(struct client *c);
+void listener_ready(struct source *s, uint32_t events);

@@ -1,0 +1,159 @@
+/* A node's init. */
+#include "node.h"
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+enum { RESPAWN_MS = 1000 /* a console program starts at most this often */ };
+
+void report(int fd, int kind, int value, const char *step) {
+  struct report r = {.kind = kind, .value = value};
+  snprintf(r.step, sizeof r.step, "%s", step);
+  if (write(fd, &r, sizeof r) < 0) _exit(71);
+}
+
+void broken(const char *step, const char *detail) {
+  int problem = errno;
+  char text[112];
+  snprintf(text, sizeof text, *detail ? "%s %s" : "%s", step, detail);
+  report(CONTROL_FD, BROKEN, problem, text);
+  _exit(71);
+}
+
+void must(int rc, const char *step, const char *detail) {
+  if (rc < 0) broken(step, detail);
+}
+
+/* Becomes the program, in a node or in the fabric. */
+_Noreturn void become(char **argv, char **env) {
+  static char *defaults[] = {DEFAULT_PATH, "HOME=/root", "TERM=xterm", "LANG=C.UTF-8"};
+  size_t count = 0, given = 0;
+  while (env && env[given]) given++;
+  char **all = need(calloc(given + ARRAY(defaults) + 1, sizeof *all));
+  for (; count < given; count++) all[count] = env[count];
+  for (size_t i = 0; i < ARRAY(defaults); i++) {
+    size_t name = strcspn(defaults[i], "=") + 1;
+    bool there = false;
+    for (size_t k = 0; k < given; k++) there = there || strncmp(env[k], defaults[i], name) == 0;
+    if (!there) all[count++] = defaults[i];
+  }
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+  signal(SIGPIPE, SIG_DFL);
+  umask(022);
+  environ = all;
+  execvp(argv[0], argv);
+  dprintf(2, "labwright: %s: %s\n", argv[0], strerror(errno));
+  _exit(errno == ENOENT ? 127 : 126);
+}
+
+static pid_t start_program(struct node *n, char **argv, int slave, bool on_terminal) {
+  pid_t pid = clone_process(0);
+  if (pid != 0) return pid;
+  /* Boot leads no session, so it cannot take the console's terminal by opening it. */
+  if (on_terminal) setsid();
+  else setpgid(0, 0);
+  int null = on_terminal ? slave : open("/dev/null", O_RDONLY | O_CLOEXEC);
+  dup2(null, 0);
+  dup2(slave, 1);
+  dup2(slave, 2);
+  close_range(3, ~0u, 0);
+  if (on_terminal && ioctl(0, TIOCSCTTY, 1) < 0) dprintf(2, "labwright: no controlling terminal: %s\n", strerror(errno));
+  become(argv, n->env);
+}
+
+int exit_code(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
+
+/* The node's pid 1 from release to its end. Leaving this function by _exit ends the node: the kernel kills its pid namespace. */
+static _Noreturn void node_init(struct node *n, int slave, const struct termios *fresh) {
+  sigset_t wanted;
+  sigemptyset(&wanted);
+  /* TERM, and what a halt or poweroff typed in the node sends. */
+  const int all[] = {SIGCHLD, SIGTERM, SIGUSR1, SIGUSR2};
+  for (size_t i = 0; i < ARRAY(all); i++) sigaddset(&wanted, all[i]);
+  sigprocmask(SIG_SETMASK, &wanted, NULL);
+  char released;
+  while (read(CONTROL_FD, &released, 1) != 1)
+    if (errno != EINTR) _exit(0);
+  sync_carriers();
+  pid_t boot = *n->boot ? start_program(n, n->boot, slave, false) : 0, console = 0;
+  bool booted = false, ending = false;
+  int64_t not_before = 0;
+  if (boot < 0) _exit(126);
+  for (;;) {
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+      if (pid == console) console = 0;
+      if (pid != boot) continue;
+      boot = 0;
+      if (ending || exit_code(status) == 0) continue;
+      report(CONTROL_FD, BOOTED, exit_code(status), "boot");
+      _exit(exit_code(status));
+    }
+    if (ending && pid < 0 && errno == ECHILD) _exit(0);
+    if (!boot && !booted && !ending) {
+      booted = true;
+      sync_carriers(); /* those that boot brought up */
+      report(CONTROL_FD, BOOTED, 0, "boot");
+    }
+    int64_t now = clock_ms(CLOCK_MONOTONIC);
+    bool want_console = booted && !ending && !console && *n->console;
+    if (want_console && now >= not_before) {
+      tcsetattr(slave, TCSANOW, fresh);
+      console = start_program(n, n->console, slave, true);
+      if (console < 0) console = 0; /* no memory or no pids left: again a little later */
+      want_console = !console;
+      not_before = now + RESPAWN_MS;
+    }
+    struct timespec pause = {.tv_sec = (not_before - now) / 1000, .tv_nsec = (not_before - now) % 1000 * 1000000};
+    int signal = want_console ? sigtimedwait(&wanted, NULL, &pause) : sigwaitinfo(&wanted, NULL);
+    if (signal == SIGCHLD || signal < 0 || ending) continue;
+    ending = true;
+    kill(-1, SIGTERM);
+    kill(-1, SIGCONT);
+    if (console) kill(-console, SIGHUP); /* interactive shells do not heed TERM */
+  }
+}
+
+_Noreturn void node_main(struct node *n, struct spawn *s, int control, struct buffer *request) {
+  char text[32];
+  if (dup3(control, CONTROL_FD, O_CLOEXEC) < 0) _exit(71);
+  close_range(CONTROL_FD + 1, ~0u, 0);
+  fcntl(CONTROL_FD, F_SETFL, 0);
+  snprintf(text, sizeof text, "node=%ld", n->id);
+  mark_process(text);
+  prctl(PR_SET_NAME, "labwright-node", 0, 0, 0);
+  umask(022);
+  int master = -1;
+  must(sethostname(s->hostname, strlen(s->hostname)), "hostname", s->hostname);
+  must(loopback_up(), "interface", "lo");
+  umask(0);
+  int slave = make_root(s, &master);
+  umask(022);
+  for (uint32_t i = 0; i < s->files.count; i++) {
+    const char *path = take_text(&s->files.items);
+    mode_t mode = (mode_t)take_number(&s->files.items, 07777);
+    size_t length;
+    const char *data = take(&s->files.items, &length);
+    write_file(path, mode, data, length);
+  }
+  struct termios fresh;
+  must(tcgetattr(slave, &fresh), "attributes of", "/dev/pts/0");
+  for (int fd = 0; fd < 3; fd++) must(dup2(slave, fd), "terminal", "");
+  must(confine(), "confine", "");
+  struct report ready = {.kind = READY};
+  struct iovec body = {&ready, sizeof ready};
+  union { struct cmsghdr header; char room[CMSG_SPACE(sizeof master)]; } extra = {
+    .header = {.cmsg_len = CMSG_LEN(sizeof master), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS},
+  };
+  memcpy(CMSG_DATA(&extra.header), &master, sizeof master);
+  struct msghdr message = {.msg_iov = &body, .msg_iovlen = 1, .msg_control = &extra, .msg_controllen = sizeof extra.room};
+  if (sendmsg(CONTROL_FD, &message, 0) < 0) _exit(71);
+  close(master);
+  buffer_free(request); /* other nodes' files are in it too */
+  node_init(n, slave, &fresh);
+}

@@ -1,0 +1,154 @@
+/* A node's root: overlay, /proc, /sys, /dev, files. */
+#include "node.h"
+#include <linux/openat2.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+static void must_mount(const char *source, const char *target, const char *type, unsigned long flags, const char *data) {
+  must(mount(source, target, type, flags, data), "mount", target);
+}
+
+static void must_make(const char *path, mode_t type, mode_t mode) {
+  int rc = type == S_IFDIR ? mkdir(path, mode) : mknod(path, S_IFREG | mode, 0);
+  must(rc < 0 && errno != EEXIST ? -1 : 0, "make", path);
+}
+
+/* Mount options: a comma, and in lower a colon, would end the path. */
+static char *escape(char *at, const char *end, const char *path) {
+  for (; *path && at + 2 < end; path++) {
+    if (strchr("\\,:", *path)) *at++ = '\\';
+    *at++ = *path;
+  }
+  if (*path) {
+    errno = E2BIG;
+    broken("overlay options", "");
+  }
+  *at = 0;
+  return at;
+}
+
+static void mount_overlay(struct spawn *s) {
+  static char options[4096]; /* a page is what mount(2) takes */
+  char path[4096], *at = stpcpy(options, "userxattr,lowerdir="), *end = options + sizeof options - 64;
+  for (uint32_t i = 0; i < s->lower.count; i++) {
+    if (i) *at++ = ':';
+    at = escape(at, end, take_text(&s->lower.items));
+  }
+  const char *const names[] = {"upper", "work"};
+  for (int i = 0; i < 2; i++) {
+    int length = snprintf(path, sizeof path, "%s/%s", s->disk, names[i]);
+    if (length >= (int)sizeof path) errno = ENAMETOOLONG, broken("disk", "");
+    must_make(path, S_IFDIR, 0755);
+    at = stpcpy(at, i ? ",workdir=" : ",upperdir=");
+    at = escape(at, end, path);
+  }
+  must(mount("overlay", s->disk, "overlay", 0, options), "overlay on", s->disk);
+}
+
+/* Answers the terminal's node side; its holder side goes to *master. */
+static int mount_dev(int *master) {
+  static const char *const devices[] = {"null", "zero", "full", "random", "urandom", "tty", "net/tun"};
+  static const char *const links[][2] = {
+    {"/proc/self/fd", "/dev/fd"}, {"fd/0", "/dev/stdin"}, {"fd/1", "/dev/stdout"}, {"fd/2", "/dev/stderr"}, {"pts/ptmx", "/dev/ptmx"},
+  };
+  must_make("/dev", S_IFDIR, 0755);
+  must_mount("tmpfs", "/dev", "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=755,size=1m,nr_inodes=512");
+  static const char *const dirs[] = {"/dev/pts", "/dev/shm", "/dev/net"};
+  for (size_t i = 0; i < ARRAY(dirs); i++) must_make(dirs[i], S_IFDIR, 0755);
+  for (size_t i = 0; i < ARRAY(devices); i++) {
+    char from[32], to[32];
+    sprintf(from, "dev/%s", devices[i]); /* relative: the machine's */
+    sprintf(to, "/dev/%s", devices[i]);
+    if (access(from, F_OK) < 0 && strcmp(devices[i], "net/tun") == 0) continue;
+    must_make(to, S_IFREG, 0666);
+    must_mount(from, to, NULL, MS_BIND, NULL);
+  }
+  for (size_t i = 0; i < ARRAY(links); i++) must(symlink(links[i][0], links[i][1]), "link", links[i][1]);
+  must_mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777,size=64m");
+  unsigned long flags = MS_NOSUID | MS_NOEXEC;
+  /* Where only one id is mapped there is no group tty. */
+  if (mount("devpts", "/dev/pts", "devpts", flags, "newinstance,ptmxmode=0666,mode=0620,gid=5") < 0)
+    must_mount("devpts", "/dev/pts", "devpts", flags, "newinstance,ptmxmode=0666,mode=0620");
+  int unlock = 0, slave = -1;
+  *master = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+  must(*master, "open", "/dev/pts/ptmx");
+  must(ioctl(*master, TIOCSPTLCK, &unlock), "unlock", "/dev/pts/ptmx");
+  slave = ioctl(*master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+  must(slave, "open", "/dev/pts/0");
+  struct winsize size = {.ws_row = 24, .ws_col = 80};
+  must(ioctl(*master, TIOCSWINSZ, &size), "size of", "/dev/pts/0");
+  must_make("/dev/console", S_IFREG, 0600);
+  must_mount("/dev/pts/0", "/dev/console", NULL, MS_BIND, NULL);
+  return slave;
+}
+
+/* The machine's proc files that tell of it, or that a root of it could use; most are closed to a mapped root anyway. */
+static void mask_proc(void) {
+  static const char *const files[] = {
+    "/proc/kcore", "/proc/keys", "/proc/key-users", "/proc/kallsyms", "/proc/kmsg", "/proc/timer_list", "/proc/sched_debug",
+    "/proc/sysrq-trigger", "/proc/kpagecount", "/proc/kpageflags", "/proc/kpagecgroup", "/proc/modules", "/proc/config.gz",
+    "/proc/latency_stats",
+  };
+  static const char *const dirs[] = {"/proc/acpi", "/proc/scsi", "/proc/irq", "/proc/bus", "/proc/fs"};
+  for (size_t i = 0; i < ARRAY(files); i++)
+    if (mount("/dev/null", files[i], NULL, MS_BIND, NULL) < 0 && errno != ENOENT) broken("mask", files[i]);
+  const char *empty = NULL;
+  for (size_t i = 0; i < ARRAY(dirs); i++) {
+    int rc = empty ? mount(empty, dirs[i], NULL, MS_BIND, NULL)
+                   : mount("tmpfs", dirs[i], "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=4k,nr_inodes=2,mode=555");
+    if (rc == 0 && !empty) empty = dirs[i];
+    if (rc < 0 && errno != ENOENT) broken("mask", dirs[i]);
+  }
+}
+
+/*
+ * The old root stays the working directory until all is in place: relative paths are the machine's, absolute ones the node's own.
+ * So whatever links the node left on its disk, they lead nowhere but within it.
+ */
+int make_root(struct spawn *s, int *master) {
+  unsigned long quiet = MS_NOSUID | MS_NODEV | MS_NOEXEC, proc_times = time_flags("/proc"), sys_times = time_flags("/sys");
+  mount_overlay(s);
+  int old = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  must(old, "open", "/");
+  must(chdir(s->disk), "enter", s->disk);
+  must((int)syscall(SYS_pivot_root, ".", "."), "pivot_root", "");
+  must(fchdir(old), "enter", "the old root");
+  close(old);
+  must_make("/proc", S_IFDIR, 0555);
+  must_mount("proc", "/proc", "proc", quiet | proc_times, NULL);
+  must_make("/sys", S_IFDIR, 0555);
+  must_mount("sysfs", "/sys", "sysfs", quiet | MS_RDONLY | sys_times, NULL);
+  int slave = mount_dev(master);
+  mask_proc();
+  must_make("/run", S_IFDIR, 0755);
+  must_mount("tmpfs", "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=64m");
+  must_make("/tmp", S_IFDIR, 01777);
+  must_mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777,size=256m");
+  must(umount2(".", MNT_DETACH), "detach", "the old root");
+  must(chdir("/"), "enter", "/");
+  return slave;
+}
+
+void write_file(const char *path, mode_t mode, const char *text, size_t length) {
+  char dir[4096];
+  if (snprintf(dir, sizeof dir, "%s", path) >= (int)sizeof dir) errno = ENAMETOOLONG, broken("file", path);
+  for (char *slash = strchr(dir + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    *slash = 0;
+    must(mkdir(dir, 0755) < 0 && errno != EEXIST ? -1 : 0, "file", path);
+    *slash = '/';
+  }
+  char *name = strrchr(dir, '/');
+  *name++ = 0;
+  struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS};
+  int at = (int)syscall(SYS_openat2, AT_FDCWD, *dir ? dir : "/", &how, sizeof how);
+  must(at, "file", path);
+  /* A new file, never what stands there: it may be a link. */
+  must(unlinkat(at, name, 0) < 0 && errno != ENOENT ? -1 : 0, "file", path);
+  int fd = openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  must(fd, "file", path);
+  must(write_all(fd, text, length) && fchmod(fd, mode) == 0 ? 0 : -1, "file", path);
+  close(fd);
+  close(at);
+}

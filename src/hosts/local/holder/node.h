@@ -1,0 +1,32 @@
+/* A node from the inside: what runs after the clone. */
+#pragma once
+#include "lab.h"
+
+enum { CONTROL_FD = 3 /* in a node's init: its line to the holder */ };
+
+/* One node of a spawn request; texts lie in the request. */
+struct spawn { long id; const char *hostname, *disk; struct list lower, files, env, boot, console; };
+
+/* What a node's init tells the holder. READY brings the terminal's holder side along. */
+struct report { enum { READY, BROKEN, BOOTED } kind; int value; char step[112]; };
+
+void report(int fd, int kind, int value, const char *step);
+
+/* Set-up steps: on failure the holder is told step and errno, and the node ends. */
+void broken(const char *step, const char *detail);
+void must(int rc, const char *step, const char *detail);
+
+/* Overlay, /proc, /sys, /dev, console; answers the terminal's node side. */
+int make_root(struct spawn *s, int *master);
+void write_file(const char *path, mode_t mode, const char *text, size_t length);
+
+/* Capabilities, seccomp, limits; of this process and all that come of it. */
+int confine(void);
+
+/* Becomes the program, in a node or in the fabric. */
+_Noreturn void become(char **argv, char **env);
+int exit_code(int status);
+
+/* Tells ps whose process this is. */
+void mark_process(const char *text);
+_Noreturn void node_main(struct node *n, struct spawn *s, int control, struct buffer *request);

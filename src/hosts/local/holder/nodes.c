@@ -1,0 +1,203 @@
+/* Nodes from the outside: the table, their reports, their making and their end. */
+#include "node.h"
+#include <linux/sched.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+struct node **nodes;
+size_t node_count;
+static size_t node_room;
+static struct timer fabric_sync;
+
+enum { FABRIC_SYNC_MS = 50 /* one sync for all that boot within this time */ };
+
+static size_t node_place(long id) {
+  size_t low = 0, high = node_count;
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    if (nodes[middle]->id < id) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+struct node *node_find(long id) {
+  size_t place = node_place(id);
+  return place < node_count && nodes[place]->id == id ? nodes[place] : NULL;
+}
+
+struct node *node_make(long id) {
+  struct node *n = node_find(id);
+  if (n) return n;
+  size_t place = node_place(id);
+  if (node_count == node_room) nodes = need(realloc(nodes, sizeof *nodes * (node_room = node_room ? node_room * 2 : 64)));
+  memmove(nodes + place + 1, nodes + place, (node_count++ - place) * sizeof *nodes);
+  n = need(calloc(1, sizeof *n));
+  *n = (struct node){.id = id, .state = STOPPED, .exit_code = -1, .control.fd = -1, .pty.fd = -1};
+  return nodes[place] = n;
+}
+
+void node_changed(struct node *n, enum state state) {
+  n->state = state;
+  for (struct client *c = clients, *next; c; c = next) {
+    next = c->next;
+    if (c->mode == AWAITING) settle(c);
+    if (c->mode != WATCHING) continue;
+    reply_node(c, n);
+    /* It will connect anew and be told all states: better than memory without end. */
+    if (c->out.end - c->out.start > OUT_HIGH) client_close(c);
+    else client_update(c);
+  }
+}
+
+static void fabric_sync_due(struct timer *t) {
+  (void)t;
+  sync_carriers();
+}
+
+static void control_read(struct node *n) {
+  struct report r;
+  union { struct cmsghdr header; char room[CMSG_SPACE(sizeof(int))]; } extra;
+  for (;;) {
+    struct iovec body = {&r, sizeof r};
+    struct msghdr message = {.msg_iov = &body, .msg_iovlen = 1, .msg_control = &extra, .msg_controllen = sizeof extra};
+    if (recvmsg(n->control.fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != sizeof r) return;
+    struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+    int terminal = -1;
+    if (c && c->cmsg_type == SCM_RIGHTS) memcpy(&terminal, CMSG_DATA(c), sizeof terminal);
+    if (terminal >= 0 && n->state != SETUP) {
+      close(terminal); /* it is being stopped already */
+    } else if (r.kind == READY && terminal >= 0) {
+      n->pty = (struct source){.fd = terminal, .ready = pty_ready};
+      node_update(n);
+      node_changed(n, WAITING);
+    } else if (r.kind == BROKEN && n->state == SETUP) {
+      r.step[sizeof r.step - 1] = 0;
+      snprintf(n->problem, sizeof n->problem, "%s: %s", r.step, strerror(r.value));
+      dprintf(2, "node %ld: %s\n", n->id, n->problem);
+    } else if (r.kind == BOOTED) {
+      n->boot_code = r.value;
+      if (n->state == BOOTING && r.value == 0) node_changed(n, RUNNING);
+      /* Boot brought the node's ports up, so the fabric's ends have carrier now: one sync for all that boot about now. */
+      if (!fabric_sync.armed) timer_start(&fabric_sync, FABRIC_SYNC_MS, fabric_sync_due);
+    }
+  }
+}
+
+static void control_ready(struct source *s, uint32_t events) {
+  control_read(container_of(s, struct node, control));
+  if (events & (EPOLLHUP | EPOLLERR)) source_watch(s, 0);
+}
+
+void node_died(struct node *n, int status) {
+  control_read(n);
+  source_close(&n->control);
+  timer_stop(&n->grace);
+  timer_stop(&n->stall);
+  n->paused = false;
+  if (n->pty.fd >= 0)
+    for (int i = 0; i < 64 && pty_read(n, true) && i < 63; i++) {}
+  source_close(&n->pty);
+  free(n->input);
+  n->input = NULL;
+  n->input_at = n->input_end = 0;
+  n->pid = 0;
+  n->exit_code = n->boot_code > 0 ? n->boot_code : exit_code(status);
+  if (n->state == SETUP && !*n->problem) snprintf(n->problem, sizeof n->problem, "set-up: ended with code %d", n->exit_code);
+  /* Ended by itself with 0: a poweroff inside. */
+  node_changed(n, n->state == STOPPING || (n->state >= BOOTING && n->exit_code == 0) ? STOPPED : FAILED);
+  for (struct client *c = clients, *next; c; c = next) {
+    next = c->next;
+    if (c->mode != VIEWING || c->node != n) continue;
+    c->until = n->total;
+    client_update(c);
+  }
+}
+
+bool take_spawn(struct reader *r, struct spawn *s) {
+  s->id = take_number(r, INT32_MAX);
+  s->hostname = take_text(r);
+  s->disk = take_text(r);
+  s->lower = take_list(r, 1);
+  s->files = take_list(r, 3);
+  s->env = take_list(r, 1);
+  s->boot = take_list(r, 1);
+  s->console = take_list(r, 1);
+  struct reader check = s->files.items;
+  for (uint32_t i = 0; i < s->files.count && !r->bad; i++) {
+    size_t length;
+    if (*take_text(&check) != '/') r->bad = true;
+    take_number(&check, 07777);
+    take(&check, &length);
+    r->bad = r->bad || check.bad;
+  }
+  const struct list *texts[] = {&s->lower, &s->env, &s->boot, &s->console};
+  for (size_t i = 0; i < ARRAY(texts) && !r->bad; i++) {
+    check = texts[i]->items;
+    for (uint32_t k = 0; k < texts[i]->count && !check.bad; k++)
+      if (*take_text(&check) != '/' && i == 0) check.bad = true;
+    r->bad = check.bad;
+  }
+  r->bad = r->bad || *s->disk != '/' || s->lower.count == 0 || !*s->hostname || strlen(s->hostname) > 64;
+  return !r->bad;
+}
+
+static void spawn_node(struct client *c, struct node *n, struct spawn *s) {
+  int pair[2];
+  /* Viewers of the last run that still have not read its end. */
+  for (struct client *v = clients, *next; v; v = next) {
+    next = v->next;
+    if (v->mode == VIEWING && v->node == n) client_close(v);
+  }
+  free(n->env), free(n->boot), free(n->console);
+  n->env = take_vector(s->env);
+  n->boot = take_vector(s->boot);
+  n->console = take_vector(s->console);
+  n->first = n->total;
+  n->exit_code = -1;
+  n->boot_code = 0;
+  n->problem[0] = 0;
+  n->started = clock_ms(CLOCK_REALTIME);
+  n->state = SETUP;
+  pid_t pid = -1;
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) == 0) {
+    pid = clone_process(CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID | CLONE_NEWCGROUP);
+    if (pid == 0) node_main(n, s, pair[1], &c->in);
+    int problem = errno;
+    close(pair[1]);
+    if (pid < 0) close(pair[0]);
+    errno = problem;
+  }
+  if (pid < 0) {
+    snprintf(n->problem, sizeof n->problem, "clone: %s", strerror(errno));
+    n->state = FAILED;
+    return;
+  }
+  n->pid = pid;
+  n->control = (struct source){.fd = pair[0], .ready = control_ready};
+  source_watch(&n->control, EPOLLIN);
+}
+
+/* A few nodes of one request; the rest after the other clients had their turn. */
+void spawn_some(struct client *c) {
+  madvise(c->in.data, c->in.size, MADV_DOFORK);
+  for (int i = 0; i < SPAWN_SLICE && c->rest.at < c->rest.end; i++) {
+    struct spawn s;
+    take_spawn(&c->rest, &s);
+    struct node *n = node_make(s.id);
+    struct wait *w = &c->waits[c->wait_count++];
+    *w = (struct wait){.node = n, .refused = n->pid != 0};
+    if (!w->refused) spawn_node(c, n, &s);
+  }
+  madvise(c->in.data, c->in.size, MADV_DONTFORK);
+  if (c->rest.at < c->rest.end) return;
+  c->mode = AWAITING;
+  settle(c);
+}
+
+void node_kill(struct timer *t) {
+  struct node *n = container_of(t, struct node, grace);
+  if (n->pid) kill(n->pid, SIGKILL);
+}

@@ -1,0 +1,144 @@
+/* What can be asked for. */
+#include "node.h"
+#include <sys/ioctl.h>
+
+static void do_info(struct client *c) {
+  for (size_t i = 0; i < node_count; i++) reply_node(c, nodes[i]);
+  reply_text(c, 'R', "%d\x1f%s\x1f", PROTOCOL, lab);
+  finish(c);
+}
+
+static void do_watch(struct client *c) {
+  for (size_t i = 0; i < node_count; i++) reply_node(c, nodes[i]);
+  reply(c, 'R', NULL, 0);
+  c->mode = WATCHING;
+  client_update(c);
+}
+
+static void do_spawn(struct client *c, struct reader *r) {
+  struct reader check = *r;
+  struct spawn s;
+  size_t count = 0;
+  while (!check.bad && check.at < check.end && take_spawn(&check, &s)) count++;
+  if (check.bad) return refuse(c, "protocol", "malformed spawn");
+  c->waits = need(calloc(count + 1, sizeof *c->waits));
+  c->rest = *r;
+  c->spawned = true;
+  c->mode = SPAWNING;
+}
+
+static void do_release(struct client *c, struct reader *r) {
+  struct list ids = take_list(r, 1);
+  struct reader check = ids.items;
+  if (r->bad) return refuse(c, "protocol", "malformed release");
+  for (uint32_t i = 0; i < ids.count; i++) {
+    struct node *n = node_find(take_number(&check, INT32_MAX));
+    if (check.bad) return refuse(c, "protocol", "malformed release");
+    if (!n) return refuse(c, "no-node", "a node that is to be released is not there");
+  }
+  sync_carriers();
+  for (uint32_t i = 0; i < ids.count; i++) {
+    struct node *n = node_find(take_number(&ids.items, INT32_MAX));
+    if (n->state != WAITING) continue; /* released before, or dead: its state tells */
+    if (write(n->control.fd, "R", 1) != 1) continue; /* dead, and its signal on the way */
+    n->started = clock_ms(CLOCK_REALTIME);
+    node_changed(n, BOOTING);
+  }
+  reply(c, 'R', NULL, 0);
+  finish(c);
+}
+
+static void do_stop(struct client *c, struct reader *r) {
+  bool graceful = strcmp(take_text(r), "graceful") == 0;
+  long grace = take_number(r, INT32_MAX);
+  struct list ids = take_list(r, 1);
+  if (r->bad) return refuse(c, "protocol", "malformed stop");
+  c->waits = need(calloc(ids.count + 1, sizeof *c->waits));
+  for (uint32_t i = 0; i < ids.count; i++) {
+    struct node *n = node_find(take_number(&ids.items, INT32_MAX));
+    if (ids.items.bad || !n || !n->pid) continue;
+    c->waits[c->wait_count++].node = n;
+    bool gently = graceful && grace > 0 && (n->state == BOOTING || n->state == RUNNING || n->state == STOPPING);
+    if (gently && (!n->grace.armed || n->grace.due > clock_ms(CLOCK_MONOTONIC) + grace)) timer_start(&n->grace, grace, node_kill);
+    if (n->state != STOPPING || !gently) kill(n->pid, gently ? SIGTERM : SIGKILL);
+    if (n->state != STOPPING) node_changed(n, STOPPING);
+  }
+  c->mode = AWAITING;
+  settle(c);
+}
+
+static void do_job(struct client *c, struct reader *r, bool in_node) {
+  struct node *n = in_node ? node_find(take_number(r, INT32_MAX)) : NULL;
+  long timeout = take_number(r, INT32_MAX);
+  struct list argv = take_list(r, 1);
+  size_t length;
+  const char *input = take(r, &length);
+  struct reader check = argv.items;
+  for (uint32_t i = 0; i < argv.count; i++) take_text(&check);
+  if (r->bad || check.bad || argv.count == 0) return refuse(c, "protocol", "malformed program");
+  if (in_node && !n) return refuse(c, "no-node", "no such node");
+  if (in_node && (!n->pid || n->state == SETUP)) return refuse(c, "not-running", "the node does not run");
+  job_start(c, n, argv, input, length, timeout);
+}
+
+static void do_console(struct client *c, struct reader *r, bool stay) {
+  struct node *n = node_find(take_number(r, INT32_MAX));
+  if (r->bad) return refuse(c, "protocol", "malformed console");
+  if (!n) return refuse(c, "no-node", "no such node");
+  if (stay && n->pty.fd < 0) return refuse(c, "not-running", "the node does not run");
+  uint64_t at = n->total - n->first > RING ? n->total - RING : n->first;
+  if (stay) {
+    reply(c, 'R', NULL, 0);
+    c->node = n;
+    c->at = at;
+    c->until = UINT64_MAX;
+    c->mode = VIEWING;
+    return client_update(c);
+  }
+  while (at < n->total) {
+    size_t from = at % RING, length = n->total - at < RING - from ? n->total - at : RING - from;
+    reply(c, 'O', n->ring + from, length);
+    at += length;
+  }
+  reply(c, 'R', NULL, 0);
+  finish(c);
+}
+
+static void do_resize(struct client *c, struct reader *r) {
+  struct node *n = node_find(take_number(r, INT32_MAX));
+  struct winsize size = {0};
+  size.ws_col = (unsigned short)take_number(r, 10000);
+  size.ws_row = (unsigned short)take_number(r, 10000);
+  if (r->bad) return refuse(c, "protocol", "malformed resize");
+  if (!n) return refuse(c, "no-node", "no such node");
+  if (n->pty.fd < 0) return refuse(c, "not-running", "the node does not run");
+  if (ioctl(n->pty.fd, TIOCSWINSZ, &size) < 0) return refuse(c, "system", strerror(errno));
+  reply(c, 'R', NULL, 0);
+  finish(c);
+}
+
+static void do_destroy(struct client *c) {
+  reply(c, 'R', NULL, 0);
+  client_update(c);
+  _exit(0);
+}
+
+void handle(struct client *c) {
+  struct reader r = {.at = c->in.data + 4, .end = c->in.data + c->in.end};
+  long version = take_number(&r, INT32_MAX);
+  const char *what = take_text(&r);
+  if (r.bad) return refuse(c, "protocol", "malformed request");
+  if (version != PROTOCOL) return refuse(c, "version", "this holder speaks protocol 1");
+  if (!strcmp(what, "info")) do_info(c);
+  else if (!strcmp(what, "watch")) do_watch(c);
+  else if (!strcmp(what, "spawn")) do_spawn(c, &r);
+  else if (!strcmp(what, "release")) do_release(c, &r);
+  else if (!strcmp(what, "stop")) do_stop(c, &r);
+  else if (!strcmp(what, "run")) do_job(c, &r, false);
+  else if (!strcmp(what, "exec")) do_job(c, &r, true);
+  else if (!strcmp(what, "console")) do_console(c, &r, true);
+  else if (!strcmp(what, "tail")) do_console(c, &r, false);
+  else if (!strcmp(what, "resize")) do_resize(c, &r);
+  else if (!strcmp(what, "destroy")) do_destroy(c);
+  else refuse(c, "protocol", "unknown request");
+}
