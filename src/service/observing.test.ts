@@ -1,0 +1,198 @@
+import { afterEach, expect, test } from "vitest";
+import { Failure } from "../contract/errors.ts";
+import type { Host, HostSession } from "../hosts/host.ts";
+import { memoryHost } from "../hosts/memory/memory-host.ts";
+import { type Bench, createBench, failureOf, pair, three, users } from "./service.fixture.ts";
+
+const benches: Bench[] = [];
+function bench(...options: Parameters<typeof createBench>): Bench {
+  const made = createBench(...options);
+  benches.push(made);
+  return made;
+}
+afterEach(async () => {
+  for (const { service, host } of benches.splice(0)) {
+    await service.close();
+    await host.close();
+  }
+});
+
+/** A memory host whose sessions are changed by `change`. */
+function changedHost(change: (session: HostSession) => Partial<HostSession>): Host {
+  const host = memoryHost({ users });
+  const wrap = (session: HostSession): HostSession => ({ ...session, ...change(session) });
+  return { ...host, login: async (...args) => wrap(await host.login(...args)) };
+}
+
+test("however many poll, the host is asked once per interval", async () => {
+  let reads = 0;
+  const host = changedHost((session) => ({
+    status: (lab) => {
+      reads += 1;
+      return session.status(lab);
+    },
+  }));
+  const made = bench({ host });
+  const ann = await made.login();
+  await ann.call("deployProject", { yaml: pair });
+  await Promise.all(Array.from({ length: 50 }, () => ann.call("getProjectStatus", { lab: "/pair" })));
+  expect(reads).toBe(1);
+  made.time.now += 250;
+  await ann.call("getProjectStatus", { lab: "/pair" });
+  expect(reads).toBe(2);
+});
+
+test("a failed live read is an answer: available false, and no rows", async () => {
+  let broken = false;
+  const host = changedHost((session) => ({
+    status: async (lab) => {
+      if (broken) throw new Failure("host_unreachable", "away");
+      return session.status(lab);
+    },
+  }));
+  const made = bench({ host });
+  const ann = await made.login();
+  await ann.call("deployProject", { yaml: pair });
+  broken = true;
+  expect(await ann.call("getProjectStatus", { lab: "/pair" })).toMatchObject({ exists: true, live: { available: false } });
+  expect((await ann.call("getProjectStatus", { lab: "/pair" })).live).toEqual({ available: false });
+});
+
+test("a managed lab that the host has lost exists no more, and has no live part", async () => {
+  const made = bench();
+  const ann = await made.login();
+  await ann.call("deployProject", { yaml: pair });
+  const other = createBench({ store: made.store });
+  const again = await other.login();
+  const status = await again.call("getProjectStatus", { lab: "/pair" });
+  expect(status).toMatchObject({ lab: "/pair", exists: false });
+  expect(status).not.toHaveProperty("live");
+  await other.host.close();
+});
+
+test("rows that the intent does not know are not joined", async () => {
+  const made = bench();
+  const ann = await made.login();
+  await ann.call("deployProject", { yaml: three });
+  const { live } = await ann.call("getProjectStatus", { yaml: pair, lab: "/pair" });
+  expect(live?.joined).toBe(false);
+  expect(live?.nodes?.map(({ node, name }) => [node, name])).toEqual([
+    ["r1", "r1"],
+    ["r2", "r2"],
+    [null, "r3"],
+  ]);
+});
+
+test("inspect is kept per session until refresh or a change", async () => {
+  const made = bench();
+  const ann = await made.login();
+  await ann.call("deployProject", { yaml: pair });
+  const first = await ann.call("inspectProject", { lab: "/pair" });
+  expect(first.cached).toBe(false);
+  made.time.now += 1000;
+  expect(await ann.call("inspectProject", { lab: "/pair" })).toEqual({ ...first, cached: true });
+  expect(await ann.call("inspectProject", { lab: "/pair", refresh: false })).toMatchObject({ cached: true });
+  expect((await ann.call("inspectProject", { lab: "/pair", refresh: true })).taken_at).not.toBe(first.taken_at);
+  const other = await made.login();
+  expect((await other.call("inspectProject", { lab: "/pair" })).cached).toBe(false);
+  await ann.call("execProject", { lab: "/pair", action: "stop", node: "r1" });
+  const changed = await ann.call("inspectProject", { lab: "/pair" });
+  expect(changed).toMatchObject({ cached: false, nodes: [{ status: "stopped" }, { status: "running" }] });
+});
+
+test("inspect gives the attachment points with what they are linked to", async () => {
+  const made = bench();
+  const ann = await made.login();
+  const yaml = 'name: lan\nnodes: {h1: {template: linux}}\nnetworks: {net: {type: bridge}}\nlinks: [["h1:eth0", "net"]]\n';
+  await ann.call("deployProject", { yaml });
+  const { nodes, networks, links } = await ann.call("inspectProject", { lab: "/lan" });
+  expect(nodes[0]?.interfaces[0]).toMatchObject({
+    name: "eth0",
+    index: 0,
+    network: "net",
+    peer: "net",
+    link: "h1:eth0 -- net",
+    suspended: false,
+  });
+  expect(networks).toMatchObject([{ key: "net", type: "bridge" }]);
+  expect(links).toMatchObject([{ key: "h1:eth0 -- net", endpoints: ["h1:eth0", "net"], kind: "network" }]);
+});
+
+test("a feature is true only where both host and service do it", async () => {
+  const made = bench();
+  const ann = await made.login();
+  const { features, projectModes, hostReachable } = await ann.get("getCapabilities");
+  expect(hostReachable).toBe(true);
+  const off = ["linkQuality", "linkSuspend", "capture", "traffic", "importLab", "events", "webUi", "checkpoints"];
+  for (const feature of off) expect(features?.[feature], feature).toBe(false);
+  for (const feature of ["wipe", "consoleStream", "consoleRun", "jobs"]) expect(features?.[feature], feature).toBe(true);
+  expect(projectModes?.["create"]).toMatchObject({ deploy: true, start: true, wipe: true, quality: false, stopModes: [0, 1, 2, 3] });
+  expect(projectModes?.["load"]).toMatchObject({ deploy: false, start: false, reconcileFromHost: true, inspect: true, stopModes: [] });
+  const calls = [
+    ["openProject", "webUi"],
+    ["importProject", "importLab"],
+    ["applyLinkQuality", "linkQuality"],
+    ["setLinkSuspend", "linkSuspend"],
+    ["startCapture", "capture"],
+    ["attachTraffic", "traffic"],
+  ] as const;
+  for (const [id, feature] of calls) {
+    const failure = await failureOf(ann.call(id, { lab: "/pair" } as never));
+    expect([failure.code, failure.data?.["feature"]], id).toEqual(["unsupported", feature]);
+  }
+});
+
+test("a host that is away is told as such", async () => {
+  const host = changedHost(() => ({
+    capabilities: async () => {
+      throw new Failure("host_unreachable", "away");
+    },
+  }));
+  const ann = await bench({ host }).login();
+  const { hostReachable, features } = await ann.get("getCapabilities");
+  expect(hostReachable).toBe(false);
+  expect(Object.entries(features ?? {}).filter(([, on]) => on)).toEqual([["jobs", true]]);
+});
+
+test("the catalogue is sorted, and only provisioned=true filters", async () => {
+  const base = memoryHost({ users });
+  const host = changedHost((session) => ({
+    templates: async () => (await session.templates()).map((one) => ({ ...one, provisioned: one.id !== "frr" })).reverse(),
+  }));
+  await base.close();
+  const ann = await bench({ host }).login();
+  const ids = async (provisioned?: string) =>
+    (await ann.get("listTemplates", {}, provisioned === undefined ? {} : { provisioned })).templates?.map(({ id }) => id);
+  expect(await ids()).toEqual(["frr", "linux", "pc", "switch"]);
+  expect(await ids("false")).toEqual(["frr", "linux", "pc", "switch"]);
+  expect(await ids("true")).toEqual(["linux", "pc", "switch"]);
+  expect(await ann.get("getTemplate", { id: "frr" })).toMatchObject({ id: "frr", default: "frr", configSupported: true });
+  expect((await failureOf(ann.get("getTemplate", { id: "none" }))).code).toBe("template_not_found");
+  expect(await ann.get("listTemplateImages", { id: "frr" })).toMatchObject({
+    template: "frr",
+    default: "frr",
+    images: [{ name: "frr", default: true }],
+  });
+  expect((await ann.get("listTemplateAttributes", { id: "frr" })).attributes).toMatchObject([{ name: "daemons" }]);
+  expect((await ann.get("listNetworkTypes")).natOnly).toBeTypeOf("boolean");
+});
+
+test("interfaces are previewed from an intent or a bare template, and completed in the order a person would take them", async () => {
+  const ann = await bench().login();
+  const preview = await ann.call("previewInterfaces", { yaml: pair });
+  expect(preview.items).toEqual([
+    { node: "r1", name: "eth0", index: 0, type: "ethernet", used: false },
+    { node: "r1", name: "eth1", index: 1, type: "ethernet", used: true, peer: "r2:eth1" },
+    { node: "r2", name: "eth0", index: 0, type: "ethernet", used: false },
+    { node: "r2", name: "eth1", index: 1, type: "ethernet", used: true, peer: "r1:eth1" },
+  ]);
+  const bare = await ann.call("previewInterfaces", { template: "frr", attributes: { ethernet: 2 }, eth_format: "Gi{0}/{0-4}" });
+  expect(bare.items?.map(({ name }) => name)).toEqual(["Gi0/0", "Gi0/1"]);
+  const free = await ann.call("completeLinkInterfaces", { yaml: pair, node: "r1", excludeUsed: true });
+  expect(free.node).toBe("r1");
+  expect(free.items?.slice(0, 3).map(({ name }) => name)).toEqual(["eth0", "eth2", "eth3"]);
+  expect((await ann.call("completeLinkInterfaces", { yaml: pair, node: "r1" })).items?.at(-1)).toMatchObject({ name: "eth1", used: true });
+  expect((await failureOf(ann.call("previewInterfaces", { yaml: pair, node: "zz" }))).code).toBe("node_not_found");
+  expect((await failureOf(ann.call("previewInterfaces", { template: "zz" }))).code).toBe("template_not_found");
+  expect((await failureOf(ann.call("previewInterfaces", {}))).code).toBe("bad_request");
+});

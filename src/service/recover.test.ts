@@ -1,0 +1,227 @@
+import { afterEach, expect, test } from "vitest";
+import { Failure } from "../contract/errors.ts";
+import { memoryHost } from "../hosts/memory/memory-host.ts";
+import { type Bench, type Client, createBench, pair, three, until, users } from "./service.fixture.ts";
+import { sqliteStore } from "./store/sqlite.ts";
+
+const benches: Bench[] = [];
+function bench(): Bench {
+  const made = createBench();
+  benches.push(made);
+  return made;
+}
+afterEach(async () => {
+  for (const { host, store } of benches.splice(0)) {
+    await host.close();
+    store.close();
+  }
+});
+
+const wanted = three.replace("r1: {template: frr}", "r1: {template: frr, env: {A: b}}");
+
+/**
+ * Begins a change and lets the service die after `after` steps: its host never answers again, and nothing it does later reaches the
+ * journal. Answers the service that starts next on the same host and store, recovered; undefined when the change had fewer steps.
+ */
+async function crash(made: Bench, after: number, change: (client: Client) => Promise<unknown>): Promise<Bench | undefined> {
+  const client = await made.login();
+  let steps = 0;
+  let dead = false;
+  made.step = () => {
+    if (steps === after) {
+      dead = true;
+      return new Promise<void>(() => {});
+    }
+    steps += 1;
+  };
+  let ended = false;
+  change(client).then(
+    () => {
+      ended = true;
+    },
+    () => {
+      ended = true;
+    },
+  );
+  await until(() => dead || ended);
+  made.step = () => {};
+  if (ended) return undefined;
+  const next = made.restart();
+  await next.service.recover();
+  return next;
+}
+
+async function powers(client: Client): Promise<Record<string, string>> {
+  const { nodes } = await client.call("inspectProject", { lab: "/pair", refresh: true });
+  return Object.fromEntries(nodes.map(({ node, name, status }) => [node ?? name, status]));
+}
+
+/** Crashes after 0, 1, 2 … steps until the change gets through, and checks each time. Answers how many crashes there were. */
+async function atEveryStep(
+  prepare: (client: Client) => Promise<unknown>,
+  change: (client: Client) => Promise<unknown>,
+  check: (next: Bench, client: Client) => Promise<void>,
+): Promise<number> {
+  for (let after = 0; ; after += 1) {
+    const made = bench();
+    await prepare(await made.login());
+    const next = await crash(made, after, change);
+    if (next === undefined) return after;
+    const [job] = [next.store.jobs.lastOf("/pair")];
+    expect(job, `after ${after} steps`).toMatchObject({ status: "done", outcome: "finished_after_restart" });
+    expect(next.store.jobs.unfinished()).toEqual([]);
+    await check(next, await next.login());
+  }
+}
+
+test("a deploy that a crash cut off at any step is finished, nodes started", async () => {
+  const crashes = await atEveryStep(
+    async () => {},
+    (client) => client.call("deployProject", { yaml: three }),
+    async (_next, client) => {
+      expect(await powers(client)).toEqual({ r1: "running", r2: "running", r3: "running" });
+      expect((await client.call("planProject", { yaml: three })).actions).toEqual([]);
+      const status = await client.call("getProjectStatus", { lab: "/pair" });
+      expect(status.last_job).toMatchObject({ operation: "deployProject", outcome: "finished_after_restart" });
+      expect(await client.get("getJob", { id: status.last_job!.job })).toMatchObject({
+        outcome: "finished_after_restart",
+        result: { nodes: 3 },
+      });
+    },
+  );
+  expect(crashes).toBeGreaterThan(8);
+});
+
+test("a replacing deploy that a crash cut off at any step ends as the new lab, whole", async () => {
+  const crashes = await atEveryStep(
+    (client) => client.call("deployProject", { yaml: pair }),
+    (client) => client.call("deployProject", { yaml: three, replace: true }),
+    async (_next, client) => {
+      expect(await powers(client)).toEqual({ r1: "running", r2: "running", r3: "running" });
+      expect((await client.call("planProject", { yaml: three })).actions).toEqual([]);
+    },
+  );
+  expect(crashes).toBeGreaterThan(12);
+});
+
+test("a confirmed reconcile that a crash cut off at any step is finished, and what it stopped runs again", async () => {
+  const crashes = await atEveryStep(
+    (client) => client.call("deployProject", { yaml: pair }),
+    async (client) => {
+      const { plan_identity } = await client.call("planProject", { yaml: wanted });
+      return client.call("reconcileProject", { yaml: wanted, confirm: true, plan_identity: plan_identity! });
+    },
+    async (_next, client) => {
+      expect(await powers(client)).toEqual({ r1: "running", r2: "running", r3: "running" });
+      expect((await client.call("planProject", { yaml: wanted })).actions).toEqual([]);
+    },
+  );
+  expect(crashes).toBeGreaterThan(4);
+});
+
+test("a reconcile without confirm that a crash cut off stops no node when it is finished", async () => {
+  const stopped: string[] = [];
+  const crashes = await atEveryStep(
+    (client) => client.call("deployProject", { yaml: pair }),
+    (client) => client.call("reconcileProject", { yaml: wanted }),
+    async (next, client) => {
+      expect(await powers(client)).toEqual({ r1: "running", r2: "running", r3: "running" });
+      const plan = await client.call("planProject", { yaml: wanted });
+      expect(plan.actions?.map(({ key }) => key)).toEqual(["r1"]);
+      stopped.push(
+        ...next.store.jobs
+          .lastOf("/pair")!
+          .steps.filter(({ op }) => op === "stop")
+          .map(({ key }) => key),
+      );
+    },
+  );
+  expect(crashes).toBeGreaterThan(1);
+  expect(stopped).toEqual([]);
+});
+
+test("a destroy that a crash cut off at any step is finished", async () => {
+  const crashes = await atEveryStep(
+    (client) => client.call("deployProject", { yaml: pair }),
+    (client) => client.call("destroyProject", { lab: "/pair" }),
+    async (next) => {
+      expect(await (await next.host.resume!("ann"))!.labs()).toEqual([]);
+      expect(next.store.labs.list()).toEqual([]);
+    },
+  );
+  expect(crashes).toBeGreaterThan(2);
+});
+
+test("an exec that a crash cut off at any step is finished", async () => {
+  const crashes = await atEveryStep(
+    (client) => client.call("deployProject", { yaml: three }),
+    (client) => client.call("execProject", { lab: "/pair", action: "stop", nodes: ["r1", "r2"] }),
+    async (_next, client) => {
+      expect(await powers(client)).toEqual({ r1: "stopped", r2: "stopped", r3: "running" });
+    },
+  );
+  expect(crashes).toBe(2);
+});
+
+test("a change that had not begun is rolled back: nothing was changed, and it says so", async () => {
+  const made = bench();
+  const now = made.time.now;
+  made.store.jobs.insert({
+    id: "j1",
+    lab: "/pair",
+    operation: "deployProject",
+    user: "ann",
+    request: { yaml: pair, files: {}, replace: false },
+    status: "running",
+    startedAt: now,
+    steps: [],
+    done: 0,
+  });
+  const next = made.restart();
+  await next.service.recover();
+  const ann = await next.login();
+  expect(await ann.get("getJob", { id: "j1" })).toMatchObject({ status: "failed", outcome: "rolled_back" });
+  expect((await ann.get("listLabs")).labs).toEqual([]);
+});
+
+test("a change that cannot be finished ends as interrupted, and the lab is free again", async () => {
+  const made = bench();
+  const client = await made.login();
+  let dead = false;
+  made.step = () => {
+    dead = true;
+    return new Promise<void>(() => {});
+  };
+  client.call("deployProject", { yaml: pair }).catch(() => {});
+  await until(() => dead);
+  made.step = () => {
+    throw new Failure("host_error", "still broken");
+  };
+  const next = made.restart();
+  await next.service.recover();
+  const ann = await next.login();
+  expect(next.store.jobs.lastOf("/pair")).toMatchObject({ status: "failed", outcome: "interrupted", error: { code: "host_error" } });
+  made.step = () => {};
+  expect(await ann.call("reconcileProject", { yaml: pair })).toMatchObject({ status: "applied" });
+});
+
+test("where the host lets nobody in without a password, the change ends as interrupted", async () => {
+  const { resume: _resume, ...host } = memoryHost({ users });
+  const store = sqliteStore(":memory:");
+  const made = createBench({ host, store });
+  benches.push(made);
+  store.jobs.insert({
+    id: "j1",
+    lab: "/pair",
+    operation: "destroyProject",
+    user: "ann",
+    request: { wipe: true },
+    status: "running",
+    startedAt: made.time.now,
+    steps: [{ id: "delete:lab:pair", op: "delete", kind: "lab", key: "pair", do: "delete-lab" }],
+    done: 0,
+  });
+  await made.service.recover();
+  expect(store.jobs.get("j1")).toMatchObject({ status: "failed", outcome: "interrupted", error: { code: "expired_host_session" } });
+  expect(made.log.some((line) => line.includes("cut off by a restart"))).toBe(true);
+});
