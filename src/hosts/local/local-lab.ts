@@ -1,5 +1,6 @@
 import { mkdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { Failure } from "../../contract/errors.ts";
 import type { Power } from "../../engine/observed.ts";
 import type { StopMode } from "../../engine/plan.ts";
@@ -174,8 +175,10 @@ export class LocalLab {
     const sandbox = await createSandbox(this.#options);
     await this.#take(sandbox);
     try {
-      // Fabric ports carry frames and never speak themselves: no neighbour discovery of theirs may reach a node.
-      const quiet = "for which in all default; do echo 1 > /proc/sys/net/ipv6/conf/$which/disable_ipv6; done";
+      // Fabric ports carry frames and never speak themselves: no neighbour discovery of theirs may reach a node. Forwarding would be
+      // inherited from the machine.
+      const quiet =
+        "for which in all default; do echo 1 > /proc/sys/net/ipv6/conf/$which/disable_ipv6; done; echo 0 > /proc/sys/net/ipv4/ip_forward";
       succeeded(["sh", "-c", quiet], await sandbox.run(["sh", "-c", quiet]));
     } catch (error) {
       await this.destroy();
@@ -187,34 +190,44 @@ export class LocalLab {
   async #take(sandbox: Sandbox): Promise<void> {
     this.#sandbox = sandbox;
     this.#watch = await sandbox.watch((change) => {
-      if (change !== "gone" || this.#sandbox !== sandbox) return;
-      this.#sandbox = null;
-      this.release();
-      this.#cleaning = Promise.all([removeUplinks(this.directory), rm(this.#options.dir, { recursive: true, force: true })]).catch(
-        // Tried again when the lab starts again or is adopted.
-        () => undefined,
-      );
+      if (change === "gone") void this.#lost(sandbox);
     });
   }
 
   async #states(): Promise<ReadonlyMap<number, NodeState>> {
     await this.adopt();
     await this.#cleaning;
-    const sandbox = this.#sandbox;
-    if (sandbox === null) return new Map();
-    try {
-      return new Map((await sandbox.info()).nodes.map((state) => [state.id, state]));
-    } catch (error) {
-      // Killed since we looked: the watcher may not know yet.
-      if ((await openSandbox(this.#options)) !== null) throw error;
-      if (this.#sandbox === sandbox) {
-        this.#sandbox = null;
-        this.release();
-        await removeUplinks(this.directory);
-        await rm(this.#options.dir, { recursive: true, force: true });
+    for (let patience = 40; ; patience--) {
+      const sandbox = this.#sandbox;
+      if (sandbox === null) return new Map();
+      try {
+        return new Map((await sandbox.info()).nodes.map((state) => [state.id, state]));
+      } catch (error) {
+        // Killed since we looked, and the watcher does not know yet. A process takes a moment to end, in which it neither answers nor is gone.
+        if (await this.#ended()) await this.#lost(sandbox);
+        else if (patience === 0) throw error;
+        else await delay(50);
       }
-      return new Map();
     }
+  }
+
+  async #ended(): Promise<boolean> {
+    return openSandbox(this.#options).then(
+      (found) => found === null,
+      () => false,
+    );
+  }
+
+  /** The sandbox died; what of the lab was outside it is removed, tried again at the next start or adoption where that fails. */
+  #lost(sandbox: Sandbox): Promise<unknown> {
+    if (this.#sandbox === sandbox) {
+      this.#sandbox = null;
+      this.release();
+      this.#cleaning = Promise.all([removeUplinks(this.directory), rm(this.#options.dir, { recursive: true, force: true })]).catch(
+        () => undefined,
+      );
+    }
+    return this.#cleaning;
   }
 
   async #kill(ids: readonly number[]): Promise<void> {

@@ -88,14 +88,16 @@ async function makeUplink({ network, prefix, device, table }: NatUplink, sandbox
   const bridge = networkBridge(network);
   const batch = `link set dev ${inner} master ${bridge} up\naddr replace ${prefix}.2/24 dev ${bridge}\n`;
   succeeded(["ip", "-batch", "-"], await sandbox.run(["ip", "-batch", "-"], batch));
-  // It goes to the background by itself and ends with the lab. It never reads the configuration again.
-  const server = ["busybox", "udhcpd", "-S", "-I", `${prefix}.2`, "/dev/stdin"];
-  succeeded(server, await sandbox.run(server, await dhcpConfiguration(prefix, bridge)));
+  const server = ["sh", "-c", dhcpServer, "sh", `${prefix}.2`];
+  succeeded(["busybox", "udhcpd"], await sandbox.run(server, await dhcpConfiguration(prefix, bridge)));
 }
+
+/** Goes to the background and ends with the lab. By itself udhcpd would do that before it reads its configuration. */
+const dhcpServer = `conf=$(cat); printf '%s\\n' "$conf" | busybox udhcpd -f -a 100 -I "$1" /dev/stdin >/dev/null 2>&1 &`;
 
 async function removeUplink({ prefix, device, table }: NatUplink, sandbox: Pick<Sandbox, "run"> | null): Promise<void> {
   // Its own command line, in a pid namespace where only this lab is.
-  if (sandbox !== null) await sandbox.run(["busybox", "pkill", "-f", `udhcpd -S -I ${prefix}.2 `]);
+  if (sandbox !== null) await sandbox.run(["busybox", "pkill", "-f", `udhcpd -f -a 100 -I ${prefix}.2 `]);
   await gone(["nft", "delete", "table", "inet", table]);
   await gone(["ip", "link", "del", "dev", device]);
 }

@@ -1,0 +1,380 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdir, readFile, readlink, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Failure } from "../../contract/errors.ts";
+import { runOnMachine } from "./machine.ts";
+import { eventually, exampleLab, labOf, noIds, type TestLocalHost, testLocalHost } from "./test-local-host.ts";
+
+/** Nodes with an address each, on links as given. */
+function hosts(names: readonly string[], links: readonly string[], more = ""): string {
+  const nodes = names.map(
+    (name, i) => `  ${name}:\n    template: linux\n    ethernet: 2\n    exec: ["ip addr add 10.0.0.${i + 1}/24 dev eth0"]\n`,
+  );
+  return `name: t\nnodes:\n${nodes.join("")}${more}links:\n${links.map((link) => `  - [${link}]\n`).join("") || "  []\n"}`;
+}
+
+describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", () => {
+  let local: TestLocalHost;
+  beforeAll(async () => {
+    local = await testLocalHost();
+  });
+  afterAll(async () => {
+    await local[Symbol.asyncDispose]();
+  });
+
+  const pings = async (path: string, from: string, address: string) =>
+    (await local.exec(path, from, "ping", "-c", "1", "-W", "1", address)).code === 0;
+  const reaches = (path: string, from: string, address: string, wanted = true, ms = 10_000) =>
+    eventually(
+      `${from} ${wanted ? "reaches" : "does not reach"} ${address}`,
+      ms,
+      () => pings(path, from, address),
+      (answer) => answer === wanted,
+    );
+  const power = async (path: string) =>
+    Object.fromEntries((await local.session.status(path)).nodes.map((node) => [node.name, node.status]));
+  const allRun = (path: string) =>
+    eventually(
+      "all nodes run",
+      20_000,
+      () => power(path),
+      (all) => Object.values(all).every((one) => one === "running"),
+    );
+
+  test("two hosts on a link ping each other, the next plan is empty, and delete leaves nothing", async () => {
+    const lab = labOf(hosts(["a", "b"], ['"a:eth0", "b:eth0"']));
+    const { applied } = await local.deploy("/p2p", lab);
+    await allRun("/p2p");
+    await reaches("/p2p", "a", "10.0.0.2");
+    const again = await local.deploy("/p2p", lab);
+    expect(again.plan.operations).toEqual([]);
+    // The fabric itself says nothing: it has no addresses of its own.
+    const fabric = await (await local.sandbox("/p2p")).run(["ip", "-o", "addr", "show"]);
+    expect(fabric.stdout).not.toMatch(/\bn\d+i\d+\b/);
+
+    await local.deploy("/p2p", null);
+    expect(await local.session.observe("/p2p")).toBeNull();
+    await expect(stat(join(local.paths.state, "labs", applied.labId!))).rejects.toThrow("ENOENT");
+    await expect(stat(join(local.paths.run, applied.labId!))).rejects.toThrow("ENOENT");
+  });
+
+  test("a bridge and a switch join their nodes, and a switch that is off joins none", async () => {
+    const yaml = hosts(
+      ["a", "b", "c", "d"],
+      ['"a:eth0", "lan"', '"b:eth0", "lan"', '"c:eth0", "sw:eth3"', '"d:eth0", "sw:eth0"'],
+      "  sw: {template: switch}\nnetworks:\n  lan: {type: bridge}\n",
+    );
+    await local.deploy("/l2", labOf(yaml));
+    await allRun("/l2");
+    await reaches("/l2", "a", "10.0.0.2");
+    await reaches("/l2", "c", "10.0.0.4");
+    expect(await pings("/l2", "a", "10.0.0.3")).toBe(false);
+
+    await local.deploy("/l2", labOf(yaml.replace("{template: switch}", "{template: switch, start: false}")));
+    expect((await power("/l2")).sw).toBe("stopped");
+    expect(await pings("/l2", "c", "10.0.0.4")).toBe(false);
+    const carrier = await local.exec("/l2", "c", "cat", "/sys/class/net/eth0/carrier");
+    expect(carrier.stdout.trim()).toBe("0");
+
+    await local.deploy("/l2", labOf(yaml.replace("{template: switch}", "{template: switch, start: true}")));
+    await reaches("/l2", "c", "10.0.0.4");
+    await local.deploy("/l2", null);
+  });
+
+  test("a link, an interface and a node are added to a running lab and taken away, and the others keep running", async () => {
+    await local.deploy("/hot", labOf(hosts(["a", "b"], [])));
+    await allRun("/hot");
+    const before = (await local.session.status("/hot")).nodes.map((node) => node.uptime_ms ?? 0);
+    await local.deploy("/hot", labOf(hosts(["a", "b"], ['"a:eth0", "b:eth0"'])));
+    for (const [node, address] of [
+      ["a", "10.0.0.1/24"],
+      ["b", "10.0.0.2/24"],
+    ] as const) {
+      await local.exec("/hot", node, "ip", "addr", "replace", address, "dev", "eth0");
+    }
+    await reaches("/hot", "a", "10.0.0.2");
+
+    const three = hosts(["a", "b", "c"], ['"a:eth0", "b:eth0"', '"b:eth1", "c:eth0"']);
+    await local.deploy("/hot", labOf(three));
+    await allRun("/hot");
+    await local.exec("/hot", "b", "ip", "addr", "add", "10.0.0.20/32", "peer", "10.0.0.3", "dev", "eth1");
+    await reaches("/hot", "b", "10.0.0.3");
+
+    await local.deploy("/hot", labOf(hosts(["a", "b"], [])));
+    expect(await pings("/hot", "a", "10.0.0.2")).toBe(false);
+    expect(Object.keys(await power("/hot"))).toEqual(["a", "b"]);
+    const after = (await local.session.status("/hot")).nodes.map((node) => node.uptime_ms ?? 0);
+    expect(after.every((uptime, i) => uptime >= before[i]!)).toBe(true);
+    await local.deploy("/hot", null);
+  });
+
+  test("the MTU of a link holds inside the nodes, from the start and when it changes", async () => {
+    const yaml = (mtu: number) => `${hosts(["a", "b"], [])}`.replace("  []\n", `  - {endpoints: ["a:eth0", "b:eth0"], mtu: ${mtu}}\n`);
+    const inside = async (node: string) => (await local.exec("/mtu", node, "cat", "/sys/class/net/eth0/mtu")).stdout.trim();
+    await local.deploy("/mtu", labOf(yaml(1400)));
+    await allRun("/mtu");
+    expect([await inside("a"), await inside("b")]).toEqual(["1400", "1400"]);
+    await local.deploy("/mtu", labOf(yaml(9000)));
+    expect([await inside("a"), await inside("b")]).toEqual(["9000", "9000"]);
+    await eventually(
+      "a frame of 8 kB passes",
+      10_000,
+      async () => (await local.exec("/mtu", "a", "ping", "-c", "1", "-W", "1", "-M", "do", "-s", "8000", "10.0.0.2")).code,
+      (code) => code === 0,
+    );
+    await local.deploy("/mtu", null);
+  });
+
+  test("a node behind nat gets an address, reaches the machine and is cut off from other nats; destroy takes it all away", async () => {
+    expect((await local.session.capabilities()).features.nat).toBe(true);
+    const yaml =
+      'name: t\nnodes:\n  a: {template: linux, exec: [udhcpc -S -n -q -i eth0]}\nnetworks: {inet: {type: nat}}\nlinks: [["a:eth0", inet]]\n';
+    for (const path of ["/nat1", "/nat2"]) await local.deploy(path, labOf(yaml));
+    await allRun("/nat1");
+    await allRun("/nat2");
+    const machineOf = async (path: string) => {
+      const route = await local.exec(path, "a", "ip", "route", "show", "default");
+      return /via (\S+)/.exec(route.stdout)?.[1] ?? "";
+    };
+    const [one, two] = [await machineOf("/nat1"), await machineOf("/nat2")];
+    expect(one).toMatch(/^100\.\d+\.\d+\.1$/);
+    expect(two).not.toBe(one);
+    await reaches("/nat1", "a", one);
+    const otherNode = (await local.exec("/nat2", "a", "ip", "-4", "-o", "addr", "show", "eth0")).stdout.match(/inet (\S+)\//)?.[1] ?? "";
+    expect(await pings("/nat1", "a", otherNode)).toBe(false);
+
+    const made = async () =>
+      [(await runOnMachine(["nft", "list", "tables"])).stdout, (await runOnMachine(["ip", "-o", "link"])).stdout].join("");
+    const ids = await Promise.all(["/nat1", "/nat2"].map(async (path) => (await local.session.observe(path))!.id.replaceAll("-", "_")));
+    for (const id of ids) expect(await made()).toContain(id);
+    // Killed, not destroyed: what is outside the sandbox goes too.
+    process.kill((await local.sandbox("/nat1")).pid, "SIGKILL");
+    await eventually("its table is gone", 5000, made, (text) => !text.includes(ids[0]!));
+    await local.deploy("/nat2", null);
+    expect(await made()).not.toContain(ids[1]!);
+    await local.deploy("/nat1", null);
+  });
+
+  test("the OSPF triangle becomes ready, reaches Full and pings from end to end", { timeout: 90_000 }, async () => {
+    await local.deploy("/ospf", await exampleLab("ospf-triangle"));
+    await eventually(
+      "routers are ready",
+      40_000,
+      () => local.session.status("/ospf"),
+      ({ nodes }) =>
+        nodes.filter((node) => node.ready !== undefined).every((node) => node.ready) && nodes.every((node) => node.status === "running"),
+    );
+    await eventually(
+      "r1 has two full neighbours",
+      60_000,
+      async () => (await local.exec("/ospf", "r1", "vtysh", "-c", "show ip ospf neighbor")).stdout.match(/Full/g)?.length ?? 0,
+      (full) => full === 2,
+    );
+    await reaches("/ospf", "h1", "192.168.3.10", true, 20_000);
+    await local.deploy("/ospf", null);
+  });
+
+  test("a lab whose init is killed leaves no process, namespace or file, says so, and starts again", async () => {
+    const lab = labOf(hosts(["a", "b"], ['"a:eth0", "b:eth0"']));
+    const { applied } = await local.deploy("/killed", lab);
+    await allRun("/killed");
+    const { pid } = await local.sandbox("/killed");
+    const namespaces = new Set(await Promise.all(["net", "mnt", "pid", "user"].map((kind) => readlink(`/proc/${pid}/ns/${kind}`))));
+    process.kill(pid, "SIGKILL");
+    await eventually(
+      "nodes are told as failed",
+      5000,
+      () => power("/killed"),
+      (all) => all.a === "failed" && all.b === "failed",
+    );
+    await eventually(
+      "no process of it is left",
+      5000,
+      () => processesIn(namespaces, applied.labId!),
+      (found) => found.length === 0,
+    );
+    await eventually(
+      "its directory is gone",
+      5000,
+      () => readdir(local.paths.run),
+      (names) => !names.includes(applied.labId!),
+    );
+    await expect(local.session.console("/killed", "1")).rejects.toMatchObject({ code: "node_not_running" });
+
+    await local.session.apply("/killed", startOperations(["a", "b"]), { ids: applied.ids, step: () => undefined });
+    await allRun("/killed");
+    await reaches("/killed", "a", "10.0.0.2");
+    await local.deploy("/killed", null);
+  });
+
+  test("a lab outlives the process that started it, even killed, and is taken over with its consoles", async () => {
+    const script = `
+      import { localHost } from ${JSON.stringify(new URL("./host.ts", import.meta.url).href)};
+      import { planLab } from ${JSON.stringify(new URL("../../engine/plan-lab.ts", import.meta.url).href)};
+      const { paths, lab } = JSON.parse(process.argv[1]);
+      const session = await localHost({ paths }).resume("admin");
+      const plan = planLab({ desired: lab, observed: null, rules: await session.rules(), prune: false, replace: false });
+      await session.apply("/orphan", plan.operations, { ids: { nodes: {}, networks: {}, links: {} }, step: () => {} });
+      process.stdout.write("up");
+      setInterval(() => {}, 1000);`;
+    const lab = labOf(hosts(["a", "b"], ['"a:eth0", "b:eth0"']));
+    const child = spawn(process.execPath, ["--input-type=module", "-e", script, JSON.stringify({ paths: local.paths, lab })], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    await once(child.stdout, "data");
+    child.kill("SIGKILL");
+    await once(child, "exit");
+
+    await local.reopen();
+    await allRun("/orphan");
+    // Nothing to do: ids join by name, and links and power are as they were.
+    const { plan } = await local.deploy("/orphan", lab);
+    expect(plan.operations).toEqual([]);
+    await reaches("/orphan", "a", "10.0.0.2");
+    const observed = await local.session.observe("/orphan");
+    const { stream } = await local.session.console("/orphan", observed!.nodes[0]!.id);
+    let text = "";
+    stream.on("data", (chunk: Buffer) => {
+      text += chunk.toString();
+    });
+    stream.write("\recho ke''pt\r");
+    await eventually(
+      "the console answers",
+      10_000,
+      async () => text,
+      (all) => all.includes("kept"),
+    );
+    stream.destroy();
+    // And it can be changed.
+    await local.deploy("/orphan", labOf(hosts(["a", "b", "c"], ['"a:eth0", "b:eth0"'])));
+    await allRun("/orphan");
+    await local.deploy("/orphan", null);
+  });
+
+  test("a disk lives through stop and start, not through wipe, and wipe does not follow what a node planted", async () => {
+    const lab = labOf(hosts(["a"], []));
+    const { applied } = await local.deploy("/disk", lab);
+    await allRun("/disk");
+    const outside = join(local.paths.state, "outside");
+    await writeFile(outside, "mine");
+    await local.exec(
+      "/disk",
+      "a",
+      "sh",
+      "-c",
+      `echo kept > /root/file; ln -s ${outside} /root/link; ln -s ${local.paths.state} /root/directory`,
+    );
+    const apply = (steps: readonly object[]) =>
+      local.session.apply("/disk", steps.map(operation), { ids: applied.ids, step: () => undefined });
+    await apply([{ do: "stop", node: "a", mode: 3 }]);
+    expect(await power("/disk")).toEqual({ a: "stopped" });
+    await apply([{ do: "start", node: "a" }]);
+    await allRun("/disk");
+    expect((await local.exec("/disk", "a", "cat", "/root/file")).stdout).toBe("kept\n");
+    await apply([
+      { do: "stop", node: "a", mode: 1 },
+      { do: "wipe", node: "a" },
+      { do: "start", node: "a" },
+    ]);
+    await allRun("/disk");
+    expect((await local.exec("/disk", "a", "ls", "/root")).stdout.trim()).toBe("");
+    expect(await readFile(outside, "utf8")).toBe("mine");
+
+    // Destroyed without wiping, and made again: the disk is back.
+    await local.exec("/disk", "a", "sh", "-c", "echo still > /root/file");
+    await apply([{ do: "delete-lab", wipe: false }]);
+    expect(await local.session.observe("/disk")).toBeNull();
+    await local.deploy("/disk", lab);
+    await allRun("/disk");
+    expect((await local.exec("/disk", "a", "cat", "/root/file")).stdout).toBe("still\n");
+    await local.deploy("/disk", null);
+  });
+
+  test("a node whose boot fails is failed with its exit code, and the others run", async () => {
+    const yaml = 'name: t\nnodes:\n  good: {template: linux}\n  bad: {template: linux, exec: ["exit 7"]}\n';
+    await local.deploy("/fails", labOf(yaml));
+    const { nodes } = await eventually(
+      "one failed",
+      10_000,
+      () => local.session.status("/fails"),
+      (status) => status.nodes.some((node) => node.status === "failed") && status.nodes.some((node) => node.status === "running"),
+    );
+    expect(nodes.map(({ name, status, exit_code }) => ({ name, status, exit_code }))).toEqual([
+      { name: "bad", status: "failed", exit_code: 7 },
+      { name: "good", status: "running", exit_code: undefined },
+    ]);
+    await local.deploy("/fails", null);
+  });
+
+  test("an apply stops where the lab is locked meanwhile, and says how far it came", async () => {
+    const { applied } = await local.deploy("/lock", labOf(hosts(["a"], [])));
+    const run = (steps: readonly object[], onStep: (id: string) => void = () => undefined) =>
+      local.session.apply("/lock", steps.map(operation), { ids: applied.ids, step: (id, state) => state === "done" && onStep(id) });
+    const locking: Promise<void>[] = [];
+    const cut = await run(
+      [
+        { do: "update-lab", description: "one" },
+        { do: "stop", node: "a", mode: 1 },
+        { do: "start", node: "a" },
+      ],
+      (id) => {
+        if (id === "0") locking.push(local.session.setLock("/lock", true));
+      },
+    ).catch((error: Failure) => error);
+    await Promise.all(locking);
+    expect(cut).toMatchObject({ code: "lab_locked_mid_apply" });
+    const { applied: done, remaining } = (cut as Failure).data as { applied: string[]; remaining: string[] };
+    expect([...done, ...remaining]).toEqual(["0", "1", "2"]);
+    expect(done).toContain("0");
+    await expect(run([{ do: "start", node: "a" }])).rejects.toMatchObject({ code: "lab_locked" });
+    expect((await local.session.observe("/lock"))?.locked).toBe(true);
+    await local.session.setLock("/lock", false);
+    await local.deploy("/lock", null);
+  });
+
+  test("hibernate is refused as unsupported, and an unknown template by name", async () => {
+    const { applied } = await local.deploy("/refused", labOf(hosts(["a"], [])));
+    const run = (step: object) => local.session.apply("/refused", [operation(step, 0)], { ids: applied.ids, step: () => undefined });
+    await expect(run({ do: "stop", node: "a", mode: 2 })).rejects.toMatchObject({ code: "unsupported", data: { feature: "hibernate" } });
+    const node = { key: "x", name: "x", template: "nope", exec: [], env: {}, attributes: {}, labels: {} };
+    await expect(run({ do: "create-node", node })).rejects.toMatchObject({ code: "host_error", message: expect.stringContaining("nope") });
+    await expect(
+      local.session.apply("/none", [operation({ do: "start", node: "a" }, 0)], { ids: noIds, step: () => undefined }),
+    ).rejects.toMatchObject({
+      code: "lab_not_found",
+    });
+    await local.deploy("/refused", null);
+  });
+});
+
+type Op = Parameters<TestLocalHost["session"]["apply"]>[1][number];
+
+function operation(step: object, index: number): Op {
+  const base = {
+    op: "update",
+    kind: "node",
+    key: "k",
+    reason: { code: "test", text: "" },
+    disruption: "none",
+    affects: [],
+    changes: [],
+    prune: false,
+  };
+  return { ...base, id: String(index), of: String(index), step } as unknown as Op;
+}
+
+function startOperations(nodes: readonly string[]): readonly Op[] {
+  return nodes.map((node, i) => operation({ do: "start", node }, i));
+}
+
+async function processesIn(namespaces: ReadonlySet<string>, lab: string): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
+    const spaces = await Promise.all(["net", "mnt", "pid", "user"].map((kind) => readlink(`/proc/${pid}/ns/${kind}`).catch(() => "")));
+    const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+    if (spaces.some((space) => namespaces.has(space)) || command.includes(lab)) found.push(`${pid} ${command}`);
+  }
+  return found;
+}
