@@ -28,6 +28,7 @@ function environment(extra: Readonly<Record<string, string>> = {}): NodeJS.Proce
     PATH,
     HOME,
     XDG_CONFIG_HOME: join(state, "config"),
+    XDG_CACHE_HOME: join(state, "cache"),
     LABWRIGHT_STATE_DIR: state,
     LABWRIGHT_RUN_DIR: join(state, "run"),
     ...extra,

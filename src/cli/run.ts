@@ -1,0 +1,38 @@
+import { parseArguments } from "./arguments.ts";
+import { commands, findCommand } from "./commands.ts";
+import { Context } from "./context.ts";
+import { showError } from "./failure.ts";
+import { commandHelp, overview } from "./help.ts";
+import { openTerminal } from "./terminal.ts";
+
+const interrupted = 130;
+
+/** One call of the program, from the words after its name to its exit code; never throws. */
+export async function run([name, ...rest]: readonly string[]): Promise<number> {
+  const plain = openTerminal({ color: true, quiet: false });
+  if (name === undefined) {
+    plain.stderr.write(`${overview(commands)}\n`);
+    return 1;
+  }
+  let context: Context | undefined;
+  try {
+    const command = findCommand(wellKnown[name] ?? name);
+    const args = parseArguments(command, rest);
+    if (args.has("help")) {
+      plain.print(commandHelp(command));
+      return 0;
+    }
+    context = new Context(openTerminal({ color: !args.has("no-color"), quiet: args.has("quiet") }), args);
+    const code = await command.run(context, args);
+    await context.finish();
+    return code;
+  } catch (error) {
+    if (error instanceof Error && error.name === "AbortError") return interrupted;
+    showError(context?.terminal ?? plain, error, context?.file);
+    return 1;
+  } finally {
+    context?.[Symbol.dispose]();
+  }
+}
+
+const wellKnown: Readonly<Record<string, string>> = { "--help": "help", "-h": "help", "--version": "version", "-v": "version" };
