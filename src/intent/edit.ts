@@ -6,9 +6,10 @@ import { changeLinks } from "./edit-links.ts";
 import { changeNetworks, changeNodes } from "./edit-nodes.ts";
 import { checkFiles } from "./files.ts";
 import type { Lab } from "./lab.ts";
+import { CannotRewrite } from "./layout.ts";
 import { type IntentText, printLab } from "./print.ts";
 import { type Reading, readDocument } from "./read.ts";
-import { CannotRewrite, Changes, expandAliases, type Items, materialise, remove, rewrite, type Target } from "./rewrite.ts";
+import { Changes, expandAliases, type Items, materialise, remove, rewrite, type Target } from "./rewrite.ts";
 import { settleFiles } from "./settle-files.ts";
 import { showDiagnostics } from "./show.ts";
 

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Diagnostic } from "./diagnostic.ts";
 import type { Lab } from "./lab.ts";
@@ -386,4 +387,52 @@ test("a lab of 5,000 nodes reads in well under a second", () => {
   });
   // The best of three: the machine may be busy with other tests.
   expect(Math.min(...times)).toBeLessThan(1500);
+});
+
+test("no text makes it throw; without a lab there is an error, and every place is one", () => {
+  const parts = fc.constantFrom(
+    "name: x\n",
+    "nodes:\n",
+    "  r1: {template: frr}\n",
+    "links: [[r1:eth1, r1:eth2]]\n",
+    "- ",
+    "{",
+    "}",
+    "[",
+    "]",
+    ": ",
+    "&a ",
+    "*a ",
+    "<<: ",
+    "|\n",
+    '"',
+    "'",
+    "\t",
+    "\r\n",
+    "#",
+    "!x ",
+    "? ",
+    "~",
+    "---\n",
+    "%",
+    "\ud800",
+    "é",
+  );
+  const text = fc.oneof(
+    fc.array(parts, { maxLength: 12 }).map((some) => some.join("")),
+    fc.string({ unit: "binary" }),
+  );
+  fc.assert(
+    fc.property(text, (yaml) => {
+      const { lab: read, diagnostics } = readIntent(yaml);
+      expect(read === undefined).toBe(diagnostics.some(({ severity }) => severity === "error"));
+      for (const { line, column, end_line, end_column } of diagnostics) {
+        expect(Math.min(line, column)).toBeGreaterThanOrEqual(1);
+        expect(line).toBeLessThanOrEqual(yaml.split("\n").length);
+        expect(end_line).toBe(line);
+        expect(end_column).toBeGreaterThanOrEqual(column);
+      }
+    }),
+    { numRuns: 1000 },
+  );
 });

@@ -13,6 +13,7 @@ import {
   type YAMLSeq,
 } from "yaml";
 import { sameData } from "./canonical.ts";
+import { CannotRewrite, type Collection, Layout } from "./layout.ts";
 import {
   blockText,
   type Data,
@@ -55,9 +56,6 @@ export const remove = Symbol("remove");
 
 export type Target = Data | Changes | Items;
 
-/** Thrown when the text has a form that cannot be changed in place, such as a section that is an alias. */
-export class CannotRewrite extends Error {}
-
 /**
  * The text with the targets put in: bytes outside what changes are kept, comments, order, quotes and blank lines included. The document
  * must have been parsed from the text with source tokens.
@@ -82,35 +80,18 @@ interface Splice {
   readonly text: string;
 }
 
-interface Token {
-  readonly type: string;
-  readonly offset: number;
-  readonly source?: string;
-  readonly indent?: number;
-}
-
-interface TokenItem {
-  readonly start: readonly Token[];
-  readonly key?: Token | null;
-  readonly sep?: readonly Token[];
-  readonly value?: Token;
-}
-
-type Collection = YAMLMap | YAMLSeq;
-
 class Rewriter {
   readonly #text: string;
   readonly #document: Document.Parsed;
   readonly #splices: Splice[] = [];
   readonly #eol: string;
   #targets: ReadonlyMap<Alias, Node> | undefined;
-  /** How far the text indents the maps below its top keys. */
-  readonly #step: number;
+  readonly #layout: Layout;
 
   constructor(text: string, document: Document.Parsed) {
     this.#text = text;
     this.#document = document;
-    this.#step = this.#findStep();
+    this.#layout = new Layout(text, document);
     this.#eol = /^[^\n]*\r\n/.test(text) ? "\r\n" : "\n";
   }
 
@@ -154,9 +135,9 @@ class Rewriter {
       const entryTexts = map.items.flatMap((pair, index) => {
         const target = entries.get(this.#key(pair));
         if (target === remove) return [];
-        const from = this.#entryStart(map, index);
-        if (target === undefined) return [this.#text.slice(from, this.#entryEnd(map, index))];
-        return [`${this.#text.slice(from, this.#colonEnd(pair))} ${writeFlow(this.#merged(pair.value as Node, target))}`];
+        const from = this.#layout.entryStart(map, index);
+        if (target === undefined) return [this.#text.slice(from, this.#layout.entryEnd(map, index))];
+        return [`${this.#text.slice(from, this.#layout.colonEnd(pair))} ${writeFlow(this.#merged(pair.value as Node, target))}`];
       });
       this.#flow(map, [...entryTexts, ...added.map(([key, data]) => `${writeKey(key)}: ${writeFlow(data)}`)]);
       return;
@@ -174,7 +155,7 @@ class Rewriter {
       const texts = items.map(({ from, to }) => {
         if (from === undefined) return writeFlow(materialise(to as Target), quote);
         if (to !== undefined) return writeFlow(this.#merged(list.items[from] as Node, to), quote);
-        return this.#text.slice(this.#entryStart(list, from), this.#entryEnd(list, from));
+        return this.#text.slice(this.#layout.entryStart(list, from), this.#layout.entryEnd(list, from));
       });
       this.#flow(list, texts);
       return;
@@ -197,14 +178,14 @@ class Rewriter {
     const node = pair.value as Node | null;
     if (this.#inside(node, target, isBody)) return;
     const data = this.#merged(node, target);
-    const start = this.#colonEnd(pair);
-    const end = this.#entryEnd(map, index);
+    const start = this.#layout.colonEnd(pair);
+    const end = this.#layout.entryEnd(map, index);
     if (this.#scalar(node, data)) return;
-    const indent = map.flow ? 0 : this.#indent(map) + this.#step;
+    const indent = map.flow ? 0 : this.#layout.indent(map) + this.#layout.step;
     this.#replace(
       start,
       end,
-      map.flow || this.#isFollowed(end) ? ` ${writeFlow(data)}` : writeAfterKey(data, indent, { step: this.#step }),
+      map.flow || this.#layout.isFollowed(end) ? ` ${writeFlow(data)}` : writeAfterKey(data, indent, { step: this.#layout.step }),
     );
   }
 
@@ -213,14 +194,14 @@ class Rewriter {
     if (this.#inside(node, target, false)) return;
     const data = this.#merged(node, target);
     if (this.#scalar(node, data)) return;
-    const end = this.#entryEnd(list, index);
+    const end = this.#layout.entryEnd(list, index);
     const quote = this.#quoteOf(node);
-    if (list.flow || this.#isFollowed(end)) {
+    if (list.flow || this.#layout.isFollowed(end)) {
       const range = node.range as [number, number, number];
       this.#replace(range[0], end, writeFlow(data, quote));
     } else {
-      const from = this.#entryStart(list, index);
-      this.#replace(from, end, writeItem(data, this.#indent(list), { quote, step: this.#step }).trimStart());
+      const from = this.#layout.entryStart(list, index);
+      this.#replace(from, end, writeItem(data, this.#layout.indent(list), { quote, step: this.#layout.step }).trimStart());
     }
   }
 
@@ -339,9 +320,9 @@ class Rewriter {
     const neighbour = map.items.at(-1)?.value;
     const isSection = isBody && (isRecord(data) || isList(data));
     const like: Style = isMap(neighbour) && !isBody && isRecord(data) ? (neighbour.flow && isNarrow(data) ? "flow" : "block") : "auto";
-    const text = writePair(key, data, this.#indent(map), { style: isSection ? "block" : like, step: this.#step });
-    const apart = isSection && map.items.some((_, some) => some > 0 && this.#isBlankAbove(this.#entryStart(map, some)));
-    this.#insert(this.#afterEntry(map, index), apart ? `\n${text}` : text);
+    const text = writePair(key, data, this.#layout.indent(map), { style: isSection ? "block" : like, step: this.#layout.step });
+    const apart = isSection && map.items.some((_, some) => some > 0 && this.#layout.isBlankAbove(this.#layout.entryStart(map, some)));
+    this.#insert(this.#layout.afterEntry(map, index), apart ? `\n${text}` : text);
   }
 
   /** The entry that a new key goes behind. */
@@ -354,33 +335,33 @@ class Rewriter {
   #addItem(list: YAMLSeq, after: number, data: Data): void {
     const sample = list.items.at(after === -1 ? 0 : after);
     const style: Style = isMap(sample) && isRecord(data) ? (sample.flow && isNarrow(data) ? "flow" : "block") : "auto";
-    const text = writeItem(data, this.#indent(list), { quote: this.#quoteOf(sample), style, step: this.#step });
-    this.#insert(after === -1 ? this.#lineStart(this.#entryStart(list, 0)) : this.#afterEntry(list, after), text);
+    const text = writeItem(data, this.#layout.indent(list), { quote: this.#quoteOf(sample), style, step: this.#layout.step });
+    this.#insert(after === -1 ? this.#layout.lineStart(this.#layout.entryStart(list, 0)) : this.#layout.afterEntry(list, after), text);
   }
 
   #removeEntry(collection: Collection, index: number, removed: ReadonlySet<number>): void {
-    const start = this.#entryStart(collection, index);
-    const lineStart = this.#lineStart(start);
+    const start = this.#layout.entryStart(collection, index);
+    const lineStart = this.#layout.lineStart(start);
     if (this.#text.slice(lineStart, start).trim() !== "") {
       // It stands behind a hyphen: the next entry that stays moves up.
       const next = collection.items.findIndex((_, some) => some > index && !removed.has(some));
       if (next !== index + 1) throw new CannotRewrite("the first entries of a compact map are removed");
-      this.#replace(start, this.#entryStart(collection, next), "");
+      this.#replace(start, this.#layout.entryStart(collection, next), "");
       return;
     }
-    const stop = this.#afterEntry(collection, index);
+    const stop = this.#layout.afterEntry(collection, index);
     this.#replace(this.#withOwnComment(lineStart, stop, start - lineStart), stop, "");
   }
 
   /** Includes comment lines right above, unless they seem to head what comes below as well. */
   #withOwnComment(lineStart: number, stop: number, column: number): number {
-    const below = this.#line(stop);
+    const below = this.#layout.line(stop);
     const alone = below.trim() === "" || below.trim().startsWith("#") || below.length - below.trimStart().length !== column;
     if (!alone) return lineStart;
     let from = lineStart;
     while (from > 0) {
-      const above = this.#lineStart(from - 1);
-      const line = this.#line(above);
+      const above = this.#layout.lineStart(from - 1);
+      const line = this.#layout.line(above);
       if (!line.trim().startsWith("#") || line.length - line.trimStart().length !== column) break;
       from = above;
     }
@@ -392,118 +373,18 @@ class Rewriter {
     const [start, end] = collection.range as [number, number, number];
     const count = collection.items.length;
     const clean = (text: string, otherwise: string) => (text.includes("#") ? otherwise : text);
-    const first = count === 0 ? start + 1 : this.#entryStart(collection, 0);
-    const last = count === 0 ? end - 1 : this.#entryEnd(collection, count - 1);
+    const first = count === 0 ? start + 1 : this.#layout.entryStart(collection, 0);
+    const last = count === 0 ? end - 1 : this.#layout.entryEnd(collection, count - 1);
     const open = clean(this.#text.slice(start + 1, first), "");
     const close = count === 0 ? "" : clean(this.#text.slice(last, end - 1), "");
     const between =
       count > 1
-        ? clean(this.#text.slice(this.#entryEnd(collection, 0), this.#entryStart(collection, 1)), ", ")
+        ? clean(this.#text.slice(this.#layout.entryEnd(collection, 0), this.#layout.entryStart(collection, 1)), ", ")
         : open.includes("\n")
           ? `,${open}`
           : ", ";
     const inner = texts.length === 0 ? "" : `${open}${texts.join(between)}${close}`;
     this.#splices.push({ start, end, text: this.#text[start] + inner + this.#text[end - 1] });
-  }
-
-  // ---- places
-
-  #item(collection: Collection, index: number): TokenItem {
-    const token = (collection as { srcToken?: { items: TokenItem[] } }).srcToken;
-    const item = isMap(collection) ? (collection.items[index] as { srcToken?: TokenItem }).srcToken : token?.items[index];
-    if (item === undefined) throw new CannotRewrite("no source tokens");
-    return item;
-  }
-
-  /** Where an entry begins: its hyphen, anchor, tag or key. */
-  #entryStart(collection: Collection, index: number): number {
-    const { start, key, value } = this.#item(collection, index);
-    const prop = start.find(({ type }) => ["seq-item-ind", "explicit-key-ind", "anchor", "tag"].includes(type));
-    const at = prop?.offset ?? key?.offset ?? value?.offset;
-    if (at === undefined) throw new CannotRewrite("an entry without a beginning");
-    return at;
-  }
-
-  /** Where the text of an entry ends; comments and blank lines behind it are not part of it. */
-  #entryEnd(collection: Collection, index: number): number {
-    const { start, key, sep } = this.#item(collection, index);
-    const item = collection.items[index];
-    const node = (isPair(item) ? item.value : item) as Node | null;
-    const end = node === null ? undefined : this.#nodeEnd(node);
-    if (end !== undefined) return end;
-    const before = [...(sep ?? []), ...(sep === undefined ? start : [])].findLast(
-      ({ type }) => !["space", "comment", "newline"].includes(type),
-    );
-    if (before !== undefined) return before.offset + (before.source?.length ?? 0);
-    return (key?.offset ?? 0) + (key?.source?.length ?? 0);
-  }
-
-  #nodeEnd(node: Node): number | undefined {
-    if ((isMap(node) || isSeq(node)) && !node.flow && node.items.length > 0)
-      return this.#entryEnd(node as Collection, node.items.length - 1);
-    const [start, end] = node.range as [number, number, number];
-    if (isScalar(node) && (node.type === "BLOCK_LITERAL" || node.type === "BLOCK_FOLDED")) {
-      const text = this.#text.slice(start, end);
-      // Blank lines below a text that keeps them are part of it.
-      return start + (/^[|>][-0-9]*\+/.test(text) ? text.replace(/\r?\n$/, "").length : text.trimEnd().length);
-    }
-    return start === end ? undefined : end;
-  }
-
-  /** The beginning of the line below an entry, and below comments that are indented deeper than it. */
-  #afterEntry(collection: Collection, index: number): number {
-    const column = this.#indent(collection);
-    let at = this.#lineEnd(this.#entryEnd(collection, index));
-    for (let look = at; look < this.#text.length; ) {
-      const line = this.#line(look);
-      const next = this.#lineEnd(look);
-      if (line.trim().startsWith("#") && line.length - line.trimStart().length > column) at = next;
-      else if (line.trim() !== "") break;
-      look = next;
-    }
-    return at;
-  }
-
-  #colonEnd(pair: Pair<unknown, unknown>): number {
-    const colon = (pair as { srcToken?: TokenItem }).srcToken?.sep?.find(({ type }) => type === "map-value-ind");
-    if (colon === undefined) throw new CannotRewrite("a key without a colon");
-    return colon.offset + 1;
-  }
-
-  #indent(collection: Collection): number {
-    const first = this.#entryStart(collection, 0);
-    return first - this.#lineStart(first);
-  }
-
-  #findStep(): number {
-    const root = this.#document.contents;
-    const below = isMap(root)
-      ? root.items.map(({ value }) => value).find((value) => isMap(value) && !value.flow && value.items.length > 0)
-      : undefined;
-    return below === undefined ? 2 : this.#indent(below as YAMLMap);
-  }
-
-  /** True when something, a comment, follows on the same line: a text of several lines cannot begin there. */
-  #isFollowed(end: number): boolean {
-    return this.#text.slice(end, this.#lineEnd(end)).trim() !== "";
-  }
-
-  #isBlankAbove(start: number): boolean {
-    const lineStart = this.#lineStart(start);
-    return lineStart > 0 && this.#line(this.#lineStart(lineStart - 1)).trim() === "";
-  }
-
-  #lineStart(offset: number): number {
-    return this.#text.lastIndexOf("\n", offset - 1) + 1;
-  }
-
-  #lineEnd(offset: number): number {
-    const end = this.#text.indexOf("\n", offset);
-    return end === -1 ? this.#text.length : end + 1;
-  }
-
-  #line(start: number): string {
-    return this.#text.slice(start, this.#lineEnd(start)).replace(/\r?\n$/, "");
   }
 
   #quoteOf(node: unknown): Quote {
