@@ -180,6 +180,9 @@ function nodeState(frame: Frame): NodeState {
   };
 }
 
+/** Bytes of output that a program may have: a node must not fill the service's memory. */
+const mostOutput = 64 * 1024 * 1024;
+
 async function runProgram(
   path: string,
   command: string,
@@ -189,7 +192,13 @@ async function runProgram(
 ): Promise<RunResult> {
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];
-  const onFrame = ({ type, data }: Frame) => (type === "O" ? stdout : stderr).push(data);
+  let size = 0;
+  const onFrame = ({ type, data }: Frame) => {
+    size += data.length;
+    // What throws here ends the connection, and with it the program.
+    if (size > mostOutput) throw new Failure("host_error", `${argv[0]} wrote more than ${mostOutput} bytes and was killed`);
+    (type === "O" ? stdout : stderr).push(data);
+  };
   const [code, ended] = texts(await request(path, command, fields, { onFrame, signal }));
   const result = { code: Number(code), stdout: Buffer.concat(stdout).toString("utf8"), stderr: Buffer.concat(stderr).toString("utf8") };
   if (ended === "timeout") throw new Failure("host_timeout", `${argv[0]} did not end in time and was killed`, { data: { ...result } });

@@ -289,6 +289,14 @@ describe("a lab", () => {
     await expect(createSandbox(options)).rejects.toEqual(failure("host_error", /range of ids/));
   });
 
+  test("that dies in a request is named in its failure", async () => {
+    const sandbox = await create();
+    const asking = sandbox.run(["sleep", "1000"]);
+    await until(() => childrenOf(sandbox.pid).length === 1);
+    process.kill(sandbox.pid, "SIGKILL");
+    await expect(asking).rejects.toEqual(failure("host_error", /broke off run/));
+  });
+
   test("feeds and drains programs of the fabric with megabytes at once", async () => {
     const sandbox = await create();
     const text = "0123456789abcdef".repeat(256 * 1024);
@@ -479,6 +487,7 @@ describe("a node", () => {
     });
     // Something left in the background with the pipes open does not hold the answer back.
     expect(await sandbox.exec(1, ["sh", "-c", "sleep 1000 & echo done"])).toMatchObject({ code: 0, stdout: "done\n" });
+    await expect(sandbox.exec(1, ["yes", "y".repeat(1000)])).rejects.toEqual(failure("host_error", /wrote more than/));
     const leaving = new AbortController();
     const left = sandbox.exec(1, ["sh", "-c", "echo > /tmp/started; sleep 5432"], { signal: leaving.signal });
     await until(async () => (await sandbox.exec(1, ["ls", "/tmp/started"])).code === 0);
