@@ -297,6 +297,35 @@ describe("a lab's life", () => {
     expect(await run(["apply"])).toMatchObject({ code: 0, stdout: "no changes\n" });
   });
 
+  test("on a terminal apply shows the plan and does what the answer says; --prune deletes what the file has not", async () => {
+    write("asked");
+    expect((await run(["deploy"])).code).toBe(0);
+    const before = read();
+    writeFileSync(
+      join(folder, "lab.yaml"),
+      before.replace("  h1: {template: linux}\n", "  h1: {template: linux}\n  h2: {template: linux}\n"),
+    );
+    for (const [answer, outcome, code] of [
+      ["n", "nothing was changed", 1],
+      ["y", "applied /asked", 0],
+    ] as const) {
+      const { child, seen } = onTerminal(["apply"]);
+      await until(
+        () => `the question in ${JSON.stringify(seen.stdout)}`,
+        () => seen.stdout.includes("Apply this? [y/N]"),
+      );
+      expect(seen.stdout).toMatch(/\u001b\[32m.*\+ node h2/);
+      child.stdin?.write(`${answer}\n`);
+      expect([await ended(child), seen.stdout]).toEqual([code, expect.stringContaining(outcome)]);
+    }
+    write("asked", before);
+    const kept = await run(["plan"]);
+    expect([kept.code, kept.stdout]).toEqual([0, "no changes; 1 more on the host than in the file (--prune deletes it)\n"]);
+    expect((await run(["plan", "--prune"])).code).toBe(2);
+    expect(await run(["apply", "--prune", "--yes"])).toMatchObject({ code: 0, stdout: expect.stringContaining("- node h2") });
+    expect((await run(["plan", "--prune"])).stdout).toBe("no changes\n");
+  });
+
   test("pull shows the difference, keeps comments, and writes only when told to", async () => {
     write("pulled");
     expect((await run(["deploy"])).code).toBe(0);

@@ -8,5 +8,11 @@ import { join } from "node:path";
 const cache = process.env.XDG_CACHE_HOME;
 enableCompileCache(join(cache !== undefined && cache !== "" ? cache : join(homedir(), ".cache"), "labwright"));
 
+// Whoever read our output has gone, as in `labwright inspect | head`: nobody is left to tell anything.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  process.exit(0);
+});
+
 const { run } = await import("./run.ts");
 process.exitCode = await run(process.argv.slice(2));

@@ -8,6 +8,13 @@ export function hasChanges(plan: Plan): boolean {
   return (plan.operations?.length ?? 0) > 0 || (plan.actions?.length ?? 0) > 0;
 }
 
+/** What the host has and the file has not, left alone for want of --prune; "" where there is nothing. */
+export function extrasText(count: number | undefined): string {
+  return count === undefined || count === 0
+    ? ""
+    : `; ${count} more on the host than in the file (--prune deletes ${count === 1 ? "it" : "them"})`;
+}
+
 /** Whether a running node would go down. */
 export function stopsNodes(plan: Plan): boolean {
   return (plan.operations ?? []).some(({ disruption }) => disruption === "restart" || disruption === "stop" || disruption === "recreate");

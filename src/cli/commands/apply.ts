@@ -4,7 +4,7 @@ import { askYes } from "../ask.ts";
 import { runChange } from "../change.ts";
 import { type Command, type ExitCode, labFlag, timeoutFlag, topoFlag, yesFlag } from "../command.ts";
 import type { Context } from "../context.ts";
-import { hasChanges, obstacles, showPlan, stopsNodes } from "../show-plan.ts";
+import { extrasText, hasChanges, obstacles, showPlan, stopsNodes } from "../show-plan.ts";
 import { UsageError } from "../usage-error.ts";
 import { makePlan, pruneFlag, showPlanOf } from "./plan.ts";
 
@@ -79,7 +79,7 @@ function waiting(operations: readonly { readonly kind: string; readonly key: str
 }
 
 function outcome({ lab, status, applied, skippedPrune, fullDeploy }: ResultOf<"reconcileProject">): string {
-  const extras = (skippedPrune ?? 0) > 0 ? `; ${skippedPrune} more on the host than in the file (--prune deletes them)` : "";
+  const extras = extrasText(skippedPrune);
   if (status === "unchanged") return `no changes${extras}`;
   return `${fullDeploy === true ? "deployed" : "applied"} ${lab}: ${applied} steps${extras}`;
 }

@@ -41,7 +41,10 @@ async function talk(context: Context, connection: Duplex): Promise<void> {
     };
     process.once("SIGINT", end).once("SIGTERM", end).once("SIGHUP", end);
     connection.on("data", (chunk: Buffer) => stdout.write(chunk));
-    connection.once("close", end).once("end", end).once("error", reject);
+    connection
+      .once("close", end)
+      .once("end", end)
+      .once("error", (error) => reject(new UsageError(`the connection to the console broke: ${error.message}`)));
     if (raw) stdin.setRawMode(true);
     stdin.on("data", onInput);
     // The input of a script has ended: the node may still answer, and closes when it has.

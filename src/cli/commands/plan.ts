@@ -3,7 +3,7 @@ import { type Command, type ExitCode, labFlag, timeoutFlag, topoFlag } from "../
 import type { Context } from "../context.ts";
 import { checkOffline } from "../offline-check.ts";
 import { Progress } from "../progress.ts";
-import { hasChanges, type Plan, showPlan } from "../show-plan.ts";
+import { extrasText, hasChanges, type Plan, showPlan } from "../show-plan.ts";
 
 export const pruneFlag = { long: "prune", summary: "Also delete what the host has and the file has not" } as const;
 
@@ -17,7 +17,11 @@ export const plan: Command = {
 
 export async function showPlanOf(context: Context, args: Arguments, direction: "to_host" | "from_host"): Promise<ExitCode> {
   const data = await makePlan(context, args, { direction });
-  context.result(data, () => (hasChanges(data) || data.applicable === false ? showPlan(context.terminal.paint, data) : "no changes"));
+  context.result(data, () =>
+    hasChanges(data) || data.applicable === false
+      ? showPlan(context.terminal.paint, data)
+      : `no changes${extrasText(data.summary?.skipped_prune)}`,
+  );
   return hasChanges(data) ? 2 : 0;
 }
 
