@@ -90,8 +90,15 @@ export function editDefinition(
     const most = template(node.template)?.maxInterfaces ?? 0;
     if (index >= most)
       throw refused("too_many_interfaces", `link ${of.key}: ${one.interface} is beyond the ${most} interfaces of ${one.node}`);
-    if (index >= node.ethernet) nodes.set(node.id, { ...node, ethernet: index + 1 });
     return { node: node.id, interface: one.interface };
+  }
+
+  /** A node has the interfaces that its links need. */
+  function growFor(end: DefinedEndpoint): void {
+    const node = "node" in end ? nodes.get(end.node) : undefined;
+    if (node === undefined || !("node" in end)) return;
+    const index = interfaceNaming(template(node.template)?.ethFormat ?? "eth{0}").index(end.interface) ?? 0;
+    if (index >= node.ethernet) nodes.set(node.id, { ...node, ethernet: index + 1 });
   }
 
   function putLink(wanted: LabLink): void {
@@ -107,6 +114,7 @@ export function editDefinition(
       }
     }
     id ??= next.link++;
+    for (const one of endpoints) growFor(one);
     links.set(id, definedLink(id, wanted, endpoints));
     ids.links.set(wanted.key, String(id));
   }

@@ -167,6 +167,8 @@ export function fabricChange(actual: Fabric, wanted: WantedFabric, reborn: Reado
     if (before?.redirect === port.redirect && !renewed) continue;
     if (before?.redirect !== undefined) tc.push(`filter del dev ${name} ingress`);
     if (port.redirect !== undefined) {
+      // Where a run was cut off, the port may stand without it.
+      if (before !== undefined && before.redirect === undefined) tc.push(`qdisc replace dev ${name} clsact`);
       // u32 that matches everything: unlike matchall it is in every kernel with tc.
       tc.push(`filter add dev ${name} ingress protocol all prio 1 u32 match u32 0 0 action mirred egress redirect dev ${port.redirect}`);
     }

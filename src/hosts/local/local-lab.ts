@@ -126,6 +126,24 @@ export class LocalLab {
   async sync(definition: LabDefinition, catalogue: Catalogue, reborn: ReadonlySet<number> = new Set()): Promise<void> {
     const sandbox = this.#sandbox;
     if (sandbox === null) return;
+    for (let patience = 50; ; patience--) {
+      try {
+        await this.#wire(sandbox, definition, catalogue, reborn);
+        break;
+      } catch (error) {
+        // The devices of a node that ends go when the kernel comes to it, which may be while we look at them: look again.
+        if (patience === 0 || !(error instanceof Failure) || !goneDevice.test(error.message)) throw error;
+        await delay(10);
+      }
+    }
+    const nat = definition.networks.filter((network) => network.type === "nat").map((network) => network.id);
+    if (nat.length > 0 && !catalogue.features.nat) {
+      throw new Failure("unsupported", "this host cannot give a lab a nat network", { data: { feature: "nat" } });
+    }
+    await ensureUplinks(this.id, this.directory, sandbox, nat);
+  }
+
+  async #wire(sandbox: Sandbox, definition: LabDefinition, catalogue: Catalogue, reborn: ReadonlySet<number>): Promise<void> {
     const states = await this.#states();
     const live = liveNodes(definition, states, catalogue);
     const known = new Set(definition.nodes.map((node) => node.id));
@@ -142,12 +160,6 @@ export class LocalLab {
       succeeded(argv, await sandbox.run(argv));
     }
     if (change.remove !== "" || change.ip !== "" || change.tc !== "") this.#wiring++;
-
-    const nat = definition.networks.filter((network) => network.type === "nat").map((network) => network.id);
-    if (nat.length > 0 && !catalogue.features.nat) {
-      throw new Failure("unsupported", "this host cannot give a lab a nat network", { data: { feature: "nat" } });
-    }
-    await ensureUplinks(this.id, this.directory, sandbox, nat);
   }
 
   /** Ends everything that lives of the lab; its directory of files is left. */
@@ -293,6 +305,8 @@ function hostname(name: string): string {
   );
 }
 
+const goneDevice = /Cannot find device|No such device|Failed to find .*device/;
+
 async function batch(sandbox: Sandbox, argv: readonly string[], text: string): Promise<void> {
   if (text !== "") succeeded(argv, await sandbox.run(argv, text));
 }
@@ -303,7 +317,7 @@ async function removeDevices(sandbox: Sandbox, text: string): Promise<void> {
   const result = await sandbox.run(argv, text);
   const serious = result.stderr
     .split("\n")
-    .filter((line) => !/^(Cannot find device|RTNETLINK answers: No such device|Command failed|$)/.test(line));
+    .filter((line) => !goneDevice.test(line) && !/^(Command failed|$)/.test(line));
   if (serious.length > 0) succeeded(argv, { ...result, stderr: serious.join("; ") });
 }
 

@@ -1,0 +1,215 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { LabDefinition } from "./definition.ts";
+import { openDefinitions } from "./definitions.ts";
+import { editDefinition } from "./edit-definition.ts";
+import type { LocalTemplate } from "./template.ts";
+
+const id = "1b4e28ba-2fa1-41d2-883f-0016d3cca427";
+const empty: LabDefinition = {
+  version: 1,
+  id,
+  path: "/courses/one",
+  name: "one",
+  owner: "admin",
+  locked: false,
+  next: { node: 1, network: 1, link: 1 },
+  nodes: [],
+  networks: [],
+  links: [],
+  texts: [],
+  trafficFilters: [],
+};
+const noIds = { nodes: {}, networks: {}, links: {} };
+const linux = { id: "linux", type: "linux", ethFormat: "eth{0}", maxInterfaces: 4, backend: "namespace" } as LocalTemplate;
+const template = (name: string) => (name === "linux" ? linux : undefined);
+const node = (key: string, more: object = {}) => ({
+  key,
+  name: key,
+  template: "linux",
+  exec: [],
+  env: {},
+  attributes: {},
+  labels: {},
+  ...more,
+});
+const link = (a: string, b: string, more: object = {}) => {
+  const end = (text: string) => {
+    const [of = "", port] = text.split(":");
+    return port === undefined ? { network: of } : { node: of, interface: port };
+  };
+  return { key: [a, b].sort().join(" -- "), endpoints: [end(a), end(b)] as const, ...more };
+};
+
+describe("labs on disk", () => {
+  let state: string;
+  let warnings: string[];
+  const open = () => openDefinitions(state, (text) => warnings.push(text));
+  beforeEach(async () => {
+    state = await mkdtemp(join(tmpdir(), "labwright-state-"));
+    warnings = [];
+  });
+  afterEach(async () => rm(state, { recursive: true }));
+
+  test("a lab that was put is there for the next who opens the directory, as a file for us alone", async () => {
+    const one = await open();
+    await one.put(empty);
+    const two = await open();
+    expect(two.paths()).toEqual(["/courses/one"]);
+    expect(await two.get("/courses/one")).toEqual(empty);
+    const file = join(state, "labs", id, "lab.json");
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect((await stat(join(state, "labs"))).mode & 0o007).toBe(0);
+    expect((await readdir(join(state, "labs", id))).sort()).toEqual(["lab.json", "nodes"]);
+  });
+
+  test("an edit by hand is seen, and one that makes no sense is told with its place", async () => {
+    const labs = await open();
+    await labs.put(empty);
+    const file = join(state, "labs", id, "lab.json");
+    await writeFile(file, JSON.stringify({ ...empty, description: "by hand" }));
+    expect((await labs.get("/courses/one"))?.description).toBe("by hand");
+    await writeFile(file, JSON.stringify({ ...empty, links: [{ id: 0, endpoints: [{ node: 9, interface: "eth0" }, { network: 1 }] }] }));
+    await expect(labs.get("/courses/one")).rejects.toMatchObject({ code: "host_error", message: expect.stringContaining("no node 9") });
+    await rm(file);
+    expect(await labs.get("/courses/one")).toBeUndefined();
+    expect(labs.paths()).toEqual([]);
+  });
+
+  test("a file that does not read is warned of at the start and left alone, the others are there", async () => {
+    await (await open()).put(empty);
+    const other = "2b4e28ba-2fa1-41d2-883f-0016d3cca427";
+    await mkdir(join(state, "labs", other));
+    await writeFile(join(state, "labs", other, "lab.json"), "{");
+    expect((await open()).paths()).toEqual(["/courses/one"]);
+    expect(warnings).toEqual([expect.stringContaining(other)]);
+    expect(await readFile(join(state, "labs", other, "lab.json"), "utf8")).toBe("{");
+  });
+
+  test("changes made at the same time all count", async () => {
+    const labs = await open();
+    await labs.put(empty);
+    await Promise.all(
+      Array.from({ length: 10 }, () => labs.change("/courses/one", (lab) => ({ ...lab, description: `${lab.description ?? ""}x` }))),
+    );
+    expect((await labs.get("/courses/one"))?.description).toBe("x".repeat(10));
+    await expect(labs.change("/none", (lab) => lab)).rejects.toMatchObject({ code: "lab_not_found" });
+  });
+
+  test("a removed lab is gone with its files; one whose disks are kept can be asked for", async () => {
+    const labs = await open();
+    await labs.put(empty);
+    await labs.remove("/courses/one", { keepDisks: true });
+    expect(await labs.get("/courses/one")).toBeUndefined();
+    expect(await (await open()).kept("/courses/one")).toEqual(empty);
+    await labs.put(empty);
+    expect(await labs.kept("/courses/one")).toBeUndefined();
+    await labs.remove("/courses/one", { keepDisks: false });
+    expect(await readdir(join(state, "labs"))).toEqual([]);
+  });
+
+  test("what a removal that was cut off left is cleared at the next start", async () => {
+    await mkdir(join(state, "labs", id, "nodes", "1"), { recursive: true });
+    await mkdir(join(state, "labs", "not-ours"));
+    await open();
+    expect(await readdir(join(state, "labs"))).toEqual(["not-ours"]);
+  });
+});
+
+describe("editing a definition", () => {
+  test("steps make nodes, networks and links, grow interfaces for links, and say the ids", () => {
+    const edit = editDefinition(empty, noIds, template);
+    edit.step({ do: "create-network", network: { key: "lan", name: "LAN", type: "bridge" } });
+    edit.step({ do: "create-node", node: node("r1", { startupConfigFile: "r1.conf", startupConfig: "hi" }) });
+    edit.step({ do: "create-node", node: node("r2", { name: "Router 2", ethernet: 1 }) });
+    edit.step({ do: "create-link", link: link("r1:eth2", "r2:eth0", { mtu: 9000 }) });
+    edit.step({ do: "create-link", link: link("r1:eth0", "lan") });
+    const lab = edit.result();
+    expect(lab.nodes.map(({ id: number, name, ethernet, power }) => ({ number, name, ethernet, power }))).toEqual([
+      { number: 1, name: "r1", ethernet: 3, power: "stopped" },
+      { number: 2, name: "Router 2", ethernet: 1, power: "stopped" },
+    ]);
+    expect(lab.nodes[0]).not.toHaveProperty("startupConfigFile");
+    expect(lab.links).toEqual([
+      {
+        id: 1,
+        endpoints: [
+          { node: 1, interface: "eth2" },
+          { node: 2, interface: "eth0" },
+        ],
+        mtu: 9000,
+      },
+      { id: 2, endpoints: [{ node: 1, interface: "eth0" }, { network: 1 }] },
+    ]);
+    expect(edit.ids()).toEqual({
+      nodes: { r1: "1", r2: "2" },
+      networks: { lan: "1" },
+      links: { "r1:eth2 -- r2:eth0": "1", "lan -- r1:eth0": "2" },
+    });
+  });
+
+  test("the same steps again, with and without the ids, change nothing", () => {
+    const steps = [
+      { do: "create-node", node: node("a") },
+      { do: "create-node", node: node("b") },
+      { do: "create-link", link: link("a:eth0", "b:eth0") },
+    ] as const;
+    const first = editDefinition(empty, noIds, template);
+    for (const step of steps) first.step(step);
+    const made = first.result();
+    for (const ids of [noIds, first.ids()]) {
+      const again = editDefinition(made, ids, template);
+      for (const step of steps) again.step(step);
+      expect(again.result()).toEqual(made);
+      expect(again.ids()).toEqual(first.ids());
+      again.step({ do: "delete-link", link: "a:eth0 -- b:eth0" });
+      again.step({ do: "delete-link", link: "a:eth0 -- b:eth0" });
+      expect(again.result().links).toEqual([]);
+    }
+  });
+
+  test("an id is never given twice, and a removed node takes its links along", () => {
+    const edit = editDefinition(empty, noIds, template);
+    edit.step({ do: "create-node", node: node("a") });
+    edit.step({ do: "create-node", node: node("b") });
+    edit.step({ do: "create-link", link: link("a:eth0", "b:eth0") });
+    edit.step({ do: "delete-node", node: "b" });
+    expect(edit.result().links).toEqual([]);
+    edit.step({ do: "create-node", node: node("b") });
+    expect(edit.ids().nodes).toEqual({ a: "1", b: "3" });
+  });
+
+  test("what cannot be is refused with the host's words", () => {
+    const edit = editDefinition(empty, noIds, template);
+    edit.step({ do: "create-node", node: node("a") });
+    edit.step({ do: "create-node", node: node("b") });
+    edit.step({ do: "create-node", node: node("c") });
+    edit.step({ do: "create-link", link: link("a:eth0", "b:eth0") });
+    const refusals: readonly (readonly [Parameters<typeof edit.step>[0], string])[] = [
+      [{ do: "create-link", link: link("a:eth0", "c:eth0") }, "interface_taken"],
+      [{ do: "create-link", link: link("c:eth1", "c:eth1") }, "interface_taken"],
+      [{ do: "create-link", link: link("a:Gi0", "c:eth0") }, "interface_unknown"],
+      [{ do: "create-link", link: link("a:eth4", "c:eth0") }, "too_many_interfaces"],
+      [{ do: "create-link", link: link("x:eth0", "c:eth0") }, "node_unknown"],
+      [{ do: "create-link", link: link("c:eth0", "net") }, "network_unknown"],
+      [{ do: "create-node", node: node("d", { ethernet: 5 }) }, "too_many_interfaces"],
+      [{ do: "create-node", node: node("d", { template: "vmx" }) }, "template_unknown"],
+    ];
+    const before = edit.result();
+    for (const [step, code] of refusals) {
+      expect(() => edit.step(step)).toThrow(
+        expect.objectContaining({ code: "host_error", data: { host: expect.objectContaining({ code }) } }),
+      );
+    }
+    expect(edit.result().nodes).toEqual(before.nodes);
+    expect(edit.result().links).toEqual(before.links);
+  });
+
+  test("a node of the name that had a kept disk gets its id back", () => {
+    const edit = editDefinition({ ...empty, next: { node: 5, network: 1, link: 1 }, disks: { b: 4, z: 9 } }, noIds, template);
+    for (const key of ["a", "b", "z"]) edit.step({ do: "create-node", node: node(key) });
+    expect(edit.ids().nodes).toEqual({ a: "5", b: "4", z: "6" });
+  });
+});

@@ -1,0 +1,88 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { openUsers } from "./users.ts";
+
+let directory: string;
+let file: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "labwright-users-"));
+  file = join(directory, "users.json");
+});
+afterEach(async () => rm(directory, { recursive: true }));
+
+test("the first admin gets a random password, told once, and is made only once", async () => {
+  const users = openUsers(file);
+  const { created, password } = await users.ensureFirstAdmin();
+  expect(created).toBe(true);
+  expect(password).toMatch(/^[\w-]{20}$/);
+  expect(await users.check("admin", password!)).toEqual({ name: "admin", role: "admin" });
+  expect(await users.check("admin", `${password}x`)).toBeNull();
+  expect(await users.ensureFirstAdmin()).toEqual({ created: false });
+  expect(await users.ensureFirstAdmin({ password: "other" })).toEqual({ created: false });
+  expect(await users.check("admin", "other")).toBeNull();
+});
+
+test("a given first password is taken and not repeated", async () => {
+  const users = openUsers(file);
+  expect(await users.ensureFirstAdmin({ password: "given" })).toEqual({ created: true });
+  expect(await users.check("admin", "given")).not.toBeNull();
+});
+
+test("the file is for us alone and holds no password", async () => {
+  const users = openUsers(file);
+  await users.put("ann", "a secret", "viewer");
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect(await readFile(file, "utf8")).not.toContain("a secret");
+});
+
+test("users are added, changed and removed, also by another process, and seen at once", async () => {
+  const [one, two] = [openUsers(file), openUsers(file)];
+  expect(await one.find("ann")).toBeNull();
+  await two.put("ann", "first", "user");
+  expect(await one.check("ann", "first")).toEqual({ name: "ann", role: "user" });
+  await two.put("ann", "second", "viewer");
+  expect(await one.check("ann", "first")).toBeNull();
+  expect(await one.check("ann", "second")).toEqual({ name: "ann", role: "viewer" });
+  await Promise.all([one.put("bob", "x", "user"), one.put("cid", "x", "user")]);
+  expect((await two.list()).map(({ name }) => name)).toEqual(["ann", "bob", "cid"]);
+  await one.remove("ann");
+  expect(await two.find("ann")).toBeNull();
+});
+
+test("an unknown user costs as much time as a wrong password", async () => {
+  const users = openUsers(file);
+  await users.put("ann", "secret", "user");
+  await users.check("nobody", "warm up");
+  const time = async (name: string) => {
+    const samples: number[] = [];
+    for (let i = 0; i < 5; i++) {
+      const start = performance.now();
+      await users.check(name, "wrong");
+      samples.push(performance.now() - start);
+    }
+    return Math.min(...samples);
+  };
+  const [known, unknown] = [await time("ann"), await time("nobody")];
+  expect(unknown / known).toBeGreaterThan(0.5);
+  expect(unknown / known).toBeLessThan(2);
+});
+
+test("the event loop runs on while a password is checked", async () => {
+  const users = openUsers(file);
+  await users.put("ann", "secret", "user");
+  let ticks = 0;
+  const ticker = setInterval(() => ticks++, 1);
+  await users.check("ann", "secret");
+  clearInterval(ticker);
+  expect(ticks).toBeGreaterThan(3);
+});
+
+test("impossible names and empty passwords are refused, a file that does not read is told", async () => {
+  const users = openUsers(file);
+  await expect(users.put("../x", "y", "user")).rejects.toMatchObject({ code: "bad_request" });
+  await expect(users.put("ann", "", "user")).rejects.toMatchObject({ code: "bad_request" });
+  await writeFile(file, "{");
+  await expect(users.check("ann", "y")).rejects.toMatchObject({ code: "host_error" });
+});
