@@ -92,7 +92,7 @@ class ConsoleExec {
     this.#console.send(`${killLine}\r`);
     let candidate: string | undefined;
     for (let round = 0; ; round += 1) {
-      const line = await this.#settled();
+      const line = await this.#settled(candidate);
       const key = pagerKey(line, this.#console.rawLine);
       if (asksLogin(line)) throw this.#timeout("the console asks for a login; there is no prompt to run a command at");
       if (line === candidate && round > 0 && line.trim() !== "") return line;
@@ -105,11 +105,17 @@ class ConsoleExec {
   }
 
   /** The line the cursor stands on, once nothing more comes. */
-  async #settled(): Promise<string> {
+  async #settled(candidate: string | undefined): Promise<string> {
     let nudged = performance.now();
     for (;;) {
       const line = lastLine(this.#console.tail);
-      const wait = this.#isPrompt(line) || pagerKey(line, this.#console.rawLine) !== undefined ? quiet.place : quiet.looks;
+      const again = line === candidate && this.#console.tail.includes("\n");
+      const wait =
+        again && this.#isPrompt(line)
+          ? quiet.prompt
+          : this.#isPrompt(line) || pagerKey(line, this.#console.rawLine) !== undefined
+            ? quiet.place
+            : quiet.looks;
       if (!(await this.#change(wait, "the console gave no prompt")) && line.trim() !== "") return line;
       // A node that is booting may have lost the first empty line.
       if (performance.now() - nudged > 2_000) {

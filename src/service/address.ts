@@ -8,6 +8,7 @@ import { type Manifest, readManifest } from "../intent/manifest.ts";
 import { readIntent } from "../intent/read.ts";
 import { showDiagnostics } from "../intent/show.ts";
 import type { Context } from "./context.ts";
+import { RecentMap } from "./recent-map.ts";
 import type { Caller } from "./service.ts";
 import { stateIds } from "./state.ts";
 import type { LabRecord, ProjectMode } from "./store/store.ts";
@@ -131,16 +132,25 @@ export function badRequest(path: string, message: string): Failure {
 }
 
 /** Recorded intents, read once: status polls must not parse YAML. */
-const readRecords = new Map<string, { readonly yaml: string; readonly files: string; readonly intent: Intent }>();
+const byRecord = new WeakMap<LabRecord, Intent>();
+const byPath = new RecentMap<Intent>(200);
 
-function recordedIntent(record: LabRecord | undefined): Intent | undefined {
+export function recordedIntent(record: LabRecord | undefined): Intent | undefined {
   if (record?.yaml === undefined) return undefined;
-  const files = JSON.stringify(record.files);
-  const known = readRecords.get(record.path);
-  if (known !== undefined && known.yaml === record.yaml && known.files === files) return known.intent;
-  const intent = readSent(record.yaml, record.files);
-  readRecords.delete(record.path);
-  readRecords.set(record.path, { yaml: record.yaml, files, intent });
-  if (readRecords.size > 200) readRecords.delete(readRecords.keys().next().value!);
+  const known = byRecord.get(record);
+  if (known !== undefined) return known;
+  // A record changes more often than its intent.
+  const last = byPath.get(record.path);
+  const same = last !== undefined && last.yaml === record.yaml && JSON.stringify(last.files) === JSON.stringify(record.files);
+  const intent = same ? last : readRecorded(record.yaml, record.files);
+  if (intent === undefined) return undefined;
+  byRecord.set(record, intent);
+  byPath.set(record.path, intent);
   return intent;
+}
+
+/** A text that an older version took and this one does not must not keep a lab from being looked at or destroyed. */
+function readRecorded(yaml: string, files: Readonly<Record<string, string>>): Intent | undefined {
+  const { lab, diagnostics } = readIntent(yaml, files);
+  return lab && { lab, yaml, files, warnings: diagnostics };
 }

@@ -2,7 +2,7 @@ import { Failure } from "../contract/errors.ts";
 import type { Operation } from "../engine/plan.ts";
 import { splitByDisruption } from "../engine/split.ts";
 import type { HostSession } from "../hosts/host.ts";
-import { type Intent, noIds, readSent, type Target } from "./address.ts";
+import { type Intent, noIds, readSent, recordedIntent, type Target } from "./address.ts";
 import type { Context } from "./context.ts";
 import { applyIntent, type DeployRequest, deployed } from "./deploy.ts";
 import { destroyLab } from "./destroy.ts";
@@ -39,20 +39,21 @@ export async function recoverJobs(context: Context): Promise<void> {
       const target = targetOf(context, row, host);
       // The journal has its failure; the service starts all the same.
       await context.jobs.resume(row, (job) => guarded(context, target, job, () => finish(context, job, target, row))).catch(() => {});
-      await host.close();
+      await host.close().catch((error: unknown) => context.log("warn", "a host session did not close", { error: String(error) }));
     }),
   );
 }
 
 function targetOf(context: Context, row: JobRow, host: HostSession): Target {
   const record = context.store.labs.get(row.lab);
+  const intent = recordedIntent(record);
   return {
     path: row.lab,
     mode: record?.mode ?? "create",
     caller: { user: row.user, role: host.role, session: `job ${row.id}` },
     host,
     ...(record !== undefined && { record }),
-    ...(record?.yaml !== undefined && { intent: readSent(record.yaml, record.files) }),
+    ...(intent !== undefined && { intent }),
     sent: false,
     ids: record?.ids ?? noIds,
   };

@@ -22,7 +22,7 @@ export async function projectStatus(context: Context, caller: Caller, payload: P
   if (!exists && record === undefined) throw labNotFound(path);
   const structure = read === null ? null : await context.observations.structure(host, path, structureMs).catch(() => null);
   const operation = context.jobs.running(path);
-  const last = context.store.jobs.lastOf(path);
+  const last = context.store.jobs.lastEnd(path);
   return {
     lab: path,
     name: structure?.name ?? intent?.lab.name ?? path.split("/").at(-1)!,
@@ -30,10 +30,9 @@ export async function projectStatus(context: Context, caller: Caller, payload: P
     exists,
     locked: structure?.locked ?? false,
     ...(operation !== undefined && { operation }),
-    ...(last?.outcome !== undefined &&
-      last.finishedAt !== undefined && {
-        last_job: { job: last.id, operation: last.operation, outcome: last.outcome, finished_at: timeText(last.finishedAt) },
-      }),
+    ...(last !== undefined && {
+      last_job: { job: last.id, operation: last.operation, outcome: last.outcome, finished_at: timeText(last.finishedAt) },
+    }),
     ...(exists && { live: liveData(target, read, structure) }),
   };
 }
@@ -51,8 +50,26 @@ async function readLive(context: Context, { host, path }: Target): Promise<LiveS
   }
 }
 
+/** What a read was last shown as: all pollers of one interval get the same rows. */
+const shown = new WeakMap<LiveStatus, Shown>();
+
+interface Shown {
+  readonly intent: Target["intent"] | undefined;
+  readonly ids: Target["ids"];
+  readonly structure: ObservedLab | null;
+  readonly live: LiveData;
+}
+
 function liveData(target: Target, read: LiveStatus | "failed" | null, structure: ObservedLab | null): LiveData {
   if (read === null || read === "failed") return { available: false };
+  const known = shown.get(read);
+  if (known !== undefined && known.structure === structure && known.intent === target.intent && known.ids === target.ids) return known.live;
+  const live = joinLive(target, read, structure);
+  shown.set(read, { intent: target.intent, ids: target.ids, structure, live });
+  return live;
+}
+
+function joinLive(target: Target, read: LiveStatus, structure: ObservedLab | null): LiveData {
   const ids = structure === null ? target.ids : joinIds(target.intent?.lab ?? null, structure, target.ids);
   const known = structure === null || target.intent === undefined ? undefined : new Set(target.intent.lab.nodes.map(({ key }) => key));
   const keys = new Map(Object.entries(ids.nodes).map(([key, id]) => [id, key]));

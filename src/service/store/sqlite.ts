@@ -35,10 +35,10 @@ export function sqliteStore(file: string): Store {
     touchSession: db.prepare("UPDATE sessions SET used_at = ? WHERE hash = ?"),
     revokeSession: db.prepare("UPDATE sessions SET revoked = 1 WHERE hash = ?"),
     purgeSessions: db.prepare("DELETE FROM sessions WHERE created_at < ?"),
-    getLab: db.prepare("SELECT record FROM labs WHERE path = ?"),
+    getLab: db.prepare("SELECT path, record FROM labs WHERE path = ?"),
     putLab: db.prepare("INSERT INTO labs (path, record) VALUES (?, ?) ON CONFLICT (path) DO UPDATE SET record = excluded.record"),
     deleteLab: db.prepare("DELETE FROM labs WHERE path = ?"),
-    listLabs: db.prepare("SELECT record FROM labs ORDER BY path"),
+    listLabs: db.prepare("SELECT path, record FROM labs ORDER BY path"),
     plansOf: db.prepare("SELECT direction, identity FROM plans WHERE path = ?"),
     putPlan: db.prepare(
       "INSERT INTO plans (path, direction, identity) VALUES (?, ?, ?) ON CONFLICT (path, direction) DO UPDATE SET identity = excluded.identity",
@@ -53,16 +53,25 @@ export function sqliteStore(file: string): Store {
     getJob: db.prepare("SELECT * FROM jobs WHERE id = ?"),
     unfinishedJobs: db.prepare("SELECT * FROM jobs WHERE status = 'running' ORDER BY started_at, id"),
     lastJob: db.prepare("SELECT * FROM jobs WHERE lab = ? AND finished_at IS NOT NULL ORDER BY finished_at DESC, rowid DESC LIMIT 1"),
+    lastEnd: db.prepare(
+      `SELECT id, operation, outcome, finished_at FROM jobs
+       WHERE lab = ? AND finished_at IS NOT NULL ORDER BY finished_at DESC, rowid DESC LIMIT 1`,
+    ),
     purgeJobs: db.prepare("DELETE FROM jobs WHERE finished_at < ?"),
   };
 
+  /** This process alone writes the file, and status polls ask for the same record again and again. */
+  const records = new Map<string, LabRecord>();
   const labOf = (row: Row | undefined): LabRecord | undefined => {
     if (row === undefined) return undefined;
+    const path = row["path"] as string;
+    const known = records.get(path);
+    if (known !== undefined) return known;
     const record = JSON.parse(row["record"] as string) as LabRecord;
-    const plans = Object.fromEntries(
-      sql.plansOf.all(record.path).map((plan) => [plan["direction"] as Direction, plan["identity"] as string]),
-    );
-    return { ...record, plans };
+    const plans = Object.fromEntries(sql.plansOf.all(path).map((plan) => [plan["direction"] as Direction, plan["identity"] as string]));
+    const whole = { ...record, plans };
+    records.set(path, whole);
+    return whole;
   };
 
   return {
@@ -82,16 +91,19 @@ export function sqliteStore(file: string): Store {
       },
     },
     labs: {
-      get: (path) => labOf(sql.getLab.get(path)),
+      get: (path) => records.get(path) ?? labOf(sql.getLab.get(path)),
       put: ({ plans, ...record }) => {
+        records.delete(record.path);
         sql.putLab.run(record.path, JSON.stringify(record));
         sql.deletePlans.run(record.path);
         for (const [direction, identity] of Object.entries(plans)) sql.putPlan.run(record.path, direction, identity);
       },
       putPlan: (path, direction, identity) => {
+        records.delete(path);
         sql.putPlan.run(path, direction, identity);
       },
       delete: (path) => {
+        records.delete(path);
         sql.deleteLab.run(path);
         sql.deletePlans.run(path);
       },
@@ -114,6 +126,17 @@ export function sqliteStore(file: string): Store {
       get: (id) => jobOf(sql.getJob.get(id)),
       unfinished: () => sql.unfinishedJobs.all().map((row) => jobOf(row)!),
       lastOf: (lab) => jobOf(sql.lastJob.get(lab)),
+      lastEnd: (lab) => {
+        const row: Row | undefined = sql.lastEnd.get(lab);
+        return row === undefined
+          ? undefined
+          : {
+              id: row["id"] as string,
+              operation: row["operation"] as string,
+              outcome: row["outcome"] as JobOutcome,
+              finishedAt: row["finished_at"] as number,
+            };
+      },
       purge: (finishedBefore) => {
         sql.purgeJobs.run(finishedBefore);
       },

@@ -69,6 +69,13 @@ export interface JobRow {
   readonly error?: { readonly code: string; readonly error: string; readonly data?: unknown };
 }
 
+export interface JobEnd {
+  readonly id: string;
+  readonly operation: string;
+  readonly outcome: JobOutcome;
+  readonly finishedAt: number;
+}
+
 /** What must survive a restart. Calls are synchronous and small. */
 export interface Store {
   readonly sessions: {
@@ -98,6 +105,8 @@ export interface Store {
     unfinished(): readonly JobRow[];
     /** The newest that ended. */
     lastOf(lab: string): JobRow | undefined;
+    /** The same, without its steps and result: for polls. */
+    lastEnd(lab: string): JobEnd | undefined;
     /** Forgets those that ended before. */
     purge(finishedBefore: number): void;
   };
