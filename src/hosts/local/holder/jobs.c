@@ -132,7 +132,9 @@ failed:
   struct job *j = need(calloc(1, sizeof *j));
   *j = (struct job){
     .pid = pid, .client = c, .input = input, .input_left = length, .next = jobs,
-    .in = {.fd = in[1], .ready = job_in_ready}, .out = {.fd = out[0], .ready = job_out_ready}, .err = {.fd = err[0], .ready = job_err_ready},
+    .in = {.fd = in[1], .ready = job_in_ready},
+    .out = {.fd = out[0], .ready = job_out_ready},
+    .err = {.fd = err[0], .ready = job_err_ready},
   };
   jobs = j;
   c->job = j;

@@ -28,7 +28,7 @@ struct node *node_find(long id) {
   return place < node_count && nodes[place]->id == id ? nodes[place] : NULL;
 }
 
-struct node *node_make(long id) {
+static struct node *node_make(long id) {
   struct node *n = node_find(id);
   if (n) return n;
   size_t place = node_place(id);
