@@ -257,7 +257,11 @@ function remaining(finished: readonly string[], operations: readonly Operation[]
 function cutOff(error: unknown, finished: readonly string[], operations: readonly Operation[]): unknown {
   const [failed, ...rest] = remaining(finished, operations);
   const far = { applied: finished, failed, remaining: rest };
-  if (error instanceof Failure) return new Failure(error.code, error.message, { data: { ...error.data, ...far }, cause: error });
+  if (error instanceof Failure) {
+    const told = error.code !== "host_error" || typeof error.data?.host === "object";
+    const host = told ? {} : { host: { message: error.message } };
+    return new Failure(error.code, error.message, { data: { ...error.data, ...host, ...far }, cause: error });
+  }
   const { code, message } = error as NodeJS.ErrnoException;
   if (typeof code !== "string") return error;
   return new Failure("host_error", message, { data: { host: { code, message }, ...far }, cause: error });

@@ -68,6 +68,7 @@ export function editDefinition(
       );
     }
     nodes.set(id, definedNode(id, wanted, count, nodes.get(id)?.power ?? "stopped"));
+    for (const link of links.values()) for (const end of link.endpoints) if ("node" in end && end.node === id) growFor(end);
     ids.nodes.set(wanted.key, String(id));
   }
 

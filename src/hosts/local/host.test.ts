@@ -152,8 +152,12 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     // Killed, not destroyed: what is outside the sandbox goes too.
     process.kill((await local.sandbox("/nat1")).pid, "SIGKILL");
     await eventually("its table is gone", 5000, made, (text) => !text.includes(ids[0]!));
-    await local.deploy("/nat2", null);
+    // Taken from a running lab.
+    await local.deploy("/nat2", labOf("name: t\nnodes:\n  a: {template: linux, exec: [udhcpc -S -n -q -i eth0], ethernet: 1}\n"));
     expect(await made()).not.toContain(ids[1]!);
+    const left = await (await local.sandbox("/nat2")).run(["ps", "ax", "-o", "args"]);
+    expect(left.stdout).not.toContain("udhcpd");
+    await local.deploy("/nat2", null);
     await local.deploy("/nat1", null);
   });
 

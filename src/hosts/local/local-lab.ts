@@ -105,7 +105,8 @@ export class LocalLab {
       if (release.length > 0) await sandbox.release(release);
     } catch (error) {
       const half = spawns.map(({ id }) => id);
-      if (half.length > 0) await this.#kill(half);
+      // What went wrong is said; that the sandbox is lost too shows in the status.
+      if (half.length > 0) await this.#kill(half).catch(() => undefined);
       throw error;
     }
   }
@@ -165,10 +166,10 @@ export class LocalLab {
   /** Ends everything that lives of the lab; its directory of files is left. */
   async destroy(): Promise<void> {
     await this.adopt();
+    await this.#cleaning;
+    await this.#sandbox?.destroy();
     this.release();
-    const sandbox = this.#sandbox;
     this.#sandbox = null;
-    if (sandbox !== null) await sandbox.destroy();
     await removeUplinks(this.directory);
     await rm(this.#options.dir, { recursive: true, force: true });
   }
@@ -315,9 +316,7 @@ async function batch(sandbox: Sandbox, argv: readonly string[], text: string): P
 async function removeDevices(sandbox: Sandbox, text: string): Promise<void> {
   const argv = ["ip", "-force", "-batch", "-"];
   const result = await sandbox.run(argv, text);
-  const serious = result.stderr
-    .split("\n")
-    .filter((line) => !goneDevice.test(line) && !/^(Command failed|$)/.test(line));
+  const serious = result.stderr.split("\n").filter((line) => !goneDevice.test(line) && !/^(Command failed|$)/.test(line));
   if (serious.length > 0) succeeded(argv, { ...result, stderr: serious.join("; ") });
 }
 

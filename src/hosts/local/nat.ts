@@ -56,12 +56,23 @@ export async function ensureUplinks(
     const known = kept.find((uplink) => uplink.network === network);
     if (known !== undefined && (await stands(known))) continue;
     if (known !== undefined) await removeUplink(known, sandbox);
-    const uplink = known ?? (await newUplink(lab, network));
-    all = [...all.filter((one) => one.network !== network), uplink];
-    await writeFileAtomic(join(directory, "nat.json"), JSON.stringify(all), 0o600);
-    await makeUplink(uplink, sandbox);
+    await inTurn(async () => {
+      const uplink = known ?? (await newUplink(lab, network));
+      all = [...all.filter((one) => one.network !== network), uplink];
+      await record(directory, all);
+      await makeUplink(uplink, sandbox);
+    });
   }
   if (all.length !== recorded.length || kept.length !== recorded.length) await record(directory, all);
+}
+
+let turns: Promise<unknown> = Promise.resolve();
+
+/** Labs choose their networks one after the other, so that each sees what the others took. */
+function inTurn(work: () => Promise<void>): Promise<void> {
+  const turn = turns.then(work);
+  turns = turn.catch(() => undefined);
+  return turn;
 }
 
 /** Removes every recorded uplink of a lab whose sandbox is gone or goes. */
