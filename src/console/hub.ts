@@ -1,4 +1,5 @@
 import { Duplex } from "node:stream";
+import { Failure } from "../contract/errors.ts";
 import { Scrollback } from "./scrollback.ts";
 
 /** A console as the host opened it: its bytes, and how to tell it the window size where it has one. */
@@ -45,11 +46,11 @@ export class ConsoleHub {
     return this.#viewers.size;
   }
 
-  /** A stream of this console; destroying it leaves the console to the others. Throws what `open` throws. */
+  /** A stream of this console; destroying it leaves the console to the others. Throws what `open` throws, node_not_running after close(). */
   async view(): Promise<Duplex> {
     clearTimeout(this.#idle);
     const { source, scrollback } = await this.#open();
-    if (this.#closed) throw new Error("the console is closed");
+    if (this.#closed) throw closed();
     // The wait above may have let an idle timer start again.
     clearTimeout(this.#idle);
     const viewer = new Viewer(source.stream, this.#options.viewerBytes ?? 1 << 20, () => this.#leave(viewer));
@@ -71,7 +72,7 @@ export class ConsoleHub {
   }
 
   #open(): Promise<Upstream> {
-    if (this.#closed) return Promise.reject(new Error("the console is closed"));
+    if (this.#closed) return Promise.reject(closed());
     if (this.#upstream !== undefined) return this.#upstream;
     const opening = this.#options.open().then((source) => {
       const scrollback = new Scrollback(this.#options.scrollbackBytes ?? 64 << 10);
@@ -115,6 +116,10 @@ export class ConsoleHub {
     upstream?.source.stream.destroy();
     this.#options.onClosed?.();
   }
+}
+
+function closed(): Failure {
+  return new Failure("node_not_running", "the console is closed: its lab is gone, or the service goes down");
 }
 
 class Viewer extends Duplex {

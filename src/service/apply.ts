@@ -1,6 +1,7 @@
 import { Failure } from "../contract/errors.ts";
 import type { Operation, StopMode } from "../engine/plan.ts";
 import type { Applied, HostSession, NativeIds } from "../hosts/host.ts";
+import type { ConsoleDesk } from "./console-desk.ts";
 import type { Job } from "./jobs.ts";
 
 export interface Application {
@@ -14,9 +15,15 @@ export interface Application {
  * Runs host steps under a job, each in the journal. Throws lab_locked when the lock was there before the first step, lab_locked_mid_apply
  * after it; what else the host says, with data.applied, data.failed and data.remaining; cancelled when the job was.
  */
-export async function applyOperations(host: HostSession, job: Job, { path, operations, ids, stopMode }: Application): Promise<Applied> {
+export async function applyOperations(
+  consoles: ConsoleDesk,
+  host: HostSession,
+  job: Job,
+  { path, operations, ids, stopMode }: Application,
+): Promise<Applied> {
   let done = 0;
   let running: string | undefined;
+  const byId = new Map(operations.map((operation) => [operation.id, operation]));
   job.begin(operations);
   try {
     const applied = await host.apply(path, operations, {
@@ -28,6 +35,8 @@ export async function applyOperations(host: HostSession, job: Job, { path, opera
         else {
           running = undefined;
           done += 1;
+          const ended = byId.get(operation);
+          if (ended !== undefined) retireConsoles(consoles, path, ended);
           job.done(done);
         }
       },
@@ -37,6 +46,12 @@ export async function applyOperations(host: HostSession, job: Job, { path, opera
   } catch (error) {
     throw withProgress(error, operations, done, running, job);
   }
+}
+
+/** A node that went down and comes up again has another console, though under the same id. */
+function retireConsoles(consoles: ConsoleDesk, path: string, { step, native_id }: Operation): void {
+  if (step.do === "delete-lab") consoles.retireLab(path);
+  else if ((step.do === "stop" || step.do === "delete-node") && native_id !== undefined) consoles.retire(path, native_id);
 }
 
 function withProgress(error: unknown, operations: readonly Operation[], done: number, running: string | undefined, job: Job): unknown {

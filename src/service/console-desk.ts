@@ -10,9 +10,12 @@ interface Console {
   readonly turn: Mutex;
 }
 
+const lastWordsMs = 2_000;
+
 /** The open consoles: one upstream per node, shared by streams, commands and dialogues of all users. */
 export class ConsoleDesk {
   readonly #consoles = new Map<string, Console>();
+  readonly #retired = new Map<Console, NodeJS.Timeout>();
 
   /** A stream of the node's console. Throws node_not_running and what else the host says. */
   view(host: HostSession, path: string, nodeId: string): Promise<Duplex> {
@@ -48,13 +51,33 @@ export class ConsoleDesk {
     }
   }
 
-  closeLab(path: string): void {
-    for (const [key, { hub }] of this.#consoles) if (key.startsWith(`${path}\0`)) hub.close();
+  /** The node went down: who comes next gets a new console; those who watch see the last words of the old one. */
+  retire(path: string, nodeId: string): void {
+    const key = keyOf(path, nodeId);
+    const console = this.#consoles.get(key);
+    if (console === undefined) return;
+    this.#consoles.delete(key);
+    // It ends by itself when the host closes it; this is for hosts that leave it open.
+    const timer = setTimeout(() => {
+      this.#retired.delete(console);
+      console.hub.close();
+    }, lastWordsMs);
+    timer.unref();
+    this.#retired.set(console, timer);
+  }
+
+  retireLab(path: string): void {
+    for (const key of [...this.#consoles.keys()]) if (key.startsWith(`${path}\0`)) this.retire(path, key.slice(path.length + 1));
   }
 
   close(): void {
     for (const { hub } of this.#consoles.values()) hub.close();
     this.#consoles.clear();
+    for (const [{ hub }, timer] of this.#retired) {
+      clearTimeout(timer);
+      hub.close();
+    }
+    this.#retired.clear();
   }
 
   #console(host: HostSession, path: string, nodeId: string): Console {

@@ -142,6 +142,18 @@ test("logout and the node's stop end the stream", async () => {
   expect((await failureOf(ann.call("attachConsole", { lab: "/pair", node: "r1" }))).code).toBe("node_not_running");
 });
 
+test("a lab that is made anew has working consoles", async () => {
+  const { ann } = await deployed();
+  const old = await open(ann, (await ann.call("attachConsole", { lab: "/pair", node: "r1" })).stream!);
+  await until(() => old.seen() !== "");
+  await ann.call("destroyProject", { lab: "/pair" });
+  await until(() => old.far.destroyed || old.far.readableEnded);
+  await ann.call("deployProject", { yaml: pair });
+  expect((await ann.call("execConsole", { lab: "/pair", node: "r1", command: "hostname" })).output).toBe("r1");
+  await ann.call("deployProject", { yaml: pair, replace: true });
+  expect((await ann.call("execConsole", { lab: "/pair", node: "r1", command: "hostname" })).output).toBe("r1");
+});
+
 test("what is missing or wrong is told", async () => {
   const { made, ann } = await deployed();
   const code = async (body: object) => (await failureOf(ann.call("execConsole", { lab: "/pair", ...body }))).code;

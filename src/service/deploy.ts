@@ -65,7 +65,7 @@ export async function applyIntent(
   const known = replace ? noIds : ids;
   recordIntent(context, target, intent, known);
   try {
-    const applied = await applyOperations(target.host, job, { path: target.path, operations, ids });
+    const applied = await applyOperations(context.consoles, target.host, job, { path: target.path, operations, ids });
     await recordApplied(context, target, applied.ids, intent);
   } catch (error) {
     await recordBroken(context, target, known, intent);

@@ -36,8 +36,7 @@ export async function destroyLab(context: Context, job: Job, target: Target, wip
   const options = { direction: "to_host", prune: true, replace: false, wipe } as const;
   const { plan, observed, ids } = await planAgainstHost(host, path, null, target.ids, options);
   refuseLocked(observed);
-  if (plan.operations.length > 0) await applyOperations(host, job, { path, operations: plan.operations, ids });
-  context.consoles.closeLab(path);
+  if (plan.operations.length > 0) await applyOperations(context.consoles, host, job, { path, operations: plan.operations, ids });
   context.store.labs.delete(path);
   return { lab: path };
 }

@@ -20,6 +20,7 @@ export async function inspectProject(context: Context, caller: Caller, payload: 
   const at = context.clock.now();
   const observed = await target.host.observe(target.path);
   if (observed === null) throw labNotFound(target.path);
+  // Only the effect of impairments comes from the live read; the structure stands without it.
   const live = await target.host.status(target.path).catch(() => ({ nodes: [], links: [] }));
   const data = inspection(target, observed, live.links, timeText(at));
   context.inspections.set(key, data);

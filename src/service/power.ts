@@ -92,7 +92,7 @@ export async function powerNodes(context: Context, job: Job, target: Target, req
   }
   // All stops before all wipes, so that a driver can batch each.
   operations.sort((a, b) => rank(a) - rank(b));
-  const failed = await applyEach(job, target, operations, ids, mode);
+  const failed = await applyEach(context, job, target, operations, ids, mode);
   const after = operations.length === 0 ? before : await target.host.observe(target.path);
   count(tally, action, asked, failed, after);
   recordPower(context, target, action, asked.keys());
@@ -143,6 +143,7 @@ function rank({ op }: Operation): number {
 
 /** One node that fails does not keep the others from their turn. Answers the keys that failed. */
 async function applyEach(
+  context: Context,
   job: Job,
   target: Target,
   operations: readonly Operation[],
@@ -153,7 +154,7 @@ async function applyEach(
   let left = operations;
   while (left.length > 0) {
     try {
-      await applyOperations(target.host, job, { path: target.path, operations: left, ids, stopMode });
+      await applyOperations(context.consoles, target.host, job, { path: target.path, operations: left, ids, stopMode });
       break;
     } catch (error) {
       const broken = error instanceof Failure && error.code === "host_error" ? brokenStep(error) : undefined;

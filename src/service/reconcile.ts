@@ -71,7 +71,7 @@ async function reconcileToHost(
   if (!plan.applicable) return { ...answer, applied: 0, status: "unchanged", operations: plan.operations.map(shownOperation) };
 
   const { now, later } = confirm || observed === null ? { now: plan.operations, later: [] } : splitByDisruption(plan);
-  if (now.length > 0 || target.record?.yaml !== intent.yaml) {
+  if (now.length > 0 || !isRecorded(target, intent)) {
     await applyIntent(context, job, target, intent, { operations: now, ids, replace: false });
   }
   const state = await recordApplied(context, target, context.store.labs.get(target.path)?.ids ?? noIds, intent);
@@ -82,6 +82,10 @@ async function reconcileToHost(
     operations: later.map(shownOperation),
     state,
   };
+}
+
+function isRecorded({ record }: Target, { yaml, files }: Intent): boolean {
+  return record !== undefined && record.yaml === yaml && JSON.stringify(record.files) === JSON.stringify(files);
 }
 
 /**

@@ -49,7 +49,10 @@ export function sqliteStore(file: string): Store {
     ),
     beginJob: db.prepare("UPDATE jobs SET steps = ?, done = 0 WHERE id = ?"),
     progressJob: db.prepare("UPDATE jobs SET done = ? WHERE id = ?"),
-    finishJob: db.prepare("UPDATE jobs SET status = ?, outcome = ?, finished_at = ?, result = ?, error = ? WHERE id = ?"),
+    finishJob: db.prepare(
+      // What recovery needed is not kept: it is large, and may hold secrets.
+      "UPDATE jobs SET status = ?, outcome = ?, finished_at = ?, result = ?, error = ?, request = 'null' WHERE id = ?",
+    ),
     getJob: db.prepare("SELECT * FROM jobs WHERE id = ?"),
     unfinishedJobs: db.prepare("SELECT * FROM jobs WHERE status = 'running' ORDER BY started_at, id"),
     lastJob: db.prepare("SELECT * FROM jobs WHERE lab = ? AND finished_at IS NOT NULL ORDER BY finished_at DESC, rowid DESC LIMIT 1"),

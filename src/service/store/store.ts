@@ -56,7 +56,7 @@ export interface JobRow {
   /** Operation id: deployProject … */
   readonly operation: string;
   readonly user: string;
-  /** What recovery needs: options, and the intent where one was sent. */
+  /** What recovery needs: options, and the intent where one was sent. null once it has ended. */
   readonly request: unknown;
   readonly status: JobStatus;
   readonly outcome?: JobOutcome;
