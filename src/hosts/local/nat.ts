@@ -106,9 +106,17 @@ async function makeUplink({ network, prefix, device, table }: NatUplink, sandbox
 /** Goes to the background and ends with the lab. By itself udhcpd would do that before it reads its configuration. */
 const dhcpServer = `conf=$(cat); printf '%s\\n' "$conf" | busybox udhcpd -f -a 100 -I "$1" /dev/stdin >/dev/null 2>&1 &`;
 
+/** By its command line: the lab's pid namespace has no other with this address. */
+const endDhcpServer = `for p in /proc/[0-9]*; do
+  case "$(tr '\\0' ' ' 2>/dev/null < "$p/cmdline")" in "busybox udhcpd -f -a 100 -I $1 "*) kill "\${p#/proc/}" ;; esac
+done
+:`;
+
 async function removeUplink({ prefix, device, table }: NatUplink, sandbox: Pick<Sandbox, "run"> | null): Promise<void> {
-  // Its own command line, in a pid namespace where only this lab is.
-  if (sandbox !== null) await sandbox.run(["busybox", "pkill", "-f", `udhcpd -f -a 100 -I ${prefix}.2 `]);
+  if (sandbox !== null) {
+    const argv = ["sh", "-c", endDhcpServer, "sh", `${prefix}.2`];
+    succeeded(["kill", "udhcpd"], await sandbox.run(argv));
+  }
   await gone(["nft", "delete", "table", "inet", table]);
   await gone(["ip", "link", "del", "dev", device]);
 }
