@@ -28,7 +28,7 @@ afterEach(async () => {
 test("it types and waits in order, by text and by expression", async () => {
   const { steps, output } = await runDialogue(shell(), [
     { expect: "$ " },
-    { send: "read -p 'name: ' x; echo hi-$x-", expect: "name: " },
+    { send: "read -p 'name: ' x; echo hi-$x-", expect: { regex: "^name: $" } },
     { send: "bob", expect: { regex: "^hi-(\\w+)-" } },
   ]);
   expect(steps.map(({ matched }) => matched)).toEqual([true, true, true]);

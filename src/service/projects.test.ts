@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { ReconcileData } from "../contract/schemas/plan.ts";
-import { type Bench, createBench, failureOf, pair, three, until } from "./service.fixture.ts";
+import { type Bench, createBench, failureOf, listOf, pair, three, until } from "./service.fixture.ts";
 
 const benches: Bench[] = [];
 function bench(): Bench {
@@ -73,8 +73,8 @@ describe("deploy", () => {
     const failure = await failureOf(ann.call("deployProject", { yaml: pair }));
     expect(failure.code).toBe("host_error");
     expect(failure.data).toMatchObject({ host: { message: "no room" }, failed: [{ op: "create", kind: "node", key: "r2" }] });
-    expect((failure.data?.["applied"] as unknown[]).length).toBeGreaterThan(0);
-    expect((failure.data?.["remaining"] as unknown[]).length).toBeGreaterThan(0);
+    expect(listOf(failure, "applied").length).toBeGreaterThan(0);
+    expect(listOf(failure, "remaining").length).toBeGreaterThan(0);
     made.step = () => {};
     const done = await ann.call("reconcileProject", { lab: "/pair" });
     expect(done).toMatchObject({ status: "applied", fullDeploy: false });
@@ -198,7 +198,7 @@ describe("plan and reconcile to_host", () => {
     const failure = await failureOf(ann.call("reconcileProject", { yaml: three }));
     expect(failure.code).toBe("lab_locked_mid_apply");
     expect(failure.data).toMatchObject({ applied: [{ op: "create", key: "r3" }] });
-    expect((failure.data?.["remaining"] as unknown[]).length).toBeGreaterThan(0);
+    expect(listOf(failure, "remaining").length).toBeGreaterThan(0);
   });
 });
 
@@ -463,7 +463,7 @@ describe("addressing", () => {
       ann.call("validateProject", { yaml: 'name: x\nnodes: {a: {tmplate: frr}}\nlinks: [["a:eth0", "zz:eth0"]]\n' }),
     );
     expect(failure.code).toBe("invalid_intent");
-    expect((failure.data?.["diagnostics"] as unknown[]).length).toBeGreaterThan(1);
+    expect(listOf(failure, "diagnostics").length).toBeGreaterThan(1);
     expect(await ann.call("validateProject", { yaml: pair })).toEqual({ status: "valid", warnings: [] });
   });
 });

@@ -105,6 +105,13 @@ export async function failureOf(answer: Promise<unknown> | (() => unknown)): Pro
   throw new Error("the call did not fail");
 }
 
+/** A list in a failure's data. */
+export function listOf(failure: Failure, name: string): readonly unknown[] {
+  const list = failure.data?.[name];
+  if (!Array.isArray(list)) throw new Error(`data.${name} is no list`);
+  return list;
+}
+
 export async function until(check: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 5_000;
   while (!(await check())) {
