@@ -11,6 +11,10 @@ iproute2   ip and tc lay links, bridges and shaping
 nftables   nft leads nat networks out of the machine
 uidmap     maps a range of ids into a lab where the service is not root
 '
+# busybox and busybox-static exclude each other: either will do, and one that is there is not replaced.
+command -v busybox > /dev/null || packages="$packages
+busybox    its udhcpd gives addresses on nat networks
+"
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"

@@ -14,6 +14,7 @@ import { plan } from "./commands/plan.ts";
 import { start, stop, wipe } from "./commands/power.ts";
 import { pull } from "./commands/pull.ts";
 import { serve } from "./commands/serve.ts";
+import { setup } from "./commands/setup.ts";
 import { status } from "./commands/status.ts";
 import { templates } from "./commands/templates.ts";
 import { up } from "./commands/up.ts";
@@ -59,6 +60,7 @@ const help: Command = {
 /** Every command, in the order of a lab's life: help, completion and docs/cli.md come from this list. */
 export const commands: readonly Command[] = [
   up,
+  setup,
   serve,
   login,
   logout,

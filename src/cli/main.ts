@@ -1,7 +1,15 @@
 #!/usr/bin/env node
-import { enableCompileCache } from "node:module";
 import { homedir } from "node:os";
 import { join } from "node:path";
+
+// Before anything is imported that an older Node does not have, and would tell about in words of its own. Same number as in package.json.
+const needed = 24;
+if (Number(process.versions.node.split(".")[0]) < needed) {
+  process.stderr.write(`error: labwright needs Node ${needed} or newer; this is ${process.versions.node}\n`);
+  process.stderr.write("  hint: https://nodejs.org has it, and so has npm: npx -p node@24 -p labwright labwright --help\n");
+  process.exit(1);
+}
+const { enableCompileCache } = await import("node:module");
 
 // Compiled code is kept between calls: a command begins in a third of the time. In the user's own folder, not in the shared
 // temporary one that Node would take, because what lies there is run.

@@ -13,7 +13,16 @@ const startLimitMs = 30_000;
 
 /** The service's own program: src/server/main.ts beside these sources, dist/server/main.js when built. */
 export function servicePath(): string {
-  return fileURLToPath(new URL(`../server/main${extname(import.meta.url)}`, import.meta.url));
+  return programPath("server/main");
+}
+
+/** The program that makes a machine ready for the embedded host. */
+export function setupPath(): string {
+  return programPath("hosts/local/setup/main");
+}
+
+function programPath(name: string): string {
+  return fileURLToPath(new URL(`../${name}${extname(import.meta.url)}`, import.meta.url));
 }
 
 /** A running service answers at this address. */

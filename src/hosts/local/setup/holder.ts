@@ -5,7 +5,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
-const folder = fileURLToPath(new URL("../holder", import.meta.url));
+/** Shipped as sources, also beside a compiled package. */
+const folder = fileURLToPath(new URL("../../../../src/hosts/local/holder", import.meta.url));
 const flags = ["-O2", "-static", "-s", "-Wall", "-Wextra", "-Werror"];
 
 /**

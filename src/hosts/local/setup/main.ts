@@ -6,24 +6,38 @@ import { idRange } from "../idmap.ts";
 import { localPaths } from "../paths.ts";
 import { buildHolder } from "./holder.ts";
 import { buildImages, staleImages } from "./image-builder.ts";
+import { missingPackages } from "./programs.ts";
 import { steps } from "./steps.ts";
 import { unusedImages } from "./unused-images.ts";
 
-const help = `usage: main.ts [--fresh]
-Builds the lab holder and the nodes' root file systems where they are missing or their sources changed.
-  --fresh  look for newer Debian packages and build the root file systems anew where there are any`;
+const help = `Usage: labwright setup [FLAG...]
+
+Builds the lab holder and the nodes' root file systems where they are missing or their sources changed. Run it as often as you like.
+
+  --fresh  look for newer Debian packages and build the root file systems anew where there are any
+  --help
+
+Environment: LABWRIGHT_STATE_DIR (default /var/lib/labwright as root, else ~/.local/state/labwright); LABWRIGHT_IMAGE_DIR and LABWRIGHT_HOLDER
+move the root file systems and the holder out of it.`;
 
 /** Debian's library directory name by Node's name of the processor. */
 const triplets: Readonly<Record<string, string>> = { x64: "x86_64-linux-gnu", arm64: "aarch64-linux-gnu" };
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { fresh: { type: "boolean" }, help: { type: "boolean", short: "h" } } });
+  const { values } = parseArgs({
+    args: process.argv.slice(2),
+    options: { fresh: { type: "boolean" }, help: { type: "boolean", short: "h" } },
+  });
   if (values.help === true) {
     console.log(help);
     return;
   }
   const triplet = triplets[arch()];
   if (triplet === undefined || platform() !== "linux") throw new Error(`no root file systems for ${platform()} on ${arch()}`);
+  const missing = missingPackages(process.env.PATH ?? "");
+  if (missing.length > 0) {
+    throw new Error(`Debian packages are missing: as root, apt-get install --no-install-recommends ${missing.join(" ")}`);
+  }
   const uid = process.getuid?.() ?? 0;
   const paths = localPaths(process.env, uid);
   // Node processes have other ids outside than ours: they must pass the directories above their root, if not list them.

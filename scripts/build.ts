@@ -1,0 +1,29 @@
+/**
+ * Makes dist/, what the published package runs: compiles the sources, and takes away what is left there of sources that are gone.
+ * npm pack and npm publish call it.
+ */
+import { spawnSync } from "node:child_process";
+import { chmod, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+
+const root = join(import.meta.dirname, "..");
+const dist = join(root, "dist");
+
+// The two programs and, by their project references, everything that they run; tests are the root project's.
+const { status, error } = spawnSync("tsc", ["-b", "src/cli", "src/server"], { cwd: root, stdio: ["ignore", "inherit", "inherit"] });
+if (error !== undefined) throw error;
+if (status !== 0) process.exit(1);
+
+const sources = new Set(
+  (await readdir(join(root, "src"), { recursive: true })).filter(isProduct).map((name) => name.slice(0, -".ts".length)),
+);
+for (const name of await readdir(dist, { recursive: true })) {
+  const emitted = /^(.*)\.(?:js|d\.ts)(?:\.map)?$/.exec(name)?.[1];
+  if (emitted !== undefined && !sources.has(emitted)) await rm(join(dist, name));
+}
+await chmod(join(dist, "cli/main.js"), 0o755);
+
+/** Compiled for the package: no test code. The tsconfig.json of each layer leaves out the same. */
+function isProduct(name: string): boolean {
+  return /\.ts$/.test(name) && !/(\.(test|arbitrary|fixture)|^hosts\/conformance|\/test-local-host)\.ts$/.test(name);
+}
