@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer as createPlainServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import type { Duplex } from "node:stream";
@@ -218,4 +218,17 @@ test("a refused upgrade gives the whole answer", async () => {
     403,
     { ok: false, error: "used", code: "browser_token_invalid" },
   ]);
+});
+
+test("plain HTTP is spoken only where it is allowed, bytes are sent as they are", async () => {
+  const plain = createPlainServer((request, response) => {
+    buffer(request).then((body) => response.end(`${request.headers["content-length"]} ${body.toString("hex")}`));
+  });
+  await new Promise<void>((resolve) => plain.listen(0, "127.0.0.1", resolve));
+  const open = `http://127.0.0.1:${(plain.address() as AddressInfo).port}`;
+  expect(() => new Transport({ url: open, plainHttp: false })).toThrow(expect.objectContaining({ code: "tls_required" }));
+  using transport = new Transport({ url: open, plainHttp: true });
+  const { body } = await transport.request({ method: "POST", path: "/", body: Uint8Array.of(0, 255, 128), timeoutMs: 5000 });
+  expect(body.toString()).toBe("3 00ff80");
+  await new Promise((resolve) => plain.close(resolve));
 });

@@ -1,4 +1,11 @@
-import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from "node:http";
+import {
+  type ClientRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  Agent as PlainAgent,
+  request as plainRequest,
+} from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Duplex, Readable } from "node:stream";
 import { Failure } from "../contract/errors.ts";
@@ -6,12 +13,17 @@ import { PinnedAgent, type PinnedRequestOptions } from "./agent.ts";
 import { parseFingerprint } from "./fingerprint.ts";
 
 export interface TransportOptions {
-  /** https://host[:port][/base]. */
+  /** https://host[:port][/base]; http:// only with plainHttp. */
   readonly url: string;
   /** SHA-256 of the leaf certificate, in any form of parseFingerprint. Absent: normal certificate authorities. */
   readonly pin?: string | undefined;
   /** PEM certificates to trust instead of the usual ones; not looked at with a pin. */
   readonly ca?: string | undefined;
+  /**
+   * Lets an http:// URL be: everything, passwords too, crosses the network in the clear. Only for hosts that speak nothing else, when
+   * their administrator says so. Default false.
+   */
+  readonly plainHttp?: boolean | undefined;
 }
 
 export interface TransportCall {
@@ -19,7 +31,7 @@ export interface TransportCall {
   /** Below the base URL, with its query string. */
   readonly path: string;
   readonly headers?: OutgoingHttpHeaders | undefined;
-  readonly body?: string | undefined;
+  readonly body?: string | Uint8Array | undefined;
   /** Milliseconds for the whole answer; for stream and upgrade, until it begins. 0: no limit. */
   readonly timeoutMs: number;
   /** Aborting throws the signal's reason; a stream or an upgraded connection that is open is destroyed. */
@@ -53,10 +65,14 @@ const defaultMaxBytes = 64 * 1024 * 1024;
  */
 export class Transport implements Disposable {
   readonly url: URL;
-  readonly #agent: PinnedAgent;
+  readonly #agent: PinnedAgent | PlainAgent;
 
   constructor(options: TransportOptions) {
-    this.url = parseUrl(options.url);
+    this.url = parseUrl(options.url, options.plainHttp === true);
+    if (this.url.protocol === "http:") {
+      this.#agent = new PlainAgent({ keepAlive: true });
+      return;
+    }
     this.#agent = new PinnedAgent({ pin: options.pin === undefined ? undefined : parseFingerprint(options.pin), ca: options.ca });
   }
 
@@ -102,7 +118,7 @@ export class Transport implements Disposable {
     const options: PinnedRequestOptions = {
       agent: this.#agent,
       host: this.url.hostname.replace(/^\[|\]$/g, ""),
-      port: this.url.port === "" ? 443 : Number(this.url.port),
+      port: this.url.port === "" ? (this.url.protocol === "http:" ? 80 : 443) : Number(this.url.port),
       method: call.method,
       path: this.url.pathname.replace(/\/$/, "") + call.path,
       headers: {
@@ -113,7 +129,7 @@ export class Transport implements Disposable {
       signal: clock.signal,
       dialSignal: clock.signal,
     };
-    const request = httpsRequest(options);
+    const request = this.url.protocol === "http:" ? plainRequest(options) : httpsRequest(options);
     try {
       return await exchange(request, call.body);
     } catch (error) {
@@ -130,7 +146,7 @@ interface Sent {
   readonly connection?: Duplex;
 }
 
-function exchange(request: ClientRequest, body: string | undefined): Promise<Sent> {
+function exchange(request: ClientRequest, body: string | Uint8Array | undefined): Promise<Sent> {
   return new Promise((resolve, reject) => {
     // Stays for the request's life: a connection that breaks after the answer began is told by the answer's body as well.
     request.on("error", reject);
@@ -188,12 +204,13 @@ class Clock implements Disposable {
   }
 }
 
-function parseUrl(text: string): URL {
+function parseUrl(text: string, plainHttp: boolean): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || url.hostname === "")
     throw new Failure("host_unreachable", `"${text}" is not a URL such as https://localhost:8443`);
   // Refused here, before a token or a password could cross the network in the clear.
-  if (url.protocol !== "https:") throw new Failure("tls_required", `only HTTPS is spoken: use https://${url.host}`);
+  if (url.protocol !== "https:" && !(plainHttp && url.protocol === "http:"))
+    throw new Failure("tls_required", `only HTTPS is spoken: use https://${url.host}`);
   return url;
 }
 
