@@ -15,6 +15,7 @@ type LayerName =
   | "console"
   | "host interface"
   | "local host"
+  | "eve host"
   | "service"
   | "server"
   | "server main"
@@ -102,6 +103,13 @@ const layers: Readonly<Record<LayerName, Layer>> = {
     node: "all",
     why: "all privilege lives here; drivers never see each other",
   },
+  "eve host": {
+    files: /^hosts\/eve\//,
+    layers: ["contract errors", "intent", "engine", "console", "transport", "host interface"],
+    packages: ["@xmldom/xmldom"],
+    node: "all",
+    why: "a REST host; the package reads its lab files, which are XML",
+  },
   service: {
     files: /^service\//,
     layers: ["contract errors", "contract core", "contract schemas", "intent", "engine", "console", "host interface"],
@@ -111,7 +119,7 @@ const layers: Readonly<Record<LayerName, Layer>> = {
   },
   "server main": {
     files: /^server\/main\.ts$/,
-    layers: ["contract errors", "contract core", "service", "server", "host interface", "local host"],
+    layers: ["contract errors", "contract core", "service", "server", "host interface", "local host", "eve host"],
     packages: [],
     node: "all",
     why: "the only place that names concrete drivers",
@@ -172,6 +180,10 @@ function onlyTypes(names: string): boolean {
   return inside?.split(",").every((name) => name.trim() === "" || name.trim().startsWith("type ")) ?? false;
 }
 
+function packageOf(from: string): string {
+  return from.split("/", from.startsWith("@") ? 2 : 1).join("/");
+}
+
 function layerOf(file: string): LayerName | undefined {
   return (Object.keys(layers) as LayerName[]).find((name) => layers[name].files.test(file));
 }
@@ -187,7 +199,7 @@ function problemOf({ file, from, typeOnly }: Import): string | undefined {
     return layer.node.except.some((module) => from === module || from.startsWith(`${module}/`)) ? refuse(from) : undefined;
   }
   if (!from.startsWith(".")) {
-    const owner = from.startsWith("@") ? from.split("/").slice(0, 2).join("/") : (from.split("/")[0] ?? "");
+    const owner = packageOf(from);
     return layer.packages.includes(owner) ? undefined : refuse(`the package ${owner}`);
   }
   const target = normalize(join(dirname(file), from));
@@ -258,9 +270,7 @@ function firstCircle(edges: ReadonlyMap<string, readonly string[]>): string | un
 describe("packages", () => {
   test("the product's dependencies are those that src imports, no more and no fewer", async () => {
     const { dependencies } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { dependencies: Record<string, string> };
-    const used = imports
-      .filter(({ from }) => !from.startsWith(".") && !from.startsWith("node:"))
-      .map(({ from }) => from.split("/")[0] ?? "");
+    const used = imports.filter(({ from }) => !from.startsWith(".") && !from.startsWith("node:")).map(({ from }) => packageOf(from));
     expect(Object.keys(dependencies).sort()).toEqual([...new Set(used.filter((name) => name !== "vitest"))].sort());
   });
 

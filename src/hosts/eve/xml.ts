@@ -1,0 +1,118 @@
+import { DOMParser, type Element, type Node } from "@xmldom/xmldom";
+
+/** An element as plain data. Comments and processing instructions are not kept; CDATA is text. */
+export interface XmlElement {
+  /** As written, with its prefix if it has one. */
+  readonly name: string;
+  /** In the order of the file. */
+  readonly attributes: readonly XmlAttribute[];
+  /** Elements and text. Elements without text beside them have no text for their indentation either. */
+  readonly children: readonly (XmlElement | string)[];
+}
+
+export type XmlAttribute = readonly [name: string, value: string];
+
+/** Well above any real file: pictures travel inside. */
+const maxCharacters = 64 * 1024 * 1024;
+const maxDepth = 64;
+
+const [elementNode, textNode, cdataNode] = [1, 3, 4];
+
+/** What XML 1.0 cannot carry in any notation: most control characters, half surrogate pairs, U+FFFE and U+FFFF. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+const unspeakable = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
+const elementName = /^[\p{L}_][\p{L}\p{M}\p{N}_.-]*(:[\p{L}_][\p{L}\p{M}\p{N}_.-]*)?$/u;
+
+/**
+ * The root element of a document. Throws `SyntaxError` with the parser's words, also for what no lab file needs and attackers do:
+ * document types (hence entities), depth over 64, more than 64 Mi characters.
+ */
+export function readXml(text: string): XmlElement {
+  if (text.length > maxCharacters) throw new SyntaxError(`larger than ${maxCharacters} characters`);
+  // Outside of comments and CDATA "<!DOCTYPE" cannot occur in text; inside of them it is not worth the risk.
+  if (/<!DOCTYPE/i.test(text)) throw new SyntaxError("a document type is not allowed");
+  let said: string | undefined;
+  const parser = new DOMParser({
+    // As XML 1.0 has it; the parser's own also turns U+0085 and U+2028 into line feeds, as XML 1.1 has it.
+    normalizeLineEndings: (source) => source.replaceAll(/\r\n?/g, "\n"),
+    onError: (level, message) => {
+      // U+FFFD is a character like others; the other warnings are of documents that are not XML.
+      if (level === "warning" && message.includes("replacement character")) return;
+      said ??= message;
+      throw new SyntaxError(message);
+    },
+  });
+  let root: Element | null;
+  try {
+    root = parser.parseFromString(text.replace(/^\ufeff/, ""), "text/xml").documentElement;
+  } catch (error) {
+    // The parser wraps what its error handler throws, and throws errors of its own.
+    throw new SyntaxError(said ?? (error instanceof Error ? error.message : String(error)), { cause: error });
+  }
+  if (root === null) throw new SyntaxError("no root element");
+  return toData(root, 1);
+}
+
+function toData(element: Element, depth: number): XmlElement {
+  if (depth > maxDepth) throw new SyntaxError(`nested deeper than ${maxDepth} elements`);
+  const attributes: XmlAttribute[] = [];
+  for (const { name, value } of element.attributes) attributes.push([name, speakable(value)]);
+  const children: (XmlElement | string)[] = [];
+  for (let node: Node | null = element.firstChild; node !== null; node = node.nextSibling) {
+    if (node.nodeType === elementNode) children.push(toData(node as Element, depth + 1));
+    else if (node.nodeType === textNode || node.nodeType === cdataNode) {
+      const text = speakable(node.nodeValue ?? "");
+      const last = children.at(-1);
+      if (typeof last === "string") children[children.length - 1] = last + text;
+      else if (text !== "") children.push(text);
+    }
+  }
+  return { name: element.nodeName, attributes, children: withoutIndentation(children) };
+}
+
+/** Space between elements that have nothing else beside them is layout. */
+function withoutIndentation(children: readonly (XmlElement | string)[]): readonly (XmlElement | string)[] {
+  const elements = children.filter((child) => typeof child !== "string");
+  const layout = elements.length > 0 && children.every((child) => typeof child !== "string" || /^[ \t\r\n]*$/.test(child));
+  return layout ? elements : children;
+}
+
+/** The document of a root element, indented by two. Throws `SyntaxError` for names and characters that XML does not allow. */
+export function writeXml(root: XmlElement): string {
+  return `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n${write(root, "")}\n`;
+}
+
+function write({ name, attributes, children }: XmlElement, indent: string): string {
+  if (!elementName.test(name)) throw new SyntaxError(`not an element name: ${JSON.stringify(name)}`);
+  const tag = `<${[name, ...attributes.map(writeAttribute)].join(" ")}`;
+  if (children.length === 0) return `${tag}/>`;
+  if (children.some((child) => typeof child === "string")) {
+    return `${tag}>${children.map((child) => (typeof child === "string" ? escapeText(child) : write(child, ""))).join("")}</${name}>`;
+  }
+  const inner = `${indent}  `;
+  const lines = children.map((child) => (typeof child === "string" ? "" : `\n${inner}${write(child, inner)}`));
+  return `${tag}>${lines.join("")}\n${indent}</${name}>`;
+}
+
+function writeAttribute([name, value]: XmlAttribute): string {
+  if (!elementName.test(name)) throw new SyntaxError(`not an attribute name: ${JSON.stringify(name)}`);
+  return `${name}="${speakable(value).replaceAll(/[&<>"\t\n\r]/g, escapeCharacter)}"`;
+}
+
+/** A carriage return that is not escaped would be read as a line feed. */
+function escapeText(text: string): string {
+  return speakable(text).replaceAll(/[&<>\r]/g, escapeCharacter);
+}
+
+function escapeCharacter(character: string): string {
+  const named: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+  return named[character] ?? `&#${character.charCodeAt(0)};`;
+}
+
+function speakable(text: string): string {
+  const found = unspeakable.exec(text);
+  if (found !== null) {
+    throw new SyntaxError(`XML cannot carry the character U+${found[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`);
+  }
+  return text;
+}
