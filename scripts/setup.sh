@@ -98,6 +98,13 @@ else
   # npm runs on the machine's own Node: the one below node_modules is replaced meanwhile.
   outside=$(printf '%s' "$PATH" | tr ':' '\n' | grep -v '/node_modules/\.bin$' | paste -s -d : -)
   PATH=$outside npm ci --no-audit --no-fund --loglevel=error || fail 'npm ci failed' 'Its words are above.'
+  # npm 9 leaves out the link that newer ones make for a workspace's package.
+  if [ ! -e node_modules/.bin/node ]; then
+    for node in node_modules/node-linux-*/bin/node; do
+      [ -x "$node" ] || fail "npm brought no Node for this machine ($(uname -m))" 'Node 24 comes for Linux on x86-64 and arm64.'
+      ln -s "../${node#node_modules/}" node_modules/.bin/node
+    done
+  fi
   printf '%s\n' "$digest" > "$stamp"
   step 'npm packages' 'installed' "$start"
 fi
