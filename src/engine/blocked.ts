@@ -7,6 +7,7 @@ export interface Obstacle {
   readonly code:
     | "unknown_template"
     | "unknown_image"
+    | "bad_name"
     | "no_image"
     | "unknown_network_type"
     | "unknown_interface"
@@ -22,6 +23,10 @@ export function nodeObstacle(node: NodeWork, rules: HostRules, template: Templat
   if (template === undefined) {
     const known = rules.templates.map(({ id }) => id).sort();
     return { code: "unknown_template", text: `the host has no template ${intent.template}; it has ${known.join(", ") || "none"}` };
+  }
+  const renamed = node.fate === "create" || node.differences.some(({ field }) => field === "name");
+  if (renamed && rules.nodeName !== undefined && !new RegExp(rules.nodeName).test(after.name)) {
+    return { code: "bad_name", text: `the host takes no node name ${JSON.stringify(after.name)}: it must match ${rules.nodeName}` };
   }
   const making = node.fate === "create" || node.before?.template !== intent.template;
   const image = making || node.differences.some(({ field }) => field === "image");

@@ -1,10 +1,10 @@
-import type { Lab, LabLink, LabNetwork, LabNode } from "../intent/lab.ts";
+import type { Lab, LabLink, LabNetwork, LabNode, Position } from "../intent/lab.ts";
 import { interfaceIndex } from "./compare-lab.ts";
 import { defined } from "./defined.ts";
 import { diffLab } from "./diff-lab.ts";
 import { diffLink, observedLink } from "./diff-link.ts";
 import { endpointKeys, type JoinedIds, joinIds } from "./join.ts";
-import { wantedImage } from "./node-values.ts";
+import { hostPosition, wantedImage } from "./node-values.ts";
 import type { ObservedLab, ObservedNode } from "./observed.ts";
 import type { HostRules, TemplateRules } from "./plan.ts";
 import { unsupportedOnHost, unsupportedOnLink, unsupportedOnNode } from "./support.ts";
@@ -65,7 +65,7 @@ export function captureLab({ observed, base, ids: stateIds, rules }: CaptureInpu
       name: lost("name") ? (before?.name ?? native.name) : native.name,
       type: native.type,
       icon: lost("icon") ? before?.icon : native.icon,
-      position: lost("position") ? before?.position : native.position,
+      position: lost("position") ? before?.position : capturePosition(native.position, before?.position, rules),
     });
   });
 
@@ -122,19 +122,25 @@ function captureNode(
     exec: lost("exec") ? (base?.exec ?? []) : native.exec,
     cpu: scalar("cpu", native.cpu, template?.cpu),
     ram: scalar("ram", native.ram, template?.ram),
-    ethernet: lost("ethernet") ? base?.ethernet : captureEthernet(native.ethernet, base, needed),
+    ethernet: lost("ethernet") ? base?.ethernet : captureEthernet(native.ethernet, base, Math.max(needed, template?.ethernet ?? 0)),
     start: lost("start") ? base?.start : native.start,
-    position: lost("position") ? base?.position : native.position,
+    position: lost("position") ? base?.position : capturePosition(native.position, base?.position, rules),
     env: lost("env") ? (base?.env ?? {}) : sortedRecord(native.env),
     attributes: lost("attributes") ? (base?.attributes ?? {}) : captureAttributes(native, base, template),
     labels: lost("labels") ? (base?.labels ?? {}) : sortedRecord(native.labels),
   });
 }
 
+/** Where the host can only have it rounded, the base's own position stays. */
+function capturePosition(native: Position | undefined, base: Position | undefined, rules: HostRules): Position | undefined {
+  const rounded = hostPosition(base, rules);
+  return rounded !== undefined && native?.x === rounded.x && native.y === rounded.y ? base : native;
+}
+
 /** A count that the links give by themselves is left out; where the base leaves it to the links, so does the answer. */
 function captureEthernet(count: number, base: LabNode | undefined, needed: number): number | undefined {
   if (base !== undefined) return base.ethernet === undefined && count >= needed ? undefined : count;
-  return count > needed ? count : undefined;
+  return count === needed ? undefined : count;
 }
 
 function captureAttributes(native: ObservedNode, base: LabNode | undefined, template: TemplateRules | undefined): LabNode["attributes"] {

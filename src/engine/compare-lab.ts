@@ -8,7 +8,7 @@ import { interfaceNaming } from "./interface-names.ts";
 import { type EndpointKeys, endpointKeys, type JoinedIds, joinIds } from "./join.ts";
 import { compareNatural } from "./natural-order.ts";
 import { fieldWord } from "./node-fields.ts";
-import { observedNode, wantedNode } from "./node-values.ts";
+import { hostPosition, observedNode, wantedNode } from "./node-values.ts";
 import type { ObservedLab, ObservedNode } from "./observed.ts";
 import type { Change, HostRules, TemplateRules } from "./plan.ts";
 import { unsupportedOnHost, unsupportedOnLink, unsupportedOnNode } from "./support.ts";
@@ -136,7 +136,8 @@ function compareNode(
   needed: number,
   rules: HostRules,
 ): { readonly after: LabNode; readonly differences: readonly FieldDifference[]; readonly missing: readonly string[] } {
-  const wanted = wantedNode(intent, template, needed, native);
+  const position = hostPosition(intent.position, rules);
+  const wanted = wantedNode(position === undefined ? intent : { ...intent, position }, template, needed, native);
   const missing: string[] = [];
   const differences: FieldDifference[] = [];
   const kept: Record<string, unknown> = {};
@@ -168,7 +169,7 @@ function blankNode(intent: LabNode, template: TemplateRules | undefined): LabNod
     exec: [],
     cpu: template?.cpu,
     ram: template?.ram,
-    ethernet: undefined,
+    ethernet: template?.ethernet,
     start: undefined,
     position: undefined,
     env: {},
@@ -190,13 +191,13 @@ function compareNetwork(
   if (intent === undefined) return { after: undefined, changes: [], missing: [] };
   const changes: Change[] = [];
   const missing: string[] = [];
+  const place = hostPosition(intent.position, rules);
   const after: Record<string, unknown> = { key: intent.key };
   for (const field of ["name", "type", "icon", "position"] as const) {
     // Absent position is unmanaged; every other absent field is the host's default.
-    const wanted = field === "position" ? (intent.position ?? before?.position) : intent[field];
+    const wanted = field === "position" ? (place ?? before?.position) : intent[field];
     const a = before?.[field];
-    const same =
-      a === wanted || (field === "position" && before?.position?.x === intent.position?.x && before?.position?.y === intent.position?.y);
+    const same = a === wanted || (field === "position" && before?.position?.x === place?.x && before?.position?.y === place?.y);
     const why = same || field === "type" ? undefined : unsupportedOnHost(rules, "network", field);
     after[field] = why === undefined ? wanted : a;
     if (same || (field === "position" && intent.position === undefined)) continue;

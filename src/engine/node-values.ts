@@ -1,7 +1,7 @@
-import type { LabNode } from "../intent/lab.ts";
+import type { LabNode, Position } from "../intent/lab.ts";
 import { defined } from "./defined.ts";
 import type { ObservedNode } from "./observed.ts";
-import type { TemplateRules } from "./plan.ts";
+import type { HostRules, TemplateRules } from "./plan.ts";
 
 /**
  * The node as the host should hold it: template defaults filled in; what the intent leaves unmanaged (position, start, more interfaces
@@ -25,7 +25,7 @@ export function wantedNode(
     exec: node.exec,
     cpu: node.cpu ?? template?.cpu,
     ram: node.ram ?? template?.ram,
-    ethernet: node.ethernet ?? Math.max(needed, observed?.ethernet ?? 0),
+    ethernet: node.ethernet ?? Math.max(needed, observed?.ethernet ?? template?.ethernet ?? 0),
     start: node.start ?? observed?.start,
     position: node.position ?? observed?.position,
     env: node.env,
@@ -38,6 +38,13 @@ export function wantedNode(
 export function wantedImage(image: string | undefined, template: TemplateRules | undefined): string | undefined {
   if (image === undefined || (image === "default" && template?.images?.includes(image) !== true)) return template?.image;
   return image;
+}
+
+/** The position as the host can have it. */
+export function hostPosition(position: Position | undefined, rules: HostRules): Position | undefined {
+  if (position === undefined || rules.wholePositions !== true) return position;
+  // Adding 0 makes of -0 what the host gives back.
+  return { x: Math.round(position.x) + 0, y: Math.round(position.y) + 0 };
 }
 
 /** The observed node in the words of the intent. A value that the host does not give is the template's default. */

@@ -115,6 +115,8 @@ export interface TemplateRules {
   readonly icon?: string;
   readonly cpu?: number;
   readonly ram?: number;
+  /** Interfaces that a node has when neither intent nor links ask for more; absent: none. */
+  readonly ethernet?: number;
   readonly attributes: Readonly<Record<string, string | number | boolean>>;
   readonly startupConfig: boolean;
   /** LabNode field (name, image, icon, startupConfig, exec, cpu, ram, ethernet, position, env, attributes, labels) → rule; a field left out is "live". */
@@ -140,4 +142,8 @@ export interface HostRules {
    * for one ("network.icon", "lab.name", "link.mtu"). A word that is not listed has a home.
    */
   readonly unsupportedFields: readonly string[];
+  /** Positions are whole numbers here: others are rounded. Default false. */
+  readonly wholePositions?: boolean;
+  /** A regular expression that shown names of nodes must match; absent: any name will do. */
+  readonly nodeName?: string;
 }

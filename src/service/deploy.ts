@@ -93,7 +93,8 @@ function refuseBlocked(plan: Plan, yaml: string): void {
 function diagnosticOf({ kind, key, reason }: Plan["blocked"][number], yaml: string) {
   const section =
     { network: `/networks/${pointer(key)}`, link: "/links", lab: "", text: "/texts" }[kind as string] ?? `/nodes/${pointer(key)}`;
-  const field = { unknown_template: "/template", unknown_image: "/image", unknown_network_type: "/type" }[reason.code] ?? "";
+  const field =
+    { unknown_template: "/template", unknown_image: "/image", bad_name: "/name", unknown_network_type: "/type" }[reason.code] ?? "";
   const path = section + field;
   return { severity: "error" as const, code: reason.code, message: `${kind} ${key}: ${reason.text}`, path, ...locate(yaml, path) };
 }
