@@ -18,7 +18,8 @@ export interface Manifest {
 export function readManifest(text: string): { readonly manifest: Manifest } | { readonly problem: string } {
   let data: unknown;
   try {
-    data = parse(text, { maxAliasCount: 0, schema: "core" });
+    // Without this level the reader writes its warnings, and with them the caller's text, to standard error.
+    data = parse(text, { maxAliasCount: 0, schema: "core", logLevel: "error" });
   } catch (error) {
     return { problem: (error as Error).message };
   }
