@@ -57,15 +57,19 @@ function refusingServer(waitMs: number) {
     };
     return { headers, body };
   };
-  const server = createPlainServer({ connectionsCheckingInterval: Math.min(waitMs, 1000) }, (request, response) => {
-    const { headers, body } = answer();
-    response.shouldKeepAlive = false;
-    response.writeHead(426, headers);
-    response.end(request.method === "HEAD" ? undefined : body);
-    // What the client still sends is read for a moment, so that a reset does not overtake the answer.
-    request.resume();
-    setTimeout(() => request.socket.destroy(), 1000).unref();
-  });
+  const server = createPlainServer(
+    { connectionsCheckingInterval: Math.min(waitMs, 1000), requireHostHeader: false },
+    (request, response) => {
+      const { headers, body } = answer();
+      response.shouldKeepAlive = false;
+      response.writeHead(426, headers);
+      response.end(request.method === "HEAD" ? undefined : body);
+      // What the client still sends is read for a moment, so that a reset does not overtake the answer.
+      request.resume();
+      setTimeout(() => request.socket.destroy(), 1000).unref();
+    },
+  );
+  server.on("checkExpectation", (request, response) => server.emit("request", request, response));
   server.headersTimeout = waitMs;
   server.requestTimeout = waitMs;
   // As in start.ts: without this event no time-out is watched.

@@ -36,6 +36,9 @@ export function addRoutes(app: FastifyInstance, service: Service, openApi: unkno
     reply.headers({ "X-Request-Id": request.id, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" });
     // No status: the client went away before its answer was sent.
     reply.raw.once("close", () => logRequest(request, reply, reply.raw.writableFinished ? reply.raw.statusCode : undefined));
+    if (request.headers.host === undefined && request.raw.httpVersion === "1.1") {
+      throw badRequest([{ path: "", message: "the header Host is missing" }]);
+    }
   });
   app.addHook("onSend", async (request, reply) => {
     if (!drain(request.raw)) reply.header("Connection", "close");

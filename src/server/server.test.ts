@@ -271,6 +271,29 @@ test("a client that goes away aborts the call's signal", async () => {
   await expect.poll(() => seen?.aborted).toBe(true);
 });
 
+test.each([
+  ["no Host", "GET /health HTTP/1.1\r\n\r\n", /^HTTP\/1\.1 400 .*"code":"bad_request"/s],
+  ["no Host, in HTTP/1.0", "GET /health HTTP/1.0\r\n\r\n", /^HTTP\/1\.1 200 .*"ok":true/s],
+  [
+    "an expectation that nobody knows",
+    "GET /health HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\nConnection: close\r\n\r\n",
+    /^HTTP\/1\.1 200 .*"ok":true/s,
+  ],
+])("a request with %s is answered with its envelope and request id", async (_name, text, expected) => {
+  replies = { getHealth: () => ({}) };
+  const raw = await client.secure(text);
+  await expect.poll(raw.heard).toMatch(expected);
+  expect(raw.heard()).toMatch(/^x-request-id: \S+/im);
+  raw.socket.destroy();
+});
+
+test.each(["GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\n\r\n"])(
+  "a plain request is told 426 whatever it lacks: %j",
+  async (text) => {
+    expect(await client.plain(text)).toMatch(/^HTTP\/1\.1 426 .*"code":"tls_required"/s);
+  },
+);
+
 test("a plain HTTP request is told 426 on the same port, and nothing else", async () => {
   const heard = await client.plain("GET /api/v1/health HTTP/1.1\r\nHost: x\r\n\r\n");
   const [head = "", body = ""] = heard.split("\r\n\r\n");

@@ -52,6 +52,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
           connectionsCheckingInterval: Math.min(headerWaitMs, 5_000),
           keepAliveTimeout: 65_000,
           noDelay: true,
+          // Node would refuse without an envelope; the routes ask for it.
+          requireHostHeader: false,
           shouldUpgradeCallback: wantsStream,
         },
         handler,
@@ -79,6 +81,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
   // This server never listens by itself, and Node begins to watch header time-outs at this event only.
   secure.emit("listening");
+  // An expectation other than 100-continue is ignored, as HTTP allows; Node would refuse it without an envelope.
+  secure.on("checkExpectation", (request, response) => secure.emit("request", request, response));
   const streams = routeUpgrades(secure, app.routing as never);
   const front = createFront(secure, headerWaitMs);
   secure.on("tlsClientError", (error) => app.log.debug({ err: error }, "TLS handshake failed"));
