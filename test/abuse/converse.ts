@@ -1,0 +1,73 @@
+import { connect as connectPlain, type Socket } from "node:net";
+import { connect as connectSecure } from "node:tls";
+import { type Reply, ReplyReader } from "./replies.ts";
+
+export interface Conversation {
+  readonly replies: readonly Reply[];
+  /** Bytes after the last whole answer; of an upgraded connection what came on it. */
+  readonly rest: Buffer;
+  /** The server ended the connection before time was up. */
+  readonly closed: boolean;
+  /** What came was no HTTP. */
+  readonly broken?: string;
+}
+
+export interface ConversationOptions {
+  readonly method?: string;
+  readonly plain?: boolean | undefined;
+  readonly halfClose?: boolean | undefined;
+  readonly pieces?: number | undefined;
+  /** How long the connection stays open at most, ms. */
+  readonly waitMs: number;
+  /** Ends as soon as this is so. */
+  readonly until?: (replies: readonly Reply[]) => boolean;
+}
+
+/** Sends bytes on a connection of their own, and hears what comes back. */
+export function converse(port: number, bytes: Buffer, options: ConversationOptions): Promise<Conversation> {
+  return new Promise((resolve) => {
+    const reader = new ReplyReader();
+    const replies: Reply[] = [];
+    let broken: string | undefined;
+    let closed = false;
+    let socket: Socket;
+    reader.expect(options.method ?? "GET");
+    const finish = () => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve({ replies, rest: reader.rest, closed, ...(broken !== undefined && { broken }) });
+    };
+    const timer = setTimeout(finish, options.waitMs);
+    const send = () => {
+      const pieces = options.pieces ?? 1;
+      const size = Math.max(1, Math.ceil(bytes.length / pieces));
+      const next = (at: number) => {
+        if (socket.destroyed) return;
+        if (at >= bytes.length) {
+          if (options.halfClose) socket.end();
+          return;
+        }
+        socket.write(bytes.subarray(at, at + size), () => setImmediate(next, at + size));
+      };
+      next(0);
+    };
+    const at = { port, host: "127.0.0.1" };
+    socket = options.plain ? connectPlain(at, send) : connectSecure({ ...at, rejectUnauthorized: false }, send);
+    socket.on("data", (chunk: Buffer) => {
+      try {
+        replies.push(...reader.push(chunk));
+      } catch (error) {
+        broken = (error as Error).message;
+        finish();
+        return;
+      }
+      if (options.until?.(replies)) finish();
+    });
+    // A reset is an end like another: what was answered before is judged.
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      closed = true;
+      finish();
+    });
+  });
+}

@@ -1,0 +1,90 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { call, destroyLabs, type FuzzReport, fuzz, login } from "./fuzz.ts";
+import { ServiceProcess } from "./service-process.ts";
+
+const seed = Number(process.env.LABWRIGHT_FUZZ_SEED ?? Date.now() % 1_000_000_000);
+/** A share of the 200,000 of `npm run fuzz`. */
+const requests = Number(process.env.LABWRIGHT_FUZZ_REQUESTS ?? 40_000);
+/** A busy machine sends fewer requests rather than taking longer. */
+const limitMs = 25_000;
+
+const mib = 2 ** 20;
+
+describe(`fuzzing the whole contract, seed ${seed}`, () => {
+  let service: ServiceProcess;
+  let fdsBefore: number;
+  let report: FuzzReport;
+
+  beforeAll(async () => {
+    // A small heap: what is collected only when memory runs short would look like growth.
+    service = await ServiceProcess.start({ nodeOptions: "--max-old-space-size=256 --max-semi-space-size=8" });
+    // What is opened with the first request stays open.
+    await login(service);
+    await call(service, "GET", "/health");
+    fdsBefore = await settledFds(service);
+    report = await fuzz(service, { seed, requests, limitMs });
+  });
+  afterAll(() => service[Symbol.asyncDispose]());
+
+  test("every answer is one that the contract allows", () => {
+    expect(report.failures).toEqual([]);
+    expect(report.sent).toBeGreaterThan(Math.min(requests, 3_000) * 0.95);
+  });
+
+  test("the requests reach into the operations", () => {
+    if (requests < 3_000) return;
+    const codes = Object.keys(report.tally);
+    for (const code of ["200", "400 bad_request", "401 unauthenticated", "404 lab_not_found", "405 method_not_allowed", "409 lab_exists"]) {
+      expect(codes).toContain(code);
+    }
+    expect(report.tally["200"]).toBeGreaterThan(report.sent / 20);
+    expect(codes.length).toBeGreaterThan(15);
+  });
+
+  test("memory does not grow over the second half", () => {
+    const { rss } = report;
+    const quarter = Math.floor(rss.length / 4);
+    // The least of each quarter: what was collected meanwhile does not count.
+    const third = Math.min(...rss.slice(2 * quarter, 3 * quarter));
+    const last = Math.min(...rss.slice(3 * quarter));
+    expect(Math.round((last - third) / mib)).toBeLessThan(64);
+    expect(Math.round(Math.max(...rss) / mib)).toBeLessThan(1_024);
+  });
+
+  test("it still works, and gives back every file descriptor", async () => {
+    expect(service.alive).toBe(true);
+    const token = await loginAgain(service, report);
+    await destroyLabs(service, token, () => true);
+    const { json } = await call(service, "GET", "/api/v1/labs", token);
+    expect(json).toEqual({ ok: true, data: { labs: [] } });
+    await expect.poll(() => service.fds(), { timeout: 20_000 }).toBeLessThanOrEqual(fdsBefore);
+  });
+
+  test("its log holds no secret and no defect", async () => {
+    const log = await service.log();
+    expect(log.length).toBeGreaterThan(report.sent);
+    const defects = log.split("\n").filter((line) => line !== "" && (!line.startsWith("{") || /"level":(?:50|60)\b|"internal"/.test(line)));
+    expect(defects).toEqual([]);
+    for (const secret of report.secrets) expect(log.includes(secret), "a secret in the log").toBe(false);
+  });
+});
+
+/** The count when it has stood still for a while: connections of before are closed. */
+async function settledFds(service: ServiceProcess): Promise<number> {
+  let [fds, same] = [service.fds(), 0];
+  while (same < 10) {
+    await wait(50);
+    const now = service.fds();
+    same = now === fds ? same + 1 : 0;
+    fds = now;
+  }
+  return fds;
+}
+
+/** Guessed passwords may make the next login wait: a token from before goes on. */
+async function loginAgain(service: ServiceProcess, report: FuzzReport): Promise<string> {
+  const [, token = ""] = report.secrets;
+  expect((await call(service, "GET", "/api/v1/session", token)).json).toMatchObject({ ok: true, data: { username: "admin" } });
+  return token;
+}

@@ -1,0 +1,77 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** Labs to begin from: the examples, and some that use every part of the language and names that JavaScript knows. */
+export interface SampleLab {
+  readonly yaml: string;
+  readonly files: Readonly<Record<string, string>>;
+}
+
+const root = join(import.meta.dirname, "../../labs");
+
+const examples = readdirSync(root)
+  .filter((name) => name.endsWith(".yaml"))
+  .sort()
+  .map((name): SampleLab => {
+    const folder = name.replace(".yaml", "");
+    const yaml = readFileSync(join(root, name), "utf8");
+    const named = [...yaml.matchAll(/startup-config: (\S+)/g)].map(([, path = ""]) => path).filter((path) => path.startsWith(folder));
+    return { yaml, files: Object.fromEntries(named.map((path) => [path, readFileSync(join(root, path), "utf8")])) };
+  });
+
+const rich = `name: rich
+description: every part of the language
+defaults: {ram: 64, env: {A: b}}
+kinds:
+  router: &router {template: frr, cpu: 1}
+groups:
+  core: {icon: Router.png, labels: {tier: core}}
+nodes:
+  a:
+    <<: *router
+    group: core
+    name: R1
+    startup-config: |
+      hostname R1
+      !
+    exec: ["ip addr add 10.0.0.1/24 dev eth1"]
+    ethernet: 4
+    start: true
+    position: {x: 100, y: 50.5}
+    attributes: {forwarding: true}
+  b: {template: linux, start: false, env: {A: null, "B C": "d"}}
+  constructor: {template: pc}
+  toString: {template: switch, ram: 128}
+networks:
+  lan: {type: bridge, position: {x: 1, y: 2}}
+  inet: {type: nat}
+links:
+  - endpoints: ["a:eth1", "b:eth0"]
+    quality: {a: {delay: 20, jitter: 2}, b: {loss: 0.5, bandwidth: 10000}}
+    mtu: 1400
+  - {endpoints: [{node: a, interface: eth2}, "lan"], quality: wifi, suspended: true}
+  - ["constructor:eth0", "toString:eth0"]
+  - ["b:eth1", "inet"]
+traffic_filters:
+  - {name: icmp, color: "#ff0000", match: icmp, nodes: [a]}
+texts: [{text: "Lab\\tone", x: 1, y: 2}]
+tests: []
+`;
+
+const wrapped = `# as containerlab writes it
+name: clab
+topology:
+  defaults: {template: linux}
+  nodes:
+    h1: {}
+    "2": {image: default}
+  links:
+    - endpoints: ["h1:eth0", "2:eth0"]
+`;
+
+export const sampleLabs: readonly SampleLab[] = [...examples, { yaml: rich, files: {} }, { yaml: wrapped, files: {} }];
+
+/** The labs that requests work on; few, so that they meet each other. */
+export const labPaths = ["/fuzz/0", "/fuzz/1", "/fuzz/2", "/fuzz/3", "/fuzz/4 5", "/constructor", "/a/b/c/d/e/f/g/h"];
+
+export const nodeKeys = ["a", "b", "r1", "r2", "h1", "h2", "sw", "pc1", "gw", "constructor", "toString", "2", "nobody", "__proto__"];

@@ -1,0 +1,29 @@
+/** `npm run fuzz`: the whole run, or with --index one case of it again. LABWRIGHT_FUZZ_SEED and LABWRIGHT_FUZZ_REQUESTS as in the test. */
+import { parseArgs } from "node:util";
+import { fuzz } from "./fuzz.ts";
+import { ServiceProcess } from "./service-process.ts";
+
+const { values } = parseArgs({ options: { index: { type: "string" } } });
+const seed = Number(process.env.LABWRIGHT_FUZZ_SEED ?? Date.now() % 1_000_000_000);
+const requests = values.index === undefined ? Number(process.env.LABWRIGHT_FUZZ_REQUESTS ?? 200_000) : 1;
+const from = Number(values.index ?? 0);
+
+await using service = await ServiceProcess.start();
+console.log(`seed ${seed}, ${requests} requests from index ${from}`);
+const report = await fuzz(service, { seed, requests, from, limitMs: 30 * 60_000 });
+const mib = (bytes: number | undefined) => `${Math.round((bytes ?? 0) / 2 ** 20)} MiB`;
+for (const [outcome, count] of Object.entries(report.tally).sort(([, a], [, b]) => b - a))
+  console.log(`${String(count).padStart(8)}  ${outcome}`);
+console.log(`${report.sent} requests in ${(report.ms / 1000).toFixed(1)} s, ${Math.round((report.sent / report.ms) * 1000)}/s`);
+const tenths = Array.from({ length: 11 }, (_, tenth) => report.rss[Math.floor(((report.rss.length - 1) * tenth) / 10)]);
+console.log(`resident memory: ${tenths.map(mib).join(", ")}`);
+for (const failure of report.failures) console.log(failure);
+if (report.failures.some((failure) => /internal|service ended/.test(failure)))
+  console.log(
+    (await service.log())
+      .split("\n")
+      .filter((line) => /"level":[56]0|^\s|rror/.test(line))
+      .slice(-20)
+      .join("\n"),
+  );
+process.exitCode = report.failures.length === 0 ? 0 : 1;
