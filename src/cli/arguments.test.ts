@@ -23,9 +23,17 @@ describe("arguments", () => {
     expect(parse("deploy -c -y").has("reconfigure")).toBe(true);
   });
 
+  test("short flags may stand together, the last with its value", () => {
+    expect(parse("deploy -tlab.yaml").text("topo")).toBe("lab.yaml");
+    const together = parse("deploy -yqt lab.yaml");
+    expect([together.has("yes"), together.has("quiet"), together.text("topo")]).toEqual([true, true, "lab.yaml"]);
+  });
+
   test.each([
     ["plan --prun", "did you mean --prune?"],
     ["plan --format yaml", '--format takes table or json, not "yaml"'],
+    ["plan -qz", "unknown flag -z"],
+    ["stop --mode fast", "--mode takes graceful, poweroff, hibernate or auto"],
     ["plan --url --pin x", "--url needs a value: --url URL"],
     ["plan -t", "--topo needs a value: --topo FILE"],
     ["plan --prune=1", "--prune takes no value"],

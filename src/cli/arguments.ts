@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { type Command, type Flag, flagsOf } from "./command.ts";
 import { nearest } from "./nearest.ts";
+import { wordList } from "./table.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** What was typed after a command's name, checked against its row. */
@@ -51,7 +52,7 @@ export function parseArguments(command: Command, argv: readonly string[]): Argum
   const options = Object.fromEntries(
     flags.map((flag) => [flag.long, { type: flag.value === undefined ? ("boolean" as const) : ("string" as const), multiple: true }]),
   );
-  const shorts = new Map(flags.flatMap((flag) => (flag.short === undefined ? [] : [[flag.short, flag.long] as const])));
+  const shorts = new Map(flags.flatMap((flag) => (flag.short === undefined ? [] : [[flag.short, flag] as const])));
   const { tokens } = parseArgs({
     args: expandShorts(argv, shorts),
     options,
@@ -76,14 +77,21 @@ export function parseArguments(command: Command, argv: readonly string[]): Argum
   return new Arguments(operands, values);
 }
 
-/** -t FILE → --topo FILE, up to "--". Node's own short options cannot be told apart from unknown ones in its tokens. */
-function expandShorts(argv: readonly string[], shorts: ReadonlyMap<string, string>): string[] {
+/**
+ * -t FILE → --topo FILE, also as -tFILE, and several together as in -yq, up to "--". Node's own short options cannot be told apart from
+ * unknown ones in its tokens.
+ */
+function expandShorts(argv: readonly string[], shorts: ReadonlyMap<string, Flag>): string[] {
   const end = argv.indexOf("--");
-  return argv.map((word, index) => {
-    if ((end >= 0 && index > end) || !/^-[A-Za-z]$/.test(word)) return word;
-    const long = shorts.get(word.slice(1));
-    return long === undefined ? word : `--${long}`;
-  });
+  return argv.flatMap((word, index) => ((end >= 0 && index > end) || !/^-[A-Za-z]/.test(word) ? [word] : longForms(word, shorts)));
+}
+
+function longForms(word: string, shorts: ReadonlyMap<string, Flag>): string[] {
+  const flag = shorts.get(word.slice(1, 2));
+  const rest = word.slice(2);
+  if (flag === undefined) return [word];
+  if (rest === "") return [`--${flag.long}`];
+  return flag.value === undefined ? [`--${flag.long}`, ...longForms(`-${rest}`, shorts)] : [`--${flag.long}=${rest.replace(/^=/, "")}`];
 }
 
 function checked(
@@ -99,7 +107,7 @@ function checked(
   }
   if (value === undefined) throw new UsageError(`${rawName} needs a value: ${rawName} ${flag.value}`);
   if (flag.choices !== undefined && !flag.choices.includes(value)) {
-    throw new UsageError(`${rawName} takes ${flag.choices.join(" or ")}, not "${value}"`);
+    throw new UsageError(`${rawName} takes ${wordList(flag.choices)}, not "${value}"`);
   }
   return value;
 }

@@ -409,6 +409,9 @@ describe("up", () => {
       const second = await run(["up", "lab.yaml", "--format", "json"], { env });
       expect([second.code, second.stderr]).toEqual([0, expect.not.stringContaining("started a service")]);
       expect(JSON.parse(second.stdout)).toMatchObject({ lab: "/upped" });
+      await run(["stop", "--node", "h1"], { env });
+      const third = await run(["up", "lab.yaml"], { env });
+      expect([third.code, third.stderr]).toEqual([0, expect.stringMatching(/stopped: h1.*\n.*labwright start -t lab.yaml --node h1/)]);
     } finally {
       process.kill(pid, "SIGTERM");
       await until(

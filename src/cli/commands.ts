@@ -23,6 +23,7 @@ import { version } from "./commands/version.ts";
 import { completionScript, type Shell, shells } from "./completion.ts";
 import { commandHelp, helpMarkdown, overview } from "./help.ts";
 import { nearest } from "./nearest.ts";
+import { wordList } from "./table.ts";
 import { UsageError } from "./usage-error.ts";
 
 const completion: Command = {
@@ -35,7 +36,8 @@ const completion: Command = {
   offline: true,
   example: "source <(labwright completion bash)",
   run: async ({ terminal }, { operands: [shell] }) => {
-    if (!shells.includes(shell as Shell)) throw new UsageError(`completion: ${shells.join(", ")}, not "${shell ?? ""}"`);
+    if (!shells.includes(shell as Shell))
+      throw new UsageError(`completion takes ${wordList(shells)}${shell === undefined ? "" : `, not "${shell}"`}`);
     terminal.stdout.write(completionScript(shell as Shell, commands));
     return 0;
   },

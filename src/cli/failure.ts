@@ -100,5 +100,8 @@ function hintFor(error: LabwrightError): string | undefined {
     if (operation?.name !== undefined)
       return `${operation.name} by ${operation.user} is at step ${operation.step} of ${operation.steps}; try again when it has ended`;
   }
+  const feature = error.data?.feature;
+  if (error.code === "unsupported" && (feature === "linkQuality" || feature === "linkSuspend"))
+    return `write ${feature === "linkQuality" ? "quality" : "suspended"} at the link in the lab's file, then labwright apply`;
   return error.code === undefined ? undefined : hints[error.code];
 }

@@ -32,3 +32,8 @@ export function bytes(count: number): string {
   while (value >= 1024 && unit < units.length - 1) [value, unit] = [value / 1024, unit + 1];
   return `${value < 10 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
+
+/** a, b or c. */
+export function wordList(words: readonly string[]): string {
+  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
+}

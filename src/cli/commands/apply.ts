@@ -81,5 +81,5 @@ function waiting(operations: readonly { readonly kind: string; readonly key: str
 function outcome({ lab, status, applied, skippedPrune, fullDeploy }: ResultOf<"reconcileProject">): string {
   const extras = extrasText(skippedPrune);
   if (status === "unchanged") return `no changes${extras}`;
-  return `${fullDeploy === true ? "deployed" : "applied"} ${lab}: ${applied} steps${extras}`;
+  return `${fullDeploy === true ? "deployed" : "applied"} ${lab}: ${applied} step${applied === 1 ? "" : "s"}${extras}`;
 }

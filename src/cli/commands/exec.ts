@@ -33,7 +33,8 @@ export const exec: Command = {
     if (only !== undefined && nodes.length === 1) {
       const data = await client.execConsole({ ...selector, node: only, command, ...timed }, limit);
       progress[Symbol.dispose]();
-      context.result(data, ({ output = "" }) => output.trimEnd());
+      const text = data.output?.trimEnd() ?? "";
+      if (context.json || text !== "") context.result(data, () => text);
       return 0;
     }
     const targets = nodes.length === 0 ? {} : { targets: nodes.map((node) => ({ node, command, ...timed })) };

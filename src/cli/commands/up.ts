@@ -185,13 +185,20 @@ function isAllUp(status: Status): boolean {
 
 function nextSteps(file: string, status: Status): string {
   const node = status.live?.nodes?.find(isUp)?.node ?? "NODE";
+  const stopped = (status.live?.nodes ?? []).filter((one) => one.status === "stopped").map(({ node, name }) => node ?? name);
   const topo = `-t ${file}`;
   return [
     "",
-    isAllUp(status) ? "The lab is up. What to do next:" : "Not every node is up yet. What to do next:",
+    `${headline(status, stopped)} What to do next:`,
+    ...(stopped.length === 0 ? [] : [`  labwright start ${topo} --node ${stopped.join(",")}`]),
     `  labwright console ${topo} ${node}`,
     `  labwright exec ${topo} --node ${node} -- COMMAND`,
     `  labwright apply ${topo}        after a change of the file`,
     `  labwright destroy ${topo}      when you are done`,
   ].join("\n");
+}
+
+function headline(status: Status, stopped: readonly string[]): string {
+  if (!isAllUp(status)) return "Not every node is up yet.";
+  return stopped.length === 0 ? "The lab is up." : `The lab is up; stopped: ${stopped.join(", ")}.`;
 }
