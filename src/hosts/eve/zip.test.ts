@@ -10,7 +10,7 @@ const text = (value: string) => new TextEncoder().encode(value);
 
 test("any files read back the same after they were written", () => {
   const entry = fc.record({
-    name: fc.string({ minLength: 1, unit: "grapheme" }).filter((name) => !name.endsWith("/") && name.isWellFormed()),
+    name: fc.string({ minLength: 1, unit: "grapheme" }).filter((name) => !name.endsWith("/")),
     data: fc.uint8Array({ maxLength: 2000 }),
   });
   fc.assert(
