@@ -45,7 +45,15 @@ async function serve(options: ServeOptions): Promise<void> {
   const certificate = await serverCertificate({ stateDir, names: options.names, ...(options.own && { own: options.own }) });
   const host = await openHost(options, (text) => log("warn", text));
   cleanup.defer(() => host.close());
-  const service = createService({ host, store: sqliteStore(join(stateDir, "labwright.db")), log, version });
+  const { sessionIdleMs, sessionAbsoluteMs } = options;
+  const service = createService({
+    host,
+    store: sqliteStore(join(stateDir, "labwright.db")),
+    log,
+    version,
+    ...(sessionIdleMs === undefined ? {} : { sessionIdleMs }),
+    ...(sessionAbsoluteMs === undefined ? {} : { sessionAbsoluteMs }),
+  });
   cleanup.defer(() => service.close());
   await service.recover();
 

@@ -35,11 +35,20 @@ test("flags win over the environment", () => {
   expect(serveOptions([], env, "/s")).toMatchObject({ port: 1, names: ["a", "b"] });
 });
 
+test("the lifetimes of a token are given in the unit that a person would take", () => {
+  expect(serveOptions(["--session-idle", "90s"], { LABWRIGHT_SESSION_LIFETIME: "2d" }, "/s")).toMatchObject({
+    sessionIdleMs: 90_000,
+    sessionAbsoluteMs: 2 * 86_400_000,
+  });
+});
+
 test.each([
   [["--port", "65536"], /--port takes a number/],
   [["--port", "0x10"], /--port takes a number/],
   [["--host", "kvm"], /--host takes one of embedded, memory/],
   [["--cert", "a.pem"], /together/],
+  [["--session-idle", "12"], /--session-idle takes a time such as 90s/],
+  [["--session-lifetime", "0d"], /--session-lifetime takes a time/],
   [["--prot", "1"], /Unknown option/],
 ])("%j is refused", (args, message) => {
   expect(() => serveOptions(args, {}, "/s")).toThrow(message);

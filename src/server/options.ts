@@ -10,23 +10,29 @@ export interface ServeOptions {
   readonly own?: { readonly certificate: string; readonly key: string };
   /** More names for a certificate that is made here. */
   readonly names: readonly string[];
+  /** Lifetimes of a bearer token, ms; absent: the service's own defaults. */
+  readonly sessionIdleMs?: number;
+  readonly sessionAbsoluteMs?: number;
   readonly logLevel: "debug" | "info" | "warn" | "error";
 }
 
 export const usage = `Usage: labwright serve [FLAG...]
 
-  --listen ADDRESS    where to listen (default 127.0.0.1; 0.0.0.0 or :: for every address)
-  --port PORT         default 8443; 0 takes any free one
-  --host KIND         embedded (default) or memory
-  --state-dir DIR     default LABWRIGHT_STATE_DIR, else /var/lib/labwright or ~/.local/state/labwright
-  --cert FILE         your own certificate chain and key, PEM; without them
-  --key FILE          a certificate is made at the first start
-  --name NAME         one more name or address for that certificate; may be repeated
-  --log-level LEVEL   debug, info (default), warn or error; JSON lines on standard error
+  --listen ADDRESS         where to listen (default 127.0.0.1; 0.0.0.0 or :: for every address)
+  --port PORT              default 8443; 0 takes any free one
+  --host KIND              embedded (default) or memory
+  --state-dir DIR          default LABWRIGHT_STATE_DIR, else /var/lib/labwright or ~/.local/state/labwright
+  --cert FILE              your own certificate chain and key, PEM; without them
+  --key FILE               a certificate is made at the first start
+  --name NAME              one more name or address for that certificate; may be repeated
+  --session-idle TIME      a token ends after so long without a call: 90s, 15m, 12h (default) or 7d
+  --session-lifetime TIME  a token ends so long after its login (default 7d)
+  --log-level LEVEL        debug, info (default), warn or error; JSON lines on standard error
   --help
 
 Environment: LABWRIGHT_LISTEN, LABWRIGHT_PORT, LABWRIGHT_HOST, LABWRIGHT_STATE_DIR, LABWRIGHT_CERT, LABWRIGHT_KEY, LABWRIGHT_NAMES (comma
-list), LABWRIGHT_LOG_LEVEL stand for the flags. LABWRIGHT_ADMIN_PASSWORD is the password of the user admin, made at the first start.
+list), LABWRIGHT_SESSION_IDLE, LABWRIGHT_SESSION_LIFETIME, LABWRIGHT_LOG_LEVEL stand for the flags. LABWRIGHT_ADMIN_PASSWORD is the
+password of the user admin, made at the first start.
 `;
 
 /** Flags before environment before defaults. stateDir is what the environment says. "help" when that is what was asked. Throws with a text for the user. */
@@ -45,6 +51,8 @@ export function serveOptions(
       cert: { type: "string" },
       key: { type: "string" },
       name: { type: "string", multiple: true },
+      "session-idle": { type: "string" },
+      "session-lifetime": { type: "string" },
       "log-level": { type: "string" },
       help: { type: "boolean", short: "h" },
     },
@@ -53,6 +61,8 @@ export function serveOptions(
   const certificate = values.cert ?? env.LABWRIGHT_CERT;
   const key = values.key ?? env.LABWRIGHT_KEY;
   if ((certificate === undefined) !== (key === undefined)) throw new Error("--cert and --key are given together or not at all");
+  const idle = values["session-idle"] ?? env.LABWRIGHT_SESSION_IDLE;
+  const lifetime = values["session-lifetime"] ?? env.LABWRIGHT_SESSION_LIFETIME;
   return {
     listen: values.listen ?? env.LABWRIGHT_LISTEN ?? "127.0.0.1",
     port: portOf(values.port ?? env.LABWRIGHT_PORT ?? "8443"),
@@ -60,6 +70,8 @@ export function serveOptions(
     stateDir: values["state-dir"] ?? stateDir,
     names: values.name ?? env.LABWRIGHT_NAMES?.split(",").filter((name) => name !== "") ?? [],
     logLevel: oneOf("--log-level", values["log-level"] ?? env.LABWRIGHT_LOG_LEVEL ?? "info", ["debug", "info", "warn", "error"]),
+    ...(idle === undefined ? {} : { sessionIdleMs: timeOf("--session-idle", idle) }),
+    ...(lifetime === undefined ? {} : { sessionAbsoluteMs: timeOf("--session-lifetime", lifetime) }),
     ...(certificate !== undefined && key !== undefined ? { own: { certificate, key } } : {}),
   };
 }
@@ -74,4 +86,14 @@ function oneOf<const W extends string>(flag: string, given: string, words: reado
   const found = words.find((word) => word === given);
   if (found === undefined) throw new Error(`${flag} takes one of ${words.join(", ")}, not ${JSON.stringify(given)}`);
   return found;
+}
+
+const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** 90s, 15m, 12h, 7d as milliseconds. */
+function timeOf(flag: string, text: string): number {
+  const [, count, unit] = /^([1-9]\d{0,5})([smhd])$/.exec(text) ?? [];
+  if (count === undefined || unit === undefined)
+    throw new Error(`${flag} takes a time such as 90s, 15m, 12h or 7d, not ${JSON.stringify(text)}`);
+  return Number(count) * (units[unit] ?? 0);
 }
