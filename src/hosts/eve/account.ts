@@ -1,0 +1,188 @@
+import { Failure } from "../../contract/errors.ts";
+import type { Answer, Transport, TransportCall } from "../../transport/transport.ts";
+import { type EveAnswer, hostError, readAnswer, recordOf, textOf } from "./answer.ts";
+
+/** Reads wait longer than the 25 s after which the host gives up a file's lock. */
+const callMs = 60_000;
+/** Two sessions lost within this time: someone else signs in with the same account again and again. */
+const takenOverMs = 5_000;
+
+export interface EveCall {
+  readonly method?: "GET" | "POST" | "PUT" | "DELETE";
+  /** Below the host's address, percent-encoded: /api/labs/… */
+  readonly path: string;
+  /** Sent as JSON; bytes as they are. */
+  readonly body?: unknown;
+  readonly contentType?: string;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal | undefined;
+  /** Changes nothing: when the session turns out to be gone it is opened again and the call repeated, once. */
+  readonly read: boolean;
+}
+
+/**
+ * One user of the host, with the one session that EVE-NG has for a user: a second login ends the first, so all sessions of this
+ * process for a user go through one of these. The password is kept in memory, to open the session again.
+ */
+export class EveAccount {
+  readonly user: string;
+  readonly #transport: Transport;
+  #password: string;
+  #cookie: string;
+  #reopening: Promise<void> | undefined;
+  #reopenedAt = Number.NEGATIVE_INFINITY;
+
+  private constructor(transport: Transport, user: string, password: string, cookie: string) {
+    this.#transport = transport;
+    this.user = user;
+    this.#password = password;
+    this.#cookie = cookie;
+  }
+
+  /** Throws invalid_credentials, host_unreachable, host_timeout, host_error. */
+  static async open(transport: Transport, user: string, password: string, signal?: AbortSignal): Promise<EveAccount> {
+    return new EveAccount(transport, user, password, await login(transport, user, password, signal));
+  }
+
+  /** Checks the password by opening the session anew; who uses this account already goes on with the new session. */
+  async open(password: string, signal?: AbortSignal): Promise<void> {
+    this.#cookie = await login(this.#transport, this.user, password, signal);
+    this.#password = password;
+  }
+
+  /** The whole answer, whatever its status. Throws expired_host_session, and what the transport throws. */
+  async send(call: EveCall): Promise<Answer> {
+    const answer = await this.#send(call);
+    if (!(await this.#sessionLost(answer))) return answer;
+    if (!call.read) {
+      // Asked for again by the next read; a change is the caller's to repeat.
+      throw new Failure(
+        "expired_host_session",
+        "the session with the host ended, and nothing was sent again; log in again or repeat the change",
+      );
+    }
+    await this.#reopen(call.signal);
+    const again = await this.#send(call);
+    if (await this.#sessionLost(again)) throw new Failure("expired_host_session", "the host ends the session at once; log in again");
+    return again;
+  }
+
+  async call(call: EveCall): Promise<EveAnswer> {
+    return readAnswer(await this.send(call));
+  }
+
+  /** The data of a read that must succeed. */
+  async get(path: string, doing: string, signal?: AbortSignal): Promise<unknown> {
+    const answer = await this.call({ path, read: true, signal });
+    if (answer.status >= 300 || answer.word === "fail") throw hostError(doing, answer);
+    return answer.data;
+  }
+
+  async logout(): Promise<void> {
+    await this.#send({ path: "/api/auth/logout", read: false, timeoutMs: 5_000 });
+  }
+
+  #send(call: EveCall): Promise<Answer> {
+    return send(this.#transport, call, this.#cookie);
+  }
+
+  /** Professional tells a lost session as a request that it does not know, which it may really not know: then it is asked who we are. */
+  async #sessionLost(answer: Answer): Promise<boolean> {
+    if (answer.status === 412 || answer.status === 401) return readAnswer(answer).code !== 90032;
+    if (answer.status !== 400 || readAnswer(answer).code !== 60027) return false;
+    const who = await this.#send({ path: "/api/auth", read: true });
+    return who.status !== 200;
+  }
+
+  async #reopen(signal?: AbortSignal): Promise<void> {
+    this.#reopening ??= (async () => {
+      if (performance.now() - this.#reopenedAt < takenOverMs) {
+        throw new Failure(
+          "expired_host_session",
+          `the session of ${this.user} on the host was taken over twice in a moment: EVE-NG has one session per user, and someone else signs in as the same user`,
+        );
+      }
+      this.#cookie = await login(this.#transport, this.user, this.#password, signal);
+      this.#reopenedAt = performance.now();
+    })();
+    const reopening = this.#reopening;
+    try {
+      await reopening;
+    } catch (error) {
+      if (error instanceof Failure && error.code === "invalid_credentials") {
+        throw new Failure("expired_host_session", "the password on the host has changed; log in again", { cause: error });
+      }
+      throw error;
+    } finally {
+      if (this.#reopening === reopening) this.#reopening = undefined;
+    }
+  }
+}
+
+async function send(transport: Transport, call: EveCall, cookie: string | undefined): Promise<Answer> {
+  const { method = "GET", path, body, contentType, timeoutMs = callMs, signal, read } = call;
+  const bytes = body === undefined ? undefined : body instanceof Uint8Array ? body : JSON.stringify(body);
+  const request: TransportCall = {
+    method,
+    path,
+    headers: {
+      Accept: "application/json",
+      ...(cookie !== undefined && { Cookie: `unetlab_session=${cookie}` }),
+      ...(bytes !== undefined && { "Content-Type": contentType ?? "application/json" }),
+    },
+    body: bytes,
+    timeoutMs,
+    signal,
+    repeatable: read,
+  };
+  return transport.request(request);
+}
+
+/** Without html5: with it the host needs Guacamole to answer before it lets anyone in. Answers the cookie. */
+async function login(transport: Transport, username: string, password: string, signal?: AbortSignal): Promise<string> {
+  const call: EveCall = { method: "POST", path: "/api/auth/login", body: { username, password, html5: "-1" }, read: false, signal };
+  const response = await send(transport, call, undefined);
+  const answer = readAnswer(response);
+  if (answer.code === 90013) {
+    const cookie = response.headers["set-cookie"]
+      ?.map((line) => /^unetlab_session=([^;]+)/.exec(line)?.[1])
+      .findLast((one) => one !== undefined);
+    if (cookie === undefined)
+      throw new Failure("host_error", "the host took the login and gave no session", { data: { host: { message: answer.message } } });
+    return cookie;
+  }
+  if ([90011, 90012, 90014].includes(answer.code ?? 0)) throw new Failure("invalid_credentials", "wrong user name or password");
+  if (answer.broken && (await wrongPasswordBreaks(transport, answer, signal))) {
+    throw new Failure("invalid_credentials", "wrong user name or password");
+  }
+  throw hostError("login", answer);
+}
+
+/**
+ * Community Edition 6 answers a wrong password with an error page, as any other trouble. It is told from those by its words, or – where
+ * the host hides them – by the rest of the interface being well.
+ */
+async function wrongPasswordBreaks(transport: Transport, page: EveAnswer, signal?: AbortSignal): Promise<boolean> {
+  if (/api_authentication/.test(page.message)) return /"rows"/.test(page.message);
+  if (page.message !== "Slim Application Error" && !page.message.startsWith("HTTP ")) return false;
+  const who = readAnswer(await send(transport, { path: "/api/auth", read: true, signal }, undefined));
+  return who.status === 401 && who.code === 90001;
+}
+
+/** Who the session's user is, as GET /api/auth tells. */
+export interface EveUser {
+  readonly name: string;
+  readonly role: string;
+  /** Number of the user's place on the host, from which Community Edition counts ports. */
+  readonly tenant: number | undefined;
+}
+
+export async function readUser(account: EveAccount): Promise<EveUser> {
+  const data = recordOf(await account.get("/api/auth", "read the user"));
+  const tenant = Number(data.tenant ?? Number.NaN);
+  return {
+    name: textOf(data.username) ?? account.user,
+    role: textOf(data.role) ?? "",
+    tenant: Number.isInteger(tenant) && tenant >= 0 ? tenant : undefined,
+  };
+}

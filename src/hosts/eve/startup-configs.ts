@@ -1,0 +1,31 @@
+/**
+ * Whether nodes of a template take a startup config. Every template has the option in its form; only those with a script in the host's
+ * config_scripts use it, and the interface does not tell which. iol, dynamips and vpcs always do. The list of qemu templates is that of
+ * Community Edition 5; what is not in it is refused rather than kept unused.
+ */
+export function takesStartupConfig(template: string, type: string): boolean {
+  return type !== "qemu" && type !== "docker" ? true : type === "qemu" && scripted.has(template);
+}
+
+const scripted: ReadonlySet<string> = new Set([
+  "asav",
+  "c8000v",
+  "c9800cl",
+  "cat9kv",
+  "csr1000v",
+  "csr1000vng",
+  "nxosv9k",
+  "timos",
+  "titanium",
+  "veos",
+  "veosr",
+  "vios",
+  "viosl2",
+  "vmx",
+  "vmxvcp",
+  "vqfxre",
+  "vsrx",
+  "vsrxng",
+  "xrv",
+  "xrv9k",
+]);
