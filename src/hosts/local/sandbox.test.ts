@@ -21,11 +21,13 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Failure } from "../../contract/errors.ts";
 import { encodeRequest } from "./holder/wire.ts";
+import { idRange as idMap } from "./idmap.ts";
+import { findImages } from "./images.ts";
+import { localPaths } from "./paths.ts";
 import type { NodeSpawn, NodeState, RunResult, Sandbox, SandboxOptions } from "./sandbox.ts";
 import { createSandbox, openSandbox } from "./sandbox-client.ts";
 import { buildHolder } from "./setup/holder.ts";
 
-const idMap = { base: 1_000_000, count: 65_536 };
 const root = process.getuid?.() === 0;
 
 let top: string;
@@ -39,16 +41,12 @@ beforeAll(async () => {
   chmodSync(top, 0o755);
   holder = join(top, "holder");
   expect(await buildHolder({ out: holder })).toEqual({ built: true });
-  lower = join(top, "busybox");
-  mkdirSync(join(lower, "bin"), { recursive: true });
-  for (const name of ["etc", "root", "usr"]) mkdirSync(join(lower, name));
-  writeFileSync(join(lower, "etc/passwd"), "root:x:0:0:root:/root:/bin/sh\n");
-  execFileSync("cp", ["/bin/busybox", join(lower, "bin/busybox")]);
-  for (const name of String(execFileSync("/bin/busybox", ["--list"]))
-    .trim()
-    .split("\n"))
-    if (name !== "busybox") symlinkSync("busybox", join(lower, "bin", name));
-  if (root) execFileSync("chown", ["-hR", `${idMap.base}:${idMap.base}`, lower]);
+  const paths = localPaths(process.env, process.getuid?.() ?? 0);
+  const base = (await findImages(paths.images)).find((image) => image.name === "base");
+  if (base === undefined) throw new Error(`no image base in ${paths.images}: npm run setup makes it`);
+  // A copy: any user may pass to it, wherever the images are.
+  lower = join(top, "base");
+  execFileSync("cp", ["-a", base.rootfs, lower]);
 });
 
 afterEach(async () => {
@@ -180,7 +178,7 @@ describe("a lab", () => {
       expect(up).toEqual({ code: 0, stdout: "", stderr: "" });
     }
     const ping = await sandbox.exec(1, ["ping", "-c", "1", "-W", "5", "10.0.0.2"]);
-    expect(ping.stdout).toContain("1 packets received");
+    expect(ping.stdout).toContain("1 received");
     expect((await sandbox.exec(2, ["hostname"])).stdout).toBe("n2\n");
   });
 
