@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 /** Where the embedded host keeps things. Everything can be moved by environment variables, so that tests and several services share only images. */
 export interface LocalPaths {
@@ -10,6 +10,8 @@ export interface LocalPaths {
   readonly images: string;
   /** The holder binary, built by set-up. LABWRIGHT_HOLDER. */
   readonly holder: string;
+  /** The shaper binary, built by set-up. LABWRIGHT_SHAPER; by default beside the holder. */
+  readonly shaper: string;
 }
 
 export function localPaths(env: Readonly<Record<string, string | undefined>>, uid: number): LocalPaths {
@@ -18,10 +20,12 @@ export function localPaths(env: Readonly<Record<string, string | undefined>>, ui
     env["LABWRIGHT_STATE_DIR"] ??
     (uid === 0 ? "/var/lib/labwright" : join(env["XDG_STATE_HOME"] ?? join(home, ".local/state"), "labwright"));
   const run = env["LABWRIGHT_RUN_DIR"] ?? (uid === 0 ? "/run/labwright" : join(env["XDG_RUNTIME_DIR"] ?? state, "labwright-run"));
+  const holder = env["LABWRIGHT_HOLDER"] ?? join(state, "bin", "labwright-holder");
   return {
     state,
     run,
     images: env["LABWRIGHT_IMAGE_DIR"] ?? join(state, "images"),
-    holder: env["LABWRIGHT_HOLDER"] ?? join(state, "bin", "labwright-holder"),
+    holder,
+    shaper: env["LABWRIGHT_SHAPER"] ?? join(dirname(holder), "labwright-shaper"),
   };
 }

@@ -1,53 +1,6 @@
-import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
+import { buildProgram } from "./programs.ts";
 
-/** Shipped as sources, also beside a compiled package. */
-const folder = fileURLToPath(new URL("../../../../src/hosts/local/holder", import.meta.url));
-const flags = ["-O2", "-static", "-s", "-Wall", "-Wextra", "-Werror"];
-
-/**
- * Compiles the holder to `out` with the machine's cc, unless it is there already, made of these very sources. The digest lies
- * beside it in `<out>.digest`. Running labs keep the program that they run. Throws an Error with the compiler's words.
- */
-export async function buildHolder({ out }: { readonly out: string }): Promise<{ readonly built: boolean }> {
-  const sources = (await readdir(folder)).filter((name) => /\.[ch]$/.test(name)).sort();
-  const hash = createHash("sha256").update([process.arch, ...flags].join("\0"));
-  for (const name of sources) hash.update(`\0${name}\0`).update(await readFile(join(folder, name)));
-  const digest = hash.digest("hex");
-  if ((await textOf(`${out}.digest`)) === digest && (await isThere(out))) return { built: false };
-  await mkdir(dirname(out), { recursive: true });
-  const fresh = `${out}.${process.pid}.new`;
-  const units = sources.filter((name) => name.endsWith(".c")).map((name) => join(folder, name));
-  try {
-    await promisify(execFile)("cc", [...flags, "-o", fresh, ...units]);
-    await rename(fresh, out);
-  } catch (error) {
-    const { stderr = "", message } = error as Error & { readonly stderr?: string };
-    throw new Error(`the holder does not compile (Debian: apt-get install gcc libc6-dev): ${stderr || message}`, { cause: error });
-  } finally {
-    await rm(fresh, { force: true });
-  }
-  await writeFile(`${out}.digest`, digest);
-  return { built: true };
-}
-
-async function textOf(path: string): Promise<string | undefined> {
-  return readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
-    throw error;
-  });
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return false;
-      throw error;
-    },
-  );
+/** Compiles the holder to `out` where it is missing or its sources changed. Throws an Error with the compiler's words. */
+export function buildHolder({ out }: { readonly out: string }): Promise<{ readonly built: boolean }> {
+  return buildProgram("holder", { out });
 }

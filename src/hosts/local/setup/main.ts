@@ -7,12 +7,13 @@ import { localPaths } from "../paths.ts";
 import { buildHolder } from "./holder.ts";
 import { buildImages, staleImages } from "./image-builder.ts";
 import { missingPackages } from "./programs.ts";
+import { buildProgram } from "./programs.ts";
 import { steps } from "./steps.ts";
 import { unusedImages } from "./unused-images.ts";
 
 const help = `Usage: labwright setup [FLAG...]
 
-Builds the lab holder and the nodes' root file systems where they are missing or their sources changed. Run it as often as you like.
+Builds the lab holder, the link shaper and the nodes' root file systems where they are missing or their sources changed. Run it as often as you like.
 
   --fresh  look for newer Debian packages and build the root file systems anew where there are any
   --help
@@ -48,6 +49,10 @@ async function main(): Promise<void> {
     await mkdir(dirname(paths.holder), { recursive: true, mode: 0o755 });
     const { built } = await buildHolder({ out: paths.holder });
     return built ? `built ${paths.holder}` : "up to date";
+  });
+  await run("shaper", async () => {
+    const { built } = await buildProgram("shaper", { out: paths.shaper });
+    return built ? `built ${paths.shaper}` : "up to date";
   });
   await run("root file systems", async (say) => {
     const place = { directory: paths.images, idBase: uid === 0 ? idRange.base : 0, triplet };

@@ -1,0 +1,94 @@
+/* Devices: a ring of frames that came, and a socket for those that go. */
+#include "shaper.h"
+#include <linux/ethtool.h>
+#include <linux/if_packet.h>
+#include <linux/rtnetlink.h>
+#include <linux/sockios.h>
+#include <net/ethernet.h>
+#include <net/if.h>
+#include <arpa/inet.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+static const int one = 1;
+
+static const char *end_ring(struct end *e, int mtu, bool many) {
+  int version = TPACKET_V2;
+  if (setsockopt(e->fd, SOL_PACKET, PACKET_VERSION, &version, sizeof version) < 0) return "packet ring version";
+  size_t frame = TPACKET_ALIGN(TPACKET2_HDRLEN + 16 + ETH_HLEN + 4 + (size_t)mtu);
+  e->slot = 2048;
+  while (e->slot < frame) e->slot *= 2;
+  struct tpacket_req request = {.tp_frame_size = (unsigned)e->slot, .tp_frame_nr = many ? 128 : 1024};
+  request.tp_block_size = e->slot > 65536 ? (unsigned)e->slot : 65536;
+  request.tp_block_nr = request.tp_frame_nr / (request.tp_block_size / request.tp_frame_size);
+  if (setsockopt(e->fd, SOL_PACKET, PACKET_RX_RING, &request, sizeof request) < 0) return "packet ring";
+  e->slots = request.tp_frame_nr;
+  e->bytes = (size_t)request.tp_block_size * request.tp_block_nr;
+  e->next = 0;
+  void *ring = mmap(NULL, e->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, e->fd, 0);
+  if (ring == MAP_FAILED) return "mmap of the packet ring";
+  e->ring = ring;
+  return NULL;
+}
+
+/*
+ * @name the shaper's end of a veth pair, p<id><side>. At the other end, q<id><side>, the kernel is told to compute checksums and to cut what is larger
+ * than a frame (gso_max_segs 1 was given when it was made), so that what comes here is frames as a wire has them.
+ */
+const char *end_open(struct end *e, const char *name, int mtu, bool many) {
+  char outer[IFNAMSIZ];
+  snprintf(outer, sizeof outer, "q%s", name + 1);
+  *e = (struct end){.fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+  if (e->fd < 0) return "packet socket";
+  const char *problem = NULL;
+  struct ethtool_value off = {.cmd = ETHTOOL_STXCSUM, .data = 0};
+  struct ifreq r = {.ifr_data = (void *)&off};
+  memcpy(r.ifr_name, outer, sizeof outer);
+  e->index = (int)if_nametoindex(name);
+  if (!e->index) problem = "Cannot find device", errno = ENODEV;
+  else if (ioctl(e->fd, SIOCETHTOOL, &r) < 0) problem = "checksums";
+  else problem = end_ring(e, mtu, many);
+  struct sockaddr_ll at = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = e->index};
+  if (!problem && setsockopt(e->fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof one) < 0) problem = "ignoring own frames";
+  if (!problem && setsockopt(e->fd, SOL_PACKET, PACKET_QDISC_BYPASS, &one, sizeof one) < 0) problem = "qdisc bypass";
+  if (!problem && bind(e->fd, (struct sockaddr *)&at, sizeof at) < 0) problem = "bind to device";
+  if (!problem) return NULL;
+  int why = errno;
+  end_close(e);
+  errno = why;
+  return problem;
+}
+
+void end_close(struct end *e) {
+  if (e->ring) munmap(e->ring, e->bytes);
+  if (e->fd >= 0) close(e->fd);
+  *e = (struct end){.fd = -1};
+}
+
+/* Since it was last asked. */
+uint64_t end_missed(struct end *e) {
+  struct tpacket_stats stats = {0};
+  socklen_t size = sizeof stats;
+  return getsockopt(e->fd, SOL_PACKET, PACKET_STATISTICS, &stats, &size) < 0 ? 0 : stats.tp_drops;
+}
+
+int device_index(const char *name) {
+  return (int)if_nametoindex(name);
+}
+
+/* Its peer goes with it. That it is gone already is as good. */
+void device_delete(const char *name) {
+  struct {
+    struct nlmsghdr header;
+    struct ifinfomsg info;
+  } request = {
+    .header = {.nlmsg_len = sizeof request, .nlmsg_type = RTM_DELLINK, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK},
+    .info = {.ifi_index = (int)if_nametoindex(name)},
+  };
+  int fd = request.info.ifi_index ? socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE) : -1;
+  if (fd < 0) return;
+  char answer[4096];
+  if (send(fd, &request, sizeof request, 0) == sizeof request) (void)!recv(fd, answer, sizeof answer, 0);
+  close(fd);
+}

@@ -1,0 +1,89 @@
+/*
+ * labwright-shaper: delay, jitter, loss and bandwidth for the links of one lab. See README.md.
+ *
+ *   labwright-shaper lab=<id> [seed=<number>] ask    requests from standard input; starts the lab's shaper where none runs
+ *   labwright-shaper lab=<id> show                   what stands, or exit code 3 where none runs
+ *   labwright-shaper lab=<id> watch                  ends, with code 3, when the lab's shaper does
+ *   labwright-shaper probe                           whether this kernel lets it work
+ */
+#include "shaper.h"
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+int epoll_fd;
+uint64_t seed;
+
+int64_t now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+/* Woken in time: no slack on timers, and a short slice, for which the scheduler lets a waking process go first. */
+static void be_prompt(void) {
+  struct { uint32_t size, policy; uint64_t flags; int32_t nice; uint32_t priority; uint64_t runtime, deadline, period; } slice = {
+    .size = 48, .runtime = 200000,
+  };
+  prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+  /* Where the kernel is older, or does not allow it, the rest still holds. */
+  syscall(SYS_sched_setattr, 0, &slice, 0);
+}
+
+int become_daemon(int listener) {
+  setsid();
+  int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (int i = 0; i < 3 && nowhere >= 0; i++) dup2(nowhere, i);
+  if (chdir("/") < 0) return 1;
+  prctl(PR_SET_NAME, "labwright-shape", 0, 0, 0);
+  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+  if (epoll_fd < 0) return 1;
+  be_prompt();
+  return serve(listener);
+}
+
+static char *standard_input(void) {
+  size_t length = 0, room = 65536;
+  char *text = malloc(room);
+  for (ssize_t got; text && (got = read(0, text + length, room - length - 1)) != 0;) {
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return NULL;
+    length += (size_t)got;
+    if (length + 1 == room) text = realloc(text, room *= 2);
+  }
+  if (text) text[length] = 0;
+  return text;
+}
+
+/* With a pair p0a, q0a in this net namespace, which the caller made for this. */
+static int probe(void) {
+  struct end e;
+  struct timespec none = {0};
+  struct epoll_event event;
+  const char *problem = end_open(&e, "p0a", 1500, true);
+  epoll_fd = epoll_create1(0);
+  if (!problem && epoll_pwait2(epoll_fd, &event, 1, &none, NULL) < 0) problem = "epoll_pwait2";
+  if (!problem) return 0;
+  dprintf(2, "labwright-shaper: %s: %s\n", problem, strerror(errno));
+  return 1;
+}
+
+int main(int argc, char **argv) {
+  const char *lab = NULL, *what = "";
+  for (int i = 1; i < argc; i++) {
+    if (!strncmp(argv[i], "lab=", 4)) lab = argv[i] + 4;
+    else if (!strncmp(argv[i], "seed=", 5)) seed = strtoull(argv[i] + 5, NULL, 10);
+    else what = argv[i];
+  }
+  if (argc == 2 && !strcmp(what, "probe")) return probe();
+  if (lab && *lab && strlen(lab) < 80) {
+    if (!strcmp(what, "watch")) return watch(lab);
+    if (!strcmp(what, "show")) return ask(lab, "show\n", false);
+    char *request = strcmp(what, "ask") ? NULL : standard_input();
+    if (request) return ask(lab, request, true);
+  }
+  dprintf(2, "usage: labwright-shaper lab=<id> [seed=<number>] ask|show|watch, labwright-shaper probe\n");
+  return 2;
+}

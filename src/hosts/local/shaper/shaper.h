@@ -1,0 +1,99 @@
+/* The shaper: what its parts share. */
+#pragma once
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+  BATCH = 64,                 /* frames taken from one device, and sent, in one go */
+  MOST_HELD = 256 << 20,      /* bytes that all delay lines together may hold */
+  QUEUE_MS = 100,             /* what waits for bandwidth, at most; */
+  QUEUE_FRAMES = 16,          /* but so many full frames may wait however slow it is */
+  FRAME = 1514,
+  MOST_REQUEST = 4 << 20,
+};
+
+/* What is asked of one direction, and what came of it. */
+struct settings { int64_t delay, jitter; /* ns */ uint64_t loss; /* parts per 1e9 */ uint64_t kbit; /* 0: unlimited */ };
+struct counters {
+  uint64_t received, sent;
+  uint64_t lost;     /* as asked for */
+  uint64_t overflow; /* no room before the bottleneck, in memory, or in a frame's slot */
+  uint64_t missed;   /* came faster than they were taken */
+  uint64_t refused;  /* the device took no more, or is down */
+};
+
+/* A device whose frames the shaper takes and gives: the outer end of a veth pair. */
+struct end {
+  int fd, index;
+  char *ring;
+  size_t slot, slots, next, bytes;
+};
+
+struct direction {
+  struct cable *cable;
+  struct end *out;
+  struct settings set;
+  struct counters count;
+  uint64_t random[4];
+  int64_t free_at, last; /* when the bottleneck is free, when the last frame leaves */
+  uint64_t queued;
+};
+
+/* A shaped link. What comes in at ends[i] is flow[i] and leaves at the other end. */
+struct cable {
+  long id;
+  int mtu;
+  bool draining;
+  struct end ends[2];
+  struct direction flow[2];
+  struct cable *next;
+};
+
+struct packet { int64_t due; uint64_t order; struct direction *way; size_t length; char data[]; };
+
+extern int epoll_fd;
+extern struct cable *cables;
+extern uint64_t seed;
+
+int64_t now_ns(void);
+
+/* cable.c. Those that can fail answer NULL or what failed, with errno set. */
+struct cable *cable_find(long id);
+const char *cable_put(long id, int mtu, const struct settings set[2]);
+void cable_drop(long id);
+void cable_close(struct cable *c);
+void cables_drained(void);
+
+/* device.c */
+const char *end_open(struct end *e, const char *name, int mtu, bool many);
+void end_close(struct end *e);
+uint64_t end_missed(struct end *e);
+int device_index(const char *name);
+void device_delete(const char *name);
+
+/* line.c */
+bool flow_settings(struct direction *d, const struct settings *set);
+void flow_seed(struct direction *d, uint64_t text);
+bool end_waiting(const struct end *e);
+void take_frames(struct direction *d, struct end *in);
+int64_t next_due(void);
+void release_due(void);
+
+/* main.c */
+int become_daemon(int listener);
+
+/* control.c */
+int serve(int listener);
+int ask(const char *lab, const char *request, bool start);
+int watch(const char *lab);
