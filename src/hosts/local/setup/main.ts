@@ -4,10 +4,10 @@ import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { idRange } from "../idmap.ts";
 import { localPaths } from "../paths.ts";
+import { buildProgram } from "./build-program.ts";
 import { buildHolder } from "./holder.ts";
 import { buildImages, staleImages } from "./image-builder.ts";
 import { missingPackages } from "./programs.ts";
-import { buildProgram } from "./programs.ts";
 import { steps } from "./steps.ts";
 import { unusedImages } from "./unused-images.ts";
 

@@ -1,55 +1,28 @@
-import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
 
-const flags = ["-O2", "-static", "-s", "-Wall", "-Wextra", "-Werror"];
+/** Programs of the machine that set-up and the embedded host run, with their Debian packages. scripts/setup.sh installs the same. */
+const programs: Readonly<Record<string, string>> = {
+  "apt-get": "apt",
+  busybox: "busybox",
+  cc: "gcc libc6-dev",
+  ip: "iproute2",
+  nft: "nftables",
+};
 
-/** The C programs of the embedded host, each a folder of sources. */
-export type ProgramName = "holder" | "shaper";
-
-/**
- * Compiles the program to `out` with the machine's cc, unless it is there already, made of these very sources. The digest lies
- * beside it in `<out>.digest`. Running labs keep the program that they run. Throws an Error with the compiler's words.
- */
-export async function buildProgram(name: ProgramName, { out }: { readonly out: string }): Promise<{ readonly built: boolean }> {
-  const folder = fileURLToPath(new URL(`../${name}`, import.meta.url));
-  const sources = (await readdir(folder)).filter((file) => /\.[ch]$/.test(file)).sort();
-  const hash = createHash("sha256").update([process.arch, ...flags].join("\0"));
-  for (const file of sources) hash.update(`\0${file}\0`).update(await readFile(join(folder, file)));
-  const digest = hash.digest("hex");
-  if ((await textOf(`${out}.digest`)) === digest && (await isThere(out))) return { built: false };
-  await mkdir(dirname(out), { recursive: true });
-  const fresh = `${out}.${process.pid}.new`;
-  const units = sources.filter((file) => file.endsWith(".c")).map((file) => join(folder, file));
-  try {
-    await promisify(execFile)("cc", [...flags, "-o", fresh, ...units]);
-    await rename(fresh, out);
-  } catch (error) {
-    const { stderr = "", message } = error as Error & { readonly stderr?: string };
-    throw new Error(`the ${name} does not compile (Debian: apt-get install gcc libc6-dev): ${stderr || message}`, { cause: error });
-  } finally {
-    await rm(fresh, { force: true });
-  }
-  await writeFile(`${out}.digest`, digest);
-  return { built: true };
-}
-
-async function textOf(path: string): Promise<string | undefined> {
-  return readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
-    throw error;
-  });
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return false;
-      throw error;
-    },
+/** Debian packages of the programs that are not on the path; sbin counts, whether or not a user's path names it. */
+export function missingPackages(path: string): readonly string[] {
+  const folders = [...path.split(delimiter), "/usr/sbin", "/sbin"].filter((folder) => folder !== "");
+  return Object.entries(programs).flatMap(([program, names]) =>
+    folders.some((folder) => isProgram(join(folder, program))) ? [] : names.split(" "),
   );
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
