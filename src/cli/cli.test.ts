@@ -179,6 +179,9 @@ describe("signing in", () => {
   test("another certificate than the pinned one is refused before anything is sent", async () => {
     const { code, stderr } = await run(["labs", "--url", url, "--pin", "ab".repeat(32)]);
     expect([code, stderr]).toEqual([1, expect.stringContaining("(tls_pin_mismatch)")]);
+    expect(stderr).toContain("labwright login --pin ");
+    const mistyped = await run(["labs", "--url", url, "--pin", "AB:CD"]);
+    expect([mistyped.code, mistyped.stderr]).toEqual([1, expect.stringContaining("labwright serve prints the fingerprint")]);
   });
 
   test("a wrong password is told by its code, and the password is never on the screen", async () => {

@@ -23,9 +23,7 @@ const hints: Readonly<Record<string, string>> = {
   console_in_use: "another command runs on this console: try again, or look at it with labwright console",
   console_timeout: "--timeout SECONDS gives it more time; labwright console shows what the node says",
   operation_not_allowed: "labwright status shows the project's mode",
-  rate_limited: "too many wrong passwords: wait a little",
   tls_required: "use an https:// address",
-  tls_pin_mismatch: "the service has another certificate than at your login: if that is meant, log in again with --pin",
   host_error: "labwright plan shows what is left to do",
 };
 
@@ -83,11 +81,14 @@ function nameOfStep(step: unknown): string {
 }
 
 function hintFor(error: LabwrightError): string | undefined {
-  if (error.code === "tls_untrusted") {
-    const fingerprint = error.data?.fingerprint;
-    const shown = typeof fingerprint === "string" ? showFingerprint(fingerprint) : "SHA256";
-    return `compare the fingerprint with the one that labwright serve prints, then: --pin ${shown}`;
-  }
+  const fingerprint = error.data?.fingerprint;
+  const shown = typeof fingerprint === "string" ? showFingerprint(fingerprint) : "SHA256";
+  if (error.code === "tls_untrusted") return `compare the fingerprint with the one that labwright serve prints, then: --pin ${shown}`;
+  // Without a fingerprint nothing was dialled: the pin itself is no fingerprint.
+  if (error.code === "tls_pin_mismatch" && fingerprint === undefined) return "labwright serve prints the fingerprint when it starts";
+  if (error.code === "tls_pin_mismatch")
+    return `compare what is shown with what labwright serve prints; if the service has a new certificate: labwright login --pin ${shown}`;
+  if (error.code === "rate_limited") return `too many wrong passwords: try again in ${error.retryAfter ?? "some"} s`;
   if (error.status === 0 && error.code === "host_unreachable")
     return "is the service running? labwright serve, or labwright up, starts one on this machine";
   if (error.status === 0 && error.code === "host_timeout") return "--timeout SECONDS waits longer";

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { RawClient } from "../../test/wire/raw-client.ts";
+import { connect } from "../client/connect.ts";
 
 interface Started {
   readonly child: ChildProcess;
@@ -67,6 +68,26 @@ test("says where it listens and with which certificate, answers, and ends cleanl
   expect(service.err()).not.toContain("hunter2");
   expect(service.err()).not.toContain(login.json.data.token);
   for (const line of service.err().trim().split("\n")) expect(JSON.parse(line)).toHaveProperty("level");
+});
+
+test("ends cleanly at SIGTERM also with a console open, a command running and a change under way", async () => {
+  const service = serve([], { LABWRIGHT_ADMIN_PASSWORD: "hunter2" });
+  await expect.poll(service.out, patient).toMatch(announcement);
+  const [, url = "", pin] = announcement.exec(service.out()) ?? [];
+  using client = connect({ url, pin, credentials: { username: "admin", password: "hunter2" } });
+  await client.deployProject({ yaml: "name: x\nnodes: {h1: {template: linux}, h2: {template: linux}}\n" });
+  const console = await client.openConsole({ lab: "/x", node: "h1" });
+  const closed = new Promise((resolve) => console.on("error", () => {}).once("close", resolve));
+  console.resume();
+  const codeOf = async (answer: Promise<unknown>) => ((await answer.catch((error: unknown) => error)) as { readonly code?: string }).code;
+  const dialogue = codeOf(client.runConsole({ lab: "/x", node: "h2", steps: [{ expect: "what never comes" }] }));
+  await expect.poll(() => codeOf(client.execConsole({ lab: "/x", node: "h2", command: "a", timeout_ms: 50 }))).toBe("console_in_use");
+  const { job } = await client.startJob("reconcileProject", { yaml: "name: x\nnodes: {h1: {template: linux}}\n", prune: true });
+  expect(job).toEqual(expect.any(String));
+  service.child.kill("SIGTERM");
+  expect(await service.ended).toEqual([0, null]);
+  await closed;
+  expect(await dialogue).toEqual(expect.any(String));
 });
 
 test("a token and the certificate outlive a restart", async () => {
