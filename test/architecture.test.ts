@@ -128,9 +128,9 @@ const layers: Readonly<Record<LayerName, Layer>> = {
     files: /^server\//,
     layers: ["contract errors", "contract core", "contract schemas"],
     types: ["service"],
-    packages: ["fastify", "typebox"],
+    packages: ["fastify", "typebox", "ws"],
     node: "all",
-    why: "HTTPS only; what is answered comes from the service it is given",
+    why: "HTTPS only; what is answered comes from the service it is given; ws for browsers, which have no other upgrade",
   },
   client: {
     files: /^client\//,

@@ -25,7 +25,7 @@ function givenBy(code: ErrorCode): string {
   if (code === "not_found" || code === "method_not_allowed") return "any other path or method";
   const all = Object.entries(operations) as [string, OperationRow][];
   const ids = all.filter(([, row]) => row.errors.includes(code)).map(([id]) => id);
-  const bearer = all.filter(([, row]) => row.auth === "bearer").map(([id]) => id);
+  const bearer = all.filter(([, row]) => row.auth !== "none").map(([id]) => id);
   if (ids.length === bearer.length && bearer.every((id) => ids.includes(id))) return "all with a bearer token";
   return ids.join(", ");
 }

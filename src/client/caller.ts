@@ -146,7 +146,7 @@ export class Caller implements Disposable {
   }
 
   async #answered(id: OperationId, row: OperationRow, composed: TransportCall): Promise<unknown> {
-    const bearer = row.auth === "bearer" && this.#token !== undefined ? { Authorization: `Bearer ${this.#token}` } : {};
+    const bearer = row.auth !== "none" && this.#token !== undefined ? { Authorization: `Bearer ${this.#token}` } : {};
     const call = { ...composed, headers: { ...composed.headers, ...bearer } };
     try {
       switch (row.answer) {

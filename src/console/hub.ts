@@ -62,7 +62,8 @@ export class ConsoleHub {
 
   /** Tells the console its window size, where it has one. */
   async resize(columns: number, rows: number): Promise<void> {
-    const upstream = await this.#upstream;
+    // An upstream that cannot be opened is told to who looks at it.
+    const upstream = await this.#upstream?.catch(() => undefined);
     upstream?.source.resize?.(columns, rows);
   }
 

@@ -52,10 +52,18 @@ export function openApiDocument(version: string): Json {
         "HTTPS only. Every JSON answer is an envelope {ok, data, error, code}; key off code and HTTP status, never off error. Every answer has X-Request-Id. An unknown path answers 404 not_found, a wrong method 405 method_not_allowed with Allow. v1 is append-only.",
     },
     servers: [{ url: "https://localhost:8443" }],
-    security: [{ bearer: [] }],
+    security: [{ bearer: [] }, { browser: [] }],
     paths,
     components: {
-      securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
+      securitySchemes: {
+        bearer: { type: "http", scheme: "bearer" },
+        browser: {
+          type: "apiKey",
+          in: "cookie",
+          name: "__Host-labwright",
+          description: "of createBrowserSession; same origin only, and every POST with the header X-Labwright-Csrf",
+        },
+      },
       schemas: { Failure: failureSchema(), ...Object.fromEntries(Object.entries(named).map(([name, schema]) => [name, inside(schema)])) },
     },
     "x-errors": Object.fromEntries(Object.entries(errors).map(([code, row]) => [code, { status: row.status, when: row.when }])),
@@ -69,7 +77,7 @@ function operationObject(id: OperationId, row: OperationRow, operationId: string
     operationId,
     summary: row.summary,
     tags: [row.path.split("/")[3] ?? "service"],
-    ...(row.auth === "none" ? { security: [] } : {}),
+    ...(row.auth === "none" ? { security: [] } : row.auth === "ticket" ? { security: [{ bearer: [] }, {}] } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(request.body === undefined
       ? {}
@@ -105,7 +113,8 @@ function success(id: OperationId, row: OperationRow): Json {
     document: { "application/json": { schema: data } },
   };
   if (row.answer === "upgrade") {
-    return { 101: { description: `Switching Protocols; raw bytes after Upgrade: ${row.protocol}, no envelope` } };
+    const description = `Switching Protocols; raw bytes after Upgrade: ${row.protocol}, binary frames after Upgrade: websocket; no envelope`;
+    return { 101: { description } };
   }
   return { 200: { description: "success", content: content[row.answer] } };
 }

@@ -11,7 +11,8 @@ export interface OperationRow {
   readonly path: string;
   /** Further paths with the same answer. */
   readonly aliases?: readonly string[];
-  readonly auth: "none" | "bearer";
+  /** bearer: a token, or the cookie of a browser session. ticket: a token, or a one-time browser ticket in the body. */
+  readonly auth: "none" | "bearer" | "ticket";
   /** Default time-out of a caller, milliseconds. */
   readonly timeoutMs: number;
   /** May be sent again, once, after a new login. */
@@ -22,7 +23,7 @@ export interface OperationRow {
   readonly maxBody: number;
   readonly unknownFields: "ignore" | "refuse";
   readonly answer: AnswerKind;
-  /** Of an upgrade: the word in the Upgrade header. */
+  /** Of an upgrade: the word in the Upgrade header. Upgrade: websocket carries the same bytes in binary frames. */
   readonly protocol?: StreamProtocol;
   /** A journaled change: Prefer: respond-async answers {job} at once. */
   readonly change: boolean;
@@ -93,14 +94,14 @@ export const operations = {
     summary: "Who the token belongs to",
   },
   createBrowserSession: {
-    ...bare,
+    ...post,
     path: "/api/v1/browser/session",
-    auth: "bearer",
+    auth: "ticket",
     timeoutMs: 15_000,
     replay: false,
-    feature: "webUi",
-    errors: [...bearer, "unsupported"],
-    summary: "A cookie for the web pages, bound to this session",
+    maxBody: 16_384,
+    errors: [...bearer, ...bodied, "browser_token_invalid"],
+    summary: "A cookie for web pages, bound to the session of the token, or of the one-time ticket in the body",
   },
   getCapabilities: {
     ...get,
@@ -331,7 +332,7 @@ export const operations = {
     protocol: "host-telnet",
     feature: "consoleStream",
     errors: [...bearer, "browser_token_invalid", "node_not_running", "host_error", "host_unreachable", "host_timeout"],
-    summary: "The console's raw bytes, after Upgrade: host-telnet",
+    summary: "The console's raw bytes, after Upgrade: host-telnet; or in frames, after Upgrade: websocket",
   },
   applyLinkQuality: {
     ...post,
@@ -461,8 +462,8 @@ export const operations = {
     replay: true,
     answer: "events",
     feature: "events",
-    errors: [...bearer, "lab_not_found", "unsupported"],
-    summary: "Node, link, lab, job and capture events as NDJSON, or SSE by Accept",
+    errors: [...host, "lab_not_found"],
+    summary: "Node, link, lab, job and capture events as NDJSON, or SSE by Accept; resumes after an id",
   },
   getJob: {
     ...get,
@@ -501,8 +502,8 @@ export const operations = {
     timeoutMs: 15_000,
     replay: true,
     answer: "bytes",
-    errors: [...bearer, "operation_not_allowed", "unsupported"],
-    summary: "Counters and gauges for Prometheus",
+    errors: [...bearer, "operation_not_allowed"],
+    summary: "Counters, gauges and histograms for Prometheus; for admins and viewers",
   },
 } as const satisfies Record<string, OperationRow>;
 

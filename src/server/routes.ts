@@ -7,8 +7,11 @@ import { requestSchemas } from "../contract/schemas/table.ts";
 import type { Call, Caller, Service, Upgrade } from "../service/service.ts";
 import { sendBytes, sendEvents } from "./answers.ts";
 import { drain, type ParseJson, readJsonBody, Turn } from "./body.ts";
+import { keepCookie } from "./browser.ts";
 import { badRequest, failureEnvelope, toFailure } from "./failures.ts";
-import { accept, isUpgrade } from "./upgrades.ts";
+import { identify } from "./identify.ts";
+import { accept, isWebSocket, upgradeProblem } from "./upgrades.ts";
+import type { WebSockets } from "./web-sockets.ts";
 
 type Handler = (request: unknown, caller: Caller | null, call: Call) => Promise<unknown>;
 
@@ -22,11 +25,18 @@ const callers = new WeakMap<FastifyRequest, Caller>();
 /** Of refused requests, for the log line. */
 const codes = new WeakMap<FastifyRequest, ErrorCode>();
 
+export interface RouteOptions {
+  readonly openApi: unknown;
+  /** Aborted when the server closes. */
+  readonly closing: AbortSignal;
+  readonly webSockets: WebSockets;
+}
+
 /**
  * One route per operation of the contract. The order of a request: route, authentication, media type, size, JSON, schema,
  * dir and out, handler – so nothing of a body is read for a caller who showed no token.
  */
-export function addRoutes(app: FastifyInstance, service: Service, openApi: unknown, closing: AbortSignal): void {
+export function addRoutes(app: FastifyInstance, service: Service, { openApi, closing, webSockets }: RouteOptions): void {
   const turn = new Turn();
   const parse = jsonParser(app);
   // Bodies are read by readJsonBody: the framework's own reader closes the connection of a body that is too large.
@@ -59,9 +69,10 @@ export function addRoutes(app: FastifyInstance, service: Service, openApi: unkno
           ...(schema.query && { querystring: schema.query }),
           ...(schema.params && { params: schema.params }),
         },
-        ...(row.auth === "bearer" && {
+        ...(row.auth !== "none" && {
           onRequest: async (request) => {
-            callers.set(request, service.authenticate(bearerToken(request.headers.authorization)));
+            const caller = identify(service, request, row.auth);
+            if (caller !== null) callers.set(request, caller);
           },
         }),
         ...(row.body === "json" && {
@@ -71,8 +82,10 @@ export function addRoutes(app: FastifyInstance, service: Service, openApi: unkno
           preHandler: async (request) => refuseLocalPaths(request.body as Readonly<Record<string, unknown>>),
         }),
         handler: async (request, reply) => {
-          if (row.answer === "upgrade" && !isUpgrade(request.raw)) {
-            throw badRequest([{ path: "", message: `needs the headers Connection: Upgrade and Upgrade: ${row.protocol}` }]);
+          const problem = row.answer === "upgrade" ? upgradeProblem(request.raw, row.protocol) : undefined;
+          if (problem !== undefined) {
+            if (isWebSocket(request.raw)) reply.header("Sec-WebSocket-Version", "13");
+            throw badRequest([{ path: "", message: problem }]);
           }
           const parts: RequestParts = {
             body: schema.body && request.body,
@@ -80,7 +93,7 @@ export function addRoutes(app: FastifyInstance, service: Service, openApi: unkno
             params: schema.params && request.params,
           };
           const answer = await handler(parts, callers.get(request) ?? null, callOf(request, reply, closing));
-          return send(row, answer, request, reply);
+          return send(row, keepCookie(id, answer, reply), request, reply, webSockets);
         },
       });
     }
@@ -113,7 +126,7 @@ export function sendFailure(failure: Failure, request: FastifyRequest, reply: Fa
     .send(failureEnvelope(failure.code, failure.message, data));
 }
 
-function send(row: OperationRow, answer: unknown, request: FastifyRequest, reply: FastifyReply): unknown {
+function send(row: OperationRow, answer: unknown, request: FastifyRequest, reply: FastifyReply, webSockets: WebSockets): unknown {
   switch (row.answer) {
     case "data":
       return { ok: true, data: answer };
@@ -125,14 +138,10 @@ function send(row: OperationRow, answer: unknown, request: FastifyRequest, reply
       return sendEvents(answer as AsyncIterable<EventData>, request, reply);
     case "upgrade":
       reply.hijack();
-      accept(request.raw, reply.raw, answer as Upgrade, { "X-Request-Id": request.id });
+      accept(request.raw, reply.raw, answer as Upgrade, { "X-Request-Id": request.id }, webSockets);
       logRequest(request, reply, 101);
       return reply;
   }
-}
-
-function bearerToken(header: string | undefined): string | undefined {
-  return /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(header ?? "")?.[1];
 }
 
 /** Names of the caller's own disk mean nothing here, and must not be taken for the service's. */

@@ -28,6 +28,10 @@ const service: Service = {
     if (given === token) return { user: "ann", role: "user", session: "s1" };
     throw new Failure(given === "old-token" ? "expired_agent_session" : "unauthenticated", "sign in");
   },
+  authenticateBrowser: (cookie) => {
+    if (cookie === "good-cookie") return { user: "ann", role: "user", session: "s1" };
+    throw new Failure("unauthenticated", "sign in");
+  },
   recover: async () => {},
   close: async () => {},
 };

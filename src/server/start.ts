@@ -9,6 +9,7 @@ import { createFront } from "./front.ts";
 import { newRequestId } from "./request-id.ts";
 import { addRoutes, answerUnknown, sendFailure } from "./routes.ts";
 import { routeUpgrades, wantsStream } from "./upgrades.ts";
+import { type WebSocketLimits, WebSockets } from "./web-sockets.ts";
 
 export interface ServerOptions {
   readonly service: Service;
@@ -21,6 +22,7 @@ export interface ServerOptions {
   readonly log?: { readonly level?: "debug" | "info" | "warn" | "error"; readonly stream?: { write(line: string): void } };
   /** How long a client may take to send its first byte, its handshake and its header, ms. Default 10,000. */
   readonly headerWaitMs?: number;
+  readonly webSockets?: WebSocketLimits;
   /** How long close() lets running requests end, ms. Default 3,000. */
   readonly graceMs?: number;
 }
@@ -75,7 +77,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       sendFailure(toFailure(error), request, reply);
     },
   });
-  addRoutes(app, service, openApiDocument(options.version), closing.signal);
+  addRoutes(app, service, {
+    openApi: openApiDocument(options.version),
+    closing: closing.signal,
+    webSockets: new WebSockets(options.webSockets),
+  });
   answerUnknown(app);
   await app.ready();
 

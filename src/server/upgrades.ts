@@ -3,10 +3,13 @@ import type { Server } from "node:https";
 import type { Duplex } from "node:stream";
 import { type OperationRow, operations } from "../contract/operations.ts";
 import type { Upgrade } from "../service/service.ts";
+import { type WebSockets, webSocketProblem } from "./web-sockets.ts";
 
 interface Pending {
   readonly connection: Duplex;
   readonly head: Buffer;
+  /** In the request's own order of preference. */
+  readonly protocol: "raw" | "websocket";
 }
 
 const pending = new WeakMap<IncomingMessage, Pending>();
@@ -17,11 +20,15 @@ const streams = (Object.values(operations) as OperationRow[])
 
 /** Whether a request asks for the upgrade that its path offers; any other Upgrade header is ignored, as HTTP allows. */
 export function wantsStream(request: IncomingMessage): boolean {
+  return request.method === "GET" && protocolOf(request) !== undefined;
+}
+
+function protocolOf(request: IncomingMessage): Pending["protocol"] | undefined {
+  const stream = streams.find(({ prefix }) => request.url?.startsWith(prefix));
+  if (stream === undefined) return undefined;
   const words = (request.headers.upgrade ?? "").toLowerCase().split(",");
-  return (
-    request.method === "GET" &&
-    streams.some(({ prefix, protocol }) => request.url?.startsWith(prefix) === true && words.some((word) => word.trim() === protocol))
-  );
+  const taken = words.map((word) => word.trim()).find((word) => word === stream.protocol || word === "websocket");
+  return taken === undefined ? undefined : taken === "websocket" ? "websocket" : "raw";
 }
 
 /** Sends upgrade requests through the same routing as all others, so that a refused one is answered with its envelope. */
@@ -29,7 +36,7 @@ export function routeUpgrades(server: Server, route: (request: IncomingMessage, 
   const open = new OpenStreams();
   server.on("upgrade", (request: IncomingMessage, connection: Duplex, head: Buffer) => {
     open.add(connection);
-    pending.set(request, { connection, head });
+    pending.set(request, { connection, head, protocol: protocolOf(request) ?? "raw" });
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
     response.assignSocket(connection as Parameters<ServerResponse["assignSocket"]>[0]);
@@ -44,19 +51,40 @@ export function isUpgrade(request: IncomingMessage): boolean {
   return pending.has(request);
 }
 
-/** Answers 101 and gives the raw connection, with the bytes that came early, to the grant. */
+/** Whether it asks for WebSocket frames. */
+export function isWebSocket(request: IncomingMessage): boolean {
+  return pending.get(request)?.protocol === "websocket";
+}
+
+/** What is wrong with the way that an upgrade is asked for; looked at before its ticket is used up. */
+export function upgradeProblem(request: IncomingMessage, protocol: string | undefined): string | undefined {
+  if (!isUpgrade(request)) return `needs the headers Connection: Upgrade and Upgrade: ${protocol} or websocket`;
+  return isWebSocket(request) ? webSocketProblem(request) : undefined;
+}
+
+/** Answers 101 and gives the connection, raw or in frames, with the bytes that came early, to the grant. */
 export function accept(
   request: IncomingMessage,
   response: ServerResponse,
   grant: Upgrade,
   headers: Readonly<Record<string, string>>,
+  webSockets: WebSockets,
 ): void {
   const waiting = pending.get(request);
   if (waiting === undefined) throw new Error("not an upgrade request");
   pending.delete(request);
-  const { connection, head } = waiting;
+  const { connection, head, protocol } = waiting;
+  if (!connection.readable || !connection.writable) {
+    // It went away meanwhile: the call's signal, which watches the response, frees what was granted.
+    connection.destroy();
+    return;
+  }
   response.removeAllListeners("finish");
   response.detachSocket(connection as Parameters<ServerResponse["detachSocket"]>[0]);
+  if (protocol === "websocket") {
+    webSockets.accept(request, connection, head, grant, headers);
+    return;
+  }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   connection.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${grant.protocol}\r\n${lines.join("")}\r\n`);
   if (head.length > 0) connection.unshift(head);

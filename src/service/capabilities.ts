@@ -19,16 +19,16 @@ const served: Readonly<Record<Feature, boolean>> = {
   nat: true,
   kvm: true,
   events: false,
-  webUi: false,
+  webUi: true,
   jobs: true,
   checkpoints: false,
 };
 
 /** Features that are the service's own and need nothing of the host. */
-const own: ReadonlySet<Feature> = new Set(["jobs"]);
+const own: ReadonlySet<Feature> = new Set(["events", "jobs"]);
 
-/** What works on this host now. A host that is away is told as such, with nothing that works. */
-export async function capabilities(host: Host, session: HostSession): Promise<CapabilitiesData> {
+/** What works on this host now. A host that is away is told as such, with nothing that works but the service's own. */
+export async function capabilities(host: Host, session: HostSession, webUi: boolean): Promise<CapabilitiesData> {
   const probed = await session.capabilities().catch((error: unknown): HostCapabilities => {
     if (error instanceof Failure && (error.code === "host_unreachable" || error.code === "host_timeout")) {
       return {
@@ -39,9 +39,8 @@ export async function capabilities(host: Host, session: HostSession): Promise<Ca
     }
     throw error;
   });
-  const features = Object.fromEntries(
-    featureNames.map((name) => [name, served[name] && (own.has(name) || (probed.features[name] && probed.reachable))]),
-  ) as Record<Feature, boolean>;
+  const works = (name: Feature) => (name === "webUi" ? webUi : own.has(name) || (probed.features[name] && probed.reachable));
+  const features = Object.fromEntries(featureNames.map((name) => [name, served[name] && works(name)])) as Record<Feature, boolean>;
   const change = modeCaps(features, probed.stopModes, true);
   return {
     hostReachable: probed.reachable,

@@ -3,6 +3,7 @@ import type { InspectionData } from "../contract/schemas/observe.ts";
 import type { Host } from "../hosts/host.ts";
 import { addressProject, badRequest } from "./address.ts";
 import { completeLinkInterfaces, previewInterfaces } from "./authoring.ts";
+import { Browsers, type WebUi } from "./browsers.ts";
 import { capabilities, unsupported } from "./capabilities.ts";
 import { icons, listTemplates, networkTypes, templateAttributes, templateDetail, templateImages } from "./catalogue.ts";
 import { type Clock, systemClock } from "./clock.ts";
@@ -43,6 +44,8 @@ export interface ServiceOptions {
   readonly statusIntervalMs?: number;
   /** How long close() waits for changes that run; what is left then is finished after the next start. Default 10,000. */
   readonly closeWaitMs?: number;
+  /** The web pages that are served beside the API. Absent: none, and open is unsupported. */
+  readonly webUi?: WebUi;
 }
 
 const hour = 3_600_000;
@@ -68,8 +71,9 @@ export function createService(options: ServiceOptions): Service {
     unrecordedPlans: new RecentMap<string>(1000),
   };
   return {
-    handlers: handlersOf(context, new Tickets<ConsoleGrant>(clock)),
+    handlers: handlersOf(context, new Tickets<ConsoleGrant>(clock), new Browsers(context, options.webUi)),
     authenticate: (token) => sessions.authenticate(token),
+    authenticateBrowser: (cookie) => sessions.authenticateBrowser(cookie),
     recover: () => recoverJobs(context),
     close: async () => {
       await context.jobs.close(options.closeWaitMs ?? 10_000);
@@ -80,7 +84,7 @@ export function createService(options: ServiceOptions): Service {
   };
 }
 
-function handlersOf(context: Context, tickets: Tickets<ConsoleGrant>): Handlers {
+function handlersOf(context: Context, tickets: Tickets<ConsoleGrant>, browsers: Browsers): Handlers {
   const { sessions, jobs, version } = context;
 
   /** A handler for callers with a session; a host session that the host has ended is forgotten, so that the next login or resume counts. */
@@ -108,8 +112,9 @@ function handlersOf(context: Context, tickets: Tickets<ConsoleGrant>): Handlers 
       sessions.logout(caller);
       return { status: "ok" };
     }),
+    createBrowserSession: async ({ body }, caller) => browsers.open(caller, body),
     getSession: known(({ user, role }) => ({ username: user, role })),
-    getCapabilities: known(async (caller) => capabilities(context.host, await onHost(caller))),
+    getCapabilities: known(async (caller) => capabilities(context.host, await onHost(caller), browsers.served)),
 
     listTemplates: known(async (caller, { query }) => listTemplates(await onHost(caller), query.provisioned)),
     getTemplate: known(async (caller, { params }) => templateDetail(await onHost(caller), params.id)),
@@ -131,6 +136,7 @@ function handlersOf(context: Context, tickets: Tickets<ConsoleGrant>): Handlers 
     destroyProject: known((caller, { body }, call) => destroyProject(context, caller, body, call)),
     getProjectStatus: known((caller, { body }) => projectStatus(context, caller, body)),
     inspectProject: known((caller, { body }) => inspectProject(context, caller, body)),
+    openProject: known((caller, { body }) => browsers.openProject(caller, body)),
     listProjectConsoles: known((caller, { body }) => listConsoles(context, caller, body)),
     execProject: known((caller, { body }, call) => execProject(context, caller, body, call)),
     listLabs: known((caller) => listLabs(context, caller)),
@@ -143,8 +149,6 @@ function handlersOf(context: Context, tickets: Tickets<ConsoleGrant>): Handlers 
     attachConsole: known((caller, { body }) => attachConsole(context, tickets, caller, body)),
     streamConsole: known((caller, { params }, call) => streamConsole(context, tickets, caller, params.ticket, call)),
 
-    openProject: missing("webUi"),
-    createBrowserSession: missing("webUi"),
     importProject: missing("importLab"),
     applyLinkQuality: missing("linkQuality"),
     setLinkSuspend: missing("linkSuspend"),

@@ -29,12 +29,22 @@ export interface Upgrade extends UpgradeGrant {
   readonly resize?: (columns: number, rows: number) => void;
 }
 
+/** A browser session: the server makes a cookie of it. */
+export interface BrowserGrant {
+  /** The cookie's value. */
+  readonly cookie: string;
+  /** RFC 3339. */
+  readonly expires_at: string;
+}
+
 /** What a handler gives: data of the contract; a stream also how to attach; a change may give its job instead. */
 export type AnswerOf<Id extends OperationId> = Id extends StreamOperationId
   ? Upgrade
-  : Id extends ChangeOperationId
-    ? DataOf<Id> | JobStarted
-    : DataOf<Id>;
+  : Id extends "createBrowserSession"
+    ? BrowserGrant
+    : Id extends ChangeOperationId
+      ? DataOf<Id> | JobStarted
+      : DataOf<Id>;
 
 /** The server answers these by itself. */
 export type ServedOperationId = Exclude<OperationId, "getOpenApi">;
@@ -48,6 +58,8 @@ export interface Service {
   readonly handlers: Handlers;
   /** The caller of a bearer token. Throws unauthenticated or expired_agent_session. */
   authenticate(token: string | undefined): Caller;
+  /** The caller of a browser session's cookie. Throws as authenticate. */
+  authenticateBrowser(cookie: string): Caller;
   /** Finishes or rolls back jobs that a crash cut off, adopts running labs. Called once before the server listens. */
   recover(): Promise<void>;
   close(): Promise<void>;

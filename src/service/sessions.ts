@@ -3,7 +3,7 @@ import { Failure } from "../contract/errors.ts";
 import type { Host, HostSession } from "../hosts/host.ts";
 import type { Clock } from "./clock.ts";
 import type { Call, Caller } from "./service.ts";
-import type { Store } from "./store/store.ts";
+import type { SessionRow, Store } from "./store/store.ts";
 import { LoginThrottle } from "./throttle.ts";
 
 export interface SessionLimits {
@@ -13,10 +13,19 @@ export interface SessionLimits {
   readonly absoluteMs: number;
 }
 
+export interface BrowserSession {
+  /** The cookie's value; only its hash is kept. */
+  readonly cookie: string;
+  /** ms since the epoch. */
+  readonly expiresAt: number;
+}
+
 /** How long an expired token is still told apart from an unknown one. */
 const rememberExpiredMs = 7 * 24 * 3_600_000;
 /** A session's last use is written at most this often. */
 const touchEveryMs = 60_000;
+/** Browsers that one session may be open in; the oldest must sign in again. */
+const browsersPerSession = 20;
 
 /**
  * Bearer sessions, and the host session behind each. Tokens are 32 random bytes; only their SHA-256 is kept. Host sessions live in
@@ -29,6 +38,8 @@ export class Sessions {
   readonly #limits: SessionLimits;
   readonly #throttle: LoginThrottle;
   readonly #hostSessions = new Map<string, Promise<HostSession>>();
+  /** By user: for labs that this user shares with others. */
+  readonly #ownerSessions = new Map<string, Promise<HostSession | undefined>>();
   /** Changes that still use a session, by session. */
   readonly #leases = new Map<HostSession, number>();
   readonly #ended = new Set<HostSession>();
@@ -61,17 +72,33 @@ export class Sessions {
 
   /** Throws unauthenticated or expired_agent_session. */
   authenticate(token: string | undefined): Caller {
-    const row = token === undefined ? undefined : this.#store.sessions.find(hashOf(token));
-    if (row === undefined || row.revoked) throw new Failure("unauthenticated", "a valid bearer token is needed");
+    return this.#known(token === undefined ? undefined : this.#store.sessions.find(hashOf(token)));
+  }
+
+  /** The caller of a browser's cookie: the session that it was made for. Throws as authenticate. */
+  authenticateBrowser(cookie: string): Caller {
+    return this.#known(this.#store.sessions.findByBrowser(hashOf(cookie)));
+  }
+
+  /** A cookie's value that stands for this session until it ends, at `expiresAt` at the latest. Throws unauthenticated. */
+  openBrowser(session: string): BrowserSession {
+    const row = this.#store.sessions.find(session);
+    if (row === undefined || this.#expiry(row) <= this.#clock.now()) throw new Failure("unauthenticated", "the session has ended");
+    const cookie = randomBytes(32).toString("base64url");
+    this.#store.sessions.insertBrowser({ hash: hashOf(cookie), session, createdAt: this.#clock.now() }, browsersPerSession);
+    return { cookie, expiresAt: row.createdAt + this.#limits.absoluteMs };
+  }
+
+  /** Whether this session has neither ended nor expired. Does not count as use. */
+  alive(session: string): boolean {
+    const row = this.#store.sessions.find(session);
+    return row !== undefined && this.#clock.now() < this.#expiry(row);
+  }
+
+  /** Sessions that are neither ended nor expired. */
+  count(): number {
     const now = this.#clock.now();
-    const expires = Math.min(row.usedAt + this.#limits.idleMs, row.createdAt + this.#limits.absoluteMs);
-    if (now >= expires) {
-      this.#end(row.hash);
-      if (now >= expires + rememberExpiredMs) throw new Failure("unauthenticated", "a valid bearer token is needed");
-      throw new Failure("expired_agent_session", "the session has expired; log in again");
-    }
-    if (now - row.usedAt >= Math.min(touchEveryMs, this.#limits.idleMs / 10)) this.#store.sessions.touch(row.hash, now);
-    return { user: row.user, role: row.role, session: row.hash };
+    return this.#store.sessions.count(now - this.#limits.idleMs, now - this.#limits.absoluteMs);
   }
 
   logout(caller: Caller): void {
@@ -87,6 +114,25 @@ export class Sessions {
     this.#hostSessions.set(caller.session, resuming);
     resuming.catch(() => this.#hostSessions.delete(caller.session));
     return resuming;
+  }
+
+  /**
+   * The host session for a lab of `owner`. A host shows a user only the user's own labs: what is shared is done in its owner's name, where
+   * the host lets the service in so; elsewhere the host itself decides. Throws expired_host_session.
+   */
+  async hostSessionFor(caller: Caller, owner: string | undefined): Promise<HostSession> {
+    const own = await this.hostSession(caller);
+    if (owner === undefined || owner === caller.user || caller.role !== "user") return own;
+    let shared = this.#ownerSessions.get(owner);
+    if (shared === undefined) {
+      shared = (async () => (await this.#host.resume?.(owner)) ?? undefined)();
+      this.#ownerSessions.set(owner, shared);
+      shared.then(
+        (session) => session === undefined && this.#ownerSessions.delete(owner),
+        () => this.#ownerSessions.delete(owner),
+      );
+    }
+    return (await shared) ?? own;
   }
 
   /** A host session without a password, where the host gives one. Throws expired_host_session. */
@@ -112,6 +158,8 @@ export class Sessions {
   /** The host no longer knows this session: the next call resumes it or asks for a login. */
   forgetHostSession(caller: Caller): void {
     this.#hostSessions.delete(caller.session);
+    // Which of them it was is not said; they come back without a password.
+    this.#ownerSessions.clear();
   }
 
   /** Runs `close` when the session ends by logout or expiry. Answers the function that takes it back. */
@@ -126,12 +174,32 @@ export class Sessions {
   }
 
   async close(): Promise<void> {
-    const open = [...this.#hostSessions.values(), ...[...this.#ended].map((session) => Promise.resolve(session))];
+    const ended = [...this.#ended].map((session) => Promise.resolve(session));
+    const open = [...this.#hostSessions.values(), ...this.#ownerSessions.values(), ...ended];
     this.#hostSessions.clear();
+    this.#ownerSessions.clear();
     this.#ended.clear();
     for (const hash of [...this.#closers.keys()]) this.#runClosers(hash);
     const sessions = await Promise.allSettled(open);
-    await Promise.allSettled(sessions.map((one) => (one.status === "fulfilled" ? one.value.close() : undefined)));
+    await Promise.allSettled(sessions.map((one) => (one.status === "fulfilled" ? one.value?.close() : undefined)));
+  }
+
+  #known(row: SessionRow | undefined): Caller {
+    if (row === undefined || row.revoked) throw new Failure("unauthenticated", "a valid bearer token is needed");
+    const now = this.#clock.now();
+    const expires = this.#expiry(row);
+    if (now >= expires) {
+      this.#end(row.hash);
+      if (now >= expires + rememberExpiredMs) throw new Failure("unauthenticated", "a valid bearer token is needed");
+      throw new Failure("expired_agent_session", "the session has expired; log in again");
+    }
+    if (now - row.usedAt >= Math.min(touchEveryMs, this.#limits.idleMs / 10)) this.#store.sessions.touch(row.hash, now);
+    return { user: row.user, role: row.role, session: row.hash };
+  }
+
+  /** ms; 0 for a revoked one. */
+  #expiry(row: SessionRow): number {
+    return row.revoked ? 0 : Math.min(row.usedAt + this.#limits.idleMs, row.createdAt + this.#limits.absoluteMs);
   }
 
   #end(hash: string): void {

@@ -3,37 +3,37 @@ import { Failure } from "../contract/errors.ts";
 import type { Clock } from "./clock.ts";
 import { RecentMap } from "./recent-map.ts";
 
-const lifetimeMs = 30_000;
-
 interface Ticket<T> {
   readonly session: string;
   readonly expires: number;
   readonly grant: T;
 }
 
-/** One-time tickets: 64 lowercase hexadecimal characters, 30 s, good only for the session that asked. Only their hash is kept. */
+/** One-time tickets: 64 lowercase hexadecimal characters, 30 s by default, good for the session that asked. Only their hash is kept. */
 export class Tickets<T> {
   readonly #clock: Clock;
+  readonly #lifetimeMs: number;
   readonly #tickets = new RecentMap<Ticket<T>>(10_000);
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, lifetimeMs = 30_000) {
     this.#clock = clock;
+    this.#lifetimeMs = lifetimeMs;
   }
 
   issue(session: string, grant: T): string {
     const ticket = randomBytes(32).toString("hex");
-    this.#tickets.set(hashOf(ticket), { session, expires: this.#clock.now() + lifetimeMs, grant });
+    this.#tickets.set(hashOf(ticket), { session, expires: this.#clock.now() + this.#lifetimeMs, grant });
     return ticket;
   }
 
-  /** Throws browser_token_invalid: unknown, used, expired, malformed, or of another session. */
-  redeem(ticket: string, session: string): T {
+  /** `session` undefined: whoever has the ticket. Throws browser_token_invalid: unknown, used, expired, malformed, or of another session. */
+  redeem(ticket: string, session: string | undefined): T {
     const hash = hashOf(ticket);
     const known = /^[0-9a-f]{64}$/.test(ticket) ? this.#tickets.get(hash) : undefined;
     // Also a wrong try uses it up: a ticket that was seen by another is not safe any more.
     this.#tickets.delete(hash);
-    if (known === undefined || known.session !== session || this.#clock.now() >= known.expires) {
-      throw new Failure("browser_token_invalid", "the stream ticket is unknown, used, expired, or of another session");
+    if (known === undefined || (session !== undefined && known.session !== session) || this.#clock.now() >= known.expires) {
+      throw new Failure("browser_token_invalid", "the ticket is unknown, used, expired, or of another session");
     }
     return known.grant;
   }

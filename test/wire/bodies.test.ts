@@ -52,6 +52,7 @@ beforeAll(async () => {
           },
       }),
       authenticate: () => ({ user: "ann", role: "user", session: "s" }),
+      authenticateBrowser: () => ({ user: "ann", role: "user", session: "s" }),
       recover: async () => {},
       close: async () => {},
     },
@@ -169,9 +170,9 @@ describe("dir and out", () => {
     .filter(({ name }) => name === "dir" || name === "out")
     .map((each) => [`${each.id}.${each.name}`, each] as const);
 
-  test("are known to every body but that of login", () => {
+  test("are known to every body but those of login and of browser sessions", () => {
     const without = bodies.filter(({ schema }) => schema.properties.dir === undefined).map(({ id }) => id);
-    expect(without).toEqual(["login"]);
+    expect(without).toEqual(["login", "createBrowserSession"]);
   });
 
   test.each(withLocalPaths)("%s is refused unless it is empty", async (_name, { row, schema, name }) => {

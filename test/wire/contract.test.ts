@@ -56,7 +56,11 @@ describe("operations", () => {
     expect(rows.filter(([, { auth }]) => auth === "none").map(([id]) => id)).toEqual(["getHealth", "login"]);
   });
 
-  test.each(rows.filter(([, { auth }]) => auth === "bearer"))("%s may answer unauthenticated and expired_agent_session", (_id, row) => {
+  test("only createBrowserSession takes a ticket in place of a token", () => {
+    expect(rows.filter(([, { auth }]) => auth === "ticket").map(([id]) => id)).toEqual(["createBrowserSession"]);
+  });
+
+  test.each(rows.filter(([, { auth }]) => auth !== "none"))("%s may answer unauthenticated and expired_agent_session", (_id, row) => {
     expect(row.errors).toEqual(expect.arrayContaining(["unauthenticated", "expired_agent_session"]));
   });
 
@@ -134,7 +138,7 @@ describe("the OpenAPI document", () => {
     );
     const all = [...new Set([...commonErrors, ...row.errors])].filter((code) => errors[code].status !== 0);
     expect(listed.sort()).toEqual(all.map((code) => `${errors[code].status} ${code}`).sort());
-    expect(operation?.security).toEqual(row.auth === "none" ? [] : undefined);
+    expect(operation?.security).toEqual({ none: [], ticket: [{ bearer: [] }, {}], bearer: undefined }[row.auth]);
     expect(operation?.requestBody !== undefined).toBe(row.body === "json");
   });
 

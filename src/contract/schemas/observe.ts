@@ -158,18 +158,24 @@ export const LabsData = Type.Object({ labs: list(LabEntry) });
 export type LabsData = Static<typeof LabsData>;
 
 export const EventsQuery = Type.Object({
+  /** Only events of this lab. Absent: of every lab that the caller may see. */
   lab: optionalText,
-  /** Comma list of event types; absent: all. */
+  /** Comma list of event types; absent: all. Heartbeats and gaps always come. */
   types: optionalText,
   /** Resume after this event id (also the header Last-Event-ID). */
   after: optionalText,
 });
 export type EventsQuery = Static<typeof EventsQuery>;
 
+/**
+ * What happened. `data` by type – node: {id, node, name, status, previous?, ready?, exit_code?}; link: {id, link, a?, b?}, the link's
+ * effective quality; lab: {change: created|updated|deleted} or {live: available|unavailable|absent}; job: {job, operation, user, status,
+ * step, steps, outcome?, error?}; gap: {after, reason: restart|history}: events may be missing, read the state anew; heartbeat: none.
+ */
 export const EventData = Type.Object({
   id: text,
   at: time,
-  type: word(["node", "link", "lab", "job", "capture", "heartbeat"]),
+  type: word(["node", "link", "lab", "job", "capture", "gap", "heartbeat"]),
   lab: optionalText,
   data: Type.Optional(json),
 });

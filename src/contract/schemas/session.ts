@@ -20,7 +20,13 @@ export const SessionData = Type.Object({
 });
 export type SessionData = Static<typeof SessionData>;
 
-/** The cookie itself is in Set-Cookie; it is bound to the session of the bearer token that asked for it. */
+export const BrowserSessionRequest = Type.Object({
+  /** A one-time browser ticket, in place of a bearer token. */
+  ticket: optionalText,
+});
+export type BrowserSessionRequest = Static<typeof BrowserSessionRequest>;
+
+/** The cookie itself is in Set-Cookie; it is bound to the session of the bearer token or ticket that asked for it. */
 export const BrowserSessionData = Type.Object({ expires_at: time });
 export type BrowserSessionData = Static<typeof BrowserSessionData>;
 

@@ -26,7 +26,16 @@ import { LinkQualityData, LinkQualityPayload, LinkSuspendData, LinkSuspendPayloa
 import { EventData, EventsQuery, InspectionData, LabsData, OpenData, StatusData } from "./observe.ts";
 import { PlanData, ReconcileData } from "./plan.ts";
 import { BulkResult, DeployData, DestroyData, ExecPayload, ImportData, ImportPayload, ProjectPayload, ValidateData } from "./project.ts";
-import { BrowserSessionData, CapabilitiesData, HealthData, LoginData, LoginRequest, SessionData, StatusOkData } from "./session.ts";
+import {
+  BrowserSessionData,
+  BrowserSessionRequest,
+  CapabilitiesData,
+  HealthData,
+  LoginData,
+  LoginRequest,
+  SessionData,
+  StatusOkData,
+} from "./session.ts";
 import { text } from "./shapes.ts";
 
 const byId = Type.Object({ id: text });
@@ -38,7 +47,7 @@ export const requestSchemas = {
   login: { body: LoginRequest },
   logout: {},
   getSession: {},
-  createBrowserSession: {},
+  createBrowserSession: { body: BrowserSessionRequest },
   getCapabilities: {},
   listTemplates: { query: ListTemplatesQuery },
   getTemplate: { params: byId },

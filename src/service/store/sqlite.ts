@@ -19,6 +19,10 @@ const migrations = [
    ) STRICT;
    CREATE INDEX jobs_by_lab ON jobs (lab, finished_at);
    CREATE INDEX jobs_running ON jobs (started_at) WHERE status = 'running';`,
+  `CREATE TABLE browser_sessions (
+     hash TEXT PRIMARY KEY, session TEXT NOT NULL REFERENCES sessions (hash) ON DELETE CASCADE, created_at INTEGER NOT NULL
+   ) STRICT;
+   CREATE INDEX browser_sessions_of ON browser_sessions (session, created_at);`,
 ];
 
 /** The store in one SQLite file (mode 0600; ":memory:" keeps nothing). Throws when the file is of a newer version than this program. */
@@ -35,6 +39,16 @@ export function sqliteStore(file: string): Store {
     touchSession: db.prepare("UPDATE sessions SET used_at = ? WHERE hash = ?"),
     revokeSession: db.prepare("UPDATE sessions SET revoked = 1 WHERE hash = ?"),
     purgeSessions: db.prepare("DELETE FROM sessions WHERE created_at < ?"),
+    countSessions: db.prepare("SELECT count(*) AS count FROM sessions WHERE revoked = 0 AND used_at > ? AND created_at > ?"),
+    insertBrowser: db.prepare("INSERT INTO browser_sessions (hash, session, created_at) VALUES (?, ?, ?)"),
+    trimBrowsers: db.prepare(
+      `DELETE FROM browser_sessions WHERE session = ?1 AND rowid NOT IN
+       (SELECT rowid FROM browser_sessions WHERE session = ?1 ORDER BY created_at DESC, rowid DESC LIMIT ?2)`,
+    ),
+    findByBrowser: db.prepare(
+      "SELECT sessions.* FROM browser_sessions JOIN sessions ON sessions.hash = browser_sessions.session WHERE browser_sessions.hash = ?",
+    ),
+    endBrowsers: db.prepare("DELETE FROM browser_sessions WHERE session = ?"),
     getLab: db.prepare("SELECT path, record FROM labs WHERE path = ?"),
     putLab: db.prepare("INSERT INTO labs (path, record) VALUES (?, ?) ON CONFLICT (path) DO UPDATE SET record = excluded.record"),
     deleteLab: db.prepare("DELETE FROM labs WHERE path = ?"),
@@ -88,10 +102,17 @@ export function sqliteStore(file: string): Store {
       },
       revoke: (hash) => {
         sql.revokeSession.run(hash);
+        sql.endBrowsers.run(hash);
       },
       purge: (createdBefore) => {
         sql.purgeSessions.run(createdBefore);
       },
+      count: (usedAfter, createdAfter) => (sql.countSessions.get(usedAfter, createdAfter) as { count: number }).count,
+      insertBrowser: ({ hash, session, createdAt }, limit) => {
+        sql.insertBrowser.run(hash, session, createdAt);
+        sql.trimBrowsers.run(session, limit);
+      },
+      findByBrowser: (hash) => sessionOf(sql.findByBrowser.get(hash)),
     },
     labs: {
       get: (path) => records.get(path) ?? labOf(sql.getLab.get(path)),

@@ -1,4 +1,5 @@
 import type { HostSession, NativeIds } from "../../hosts/host.ts";
+import type { GrantedRight } from "../rights.ts";
 
 /** A bearer session. The token itself is nowhere. Times are ms since the epoch. */
 export interface SessionRow {
@@ -11,6 +12,15 @@ export interface SessionRow {
   readonly revoked: boolean;
 }
 
+/** A browser's cookie: it stands for a bearer session. The cookie itself is nowhere. */
+export interface BrowserSessionRow {
+  /** SHA-256 of the cookie's value, hex. */
+  readonly hash: string;
+  /** Hash of the bearer session. */
+  readonly session: string;
+  readonly createdAt: number;
+}
+
 export type ProjectMode = "create" | "import" | "load";
 export type Direction = "to_host" | "from_host";
 
@@ -20,6 +30,8 @@ export interface LabRecord {
   readonly path: string;
   readonly mode: ProjectMode;
   readonly owner: string;
+  /** What others may do with it, by user name. */
+  readonly grants?: Readonly<Record<string, GrantedRight>>;
   /** The intent of the last apply; absent: none yet. */
   readonly yaml?: string;
   readonly files: Readonly<Record<string, string>>;
@@ -82,9 +94,16 @@ export interface Store {
     insert(row: SessionRow): void;
     find(hash: string): SessionRow | undefined;
     touch(hash: string, usedAt: number): void;
+    /** Also ends its browser sessions. */
     revoke(hash: string): void;
     /** Forgets sessions created before. */
     purge(createdBefore: number): void;
+    /** How many are neither revoked, nor unused or made before these times. */
+    count(usedAfter: number, createdAfter: number): number;
+    /** Keeps the newest `limit` of a session. */
+    insertBrowser(row: BrowserSessionRow, limit: number): void;
+    /** The bearer session that a browser session stands for. */
+    findByBrowser(hash: string): SessionRow | undefined;
   };
   readonly labs: {
     get(path: string): LabRecord | undefined;

@@ -1,0 +1,56 @@
+import { Failure } from "../contract/errors.ts";
+import type { OpenData } from "../contract/schemas/observe.ts";
+import type { ProjectPayload } from "../contract/schemas/project.ts";
+import type { BrowserSessionRequest } from "../contract/schemas/session.ts";
+import { addressProject, labNotFound } from "./address.ts";
+import { unsupported } from "./capabilities.ts";
+import { timeText } from "./clock.ts";
+import type { Context } from "./context.ts";
+import type { BrowserGrant, Caller } from "./service.ts";
+import { Tickets } from "./tickets.ts";
+
+/** Web pages that are served beside the API. */
+export interface WebUi {
+  /** URL of the page that shows a lab, without a fragment: the ticket goes there. */
+  readonly page: (lab: string) => string;
+}
+
+/** Long enough for a person to follow a link, too short to be found later in a history. */
+const ticketMs = 120_000;
+
+/** How a web page comes to a session of its own: by a bearer token, or by the one-time ticket in the link that opened it. */
+export class Browsers {
+  readonly #context: Context;
+  readonly #webUi: WebUi | undefined;
+  readonly #tickets: Tickets<{ readonly session: string }>;
+
+  constructor(context: Context, webUi: WebUi | undefined) {
+    this.#context = context;
+    this.#webUi = webUi;
+    this.#tickets = new Tickets(context.clock, ticketMs);
+  }
+
+  /** Whether there are pages to open. */
+  get served(): boolean {
+    return this.#webUi !== undefined;
+  }
+
+  /** Throws browser_token_invalid for a ticket that is not good, or of another session than the caller's; unauthenticated without either. */
+  open(caller: Caller | null, { ticket }: BrowserSessionRequest): BrowserGrant {
+    const session = ticket === undefined ? caller?.session : this.#tickets.redeem(ticket, caller?.session).session;
+    if (session === undefined) throw new Failure("unauthenticated", "a bearer token or a browser ticket is needed");
+    const { cookie, expiresAt } = this.#context.sessions.openBrowser(session);
+    return { cookie, expires_at: timeText(expiresAt) };
+  }
+
+  /** A link to the page of a lab, good for one browser and a short time. Throws unsupported where no pages are served. */
+  async openProject(caller: Caller, payload: ProjectPayload): Promise<OpenData> {
+    if (this.#webUi === undefined) throw unsupported("webUi");
+    const { path, host, record } = await addressProject(this.#context, caller, payload);
+    if (record === undefined && (await this.#context.observations.structure(host, path, 5_000)) === null) throw labNotFound(path);
+    const ticket = this.#tickets.issue(caller.session, { session: caller.session });
+    const expires = timeText(this.#context.clock.now() + ticketMs);
+    // A fragment is sent to no server, and stands in no log.
+    return { lab: path, url: `${this.#webUi.page(path)}#ticket=${ticket}`, expires_at: expires };
+  }
+}
