@@ -6,6 +6,8 @@ export interface ErrorRow {
   /** HTTP status; 0 for errors that the client raises by itself. */
   readonly status: number;
   readonly when: string;
+  /** Seconds for Retry-After where nothing better is known. */
+  readonly retryAfter?: number;
 }
 
 export const errors = {
@@ -44,7 +46,7 @@ export const errors = {
   rate_limited: { status: 429, when: "too many tries; Retry-After tells when to come back" },
   internal: { status: 500, when: "a defect of the service; data.request_id finds it in the log" },
   host_error: { status: 502, when: "the host refused or broke a step; data.host tells its words" },
-  host_unreachable: { status: 503, when: "no connection to the host" },
+  host_unreachable: { status: 503, when: "no connection to the host", retryAfter: 5 },
   host_timeout: { status: 504, when: "the host did not answer in time" },
   console_timeout: { status: 504, when: "the prompt or an expected text did not come; data.output is what came" },
   tls_untrusted: { status: 0, when: "raised by the client: certificate not trusted and no pin given" },
@@ -72,7 +74,8 @@ export class Failure extends Error {
     this.name = "Failure";
     this.code = code;
     this.data = options.data;
-    this.retryAfter = options.retryAfter;
+    const row: ErrorRow = errors[code];
+    this.retryAfter = options.retryAfter ?? row.retryAfter;
   }
 
   get status(): number {
