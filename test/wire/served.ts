@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { WebSocket } from "ws";
 import type { Host } from "../../src/hosts/host.ts";
 import { memoryHost } from "../../src/hosts/memory/memory-host.ts";
@@ -120,4 +122,11 @@ export function openSocket(url: string, path: string, headers: Readonly<Record<s
   // A connection that is cut off is told by "close".
   socket.on("error", () => {});
   return { socket, heard: () => heard, frames, refused: () => refusal, closed: () => code };
+}
+
+/** Bytes of buffers that this process still uses. */
+export function heldBytes(): number {
+  setFlagsFromString("--expose-gc");
+  (runInNewContext("gc") as () => void)();
+  return process.memoryUsage().arrayBuffers;
 }

@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type TestLocalHost, testLocalHost } from "../../src/hosts/local/test-local-host.ts";
+import { openSocket, type Served, serve } from "./served.ts";
+
+let local: TestLocalHost;
+let served: Served;
+
+/** Over the embedded host, where consoles are real terminals. */
+beforeAll(async () => {
+  local = await testLocalHost();
+  served = await serve({ host: local.host });
+});
+afterAll(async () => {
+  await local[Symbol.asyncDispose]();
+  await served[Symbol.asyncDispose]();
+});
+
+test("a resize in a text frame is the window size that programs in the node see", async () => {
+  const client = await served.signIn("admin", "test");
+  const deployed = await client.post("/api/v1/projects/deploy", { yaml: "name: size\nnodes:\n  h1: {template: linux}\n" });
+  expect(deployed.status).toBe(200);
+  const live = async () => (await client.post("/api/v1/projects/status", { lab: "/size" })).json.data.live.nodes[0].status;
+  await expect.poll(live, { timeout: 10_000 }).toBe("running");
+  const attached = await client.post("/api/v1/console/attach", { lab: "/size", node: "h1" });
+  const { socket, heard } = openSocket(served.url, `/api/v1/console/stream/${attached.json.data.stream}`, {
+    Authorization: `Bearer ${client.token}`,
+  });
+  await expect.poll(() => socket.readyState).toBe(socket.OPEN);
+  for (const [columns, rows] of [
+    [132, 43],
+    [90, 20],
+  ] as const) {
+    socket.send(JSON.stringify({ resize: [columns, rows] }));
+    const asked = async () => {
+      socket.send(Buffer.from("stty size\r"));
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return heard();
+    };
+    await expect.poll(asked, { timeout: 10_000 }).toContain(`\r\n${rows} ${columns}\r\n`);
+  }
+  // What is said last counts, however fast the window changes.
+  for (let columns = 40; columns <= 140; columns++) socket.send(JSON.stringify({ resize: [columns, 30] }));
+  await expect
+    .poll(
+      async () => {
+        socket.send(Buffer.from("stty size\r"));
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        return heard();
+      },
+      { timeout: 10_000 },
+    )
+    .toContain("\r\n30 140\r\n");
+  socket.terminate();
+});
