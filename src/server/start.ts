@@ -1,11 +1,12 @@
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
+import type { AddressInfo } from "node:net";
 import fastify, { type FastifyInstance, LogController } from "fastify";
 import { openApiDocument } from "../contract/openapi.ts";
 import type { Service } from "../service/service.ts";
 import type { ServerCertificate } from "./certificate.ts";
-import { badRequest, failureEnvelope, toFailure } from "./failures.ts";
+import { toFailure } from "./failures.ts";
 import { createFront } from "./front.ts";
+import { answerMalformed, noteRequests } from "./malformed.ts";
 import { newRequestId } from "./request-id.ts";
 import { addRoutes, answerUnknown, sendFailure } from "./routes.ts";
 import { routeUpgrades, wantsStream } from "./upgrades.ts";
@@ -89,6 +90,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   secure.emit("listening");
   // An expectation other than 100-continue is ignored, as HTTP allows; Node would refuse it without an envelope.
   secure.on("checkExpectation", (request, response) => secure.emit("request", request, response));
+  // Node's parser reads TLS below the stream until someone listens there: then a pause between two records would break it (HPE_PAUSED).
+  secure.on("secureConnection", (socket) => socket.on("data", heard).off("data", heard));
+  noteRequests(secure);
   const streams = routeUpgrades(secure, app.routing as never);
   const front = createFront(secure, headerWaitMs);
   secure.on("tlsClientError", (error) => app.log.debug({ err: error }, "TLS handshake failed"));
@@ -128,27 +132,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
 }
 
-/** A request that the HTTP parser refuses never reaches a route: it gets its envelope here, and the connection ends. */
-function answerMalformed(error: Error & { readonly code?: string }, socket: Socket): void {
-  // Failed handshakes and resets come here too: nobody is there to read an answer.
-  if (!/^(HPE_|ERR_HTTP_REQUEST_TIMEOUT)/.test(error.code ?? "") || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  socket.setTimeout(1000, () => socket.destroy());
-  const failure = badRequest([{ path: "", message: malformation(error.code) }]);
-  const body = JSON.stringify(failureEnvelope(failure.code, failure.message, failure.data));
-  socket.end(
-    `HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${newRequestId()}\r\n\r\n${body}`,
-    () => socket.destroy(),
-  );
-}
-
-function malformation(code: string | undefined): string {
-  if (code === "HPE_HEADER_OVERFLOW") return "the header is too large";
-  return code === "ERR_HTTP_REQUEST_TIMEOUT" ? "the request took too long to arrive" : "not an HTTP/1.1 request";
-}
+/** Nothing to do: that it was added is what counts. */
+function heard(): void {}
 
 function urlOf({ address, port, family }: AddressInfo): string {
   const host = address === "0.0.0.0" || address === "::" ? "localhost" : family === "IPv6" ? `[${address}]` : address;

@@ -1,0 +1,72 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Server } from "node:https";
+import type { Socket } from "node:net";
+import { badRequest, failureEnvelope } from "./failures.ts";
+import { newRequestId } from "./request-id.ts";
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** The one before, where it was not through when this one began. */
+  readonly before: ServerResponse | undefined;
+}
+
+/** The last request of each connection that had a header as it should be. */
+const last = new WeakMap<Socket, Exchange>();
+const refused = new WeakSet<Socket>();
+
+/** How long a refused client may take to read its answer and to end, ms. */
+const lingerMs = 1_000;
+
+/** Remembers what each connection was last asked, so that answerMalformed knows whose turn it is. */
+export function noteRequests(server: Server): void {
+  server.on("request", (request, response) => {
+    const known = last.get(request.socket)?.response;
+    last.set(request.socket, { request, response, before: known?.writableFinished === false ? known : undefined });
+  });
+}
+
+/**
+ * What the HTTP parser refuses never reaches a route, or never ends for the route that reads it: it gets its envelope here, after the
+ * answers before it, and the connection ends.
+ */
+export function answerMalformed(error: Error & { readonly code?: string }, socket: Socket): void {
+  // What still comes on the connection is refused again and again.
+  if (refused.has(socket)) return;
+  // Failed handshakes and resets come here too: nobody is there to read an answer.
+  if (!/^(HPE_|ERR_HTTP_REQUEST_TIMEOUT)/.test(error.code ?? "") || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  refused.add(socket);
+  const exchange = last.get(socket);
+  const bodyIsIt = exchange?.request.complete === false;
+  if (bodyIsIt && exchange.response.headersSent) {
+    // It has its answer already.
+    socket.destroy();
+    return;
+  }
+  const wait = bodyIsIt ? exchange.before : exchange?.response;
+  const answer = () => refuse(socket, malformation(error.code));
+  if (wait === undefined || wait.writableFinished) answer();
+  else wait.once("finish", answer);
+}
+
+function refuse(socket: Socket, message: string): void {
+  if (!socket.writable) return;
+  const failure = badRequest([{ path: "", message }]);
+  const body = JSON.stringify(failureEnvelope(failure.code, failure.message, failure.data));
+  socket.end(
+    `HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${newRequestId()}\r\n\r\n${body}`,
+  );
+  // What is still on its way is read: closing before would reset the connection, and the answer could be lost.
+  socket.resume();
+  const cut = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once("end", () => socket.destroy()).once("close", () => clearTimeout(cut));
+}
+
+function malformation(code: string | undefined): string {
+  if (code === "HPE_HEADER_OVERFLOW") return "the header is too large";
+  return code === "ERR_HTTP_REQUEST_TIMEOUT" ? "the request took too long to arrive" : "not an HTTP/1.1 request";
+}
