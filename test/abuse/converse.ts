@@ -19,8 +19,8 @@ export interface ConversationOptions {
   readonly pieces?: number | undefined;
   /** How long the connection stays open at most, ms. */
   readonly waitMs: number;
-  /** Ends as soon as this is so. */
-  readonly until?: (replies: readonly Reply[]) => boolean;
+  /** Ends when nothing more came for this long after an answer, ms. */
+  readonly quietMs?: number;
 }
 
 /** Sends bytes on a connection of their own, and hears what comes back. */
@@ -30,10 +30,12 @@ export function converse(port: number, bytes: Buffer, options: ConversationOptio
     const replies: Reply[] = [];
     let broken: string | undefined;
     let closed = false;
+    let quiet: NodeJS.Timeout | undefined;
     let socket: Socket;
     reader.expect(options.method ?? "GET");
     const finish = () => {
       clearTimeout(timer);
+      clearTimeout(quiet);
       socket.destroy();
       resolve({ replies, rest: reader.rest, closed, ...(broken !== undefined && { broken }) });
     };
@@ -61,7 +63,10 @@ export function converse(port: number, bytes: Buffer, options: ConversationOptio
         finish();
         return;
       }
-      if (options.until?.(replies)) finish();
+      if (options.quietMs !== undefined && replies.length > 0) {
+        clearTimeout(quiet);
+        quiet = setTimeout(finish, options.quietMs);
+      }
     });
     // A reset is an end like another: what was answered before is judged.
     socket.on("error", () => {});

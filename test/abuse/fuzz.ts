@@ -142,7 +142,7 @@ export async function fuzz(service: ServiceProcess, options: FuzzOptions): Promi
         halfClose: one.halfClose,
         pieces: one.pieces,
         waitMs: 400,
-        until: (all) => one.operation !== undefined && all.length > 0,
+        ...(one.operation !== undefined && { quietMs: 0 }),
       });
       sent++;
       if (broken !== undefined) fail(one, broken);
