@@ -7,7 +7,7 @@ import { type PlanInput, planLab } from "./plan-lab.ts";
  * the plan touches. Equal texts mean that the plan still holds; the service keeps only a hash of it. Key order does not matter. to_host also
  * binds what shall be done, so that other template defaults or host features make a plan stale; from_host changes no node, so no power matters to it.
  */
-export function identityText(input: PlanInput, direction: "to_host" | "from_host"): string {
+export function identityText(input: PlanInput, direction: "to_host" | "from_host", plan = planLab(input)): string {
   const { desired, observed, prune, replace, wipe = true } = input;
   const bound = {
     version: 1,
@@ -21,7 +21,6 @@ export function identityText(input: PlanInput, direction: "to_host" | "from_host
   };
   if (direction === "from_host") return canonicalText(bound);
 
-  const plan = planLab(input);
   const touched = new Set<string>();
   for (const { native_id } of [...plan.actions, ...plan.blocked, ...plan.operations]) if (native_id !== undefined) touched.add(native_id);
   for (const link of observed?.links ?? []) {
@@ -38,12 +37,17 @@ function steady(power: ObservedLab["nodes"][number]["power"]): string {
   return power === "stopping" ? "stopped" : power;
 }
 
+/** An observed lab without the power of its nodes and what follows from it. */
+export type PersistedLab = Omit<ObservedLab, "nodes"> & {
+  readonly nodes: readonly Omit<ObservedLab["nodes"][number], "power" | "interfaces">[];
+};
+
 function sortedLab(lab: NonNullable<PlanInput["desired"]>): unknown {
   return { ...lab, nodes: byKey(lab.nodes), networks: byKey(lab.networks), links: byKey(lab.links) };
 }
 
 /** What the host persists, without what only running things have. */
-function definition(observed: ObservedLab): unknown {
+export function definition(observed: ObservedLab): PersistedLab {
   return {
     ...observed,
     nodes: byId(observed.nodes.map(({ power: _power, interfaces: _interfaces, ...persisted }) => persisted)),

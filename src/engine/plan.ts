@@ -11,7 +11,11 @@ export interface Change {
   readonly before: unknown;
   readonly after: unknown;
   readonly sensitive?: boolean;
+  readonly origin?: Origin;
 }
+
+/** Who made a difference since the last apply: the intent, the host (a change by hand), or both. */
+export type Origin = "intent" | "host" | "both";
 
 /** One changed resource, for people. On the wire as it is (api-v1 PlanAction). */
 export interface Action {
@@ -28,7 +32,10 @@ export interface Action {
   readonly affects: readonly string[];
   readonly changes: readonly Change[];
   readonly prune: boolean;
+  /** Where the intent says it, from 1. */
   readonly line?: number;
+  /** Absent: not known, or an action of power. */
+  readonly origin?: Origin;
 }
 
 /** One ordered host step. The wire shows it without `step`; the host runs `step`. */

@@ -1,5 +1,6 @@
 import { compareNatural } from "./natural-order.ts";
-import type { Action, Change, Plan, PlanOp } from "./plan.ts";
+import { originWords } from "./origin.ts";
+import type { Action, Change, Origin, Plan, PlanOp } from "./plan.ts";
 
 /** What planText tells: a plan without its steps, and the lab's name and lock. */
 export type TextInput = Pick<Plan, "actions" | "blocked" | "unsupported" | "summary"> & { readonly name: string; readonly locked: boolean };
@@ -9,7 +10,9 @@ export function planText(plan: TextInput): string {
   const lines: string[] = [];
   if (plan.actions.length > 0) {
     lines.push(`Labwright will make the host match ${plan.name}:`, "");
-    for (const action of plan.actions) lines.push(...actionLines(action));
+    // Where everything comes from the intent, saying so on each line would be noise.
+    const marked = plan.actions.some(({ origin }) => origin === "host" || origin === "both");
+    for (const action of plan.actions) lines.push(...actionLines(action, marked));
     lines.push("");
   }
   if (plan.blocked.length > 0) {
@@ -32,14 +35,22 @@ const marks: Readonly<Record<PlanOp, string>> = { create: "+", update: "~", repl
 
 const mostAffected = 8;
 
-function actionLines(action: Action): readonly string[] {
+function actionLines(action: Action, marked: boolean): readonly string[] {
+  const mark = (origin: Origin | undefined) => (marked && origin !== undefined ? ` (${originWords[origin].text})` : "");
   const name = action.name !== undefined && action.name !== action.key ? ` (${action.name})` : "";
-  const head = `  ${marks[action.op]} ${action.kind} ${action.key}${name}`;
+  const place = action.line === undefined ? "" : ` (line ${action.line})`;
+  const head = `  ${marks[action.op]} ${action.kind} ${action.key}${name}${place}`;
   const felt = action.disruption === "none" ? "" : ` [${disruptionText(action)}]`;
-  if (action.op === "create") return [head + createdText(action) + felt, ...affectsLine(action)];
-  if (action.op === "delete") return [`${head}: ${action.reason.text}${felt}`, ...affectsLine(action)];
+  if (action.op === "create") return [head + createdText(action) + felt + mark(action.origin), ...affectsLine(action)];
+  if (action.op === "delete")
+    return [`${head}: ${action.reason.text}${felt}${told(action) ? "" : mark(action.origin)}`, ...affectsLine(action)];
   const reason = action.op === "update" ? "" : `: ${action.reason.text}`;
-  return [head + reason + felt, ...changeLines(action.changes), ...affectsLine(action)];
+  return [head + reason + felt, ...changeLines(action.changes, mark), ...affectsLine(action)];
+}
+
+/** Whether the reason says who made the difference. */
+function told({ origin, reason }: Action): boolean {
+  return origin !== undefined && reason.text.endsWith(originWords[origin].text);
 }
 
 function disruptionText(action: Action): string {
@@ -60,11 +71,11 @@ function createdText({ kind, changes }: Action): string {
   return shown.length === 0 ? "" : `: ${shown.join(", ")}`;
 }
 
-function changeLines(changes: readonly Change[]): readonly string[] {
+function changeLines(changes: readonly Change[], mark: (origin: Origin | undefined) => string): readonly string[] {
   const width = Math.max(...changes.map(({ field }) => field.length), 0);
-  return changes.map(({ field, before, after }) => {
-    if (isText(field, before, after)) return `      ${field.padEnd(width)}  ${textDifference(before, after)}`;
-    return `      ${field.padEnd(width)}  ${inline(field, before)} → ${inline(field, after)}`;
+  return changes.map(({ field, before, after, origin }) => {
+    const difference = isText(field, before, after) ? textDifference(before, after) : `${inline(field, before)} → ${inline(field, after)}`;
+    return `      ${field.padEnd(width)}  ${difference}${mark(origin)}`;
   });
 }
 

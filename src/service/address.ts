@@ -9,6 +9,7 @@ import { readIntent } from "../intent/read.ts";
 import { showDiagnostics } from "../intent/show.ts";
 import type { Context } from "./context.ts";
 import { RecentMap } from "./recent-map.ts";
+import { includes, type Right, rightOn } from "./rights.ts";
 import type { Caller } from "./service.ts";
 import { stateIds } from "./state.ts";
 import type { LabRecord, ProjectMode } from "./store/store.ts";
@@ -36,6 +37,7 @@ export interface Target {
   readonly path: string;
   readonly mode: ProjectMode;
   readonly caller: Caller;
+  /** The caller's, or the owner's where the lab is shared with the caller. */
   readonly host: HostSession;
   /** Absent: the service does not manage this lab. */
   readonly record?: LabRecord;
@@ -55,7 +57,8 @@ export const noIds: NativeIds = { nodes: {}, networks: {}, links: {} };
  */
 export async function addressProject(context: Context, caller: Caller, payload: Selector): Promise<Target> {
   const manifest = checkFields(payload);
-  const sent = payload.yaml === undefined ? undefined : readSent(payload.yaml, payload.files ?? {});
+  const loaded = manifest?.mode === "load";
+  const sent = loaded ? readLoaded(payload) : payload.yaml === undefined ? undefined : readSent(payload.yaml, payload.files ?? {});
   const named = payload.lab ?? manifest?.lab ?? sent?.lab.name;
   if (named === undefined) throw badRequest("/lab", "a lab is named by lab, or by the name in yaml");
   const checked = checkLabPath(named);
@@ -64,15 +67,14 @@ export async function addressProject(context: Context, caller: Caller, payload: 
   const { path } = checked;
 
   const record = context.store.labs.get(path);
-  // A viewer may look at every lab; what it may not is change one.
-  if (record !== undefined && record.owner !== caller.user && caller.role === "user") throw labNotFound(path);
-  const given = payload.state === undefined || payload.state === null ? undefined : stateIds(payload.state, context.host, path);
+  if (record !== undefined && rightOn(record, caller) === undefined) throw labNotFound(path);
+  const given = loaded || payload.state === undefined || payload.state === null ? undefined : stateIds(payload.state, context.host, path);
   const intent = sent ?? recordedIntent(record);
   return {
     path,
-    mode: record?.mode ?? manifest?.mode ?? (sent === undefined ? "load" : "create"),
+    mode: loaded ? "load" : (record?.mode ?? manifest?.mode ?? (sent === undefined ? "load" : "create")),
     caller,
-    host: await context.sessions.hostSession(caller),
+    host: await context.sessions.hostSessionFor(caller, record?.owner),
     ...(record !== undefined && { record }),
     ...(intent !== undefined && { intent }),
     sent: sent !== undefined,
@@ -114,13 +116,27 @@ export function neededIntent(target: Target): Intent {
   throw target.record === undefined ? badRequest("/yaml", "the service has no intent of this lab; send yaml") : labNotFound(target.path);
 }
 
-/** Throws operation_not_allowed where mode or role forbid a change. */
-export function allowChange(target: Target): void {
-  if (target.caller.role === "viewer") throw new Failure("operation_not_allowed", "a viewer may not change labs");
-  if (target.record !== undefined && target.record.owner !== target.caller.user && target.caller.role !== "admin")
-    throw labNotFound(target.path);
+/** An observed project's intent may be left out or be of no use: it is not what the call is about. */
+function readLoaded({ yaml, files = {} }: Selector): Intent | undefined {
+  const { lab, diagnostics } = yaml === undefined ? {} : readIntent(yaml, files);
+  return yaml === undefined || lab === undefined ? undefined : { lab, yaml, files, warnings: diagnostics ?? [] };
+}
+
+/** Throws operation_not_allowed where mode, role or the caller's right forbid a change. */
+export function allowChange(target: Target, right: Right = "edit"): void {
+  allowUse(target, right);
   if (target.mode === "load")
     throw new Failure("operation_not_allowed", `${target.path} is loaded for reading only; it is not managed here`);
+}
+
+/** Throws operation_not_allowed where role or right do not reach; what no one manages, its host alone decides on. */
+export function allowUse({ caller, record, path }: Pick<Target, "caller" | "record" | "path">, right: Right): void {
+  if (caller.role === "viewer" && right !== "view")
+    throw new Failure("operation_not_allowed", "a viewer may look at labs and not use or change them");
+  const have = record && rightOn(record, caller);
+  if (have === undefined || includes(have, right)) return;
+  const needed = right === "own" ? "only its owner may do this" : `this needs the right to ${right}`;
+  throw new Failure("operation_not_allowed", `${path} is shared with you to ${have}: ${needed}`);
 }
 
 export function labNotFound(path: string): Failure {

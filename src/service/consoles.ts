@@ -17,7 +17,7 @@ import type { ProjectPayload } from "../contract/schemas/project.ts";
 import { joinIds } from "../engine/join.ts";
 import { compareNatural } from "../engine/natural-order.ts";
 import type { ObservedNode } from "../engine/observed.ts";
-import { addressProject, badRequest, labNotFound, type Selector, type Target } from "./address.ts";
+import { addressProject, allowUse, badRequest, labNotFound, type Selector, type Target } from "./address.ts";
 import type { Context } from "./context.ts";
 import type { Call, Caller, Upgrade } from "./service.ts";
 import type { Tickets } from "./tickets.ts";
@@ -59,7 +59,7 @@ export async function listConsoles(context: Context, caller: Caller, payload: Pr
 
 export async function execConsole(context: Context, caller: Caller, payload: ConsolePayload, call: Call): Promise<ConsoleExecData> {
   const lab = await consoleLab(context, caller, payload);
-  refuseViewer(caller);
+  allowUse(lab.target, "operate");
   const { command } = payload;
   if (command === undefined) throw badRequest("/command", "a command is needed");
   const timeoutMs = payload.timeout_ms ?? defaultTimeoutMs;
@@ -69,7 +69,7 @@ export async function execConsole(context: Context, caller: Caller, payload: Con
 /** Each target has its own outcome; results stand in target order. */
 export async function execConsoleMany(context: Context, caller: Caller, payload: ConsolePayload, call: Call): Promise<ConsoleExecManyData> {
   const lab = await consoleLab(context, caller, payload);
-  refuseViewer(caller);
+  allowUse(lab.target, "operate");
   const targets =
     payload.targets ??
     (payload.node !== undefined && payload.node !== ""
@@ -101,7 +101,7 @@ export async function execConsoleMany(context: Context, caller: Caller, payload:
 
 export async function runConsole(context: Context, caller: Caller, payload: ConsoleRunPayload, call: Call): Promise<ConsoleRunData> {
   const lab = await consoleLab(context, caller, payload);
-  refuseViewer(caller);
+  allowUse(lab.target, "operate");
   const { key, node } = nodeOf(lab, payload.node);
   refuseGraphic(node);
   const timeoutMs = payload.steps.reduce((sum, step) => sum + (step.timeout_ms ?? defaultTimeoutMs), 0);
@@ -121,7 +121,7 @@ export async function attachConsole(
   payload: ConsolePayload,
 ): Promise<ConsoleAttachData> {
   const lab = await consoleLab(context, caller, payload);
-  refuseViewer(caller);
+  allowUse(lab.target, "operate");
   const { key, node } = nodeOf(lab, payload.node);
   refuseGraphic(node);
   if (node.power === "stopped" || node.power === "failed") throw notRunning(key);
@@ -216,11 +216,6 @@ function nodeOf({ target, nodes }: ConsoleLab, key: string | undefined): Console
   const found = nodes.find((one) => one.key === key);
   if (found === undefined) throw new Failure("node_not_found", `${target.path} has no node ${key}`);
   return found;
-}
-
-/** Who types changes the node. */
-function refuseViewer(caller: Caller): void {
-  if (caller.role === "viewer") throw new Failure("operation_not_allowed", "a viewer may not use consoles");
 }
 
 function isText(node: ObservedNode): boolean {

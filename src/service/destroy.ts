@@ -19,7 +19,7 @@ export async function destroyProject(
   const target = await addressProject(context, caller, payload);
   const wipe = payload.wipe !== false;
   if (target.record === undefined && (await target.host.observe(target.path)) === null) throw labNotFound(target.path);
-  allowChange(target);
+  allowChange(target, "own");
   if (target.record === undefined && caller.role !== "admin") {
     throw new Failure("operation_not_allowed", `${target.path} is on the host but not managed here; only an admin may destroy it`);
   }
@@ -34,7 +34,7 @@ export async function destroyProject(
 export async function destroyLab(context: Context, job: Job, target: Target, wipe: boolean): Promise<DestroyData> {
   const { path, host } = target;
   const options = { direction: "to_host", prune: true, replace: false, wipe } as const;
-  const { plan, observed, ids } = await planAgainstHost(host, path, null, target.ids, options);
+  const { plan, observed, ids } = await planAgainstHost(target, null, options);
   refuseLocked(observed);
   if (plan.operations.length > 0) await applyOperations(context.consoles, host, job, { path, operations: plan.operations, ids });
   context.store.labs.delete(path);

@@ -1,3 +1,4 @@
+import { originWords } from "../engine/origin.ts";
 import type { Action } from "../engine/plan.ts";
 
 /**
@@ -14,7 +15,8 @@ export function reversed(actions: readonly Action[]): readonly Action[] {
       .map((change) => ({ ...change, before: change.after, after: change.before }));
     if (op === undefined || (op === "update" && changes.length === 0)) return [];
     const text = { create: "on the host, not in the intent", delete: "in the intent, not on the host", update: "differs on the host" }[op];
-    const reason = { code: `host_${op}`, text };
+    const who = action.origin && originWords[action.origin];
+    const reason = who === undefined ? { code: `host_${op}`, text } : { code: who.code, text: `${text}: ${who.text}` };
     return [{ ...action, op, reason, disruption: "none", affects: [], prune: false, changes }];
   });
 }

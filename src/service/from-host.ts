@@ -9,8 +9,9 @@ import { printLab } from "../intent/print.ts";
 import { labNotFound, readSent, type Target } from "./address.ts";
 import type { Context } from "./context.ts";
 import { runChange } from "./managed.ts";
-import { newestPlan, planStale } from "./plan-project.ts";
+import { newestPlan, plannable, planStale } from "./plan-project.ts";
 import { planAgainstHost } from "./planned.ts";
+import { includes, rightOn } from "./rights.ts";
 import type { Call } from "./service.ts";
 import { projectState } from "./state.ts";
 
@@ -25,7 +26,8 @@ export async function reconcileFromHost(
   call: Pick<Call, "respondAsync">,
 ): Promise<ReconcileData | JobStarted> {
   const { record, caller } = target;
-  const mayRecord = record !== undefined && record.mode !== "load" && caller.role !== "viewer";
+  const right = record && rightOn(record, caller);
+  const mayRecord = right !== undefined && includes(right, "edit") && target.mode !== "load";
   if (!mayRecord) return captureIntent(context, target, payload, false);
   // As a job, so that no half-applied change is taken for the lab.
   return runChange(context, target, call, {
@@ -39,8 +41,7 @@ async function captureIntent(context: Context, target: Target, payload: ProjectP
   const { path, host, intent, record } = target;
   if (payload.plan_identity !== undefined) {
     const options = { direction: "from_host", prune: payload.prune === true, replace: false } as const;
-    const empty = { name: path.split("/").at(-1)!, nodes: [], networks: [], links: [], trafficFilters: [], texts: [] };
-    const { identity } = await planAgainstHost(host, path, intent?.lab ?? empty, target.ids, options);
+    const { identity } = await planAgainstHost(target, plannable(target, "from_host"), options);
     if (payload.plan_identity !== newestPlan(context, target, "from_host") || payload.plan_identity !== identity) throw planStale();
   }
   const [rules, observed] = await Promise.all([host.rules(), host.observe(path)]);
@@ -60,6 +61,7 @@ async function captureIntent(context: Context, target: Target, payload: ProjectP
       files: text.files,
       ids: nowIds,
       labId: observed.id,
+      applied: observed,
       serial,
       plans: {},
       updatedAt: context.clock.now(),

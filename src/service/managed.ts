@@ -95,7 +95,8 @@ export async function recordApplied(context: Context, target: Target, known: Nat
       }),
     );
     // Any change makes the plans before it stale.
-    context.store.labs.put({ ...record, ids, labId: observed.id, plans: {}, power: running, updatedAt: context.clock.now() });
+    const updatedAt = context.clock.now();
+    context.store.labs.put({ ...record, ids, labId: observed.id, applied: observed, plans: {}, power: running, updatedAt });
   }
   return projectState(context.host, record?.serial ?? 0, observed, ids);
 }
@@ -107,7 +108,9 @@ export async function recordBroken(context: Context, target: Target, known: Nati
   try {
     const observed = await target.host.observe(target.path);
     const ids = observed === null ? noIds : joinIds(intent?.lab ?? null, observed, known);
-    context.store.labs.put({ ...record, ids, plans: {}, updatedAt: context.clock.now() });
+    const { applied: _before, ...rest } = record;
+    const applied = observed === null ? {} : { applied: observed };
+    context.store.labs.put({ ...rest, ...applied, ids, plans: {}, updatedAt: context.clock.now() });
   } catch (error) {
     context.log("warn", "what a broken change left could not be read", { lab: target.path, error: String(error) });
   }

@@ -3,11 +3,11 @@ import type { PlanData } from "../contract/schemas/plan.ts";
 import type { ProjectPayload } from "../contract/schemas/project.ts";
 import type { PlanSummary } from "../engine/plan.ts";
 import { planText } from "../engine/text.ts";
-import type { Lab } from "../intent/lab.ts";
 import { addressProject, labNotFound, neededIntent, type Target } from "./address.ts";
 import type { Context } from "./context.ts";
 import { reversed } from "./from-host-plan.ts";
-import { planAgainstHost, shownOperation } from "./planned.ts";
+import { planAgainstHost, shownOperation, type Wanted } from "./planned.ts";
+import { includes, rightOn } from "./rights.ts";
 import type { Caller } from "./service.ts";
 import type { Direction } from "./store/store.ts";
 
@@ -24,9 +24,10 @@ export async function planProject(context: Context, caller: Caller, payload: Pro
   const target = await addressProject(context, caller, payload);
   const options = { direction, prune: payload.prune === true, replace: payload.replace === true };
   const intent = plannable(target, direction);
-  const { plan, observed, identity } = await planAgainstHost(target.host, target.path, intent, target.ids, options);
+  const { plan, observed, identity } = await planAgainstHost(target, intent, options);
   if (observed === null && direction === "from_host") throw labNotFound(target.path);
-  if (payload.plan_identity !== undefined && payload.plan_identity !== identity) throw planStale();
+  const given = payload.plan_identity;
+  if (given !== undefined && (given !== newestPlan(context, target, direction) || given !== identity)) throw planStale();
   remember(context, target, direction, identity);
 
   const facts = {
@@ -38,7 +39,7 @@ export async function planProject(context: Context, caller: Caller, payload: Pro
     direction,
   };
   if (direction === "from_host") {
-    const pruned = await planAgainstHost(target.host, target.path, intent, target.ids, { ...options, prune: true });
+    const pruned = await planAgainstHost(target, intent, { ...options, prune: true });
     const actions = reversed(pruned.plan.actions);
     const summary: PlanSummary = {
       ...plan.summary,
@@ -51,7 +52,7 @@ export async function planProject(context: Context, caller: Caller, payload: Pro
       skipped_prune: 0,
       unsupported: 0,
     };
-    const told = { name: intent?.name ?? target.path, actions, blocked: [], unsupported: [], summary, locked: false };
+    const told = { name: intent.lab.name, actions, blocked: [], unsupported: [], summary, locked: false };
     return {
       ...facts,
       summary,
@@ -76,9 +77,9 @@ export async function planProject(context: Context, caller: Caller, payload: Pro
 }
 
 /** The wanted lab of a plan; from_host of a lab without an intent compares with nothing. */
-function plannable(target: Target, direction: Direction): Lab {
-  if (direction === "to_host" || target.intent !== undefined) return neededIntent(target).lab;
-  return { name: target.path.split("/").at(-1)!, nodes: [], networks: [], links: [], trafficFilters: [], texts: [] };
+export function plannable(target: Target, direction: Direction): Wanted {
+  if (direction === "to_host" || target.intent !== undefined) return neededIntent(target);
+  return { lab: { name: target.path.split("/").at(-1)!, nodes: [], networks: [], links: [], trafficFilters: [], texts: [] } };
 }
 
 export function planStale(): Failure {
@@ -89,13 +90,17 @@ export function planStale(): Failure {
 }
 
 function remember(context: Context, target: Target, direction: Direction, identity: string): void {
-  if (target.record !== undefined) context.store.labs.putPlan(target.path, direction, identity);
+  // Who may not apply it must not make the plan of those who may stale.
+  const right = target.record && rightOn(target.record, target.caller);
+  if (right !== undefined && includes(right, "edit")) context.store.labs.putPlan(target.path, direction, identity);
   else context.unrecordedPlans.set(unrecordedKey(target, direction), identity);
 }
 
 /** The identity of the newest plan of this direction. */
 export function newestPlan(context: Context, target: Target, direction: Direction): string | undefined {
-  return target.record === undefined ? context.unrecordedPlans.get(unrecordedKey(target, direction)) : target.record.plans[direction];
+  const right = target.record && rightOn(target.record, target.caller);
+  if (right === undefined || !includes(right, "edit")) return context.unrecordedPlans.get(unrecordedKey(target, direction));
+  return context.store.labs.get(target.path)?.plans[direction];
 }
 
 function unrecordedKey({ caller, path }: Target, direction: Direction): string {

@@ -41,7 +41,7 @@ export async function execProject(
   }
   const target = await addressProject(context, caller, payload);
   if (target.record === undefined && (await target.host.observe(target.path)) === null) throw labNotFound(target.path);
-  allowChange(target);
+  allowChange(target, "operate");
   const { features, stopModes } = await target.host.capabilities();
   if (action === "wipe" && !features.wipe) throw new Failure("unsupported", "the host cannot wipe nodes", { data: { feature: "wipe" } });
   if (action === "stop" && !stopModes.includes(mode)) {

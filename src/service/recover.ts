@@ -71,7 +71,7 @@ async function finishDeploy(context: Context, job: Job, target: Target, row: Job
   const intent = readSent(request.yaml, request.files);
   // Once the old lab is gone, what stands there is the new one, half made.
   const replace = request.replace && !row.steps.slice(0, row.done).some((step) => step.do === "delete-lab");
-  const planned = await planAgainstHost(target.host, target.path, intent.lab, target.ids, { direction: "to_host", prune: false, replace });
+  const planned = await planAgainstHost(target, intent, { direction: "to_host", prune: false, replace });
   const operations = [...planned.plan.operations, ...missingStarts(row, planned, planned.plan.operations)];
   await applyIntent(context, job, target, intent, { operations, ids: planned.ids, replace });
   return deployed(context, target, intent, planned.plan.unsupported);
@@ -81,7 +81,7 @@ async function finishReconcile(context: Context, job: Job, target: Target, row: 
   const request = row.request as ReconcileRequest;
   const intent: Intent = readSent(request.yaml, request.files);
   const options = { direction: "to_host", prune: request.prune, replace: false } as const;
-  const planned = await planAgainstHost(target.host, target.path, intent.lab, target.ids, options);
+  const planned = await planAgainstHost(target, intent, options);
   const { plan, observed, ids } = planned;
   // A lab that did not exist when the change began was its to make whole.
   const whole = request.confirm || observed === null || row.steps.some((step) => step.do === "create-lab");

@@ -13,12 +13,16 @@ import {
   word,
 } from "./shapes.ts";
 
+const Origin = Type.Optional(word(["intent", "host", "both"]));
+
 export const PlanChange = Type.Object({
   /** Dotted from the resource: image, attributes.daemons, quality.a.delay. */
   field: text,
   before: json,
   after: json,
   sensitive: optionalFlag,
+  /** Who changed it since the last apply: the intent, the host (by hand), or both. Absent: not known. */
+  origin: Origin,
 });
 export type PlanChange = Static<typeof PlanChange>;
 
@@ -34,7 +38,10 @@ export const PlanAction = Type.Object({
   affects: list(text),
   changes: list(PlanChange),
   prune: flag,
+  /** Where the intent says it, from 1. */
   line: optionalInteger,
+  /** Who made the difference since the last apply; also in reason.code: changed_in_file, changed_on_host, changed_in_both. */
+  origin: Origin,
   /** In operations: the id of the action that the step belongs to. */
   of: optionalText,
 });

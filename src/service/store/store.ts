@@ -1,3 +1,4 @@
+import type { ObservedLab } from "../../engine/observed.ts";
 import type { HostSession, NativeIds } from "../../hosts/host.ts";
 import type { GrantedRight } from "../rights.ts";
 
@@ -35,6 +36,8 @@ export interface LabRecord {
   /** The intent of the last apply; absent: none yet. */
   readonly yaml?: string;
   readonly files: Readonly<Record<string, string>>;
+  /** The host's definition after the last change: what differs from it was changed there by others. */
+  readonly applied?: ObservedLab;
   /** Counts the applies. */
   readonly serial: number;
   /** The host's id of the lab. */
