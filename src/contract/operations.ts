@@ -331,7 +331,16 @@ export const operations = {
     answer: "upgrade",
     protocol: "host-telnet",
     feature: "consoleStream",
-    errors: [...bearer, "browser_token_invalid", "node_not_running", "host_error", "host_unreachable", "host_timeout"],
+    errors: [
+      ...bearer,
+      "browser_token_invalid",
+      "lab_not_found",
+      "node_not_found",
+      "node_not_running",
+      "host_error",
+      "host_unreachable",
+      "host_timeout",
+    ],
     summary: "The console's raw bytes, after Upgrade: host-telnet; or in frames, after Upgrade: websocket",
   },
   applyLinkQuality: {
