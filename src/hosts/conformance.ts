@@ -5,7 +5,7 @@ import { joinIds } from "../engine/join.ts";
 import type { ObservedLab, ObservedNode } from "../engine/observed.ts";
 import type { Operation, Plan, Step, StopMode } from "../engine/plan.ts";
 import { planLab } from "../engine/plan-lab.ts";
-import { type Endpoint, type Lab, type LabLink, type LabNode, linkKey } from "../intent/lab.ts";
+import { type Endpoint, type Lab, type LabLink, type LabNode, linkKey, type Quality } from "../intent/lab.ts";
 import { featureNames, type Host, type HostConsole, type HostSession, type LiveNode, type NativeIds, type Progress } from "./host.ts";
 
 /** A host to be examined, with an account that may change labs. It needs the templates linux, pc, switch and frr, and networks of type bridge. */
@@ -297,6 +297,55 @@ const cases: Readonly<Record<string, (bench: Bench, target: ConformanceTarget) =
     await bench.make(at, { ...twoHosts, links: [] });
     expect((await bench.observe(at)).links).toEqual([]);
     for (const { key } of twoHosts.nodes) await bench.power(at, key, ["running"]);
+  },
+
+  "a link's quality changes live and declared, told as stored and as it is": async (bench) => {
+    const { linkQuality, lock } = (await bench.session.capabilities()).features;
+    if (!linkQuality) return;
+    const at = bench.path();
+    const { session } = bench;
+    const declared = { ...twoHosts, links: twoHosts.links.map((one) => ({ ...one, quality: { a: { delay: 5 } } })) };
+    await bench.make(at, declared);
+    const id = (await bench.observe(at)).links[0]?.id ?? "";
+    const whole = (some: Quality) => ({ delay: 0, jitter: 0, loss: 0, bandwidth: 0, ...some });
+    const live = await session.setLinkQuality(at, id, { b: { delay: 20, jitter: 2, loss: 0.5, bandwidth: 10000 } }, { save: false });
+    expect(live).toEqual({ stored: { a: { delay: 5 } }, effective: { b: whole({ delay: 20, jitter: 2, loss: 0.5, bandwidth: 10000 }) } });
+    expect((await session.status(at)).links).toEqual([{ id, ...live.effective }]);
+    await bench.expectNothingToDo(at, declared);
+    expect(await session.setLinkQuality(at, id, {}, { save: false })).toEqual({ stored: { a: { delay: 5 } }, effective: {} });
+    expect((await session.status(at)).links).toEqual([]);
+
+    const saved = await session.setLinkQuality(at, id, { a: { loss: 3, delay: 0 } }, { save: true });
+    expect(saved).toEqual({ stored: { a: { loss: 3 } }, effective: { a: whole({ loss: 3 }) } });
+    expect((await bench.observe(at)).links[0]?.quality).toEqual({ a: { loss: 3 } });
+    await bench.run(at, [operation({ do: "stop", node: "h2", mode: 1 })]);
+    expect((await session.status(at)).links).toEqual([]);
+    await bench.run(at, [operation({ do: "start", node: "h2" })]);
+    await bench.power(at, "h2", ["running"]);
+    expect((await session.status(at)).links).toEqual([{ id, a: whole({ loss: 3 }) }]);
+    expect(await session.setLinkQuality(at, id, {}, { save: true })).toEqual({ stored: {}, effective: {} });
+    expect((await bench.observe(at)).links[0]?.quality).toBeUndefined();
+
+    await expectFailure(session.setLinkQuality(at, "no-such-id", {}, { save: true }), "link_not_found");
+    await expectFailure(session.setLinkQuality(bench.path(), id, {}, { save: true }), "lab_not_found");
+    if (!lock) return;
+    await session.setLock(at, true);
+    await expectFailure(session.setLinkQuality(at, id, { a: { delay: 1 } }, { save: true }), "lab_locked");
+    await session.setLock(at, false);
+  },
+
+  "a link is suspended at one side or both, and resumed": async (bench) => {
+    if (!(await bench.session.capabilities()).features.linkSuspend) return;
+    const at = bench.path();
+    const { session } = bench;
+    await bench.make(at, twoHosts);
+    const id = (await bench.observe(at)).links[0]?.id ?? "";
+    expect(await session.setLinkSuspend(at, id, { b: true })).toEqual({ a: false, b: true });
+    expect((await bench.observe(at)).links[0]?.suspended).toEqual({ a: false, b: true });
+    expect(await session.setLinkSuspend(at, id, { a: true })).toEqual({ a: true, b: true });
+    expect(await session.setLinkSuspend(at, id, { a: false, b: false })).toEqual({ a: false, b: false });
+    await bench.expectNothingToDo(at, twoHosts);
+    await expectFailure(session.setLinkSuspend(at, "no-such-id", { a: true }), "link_not_found");
   },
 
   "nodes and networks come and go while others run": async (bench) => {

@@ -48,6 +48,16 @@ export interface HostSession {
   apply(lab: string, operations: readonly Operation[], progress: Progress): Promise<Applied>;
   /** Power of all nodes, live. One read for all pollers; the service calls it at most once per interval and lab. */
   status(lab: string): Promise<LiveStatus>;
+  /**
+   * What leaves endpoints[0] (a) and endpoints[1] (b) of the link from now on; a side absent is cleared. With save it is persisted, without it
+   * lasts until it is declared anew or an end of the link stops. Throws link_not_found, lab_locked, unsupported (feature `linkQuality`).
+   */
+  setLinkQuality(lab: string, linkId: string, quality: LinkSides<Quality>, options: { readonly save: boolean }): Promise<LinkQualityState>;
+  /**
+   * Takes the carrier away from endpoints[0] (a), endpoints[1] (b) of the link, or gives it back; a side absent stays. Persisted. Answers both. Throws
+   * link_not_found, lab_locked, unsupported (feature `linkSuspend`).
+   */
+  setLinkSuspend(lab: string, linkId: string, suspended: LinkSides<boolean>): Promise<Required<LinkSides<boolean>>>;
   /** Sets or clears the lab's lock, where the host has one (feature `lock`). */
   setLock(lab: string, locked: boolean): Promise<void>;
   /**
@@ -56,6 +66,19 @@ export interface HostSession {
    */
   console(lab: string, nodeId: string): Promise<HostConsole>;
   close(): Promise<void>;
+}
+
+/** One value for each end of a link, in the definition's endpoint order. */
+export interface LinkSides<T> {
+  readonly a?: T;
+  readonly b?: T;
+}
+
+export interface LinkQualityState {
+  /** As persisted. */
+  readonly stored: LinkSides<Quality>;
+  /** As read back from the running link; a side absent has no effect, as has a link whose ends do not both run. */
+  readonly effective: LinkSides<Required<Quality>>;
 }
 
 export interface HostConsole {

@@ -3,6 +3,7 @@ import type { HostRules } from "../../engine/plan.ts";
 import { type Feature, featureNames, type HostIcon, type HostNetworkType, type HostTemplate } from "../host.ts";
 import { findImages, type LocalImage } from "./images.ts";
 import { natWorks } from "./nat.ts";
+import { shapingWorks } from "./quality-shaper.ts";
 import { hostTemplate, type LocalTemplate, templateRules } from "./template.ts";
 import { builtinTemplates, loadTemplates } from "./templates.ts";
 
@@ -24,12 +25,14 @@ export interface Catalogue {
 export function openCatalogue(options: {
   readonly state: string;
   readonly images: string;
+  readonly shaper: string;
   readonly warn: (text: string) => void;
   readonly freshMs?: number;
 }): () => Promise<Catalogue> {
   let current: { readonly until: number; readonly catalogue: Promise<Catalogue> } | undefined;
   const told = new Set<string>();
   const nat = natWorks();
+  const shaping = shapingWorks(options.shaper);
 
   async function load(): Promise<Catalogue> {
     const { templates, problems } = await loadTemplates([builtinTemplates, join(options.state, "templates")]);
@@ -38,7 +41,7 @@ export function openCatalogue(options: {
       if (!told.has(text)) options.warn(text);
       told.add(text);
     }
-    return catalogue(templates, await findImages(options.images), await nat);
+    return catalogue(templates, await findImages(options.images), { nat: await nat, shaping: await shaping });
   }
 
   return () => {
@@ -55,7 +58,11 @@ export function openCatalogue(options: {
   };
 }
 
-function catalogue(templates: readonly LocalTemplate[], images: readonly LocalImage[], nat: boolean): Catalogue {
+function catalogue(
+  templates: readonly LocalTemplate[],
+  images: readonly LocalImage[],
+  { nat, shaping }: { readonly nat: boolean; readonly shaping: boolean },
+): Catalogue {
   const byId = new Map(templates.map((template) => [template.id, template]));
   const networkTypes: HostNetworkType[] = [
     { type: "bridge", description: "A learning bridge inside the lab", external: false, nat: false },
@@ -69,7 +76,9 @@ function catalogue(templates: readonly LocalTemplate[], images: readonly LocalIm
     "hotPlug",
     "lock",
     "importLab",
+    "linkSuspend",
     ...(nat ? (["nat"] as const) : []),
+    ...(shaping ? (["linkQuality"] as const) : []),
   ]);
   const features = Object.fromEntries(featureNames.map((name) => [name, works.has(name)])) as Record<Feature, boolean>;
   const icons = new Set(templates.flatMap((template) => template.icon ?? []));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { DefinedLink, DefinedNode, LabDefinition } from "./definition.ts";
-import { type Fabric, fabricChange, type LiveNodes, wantedFabric } from "./fabric.ts";
+import { type Fabric, fabricChange, type LiveNodes, standingCables, wantedFabric } from "./fabric.ts";
 import { macAddress } from "./mac-address.ts";
 import { parseLinks, parseRedirects } from "./read-fabric.ts";
 import type { LocalTemplate } from "./template.ts";
@@ -70,14 +70,14 @@ describe("planning the fabric", () => {
     expect(change.ip).toContain(`link add name eth0 address ${macAddress(pair.id, 1, 0)} netns 11 up type veth peer name n1i0\n`);
     expect(change.ip).not.toContain("link set dev n1i0");
     expect(change.tc).toContain(
-      "filter add dev n1i1 ingress protocol all prio 1 u32 match u32 0 0 action mirred egress redirect dev n2i1\n",
+      "filter replace dev n1i1 ingress protocol all prio 1 handle 800::800 u32 match u32 0 0 action mirred egress redirect dev n2i1\n",
     );
     expect(change.tc).toContain("redirect dev n1i1\n");
   });
 
   test("what stands as wanted needs no process", () => {
     const wanted = wantedFabric(pair, both, template);
-    expect(fabricChange(standing(wanted), wanted, new Set())).toEqual({ remove: "", ip: "", tc: "", mtu: [] });
+    expect(fabricChange(standing(wanted), wanted, new Set())).toEqual({ remove: "", ip: "", tc: "", late: "", mtu: [] });
   });
 
   test("a node that goes takes its ports along in one deletion, and its neighbour loses carrier", () => {
@@ -93,8 +93,7 @@ describe("planning the fabric", () => {
     expect(change.remove).toContain("link del group 66\n");
     expect(change.ip).toContain("netns 99 up type veth peer name n2i1\n");
     expect(change.tc.split("\n").filter((line) => line.includes("dev n1i1 ingress"))).toEqual([
-      "filter del dev n1i1 ingress",
-      "filter add dev n1i1 ingress protocol all prio 1 u32 match u32 0 0 action mirred egress redirect dev n2i1",
+      "filter replace dev n1i1 ingress protocol all prio 1 handle 800::800 u32 match u32 0 0 action mirred egress redirect dev n2i1",
     ]);
   });
 
@@ -139,6 +138,49 @@ describe("planning the fabric", () => {
       { pid: 11, name: "eth1", mtu: 1500 },
       { pid: 12, name: "eth1", mtu: 1500 },
     ]);
+  });
+
+  test("a shaped link goes through two pairs of the shaper, entered and left by one replaced filter at each end", () => {
+    const direct = wantedFabric(pair, both, template);
+    const shaped = wantedFabric(pair, both, template, new Set([1, 77]));
+    expect(shaped.shaped).toEqual(new Map([[1, 1500]]));
+    const enter = fabricChange(standing(direct), shaped, new Set());
+    expect(enter.remove).toBe("");
+    expect(enter.ip).toBe(
+      "link add name p1a up type veth peer name q1a gso_max_segs 1\nlink set dev q1a up\n" +
+        "link add name p1b up type veth peer name q1b gso_max_segs 1\nlink set dev q1b up\n",
+    );
+    const redirect = (from: string, to: string) =>
+      `filter replace dev ${from} ingress protocol all prio 1 handle 800::800 u32 match u32 0 0 action mirred egress redirect dev ${to}`;
+    expect(enter.tc.split("\n").filter((line) => line.startsWith("filter"))).toEqual([
+      redirect("q1a", "n1i1"),
+      redirect("q1b", "n2i1"),
+      redirect("n1i1", "q1a"),
+      redirect("n2i1", "q1b"),
+    ]);
+    expect(standingCables(standing(shaped))).toEqual([1]);
+
+    const leave = fabricChange(standing(shaped), direct, new Set());
+    expect(leave).toEqual({ remove: "", ip: "", tc: `${redirect("n1i1", "n2i1")}\n${redirect("n2i1", "n1i1")}\n`, late: "", mtu: [] });
+  });
+
+  test("a shaped link to a network is in its bridge by the shaper's pair; one whose end is down is not shaped", () => {
+    const net = lab([node(1), node(2)], [link(4, eth(1, 0), { network: 7 }, { mtu: 9000 })], [7]);
+    const shaped = wantedFabric(net, both, template, new Set([4]));
+    expect(shaped.ports.get("n1i0")).toMatchObject({ up: true, redirect: "q4a" });
+    expect(shaped.ports.get("n1i0")?.master).toBeUndefined();
+    expect(shaped.ports.get("q4a")).toMatchObject({ redirect: "n1i0", mtu: 9000 });
+    expect(shaped.ports.get("q4b")).toMatchObject({ up: true, master: "b7", mtu: 9000 });
+    const direct = wantedFabric(net, both, template);
+    const enter = fabricChange(standing(direct), shaped, new Set());
+    expect(enter.ip).toContain("link set dev q4b master b7 up\n");
+    expect(enter.ip).not.toContain("nomaster");
+    expect(enter.late).toBe("link set dev n1i0 nomaster\n");
+    const leave = fabricChange(standing(shaped), direct, new Set());
+    expect([leave.ip, leave.tc, leave.late]).toEqual(["link set dev n1i0 master b7\n", "filter del dev n1i0 ingress\n", ""]);
+    const down = wantedFabric(net, live([2, 12]), template, new Set([4]));
+    expect([...down.ports.keys()].filter((name) => name.startsWith("q"))).toEqual([]);
+    expect(down.shaped.size).toBe(0);
   });
 
   test("names fit into the kernel's 15 characters for ids of five digits", () => {

@@ -6,7 +6,7 @@ import type { LocalTemplate } from "./template.ts";
 /**
  * What stands in a lab's fabric net namespace. Names are at most 15 characters and tell what they are:
  * `n<node>i<index>` the fabric end of a node's port, `n<node>x<index>` the inner end of a switch's port, `b<network>` the bridge of a network,
- * `s<node>` the bridge that a switch is.
+ * `s<node>` the bridge that a switch is, `q<link>a`, `q<link>b` the fabric's ends of a shaped link's two pairs, `p<link>a`, `p<link>b` the shaper's.
  */
 export interface Fabric {
   readonly bridges: ReadonlySet<string>;
@@ -25,14 +25,17 @@ export interface Port {
 
 /** A port as the definition wants it, with what is needed to make it. */
 export interface WantedPort extends Port {
-  readonly node: number;
-  /** Its other end: an interface inside the node, or the inner end of a switch's port. */
-  readonly far: { readonly pid: number; readonly name: string; readonly mac: string } | { readonly name: string; readonly bridge: string };
+  /** Absent for the ends of a shaped link. */
+  readonly node?: number;
+  /** Its other end: an interface inside the node, the inner end of a switch's port, or the shaper's end. */
+  readonly far: { readonly pid: number; readonly name: string; readonly mac: string } | { readonly name: string; readonly bridge?: string };
 }
 
 export interface WantedFabric {
   readonly bridges: ReadonlySet<string>;
   readonly ports: ReadonlyMap<string, WantedPort>;
+  /** MTU by link id of those that go through the shaper. */
+  readonly shaped: ReadonlyMap<number, number>;
 }
 
 /** A node that stands: the pid whose net namespace is the node's, as the sandbox sees it, or "bridge" for a switch. */
@@ -51,14 +54,17 @@ export function networkBridge(network: number): string {
 /**
  * The fabric that the definition asks for while these nodes are live. A port of a live node always exists; it is up, so that the node
  * sees carrier, where its link leads to something live and is not suspended at that end. A switch has ports only for its links.
+ * @param shapes links whose frames are to go through the shaper, where their ends are live
  */
 export function wantedFabric(
   definition: LabDefinition,
   live: LiveNodes,
   template: (id: string) => LocalTemplate | undefined,
+  shapes: ReadonlySet<number> = new Set(),
 ): WantedFabric {
   const bridges = new Set(definition.networks.map((network) => networkBridge(network.id)));
   const ports = new Map<string, WantedPort>();
+  const shaped = new Map<number, number>();
   const namings = new Map(definition.nodes.map((node) => [node.id, interfaceNaming(template(node.template)?.ethFormat ?? "eth{0}")]));
 
   const place = (endpoint: DefinedEndpoint): { node: number; index: number } | undefined => {
@@ -84,10 +90,17 @@ export function wantedFabric(
     const mtu = link.mtu ?? defaultMtu;
     const [a, b] = link.endpoints;
     const sides = [
-      { here: a, there: b, suspended: link.suspended?.a === true },
-      { here: b, there: a, suspended: link.suspended?.b === true },
+      { here: a, there: b, suspended: link.suspended?.a === true, side: "a" },
+      { here: b, there: a, suspended: link.suspended?.b === true, side: "b" },
     ];
-    for (const { here, there, suspended } of sides) {
+    const leads = (end: DefinedEndpoint) => "network" in end || live.has(place(end)?.node ?? -1);
+    const through = shapes.has(link.id) && leads(a) && leads(b);
+    if (through) shaped.set(link.id, mtu);
+    for (const { here, there, suspended, side } of sides) {
+      const end = through ? shapedEnd(link.id, side) : undefined;
+      if (end !== undefined && "network" in here) {
+        ports.set(end.name, { ...end.port, mtu, master: networkBridge(here.network) });
+      }
       const own = place(here);
       const pid = own && live.get(own.node);
       if (own === undefined || pid === undefined) continue;
@@ -97,6 +110,11 @@ export function wantedFabric(
           ? { name: `n${own.node}x${own.index}`, bridge: `s${own.node}` }
           : { pid, name: namings.get(own.node)!.name(own.index), mac: macAddress(definition.id, own.node, own.index) };
       const base = { node: own.node, far, mtu };
+      if (end !== undefined) {
+        ports.set(name, { ...base, up: !suspended, redirect: end.name });
+        ports.set(end.name, { ...end.port, mtu, redirect: name });
+        continue;
+      }
       if ("network" in there) {
         ports.set(name, { ...base, up: !suspended, master: networkBridge(there.network) });
         continue;
@@ -106,7 +124,18 @@ export function wantedFabric(
       ports.set(name, led ? { ...base, up: !suspended, redirect: portName(other.node, other.index) } : { ...base, up: false });
     }
   }
-  return { bridges, ports };
+  return { bridges, ports, shaped };
+}
+
+/** Where a shaped link's side meets the fabric. */
+function shapedEnd(link: number, side: string): { readonly name: string; readonly port: Pick<WantedPort, "up" | "far"> } {
+  return { name: `q${link}${side}`, port: { up: true, far: { name: `p${link}${side}` } } };
+}
+
+/** The links whose shaped ends stand, wanted or not. */
+export function standingCables({ ports }: Pick<Fabric, "ports">): readonly number[] {
+  const ids = [...ports.keys()].flatMap((name) => /^q(\d+)[ab]$/.exec(name)?.[1] ?? []).map(Number);
+  return [...new Set(ids)].sort((a, b) => a - b);
 }
 
 /** Texts for `ip -batch -` and `tc -batch -`, to be run in this order; an empty text needs no process. */
@@ -115,6 +144,8 @@ export interface FabricChange {
   readonly remove: string;
   readonly ip: string;
   readonly tc: string;
+  /** For `ip` again: ports that leave their bridge because their frames go through the shaper now. */
+  readonly late: string;
   /** Interfaces inside nodes whose MTU must follow; new ones have it from the start. */
   readonly mtu: readonly { readonly pid: number; readonly name: string; readonly mtu: number }[];
 }
@@ -127,17 +158,22 @@ export function fabricChange(actual: Fabric, wanted: WantedFabric, reborn: Reado
   const gone = new Set<string>();
   for (const name of actual.ports.keys()) {
     const port = wanted.ports.get(name);
-    if (port === undefined || reborn.has(port.node)) gone.add(name);
+    // The shaper removes the ends of its links itself, when what they hold is delivered.
+    if (name.startsWith("q")) continue;
+    if (port === undefined || (port.node !== undefined && reborn.has(port.node))) gone.add(name);
   }
   for (const name of actual.bridges) if (!wanted.bridges.has(name)) gone.add(name);
 
   const ip: string[] = [];
   const tc: string[] = [];
+  const late: string[] = [];
   const mtu: { pid: number; name: string; mtu: number }[] = [];
   for (const name of wanted.bridges) {
     if (!actual.bridges.has(name) || gone.has(name)) ip.push(`link add name ${name} up type bridge stp_state 0 mcast_snooping 0`);
   }
-  for (const [name, port] of wanted.ports) {
+  // The way out of the shaper is there before anything goes in.
+  const inOrder = [...wanted.ports].sort(([a], [b]) => Number(b.startsWith("q")) - Number(a.startsWith("q")));
+  for (const [name, port] of inOrder) {
     const before = gone.has(name) ? undefined : actual.ports.get(name);
     const size = port.mtu === defaultMtu ? "" : ` mtu ${port.mtu}`;
     if (before === undefined) {
@@ -146,14 +182,21 @@ export function fabricChange(actual: Fabric, wanted: WantedFabric, reborn: Reado
       ip.push(
         "pid" in far
           ? `link add name ${far.name} address ${far.mac}${size} netns ${far.pid} up type veth peer name ${name}${size}`
-          : `link add name ${far.name} master ${far.bridge}${size} up type veth peer name ${name}${size}`,
+          : far.bridge !== undefined
+            ? `link add name ${far.name} master ${far.bridge}${size} up type veth peer name ${name}${size}`
+            : // The shaper gets frames as a wire has them: what is larger is cut before.
+              `link add name ${far.name}${size} up type veth peer name ${name}${size} gso_max_segs 1`,
       );
       const words = `${port.master === undefined ? "" : ` master ${port.master}`}${port.up ? " up" : ""}`;
       if (words !== "") ip.push(`link set dev ${name}${words}`);
       tc.push(`qdisc add dev ${name} clsact`);
     } else {
       const words: string[] = [];
-      if (before.master !== port.master) words.push(port.master === undefined ? "nomaster" : `master ${port.master}`);
+      if (before.master !== port.master) {
+        if (port.master !== undefined) words.push(`master ${port.master}`);
+        else if (port.redirect === undefined) words.push("nomaster");
+        else late.push(`link set dev ${name} nomaster`);
+      }
       if (before.mtu !== port.mtu) {
         words.push(`mtu ${port.mtu}`);
         if ("pid" in port.far) mtu.push({ pid: port.far.pid, name: port.far.name, mtu: port.mtu });
@@ -165,15 +208,18 @@ export function fabricChange(actual: Fabric, wanted: WantedFabric, reborn: Reado
     // A port that was made anew is another device under the same name: a redirect to the old one leads nowhere.
     const renewed = port.redirect !== undefined && (gone.has(port.redirect) || !actual.ports.has(port.redirect));
     if (before?.redirect === port.redirect && !renewed) continue;
-    if (before?.redirect !== undefined) tc.push(`filter del dev ${name} ingress`);
-    if (port.redirect !== undefined) {
+    if (port.redirect === undefined) {
+      tc.push(`filter del dev ${name} ingress`);
+    } else {
       // Where a run was cut off, the port may stand without it.
       if (before !== undefined && before.redirect === undefined) tc.push(`qdisc replace dev ${name} clsact`);
-      // u32 that matches everything: unlike matchall it is in every kernel with tc.
-      tc.push(`filter add dev ${name} ingress protocol all prio 1 u32 match u32 0 0 action mirred egress redirect dev ${port.redirect}`);
+      // u32 that matches everything: unlike matchall it is in every kernel with tc. Replaced by its handle in one step: no frame is lost.
+      tc.push(
+        `filter replace dev ${name} ingress protocol all prio 1 handle 800::800 u32 match u32 0 0 action mirred egress redirect dev ${port.redirect}`,
+      );
     }
   }
-  return { remove: removal(gone), ip: lines(ip), tc: lines(tc), mtu };
+  return { remove: removal(gone), ip: lines(ip), tc: lines(tc), late: lines(late), mtu };
 }
 
 /** One message that deletes a whole group costs one wait for the kernel's readers; deleting devices one by one costs one each. */

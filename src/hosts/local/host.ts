@@ -84,7 +84,7 @@ async function open(paths: LocalPaths, labs: Map<string, LocalLab>, warn: (text:
     definitions,
     bootId,
     lab,
-    catalogue: openCatalogue({ state: paths.state, images: paths.images, warn }),
+    catalogue: openCatalogue({ state: paths.state, images: paths.images, shaper: paths.shaper, warn }),
     readiness: (id) => {
       const one = readiness.get(id) ?? new Readiness();
       readiness.set(id, one);

@@ -5,12 +5,15 @@ import { Failure } from "../../contract/errors.ts";
 import type { Power } from "../../engine/observed.ts";
 import type { StopMode } from "../../engine/plan.ts";
 import type { Catalogue } from "./catalogue.ts";
-import type { DefinedNode, LabDefinition } from "./definition.ts";
-import { fabricChange, type LiveNodes, wantedFabric } from "./fabric.ts";
+import type { DefinedLink, DefinedNode, LabDefinition } from "./definition.ts";
+import { fabricChange, type LiveNodes, standingCables, wantedFabric } from "./fabric.ts";
 import { idRange } from "./idmap.ts";
 import { succeeded } from "./machine.ts";
 import { ensureUplinks, removeUplinks } from "./nat.ts";
 import type { LocalPaths } from "./paths.ts";
+import { effects, hasEffect, type Sides } from "./quality.ts";
+import { LinkQualities } from "./quality-live.ts";
+import { LabShaper } from "./quality-shaper.ts";
 import { readFabric } from "./read-fabric.ts";
 import type { NodeSpawn, NodeState, Sandbox, SandboxOptions } from "./sandbox.ts";
 import { createSandbox, openSandbox } from "./sandbox-client.ts";
@@ -23,6 +26,12 @@ export interface NodeLife {
   readonly exitCode?: number;
 }
 
+/** What of a link is in force. */
+export interface LinkLife {
+  readonly a?: Sides["a"];
+  readonly b?: Sides["b"];
+}
+
 /**
  * The living part of one lab: its sandbox, where it has one, and how definition and sandbox are brought together. Callers see to it
  * that only one change of a lab runs at a time.
@@ -33,7 +42,10 @@ export class LocalLab {
   readonly directory: string;
   readonly #options: SandboxOptions;
   readonly #bootId: string;
+  readonly #shaperProgram: string;
+  readonly #qualities = new LinkQualities();
   #sandbox: Sandbox | null = null;
+  #shaper: LabShaper | null = null;
   #watch: { close(): void } | null = null;
   /** Counts what may have changed a node's links: what was ready then need not be ready now. */
   #wiring = 0;
@@ -45,6 +57,7 @@ export class LocalLab {
     this.id = id;
     this.directory = directory;
     this.#bootId = bootId;
+    this.#shaperProgram = paths.shaper;
     const root = process.getuid?.() === 0;
     this.#options = { holder: paths.holder, dir: join(paths.run, id), lab: id, ...(root ? { idMap: idRange } : {}) };
   }
@@ -61,7 +74,11 @@ export class LocalLab {
   async #adopt(): Promise<void> {
     if (await exists(this.#options.dir)) {
       const found = await openSandbox(this.#options);
-      if (found !== null) return this.#take(found);
+      if (found !== null) {
+        await this.#take(found);
+        await this.#shaper?.adopt();
+        return;
+      }
       await rm(this.#options.dir, { recursive: true, force: true });
     }
     await removeUplinks(this.directory);
@@ -151,16 +168,48 @@ export class LocalLab {
     const strangers = [...states.values()].filter((state) => state.pid > 0 && !known.has(state.id)).map((state) => state.id);
     if (strangers.length > 0) await this.#kill(strangers);
 
+    const shaper = this.#shaper;
+    this.#qualities.follow(definition.links, shaper?.cables ?? new Map());
+    const shapes = catalogue.features.linkQuality ? definition.links.filter((link) => this.#qualities.shapes(link)) : [];
     const actual = await readFabric(sandbox);
-    const change = fabricChange(actual, wantedFabric(definition, live, catalogue.template), reborn);
+    const wanted = wantedFabric(definition, live, catalogue.template, new Set(shapes.map(({ id }) => id)));
+    const change = fabricChange(actual, wanted, reborn);
     if (change.remove !== "") await removeDevices(sandbox, change.remove);
     await batch(sandbox, ["ip", "-batch", "-"], change.ip);
+    const shaped = shapes.filter(({ id }) => wanted.shaped.has(id));
+    await shaper?.put(new Map(shaped.map((link) => [link.id, { mtu: wanted.shaped.get(link.id)!, ...this.#qualities.of(link) }])));
     await batch(sandbox, ["tc", "-batch", "-"], change.tc);
+    await batch(sandbox, ["ip", "-batch", "-"], change.late);
+    await shaper?.drop(standingCables(actual).filter((id) => !wanted.shaped.has(id)));
+    this.#qualities.settle(new Set(wanted.shaped.keys()));
     for (const { pid, name, mtu } of change.mtu) {
       const argv = ["nsenter", "-t", String(pid), "-n", "ip", "link", "set", "dev", name, "mtu", String(mtu)];
       succeeded(argv, await sandbox.run(argv));
     }
     if (change.remove !== "" || change.ip !== "" || change.tc !== "") this.#wiring++;
+  }
+
+  /** Changes what a link is like now, not what is declared of it. Takes effect with the next sync. */
+  changeQuality(link: DefinedLink, sides: Sides): void {
+    this.#qualities.change(link, sides);
+  }
+
+  /** The links whose quality is changed, as the shaper tells it; where it has died, and until it is back, they pass nothing. */
+  async linkLife(): Promise<ReadonlyMap<number, LinkLife>> {
+    await this.adopt();
+    await this.#cleaning;
+    const shaper = this.#shaper;
+    if (this.#sandbox === null || shaper === null || shaper.cables.size === 0) return new Map();
+    const told = await shaper.read().catch(async (error: unknown) => {
+      if (await this.#ended()) return new Map<number, never>();
+      throw error;
+    });
+    const life = new Map<number, LinkLife>();
+    for (const id of shaper.cables.keys()) {
+      const state = told === null ? severed : told.get(id);
+      if (state !== undefined && (hasEffect(state.a) || hasEffect(state.b))) life.set(id, effects(state));
+    }
+    return life;
   }
 
   /** Ends everything that lives of the lab; its directory of files is left. */
@@ -178,6 +227,8 @@ export class LocalLab {
   release(): void {
     this.#watch?.close();
     this.#watch = null;
+    this.#shaper?.close();
+    this.#shaper = null;
   }
 
   async #ensureSandbox(): Promise<Sandbox> {
@@ -202,6 +253,7 @@ export class LocalLab {
 
   async #take(sandbox: Sandbox): Promise<void> {
     this.#sandbox = sandbox;
+    this.#shaper = new LabShaper(this.#shaperProgram, this.id, sandbox);
     this.#watch = await sandbox.watch((change) => {
       if (change === "gone") void this.#lost(sandbox);
     });
@@ -305,6 +357,8 @@ function hostname(name: string): string {
       .slice(0, 63) || "node"
   );
 }
+
+const severed: Sides = { a: { delay: 0, jitter: 0, loss: 100, bandwidth: 0 }, b: { delay: 0, jitter: 0, loss: 100, bandwidth: 0 } };
 
 const goneDevice = /Cannot find device|No such device|Failed to find .*device/;
 

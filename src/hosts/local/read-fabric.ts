@@ -38,7 +38,8 @@ export function parseLinks(text: string): Fabric {
   const ports = new Map<string, Port>();
   for (const { ifname, flags, mtu, master } of JSON.parse(text || "[]") as IpLink[]) {
     if (/^[bs]\d+$/.test(ifname)) bridges.add(ifname);
-    if (/^n\d+i\d+$/.test(ifname)) ports.set(ifname, { up: flags.includes("UP"), mtu, ...(master === undefined ? {} : { master }) });
+    if (/^(n\d+i\d+|q\d+[ab])$/.test(ifname))
+      ports.set(ifname, { up: flags.includes("UP"), mtu, ...(master === undefined ? {} : { master }) });
   }
   return { bridges, ports };
 }

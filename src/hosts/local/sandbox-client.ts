@@ -104,7 +104,7 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
       await ask("stop", [mode, Math.max(0, Math.round(graceMs)), ...list(ids)]);
     },
 
-    run: (argv, stdin = "") => runProgram(path, "run", [0, ...list(argv), stdin], argv),
+    run: (argv, stdin = "", { signal } = {}) => runProgram(path, "run", [0, ...list(argv), stdin], argv, signal),
 
     exec: (id, argv, { stdin = "", timeoutMs = 0, signal } = {}) =>
       runProgram(path, "exec", [id, Math.round(timeoutMs), ...list(argv), stdin], argv, signal),

@@ -1,10 +1,11 @@
 import { Failure } from "../../contract/errors.ts";
 import type { Power } from "../../engine/observed.ts";
-import type { HostConsole, HostSession, LiveNode } from "../host.ts";
+import type { Feature, HostConsole, HostSession, LiveNode } from "../host.ts";
 import { applySteps } from "./apply.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { type LabDefinition, observeDefinition } from "./definition.ts";
 import type { Definitions } from "./definitions.ts";
+import { type LinkContext, setLinkQuality, setLinkSuspend } from "./links.ts";
 import type { LocalLab } from "./local-lab.ts";
 import type { Candidate, Readiness } from "./readiness.ts";
 import type { LocalUser } from "./users.ts";
@@ -40,6 +41,14 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
     if (role === "viewer") throw new Failure("operation_not_allowed", "a viewer may look and not change");
   }
 
+  async function changing(path: string, feature: Feature): Promise<LinkContext> {
+    const definition = await lab(path);
+    const offered = await catalogue();
+    if (!offered.features[feature]) throw new Failure("unsupported", `this host has no ${feature}`, { data: { feature } });
+    if (definition.locked) throw new Failure("lab_locked", "the lab is locked");
+    return { definition, definitions, catalogue: offered, live: state.lab(definition.id) };
+  }
+
   return {
     user: name,
     role,
@@ -70,8 +79,19 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
       }),
     status: async (path) => {
       const definition = await lab(path);
-      return { nodes: await liveNodes(state, definition, await catalogue()), links: [] };
+      const [nodes, links] = await Promise.all([liveNodes(state, definition, await catalogue()), state.lab(definition.id).linkLife()]);
+      return { nodes, links: [...links].map(([id, sides]) => ({ id: String(id), ...sides })) };
     },
+    setLinkQuality: (path, linkId, quality, { save }) =>
+      state.exclusive(path, async () => {
+        mayChange();
+        return setLinkQuality(await changing(path, "linkQuality"), linkId, quality, save);
+      }),
+    setLinkSuspend: (path, linkId, suspended) =>
+      state.exclusive(path, async () => {
+        mayChange();
+        return setLinkSuspend(await changing(path, "linkSuspend"), linkId, suspended);
+      }),
     // Not in turn with apply: a lock that is set meanwhile is what stops one.
     setLock: async (path, locked) => {
       mayChange();

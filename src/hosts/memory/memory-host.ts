@@ -2,9 +2,9 @@ import { setTimeout as wait } from "node:timers/promises";
 import { Failure } from "../../contract/errors.ts";
 import { interfaceNaming } from "../../engine/interface-names.ts";
 import type { Operation } from "../../engine/plan.ts";
-import type { Quality } from "../../intent/lab.ts";
 import type { Applied, Host, HostSession, LiveLink, LiveNode, LiveStatus, NativeIds, Progress } from "../host.ts";
 import { type MemoryLab, observeMemoryLab, type TemplateFacts } from "./memory-lab.ts";
+import { effectOf, setQuality, setSuspend } from "./memory-links.ts";
 import { memoryFeatures, memoryNetworkTypes, memoryRules } from "./memory-rules.ts";
 import { type IdMaps, idMaps, isUp, runStep } from "./memory-steps.ts";
 import { type MemoryTemplate, memoryTemplates } from "./memory-template.ts";
@@ -91,12 +91,18 @@ function memorySession(user: MemoryUser, labs: Map<string, MemoryLab>, world: Wo
   const alive = () => {
     if (closed) throw new Failure("expired_host_session", "the session was closed");
   };
-  const mine = (lab: MemoryLab | undefined) => (lab !== undefined && (user.role === "admin" || lab.owner === user.name) ? lab : undefined);
+  /** Users see their own labs, administrators and viewers all. */
+  const mine = (lab: MemoryLab | undefined) => (lab !== undefined && (user.role !== "user" || lab.owner === user.name) ? lab : undefined);
   const labAt = (path: string): MemoryLab => {
     alive();
     const lab = mine(labs.get(path));
     // The same words for another user's lab, so that names do not leak.
     if (lab === undefined) throw new Failure("lab_not_found", `no lab ${path}`);
+    return lab;
+  };
+  const changing = (path: string): MemoryLab => {
+    const lab = labAt(path);
+    if (lab.locked) throw new Failure("lab_locked", `lab ${path} is locked`);
     return lab;
   };
   const mayChange = () => {
@@ -148,6 +154,14 @@ function memorySession(user: MemoryUser, labs: Map<string, MemoryLab>, world: Wo
       return applySteps({ path, operations, progress, labs, world, owner: user.name });
     },
     status: async (path) => statusOf(labAt(path), world.now()),
+    setLinkQuality: async (path, linkId, quality, { save }) => {
+      mayChange();
+      return setQuality(changing(path), linkId, quality, save);
+    },
+    setLinkSuspend: async (path, linkId, { a, b }) => {
+      mayChange();
+      return setSuspend(changing(path), linkId, { ...(a !== undefined && { a }), ...(b !== undefined && { b }) });
+    },
     setLock: async (path, locked) => {
       mayChange();
       labAt(path).locked = locked;
@@ -217,6 +231,7 @@ function runOperation(
       networks: new Map(),
       links: new Map(),
       linksByEnd: new Map(),
+      liveQuality: new Map(),
       nextId: 1,
     };
     labs.set(path, Object.assign(made, { name, description: description === "" ? undefined : description, texts, trafficFilters }));
@@ -231,8 +246,6 @@ function runOperation(
     for (const map of [ids.nodes, ids.networks, ids.links]) map.clear();
     return;
   }
-  // What was in a lab that is gone is gone: a list of steps that deletes the lab may run again.
-  if (lab === undefined && (step.do === "stop" || step.do === "wipe" || step.do.startsWith("delete-"))) return;
   // What was in a lab that is gone is gone: a list of steps that deletes the lab may run again.
   if (lab === undefined && (step.do === "stop" || step.do === "wipe" || step.do.startsWith("delete-"))) return;
   if (lab === undefined) throw new Failure("lab_not_found", `no lab ${path}`);
@@ -254,15 +267,9 @@ function statusOf(lab: MemoryLab, now: number): LiveStatus {
       ...(up && { ready: true, uptime_ms: Math.max(0, Math.round(now - startedAt)) }),
     };
   });
-  const links = [...lab.links.values()].flatMap(({ id, quality }): readonly LiveLink[] => {
-    const a = effect(quality?.a);
-    const b = effect(quality?.b);
-    return a === undefined && b === undefined ? [] : [{ id, ...(a && { a }), ...(b && { b }) }];
+  const links = [...lab.links.values()].flatMap((link): readonly LiveLink[] => {
+    const sides = effectOf(lab, link);
+    return sides.a === undefined && sides.b === undefined ? [] : [{ id: link.id, ...sides }];
   });
   return { nodes, links };
-}
-
-function effect(quality: Quality | undefined): Required<Quality> | undefined {
-  const { delay = 0, jitter = 0, loss = 0, bandwidth = 0 } = quality ?? {};
-  return delay === 0 && jitter === 0 && loss === 0 && bandwidth === 0 ? undefined : { delay, jitter, loss, bandwidth };
 }

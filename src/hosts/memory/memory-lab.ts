@@ -1,3 +1,4 @@
+import { sameValue } from "../../engine/canonical.ts";
 import type { ObservedEndpoint, ObservedLab, ObservedLink, ObservedNetwork, ObservedNode, Power } from "../../engine/observed.ts";
 import type { LabText, TrafficFilter } from "../../intent/lab.ts";
 import type { EchoShell } from "./echo-shell.ts";
@@ -17,6 +18,8 @@ export interface MemoryLab {
   readonly links: Map<string, ObservedLink>;
   /** Ids of the links at each end, by endpointWord. */
   readonly linksByEnd: Map<string, Set<string>>;
+  /** By link id: quality that was changed live only. */
+  readonly liveQuality: Map<string, NonNullable<ObservedLink["quality"]>>;
   /** No id is ever used twice. */
   nextId: number;
 }
@@ -73,6 +76,7 @@ export function endpointWord(endpoint: ObservedEndpoint): string {
 
 /** Adds the link, or puts it in the place of the one with its id, which has the same ends. */
 export function putLink(lab: MemoryLab, link: ObservedLink): void {
+  if (!sameValue(lab.links.get(link.id)?.quality, link.quality)) lab.liveQuality.delete(link.id);
   lab.links.set(link.id, link);
   for (const word of link.endpoints.map(endpointWord)) {
     const there = lab.linksByEnd.get(word);
@@ -83,6 +87,7 @@ export function putLink(lab: MemoryLab, link: ObservedLink): void {
 
 export function dropLink(lab: MemoryLab, link: ObservedLink): void {
   lab.links.delete(link.id);
+  lab.liveQuality.delete(link.id);
   for (const word of link.endpoints.map(endpointWord)) {
     const there = lab.linksByEnd.get(word);
     there?.delete(link.id);

@@ -70,14 +70,14 @@ export function runStep(lab: MemoryLab, ids: IdMaps, step: Step, world: StepWorl
     case "stop": {
       // A node that is gone is as stopped as can be: a list of steps that deletes it may run again.
       const node = lab.nodes.get(goingNode(lab, ids, step.node) ?? "");
-      if (node !== undefined) stopNode(node, step.mode);
+      if (node !== undefined) stopNode(lab, node, step.mode);
       return;
     }
     case "wipe": {
       const node = lab.nodes.get(goingNode(lab, ids, step.node) ?? "");
       if (node === undefined) return;
       // Its disk goes with all that runs from it.
-      stopNode(node, 1);
+      stopNode(lab, node, 1);
       return;
     }
     default:
@@ -238,7 +238,11 @@ function startNode(node: MemoryNode, world: StepWorld): void {
   for (const line of node.definition.exec) shell.run(line);
 }
 
-function stopNode(node: MemoryNode, mode: StopMode): void {
+function stopNode(lab: MemoryLab, node: MemoryNode, mode: StopMode): void {
+  // A live change of a link lasts until an end of it stops.
+  for (const { id, endpoints } of lab.links.values()) {
+    if (endpoints.some((end) => "nodeId" in end && end.nodeId === node.definition.id)) lab.liveQuality.delete(id);
+  }
   if (mode === 2) {
     if (isUp(node)) node.power = "suspended";
     return;

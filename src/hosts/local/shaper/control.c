@@ -96,7 +96,7 @@ static void answer(struct client *c) {
   say(c, "],\"cables\":[");
   any = false;
   for (struct cable *one = cables; one; one = one->next) {
-    say(c, "%s{\"id\":%ld,\"draining\":%s", any ? "," : "", one->id, one->draining ? "true" : "false");
+    say(c, "%s{\"id\":%ld,\"mtu\":%d,\"draining\":%s", any ? "," : "", one->id, one->mtu, one->draining ? "true" : "false");
     show_flow(c, 'a', &one->flow[0]);
     show_flow(c, 'b', &one->flow[1]);
     say(c, "}");
