@@ -100,12 +100,17 @@ describe("methods", () => {
     await client.listTemplates();
     await client.planProject({ lab: "/x", prune: false, node: "" });
     await client.cancelJob({ id: "j1" });
+    const { plan_identity }: ResultOf<"planProject"> = {};
+    await client.reconcileProject({ lab: "/x", plan_identity });
+    await client.listTemplates({ provisioned: undefined });
     expect(seen.map(({ line, body }) => [line, body])).toEqual([
       ["GET /api/v1/templates/a%20b%2Fc", undefined],
       ["GET /api/v1/templates?provisioned=true", undefined],
       ["GET /api/v1/templates", undefined],
       ["POST /api/v1/projects/plan", { lab: "/x", prune: false, node: "" }],
       ["POST /api/v1/jobs/j1/cancel", {}],
+      ["POST /api/v1/projects/reconcile", { lab: "/x" }],
+      ["GET /api/v1/templates", undefined],
     ]);
     expect(new Set(seen.map(({ authorization }) => authorization))).toEqual(new Set(["Bearer t"]));
   });

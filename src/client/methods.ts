@@ -2,7 +2,9 @@ import type { Duplex, Readable } from "node:stream";
 import type { DataOf, OperationId, operations, RequestOf } from "../contract/operations.ts";
 
 type Part<T> = T extends undefined ? unknown : T;
-type Flat<T> = { [K in keyof T]: T[K] };
+type Optional<T, K extends keyof T> = Record<never, never> extends Pick<T, K> ? true : false;
+/** One flat object. What may be left out may also be undefined, so that a field of one answer can be handed on to the next call. */
+type Flat<T> = { [K in keyof T]: Optional<T, K> extends true ? T[K] | undefined : T[K] };
 
 /** What a method takes: the operation's path parameters, query and body as one object (their names never meet). */
 export type InputOf<Id extends OperationId> = Flat<
