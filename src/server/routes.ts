@@ -166,10 +166,12 @@ function callOf(request: FastifyRequest, reply: FastifyReply, closing: AbortSign
   reply.raw.once("close", () => {
     if (!reply.raw.writableFinished) gone.abort();
   });
+  const key = request.headers["idempotency-key"];
   return {
     requestId: request.id,
     signal: AbortSignal.any([gone.signal, closing]),
     address: request.socket.remoteAddress ?? "",
+    ...(typeof key === "string" && { idempotencyKey: key }),
     respondAsync: /(^|,)\s*respond-async\s*(,|;|$)/i.test(String(request.headers.prefer ?? "")),
   };
 }

@@ -7,9 +7,9 @@ import { addressProject, allowChange, badRequest, type Intent, noIds, type Targe
 import { applyOperations } from "./apply.ts";
 import type { Context } from "./context.ts";
 import type { Job } from "./jobs.ts";
-import { recordApplied, recordBroken, recordIntent, refuseLocked, runChange } from "./managed.ts";
+import { recordApplied, recordBroken, recordIntent, recordUntouched, refuseLocked, runChange } from "./managed.ts";
 import { blockedText, planAgainstHost } from "./planned.ts";
-import type { Call, Caller } from "./service.ts";
+import type { Caller, ChangeCall } from "./service.ts";
 
 /** What the journal keeps of a deploy. */
 export interface DeployRequest {
@@ -23,7 +23,7 @@ export async function deployProject(
   context: Context,
   caller: Caller,
   payload: ProjectPayload,
-  call: Pick<Call, "respondAsync">,
+  call: ChangeCall,
 ): Promise<DeployData | JobStarted> {
   const target = await addressProject(context, caller, payload);
   if (target.intent === undefined) throw badRequest("/yaml", "deploy needs an intent");
@@ -63,14 +63,23 @@ export async function applyIntent(
 ): Promise<void> {
   // Ids of a lab that is deleted first mean nothing for the one that comes.
   const known = replace ? noIds : ids;
+  const before = context.store.labs.get(target.path);
   recordIntent(context, target, intent, known);
   try {
     const applied = await applyOperations(context.consoles, target.host, job, { path: target.path, operations, ids });
     await recordApplied(context, target, applied.ids, intent);
   } catch (error) {
-    await recordBroken(context, target, known, intent);
+    if (nothingApplied(error)) await recordUntouched(context, target, before);
+    else await recordBroken(context, target, known, intent);
     throw error;
   }
+}
+
+/** Whether a change broke off before its first step was done. */
+function nothingApplied(error: unknown): boolean {
+  if (!(error instanceof Failure)) return false;
+  const applied = error.data?.["applied"];
+  return error.code === "lab_locked" || (Array.isArray(applied) && applied.length === 0);
 }
 
 export async function deployed(context: Context, target: Target, intent: Intent, unsupported: readonly string[]): Promise<DeployData> {

@@ -7,14 +7,14 @@ import type { Context } from "./context.ts";
 import type { Job } from "./jobs.ts";
 import { refuseLocked, runChange } from "./managed.ts";
 import { planAgainstHost } from "./planned.ts";
-import type { Call, Caller } from "./service.ts";
+import type { Caller, ChangeCall } from "./service.ts";
 
 /** Removes the lab; wipe absent or true drops the nodes' disks too. */
 export async function destroyProject(
   context: Context,
   caller: Caller,
   payload: ProjectPayload,
-  call: Pick<Call, "respondAsync">,
+  call: ChangeCall,
 ): Promise<DestroyData | JobStarted> {
   const target = await addressProject(context, caller, payload);
   const wipe = payload.wipe !== false;

@@ -12,7 +12,7 @@ import { runChange } from "./managed.ts";
 import { newestPlan, plannable, planStale } from "./plan-project.ts";
 import { planAgainstHost } from "./planned.ts";
 import { includes, rightOn } from "./rights.ts";
-import type { Call } from "./service.ts";
+import type { ChangeCall } from "./service.ts";
 import { projectState } from "./state.ts";
 
 /**
@@ -23,7 +23,7 @@ export async function reconcileFromHost(
   context: Context,
   target: Target,
   payload: ProjectPayload,
-  call: Pick<Call, "respondAsync">,
+  call: ChangeCall,
 ): Promise<ReconcileData | JobStarted> {
   const { record, caller } = target;
   const right = record && rightOn(record, caller);

@@ -30,13 +30,20 @@ export interface Job {
 
 interface Running {
   readonly id: string;
+  result: Promise<unknown> | undefined;
   readonly change: Pick<Change<unknown>, "operation" | "lab" | "user">;
   readonly startedAt: number;
   readonly abort: AbortController;
-  readonly ended: Promise<unknown>;
   step: number;
   steps: number;
   cancelled: boolean;
+}
+
+export interface JobLimits {
+  /** A change that finishes no step for so long is cancelled, ms. */
+  readonly stallMs: number;
+  /** A cancelled change whose step does not come back for so long is given up, ms. */
+  readonly graceMs: number;
 }
 
 const keepEndedMs = 30 * 24 * 3_600_000;
@@ -47,9 +54,11 @@ export class Jobs {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #byLab = new Map<string, Running>();
+  readonly #limits: JobLimits;
   #closing = false;
 
-  constructor(store: Store, clock: Clock, log: Log) {
+  constructor(store: Store, clock: Clock, log: Log, limits: JobLimits) {
+    this.#limits = limits;
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
@@ -93,6 +102,15 @@ export class Jobs {
     });
   }
 
+  /** What the change answers, or answered. Throws its failure, and job_not_found. */
+  async outcome(id: string): Promise<unknown> {
+    for (const running of this.#byLab.values()) if (running.id === id) return running.result;
+    const row = this.#store.jobs.get(id);
+    if (row === undefined) throw new Failure("job_not_found", `there is no job ${id}`);
+    if (row.error !== undefined) throw failureOf(row.error);
+    return row.result;
+  }
+
   /** Throws job_not_found for a job of another user. */
   get(id: string, caller: Caller): JobData {
     return this.#data(this.#find(id, caller));
@@ -112,7 +130,7 @@ export class Jobs {
   /** No new changes; waits for those that run, after telling them to stop, `ms` at most. What still runs then is finished after the restart. */
   async close(ms: number): Promise<void> {
     this.#closing = true;
-    const ending = [...this.#byLab.values()].map(({ ended }) => ended);
+    const ending = [...this.#byLab.values()].map(({ result }) => result);
     if (ending.length === 0) return;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise((settle) => {
@@ -129,30 +147,39 @@ export class Jobs {
     throw new Failure("lab_busy", `${lab} is busy: ${operation.name} of ${operation.user} runs`, { data: { operation }, retryAfter: 2 });
   }
 
-  async #run<Result>(id: string, startedAt: number, change: Change<Result>, finished: JobOutcome): Promise<Result> {
+  #run<Result>(id: string, startedAt: number, change: Change<Result>, finished: JobOutcome): Promise<Result> {
     const abort = new AbortController();
-    let end: () => void = () => {};
-    const ended = new Promise<void>((settle) => {
-      end = settle;
-    });
-    const running: Running = { id, change, startedAt, abort, ended, step: 0, steps: 0, cancelled: false };
+    const running: Running = { id, change, startedAt, abort, result: undefined, step: 0, steps: 0, cancelled: false };
     this.#byLab.set(change.lab, running);
+    const result = this.#work(running, change, finished);
+    running.result = result;
+    return result;
+  }
+
+  async #work<Result>(running: Running, change: Change<Result>, finished: JobOutcome): Promise<Result> {
+    const { id, startedAt, abort } = running;
+    const watch = new Watch(abort, this.#limits);
     const about = { job: id, lab: change.lab, operation: change.operation, user: change.user };
     this.#log("info", "change begins", about);
     try {
-      const result = await change.work({
+      const work = change.work({
         id,
         signal: abort.signal,
         begin: (operations) => {
+          if (watch.over) return;
+          watch.progress();
           running.step = 0;
           running.steps = operations.length;
           this.#store.jobs.begin(id, operations.map(stepOf));
         },
         done: (count) => {
+          if (watch.over) return;
+          watch.progress();
           running.step = count;
           this.#store.jobs.progress(id, count);
         },
       });
+      const result = await watch.limit(work);
       this.#store.jobs.finish(id, { status: "done", outcome: finished, finishedAt: this.#clock.now(), result });
       this.#log("info", "change ended", { ...about, outcome: finished, ms: this.#clock.now() - startedAt });
       return result;
@@ -167,14 +194,16 @@ export class Jobs {
       this.#log("warn", "change failed", { ...about, outcome, code: errorOf(error).code, error: String(error) });
       throw error;
     } finally {
+      watch.end();
       this.#byLab.delete(change.lab);
-      end();
     }
   }
 
   #find(id: string, caller: Caller): JobRow {
     const row = this.#store.jobs.get(id);
-    if (row === undefined || (row.user !== caller.user && caller.role !== "admin"))
+    // Who has the lab sees who changes it.
+    const owns = row !== undefined && this.#store.labs.get(row.lab)?.owner === caller.user;
+    if (row === undefined || (row.user !== caller.user && !owns && caller.role !== "admin"))
       throw new Failure("job_not_found", `there is no job ${id}`);
     return row;
   }
@@ -195,6 +224,69 @@ export class Jobs {
       ...(row.error !== undefined && { error: row.error }),
     };
   }
+}
+
+/** Sees to it that a change ends, whatever its host does. */
+class Watch {
+  readonly #abort: AbortController;
+  readonly #limits: JobLimits;
+  readonly #givenUp: Promise<never>;
+  #giveUp: (failure: Failure) => void = () => {};
+  #timer: NodeJS.Timeout | undefined;
+  over = false;
+
+  constructor(abort: AbortController, limits: JobLimits) {
+    this.#abort = abort;
+    this.#limits = limits;
+    this.#givenUp = new Promise((_resolve, reject) => {
+      this.#giveUp = reject;
+    });
+    abort.signal.addEventListener("abort", () => this.#wait(limits.graceMs, () => this.#giveUp(this.#reason())), { once: true });
+    this.progress();
+  }
+
+  progress(): void {
+    if (!this.#abort.signal.aborted) this.#wait(this.#limits.stallMs, () => this.#abort.abort(stalled(this.#limits.stallMs)));
+  }
+
+  /** Throws host_timeout for a change that stalled, however the change itself ends then. */
+  async limit<Result>(work: Promise<Result>): Promise<Result> {
+    try {
+      return await Promise.race([work, this.#givenUp]);
+    } catch (error) {
+      const { reason } = this.#abort.signal;
+      if (!(reason instanceof Failure) || error === reason) throw error;
+      const data = error instanceof Failure ? error.data : undefined;
+      throw new Failure(reason.code, reason.message, { cause: error, ...(data !== undefined && { data }) });
+    }
+  }
+
+  end(): void {
+    this.over = true;
+    clearTimeout(this.#timer);
+  }
+
+  #wait(ms: number, then: () => void): void {
+    clearTimeout(this.#timer);
+    if (this.over) return;
+    this.#timer = setTimeout(then, ms);
+    this.#timer.unref();
+  }
+
+  #reason(): Failure {
+    const { reason } = this.#abort.signal;
+    return reason instanceof Failure ? reason : new Failure("cancelled", "the change was cancelled; its step in flight did not come back");
+  }
+}
+
+function stalled(ms: number): Failure {
+  return new Failure("host_timeout", `the host finished no step for ${Math.round(ms / 1000)} s; the change was given up`);
+}
+
+/** The failure of a job as its caller was told it. */
+function failureOf({ code, error, data }: NonNullable<JobRow["error"]>): Failure {
+  const known = typeof data === "object" && data !== null ? { data: data as Readonly<Record<string, unknown>> } : {};
+  return new Failure(code as ErrorCode, error, known);
 }
 
 function stepOf({ id, op, kind, key, step }: Operation): JobStep {

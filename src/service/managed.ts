@@ -6,11 +6,11 @@ import type { NativeIds } from "../hosts/host.ts";
 import { type Intent, noIds, type Target } from "./address.ts";
 import type { Context } from "./context.ts";
 import type { Job } from "./jobs.ts";
-import type { Call } from "./service.ts";
+import type { ChangeCall } from "./service.ts";
 import { type ProjectState, projectState } from "./state.ts";
 import type { LabRecord } from "./store/store.ts";
 
-export interface ChangeCall<Result> {
+export interface ChangeWork<Result> {
   readonly operation: string;
   /** What recovery needs to finish it: options, and the intent. */
   readonly request: unknown;
@@ -21,8 +21,8 @@ export interface ChangeCall<Result> {
 export async function runChange<Result>(
   context: Context,
   target: Target,
-  call: Pick<Call, "respondAsync">,
-  change: ChangeCall<Result>,
+  call: ChangeCall,
+  change: ChangeWork<Result>,
 ): Promise<Result | JobStarted> {
   const { operation, request } = change;
   const { id, result } = context.jobs.start({
@@ -32,9 +32,10 @@ export async function runChange<Result>(
     request,
     work: (job) => guarded(context, target, job, change.work),
   });
-  if (!call.respondAsync) return result;
-  // The journal has the failure; nobody waits for it here.
+  // Whoever waits sees the failure, and the journal has it.
   result.catch(() => {});
+  call.started?.(id);
+  if (!call.respondAsync) return result;
   return { job: id };
 }
 
@@ -99,6 +100,19 @@ export async function recordApplied(context: Context, target: Target, known: Nat
     context.store.labs.put({ ...record, ids, labId: observed.id, applied: observed, plans: {}, power: running, updatedAt });
   }
   return projectState(context.host, record?.serial ?? 0, observed, ids);
+}
+
+/** After a change that did nothing: the record is as it was before. A lab of which the host has something all the same keeps its new one. */
+export async function recordUntouched(context: Context, target: Target, before: LabRecord | undefined): Promise<void> {
+  if (before !== undefined) {
+    context.store.labs.put({ ...before, plans: {}, updatedAt: context.clock.now() });
+    return;
+  }
+  try {
+    if ((await target.host.observe(target.path)) === null) context.store.labs.delete(target.path);
+  } catch (error) {
+    context.log("warn", "whether a refused change left anything could not be read", { lab: target.path, error: String(error) });
+  }
 }
 
 /** After a change that broke off: the ids of what came to be, so that the next call joins them. A host that is away is asked later. */

@@ -10,7 +10,7 @@ import { applyOperations } from "./apply.ts";
 import type { Context } from "./context.ts";
 import type { Job } from "./jobs.ts";
 import { refuseLocked, runChange } from "./managed.ts";
-import type { Call, Caller } from "./service.ts";
+import type { Caller, ChangeCall } from "./service.ts";
 
 export type PowerAction = "start" | "stop" | "wipe";
 
@@ -29,7 +29,7 @@ export async function execProject(
   context: Context,
   caller: Caller,
   payload: ExecPayload,
-  call: Pick<Call, "respondAsync">,
+  call: ChangeCall,
 ): Promise<BulkResult | JobStarted> {
   const { action } = payload;
   if (action !== "start" && action !== "stop" && action !== "wipe") {

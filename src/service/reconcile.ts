@@ -12,7 +12,7 @@ import type { Job } from "./jobs.ts";
 import { recordApplied, refuseLocked, runChange } from "./managed.ts";
 import { directionOf, newestPlan, planStale } from "./plan-project.ts";
 import { planAgainstHost, shownOperation } from "./planned.ts";
-import type { Call, Caller } from "./service.ts";
+import type { Caller, ChangeCall } from "./service.ts";
 
 /** What the journal keeps of a reconcile to_host. */
 export interface ReconcileRequest {
@@ -27,7 +27,7 @@ export async function reconcileProject(
   context: Context,
   caller: Caller,
   payload: ProjectPayload,
-  call: Pick<Call, "respondAsync">,
+  call: ChangeCall,
 ): Promise<ReconcileData | JobStarted> {
   const direction = directionOf(payload.direction);
   const target = await addressProject(context, caller, payload);

@@ -12,7 +12,14 @@ export interface Call {
   readonly address: string;
   /** Prefer: respond-async was given. */
   readonly respondAsync: boolean;
+  /** The header Idempotency-Key, as it came. */
+  readonly idempotencyKey?: string;
+  /** Told the id of the job that a change becomes. */
+  readonly started?: (job: string) => void;
 }
+
+/** What a change needs to know of its call. */
+export type ChangeCall = Pick<Call, "respondAsync" | "started">;
 
 /** A caller who showed a valid token. */
 export interface Caller {

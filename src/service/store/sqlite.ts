@@ -23,6 +23,10 @@ const migrations = [
      hash TEXT PRIMARY KEY, session TEXT NOT NULL REFERENCES sessions (hash) ON DELETE CASCADE, created_at INTEGER NOT NULL
    ) STRICT;
    CREATE INDEX browser_sessions_of ON browser_sessions (session, created_at);`,
+  `CREATE TABLE job_keys (
+     user TEXT NOT NULL, key TEXT NOT NULL, request TEXT NOT NULL, job TEXT NOT NULL, created_at INTEGER NOT NULL, PRIMARY KEY (user, key)
+   ) STRICT;
+   CREATE INDEX job_keys_by_age ON job_keys (created_at);`,
 ];
 
 /** The store in one SQLite file (mode 0600; ":memory:" keeps nothing). Throws when the file is of a newer version than this program. */
@@ -75,6 +79,9 @@ export function sqliteStore(file: string): Store {
        WHERE lab = ? AND finished_at IS NOT NULL ORDER BY finished_at DESC, rowid DESC LIMIT 1`,
     ),
     purgeJobs: db.prepare("DELETE FROM jobs WHERE finished_at < ?"),
+    insertKey: db.prepare("INSERT INTO job_keys (user, key, request, job, created_at) VALUES (?, ?, ?, ?, ?)"),
+    findKey: db.prepare("SELECT * FROM job_keys WHERE user = ? AND key = ?"),
+    purgeKeys: db.prepare("DELETE FROM job_keys WHERE created_at < ?"),
   };
 
   /** This process alone writes the file, and status polls ask for the same record again and again. */
@@ -163,6 +170,17 @@ export function sqliteStore(file: string): Store {
       },
       purge: (finishedBefore) => {
         sql.purgeJobs.run(finishedBefore);
+      },
+      insertKey: ({ user, key, request, job, createdAt }) => {
+        sql.insertKey.run(user, key, request, job, createdAt);
+      },
+      findKey: (user, key) => {
+        const row: Row | undefined = sql.findKey.get(user, key);
+        if (row === undefined) return undefined;
+        return { user, key, request: row["request"] as string, job: row["job"] as string, createdAt: row["created_at"] as number };
+      },
+      purgeKeys: (createdBefore) => {
+        sql.purgeKeys.run(createdBefore);
       },
     },
     close: () => db.close(),

@@ -84,6 +84,16 @@ export interface JobRow {
   readonly error?: { readonly code: string; readonly error: string; readonly data?: unknown };
 }
 
+/** An Idempotency-Key of a user, and the job that it stands for. */
+export interface JobKeyRow {
+  readonly user: string;
+  readonly key: string;
+  /** SHA-256 of operation and body, hex. */
+  readonly request: string;
+  readonly job: string;
+  readonly createdAt: number;
+}
+
 export interface JobEnd {
   readonly id: string;
   readonly operation: string;
@@ -131,6 +141,10 @@ export interface Store {
     lastEnd(lab: string): JobEnd | undefined;
     /** Forgets those that ended before. */
     purge(finishedBefore: number): void;
+    insertKey(row: JobKeyRow): void;
+    findKey(user: string, key: string): JobKeyRow | undefined;
+    /** Forgets keys that were used before. */
+    purgeKeys(createdBefore: number): void;
   };
   close(): void;
 }

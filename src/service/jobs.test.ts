@@ -1,0 +1,165 @@
+import { afterEach, describe, expect, test } from "vitest";
+import type { ServiceOptions } from "./create-service.ts";
+import { type Bench, createBench, failureOf, listOf, pair, three, until } from "./service.fixture.ts";
+
+const benches: Bench[] = [];
+function bench(options?: Partial<ServiceOptions>): Bench {
+  const made = createBench(options);
+  benches.push(made);
+  return made;
+}
+afterEach(async () => {
+  for (const { service, host } of benches.splice(0)) {
+    await service.close();
+    await host.close();
+  }
+});
+
+/** A host whose steps wait until they are let go. */
+function held(made: Bench, which: string): () => void {
+  let release = () => {};
+  const gate = new Promise<void>((settle) => {
+    release = settle;
+  });
+  made.step = (_lab, { step }) => (step.do === which ? gate : undefined);
+  return release;
+}
+
+const key = (idempotencyKey: string) => ({ idempotencyKey });
+const day = 24 * 3_600_000;
+
+describe("an Idempotency-Key", () => {
+  test("makes a change that is sent again answer as the first, also after it has ended", async () => {
+    const made = bench();
+    const ann = await made.login();
+    const first = await ann.call("deployProject", { yaml: pair }, key("one"));
+    expect(await ann.call("deployProject", { yaml: pair }, key("one"))).toEqual(first);
+    expect((await failureOf(ann.call("deployProject", { yaml: pair }, key("two")))).code).toBe("lab_exists");
+    await ann.call("destroyProject", { lab: "/pair" }, key("three"));
+    expect(await ann.call("destroyProject", { lab: "/pair" }, key("three"))).toEqual({ lab: "/pair" });
+    expect((await failureOf(ann.call("destroyProject", { lab: "/pair" }))).code).toBe("lab_not_found");
+  });
+
+  test("answers the same job while it runs, and to Prefer: respond-async its id", async () => {
+    const made = bench();
+    const ann = await made.login();
+    const release = held(made, "create-lab");
+    const started = (await ann.call("deployProject", { yaml: pair }, { ...key("k"), respondAsync: true })) as { job: string };
+    expect(await ann.call("deployProject", { yaml: pair }, { ...key("k"), respondAsync: true })).toEqual(started);
+    const waiting = ann.call("deployProject", { yaml: pair }, key("k"));
+    release();
+    expect(await waiting).toMatchObject({ lab: "/pair", nodes: 2 });
+    expect(await ann.get("getJob", { id: started.job })).toMatchObject({ status: "done", outcome: "finished" });
+  });
+
+  test("repeats a failure of the job, but not one from before it", async () => {
+    const made = bench();
+    const ann = await made.login();
+    await ann.call("deployProject", { yaml: pair });
+    const first = await failureOf(ann.call("deployProject", { yaml: pair }, key("k")));
+    await ann.call("destroyProject", { lab: "/pair" });
+    const again = await failureOf(ann.call("deployProject", { yaml: pair }, key("k")));
+    expect([again.code, again.message]).toEqual([first.code, first.message]);
+    expect((await failureOf(ann.call("destroyProject", { lab: "/pair" }, key("d")))).code).toBe("lab_not_found");
+    await ann.call("deployProject", { yaml: pair });
+    expect(await ann.call("destroyProject", { lab: "/pair" }, key("d"))).toEqual({ lab: "/pair" });
+  });
+
+  test("of another request is refused, of another user is another key, and after 24 hours is free again", async () => {
+    const made = bench();
+    const [ann, bob] = [await made.login(), await made.login("bob")];
+    await ann.call("deployProject", { yaml: pair }, key("k"));
+    for (const [id, body] of [
+      ["deployProject", { yaml: three }],
+      ["reconcileProject", { yaml: pair }],
+    ] as const) {
+      expect((await failureOf(ann.call(id, body, key("k")))).code, id).toBe("bad_request");
+    }
+    const other = pair.replace("name: pair", "name: bobs");
+    expect(await bob.call("deployProject", { yaml: other }, key("k"))).toMatchObject({ lab: "/bobs" });
+    made.time.now += day + 1;
+    const late = await made.login();
+    expect(await late.call("reconcileProject", { yaml: pair }, key("k"))).toMatchObject({ status: "unchanged" });
+    for (const wrong of ["", "x".repeat(256), "a\u0001b", "ä"]) {
+      expect((await failureOf(late.call("reconcileProject", { yaml: pair }, key(wrong)))).code).toBe("bad_request");
+    }
+  });
+
+  test("holds over a restart of the service", async () => {
+    const made = bench();
+    const ann = await made.login();
+    const first = await ann.call("deployProject", { yaml: pair }, key("k"));
+    const after = await made.restart().login();
+    expect(await after.call("deployProject", { yaml: pair }, key("k"))).toEqual(first);
+  });
+});
+
+describe("a change always ends", () => {
+  test("when the host finishes no step: host_timeout, with what is done and left", async () => {
+    const made = bench({ changeStallMs: 50, changeGraceMs: 10_000 });
+    const ann = await made.login();
+    const release = held(made, "create-node");
+    const deploy = failureOf(ann.call("deployProject", { yaml: pair }));
+    setTimeout(release, 150);
+    const failure = await deploy;
+    expect(failure.code).toBe("host_timeout");
+    expect(listOf(failure, "remaining").length).toBeGreaterThan(0);
+    made.step = () => {};
+    expect(await ann.call("reconcileProject", { lab: "/pair" })).toMatchObject({ status: "applied" });
+  });
+
+  test("when the host never comes back at all: the lab is free for the next change", async () => {
+    const made = bench({ changeStallMs: 50, changeGraceMs: 50 });
+    const ann = await made.login();
+    const release = held(made, "create-node");
+    expect((await failureOf(ann.call("deployProject", { yaml: pair }))).code).toBe("host_timeout");
+    const { operation, last_job } = await ann.call("getProjectStatus", { lab: "/pair" });
+    expect(operation).toBeUndefined();
+    expect(last_job).toMatchObject({ outcome: "failed" });
+    release();
+  });
+
+  test("a long change that makes progress is left alone", async () => {
+    const made = bench({ changeStallMs: 100, changeGraceMs: 50 });
+    const ann = await made.login();
+    made.step = () => new Promise((settle) => setTimeout(settle, 30));
+    expect(await ann.call("deployProject", { yaml: three })).toMatchObject({ nodes: 3 });
+  });
+});
+
+test("a cancelled change keeps what is done, and what is left can be finished", async () => {
+  const made = bench();
+  const ann = await made.login();
+  const release = held(made, "create-node");
+  const started = (await ann.call("deployProject", { yaml: pair }, { respondAsync: true })) as { job: string };
+  await until(() => made.store.jobs.get(started.job)!.steps.length > 0);
+  const steps = (await ann.get("getJob", { id: started.job })).steps;
+  expect(await ann.get("cancelJob", { id: started.job })).toMatchObject({ job: started.job });
+  release();
+  await until(() => made.store.jobs.get(started.job)!.status !== "running");
+  const job = await ann.get("getJob", { id: started.job });
+  expect(job).toMatchObject({ status: "cancelled", outcome: "cancelled", error: { code: "cancelled" } });
+  const { applied, remaining } = job.error!.data as { applied: unknown[]; remaining: unknown[] };
+  expect(applied.length + remaining.length).toBe(steps);
+  made.step = () => {};
+  expect(await ann.call("reconcileProject", { lab: "/pair" })).toMatchObject({ status: "applied" });
+  expect((await ann.call("planProject", { lab: "/pair" })).actions).toEqual([]);
+});
+
+test("a change that is refused before its first step leaves the record as it was", async () => {
+  const made = bench();
+  const ann = await made.login();
+  const { Failure } = await import("../contract/errors.ts");
+  made.step = () => {
+    throw new Failure("host_error", "full", { data: { host: { message: "full" } } });
+  };
+  expect((await failureOf(ann.call("deployProject", { yaml: pair }))).code).toBe("host_error");
+  expect((await ann.get("listLabs")).labs).toEqual([]);
+  made.step = () => {};
+  await ann.call("deployProject", { yaml: pair });
+  made.step = () => {
+    throw new Failure("host_error", "full", { data: { host: { message: "full" } } });
+  };
+  expect((await failureOf(ann.call("reconcileProject", { yaml: three }))).code).toBe("host_error");
+  expect((await ann.call("planProject", { lab: "/pair" })).actions).toEqual([]);
+});
