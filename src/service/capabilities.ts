@@ -4,8 +4,8 @@ import { type Feature, featureNames, type Host, type HostCapabilities, type Host
 
 /** What the service itself does of a host's features: the two together are what a client can use. */
 const served: Readonly<Record<Feature, boolean>> = {
-  linkQuality: false,
-  linkSuspend: false,
+  linkQuality: true,
+  linkSuspend: true,
   capture: false,
   traffic: false,
   consoleStream: true,

@@ -14,6 +14,7 @@ import { deployProject } from "./deploy.ts";
 import { destroyProject } from "./destroy.ts";
 import { inspectProject } from "./inspect.ts";
 import { Jobs } from "./jobs.ts";
+import { applyLinkQuality, setLinkSuspend } from "./links.ts";
 import { listLabs } from "./list-labs.ts";
 import type { Log } from "./log.ts";
 import { Observations } from "./observations.ts";
@@ -150,8 +151,8 @@ function handlersOf(context: Context, tickets: Tickets<ConsoleGrant>, browsers: 
     streamConsole: known((caller, { params }, call) => streamConsole(context, tickets, caller, params.ticket, call)),
 
     importProject: missing("importLab"),
-    applyLinkQuality: missing("linkQuality"),
-    setLinkSuspend: missing("linkSuspend"),
+    applyLinkQuality: known((caller, { body }) => applyLinkQuality(context, caller, body)),
+    setLinkSuspend: known((caller, { body }) => setLinkSuspend(context, caller, body)),
     startCapture: missing("capture"),
     listCaptures: missing("capture"),
     getCapture: missing("capture"),

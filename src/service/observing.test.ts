@@ -123,16 +123,22 @@ test("a feature is true only where both host and service do it", async () => {
   const ann = await made.login();
   const { features, projectModes, hostReachable } = await ann.get("getCapabilities");
   expect(hostReachable).toBe(true);
-  const off = ["linkQuality", "linkSuspend", "capture", "traffic", "importLab", "events", "webUi", "checkpoints"];
+  const off = ["capture", "traffic", "importLab", "events", "webUi", "checkpoints"];
   for (const feature of off) expect(features?.[feature], feature).toBe(false);
-  for (const feature of ["wipe", "consoleStream", "consoleRun", "jobs"]) expect(features?.[feature], feature).toBe(true);
-  expect(projectModes?.["create"]).toMatchObject({ deploy: true, start: true, wipe: true, quality: false, stopModes: [0, 1, 2, 3] });
+  for (const feature of ["linkQuality", "linkSuspend", "wipe", "consoleStream", "consoleRun", "jobs"])
+    expect(features?.[feature], feature).toBe(true);
+  expect(projectModes?.["create"]).toMatchObject({
+    deploy: true,
+    start: true,
+    wipe: true,
+    quality: true,
+    suspend: true,
+    stopModes: [0, 1, 2, 3],
+  });
   expect(projectModes?.["load"]).toMatchObject({ deploy: false, start: false, reconcileFromHost: true, inspect: true, stopModes: [] });
   const calls = [
     ["openProject", "webUi"],
     ["importProject", "importLab"],
-    ["applyLinkQuality", "linkQuality"],
-    ["setLinkSuspend", "linkSuspend"],
     ["startCapture", "capture"],
     ["attachTraffic", "traffic"],
   ] as const;

@@ -7,6 +7,7 @@ import type { Context } from "./context.ts";
 import { applyIntent, type DeployRequest, deployed } from "./deploy.ts";
 import { destroyLab } from "./destroy.ts";
 import type { Job } from "./jobs.ts";
+import { changeQuality, changeSuspend, type QualityRequest, type SuspendRequest } from "./links.ts";
 import { guarded, recordApplied } from "./managed.ts";
 import { type Planned, planAgainstHost } from "./planned.ts";
 import { operationOf, type PowerRequest, powerNodes } from "./power.ts";
@@ -21,7 +22,7 @@ import type { JobRow } from "./store/store.ts";
 export async function recoverJobs(context: Context): Promise<void> {
   await Promise.all(
     context.store.jobs.unfinished().map(async (row) => {
-      if (row.steps.length === 0) {
+      if (row.steps.length === 0 && !linkChanges.has(row.operation)) {
         context.jobs.abandon(
           row,
           "rolled_back",
@@ -44,6 +45,9 @@ export async function recoverJobs(context: Context): Promise<void> {
   );
 }
 
+/** One call to the host, without steps: made again, as nobody knows whether it was made. */
+const linkChanges: ReadonlySet<string> = new Set(["applyLinkQuality", "setLinkSuspend"]);
+
 function targetOf(context: Context, row: JobRow, host: HostSession): Target {
   const record = context.store.labs.get(row.lab);
   const intent = recordedIntent(record);
@@ -61,6 +65,8 @@ function targetOf(context: Context, row: JobRow, host: HostSession): Target {
 
 async function finish(context: Context, job: Job, target: Target, row: JobRow): Promise<unknown> {
   if (row.operation === "destroyProject") return destroyLab(context, job, target, (row.request as { readonly wipe: boolean }).wipe);
+  if (row.operation === "applyLinkQuality") return changeQuality(target, row.request as QualityRequest);
+  if (row.operation === "setLinkSuspend") return changeSuspend(target, row.request as SuspendRequest);
   if (row.operation === "execProject") return powerNodes(context, job, target, row.request as PowerRequest);
   if (row.operation === "deployProject") return finishDeploy(context, job, target, row);
   return finishReconcile(context, job, target, row);

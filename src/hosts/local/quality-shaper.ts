@@ -143,7 +143,8 @@ function putLine([id, { mtu, a, b }]: readonly [number, Cable]): string {
 
 /** Nanoseconds and parts of 1,000,000,000. */
 function flowWords({ delay, jitter, loss, bandwidth }: Required<Quality>): string {
-  return [delay * 1e6, jitter * 1e6, loss * 1e7, bandwidth].map(Math.round).join(" ");
+  // What is asked for does not round to nothing: no bandwidth would mean unlimited.
+  return [delay * 1e6, jitter * 1e6, loss * 1e7, bandwidth].map((value) => (value > 0 ? Math.max(1, Math.round(value)) : 0)).join(" ");
 }
 
 interface FlowAnswer extends FlowCounters {

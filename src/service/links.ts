@@ -1,0 +1,112 @@
+import { Failure } from "../contract/errors.ts";
+import type { LinkQualityData, LinkQualityPayload, LinkSuspendData, LinkSuspendPayload } from "../contract/schemas/links.ts";
+import { endpointKeys, endpointOf, joinIds } from "../engine/join.ts";
+import type { ObservedLink } from "../engine/observed.ts";
+import type { LinkSides } from "../hosts/host.ts";
+import { endpointText, type Quality } from "../intent/lab.ts";
+import { addressProject, allowChange, badRequest, labNotFound, type Target } from "./address.ts";
+import { unsupported } from "./capabilities.ts";
+import type { Context } from "./context.ts";
+import { refuseLocked, runChange } from "./managed.ts";
+import type { Caller } from "./service.ts";
+
+/** What the journal keeps of a change of a link. Sides are those of `endpoints`. */
+export interface QualityRequest {
+  readonly endpoints: readonly [string, string];
+  readonly quality: LinkSides<Quality>;
+  readonly save: boolean;
+}
+
+export interface SuspendRequest {
+  readonly endpoints: readonly [string, string];
+  readonly suspended: boolean;
+  /** Absent: both. */
+  readonly side?: "a" | "b";
+}
+
+/** Throws link_not_found, and unsupported where the host has no link quality. */
+export async function applyLinkQuality(context: Context, caller: Caller, payload: LinkQualityPayload): Promise<LinkQualityData> {
+  const target = await changeable(context, caller, payload, "linkQuality");
+  const { endpoints, a, b, save } = payload;
+  const request: QualityRequest = { endpoints, quality: { ...(a && { a }), ...(b && { b }) }, save: save === true };
+  const work = () => changeQuality(target, request);
+  return (await runChange(context, target, { respondAsync: false }, { operation: "applyLinkQuality", request, work })) as LinkQualityData;
+}
+
+/** Throws link_not_found, bad_request for the side of a network, and unsupported where the host cannot suspend links. */
+export async function setLinkSuspend(context: Context, caller: Caller, payload: LinkSuspendPayload): Promise<LinkSuspendData> {
+  const target = await changeable(context, caller, payload, "linkSuspend");
+  const { endpoints, suspended, side } = payload;
+  const request: SuspendRequest = { endpoints, suspended, ...(side && { side }) };
+  const work = () => changeSuspend(target, request);
+  return (await runChange(context, target, { respondAsync: false }, { operation: "setLinkSuspend", request, work })) as LinkSuspendData;
+}
+
+/** Safe to run again. */
+export async function changeQuality(target: Target, { endpoints, quality, save }: QualityRequest): Promise<LinkQualityData> {
+  const found = await findLink(target, endpoints);
+  const state = await target.host.setLinkQuality(target.path, found.link.id, found.turn(quality), { save });
+  return {
+    lab: target.path,
+    link: found.key,
+    endpoints: [...endpoints],
+    stored: found.turn(state.stored),
+    effective: found.turn(state.effective),
+    saved: save,
+  };
+}
+
+/** Safe to run again. */
+export async function changeSuspend(target: Target, { endpoints, suspended, side }: SuspendRequest): Promise<LinkSuspendData> {
+  const found = await findLink(target, endpoints);
+  const wanted: LinkSides<boolean> =
+    side === undefined ? { a: suspended, b: suspended } : side === "a" ? { a: suspended } : { b: suspended };
+  if (side !== undefined && "networkId" in found.link.endpoints[(side === "a") === found.straight ? 0 : 1]) {
+    throw badRequest("/side", `${endpoints[side === "a" ? 0 : 1]} is a network: a link is suspended at a node's side of it`);
+  }
+  const { a = false, b = false } = found.turn(await target.host.setLinkSuspend(target.path, found.link.id, found.turn(wanted)));
+  return { lab: target.path, link: found.key, suspended: { a, b } };
+}
+
+async function changeable(
+  context: Context,
+  caller: Caller,
+  payload: LinkQualityPayload | LinkSuspendPayload,
+  feature: "linkQuality" | "linkSuspend",
+): Promise<Target> {
+  const target = await addressProject(context, caller, payload);
+  if (target.record === undefined && (await target.host.observe(target.path)) === null) throw labNotFound(target.path);
+  allowChange(target, "operate");
+  const { features } = await target.host.capabilities();
+  if (!features[feature]) throw unsupported(feature);
+  return target;
+}
+
+interface FoundLink {
+  readonly link: ObservedLink;
+  readonly key: string;
+  /** The caller's first endpoint is the host's first. */
+  readonly straight: boolean;
+  /** From the caller's sides to the host's, or back. */
+  readonly turn: <T>(sides: LinkSides<T>) => LinkSides<T>;
+}
+
+async function findLink(target: Target, endpoints: readonly [string, string]): Promise<FoundLink> {
+  const observed = await target.host.observe(target.path);
+  if (observed === null) throw labNotFound(target.path);
+  refuseLocked(observed);
+  const ids = joinIds(target.intent?.lab ?? null, observed, target.ids);
+  const keys = endpointKeys(ids);
+  for (const link of observed.links) {
+    const [a, b] = link.endpoints.map((end) => endpointText(endpointOf(end, keys)));
+    const straight = a === endpoints[0] && b === endpoints[1];
+    if (!straight && !(a === endpoints[1] && b === endpoints[0])) continue;
+    const key = Object.entries(ids.links).find(([, id]) => id === link.id)?.[0] ?? link.id;
+    return { link, key, straight, turn: (sides) => (straight ? sides : turned(sides)) };
+  }
+  throw new Failure("link_not_found", `${target.path} has no link between ${endpoints[0]} and ${endpoints[1]}`, { data: { endpoints } });
+}
+
+function turned<T>({ a, b }: LinkSides<T>): LinkSides<T> {
+  return { ...(b !== undefined && { a: b }), ...(a !== undefined && { b: a }) };
+}
