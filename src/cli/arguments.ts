@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
+import { nearest } from "../intent/nearest.ts";
 import { type Command, type Flag, flagsOf } from "./command.ts";
-import { nearest } from "./nearest.ts";
 import { wordList } from "./table.ts";
 import { UsageError } from "./usage-error.ts";
 

@@ -1,3 +1,4 @@
+import { nearest } from "../intent/nearest.ts";
 import type { Command } from "./command.ts";
 import { apply } from "./commands/apply.ts";
 import { consoleCommand } from "./commands/console.ts";
@@ -22,7 +23,6 @@ import { validate } from "./commands/validate.ts";
 import { version } from "./commands/version.ts";
 import { completionScript, type Shell, shells } from "./completion.ts";
 import { commandHelp, helpMarkdown, overview } from "./help.ts";
-import { nearest } from "./nearest.ts";
 import { wordList } from "./table.ts";
 import { UsageError } from "./usage-error.ts";
 

@@ -49,7 +49,7 @@ export function showError(terminal: Terminal, error: unknown, file?: ProjectFile
   if (hint !== undefined) write(`  hint: ${hint}`);
 }
 
-export function diagnosticsOf(error: LabwrightError): readonly Diagnostic[] {
+function diagnosticsOf(error: LabwrightError): readonly Diagnostic[] {
   const list = error.data?.diagnostics;
   return error.code === "invalid_intent" && Array.isArray(list) ? (list as Diagnostic[]) : [];
 }

@@ -75,7 +75,7 @@ function canonicalFilter(filter: TrafficFilter): TrafficFilter {
 }
 
 /** "b -- a" as "a -- b". */
-export function orderedLinkKey(text: string): string {
+function orderedLinkKey(text: string): string {
   const [a = "", b = ""] = text.split(" -- ");
   return a < b ? `${a} -- ${b}` : `${b} -- ${a}`;
 }
@@ -107,11 +107,6 @@ function byKey(a: { readonly key: string }, b: { readonly key: string }): number
 
 function byText(a: LabText, b: LabText): number {
   return order(a.text, b.text) || a.x - b.x || a.y - b.y;
-}
-
-/** The shown form of a link for messages. */
-export function linkText(endpoints: readonly [Endpoint, Endpoint]): string {
-  return `${endpointText(endpoints[0])} -- ${endpointText(endpoints[1])}`;
 }
 
 /** Equal as plain data: the order of keys does not matter, absent and undefined are the same. */
