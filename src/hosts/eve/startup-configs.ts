@@ -1,7 +1,7 @@
 /**
  * Whether nodes of a template take a startup config. Every template has the option in its form; only those with a script in the host's
- * config_scripts use it, and the interface does not tell which. iol, dynamips and vpcs always do. The list of qemu templates is that of
- * Community Edition 5; what is not in it is refused rather than kept unused.
+ * config_scripts use it, and the interface does not tell which. iol, dynamips and vpcs always do. The list of qemu templates is what was seen
+ * of Community Edition 5; what is not in it is refused rather than kept unused.
  */
 export function takesStartupConfig(template: string, type: string): boolean {
   return type !== "qemu" && type !== "docker" ? true : type === "qemu" && scripted.has(template);
@@ -9,16 +9,17 @@ export function takesStartupConfig(template: string, type: string): boolean {
 
 const scripted: ReadonlySet<string> = new Set([
   "asav",
-  "c8000v",
-  "c9800cl",
-  "cat9kv",
   "csr1000v",
   "csr1000vng",
+  "junipervrr",
+  "mikrotik",
   "nxosv9k",
+  "paloalto",
+  "pfsense",
   "timos",
+  "timoscpm",
   "titanium",
   "veos",
-  "veosr",
   "vios",
   "viosl2",
   "vmx",

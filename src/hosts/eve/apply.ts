@@ -1,0 +1,269 @@
+import { randomUUID } from "node:crypto";
+import { Failure } from "../../contract/errors.ts";
+import type { Operation, Step } from "../../engine/plan.ts";
+import type { Applied, NativeIds, Progress } from "../host.ts";
+import { hostError } from "./answer.ts";
+import { hostFailure } from "./host-failure.ts";
+import { editLab, type LabEdit, type TakenIds } from "./lab-edit.ts";
+import type { EveLabPath } from "./lab-path.ts";
+import { isUp, type LabHead, labNotFound, readHead, readNodes } from "./lab-read.ts";
+import { startNodes, stopNodes, wipeNodes } from "./power.ts";
+import type { UnlLab } from "./unl.ts";
+import type { EvePlace } from "./world.ts";
+import { writeLab, writeNewLab } from "./write-lab.ts";
+
+interface Run {
+  readonly place: EvePlace;
+  readonly at: EveLabPath;
+  readonly progress: Progress;
+  ids: NativeIds;
+}
+
+const nobody: NativeIds = { nodes: {}, networks: {}, links: {} };
+
+/**
+ * Runs the steps. Neighbours of one kind are one batch: all that is written into the lab's file is one write, and nodes start and stop
+ * together. Before each batch the lab is looked at: its lock, which Community Edition keeps and does not heed, is heeded here.
+ */
+export async function applySteps(place: EvePlace, at: EveLabPath, operations: readonly Operation[], progress: Progress): Promise<Applied> {
+  const run: Run = { place, at, progress, ids: progress.ids };
+  const finished: string[] = [];
+  let head: LabHead | null = null;
+  for (const batch of batches(operations)) {
+    progress.signal?.throwIfAborted();
+    const rest = [...batch];
+    const done = (count: number) => {
+      for (const { id } of rest.splice(0, count)) {
+        if (id !== batch[0]?.id) progress.step(id, "running");
+        progress.step(id, "done");
+        finished.push(id);
+      }
+    };
+    try {
+      head = await readHead(place.account, at);
+      if (head !== null && head.lock !== 0) throw lockedNow(at, finished, operations);
+      progress.step(batch[0]?.id ?? "", "running");
+      await runBatch(run, head, batch, done);
+      done(rest.length);
+    } catch (error) {
+      throw cutOff(error, finished, operations);
+    }
+  }
+  head = await readHead(place.account, at);
+  return head === null ? { ids: run.ids } : { ids: run.ids, labId: head.uuid };
+}
+
+type BatchKind = "create-lab" | "delete-lab" | "edit" | "start" | "stop" | "wipe";
+
+function batchKind(step: Step): BatchKind {
+  switch (step.do) {
+    case "create-lab":
+    case "delete-lab":
+    case "start":
+    case "stop":
+    case "wipe":
+      return step.do;
+    default:
+      return "edit";
+  }
+}
+
+function batches(operations: readonly Operation[]): readonly (readonly Operation[])[] {
+  const all: Operation[][] = [];
+  for (const operation of operations) {
+    const last = all.at(-1)?.[0]?.step;
+    const { step } = operation;
+    const kind = batchKind(step);
+    const joins =
+      last !== undefined &&
+      batchKind(last) === kind &&
+      kind !== "create-lab" &&
+      kind !== "delete-lab" &&
+      !(last.do === "stop" && step.do === "stop" && last.mode !== step.mode);
+    if (joins) all.at(-1)?.push(operation);
+    else all.push([operation]);
+  }
+  return all;
+}
+
+async function runBatch(run: Run, head: LabHead | null, batch: readonly Operation[], done: (count: number) => void): Promise<void> {
+  const first = batch[0]?.step;
+  if (first === undefined) return;
+  if (first.do === "create-lab") return inTurn(run, true, () => createLab(run, head, first));
+  if (first.do === "delete-lab") return inTurn(run, false, () => deleteLab(run, head));
+  if (head === null) {
+    // What was in a lab that is gone is gone: a list of steps that deletes the lab may run again.
+    if (batch.every(({ step }) => step.do === "stop" || step.do === "wipe" || step.do.startsWith("delete-"))) return;
+    throw labNotFound(run.at.path);
+  }
+  if (first.do !== "start" && first.do !== "stop" && first.do !== "wipe") {
+    const creates = batch.some(({ step }) => step.do.startsWith("create-"));
+    return inTurn(run, creates, () => editBatch(run, head, batch, creates, done));
+  }
+  const { place, at, progress } = run;
+  const lab = await place.world.reader.read(place.account, at).then((read) => withHead(read.lab, head));
+  const edit = openEdit(run, lab, noneTaken);
+  const ids = batch.flatMap(({ step }) => {
+    const key = "node" in step && typeof step.node === "string" ? step.node : "";
+    const id = edit.nodeId(key);
+    // A node that is gone is as stopped and as empty as can be.
+    if (id === undefined && step.do === "start") throw new Failure("node_not_found", `the lab has no node ${key}`);
+    return id ?? [];
+  });
+  const power = { place, at, lab, signal: progress.signal };
+  if (first.do === "start") await startNodes(power, ids);
+  else if (first.do === "stop") await stopNodes(power, ids, first.mode);
+  else await wipeNodes(power, ids, progress.stopMode ?? 3);
+}
+
+/** Writes of one lab one after another. Where labs share numbers, those that give new ones are one after another on the whole host. */
+function inTurn<T>({ place, at }: Run, numbers: boolean, work: () => Promise<T>): Promise<T> {
+  const { writes, edition } = place.world;
+  const mine = () => writes.run(at.path, work);
+  return numbers && edition.sharedNames ? writes.run("", mine) : mine();
+}
+
+async function createLab(run: Run, head: LabHead | null, { lab: wanted }: Step & { do: "create-lab" }): Promise<void> {
+  const { place, at } = run;
+  if (head !== null) {
+    const before = withHead(await place.world.reader.file(place.account, at), head);
+    const edit = openEdit(run, before, noneTaken);
+    edit.step({ do: "create-lab", lab: wanted });
+    await writeLab(place, at, before, edit.lab);
+    return;
+  }
+  run.ids = nobody;
+  const empty: UnlLab = {
+    name: at.name,
+    id: randomUUID(),
+    version: "1",
+    scripttimeout: 300,
+    lock: 0,
+    nodes: [],
+    networks: [],
+    textObjects: [],
+    pictures: [],
+    configs: [],
+  };
+  const edit = openEdit(run, empty, await takenIds(run));
+  // With the bulk path everything is made at once, and the steps that follow find it there.
+  if (place.world.edition.bulk) {
+    for (const network of wanted.networks) edit.step({ do: "create-network", network });
+    for (const node of wanted.nodes) edit.step({ do: "create-node", node });
+    for (const link of wanted.links) edit.step({ do: "create-link", link });
+  }
+  edit.step({ do: "create-lab", lab: wanted });
+  await writeNewLab(place, at, edit.lab);
+  run.ids = edit.ids;
+}
+
+async function editBatch(
+  run: Run,
+  head: LabHead,
+  batch: readonly Operation[],
+  creates: boolean,
+  done: (count: number) => void,
+): Promise<void> {
+  const { place, at } = run;
+  const before = withHead(await place.world.reader.file(place.account, at), head);
+  const edit = openEdit(run, before, creates ? await takenIds(run) : noneTaken);
+  let failure: { readonly error: unknown } | undefined;
+  let count = 0;
+  for (const { step } of batch) {
+    try {
+      edit.step(step);
+      count++;
+    } catch (error) {
+      failure = { error };
+      break;
+    }
+  }
+  if (count > 0) {
+    await emptyGone(run, before, edit.lab);
+    const { wanted } = await writeLab(place, at, before, edit.lab);
+    run.ids = renumber(edit, wanted);
+  }
+  if (failure !== undefined) {
+    done(count);
+    throw failure.error;
+  }
+}
+
+/** Nodes that go must be down, or their processes stay and hold their number; and their disks would go to the next node of the number. */
+async function emptyGone(run: Run, before: UnlLab, after: UnlLab): Promise<void> {
+  const { place, at, progress } = run;
+  const kept = new Set(after.nodes.map(({ id }) => id));
+  const gone = before.nodes.flatMap(({ id }) => (kept.has(id) ? [] : [id]));
+  if (gone.length > 0) await wipeNodes({ place, at, lab: before, signal: progress.signal }, gone, progress.stopMode ?? 3);
+}
+
+async function deleteLab(run: Run, head: LabHead | null): Promise<void> {
+  const { place, at, progress } = run;
+  run.ids = nobody;
+  if (head === null) return;
+  const nodes = await readNodes(place.account, at);
+  const up = nodes.filter(({ status }) => isUp(status)).map(({ id }) => id);
+  if (up.length > 0) {
+    const { lab } = await place.world.reader.read(place.account, at);
+    await stopNodes({ place, at, lab, signal: progress.signal }, up, progress.stopMode ?? 3);
+  }
+  const answer = await place.account.call({
+    method: "DELETE",
+    path: `/api/labs${at.url}`,
+    read: false,
+    timeoutMs: place.world.timing.powerMs,
+  });
+  place.world.reader.forget(at.path);
+  place.world.others.forget(at.path);
+  if ((await readHead(place.account, at)) === null) return;
+  if (answer.code === 60022) throw hostFailure(`the host said that lab ${at.path} is deleted, and it is still there`);
+  throw hostError(`delete lab ${at.path}`, answer);
+}
+
+const noneTaken: TakenIds = { nodes: new Set(), networks: new Set() };
+
+function takenIds({ place, at }: Run): Promise<TakenIds> {
+  return place.world.edition.sharedNames ? place.world.others.taken(place.account, at.path) : Promise.resolve(noneTaken);
+}
+
+function openEdit({ place, ids }: Run, lab: UnlLab, taken: TakenIds): LabEdit {
+  return editLab(lab, ids, place.catalogue, place.world.interfaces, taken, randomUUID);
+}
+
+/** What an export leaves out, so that an import puts the lab back as itself. */
+function withHead(lab: UnlLab, { uuid, name, lock, description }: LabHead): UnlLab {
+  return { ...lab, id: uuid, name, lock, description: lab.description ?? description };
+}
+
+/** The ids of the edit, with the numbers that the host gave instead. */
+function renumber(edit: LabEdit, wanted: UnlLab): NativeIds {
+  const table = (kind: "nodes" | "networks") =>
+    new Map(edit.lab[kind].map(({ id }, index) => [String(id), String(wanted[kind][index]?.id ?? id)]));
+  const [nodes, networks] = [table("nodes"), table("networks")];
+  const record = (ids: Readonly<Record<string, string>>, map: ReadonlyMap<string, string>) =>
+    Object.fromEntries(Object.entries(ids).map(([key, id]) => [key, map.get(id) ?? id]));
+  const links = Object.entries(edit.ids.links).map(([key, id]) => {
+    const bridge = /^bridge(\d+)$/.exec(id)?.[1];
+    if (bridge !== undefined) return [key, `bridge${networks.get(bridge) ?? bridge}`];
+    const [, kind, node, end] = /^(node|serial)(\d+)-(\d+)$/.exec(id) ?? [];
+    return [key, node === undefined ? id : `${kind}${nodes.get(node) ?? node}-${end}`];
+  });
+  return { nodes: record(edit.ids.nodes, nodes), networks: record(edit.ids.networks, networks), links: Object.fromEntries(links) };
+}
+
+function lockedNow(at: EveLabPath, finished: readonly string[], operations: readonly Operation[]): Failure {
+  if (finished.length === 0) return new Failure("lab_locked", `lab ${at.path} is locked on the host`);
+  const data = { applied: [...finished], remaining: remaining(finished, operations) };
+  return new Failure("lab_locked_mid_apply", `lab ${at.path} was locked on the host during the change`, { data });
+}
+
+function remaining(finished: readonly string[], operations: readonly Operation[]): readonly string[] {
+  return operations.slice(finished.length).map(({ id }) => id);
+}
+
+/** What stopped the run, with how far it came. */
+function cutOff(error: unknown, finished: readonly string[], operations: readonly Operation[]): unknown {
+  if (!(error instanceof Failure) || error.code.startsWith("lab_locked")) return error;
+  const [failed, ...rest] = remaining(finished, operations);
+  return new Failure(error.code, error.message, { data: { ...error.data, applied: [...finished], failed, remaining: rest }, cause: error });
+}

@@ -1,0 +1,107 @@
+import { Failure } from "../../contract/errors.ts";
+import { Transport } from "../../transport/transport.ts";
+import type { Host } from "../host.ts";
+import { EveAccount, readUser } from "./account.ts";
+import { CatalogueReader } from "./catalogue.ts";
+import { probeEdition } from "./edition.ts";
+import { InterfaceLists } from "./interface-list.ts";
+import { LabReader } from "./lab-reader.ts";
+import { OtherLabs } from "./other-labs.ts";
+import { eveSession } from "./session.ts";
+import { Turns } from "./turns.ts";
+import { defaultTiming, type EveTiming, type EveWorld } from "./world.ts";
+
+export interface EveHostOptions {
+  /** https://eve.lab; http:// only with plainHttp. */
+  readonly url: string;
+  /** SHA-256 of the host's certificate, where it is self-signed. */
+  readonly pin?: string;
+  /** Lets passwords cross the network in the clear. */
+  readonly plainHttp?: boolean;
+  /** Told what an administrator should know. Default: process.emitWarning. */
+  readonly warn?: (text: string) => void;
+  readonly timing?: Partial<EveTiming>;
+}
+
+interface OpenAccount {
+  readonly account: EveAccount;
+  sessions: number;
+}
+
+/** EVE-NG Community Edition 5 and 6, and Professional as far as it is known. docs/hosts/eve.md tells what each can do. */
+export function eveHost(options: EveHostOptions): Host {
+  const warn = options.warn ?? ((text: string) => process.emitWarning(text, "LabwrightWarning"));
+  const transport = new Transport({ url: options.url, pin: options.pin, plainHttp: options.plainHttp });
+  const { url } = transport;
+  if (url.protocol === "http:") warn(`${url.origin} is spoken to in the clear: passwords of its users can be read on the way`);
+  const accounts = new Map<string, Promise<OpenAccount>>();
+  let world: Promise<EveWorld> | undefined;
+
+  /** All sessions of a user share one session with the host, which has no more. */
+  async function openAccount(user: string, password: string, signal?: AbortSignal): Promise<OpenAccount> {
+    const known = await accounts.get(user)?.catch(() => undefined);
+    if (known !== undefined) {
+      known.sessions++;
+      await known.account.open(password, signal).catch((error: unknown) => {
+        known.sessions--;
+        throw error;
+      });
+      return known;
+    }
+    const opening = EveAccount.open(transport, user, password, signal).then((account): OpenAccount => ({ account, sessions: 1 }));
+    accounts.set(user, opening);
+    opening.catch(() => {
+      if (accounts.get(user) === opening) accounts.delete(user);
+    });
+    return opening;
+  }
+
+  async function release(user: string, open: OpenAccount): Promise<void> {
+    open.sessions--;
+    if (open.sessions > 0) return;
+    accounts.delete(user);
+    await open.account.logout();
+  }
+
+  function openWorld(account: EveAccount): Promise<EveWorld> {
+    world ??= probeEdition(account).then((edition) => ({
+      edition,
+      catalogue: new CatalogueReader(edition),
+      reader: new LabReader(edition, new Turns()),
+      interfaces: new InterfaceLists(),
+      others: new OtherLabs(),
+      changes: new Turns(),
+      writes: new Turns(),
+      started: new Set(),
+      timing: { ...defaultTiming, ...options.timing },
+    }));
+    const opening = world;
+    opening.catch(() => {
+      if (world === opening) world = undefined;
+    });
+    return opening;
+  }
+
+  return {
+    kind: "eve",
+    url: url.href.replace(/\/$/, ""),
+    login: async (name, password, signal) => {
+      if (name === "" || password === "") throw new Failure("invalid_credentials", "wrong user name or password");
+      const open = await openAccount(name, password, signal);
+      try {
+        const user = await readUser(open.account);
+        const shared = await openWorld(open.account);
+        return eveSession(shared, open.account, user, url.hostname.replace(/^\[|\]$/g, ""), () => release(name, open));
+      } catch (error) {
+        await release(name, open).catch(() => undefined);
+        throw error;
+      }
+    },
+    close: async () => {
+      const open = await Promise.allSettled(accounts.values());
+      accounts.clear();
+      await Promise.allSettled(open.map((one) => (one.status === "fulfilled" ? one.value.account.logout() : undefined)));
+      transport.close();
+    },
+  };
+}

@@ -1,0 +1,191 @@
+import { Failure } from "../../contract/errors.ts";
+import type { StopMode } from "../../engine/plan.ts";
+import { type EveAnswer, hostError } from "./answer.ts";
+import { hostFailure } from "./host-failure.ts";
+import type { EveLabPath } from "./lab-path.ts";
+import { type NodeStatus, readNodes } from "./lab-read.ts";
+import type { UnlLab } from "./unl.ts";
+import { type EvePlace, pause } from "./world.ts";
+
+/** Nodes that start or stop at once; those that share a network take turns, or the host makes their bridge twice. */
+const width = 4;
+
+export interface PowerRun {
+  readonly place: EvePlace;
+  readonly at: EveLabPath;
+  readonly lab: UnlLab;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Starts the nodes and waits until they run. Throws host_error naming the node, or the lab that is in the way. */
+export async function startNodes(run: PowerRun, ids: readonly number[]): Promise<void> {
+  const { place, at } = run;
+  const { world } = place;
+  const before = await readNodes(place.account, at);
+  if (world.edition.sharedNames) await refuseCollision(run, ids, before);
+  const up = new Set(before.filter(({ status }) => status === 2 || status === 3).map(({ id }) => id));
+  await inTurns(
+    run,
+    ids.filter((id) => !up.has(id)),
+    async (id) => {
+      const answer = await powerCall(run, `/nodes/${id}/start`);
+      if (answer !== undefined && answer.code !== 80049) throw hostError(`start node ${nameOf(before, id)}`, answer);
+    },
+  );
+  await until(run, ids, (status) => status === 2 || status === 3, "run");
+  for (const id of ids) world.started.add(`${at.path} ${id}`);
+}
+
+/** Stops those of the nodes that run and waits until they are down. */
+export async function stopNodes(run: PowerRun, ids: readonly number[], mode: StopMode): Promise<void> {
+  const { place, at } = run;
+  const { edition, started } = place.world;
+  const word = edition.stop[mode];
+  if (word === undefined) {
+    const feature = mode === 2 ? "hibernate" : "gracefulStop";
+    throw new Failure("unsupported", `EVE-NG ${edition.name} has no stop mode ${mode}`, { data: { feature } });
+  }
+  const before = await readNodes(place.account, at);
+  const up = new Set(before.filter(({ status }) => status !== 0).map(({ id }) => id));
+  await inTurns(
+    run,
+    ids.filter((id) => up.has(id)),
+    async (id) => {
+      const answer = await powerCall(run, `/nodes/${id}/${word}`);
+      if (answer !== undefined && answer.code !== 80051) throw hostError(`stop node ${nameOf(before, id)}`, answer);
+    },
+  );
+  await until(run, ids, (status) => status === 0, "stop");
+  for (const id of ids) started.delete(`${at.path} ${id}`);
+}
+
+/** Stops the nodes and throws their disks away. */
+export async function wipeNodes(run: PowerRun, ids: readonly number[], mode: StopMode): Promise<void> {
+  const { place, at } = run;
+  // A node whose preparation failed is neither up nor down until it is wiped.
+  const nodes = await readNodes(place.account, at);
+  const running = nodes.filter(({ id, status }) => ids.includes(id) && status > 1).map(({ id }) => id);
+  if (running.length > 0) await stopNodes(run, running, mode);
+  const there = new Set(nodes.map(({ id }) => id));
+  await inTurns(
+    run,
+    ids.filter((id) => there.has(id)),
+    async (id) => {
+      const answer = await powerCall(run, `/nodes/${id}/wipe`);
+      if (answer !== undefined && answer.code !== 80053) throw hostError(`wipe node ${nameOf(nodes, id)}`, answer);
+    },
+  );
+  await until(run, ids, (status) => status === 0, "stop");
+}
+
+/** undefined: nobody knows what the host has done. What becomes of it is then looked at, and not asked for again. */
+async function powerCall({ place, at }: PowerRun, path: string): Promise<EveAnswer | undefined> {
+  try {
+    const answer = await place.account.call({ path: `/api/labs${at.url}${path}`, read: false, timeoutMs: place.world.timing.powerMs });
+    return answer.broken ? undefined : answer;
+  } catch (error) {
+    if (error instanceof Failure && (error.code === "host_timeout" || error.code === "host_unreachable")) return undefined;
+    throw error;
+  }
+}
+
+async function until(run: PowerRun, ids: readonly number[], good: (status: number) => boolean, verb: "run" | "stop"): Promise<void> {
+  if (ids.length === 0) return;
+  const { place, at, signal } = run;
+  const { world } = place;
+  const end = performance.now() + world.timing.patienceMs;
+  for (;;) {
+    const nodes = await readNodes(place.account, at, signal);
+    const status = new Map(nodes.map((node) => [node.id, node.status]));
+    // A node that is gone is as stopped as can be.
+    const late = ids.filter((id) => !good(status.get(id) ?? (verb === "stop" ? 0 : -1)));
+    if (late.length === 0) return;
+    if (performance.now() > end) {
+      const [first = 0] = late;
+      const told = late.map((id) => nameOf(nodes, id)).join(", ");
+      const hint =
+        verb === "stop" && world.edition.sharedNames
+          ? ". On Community Edition that is also so when another lab of this user runs a node with the same number"
+          : status.get(first) === 1
+            ? ". Its preparation has failed, as it seems: wipe it"
+            : "";
+      throw hostFailure(`the host took the call, and ${told} does not ${verb} (status ${status.get(first) ?? "unknown"})${hint}`);
+    }
+    await pause(world, signal);
+  }
+}
+
+/**
+ * A running node that this lab did not start, whose number another lab has too, may be the other lab's; and a bridge of another lab that runs
+ * would join both labs. Both are told before anything starts.
+ */
+async function refuseCollision({ place, at, lab }: PowerRun, ids: readonly number[], nodes: readonly NodeStatus[]): Promise<void> {
+  const { world, account } = place;
+  const networks = new Set(
+    lab.nodes.filter(({ id }) => ids.includes(id)).flatMap((node) => node.interfaces.flatMap((one) => one.network_id ?? [])),
+  );
+  const others = await world.others.running(account, at.path, { nodes: new Set(ids), networks });
+  const own = new Set(lab.nodes.map(({ id }) => id));
+  const sure = (id: number) => world.started.has(`${at.path} ${id}`);
+  const ourOnly = nodes.some(({ id, status }) => status !== 0 && (sure(id) || others.every((other) => !other.nodes.has(id))));
+  for (const other of others) {
+    const theirs = other.up.filter((id) => !sure(id));
+    const alone = theirs.filter((id) => !own.has(id));
+    // What both have and we did not start is theirs, unless they have nothing else that runs and we have.
+    const meets = theirs.filter((id) => ids.includes(id) && (alone.length > 0 || !ourOnly));
+    const [id] = meets;
+    if (id !== undefined) {
+      const name = lab.nodes.find((node) => node.id === id)?.name ?? id;
+      throw hostFailure(
+        `node ${name} cannot start: on EVE-NG Community Edition labs of one user share numbers, and node ${other.nodes.get(id)} of lab ` +
+          `${other.path} runs as number ${id}; stop that lab first, or deploy this one anew to get other numbers`,
+        { collision: { lab: other.path, node: other.nodes.get(id), id } },
+      );
+    }
+    const bridge = [...networks].find((network) => other.networks.has(network));
+    if (bridge !== undefined && alone.length > 0) {
+      throw hostFailure(
+        `nodes cannot start: on EVE-NG Community Edition labs of one user share bridges, and lab ${other.path}, which runs, has a network ` +
+          `${bridge} too: the labs would be joined; stop that lab first, or deploy this one anew to get other numbers`,
+        { collision: { lab: other.path, network: bridge } },
+      );
+    }
+  }
+}
+
+/** Runs the work for all nodes, some at once, none at the same time as another on the same network. */
+async function inTurns({ lab, signal }: PowerRun, ids: readonly number[], work: (id: number) => Promise<void>): Promise<void> {
+  const networks = new Map(lab.nodes.map((node) => [node.id, node.interfaces.flatMap((one) => one.network_id ?? [])]));
+  const waiting = [...ids];
+  const busy = new Set<number>();
+  const under = new Set<Promise<void>>();
+  let failed: { readonly error: unknown } | undefined;
+  while (waiting.length > 0 || under.size > 0) {
+    const stop = failed !== undefined || signal?.aborted === true;
+    const next =
+      stop || under.size >= width ? -1 : waiting.findIndex((id) => !(networks.get(id) ?? []).some((network) => busy.has(network)));
+    if (next < 0) {
+      if (under.size === 0) break;
+      await Promise.race(under);
+      continue;
+    }
+    const [id = 0] = waiting.splice(next, 1);
+    const used = networks.get(id) ?? [];
+    for (const network of used) busy.add(network);
+    const one: Promise<void> = work(id)
+      .catch((error: unknown) => {
+        failed ??= { error };
+      })
+      .finally(() => {
+        for (const network of used) busy.delete(network);
+        under.delete(one);
+      });
+    under.add(one);
+  }
+  if (failed !== undefined) throw failed.error;
+  signal?.throwIfAborted();
+}
+
+function nameOf(nodes: readonly NodeStatus[], id: number): string {
+  return nodes.find((node) => node.id === id)?.name ?? String(id);
+}

@@ -1,0 +1,106 @@
+import { Failure } from "../../contract/errors.ts";
+import type { HostSession, LiveLink, LiveNode, LiveStatus } from "../host.ts";
+import { type EveAccount, type EveUser, readUser } from "./account.ts";
+import { hostError } from "./answer.ts";
+import { applySteps } from "./apply.ts";
+import { openConsole } from "./console.ts";
+import { editionCapabilities } from "./edition.ts";
+import { hostFailure } from "./host-failure.ts";
+import { eveLabPath } from "./lab-path.ts";
+import { mustReadHead, readHead, readNodes } from "./lab-read.ts";
+import { observedLab, powerOf } from "./observe.ts";
+import { listLabs } from "./other-labs.ts";
+import type { EvePlace, EveWorld } from "./world.ts";
+
+/** @param release called once, when the session closes */
+export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, host: string, release: () => Promise<void>): HostSession {
+  let closed = false;
+  const alive = () => {
+    if (closed) throw new Failure("expired_host_session", "the session was closed");
+  };
+  const place = async (): Promise<EvePlace> => {
+    alive();
+    return { world, account, catalogue: await world.catalogue.read(account) };
+  };
+  const role = user.role === "" || user.role === "admin" ? "admin" : "user";
+  const noLinks = (feature: string): Failure =>
+    new Failure("unsupported", `EVE-NG ${world.edition.name} has no call for this that is known`, { data: { feature } });
+
+  return {
+    user: user.name,
+    role,
+    capabilities: async () => {
+      alive();
+      const { features, ...rest } = editionCapabilities(world.edition);
+      // A call that needs the session: what cannot be reached is told by its error.
+      const { networkTypes } = await world.catalogue.read(account);
+      await readUser(account);
+      return { ...rest, features: { ...features, nat: networkTypes.some(({ nat }) => nat) } };
+    },
+    templates: async () => (await place()).catalogue.templates,
+    networkTypes: async () => (await place()).catalogue.networkTypes,
+    icons: async () => (await place()).catalogue.icons,
+    rules: async () => (await place()).catalogue.rules,
+    labs: async () => {
+      alive();
+      return (await listLabs(account)).map(({ path }) => path);
+    },
+    observe: async (path) => {
+      const here = await place();
+      const at = eveLabPath(path);
+      const head = await readHead(account, at);
+      if (head === null) return null;
+      const { lab, nodes } = await world.reader.read(account, at);
+      await world.interfaces.learn(account, at.url, lab.nodes);
+      return observedLab(at.path, head, lab, nodes, here.catalogue, world.interfaces);
+    },
+    apply: async (path, operations, progress) => {
+      const here = await place();
+      const at = eveLabPath(path);
+      return world.changes.run(at.path, () => applySteps(here, at, operations, progress));
+    },
+    status: async (path) => {
+      alive();
+      const at = eveLabPath(path);
+      const nodes = (await readNodes(account, at)).map(
+        ({ id, name, status }): LiveNode => ({
+          id: String(id),
+          name,
+          status: powerOf(status),
+          // 3: a script still configures it.
+          ...(status === 2 || status === 3 ? { ready: status === 2 } : {}),
+        }),
+      );
+      const links: readonly LiveLink[] = [];
+      return { nodes, links } satisfies LiveStatus;
+    },
+    setLinkQuality: async () => {
+      throw noLinks("linkQuality");
+    },
+    setLinkSuspend: async () => {
+      throw noLinks("linkSuspend");
+    },
+    // Not in turn with whole changes: a lock that is set meanwhile is what stops one. In turn with writes, which would take it back.
+    setLock: async (path, locked) => {
+      alive();
+      const at = eveLabPath(path);
+      await world.writes.run(at.path, async () => {
+        const head = await mustReadHead(account, at);
+        if ((head.lock !== 0) === locked) return;
+        const word = locked ? "Lock" : "Unlock";
+        const answer = await account.call({ method: "PUT", path: `/api/labs${at.url}/${word}`, read: false });
+        world.reader.forget(at.path);
+        const after = await mustReadHead(account, at);
+        if ((after.lock !== 0) === locked) return;
+        if (answer.code !== 60023) throw hostError(`${word.toLowerCase()} lab ${at.path}`, answer);
+        throw hostFailure(`the host took the change and has something else: lock of lab ${at.path}: wanted ${locked}, got ${!locked}`);
+      });
+    },
+    console: async (path, nodeId) => openConsole(await place(), eveLabPath(path), nodeId, host, user.tenant),
+    close: async () => {
+      if (closed) return;
+      closed = true;
+      await release();
+    },
+  };
+}

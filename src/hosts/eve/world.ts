@@ -1,0 +1,46 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type { EveAccount } from "./account.ts";
+import type { CatalogueReader, EveCatalogue } from "./catalogue.ts";
+import type { EveEdition } from "./edition.ts";
+import type { InterfaceLists } from "./interface-list.ts";
+import type { LabReader } from "./lab-reader.ts";
+import type { OtherLabs } from "./other-labs.ts";
+import type { Turns } from "./turns.ts";
+
+/** What all sessions with one host share. */
+export interface EveWorld {
+  readonly edition: EveEdition;
+  readonly catalogue: CatalogueReader;
+  readonly reader: LabReader;
+  readonly interfaces: InterfaceLists;
+  readonly others: OtherLabs;
+  /** One change of a lab at a time. */
+  readonly changes: Turns;
+  /** One write of a lab's file at a time: between the steps of a change the lab can be locked. */
+  readonly writes: Turns;
+  /** Labs and their nodes that this process started: "path id". */
+  readonly started: Set<string>;
+  readonly timing: EveTiming;
+}
+
+export interface EveTiming {
+  /** Between two looks at nodes that start or stop, ms. */
+  readonly pollMs: number;
+  /** How long a node may take to be up or down after the host took the call, ms. */
+  readonly patienceMs: number;
+  /** For calls that start, stop or wipe, ms. */
+  readonly powerMs: number;
+}
+
+export const defaultTiming: EveTiming = { pollMs: 500, patienceMs: 120_000, powerMs: 300_000 };
+
+/** One user's view of the world. */
+export interface EvePlace {
+  readonly world: EveWorld;
+  readonly account: EveAccount;
+  readonly catalogue: EveCatalogue;
+}
+
+export async function pause(world: EveWorld, signal?: AbortSignal): Promise<void> {
+  await wait(world.timing.pollMs, undefined, signal === undefined ? {} : { signal });
+}
