@@ -1,6 +1,5 @@
 import {
   type Endpoint,
-  endpointText,
   type Lab,
   type LabLink,
   type LabNetwork,
