@@ -1,10 +1,12 @@
 /** The process of `labwright serve`: options, host, store, service, HTTPS server – and a clean end, with labs left running. */
 import { randomBytes } from "node:crypto";
-import { mkdir, readFile } from "node:fs/promises";
+import { access, mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { eveHost } from "../hosts/eve/host.ts";
 import type { Host } from "../hosts/host.ts";
 import { localHost } from "../hosts/local/host.ts";
-import { localPaths } from "../hosts/local/paths.ts";
+import { imageRecords } from "../hosts/local/images.ts";
+import { type LocalPaths, localPaths } from "../hosts/local/paths.ts";
 import { openUsers } from "../hosts/local/users.ts";
 import { memoryHost } from "../hosts/memory/memory-host.ts";
 import { createService } from "../service/create-service.ts";
@@ -75,7 +77,8 @@ async function serve(options: ServeOptions): Promise<void> {
   for (const again of ["SIGTERM", "SIGINT"] as const) process.once(again, () => process.exit(1));
 }
 
-async function openHost({ host, stateDir }: ServeOptions, warn: (text: string) => void): Promise<Host> {
+async function openHost({ host, eve, stateDir }: ServeOptions, warn: (text: string) => void): Promise<Host> {
+  if (eve !== undefined) return eveHost({ ...eve, warn });
   const given = env.LABWRIGHT_ADMIN_PASSWORD || undefined;
   if (host === "memory") {
     const password = given ?? randomBytes(15).toString("base64url");
@@ -83,9 +86,23 @@ async function openHost({ host, stateDir }: ServeOptions, warn: (text: string) =
     return memoryHost({ users: [{ name: "admin", password, role: "admin" }] });
   }
   const paths = localPaths({ ...env, LABWRIGHT_STATE_DIR: stateDir }, uid);
+  await needSetUp(paths);
   const first = await openUsers(join(stateDir, "users.json")).ensureFirstAdmin({ password: given });
   if (first.password !== undefined) announce(first.password);
   return localHost({ paths, warn });
+}
+
+/** Without these no node can start: better told now than at the first lab. */
+async function needSetUp({ holder, images }: LocalPaths): Promise<void> {
+  const missing = [
+    ...(await access(holder).then(
+      () => [],
+      () => [`lab holder (${holder})`],
+    )),
+    ...((await imageRecords(images)).size === 0 ? [`root file systems (${images})`] : []),
+  ];
+  if (missing.length === 0) return;
+  throw new Error(`this machine is not set up for labs: no ${missing.join(", no ")}. Run labwright setup first; --host memory needs none`);
 }
 
 /** The one time that a made password is shown; it is stored nowhere. */

@@ -35,6 +35,19 @@ test("flags win over the environment", () => {
   expect(serveOptions([], env, "/s")).toMatchObject({ port: 1, names: ["a", "b"] });
 });
 
+test("an EVE-NG host is named by its URL, and spoken to in the clear only when that is said", () => {
+  const eve = (...args: string[]) => serveOptions(["--host", "eve", ...args], {}, "/s");
+  expect(eve("--url", "https://eve.lab")).toMatchObject({ host: "eve", eve: { url: "https://eve.lab", plainHttp: false } });
+  expect(eve("--host-url", "https://eve.lab", "--host-pin", "ab:cd")).toMatchObject({ eve: { pin: "ab:cd" } });
+  expect(eve("--host-url", "http://eve.lab", "--host-plain-http")).toMatchObject({ eve: { url: "http://eve.lab", plainHttp: true } });
+  expect(serveOptions(["--host=eve"], { LABWRIGHT_HOST_URL: "https://eve.lab" }, "/s")).toMatchObject({ eve: { url: "https://eve.lab" } });
+  expect(() => eve()).toThrow("--host eve needs --host-url");
+  expect(() => eve("--host-url", "http://eve.lab")).toThrow("in the clear");
+  expect(() => eve("--host-url", "eve.lab")).toThrow("takes a URL");
+  expect(() => serveOptions(["--host-url", "https://eve.lab"], {}, "/s")).toThrow("--host eve, not embedded");
+  expect(() => serveOptions(["--host", "pnetlab"], {}, "/s")).toThrow("PNETLab");
+});
+
 test("the lifetimes of a token are given in the unit that a person would take", () => {
   expect(serveOptions(["--session-idle", "90s"], { LABWRIGHT_SESSION_LIFETIME: "2d" }, "/s")).toMatchObject({
     sessionIdleMs: 90_000,

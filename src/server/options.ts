@@ -5,7 +5,9 @@ export interface ServeOptions {
   /** 0: any free one. */
   readonly port: number;
   readonly stateDir: string;
-  readonly host: "embedded" | "memory";
+  readonly host: "embedded" | "memory" | "eve";
+  /** The EVE-NG host, where that is the kind. */
+  readonly eve?: EveOptions;
   /** Paths of the user's own PEM files. */
   readonly own?: { readonly certificate: string; readonly key: string };
   /** More names for a certificate that is made here. */
@@ -16,11 +18,21 @@ export interface ServeOptions {
   readonly logLevel: "debug" | "info" | "warn" | "error";
 }
 
+export interface EveOptions {
+  readonly url: string;
+  /** SHA-256 of its certificate. */
+  readonly pin?: string;
+  readonly plainHttp: boolean;
+}
+
 export const usage = `Usage: labwright serve [FLAG...]
 
   --listen ADDRESS         where to listen (default 127.0.0.1; 0.0.0.0 or :: for every address)
   --port PORT              default 8443; 0 takes any free one
-  --host KIND              embedded (default) or memory
+  --host KIND              embedded (default), memory or eve
+  --host-url URL           where the EVE-NG host is: https://eve.lab (also --url)
+  --host-pin SHA256        fingerprint of its certificate, where that is self-signed
+  --host-plain-http        lets an http:// URL be: passwords then cross the network in the clear
   --state-dir DIR          default LABWRIGHT_STATE_DIR, else /var/lib/labwright or ~/.local/state/labwright
   --cert FILE              your own certificate chain and key, PEM; without them
   --key FILE               a certificate is made at the first start
@@ -30,7 +42,7 @@ export const usage = `Usage: labwright serve [FLAG...]
   --log-level LEVEL        debug, info (default), warn or error; JSON lines on standard error
   --help
 
-Environment: LABWRIGHT_LISTEN, LABWRIGHT_PORT, LABWRIGHT_HOST, LABWRIGHT_STATE_DIR, LABWRIGHT_CERT, LABWRIGHT_KEY, LABWRIGHT_NAMES (comma
+Environment: LABWRIGHT_LISTEN, LABWRIGHT_PORT, LABWRIGHT_HOST, LABWRIGHT_HOST_URL, LABWRIGHT_HOST_PIN, LABWRIGHT_STATE_DIR, LABWRIGHT_CERT, LABWRIGHT_KEY, LABWRIGHT_NAMES (comma
 list), LABWRIGHT_SESSION_IDLE, LABWRIGHT_SESSION_LIFETIME, LABWRIGHT_LOG_LEVEL stand for the flags. LABWRIGHT_ADMIN_PASSWORD is the
 password of the user admin, made at the first start.
 `;
@@ -47,6 +59,10 @@ export function serveOptions(
       listen: { type: "string" },
       port: { type: "string" },
       host: { type: "string" },
+      "host-url": { type: "string" },
+      url: { type: "string" },
+      "host-pin": { type: "string" },
+      "host-plain-http": { type: "boolean" },
       "state-dir": { type: "string" },
       cert: { type: "string" },
       key: { type: "string" },
@@ -63,10 +79,18 @@ export function serveOptions(
   if ((certificate === undefined) !== (key === undefined)) throw new Error("--cert and --key are given together or not at all");
   const idle = values["session-idle"] ?? env.LABWRIGHT_SESSION_IDLE;
   const lifetime = values["session-lifetime"] ?? env.LABWRIGHT_SESSION_LIFETIME;
+  const host = hostOf(values.host ?? env.LABWRIGHT_HOST ?? "embedded");
+  const hostUrl = values["host-url"] ?? values.url ?? env.LABWRIGHT_HOST_URL;
+  const pin = values["host-pin"] ?? env.LABWRIGHT_HOST_PIN;
+  const plainHttp = values["host-plain-http"] ?? false;
+  if (host !== "eve" && (values["host-url"] ?? values.url ?? values["host-pin"]) !== undefined) {
+    throw new Error(`--host-url and --host-pin are for --host eve, not ${host}`);
+  }
   return {
     listen: values.listen ?? env.LABWRIGHT_LISTEN ?? "127.0.0.1",
     port: portOf(values.port ?? env.LABWRIGHT_PORT ?? "8443"),
-    host: oneOf("--host", values.host ?? env.LABWRIGHT_HOST ?? "embedded", ["embedded", "memory"]),
+    host,
+    ...(host === "eve" && { eve: eveOf(hostUrl, pin, plainHttp) }),
     stateDir: values["state-dir"] ?? stateDir,
     names: values.name ?? env.LABWRIGHT_NAMES?.split(",").filter((name) => name !== "") ?? [],
     logLevel: oneOf("--log-level", values["log-level"] ?? env.LABWRIGHT_LOG_LEVEL ?? "info", ["debug", "info", "warn", "error"]),
@@ -74,6 +98,28 @@ export function serveOptions(
     ...(lifetime === undefined ? {} : { sessionAbsoluteMs: timeOf("--session-lifetime", lifetime) }),
     ...(certificate !== undefined && key !== undefined ? { own: { certificate, key } } : {}),
   };
+}
+
+function hostOf(given: string): ServeOptions["host"] {
+  if (/^pnet(lab)?$/i.test(given)) {
+    throw new Error(
+      "--host pnetlab: PNETLab has another interface than EVE-NG, which is known from its source only; it is not supported yet",
+    );
+  }
+  return oneOf("--host", given, ["embedded", "memory", "eve"]);
+}
+
+function eveOf(url: string | undefined, pin: string | undefined, plainHttp: boolean): EveOptions {
+  if (url === undefined) throw new Error("--host eve needs --host-url, such as https://eve.lab");
+  const protocol = URL.canParse(url) ? new URL(url).protocol : "";
+  if (protocol !== "https:" && protocol !== "http:")
+    throw new Error(`--host-url takes a URL such as https://eve.lab, not ${JSON.stringify(url)}`);
+  if (protocol === "http:" && !plainHttp) {
+    throw new Error(
+      "--host-url is http://: passwords would cross the network in the clear; say --host-plain-http if that is meant, or give an https:// URL",
+    );
+  }
+  return { url, ...(pin !== undefined && { pin }), plainHttp };
 }
 
 function portOf(text: string): number {
