@@ -267,6 +267,12 @@ describe("a lab's life", () => {
     expect(stderr).toMatch(/error:.*rooter/);
     expect(stderr).toContain("template: rooter\n");
     expect(stderr).toContain("^^^^^^");
+    expect(await run(["validate"])).toMatchObject({ code: 0 });
+    const online = await run(["validate", "--online"]);
+    expect([online.code, online.stdout]).toEqual([1, expect.stringMatching(/^lab.yaml:\d+:\d+: error: .*rooter.*\(unknown_template\)/)]);
+    const plan = await run(["plan"]);
+    expect(plan.stdout.match(/the host has no template rooter/g)).toHaveLength(1);
+    expect(plan.stdout).toContain("It cannot be applied as it is.");
   });
 
   test("offline and by the service, a mistake is told in the same words", async () => {

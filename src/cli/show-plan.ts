@@ -23,7 +23,8 @@ export function stopsNodes(plan: Plan): boolean {
 /** The plan for people: the service's own text, and why it cannot be applied where it cannot. */
 export function showPlan(paint: Paint, plan: Plan): string {
   const lines = [paintChanges(paint, (plan.text ?? "").trimEnd())];
-  if (plan.applicable === false) lines.push(...obstacles(plan).map((line) => paint("red", line)));
+  // What stands in the way is in the service's text.
+  if (plan.applicable === false) lines.push(paint("red", "It cannot be applied as it is."));
   return lines.filter((line) => line !== "").join("\n");
 }
 

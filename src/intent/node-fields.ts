@@ -270,7 +270,10 @@ function readStartupConfig({ problems, files }: ReadContext, at: Field): Startup
   const content = files.get(result.path);
   if (content !== undefined) return { text: content, file: result.path };
   const names = [...files.keys()];
-  const list = names.length === 0 ? "no files were given" : `files given: ${names.slice(0, 8).join(", ")}${names.length > 8 ? ", …" : ""}`;
+  const list =
+    names.length === 0
+      ? "put it beside the lab's file; in a call to the API, into files"
+      : `files given: ${names.slice(0, 8).join(", ")}${names.length > 8 ? ", …" : ""}`;
   problems.error("file_not_found", spot(at), at.path, `no file ${JSON.stringify(result.path)}`, didYouMean(result.path, names) ?? list);
   return undefined;
 }

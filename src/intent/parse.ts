@@ -106,12 +106,17 @@ export function parseYaml(text: string, problems: Problems, options: { readonly 
   if (second !== undefined) {
     refuse("multiple_documents", second.range[0], "a second YAML document begins here", "keep one lab in one document");
   }
-  for (const found of document.errors)
-    problems.error("yaml_syntax", place(found.pos), "", sentence(found.message), syntaxHints[found.code]);
+  for (const found of document.errors) problems.error("yaml_syntax", place(found.pos), "", sentence(found.message), syntaxHint(found));
   for (const found of document.warnings) problems.warn("yaml_warning", place(found.pos), "", sentence(found.message));
   if (document.errors.length > 0) return undefined;
   const root = new Builder(text, problems).build(document.contents);
   return root === undefined ? undefined : { document: document as Document.Parsed, root };
+}
+
+function syntaxHint({ code, message }: { readonly code: string; readonly message: string }): string | undefined {
+  // The parser gives an open bracket the code of a wrong indent.
+  const bracket = /end with a ([\]}])/.exec(message)?.[1];
+  return bracket === undefined ? syntaxHints[code] : `a "${bracket === "]" ? "[" : "{"}" before this place is not closed`;
 }
 
 function isEmptyScalar(node: Scalar): boolean {

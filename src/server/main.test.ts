@@ -125,3 +125,12 @@ test("a wrong flag and a port that is taken end it with one line", async () => {
   expect(await second.ended).toEqual([1, null]);
   expect(second.err()).toMatch(/EADDRINUSE/);
 });
+
+test("on a machine that is not set up the embedded host says what to run", async () => {
+  const env = { LABWRIGHT_HOLDER: join(dir, "none"), LABWRIGHT_IMAGE_DIR: join(dir, "no-images") };
+  const service = serve(["--host", "embedded"], env);
+  expect(await service.ended).toEqual([1, null]);
+  expect(service.err()).toMatch(/^labwright serve: this machine is not set up .*Run labwright setup first/);
+  expect(service.err().trim().split("\n")).toHaveLength(1);
+  expect(await readFile(join(dir, "state/users.json"), "utf8").catch(() => "none")).toBe("none");
+});

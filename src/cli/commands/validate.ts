@@ -1,31 +1,50 @@
+import type { Diagnostic } from "../../intent/diagnostic.ts";
 import { showDiagnostics } from "../../intent/show.ts";
 import { type Command, topoFlag } from "../command.ts";
 import { diagnose } from "../project.ts";
+import type { Plan } from "../show-plan.ts";
 
 export const validate: Command = {
   name: "validate",
   summary: "Check a lab's file; without a service unless --online",
-  details: "Every problem is shown at once, with its line. --online asks the service too: it knows the host's templates and images.",
+  details:
+    "Every problem is shown at once, with its line. --online asks the service too: it knows the host's templates and images, and what the host\n" +
+    "cannot do.",
   flags: [topoFlag, { long: "online", summary: "Also check against the host's templates" }],
   example: "labwright validate -t campus.lw.yml",
   run: async (context, args) => {
     const { file, selector } = await context.projectFile();
     let found = diagnose(file);
-    const valid = !found.some(({ severity }) => severity === "error");
-    if (valid && args.has("online")) {
+    if (args.has("online") && !found.some(isError)) {
       const client = await context.client();
-      found = (await client.validateProject(selector)).warnings ?? [];
+      const { warnings } = await client.validateProject(selector);
+      found = [...(warnings ?? []), ...refusals(await client.planProject(selector), file.yaml)];
     }
+    const valid = !found.some(isError);
     const { terminal } = context;
     if (context.json) terminal.print(JSON.stringify({ status: valid ? "valid" : "invalid", diagnostics: found }, null, 2));
     else if (found.length > 0) terminal.print(showDiagnostics(found, file));
-    const errors = found.filter(({ severity }) => severity === "error").length;
+    const errors = found.filter(isError).length;
     const warnings = found.length - errors;
     if (valid) terminal.note(`${file.name} is valid${warnings === 0 ? "" : `, with ${counted(warnings, "warning")}`}`);
     else terminal.stderr.write(`${terminal.paint("red", "error:")} ${file.name} has ${counted(errors, "error")} (invalid_intent)\n`);
     return valid ? 0 : 1;
   },
 };
+
+function isError({ severity }: Diagnostic): boolean {
+  return severity === "error";
+}
+
+/** What only the host knows, at the lines of the file that it is about. */
+function refusals(plan: Plan, yaml: string): readonly Diagnostic[] {
+  const lines = yaml.split(/\r?\n/);
+  return (plan.blocked ?? []).map(({ kind, key, reason, line = 1 }) => {
+    const text = lines[line - 1] ?? "";
+    const place = { line, column: text.length - text.trimStart().length + 1, end_line: line, end_column: text.trimEnd().length + 1 };
+    return { severity: "error", code: reason.code, message: `${kind} ${key}: ${reason.text}`, path: "", ...place } as Diagnostic;
+  });
+}
 
 function counted(count: number, word: string): string {
   return `${count} ${word}${count === 1 ? "" : "s"}`;
