@@ -26,7 +26,9 @@ export async function askYes(terminal: Terminal, question: string): Promise<bool
 export async function approve(terminal: Terminal, question: string, yes: boolean): Promise<boolean> {
   if (yes) return true;
   if (!terminal.interactive) throw new UsageError(`not asked, because there is no terminal: ${question}`, "pass --yes to go ahead");
-  return await askYes(terminal, question);
+  if (await askYes(terminal, question)) return true;
+  terminal.note("nothing was changed");
+  return false;
 }
 
 /** A password without echo; from standard input with --password-stdin, from LABWRIGHT_PASSWORD, or typed. Never from the command line. */

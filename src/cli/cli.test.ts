@@ -333,6 +333,13 @@ describe("a lab's life", () => {
     expect((await run(["plan", "--prune"])).code).toBe(2);
     expect(await run(["apply", "--prune", "--yes"])).toMatchObject({ code: 0, stdout: expect.stringContaining("- node h2") });
     expect((await run(["plan", "--prune"])).stdout).toBe("no changes\n");
+    const { child, seen } = onTerminal(["destroy"]);
+    await until(
+      () => `the question in ${JSON.stringify(seen.stdout)}`,
+      () => seen.stdout.includes("[y/N]"),
+    );
+    child.stdin?.write("n\n");
+    expect([await ended(child), seen.stdout]).toEqual([1, expect.stringContaining("nothing was changed")]);
   });
 
   test("pull shows the difference, keeps comments, and writes only when told to", async () => {
