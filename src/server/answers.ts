@@ -14,7 +14,7 @@ export function sendBytes(answer: BytesAnswer, reply: FastifyReply): FastifyRepl
 }
 
 /** Events as they come: one JSON object a line, or server-sent events where Accept asks for them. */
-export function sendEvents(events: AsyncIterable<EventData>, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+export function sendEvents(events: AsyncIterable<EventData>, request: FastifyRequest, reply: FastifyReply, stallMs: number): FastifyReply {
   const sse = /text\/event-stream/i.test(request.headers.accept ?? "");
   reply.hijack();
   reply.raw.writeHead(200, {
@@ -23,16 +23,22 @@ export function sendEvents(events: AsyncIterable<EventData>, request: FastifyReq
   });
   // The header goes out at once: the first event may be long in coming.
   reply.raw.flushHeaders();
-  pipeline(Readable.from(lines(events, sse)), reply.raw).catch((error: NodeJS.ErrnoException) => {
+  pipeline(Readable.from(lines(events, sse, stallMs, () => reply.raw.destroy())), reply.raw).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ERR_STREAM_PREMATURE_CLOSE" || error.name === "AbortError") request.log.debug("the reader of events went away");
     else request.log.error({ err: error }, "events failed");
   });
   return reply;
 }
 
-async function* lines(events: AsyncIterable<EventData>, sse: boolean): AsyncGenerator<string> {
+/** `cut` is called when a line is not taken for so long: there is no end to wait for at a reader that is gone without a word. */
+async function* lines(events: AsyncIterable<EventData>, sse: boolean, stallMs: number, cut: () => void): AsyncGenerator<string> {
   for await (const event of events) {
     const json = JSON.stringify(event);
-    yield sse ? `id: ${event.id}\nevent: ${event.type}\ndata: ${json}\n\n` : `${json}\n`;
+    const stalled = setTimeout(cut, stallMs).unref();
+    try {
+      yield sse ? `id: ${event.id}\nevent: ${event.type}\ndata: ${json}\n\n` : `${json}\n`;
+    } finally {
+      clearTimeout(stalled);
+    }
   }
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { TSchema } from "typebox";
 import { type ErrorCode, Failure } from "../contract/errors.ts";
-import { type BytesAnswer, type OperationId, type OperationRow, operations } from "../contract/operations.ts";
+import { type AnswerKind, type BytesAnswer, type OperationId, type OperationRow, operations } from "../contract/operations.ts";
 import type { EventData } from "../contract/schemas/observe.ts";
 import { requestSchemas } from "../contract/schemas/table.ts";
 import type { Call, Caller, Service, Upgrade } from "../service/service.ts";
@@ -30,13 +30,23 @@ export interface RouteOptions {
   /** Aborted when the server closes. */
   readonly closing: AbortSignal;
   readonly webSockets: WebSockets;
+  /** A reader of events that takes nothing for so long is cut off, ms. */
+  readonly stallMs: number;
 }
 
 /**
  * One route per operation of the contract. The order of a request: route, authentication, media type, size, JSON, schema,
  * dir and out, handler – so nothing of a body is read for a caller who showed no token.
  */
-export function addRoutes(app: FastifyInstance, service: Service, { openApi, closing, webSockets }: RouteOptions): void {
+export function addRoutes(app: FastifyInstance, service: Service, options: RouteOptions): void {
+  const { openApi, closing } = options;
+  const ended = (request: FastifyRequest, reply: FastifyReply, status: number | undefined) => {
+    logRequest(request, reply, status);
+    const operation = operationOf(request);
+    // A stream lasts as long as somebody looks.
+    const ms = operation !== undefined && operations[operation].answer === "events" && status === 200 ? undefined : reply.elapsedTime;
+    service.requestEnded({ operation, status, ms });
+  };
   const turn = new Turn();
   const parse = jsonParser(app);
   // Bodies are read by readJsonBody: the framework's own reader closes the connection of a body that is too large.
@@ -45,7 +55,7 @@ export function addRoutes(app: FastifyInstance, service: Service, { openApi, clo
   app.addHook("onRequest", async (request, reply) => {
     reply.headers({ "X-Request-Id": request.id, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" });
     // No status: the client went away before its answer was sent.
-    reply.raw.once("close", () => logRequest(request, reply, reply.raw.writableFinished ? reply.raw.statusCode : undefined));
+    reply.raw.once("close", () => ended(request, reply, reply.raw.writableFinished ? reply.raw.statusCode : undefined));
     if (request.headers.host === undefined && request.raw.httpVersion === "1.1") {
       throw badRequest([{ path: "", message: "the header Host is missing" }]);
     }
@@ -93,7 +103,13 @@ export function addRoutes(app: FastifyInstance, service: Service, { openApi, clo
             params: schema.params && request.params,
           };
           const answer = await handler(parts, callers.get(request) ?? null, callOf(request, reply, closing));
-          return send(row, keepCookie(id, answer, reply), request, reply, webSockets);
+          if (row.answer === "upgrade") {
+            reply.hijack();
+            accept(request.raw, reply.raw, answer as Upgrade, { "X-Request-Id": request.id }, options.webSockets);
+            ended(request, reply, 101);
+            return reply;
+          }
+          return send(row.answer, keepCookie(id, answer, reply), request, reply, options.stallMs);
         },
       });
     }
@@ -126,8 +142,14 @@ export function sendFailure(failure: Failure, request: FastifyRequest, reply: Fa
     .send(failureEnvelope(failure.code, failure.message, data));
 }
 
-function send(row: OperationRow, answer: unknown, request: FastifyRequest, reply: FastifyReply, webSockets: WebSockets): unknown {
-  switch (row.answer) {
+function send(
+  kind: Exclude<AnswerKind, "upgrade">,
+  answer: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  stallMs: number,
+): unknown {
+  switch (kind) {
     case "data":
       return { ok: true, data: answer };
     case "document":
@@ -135,12 +157,7 @@ function send(row: OperationRow, answer: unknown, request: FastifyRequest, reply
     case "bytes":
       return sendBytes(answer as BytesAnswer, reply);
     case "events":
-      return sendEvents(answer as AsyncIterable<EventData>, request, reply);
-    case "upgrade":
-      reply.hijack();
-      accept(request.raw, reply.raw, answer as Upgrade, { "X-Request-Id": request.id }, webSockets);
-      logRequest(request, reply, 101);
-      return reply;
+      return sendEvents(answer as AsyncIterable<EventData>, request, reply, stallMs);
   }
 }
 
@@ -180,7 +197,7 @@ function callOf(request: FastifyRequest, reply: FastifyReply, closing: AbortSign
 function logRequest(request: FastifyRequest, reply: FastifyReply, status: number | undefined): void {
   request.log.info(
     {
-      operation: (request.routeOptions.config as { operation?: OperationId }).operation,
+      operation: operationOf(request),
       method: request.method,
       status,
       code: codes.get(request),
@@ -190,6 +207,10 @@ function logRequest(request: FastifyRequest, reply: FastifyReply, status: number
     },
     "request",
   );
+}
+
+function operationOf(request: FastifyRequest): OperationId | undefined {
+  return (request.routeOptions.config as { operation?: OperationId } | undefined)?.operation;
 }
 
 function jsonParser(app: FastifyInstance): ParseJson {

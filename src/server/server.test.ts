@@ -32,6 +32,7 @@ const service: Service = {
     if (cookie === "good-cookie") return { user: "ann", role: "user", session: "s1" };
     throw new Failure("unauthenticated", "sign in");
   },
+  requestEnded: () => {},
   recover: async () => {},
   close: async () => {},
 };
@@ -44,6 +45,7 @@ beforeAll(async () => {
     version: "0.0.0",
     log: { level: "debug", stream: { write: (line) => void log.push(line) } },
     headerWaitMs: 400,
+    stallMs: 200,
     graceMs: 200,
   });
   client = new RawClient(server.url, token);
@@ -433,6 +435,24 @@ test("events come as NDJSON, or as SSE when asked for, and resume after an id", 
   expect(sse.headers["content-type"]).toContain("text/event-stream");
   expect(sse.text).toBe('id: 7\nevent: heartbeat\ndata: {"id":"7","at":"t","type":"heartbeat","data":"5"}\n\n');
   expect(sse.headers["x-request-id"]).toBeTruthy();
+});
+
+test("a reader of events that takes nothing is cut off", async () => {
+  let left = false;
+  replies = {
+    events: async function* () {
+      try {
+        for (let number = 1; ; number++) yield { id: String(number), at: "t", type: "node", data: "x".repeat(100_000) };
+      } finally {
+        left = true;
+      }
+    },
+  };
+  const { socket, heard } = await client.secure(`GET /api/v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+  await expect.poll(heard).toContain('"id":"1"');
+  socket.pause();
+  await expect.poll(() => left, { timeout: 5_000 }).toBe(true);
+  socket.destroy();
 });
 
 test("a download carries its media type and file name", async () => {

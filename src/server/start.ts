@@ -24,6 +24,8 @@ export interface ServerOptions {
   /** How long a client may take to send its first byte, its handshake and its header, ms. Default 10,000. */
   readonly headerWaitMs?: number;
   readonly webSockets?: WebSocketLimits;
+  /** A reader of events that takes nothing for so long, while there is something, is cut off, ms. Default 30,000. */
+  readonly stallMs?: number;
   /** How long close() lets running requests end, ms. Default 3,000. */
   readonly graceMs?: number;
 }
@@ -82,6 +84,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     openApi: openApiDocument(options.version),
     closing: closing.signal,
     webSockets: new WebSockets(options.webSockets),
+    stallMs: options.stallMs ?? 30_000,
   });
   answerUnknown(app);
   await app.ready();

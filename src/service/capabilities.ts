@@ -18,7 +18,7 @@ const served: Readonly<Record<Feature, boolean>> = {
   importLab: false,
   nat: true,
   kvm: true,
-  events: false,
+  events: true,
   webUi: true,
   jobs: true,
   checkpoints: false,

@@ -17,6 +17,11 @@ export class ConsoleDesk {
   readonly #consoles = new Map<string, Console>();
   readonly #retired = new Map<Console, NodeJS.Timeout>();
 
+  /** Streams and commands that look at consoles now. */
+  get viewers(): number {
+    return [...this.#consoles.values()].reduce((sum, { hub }) => sum + hub.viewers, 0);
+  }
+
   /** A stream of the node's console. Throws node_not_running and what else the host says. */
   view(host: HostSession, path: string, nodeId: string): Promise<Duplex> {
     return this.#console(host, path, nodeId).hub.view();

@@ -2,6 +2,7 @@ import type { InspectionData } from "../contract/schemas/observe.ts";
 import type { Host } from "../hosts/host.ts";
 import type { Clock } from "./clock.ts";
 import type { ConsoleDesk } from "./console-desk.ts";
+import type { Events } from "./events/events.ts";
 import type { Jobs } from "./jobs.ts";
 import type { Log } from "./log.ts";
 import type { Observations } from "./observations.ts";
@@ -20,6 +21,7 @@ export interface Context {
   readonly observations: Observations;
   readonly jobs: Jobs;
   readonly consoles: ConsoleDesk;
+  readonly events: Events;
   /** Inspect answers by session and lab. */
   readonly inspections: RecentMap<InspectionData>;
   /** Newest plan identities of labs that have no record yet: bounded, gone with the service. */

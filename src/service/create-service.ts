@@ -12,11 +12,14 @@ import { attachConsole, type ConsoleGrant, execConsole, execConsoleMany, listCon
 import type { Context } from "./context.ts";
 import { deployProject } from "./deploy.ts";
 import { destroyProject } from "./destroy.ts";
+import { Events, type EventsLimits } from "./events/events.ts";
+import { watchedStore } from "./events/watched-store.ts";
 import { inspectProject } from "./inspect.ts";
 import { Jobs } from "./jobs.ts";
 import { applyLinkQuality, setLinkSuspend } from "./links.ts";
 import { listLabs } from "./list-labs.ts";
 import type { Log } from "./log.ts";
+import { Metrics } from "./metrics/metrics.ts";
 import { Observations } from "./observations.ts";
 import { planProject } from "./plan-project.ts";
 import { execProject } from "./power.ts";
@@ -45,6 +48,7 @@ export interface ServiceOptions {
   readonly statusIntervalMs?: number;
   /** How long close() waits for changes that run; what is left then is finished after the next start. Default 10,000. */
   readonly closeWaitMs?: number;
+  readonly events?: EventsLimits;
   /** The web pages that are served beside the API. Absent: none, and open is unsupported. */
   readonly webUi?: WebUi;
 }
@@ -53,11 +57,20 @@ const hour = 3_600_000;
 
 /** All use cases over one host and one store. */
 export function createService(options: ServiceOptions): Service {
-  const { host, store, log, version, clock = systemClock } = options;
+  const { host, log, version, clock = systemClock } = options;
+  const store = watchedStore(options.store, {
+    record: (change, record) => events.record(change, record),
+    job: (news) => {
+      events.job(news);
+      metrics.job(news);
+    },
+  });
   const sessions = new Sessions(host, store, clock, {
     idleMs: options.sessionIdleMs ?? 12 * hour,
     absoluteMs: options.sessionAbsoluteMs ?? 7 * 24 * hour,
   });
+  const observations = new Observations(clock, options.statusIntervalMs ?? 250);
+  const events = new Events({ store, sessions, observations, clock }, options.events);
   const context: Context = {
     host,
     store,
@@ -65,19 +78,24 @@ export function createService(options: ServiceOptions): Service {
     log,
     version,
     sessions,
-    observations: new Observations(clock, options.statusIntervalMs ?? 250),
+    observations,
+    events,
     jobs: new Jobs(store, clock, log),
     consoles: new ConsoleDesk(),
     inspections: new RecentMap<InspectionData>(500),
     unrecordedPlans: new RecentMap<string>(1000),
   };
+  const metrics = new Metrics(context);
   return {
-    handlers: handlersOf(context, new Tickets<ConsoleGrant>(clock), new Browsers(context, options.webUi)),
+    handlers: handlersOf(context, new Tickets<ConsoleGrant>(clock), new Browsers(context, options.webUi), metrics),
+    requestEnded: (request) => metrics.request(request),
     authenticate: (token) => sessions.authenticate(token),
     authenticateBrowser: (cookie) => sessions.authenticateBrowser(cookie),
     recover: () => recoverJobs(context),
     close: async () => {
       await context.jobs.close(options.closeWaitMs ?? 10_000);
+      events.close();
+      metrics.close();
       context.consoles.close();
       await sessions.close();
       store.close();
@@ -85,8 +103,8 @@ export function createService(options: ServiceOptions): Service {
   };
 }
 
-function handlersOf(context: Context, tickets: Tickets<ConsoleGrant>, browsers: Browsers): Handlers {
-  const { sessions, jobs, version } = context;
+function handlersOf(context: Context, tickets: Tickets<ConsoleGrant>, browsers: Browsers, metrics: Metrics): Handlers {
+  const { sessions, jobs, version, events } = context;
 
   /** A handler for callers with a session; a host session that the host has ended is forgotten, so that the next login or resume counts. */
   const known =
@@ -162,7 +180,7 @@ function handlersOf(context: Context, tickets: Tickets<ConsoleGrant>, browsers: 
     streamTraffic: missing("traffic"),
     getPublicProject: missing("edit"),
     editProject: missing("edit"),
-    events: missing("events"),
-    getMetrics: missing("metrics"),
+    events: known((caller, { query }, call) => events.open(caller, query, call)),
+    getMetrics: known((caller) => metrics.answer(caller)),
   };
 }

@@ -64,6 +64,11 @@ export class Jobs {
     this.#log = log;
   }
 
+  /** How many run now. */
+  get count(): number {
+    return this.#byLab.size;
+  }
+
   /** The change of this lab that runs now, as lab_busy and status show it. */
   running(lab: string): RunningOperation | undefined {
     const running = this.#byLab.get(lab);

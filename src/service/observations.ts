@@ -1,6 +1,8 @@
+import { Failure } from "../contract/errors.ts";
 import type { ObservedLab } from "../engine/observed.ts";
 import type { HostSession, LiveStatus } from "../hosts/host.ts";
 import type { Clock } from "./clock.ts";
+import { RecentMap } from "./recent-map.ts";
 
 interface Kept<T> {
   readonly at: number;
@@ -16,6 +18,7 @@ export class Observations {
   readonly #statusMs: number;
   readonly #status = new Map<string, Kept<LiveStatus>>();
   readonly #structure = new Map<string, Kept<ObservedLab | null>>();
+  readonly #seen = new RecentMap<LiveStatus>(1000);
 
   constructor(clock: Clock, statusMs: number) {
     this.#clock = clock;
@@ -23,7 +26,21 @@ export class Observations {
   }
 
   status(host: HostSession, path: string): Promise<LiveStatus> {
-    return this.#shared(this.#status, path, this.#statusMs, () => host.status(path));
+    return this.#shared(this.#status, path, this.#statusMs, async () => {
+      try {
+        const status = await host.status(path);
+        this.#seen.set(path, status);
+        return status;
+      } catch (error) {
+        if (error instanceof Failure && error.code === "lab_not_found") this.#seen.delete(path);
+        throw error;
+      }
+    });
+  }
+
+  /** The newest status that was read, however long ago; reads nothing. */
+  lastSeen(path: string): LiveStatus | undefined {
+    return this.#seen.get(path);
   }
 
   /** The persisted definition, at most `maxAgeMs` old. */

@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { ChangeOperationId, DataOf, OperationId, RequestOf, StreamOperationId, UpgradeGrant } from "../contract/operations.ts";
 import type { JobStarted } from "../contract/schemas/jobs.ts";
+import type { EndedRequest } from "./metrics/metrics.ts";
 
 /** What the server hands to a use case with each request. */
 export interface Call {
@@ -67,6 +68,8 @@ export interface Service {
   authenticate(token: string | undefined): Caller;
   /** The caller of a browser session's cookie. Throws as authenticate. */
   authenticateBrowser(cookie: string): Caller;
+  /** Told of each request that ended, for the metrics. */
+  requestEnded(request: EndedRequest): void;
   /** Finishes or rolls back jobs that a crash cut off, adopts running labs. Called once before the server listens. */
   recover(): Promise<void>;
   close(): Promise<void>;

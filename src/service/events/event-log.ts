@@ -1,0 +1,134 @@
+import { randomBytes } from "node:crypto";
+import type { EventData } from "../../contract/schemas/observe.ts";
+import { type Clock, timeText } from "../clock.ts";
+import type { LabRecord } from "../store/store.ts";
+
+/** Who may see an event: those who could see the lab when it happened. undefined: a lab that nobody here owns. */
+export type Audience = Pick<LabRecord, "owner" | "grants"> | undefined;
+
+export interface News {
+  readonly type: "node" | "link" | "lab" | "job" | "capture";
+  readonly lab: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export interface Entry {
+  readonly event: EventData;
+  readonly audience: Audience;
+}
+
+/** Where a reader begins: after event `at`; `gap` when that is not where it asked to begin. */
+export interface Place {
+  readonly at: number;
+  readonly gap?: Readonly<Record<string, unknown>>;
+}
+
+export interface Following {
+  readonly from: Place;
+  readonly accepts: (entry: Entry) => boolean;
+  /** Asked at each heartbeat; false ends it. */
+  readonly alive: () => boolean;
+  readonly heartbeatMs: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * What happened, the newest events in a ring. Every reader has its own place in it and nothing else, so that a slow one costs no memory:
+ * one that falls behind the oldest event is dropped, and finds a gap when it comes back. Ids are good for the life of this log.
+ */
+export class EventLog {
+  readonly #clock: Clock;
+  readonly #limit: number;
+  readonly #epoch = randomBytes(6).toString("hex");
+  readonly #ring: Entry[] = [];
+  /** Number of the newest event; the first is 1. */
+  #last = 0;
+  #waiting = new Set<() => void>();
+  #followers = 0;
+  #dropped = 0;
+
+  constructor(clock: Clock, limit: number) {
+    this.#clock = clock;
+    this.#limit = limit;
+  }
+
+  get followers(): number {
+    return this.#followers;
+  }
+
+  /** Readers that were too slow. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  publish({ type, lab, data }: News, audience: Audience): void {
+    this.#last += 1;
+    const event: EventData = { id: this.#id(this.#last), at: timeText(this.#clock.now()), type, lab, data };
+    this.#ring[this.#last % this.#limit] = { event, audience };
+    const waiting = this.#waiting;
+    this.#waiting = new Set();
+    for (const wake of waiting) wake();
+  }
+
+  /** The place after an event; now, where none is given. An id from before a restart, or of an event that is no longer kept, gives a gap. */
+  place(after: string | undefined): Place {
+    if (after === undefined) return { at: this.#last };
+    const [, epoch, number] = /^([0-9a-f]{12})-(\d{1,15})$/.exec(after) ?? [];
+    const at = Number(number);
+    const oldest = Math.max(0, this.#last - this.#limit);
+    if (epoch !== this.#epoch || at > this.#last) return { at: oldest, gap: { after, reason: "restart" } };
+    if (at < oldest) return { at: oldest, gap: { after, reason: "history" } };
+    return { at };
+  }
+
+  /** Events from a place on, with a heartbeat first and whenever it is quiet. Ends when the signal aborts, or the reader falls behind. */
+  async *follow({ from, accepts, alive, heartbeatMs, signal }: Following): AsyncGenerator<EventData, void, undefined> {
+    let { at } = from;
+    this.#followers += 1;
+    try {
+      yield from.gap === undefined ? this.#told(at, "heartbeat") : this.#told(at, "gap", from.gap);
+      let quietAt = performance.now() + heartbeatMs;
+      while (!signal.aborted) {
+        if (at < this.#last - this.#limit) {
+          this.#dropped += 1;
+          return;
+        }
+        if (at < this.#last) {
+          at += 1;
+          const entry = this.#ring[at % this.#limit];
+          if (entry === undefined || !accepts(entry)) continue;
+          yield entry.event;
+          quietAt = performance.now() + heartbeatMs;
+        } else if (performance.now() >= quietAt) {
+          if (!alive()) return;
+          yield this.#told(at, "heartbeat");
+          quietAt = performance.now() + heartbeatMs;
+        } else await this.#wait(quietAt - performance.now(), signal);
+      }
+    } finally {
+      this.#followers -= 1;
+    }
+  }
+
+  #told(at: number, type: "heartbeat" | "gap", data?: Readonly<Record<string, unknown>>): EventData {
+    return { id: this.#id(at), at: timeText(this.#clock.now()), type, ...(data !== undefined && { data }) };
+  }
+
+  #id(number: number): string {
+    return `${this.#epoch}-${number}`;
+  }
+
+  #wait(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        clearTimeout(timer);
+        this.#waiting.delete(wake);
+        signal.removeEventListener("abort", wake);
+        resolve();
+      };
+      const timer = setTimeout(wake, Math.max(1, ms));
+      this.#waiting.add(wake);
+      signal.addEventListener("abort", wake);
+    });
+  }
+}

@@ -1,0 +1,152 @@
+import { Failure } from "../../contract/errors.ts";
+import type { EventData, EventsQuery } from "../../contract/schemas/observe.ts";
+import { checkLabPath } from "../../intent/lab-path.ts";
+import { badRequest, labNotFound } from "../address.ts";
+import type { Clock } from "../clock.ts";
+import type { Observations } from "../observations.ts";
+import { rightOn } from "../rights.ts";
+import type { Call, Caller } from "../service.ts";
+import type { Sessions } from "../sessions.ts";
+import type { LabRecord, Store } from "../store/store.ts";
+import { type Audience, type Entry, EventLog, type News } from "./event-log.ts";
+import { LiveWatch } from "./live-watch.ts";
+import type { JobNews, RecordChange } from "./watched-store.ts";
+
+export interface EventsLimits {
+  /** Events that are kept for those who resume. Default 4,096. */
+  readonly history?: number;
+  /** Longest silence on a stream, ms. Default 15,000. */
+  readonly heartbeatMs?: number;
+  /** How often labs are looked at while somebody listens, ms. Default 750. */
+  readonly intervalMs?: number;
+}
+
+export interface EventsParts {
+  readonly store: Store;
+  readonly sessions: Sessions;
+  readonly observations: Observations;
+  readonly clock: Clock;
+}
+
+const types = ["node", "link", "lab", "job", "capture"] as const;
+/** Those that come from looking at the host. */
+const looked: ReadonlySet<string> = new Set(["node", "link", "lab"]);
+
+/** What happens in labs, as streams: changes from the journal, states from the host while somebody listens. */
+export class Events {
+  readonly #parts: EventsParts;
+  readonly #log: EventLog;
+  readonly #watch: LiveWatch;
+  readonly #heartbeatMs: number;
+
+  constructor(parts: EventsParts, limits: EventsLimits = {}) {
+    this.#parts = parts;
+    this.#heartbeatMs = limits.heartbeatMs ?? 15_000;
+    this.#log = new EventLog(parts.clock, limits.history ?? 4_096);
+    this.#watch = new LiveWatch({
+      ...parts,
+      intervalMs: limits.intervalMs ?? 750,
+      publish: (news, audience) => this.#log.publish(news, audience),
+    });
+  }
+
+  /** Open streams. */
+  get streams(): number {
+    return this.#log.followers;
+  }
+
+  /** Streams that were ended because their reader was too slow. */
+  get dropped(): number {
+    return this.#log.dropped;
+  }
+
+  /** Something that happened to a lab; seen by those who may see the lab now. */
+  publish(news: News): void {
+    this.#log.publish(news, this.#parts.store.labs.get(news.lab));
+  }
+
+  job({ lab, ...data }: JobNews): void {
+    // A lab that is not recorded yet is seen by who makes it.
+    this.#log.publish({ type: "job", lab, data }, this.#parts.store.labs.get(lab) ?? { owner: data.user });
+  }
+
+  record(change: RecordChange, record: LabRecord): void {
+    if (change === "created") this.#watch.created(record.path);
+    if (change === "deleted") this.#watch.deleted(record.path);
+    this.#log.publish({ type: "lab", lab: record.path, data: { change } }, record);
+  }
+
+  /** Throws bad_request, lab_not_found, and what hostSession throws. */
+  async open(caller: Caller, query: EventsQuery, call: Pick<Call, "signal">): Promise<AsyncIterable<EventData>> {
+    const { sessions } = this.#parts;
+    const wanted = typesOf(query.types);
+    const lab = await this.#lab(caller, query.lab);
+    const ended = new AbortController();
+    const end = () => ended.abort();
+    const signal = AbortSignal.any([call.signal, ended.signal]);
+    const listener = { caller, ...(lab !== undefined && { lab }), expired: end };
+    const watches = [...wanted].some((type) => looked.has(type));
+    const unwatch = watches ? await this.#watch.add(listener) : () => {};
+    // After the first look: what it found is news only for who comes back.
+    const from = this.#log.place(query.after);
+    const forget = sessions.onEnd(caller.session, end);
+    const close = () => {
+      unwatch();
+      forget();
+    };
+    // Also when nobody ever reads it: a generator that was not begun runs nothing at its end.
+    if (signal.aborted) close();
+    else signal.addEventListener("abort", close, { once: true });
+    const accepts = ({ event, audience }: Entry) =>
+      wanted.has(event.type) && (lab === undefined || event.lab === lab) && sees(caller, audience);
+    const alive = () => sessions.alive(caller.session);
+    return closing(this.#log.follow({ from, accepts, alive, heartbeatMs: this.#heartbeatMs, signal }), end);
+  }
+
+  close(): void {
+    this.#watch.close();
+  }
+
+  async #lab(caller: Caller, lab: string | undefined): Promise<string | undefined> {
+    const host = await this.#parts.sessions.hostSession(caller);
+    if (lab === undefined) return undefined;
+    const checked = checkLabPath(lab);
+    if ("problem" in checked) throw badRequest("/lab", checked.problem);
+    const { path } = checked;
+    const record = this.#parts.store.labs.get(path);
+    const seen = record === undefined ? (await host.labs()).includes(path) : rightOn(record, caller) !== undefined;
+    if (!seen) throw labNotFound(path);
+    return path;
+  }
+}
+
+function sees(caller: Caller, audience: Audience): boolean {
+  return audience === undefined || rightOn(audience, caller) !== undefined;
+}
+
+function typesOf(text: string | undefined): ReadonlySet<string> {
+  if (text === undefined || text === "") return new Set(types);
+  const words = text.split(",").map((word) => word.trim());
+  const unknown = words.find((word) => !(types as readonly string[]).includes(word));
+  if (unknown === undefined) return new Set(words);
+  throw new Failure("bad_request", `types: ${JSON.stringify(unknown)} is none of ${types.join(", ")}`, {
+    data: { problems: [{ path: "/types", message: `${JSON.stringify(unknown)} is none of ${types.join(", ")}` }] },
+  });
+}
+
+/** The same items; `end` is called when they end or are left. */
+function closing<T>(items: AsyncGenerator<T, void, undefined>, end: () => void): AsyncIterable<T> {
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: async () => {
+        const result = await items.next();
+        if (result.done) end();
+        return result;
+      },
+      return: async () => {
+        end();
+        return items.return();
+      },
+    }),
+  };
+}

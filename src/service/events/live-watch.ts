@@ -1,0 +1,179 @@
+import { Failure } from "../../contract/errors.ts";
+import type { HostSession } from "../../hosts/host.ts";
+import { recordedIntent } from "../address.ts";
+import type { Observations } from "../observations.ts";
+import { RecentMap } from "../recent-map.ts";
+import { rightOn } from "../rights.ts";
+import type { Caller } from "../service.ts";
+import type { Sessions } from "../sessions.ts";
+import type { LabRecord, Store } from "../store/store.ts";
+import type { Audience, News } from "./event-log.ts";
+import { changesBetween, emptyView, type LabChange, type LabView, viewOf } from "./lab-view.ts";
+
+export interface Listener {
+  readonly caller: Caller;
+  /** Only this lab; absent: every managed lab that the caller may see. */
+  readonly lab?: string;
+  /** The host has no session for this caller any more: the listener must log in again. */
+  readonly expired: () => void;
+}
+
+export interface LiveWatchOptions {
+  readonly store: Store;
+  readonly sessions: Sessions;
+  readonly observations: Observations;
+  readonly publish: (news: News, audience: Audience) => void;
+  readonly intervalMs: number;
+}
+
+/** Labs that are read at the same time. */
+const parallel = 8;
+/** How long a new listener waits for the first look at its labs, ms. */
+const firstLookMs = 2_000;
+
+/**
+ * Tells what changes on the host, while somebody listens: each lab is read once per interval, by the reads that status polls share. What
+ * was seen is kept when the last listener leaves, so that one who resumes is told what happened meanwhile.
+ */
+export class LiveWatch {
+  readonly #options: LiveWatchOptions;
+  readonly #listeners = new Set<Listener>();
+  readonly #views = new RecentMap<LabView>(1_000);
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | undefined;
+
+  constructor(options: LiveWatchOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when the labs have been looked at, so that every change from then on is told. Answers the function that ends it. */
+  async add(listener: Listener): Promise<() => void> {
+    this.#listeners.add(listener);
+    this.#timer ??= setInterval(() => void this.#look(), this.#options.intervalMs).unref();
+    // A look that runs already may not have this listener's labs.
+    await within(firstLookMs, this.#looking);
+    await within(firstLookMs, this.#look());
+    return () => this.#remove(listener);
+  }
+
+  /** The lab is new: all that comes to be in it is a change. */
+  created(path: string): void {
+    this.#views.set(path, emptyView);
+  }
+
+  deleted(path: string): void {
+    this.#views.delete(path);
+  }
+
+  close(): void {
+    this.#listeners.clear();
+    clearInterval(this.#timer);
+  }
+
+  #remove(listener: Listener): void {
+    this.#listeners.delete(listener);
+    if (this.#listeners.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** One at a time: a host that is slow is not asked more often. */
+  #look(): Promise<void> {
+    this.#looking ??= this.#lookAll().finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  async #lookAll(): Promise<void> {
+    const labs = [...this.#watched()];
+    const next = async () => {
+      for (let lab = labs.shift(); lab !== undefined; lab = labs.shift()) await this.#lookAt(lab[0], lab[1]);
+    };
+    await Promise.all(Array.from({ length: Math.min(parallel, labs.length) }, next));
+  }
+
+  /** Each lab with the first listener who may see it. */
+  #watched(): ReadonlyMap<string, Listener> {
+    const watched = new Map<string, Listener>();
+    const records = [...this.#listeners].some(({ lab }) => lab === undefined) ? this.#options.store.labs.list() : [];
+    for (const listener of this.#listeners) {
+      const { caller, lab } = listener;
+      const paths = lab === undefined ? records.filter((record) => rightOn(record, caller) !== undefined).map(({ path }) => path) : [lab];
+      for (const path of paths) if (!watched.has(path)) watched.set(path, listener);
+    }
+    return watched;
+  }
+
+  async #lookAt(path: string, listener: Listener): Promise<void> {
+    const { store, sessions, observations, publish } = this.#options;
+    const { caller } = listener;
+    let host: HostSession;
+    try {
+      host = await sessions.hostSessionFor(caller, store.labs.get(path)?.owner);
+    } catch (error) {
+      if (error instanceof Failure && error.code === "expired_host_session") {
+        this.#remove(listener);
+        listener.expired();
+      }
+      return;
+    }
+    const known = this.#views.get(path);
+    const read = await observations.status(host, path).then(viewOf, (error: unknown): LabView | undefined => {
+      if (error instanceof Failure && error.code === "expired_host_session") {
+        sessions.forgetHostSession(caller);
+        return undefined;
+      }
+      const absent = error instanceof Failure && error.code === "lab_not_found";
+      if (absent) return { live: "absent", nodes: new Map(), links: new Map() };
+      return { live: "unavailable", nodes: known?.nodes ?? new Map(), links: known?.links ?? new Map() };
+    });
+    // While this one was read, the lab may have been deleted or made anew.
+    if (read === undefined || this.#views.get(path) !== known) return;
+    this.#views.set(path, read);
+    if (known === undefined) return;
+    const record = store.labs.get(path);
+    for (const change of changesBetween(known, read)) publish(newsOf(path, change, record), record);
+  }
+}
+
+function newsOf(lab: string, change: LabChange, record: LabRecord | undefined): News {
+  if (change.of === "live") return { type: "lab", lab, data: { live: change.live } };
+  if (change.of === "link") {
+    const { id, now } = change;
+    const { a, b } = now ?? {};
+    const data = { id, link: keyOf(record?.ids.links, id), ...(a !== undefined && { a }), ...(b !== undefined && { b }) };
+    return { type: "link", lab, data };
+  }
+  const { before, now } = change;
+  const { id, name } = (now ?? before)!;
+  const data = {
+    id,
+    node: keyOf(record?.ids.nodes, id) ?? keyByName(record, name),
+    name,
+    ...(now === undefined ? { removed: true } : { status: now.status }),
+    ...(before !== undefined && { previous: before.status }),
+    ...(now?.ready !== undefined && { ready: now.ready }),
+    ...(now?.exit_code !== undefined && { exit_code: now.exit_code }),
+  };
+  return { type: "node", lab, data };
+}
+
+/** null: not joined to the intent. */
+function keyOf(ids: Readonly<Record<string, string>> | undefined, id: string): string | null {
+  return Object.entries(ids ?? {}).find(([, each]) => each === id)?.[0] ?? null;
+}
+
+/** While a lab is being made its nodes have no ids in the record yet. */
+function keyByName(record: LabRecord | undefined, name: string): string | null {
+  return recordedIntent(record)?.lab.nodes.find((node) => (node.name ?? node.key) === name)?.key ?? null;
+}
+
+async function within(ms: number, work: Promise<void> | undefined): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([work, late]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,130 @@
+import type { JobOutcome, JobRow, JobStatus, LabRecord, Store } from "../store/store.ts";
+
+export type RecordChange = "created" | "updated" | "deleted";
+
+/** How a change gets on: told when it begins, when its steps are known, as they are done, and when it ends. */
+export interface JobNews {
+  readonly job: string;
+  readonly lab: string;
+  readonly operation: string;
+  readonly user: string;
+  readonly status: JobStatus;
+  readonly step: number;
+  readonly steps: number;
+  readonly outcome?: JobOutcome;
+  /** Without its data, which may hold parts of the intent. */
+  readonly error?: { readonly code: string; readonly error: string };
+  /** Of a change that ended. */
+  readonly duration_ms?: number;
+}
+
+export interface JournalListener {
+  readonly record: (change: RecordChange, record: LabRecord) => void;
+  readonly job: (news: JobNews) => void;
+}
+
+/** Steps are told at most this often, ms. */
+const tellStepsMs = 100;
+
+type Told = Pick<JobNews, "job" | "lab" | "operation" | "user">;
+
+interface Running {
+  readonly about: Told;
+  readonly startedAt: number;
+  step: number;
+  steps: number;
+  toldAt: number;
+}
+
+/**
+ * The store, telling what becomes of the records of labs, and how jobs get on. What only serves later calls, such as plan identities, is
+ * not told.
+ */
+export function watchedStore(store: Store, tell: JournalListener): Store {
+  const running = new Map<string, Running>();
+  const runningOf = (id: string): Running | undefined => {
+    const known = running.get(id);
+    if (known !== undefined) return known;
+    // One that a crash cut off.
+    const row = store.jobs.get(id);
+    if (row === undefined) return undefined;
+    const found = { ...runningFrom(row), step: row.done, steps: row.steps.length };
+    running.set(id, found);
+    return found;
+  };
+  const tellRunning = (job: Running) => {
+    job.toldAt = performance.now();
+    tell.job({ ...job.about, status: "running", step: job.step, steps: job.steps });
+  };
+  return {
+    ...store,
+    labs: {
+      ...store.labs,
+      put: (record) => {
+        const before = store.labs.get(record.path);
+        store.labs.put(record);
+        if (before === undefined) tell.record("created", record);
+        else if (differs(before, record)) tell.record("updated", record);
+      },
+      delete: (path) => {
+        const before = store.labs.get(path);
+        store.labs.delete(path);
+        if (before !== undefined) tell.record("deleted", before);
+      },
+    },
+    jobs: {
+      ...store.jobs,
+      insert: (row) => {
+        store.jobs.insert(row);
+        const job = runningFrom(row);
+        running.set(row.id, job);
+        tellRunning(job);
+      },
+      begin: (id, steps) => {
+        store.jobs.begin(id, steps);
+        const job = runningOf(id);
+        if (job === undefined) return;
+        job.step = 0;
+        job.steps = steps.length;
+        tellRunning(job);
+      },
+      progress: (id, done) => {
+        store.jobs.progress(id, done);
+        const job = runningOf(id);
+        if (job === undefined) return;
+        job.step = done;
+        if (performance.now() - job.toldAt >= tellStepsMs) tellRunning(job);
+      },
+      finish: (id, end) => {
+        const job = runningOf(id);
+        store.jobs.finish(id, end);
+        running.delete(id);
+        if (job === undefined) return;
+        const { status, outcome, error, finishedAt } = end;
+        tell.job({
+          ...job.about,
+          status,
+          step: job.step,
+          steps: job.steps,
+          ...(outcome !== undefined && { outcome }),
+          ...(error !== undefined && { error: { code: error.code, error: error.error } }),
+          ...(finishedAt !== undefined && { duration_ms: finishedAt - job.startedAt }),
+        });
+      },
+    },
+  };
+}
+
+function runningFrom({ id, lab, operation, user, startedAt }: JobRow): Running {
+  return { about: { job: id, lab, operation, user }, startedAt, step: 0, steps: 0, toldAt: 0 };
+}
+
+function differs(a: LabRecord, b: LabRecord): boolean {
+  return (
+    a.serial !== b.serial ||
+    a.yaml !== b.yaml ||
+    a.mode !== b.mode ||
+    a.owner !== b.owner ||
+    JSON.stringify(a.grants ?? {}) !== JSON.stringify(b.grants ?? {})
+  );
+}

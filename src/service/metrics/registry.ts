@@ -1,0 +1,114 @@
+/** One line of a metric: its label values, in the order of its label names, and its value. */
+export type Sample = readonly [values: readonly string[], value: number];
+
+export interface Counter {
+  add(values?: readonly string[], by?: number): void;
+}
+
+export interface Histogram {
+  observe(values: readonly string[], value: number): void;
+}
+
+interface Metric {
+  readonly name: string;
+  readonly type: "counter" | "gauge" | "histogram";
+  readonly help: string;
+  readonly lines: () => Iterable<string>;
+}
+
+/**
+ * Metrics in Prometheus' text format 0.0.4. Label values come from closed sets (operations, statuses, states), never from users, so that the
+ * number of lines is bounded by the program.
+ */
+export class Registry {
+  readonly #metrics: Metric[] = [];
+
+  counter(name: string, help: string, labels: readonly string[] = []): Counter {
+    const series = new Map<string, number>();
+    if (labels.length === 0) series.set("", 0);
+    this.#metrics.push({
+      name,
+      type: "counter",
+      help,
+      *lines() {
+        for (const [key, value] of series) yield `${name}${key} ${value}`;
+      },
+    });
+    return {
+      add: (values = [], by = 1) => {
+        const key = labelText(labels, values);
+        series.set(key, (series.get(key) ?? 0) + by);
+      },
+    };
+  }
+
+  /** A value, or one per label values, that is read when it is asked for. `type` counter: it only grows. */
+  read(
+    name: string,
+    help: string,
+    read: () => number | Iterable<Sample>,
+    { labels = [], type = "gauge" }: { readonly labels?: readonly string[]; readonly type?: "gauge" | "counter" } = {},
+  ): void {
+    this.#metrics.push({
+      name,
+      type,
+      help,
+      *lines() {
+        const now = read();
+        const samples: Iterable<Sample> = typeof now === "number" ? [[[], now]] : now;
+        for (const [values, value] of samples) yield `${name}${labelText(labels, values)} ${value}`;
+      },
+    });
+  }
+
+  /** `bounds` in ascending order. */
+  histogram(name: string, help: string, labels: readonly string[], bounds: readonly number[]): Histogram {
+    const series = new Map<string, { readonly values: readonly string[]; readonly counts: number[]; sum: number }>();
+    this.#metrics.push({
+      name,
+      type: "histogram",
+      help,
+      *lines() {
+        for (const [key, { values, counts, sum }] of series) {
+          let below = 0;
+          for (const [index, bound] of [...bounds, "+Inf"].entries()) {
+            below += counts[index]!;
+            yield `${name}_bucket${labelText([...labels, "le"], [...values, String(bound)])} ${below}`;
+          }
+          yield `${name}_sum${key} ${sum}`;
+          yield `${name}_count${key} ${below}`;
+        }
+      },
+    });
+    return {
+      observe: (values, value) => {
+        const key = labelText(labels, values);
+        let known = series.get(key);
+        if (known === undefined) {
+          known = { values, counts: new Array<number>(bounds.length + 1).fill(0), sum: 0 };
+          series.set(key, known);
+        }
+        const index = bounds.findIndex((bound) => value <= bound);
+        known.counts[index === -1 ? bounds.length : index]! += 1;
+        known.sum += value;
+      },
+    };
+  }
+
+  text(): string {
+    const lines = this.#metrics.flatMap(({ name, type, help, lines: each }) => {
+      const samples = [...each()];
+      return samples.length === 0 ? [] : [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...samples];
+    });
+    return `${lines.join("\n")}\n`;
+  }
+}
+
+function labelText(names: readonly string[], values: readonly string[]): string {
+  if (names.length === 0) return "";
+  return `{${names.map((name, index) => `${name}="${escaped(values[index] ?? "")}"`).join(",")}}`;
+}
+
+function escaped(value: string): string {
+  return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+}
