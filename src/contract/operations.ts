@@ -6,7 +6,7 @@ export type AnswerKind = "data" | "upgrade" | "events" | "bytes" | "document";
 export type StreamProtocol = "host-telnet" | "host-traffic";
 
 export interface OperationRow {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "PUT";
   /** Parameters in braces: /api/v1/templates/{id}. */
   readonly path: string;
   /** Further paths with the same answer. */
@@ -462,6 +462,25 @@ export const operations = {
     replay: true,
     errors: host,
     summary: "The caller's labs",
+  },
+  getLabGrants: {
+    ...get,
+    path: "/api/v1/labs/grants",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: true,
+    errors: [...host, "lab_not_found"],
+    summary: "With whom a lab is shared",
+  },
+  setLabGrants: {
+    ...post,
+    method: "PUT",
+    path: "/api/v1/labs/grants",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: true,
+    errors: project,
+    summary: "Share a lab: who else may view, operate or edit it; for its owner and admins",
   },
   events: {
     ...get,

@@ -58,6 +58,8 @@ export interface HostSession {
    * link_not_found, lab_locked, unsupported (feature `linkSuspend`).
    */
   setLinkSuspend(lab: string, linkId: string, suspended: LinkSides<boolean>): Promise<Required<LinkSides<boolean>>>;
+  /** What is wrong with a pcap filter, undefined for one that compiles. Absent: the host has nothing that could tell. */
+  readonly checkPcapFilter?: (filter: string) => Promise<string | undefined>;
   /** Sets or clears the lab's lock, where the host has one (feature `lock`). */
   setLock(lab: string, locked: boolean): Promise<void>;
   /**

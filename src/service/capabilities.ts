@@ -78,7 +78,7 @@ function modeCaps(
     suspend: change && features.linkSuspend,
     capture: features.capture,
     traffic: features.traffic,
-    edit: false,
+    edit: change,
   };
 }
 

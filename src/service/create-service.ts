@@ -1,7 +1,9 @@
 import { Failure } from "../contract/errors.ts";
+import type { ChangeOperationId } from "../contract/operations.ts";
+import type { JobStarted } from "../contract/schemas/jobs.ts";
 import type { InspectionData } from "../contract/schemas/observe.ts";
 import type { Host } from "../hosts/host.ts";
-import { addressProject, badRequest } from "./address.ts";
+import { addressProject, badRequest, checkFields, readSent } from "./address.ts";
 import { completeLinkInterfaces, previewInterfaces } from "./authoring.ts";
 import { Browsers, type WebUi } from "./browsers.ts";
 import { capabilities, unsupported } from "./capabilities.ts";
@@ -12,8 +14,11 @@ import { attachConsole, type ConsoleGrant, execConsole, execConsoleMany, listCon
 import type { Context } from "./context.ts";
 import { deployProject } from "./deploy.ts";
 import { destroyProject } from "./destroy.ts";
+import { editProject, publicProject } from "./edit-project.ts";
 import { Events, type EventsLimits } from "./events/events.ts";
 import { watchedStore } from "./events/watched-store.ts";
+import { labGrants, setLabGrants } from "./grants.ts";
+import { Idempotency } from "./idempotency.ts";
 import { inspectProject } from "./inspect.ts";
 import { Jobs } from "./jobs.ts";
 import { applyLinkQuality, setLinkSuspend } from "./links.ts";
@@ -48,6 +53,10 @@ export interface ServiceOptions {
   readonly statusIntervalMs?: number;
   /** How long close() waits for changes that run; what is left then is finished after the next start. Default 10,000. */
   readonly closeWaitMs?: number;
+  /** A change that finishes no step for so long is cancelled. Default 600,000. */
+  readonly changeStallMs?: number;
+  /** A cancelled change whose step in flight does not come back for so long is given up. Default 60,000. */
+  readonly changeGraceMs?: number;
   readonly events?: EventsLimits;
   /** The web pages that are served beside the API. Absent: none, and open is unsupported. */
   readonly webUi?: WebUi;
@@ -80,7 +89,7 @@ export function createService(options: ServiceOptions): Service {
     sessions,
     observations,
     events,
-    jobs: new Jobs(store, clock, log),
+    jobs: new Jobs(store, clock, log, { stallMs: options.changeStallMs ?? 600_000, graceMs: options.changeGraceMs ?? 60_000 }),
     consoles: new ConsoleDesk(),
     inspections: new RecentMap<InspectionData>(500),
     unrecordedPlans: new RecentMap<string>(1000),
@@ -119,6 +128,15 @@ function handlersOf(context: Context, tickets: Tickets<ConsoleGrant>, browsers: 
       }
     };
   const onHost = (caller: Caller) => sessions.hostSession(caller);
+  const idempotency = new Idempotency(context);
+  /** A change: what is sent twice with one Idempotency-Key is done once. */
+  const changing = <Body, Answer>(
+    operation: ChangeOperationId,
+    change: (context: Context, caller: Caller, body: Body, call: Call) => Promise<Answer | JobStarted>,
+  ) =>
+    known((caller, { body }: { readonly body: Body }, call) =>
+      idempotency.once(caller, call, { operation, body }, (once) => change(context, caller, body, once)),
+    );
   const missing = (feature: string) =>
     known(async (): Promise<never> => {
       throw unsupported(feature);
@@ -146,19 +164,24 @@ function handlersOf(context: Context, tickets: Tickets<ConsoleGrant>, browsers: 
 
     validateProject: known(async (caller, { body }) => {
       if (body.yaml === undefined) throw badRequest("/yaml", "an intent is needed");
-      const { intent } = await addressProject(context, caller, body);
-      return { status: "valid", warnings: intent?.warnings ?? [] };
+      checkFields(body);
+      const { warnings } = readSent(body.yaml, body.files ?? {});
+      // The path, and whose lab it is: what a change with this payload would be told.
+      await addressProject(context, caller, body);
+      return { status: "valid", warnings };
     }),
     planProject: known((caller, { body }) => planProject(context, caller, body)),
-    deployProject: known((caller, { body }, call) => deployProject(context, caller, body, call)),
-    reconcileProject: known((caller, { body }, call) => reconcileProject(context, caller, body, call)),
-    destroyProject: known((caller, { body }, call) => destroyProject(context, caller, body, call)),
+    deployProject: changing("deployProject", deployProject),
+    reconcileProject: changing("reconcileProject", reconcileProject),
+    destroyProject: changing("destroyProject", destroyProject),
     getProjectStatus: known((caller, { body }) => projectStatus(context, caller, body)),
     inspectProject: known((caller, { body }) => inspectProject(context, caller, body)),
     openProject: known((caller, { body }) => browsers.openProject(caller, body)),
     listProjectConsoles: known((caller, { body }) => listConsoles(context, caller, body)),
-    execProject: known((caller, { body }, call) => execProject(context, caller, body, call)),
+    execProject: changing("execProject", execProject),
     listLabs: known((caller) => listLabs(context, caller)),
+    getLabGrants: known((caller, { query }) => labGrants(context, caller, query)),
+    setLabGrants: known((caller, { body }) => setLabGrants(context, caller, body)),
     getJob: known((caller, { params }) => jobs.get(params.id, caller)),
     cancelJob: known((caller, { params }) => jobs.cancel(params.id, caller)),
 
@@ -178,8 +201,8 @@ function handlersOf(context: Context, tickets: Tickets<ConsoleGrant>, browsers: 
     stopCapture: missing("capture"),
     attachTraffic: missing("traffic"),
     streamTraffic: missing("traffic"),
-    getPublicProject: missing("edit"),
-    editProject: missing("edit"),
+    getPublicProject: known((caller, { body }) => publicProject(context, caller, body)),
+    editProject: known((caller, { body }) => editProject(context, caller, body)),
     events: known((caller, { query }, call) => events.open(caller, query, call)),
     getMetrics: known((caller) => metrics.answer(caller)),
   };

@@ -74,6 +74,11 @@ export class RawClient implements Disposable {
   }
 
   /** An object is sent as JSON, a string or a buffer as it is. */
+  /** A JSON body, with the method of its row. */
+  send({ method, path }: { readonly method: string; readonly path: string }, body: unknown): Promise<Answer> {
+    return this.call(method, path, { body: JSON.stringify(body) });
+  }
+
   post(path: string, body: unknown, sent: Sent = {}): Promise<Answer> {
     return this.call("POST", path, { ...sent, body: typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body) });
   }

@@ -147,6 +147,8 @@ export const LabEntry = Type.Object({
   name: text,
   mode: text,
   owner: optionalText,
+  /** What the caller may do with it; absent: it is not managed here. */
+  right: Type.Optional(word(["view", "operate", "edit", "own"])),
   exists: flag,
   locked: Type.Optional(flag),
   nodes: optionalInteger,

@@ -37,6 +37,7 @@ import {
   StatusOkData,
 } from "./session.ts";
 import { text } from "./shapes.ts";
+import { LabGrantsData, LabGrantsPayload, LabGrantsQuery } from "./sharing.ts";
 
 const byId = Type.Object({ id: text });
 const byTicket = Type.Object({ ticket: text });
@@ -85,6 +86,8 @@ export const requestSchemas = {
   attachTraffic: { body: TrafficPayload },
   streamTraffic: { params: byTicket },
   listLabs: {},
+  getLabGrants: { query: LabGrantsQuery },
+  setLabGrants: { body: LabGrantsPayload },
   events: { query: EventsQuery },
   getJob: { params: byId },
   cancelJob: { params: byId },
@@ -139,6 +142,8 @@ export const dataSchemas = {
   attachTraffic: TrafficAttachData,
   streamTraffic: upgrade,
   listLabs: LabsData,
+  getLabGrants: LabGrantsData,
+  setLabGrants: LabGrantsData,
   events: Type.Unsafe<AsyncIterable<EventData>>(EventData),
   getJob: JobData,
   cancelJob: JobData,

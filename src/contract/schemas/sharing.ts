@@ -1,0 +1,25 @@
+import Type, { type Static } from "typebox";
+import { selectorFields } from "./project.ts";
+import { list, text, word } from "./shapes.ts";
+
+/** view: look and plan; operate: also power, consoles, links, captures; edit: also change the lab. */
+export const LabGrant = Type.Object({ user: text, right: word(["view", "operate", "edit"]) });
+export type LabGrant = Static<typeof LabGrant>;
+
+export const LabGrantsQuery = Type.Object({ lab: text });
+export type LabGrantsQuery = Static<typeof LabGrantsQuery>;
+
+/** grants: all of them from now on; who is not named loses what was granted. */
+export const LabGrantsPayload = Type.Object({
+  ...selectorFields,
+  grants: Type.Unsafe<readonly LabGrant[]>(Type.Array(LabGrant, { maxItems: 1000 })),
+});
+export type LabGrantsPayload = Static<typeof LabGrantsPayload>;
+
+export const LabGrantsData = Type.Object({
+  lab: text,
+  owner: text,
+  /** Sorted by user. */
+  grants: list(LabGrant),
+});
+export type LabGrantsData = Static<typeof LabGrantsData>;

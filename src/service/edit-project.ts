@@ -1,0 +1,117 @@
+import { createHash } from "node:crypto";
+import { Failure } from "../contract/errors.ts";
+import type { EditData, EditPayload, PublicProjectData, SelectorPayload } from "../contract/schemas/editing.ts";
+import { canonicalText } from "../engine/canonical.ts";
+import { captureLab } from "../engine/capture.ts";
+import { joinIds } from "../engine/join.ts";
+import { maskLab, unmaskLab } from "../engine/mask.ts";
+import { editIntent } from "../intent/edit.ts";
+import type { Lab } from "../intent/lab.ts";
+import { printLab } from "../intent/print.ts";
+import { replaceSection } from "../intent/replace-section.ts";
+import { showDiagnostics } from "../intent/show.ts";
+import { addressProject, allowChange, badRequest, type Intent, labNotFound, neededIntent, readSent, type Target } from "./address.ts";
+import type { Context } from "./context.ts";
+import type { Caller } from "./service.ts";
+
+/**
+ * The intent for eyes that may not see its secrets. It is printed anew: comments and inheritance are left out, as secrets may stand there too. Of
+ * a lab without an intent, what the host has.
+ */
+export async function publicProject(context: Context, caller: Caller, selector: SelectorPayload): Promise<PublicProjectData> {
+  const target = await addressProject(context, caller, selector);
+  const intent = target.intent ?? (await observedIntent(target));
+  const masked = maskLab(intent.lab);
+  const { yaml, files } = printLab(masked);
+  return { lab: target.path, name: masked.name, yaml, files, traffic_filters: [...masked.trafficFilters], revision: revisionOf(intent) };
+}
+
+async function observedIntent({ host, path, ids }: Target): Promise<Pick<Intent, "lab" | "yaml" | "files">> {
+  const [rules, observed] = await Promise.all([host.rules(), host.observe(path)]);
+  if (observed === null) throw labNotFound(path);
+  const lab = captureLab({ observed, rules, ids: joinIds(null, observed, ids) });
+  return { lab, ...printLab(lab) };
+}
+
+/** Changes with the text and the files of an intent, and with nothing else. */
+export function revisionOf({ yaml, files }: Pick<Intent, "yaml" | "files">): string {
+  return createHash("sha256")
+    .update(canonicalText([yaml, files]))
+    .digest("hex");
+}
+
+/**
+ * Replaces one section of an intent and keeps the rest of its text as it is. A text that is sent is answered changed; without one the recorded
+ * intent is changed, and the host by the next reconcile. Throws plan_stale for another revision, invalid_intent for what makes no lab of it.
+ */
+export async function editProject(context: Context, caller: Caller, payload: EditPayload): Promise<EditData> {
+  const target = await addressProject(context, caller, payload);
+  allowChange(target);
+  const intent = neededIntent(target);
+  if (payload.revision !== undefined && payload.revision !== revisionOf(intent)) {
+    throw new Failure("plan_stale", "the intent is not of this revision any more; read it again", {
+      data: { revision: revisionOf(intent) },
+    });
+  }
+  const wanted = wantedLab(intent, payload);
+  await checkFilters(target, wanted, intent.lab);
+  const text = editIntent(intent.yaml, intent.files, wanted);
+  const { warnings: _warnings, ...edited } = readSent(text.yaml, text.files);
+  if (!target.sent) record(context, target, intent, edited);
+  return { yaml: edited.yaml, revision: revisionOf(edited) };
+}
+
+function wantedLab(intent: Intent, { section, value }: EditPayload): Lab {
+  if (value === undefined) throw badRequest("/value", "the new content of the section is missing; null takes it away");
+  const { lab: read, diagnostics, text } = replaceSection(intent.yaml, intent.files, section, value);
+  if (read === undefined) {
+    throw new Failure("invalid_intent", showDiagnostics(diagnostics, { yaml: text, files: intent.files }), { data: { diagnostics } });
+  }
+  const { lab, lost } = unmaskLab(read, intent.lab);
+  if (lost.length === 0) return lab;
+  throw new Failure("bad_request", "a masked value stands where none was before", {
+    data: { problems: lost.map((path) => ({ path: `/value${path}`, message: "is masked and not known" })) },
+  });
+}
+
+/** Only filters that are new: an edit of something else must not fail for an old one. */
+async function checkFilters({ host }: Target, wanted: Lab, before: Lab): Promise<void> {
+  if (host.checkPcapFilter === undefined) return;
+  const known = new Set(before.trafficFilters.map(({ match }) => match));
+  const problems: { readonly path: string; readonly message: string }[] = [];
+  for (const { name, match } of wanted.trafficFilters) {
+    const problem = known.has(match) ? undefined : await host.checkPcapFilter(match);
+    if (problem !== undefined) problems.push({ path: `/traffic_filters/${name}/match`, message: problem });
+  }
+  const [first] = problems;
+  if (first === undefined) return;
+  const diagnostics = problems.map(({ path, message }) => ({
+    severity: "error",
+    code: "invalid_filter",
+    path,
+    message,
+    line: 1,
+    column: 1,
+    end_line: 1,
+    end_column: 1,
+  }));
+  throw new Failure("invalid_intent", `${first.path}: ${first.message}`, { data: { diagnostics } });
+}
+
+function record(context: Context, { path }: Target, intent: Intent, edited: Pick<Intent, "yaml" | "files">): void {
+  const operation = context.jobs.running(path);
+  if (operation !== undefined) {
+    throw new Failure("lab_busy", `${path} is busy: ${operation.name} of ${operation.user} runs`, { data: { operation }, retryAfter: 2 });
+  }
+  const now = context.store.labs.get(path);
+  if (now === undefined) throw labNotFound(path);
+  if (now.yaml !== intent.yaml) throw new Failure("plan_stale", "the intent was changed meanwhile; read it again");
+  context.store.labs.put({
+    ...now,
+    yaml: edited.yaml,
+    files: edited.files,
+    serial: now.serial + 1,
+    plans: {},
+    updatedAt: context.clock.now(),
+  });
+}

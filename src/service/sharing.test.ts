@@ -1,0 +1,146 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { type Bench, type Client, createBench, failureOf, listOf, pair, three } from "./service.fixture.ts";
+
+const benches: Bench[] = [];
+afterEach(async () => {
+  for (const { service, host } of benches.splice(0)) {
+    await service.close();
+    await host.close();
+  }
+});
+
+async function shared(right?: "view" | "operate" | "edit") {
+  const bench = createBench();
+  benches.push(bench);
+  const [ann, bob] = [await bench.login(), await bench.login("bob")];
+  await ann.call("deployProject", { yaml: pair });
+  if (right !== undefined) await ann.call("setLabGrants", { lab: "/pair", grants: [{ user: "bob", right }] });
+  return { bench, ann, bob };
+}
+
+const lab = "/pair";
+const wanted = three;
+/** One call for each right that it needs. */
+const calls: Readonly<Record<string, readonly (readonly [string, (client: Client) => Promise<unknown>])[]>> = {
+  view: [
+    ["status", (client) => client.call("getProjectStatus", { lab })],
+    ["inspect", (client) => client.call("inspectProject", { lab })],
+    ["plan", (client) => client.call("planProject", { lab, yaml: wanted })],
+    ["consoles", (client) => client.call("listProjectConsoles", { lab })],
+    ["pull", (client) => client.call("reconcileProject", { lab, direction: "from_host" })],
+    ["public", (client) => client.call("getPublicProject", { lab })],
+    ["grants", (client) => client.get("getLabGrants", {}, { lab })],
+  ],
+  operate: [
+    ["stop", (client) => client.call("execProject", { lab, action: "stop", node: "r1" })],
+    ["start", (client) => client.call("execProject", { lab, action: "start" })],
+    ["console", (client) => client.call("execConsole", { lab, node: "r1", command: "hello" })],
+    ["attach", (client) => client.call("attachConsole", { lab, node: "r1" })],
+  ],
+  edit: [
+    ["reconcile", (client) => client.call("reconcileProject", { lab, yaml: wanted })],
+    ["edit", (client) => client.call("editProject", { lab, section: "description", value: "bob was here" })],
+    ["replace", (client) => client.call("deployProject", { lab, yaml: pair, replace: true })],
+  ],
+  own: [
+    ["share", (client) => client.call("setLabGrants", { lab, grants: [] })],
+    ["destroy", (client) => client.call("destroyProject", { lab })],
+  ],
+};
+const rights = ["view", "operate", "edit", "own"] as const;
+
+describe.each(["view", "operate", "edit"] as const)("a lab that is shared to %s", (right) => {
+  test("allows that, and nothing above it", async () => {
+    const { bob } = await shared(right);
+    for (const needed of rights) {
+      for (const [name, call] of calls[needed]!) {
+        if (rights.indexOf(needed) <= rights.indexOf(right)) await expect(call(bob), name).resolves.toBeDefined();
+        else expect((await failureOf(call(bob))).code, name).toBe("operation_not_allowed");
+      }
+    }
+  });
+});
+
+test("without a grant the lab is not there, whatever is asked, and after it is taken back", async () => {
+  const { ann, bob } = await shared();
+  const all = rights.flatMap((right) => calls[right]!);
+  for (const [name, call] of all) expect((await failureOf(call(bob))).code, name).toBe("lab_not_found");
+  await ann.call("setLabGrants", { lab, grants: [{ user: "bob", right: "edit" }] });
+  await bob.call("inspectProject", { lab });
+  await ann.call("setLabGrants", { lab, grants: [] });
+  for (const [name, call] of all) expect((await failureOf(call(bob))).code, name).toBe("lab_not_found");
+  expect((await bob.get("listLabs")).labs).toEqual([]);
+});
+
+test("labs are listed with owner and the caller's right", async () => {
+  const { bench, ann, bob } = await shared("operate");
+  const admin = await bench.login("admin");
+  const viewer = await bench.login("eve");
+  const entry = async (client: Client) => (await client.get("listLabs")).labs.map(({ owner, right, exists }) => [owner, right, exists]);
+  expect(await entry(ann)).toEqual([["ann", "own", true]]);
+  expect(await entry(bob)).toEqual([["ann", "operate", true]]);
+  expect(await entry(admin)).toEqual([["ann", "own", true]]);
+  expect(await entry(viewer)).toEqual([["ann", "view", true]]);
+});
+
+test("no grant makes a viewer change anything", async () => {
+  const { bench, ann } = await shared();
+  const viewer = await bench.login("eve");
+  await ann.call("setLabGrants", { lab, grants: [{ user: "eve", right: "edit" }] });
+  expect((await viewer.call("inspectProject", { lab })).nodes).toHaveLength(2);
+  for (const right of ["operate", "edit", "own"]) {
+    for (const [name, call] of calls[right]!) expect((await failureOf(call(viewer))).code, name).toBe("operation_not_allowed");
+  }
+});
+
+test("a plan of who may only look does not make the owner's plan stale", async () => {
+  const { ann, bob } = await shared("operate");
+  const yaml = pair.replace("r1: {template: frr}", "r1: {template: frr, env: {A: b}}");
+  const plan = await ann.call("planProject", { lab, yaml });
+  await bob.call("planProject", { lab, yaml: three });
+  const done = await ann.call("reconcileProject", { lab, yaml, confirm: true, plan_identity: plan.plan_identity! });
+  expect(done).toMatchObject({ status: "applied" });
+});
+
+test("what another editor does belongs to the owner still, and the owner sees the job", async () => {
+  const { bench, ann, bob } = await shared("edit");
+  const { job } = (await bob.call("reconcileProject", { lab, yaml: three }, { respondAsync: true })) as { job: string };
+  await expect.poll(async () => (await ann.get("getJob", { id: job })).status).toBe("done");
+  expect((await ann.get("getJob", { id: job })).user).toBe("bob");
+  expect(bench.store.labs.get(lab)?.owner).toBe("ann");
+  expect((await ann.call("planProject", { lab })).actions).toEqual([]);
+});
+
+test("wrong grants are refused with their place", async () => {
+  const { ann } = await shared();
+  const place = async (grants: { user: string; right: "view" }[]) => {
+    const failure = await failureOf(ann.call("setLabGrants", { lab, grants }));
+    return [failure.code, (listOf(failure, "problems")[0] as { path: string }).path];
+  };
+  const right = "view";
+  expect(await place([{ user: "", right }])).toEqual(["bad_request", "/grants/0/user"]);
+  expect(await place([{ user: "ann", right }])).toEqual(["bad_request", "/grants/0/user"]);
+  expect(
+    await place([
+      { user: "bob", right },
+      { user: "bob", right },
+    ]),
+  ).toEqual(["bad_request", "/grants/1/user"]);
+  expect((await failureOf(ann.call("setLabGrants", { lab: "/none", grants: [] }))).code).toBe("lab_not_found");
+  expect(
+    await ann.call("setLabGrants", {
+      lab,
+      grants: [
+        { user: "zoe", right },
+        { user: "__proto__", right },
+      ],
+    }),
+  ).toEqual({
+    lab,
+    owner: "ann",
+    grants: [
+      { user: "__proto__", right },
+      { user: "zoe", right },
+    ],
+  });
+});
