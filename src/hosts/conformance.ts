@@ -249,7 +249,7 @@ const cases: Readonly<Record<string, (bench: Bench, target: ConformanceTarget) =
       { exec: ["true"] },
       { startupConfig: "true\n" },
       { ethernet: 5 },
-      { cpu: 2 },
+      { cpu: (template?.cpu ?? 1) + 1 },
       { ram: 128 },
       ...(attribute === undefined ? [] : [{ attributes: { [attribute[0]]: !attribute[1] } }]),
     ];

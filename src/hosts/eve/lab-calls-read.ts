@@ -2,7 +2,7 @@ import type { EveAccount } from "./account.ts";
 import { entriesOf, hostError, numberOf, recordOf, textOf } from "./answer.ts";
 import type { EveEdition } from "./edition.ts";
 import type { EveLabPath } from "./lab-path.ts";
-import { type NodeStatus, readNodes } from "./lab-read.ts";
+import { mustReadHead, type NodeStatus, readNodes } from "./lab-read.ts";
 import { parallel } from "./parallel.ts";
 import type { UnlConfig, UnlInterface, UnlLab, UnlNetwork, UnlNode, UnlTextObject } from "./unl.ts";
 import { nodeAttributes } from "./unl-attributes.ts";
@@ -20,7 +20,8 @@ export async function readByCalls(
   known?: readonly NodeStatus[],
 ): Promise<UnlLab> {
   const base = `/api/labs${at.url}`;
-  const [statuses, networks, texts, configs] = await Promise.all([
+  const [head, statuses, networks, texts, configs] = await Promise.all([
+    mustReadHead(account, at),
     known ?? readNodes(account, at),
     account.get(`${base}/networks`, `list the networks of ${at.path}`),
     account.get(`${base}/textobjects`, `list the texts of ${at.path}`),
@@ -32,6 +33,7 @@ export async function readByCalls(
   ]);
   const lab = {
     name: at.name,
+    ...(head.description !== "" && { description: head.description }),
     nodes,
     networks: entriesOf(networks).map(([key, value]) => readNetwork(Number(key), recordOf(value))),
     textObjects: textObjects.filter((one) => one !== undefined),

@@ -1,0 +1,22 @@
+import { expect } from "vitest";
+import { hostConformance } from "../conformance.ts";
+import { eveDialect, eveFixture } from "./eve-host.fixture.ts";
+
+const noMuteNodes = { "a console that cannot be is refused with the reason": "every template of EVE-NG has a console" };
+
+for (const edition of ["ce5", "ce6", "pro"] as const) {
+  hostConformance(
+    `EVE-NG ${edition}`,
+    async () => {
+      const fixture = await eveFixture({ edition });
+      const close = async () => {
+        await fixture[Symbol.asyncDispose]();
+        expect(fixture.fake.defects).toEqual([]);
+        expect(fixture.fake.locks()).toEqual([]);
+        expect(fixture.fake.calls.filter((call) => call.startsWith("DELETE /api/status"))).toEqual([]);
+      };
+      return { host: fixture.host, user: "admin", password: "eve", close };
+    },
+    { dialect: eveDialect, scrollback: false, skip: noMuteNodes },
+  );
+}
