@@ -68,7 +68,7 @@ async function metrics(): Promise<readonly Line[]> {
   return parse(answer.text);
 }
 
-async function valueOf(name: string, labels: Readonly<Record<string, string>> = {}): Promise<number | undefined> {
+async function sampleOf(name: string, labels: Readonly<Record<string, string>> = {}): Promise<number | undefined> {
   const found = (await metrics()).filter(
     (line) => line.name === name && Object.entries(labels).every(([key, each]) => line.labels[key] === each),
   );
@@ -84,40 +84,40 @@ test("a stranger is unauthenticated, a user is not allowed, an admin and a viewe
 });
 
 test("requests are counted by operation and status, and their durations in buckets that add up", async () => {
-  const before = (await valueOf("labwright_http_requests_total", { operation: "getSession", status: "200" })) ?? 0;
+  const before = (await sampleOf("labwright_http_requests_total", { operation: "getSession", status: "200" })) ?? 0;
   for (let index = 0; index < 3; index++) await admin.get("/api/v1/session");
   await admin.get("/api/v1/session", { bearer: "wrong" });
   await admin.get("/no/such/path");
-  await expect.poll(() => valueOf("labwright_http_requests_total", { operation: "getSession", status: "200" })).toBe(before + 3);
-  expect(await valueOf("labwright_http_requests_total", { operation: "getSession", status: "401" })).toBe(1);
-  expect(await valueOf("labwright_http_requests_total", { operation: "none", status: "404" })).toBe(1);
+  await expect.poll(() => sampleOf("labwright_http_requests_total", { operation: "getSession", status: "200" })).toBe(before + 3);
+  expect(await sampleOf("labwright_http_requests_total", { operation: "getSession", status: "401" })).toBe(1);
+  expect(await sampleOf("labwright_http_requests_total", { operation: "none", status: "404" })).toBe(1);
   const buckets = (await metrics()).filter(
     ({ name, labels }) => name === "labwright_http_request_duration_seconds_bucket" && labels.operation === "getSession",
   );
   expect(buckets.map(({ value }) => value)).toEqual(buckets.map(({ value }) => value).sort((a, b) => a - b));
   expect(buckets.at(-1)).toMatchObject({ labels: { le: "+Inf" }, value: before + 4 });
-  expect(await valueOf("labwright_http_request_duration_seconds_count", { operation: "getSession" })).toBe(before + 4);
-  expect(await valueOf("labwright_http_request_duration_seconds_sum", { operation: "getSession" })).toBeGreaterThan(0);
+  expect(await sampleOf("labwright_http_request_duration_seconds_count", { operation: "getSession" })).toBe(before + 4);
+  expect(await sampleOf("labwright_http_request_duration_seconds_sum", { operation: "getSession" })).toBeGreaterThan(0);
 });
 
 test("sessions, labs, nodes, changes and streams are told", async () => {
-  const sessions = (await valueOf("labwright_sessions")) ?? 0;
+  const sessions = (await sampleOf("labwright_sessions")) ?? 0;
   const other = await served.signIn("bob");
-  expect(await valueOf("labwright_sessions")).toBe(sessions + 1);
+  expect(await sampleOf("labwright_sessions")).toBe(sessions + 1);
   await other.post("/api/v1/logout", {});
-  expect(await valueOf("labwright_sessions")).toBe(sessions);
+  expect(await sampleOf("labwright_sessions")).toBe(sessions);
 
   await ann.post("/api/v1/projects/deploy", { yaml });
   await ann.post("/api/v1/projects/deploy", { yaml });
-  expect(await valueOf("labwright_labs", { mode: "create" })).toBe(1);
-  expect(await valueOf("labwright_jobs_total", { operation: "deployProject", outcome: "finished" })).toBe(1);
-  expect(await valueOf("labwright_jobs_total", { operation: "deployProject", outcome: "failed" })).toBe(1);
-  expect(await valueOf("labwright_job_duration_seconds_count", { operation: "deployProject" })).toBe(2);
-  expect(await valueOf("labwright_jobs_running")).toBe(0);
+  expect(await sampleOf("labwright_labs", { mode: "create" })).toBe(1);
+  expect(await sampleOf("labwright_jobs_total", { operation: "deployProject", outcome: "finished" })).toBe(1);
+  expect(await sampleOf("labwright_jobs_total", { operation: "deployProject", outcome: "failed" })).toBe(1);
+  expect(await sampleOf("labwright_job_duration_seconds_count", { operation: "deployProject" })).toBe(2);
+  expect(await sampleOf("labwright_jobs_running")).toBe(0);
 
   await ann.post("/api/v1/projects/status", { lab: "/counted" });
   const read = reads;
-  expect([await valueOf("labwright_nodes", { status: "running" }), await valueOf("labwright_nodes", { status: "stopped" })]).toEqual([
+  expect([await sampleOf("labwright_nodes", { status: "running" }), await sampleOf("labwright_nodes", { status: "stopped" })]).toEqual([
     1, 1,
   ]);
   expect(reads).toBe(read);
@@ -125,34 +125,39 @@ test("sessions, labs, nodes, changes and streams are told", async () => {
   const ticket = (await ann.post("/api/v1/console/attach", { lab: "/counted", node: "r1" })).json.data.stream;
   const { socket, heard } = openSocket(served.url, `/api/v1/console/stream/${ticket}`, { Authorization: `Bearer ${ann.token}` });
   await expect.poll(heard).toContain("r1# ");
-  expect(await valueOf("labwright_streams", { kind: "console" })).toBe(1);
-  expect(await valueOf("labwright_http_requests_total", { operation: "streamConsole", status: "101" })).toBe(1);
+  expect(await sampleOf("labwright_streams", { kind: "console" })).toBe(1);
+  expect(await sampleOf("labwright_http_requests_total", { operation: "streamConsole", status: "101" })).toBe(1);
   socket.close();
-  await expect.poll(() => valueOf("labwright_streams", { kind: "console" })).toBe(0);
+  await expect.poll(() => sampleOf("labwright_streams", { kind: "console" })).toBe(0);
 
   const events = await ann.secure(`GET /api/v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ann.token}\r\n\r\n`);
   await expect.poll(events.heard).toContain("heartbeat");
-  expect(await valueOf("labwright_streams", { kind: "events" })).toBe(1);
+  expect(await sampleOf("labwright_streams", { kind: "events" })).toBe(1);
   events.socket.destroy();
-  await expect.poll(() => valueOf("labwright_streams", { kind: "events" })).toBe(0);
+  await expect.poll(() => sampleOf("labwright_streams", { kind: "events" })).toBe(0);
 
   await ann.post("/api/v1/projects/destroy", { lab: "/counted" });
-  expect([await valueOf("labwright_labs", { mode: "create" }), await valueOf("labwright_nodes", { status: "running" })]).toEqual([
+  expect([await sampleOf("labwright_labs", { mode: "create" }), await sampleOf("labwright_nodes", { status: "running" })]).toEqual([
     undefined,
     undefined,
   ]);
 });
 
 test("the process is told under the names that dashboards know", async () => {
-  expect(await valueOf("labwright_build_info", { version: "1.2.3", host: "memory" })).toBe(1);
-  expect(await valueOf("process_resident_memory_bytes")).toBeGreaterThan(10 << 20);
-  expect(await valueOf("process_open_fds")).toBeGreaterThan(3);
-  expect(await valueOf("process_start_time_seconds")).toBeLessThanOrEqual(Date.now() / 1000);
-  const cpu = (await valueOf("process_cpu_seconds_total")) ?? 0;
+  expect(await sampleOf("labwright_build_info", { version: "1.2.3", host: "memory" })).toBe(1);
+  expect(await sampleOf("process_resident_memory_bytes")).toBeGreaterThan(10 << 20);
+  expect(await sampleOf("process_open_fds")).toBeGreaterThan(3);
+  expect(await sampleOf("process_start_time_seconds")).toBeLessThanOrEqual(Date.now() / 1000);
+  const cpu = (await sampleOf("process_cpu_seconds_total")) ?? 0;
+  const late = async () => {
+    const all = (await sampleOf("nodejs_eventloop_delay_seconds_count")) ?? 0;
+    return all - ((await sampleOf("nodejs_eventloop_delay_seconds_bucket", { le: "0.05" })) ?? 0);
+  };
+  const before = await late();
   const until = performance.now() + 150;
   while (performance.now() < until);
-  await expect.poll(() => valueOf("nodejs_eventloop_delay_seconds", { quantile: "1" }), { timeout: 1 }).toBeGreaterThan(0.1);
-  expect(await valueOf("process_cpu_seconds_total")).toBeGreaterThan(cpu);
+  await expect.poll(late).toBeGreaterThan(before);
+  expect(await sampleOf("process_cpu_seconds_total")).toBeGreaterThan(cpu);
 });
 
 test("no user, lab, node or path stands in a label, and what strangers ask for makes no new lines", async () => {
@@ -163,7 +168,7 @@ test("no user, lab, node or path stands in a label, and what strangers ask for m
     await admin.get(`/api/v1/templates/t${index}`);
     await admin.post("/api/v1/login", { username: `stranger${index}`, password: "x" }, { bearer: null });
   }
-  await expect.poll(() => valueOf("labwright_http_requests_total", { operation: "getTemplate", status: "404" })).toBe(50);
+  await expect.poll(() => sampleOf("labwright_http_requests_total", { operation: "getTemplate", status: "404" })).toBe(50);
   const now = await metrics();
   expect(now.length - lines).toBeLessThan(60);
   const allowed: Readonly<Record<string, RegExp>> = {
@@ -173,7 +178,6 @@ test("no user, lab, node or path stands in a label, and what strangers ask for m
     mode: /^(create|import|load)$/,
     outcome: /^(finished|failed|cancelled|finished_after_restart|rolled_back|interrupted)$/,
     kind: /^(console|events)$/,
-    quantile: /^(0.5|0.99|1)$/,
     version: /^1\.2\.3$/,
     node: /^v\d+\.\d+\.\d+$/,
     host: /^memory$/,

@@ -1,13 +1,11 @@
 import { readdirSync } from "node:fs";
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Registry } from "./registry.ts";
 
-const nanosecond = 1e-9;
+const probeMs = 50;
+const delaySeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
 /** What every process tells, under the names that dashboards know. Answers the function that ends the measuring. */
 export function processMetrics(registry: Registry): () => void {
-  const delay = monitorEventLoopDelay({ resolution: 20 });
-  delay.enable();
   const started = Date.now() / 1000 - process.uptime();
   const memory = (part: keyof NodeJS.MemoryUsage) => () => process.memoryUsage()[part];
   registry.read("process_start_time_seconds", "When the process started, since the epoch.", () => started);
@@ -25,21 +23,20 @@ export function processMetrics(registry: Registry): () => void {
   registry.read("nodejs_heap_size_total_bytes", "Size of the JavaScript heap.", memory("heapTotal"));
   registry.read("nodejs_heap_size_used_bytes", "Used part of the JavaScript heap.", memory("heapUsed"));
   registry.read("nodejs_external_memory_bytes", "Memory of buffers and the like, outside the heap.", memory("external"));
-  registry.read(
-    "nodejs_eventloop_delay_seconds",
-    "How late timers were since these metrics were read last: by quantile, 1 is the worst.",
-    () => {
-      // Nothing was measured yet: Node says NaN and its largest number.
-      const known = delay.max > 0 && delay.min <= delay.max;
-      const samples = [0.5, 0.99, 1].map(
-        (quantile) => [[String(quantile)], known ? delay.percentile(quantile * 100) * nanosecond : 0] as const,
-      );
-      delay.reset();
-      return samples;
-    },
-    { labels: ["quantile"] },
-  );
-  return () => void delay.disable();
+  return eventLoopDelay(registry);
+}
+
+/** A histogram, and not what Node measures by itself: that is one number, reset by whoever reads it. */
+function eventLoopDelay(registry: Registry): () => void {
+  const delays = registry.histogram("nodejs_eventloop_delay_seconds", "How late a timer was, twenty times a second.", [], delaySeconds);
+  let due = performance.now() + probeMs;
+  const timer = setInterval(() => {
+    const now = performance.now();
+    delays.observe([], Math.max(0, now - due) / 1000);
+    due = now + probeMs;
+  }, probeMs);
+  timer.unref();
+  return () => clearInterval(timer);
 }
 
 /** Nothing where the system does not tell. */
