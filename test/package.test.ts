@@ -70,13 +70,13 @@ describe("its program", () => {
   });
 });
 
-test("the embedded host finds its templates, the holder's sources and the nodes' own files", async () => {
+test("the embedded host finds its templates, the sources of its programs and the nodes' own files", async () => {
   const part = async (path: string) => await import(pathToFileURL(join(installed, "dist/hosts/local", path)).href);
   const { builtinTemplates, loadTemplates } = await part("templates.js");
   const { templates } = await loadTemplates([builtinTemplates]);
   expect(templates.map(({ id }: { readonly id: string }) => id)).toContain("frr");
-  const { buildHolder } = await part("setup/holder.js");
-  expect(await buildHolder({ out: join(project, "holder") })).toEqual({ built: true });
+  const { buildProgram } = await part("setup/build-program.js");
+  for (const name of ["holder", "shaper"]) expect(await buildProgram(name, { out: join(project, name) })).toEqual({ built: true });
   // The digest of a recipe covers the content of the nodes' own files and who may run them: packing keeps both.
   const installedImages = await part("setup/image-builder.js");
   const place = {
