@@ -56,6 +56,17 @@ async function open(paths: LocalPaths, labs: Map<string, LocalLab>, warn: (text:
   const bootId = (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim();
   const readiness = new Map<string, Readiness>();
   const turns = new Map<string, Promise<unknown>>();
+  const catalogue = openCatalogue({ state: paths.state, images: paths.images, shaper: paths.shaper, warn });
+
+  const exclusive = <T>(path: string, work: () => Promise<T>): Promise<T> => {
+    const turn = (turns.get(path) ?? Promise.resolve()).then(work);
+    const quiet = turn.catch(() => undefined);
+    turns.set(path, quiet);
+    void quiet.then(() => {
+      if (turns.get(path) === quiet) turns.delete(path);
+    });
+    return turn;
+  };
 
   const lab = (id: string): LocalLab => {
     const known = labs.get(id);
@@ -80,11 +91,20 @@ async function open(paths: LocalPaths, labs: Map<string, LocalLab>, warn: (text:
     labs.delete(id);
   }
 
+  // A shaper that died while no service ran left its links without a way through.
+  const reshape = async (path: string) => {
+    const definition = await definitions.get(path);
+    if (definition === undefined || lab(definition.id).sandbox === null) return;
+    if (definition.links.some(({ quality }) => quality !== undefined)) await lab(definition.id).sync(definition, await catalogue());
+  };
+  const told = (path: string) => (error: Error) => warn(`lab ${path}: ${error.message}`);
+  await Promise.all(definitions.paths().map((path) => exclusive(path, () => reshape(path)).catch(told(path))));
+
   return {
     definitions,
     bootId,
     lab,
-    catalogue: openCatalogue({ state: paths.state, images: paths.images, shaper: paths.shaper, warn }),
+    catalogue,
     readiness: (id) => {
       const one = readiness.get(id) ?? new Readiness();
       readiness.set(id, one);
@@ -94,15 +114,7 @@ async function open(paths: LocalPaths, labs: Map<string, LocalLab>, warn: (text:
       labs.delete(id);
       readiness.delete(id);
     },
-    exclusive: (path, work) => {
-      const turn = (turns.get(path) ?? Promise.resolve()).then(work);
-      const quiet = turn.catch(() => undefined);
-      turns.set(path, quiet);
-      void quiet.then(() => {
-        if (turns.get(path) === quiet) turns.delete(path);
-      });
-      return turn;
-    },
+    exclusive,
   };
 }
 

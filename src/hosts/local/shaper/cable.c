@@ -53,7 +53,7 @@ const char *cable_put(long id, int mtu, const struct settings set[2]) {
       c->ends[i].fd = -1;
       c->flow[i].cable = c;
       c->flow[i].out = &c->ends[1 - i];
-      flow_seed(&c->flow[i], seed ^ ((uint64_t)id << 1 | (unsigned)i));
+      flow_seed(&c->flow[i], (uint64_t)id << 1 | (unsigned)i);
     }
     c->next = cables;
     cables = c;

@@ -221,7 +221,7 @@ int ask(const char *lab, const char *request, bool start) {
   if (fd < 0) return fail("no shaper, and none can be started");
   for (size_t length = strlen(request), done = 0; done < length;) {
     ssize_t sent = send(fd, request + done, length - done, MSG_NOSIGNAL);
-    if (sent < 0) return fail("the shaper ended");
+    if (sent < 0) return start ? fail("the shaper ended") : 3;
     done += (size_t)sent;
   }
   shutdown(fd, SHUT_WR);
@@ -233,5 +233,5 @@ int ask(const char *lab, const char *request, bool start) {
     for (ssize_t done = 0, n; done < got; done += n)
       if ((n = write(1, data + done, (size_t)(got - done))) < 0) return fail("standard output");
   }
-  return whole ? 0 : fail("the shaper ended");
+  return whole ? 0 : start ? fail("the shaper ended") : 3;
 }

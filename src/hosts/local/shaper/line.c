@@ -22,8 +22,10 @@ static uint64_t mix(uint64_t *state) {
   return z ^ (z >> 31);
 }
 
-void flow_seed(struct direction *d, uint64_t start) {
-  for (int i = 0; i < 4; i++) d->random[i] = mix(&start);
+void flow_seed(struct direction *d, uint64_t number) {
+  uint64_t state = seed;
+  state = mix(&state) ^ number;
+  for (int i = 0; i < 4; i++) d->random[i] = mix(&state);
 }
 
 /* xoshiro256** by Blackman and Vigna. */

@@ -84,7 +84,7 @@ void device_delete(const char *name);
 
 /* line.c */
 bool flow_settings(struct direction *d, const struct settings *set);
-void flow_seed(struct direction *d, uint64_t text);
+void flow_seed(struct direction *d, uint64_t number);
 bool end_waiting(const struct end *e);
 void take_frames(struct direction *d, struct end *in);
 int64_t next_due(void);
