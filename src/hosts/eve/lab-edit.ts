@@ -467,7 +467,7 @@ function defaultPlace(index: number, shift = 0): { readonly x: number; readonly 
   return { x: 100 + (index % 8) * 120 + shift, y: 100 + Math.floor(index / 8) * 120 + shift };
 }
 
-function withQuality(one: UnlInterface, quality: Quality | undefined): UnlInterface {
+export function withQuality(one: UnlInterface, quality: Quality | undefined): UnlInterface {
   const { source_delay: _d, source_jitter: _j, source_loss: _l, source_bandwidth: _b, ...rest } = one;
   const words = Object.entries(quality ?? {}).flatMap(([word, value]) =>
     value === undefined || value === 0 ? [] : [[`source_${word}`, value] as const],

@@ -1,5 +1,5 @@
 import { Failure } from "../../contract/errors.ts";
-import type { HostSession, LiveLink, LiveNode, LiveStatus } from "../host.ts";
+import type { HostSession, LiveNode } from "../host.ts";
 import { type EveAccount, type EveUser, readUser } from "./account.ts";
 import { hostError } from "./answer.ts";
 import { applySteps } from "./apply.ts";
@@ -10,6 +10,7 @@ import { eveLabPath } from "./lab-path.ts";
 import { mustReadHead, readHead, readNodes } from "./lab-read.ts";
 import { observedLab, powerOf } from "./observe.ts";
 import { listLabs } from "./other-labs.ts";
+import { liveQuality, setQuality } from "./quality.ts";
 import type { EvePlace, EveWorld } from "./world.ts";
 
 /** @param release called once, when the session closes */
@@ -23,9 +24,6 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
     return { world, account, catalogue: await world.catalogue.read(account) };
   };
   const role = user.role === "" || user.role === "admin" ? "admin" : "user";
-  const noLinks = (feature: string): Failure =>
-    new Failure("unsupported", `EVE-NG ${world.edition.name} has no call for this that is known`, { data: { feature } });
-
   return {
     user: user.name,
     role,
@@ -60,9 +58,10 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
       return world.changes.run(at.path, () => applySteps(here, at, operations, progress));
     },
     status: async (path) => {
-      alive();
+      const here = await place();
       const at = eveLabPath(path);
-      const nodes = (await readNodes(account, at)).map(
+      const statuses = await readNodes(account, at);
+      const nodes = statuses.map(
         ({ id, name, status }): LiveNode => ({
           id: String(id),
           name,
@@ -71,14 +70,17 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
           ...(status === 2 || status === 3 ? { ready: status === 2 } : {}),
         }),
       );
-      const links: readonly LiveLink[] = [];
-      return { nodes, links } satisfies LiveStatus;
+      return { nodes, links: world.edition.quality ? await liveQuality(here, at, statuses) : [] };
     },
-    setLinkQuality: async () => {
-      throw noLinks("linkQuality");
+    setLinkQuality: async (path, id, quality, { save }) => {
+      const here = await place();
+      const at = eveLabPath(path);
+      return world.changes.run(at.path, () => world.writes.run(at.path, () => setQuality(here, at, id, quality, save)));
     },
     setLinkSuspend: async () => {
-      throw noLinks("linkSuspend");
+      throw new Failure("unsupported", `EVE-NG ${world.edition.name} has no known call that suspends a link`, {
+        data: { feature: "linkSuspend" },
+      });
     },
     // Not in turn with whole changes: a lock that is set meanwhile is what stops one. In turn with writes, which would take it back.
     setLock: async (path, locked) => {
