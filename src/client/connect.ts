@@ -3,6 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type ChangeOperationId, type OperationId, operations } from "../contract/operations.ts";
 import { Caller, type ConnectOptions } from "./caller.ts";
 import { LabwrightError } from "./error.ts";
+import { resumingEvents } from "./events.ts";
 import { jsonLines } from "./lines.ts";
 import type { CallOptions, InputOf, Methods, ResultOf, Stream } from "./methods.ts";
 
@@ -80,6 +81,8 @@ export function connect(options: ConnectOptions): LabwrightClient {
 
   return {
     ...methods,
+    events: (input = {}, callOptions = {}) =>
+      resumingEvents((after, signal) => methods.events({ ...input, after }, { ...callOptions, signal }), input.after, callOptions),
     get url() {
       return caller.url;
     },

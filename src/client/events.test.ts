@@ -1,0 +1,119 @@
+import { describe, expect, test } from "vitest";
+import type { EventData } from "../contract/schemas/observe.ts";
+import { LabwrightError } from "./error.ts";
+import { type EventTimes, type OpenEvents, resumingEvents } from "./events.ts";
+
+const times: EventTimes = { silenceMs: 200, pauses: [1, 5], patienceMs: 300 };
+const event = (id: number): EventData => ({ id: String(id), at: "2026-01-01T00:00:00Z", type: "node" });
+
+/** What each connection does, in turn: give events and end, fail to open, or (a function) whatever it does with its signal. */
+type Turn = readonly EventData[] | Error | ((signal: AbortSignal) => AsyncGenerator<EventData>);
+
+function service(turns: readonly Turn[]): { readonly open: OpenEvents; readonly asked: (string | undefined)[]; closed: number } {
+  const rest = [...turns];
+  const state = {
+    asked: [] as (string | undefined)[],
+    closed: 0,
+    open: async (after: string | undefined, signal: AbortSignal) => {
+      state.asked.push(after);
+      const turn = rest.shift() ?? [];
+      if (turn instanceof Error) throw turn;
+      const items =
+        typeof turn === "function"
+          ? turn(signal)
+          : (async function* () {
+              yield* turn;
+            })();
+      return { [Symbol.asyncIterator]: () => items, [Symbol.dispose]: () => void state.closed++ };
+    },
+  };
+  return state;
+}
+
+const away = new LabwrightError("away", { status: 0, code: "host_unreachable" });
+const gone = new LabwrightError("gone", { status: 404, code: "lab_not_found" });
+
+/** Gives one event, then nothing until it is closed. */
+const quiet = (id: number) =>
+  async function* (signal: AbortSignal): AsyncGenerator<EventData> {
+    yield event(id);
+    await new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  };
+
+async function take(open: OpenEvents, count: number, signal?: AbortSignal): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const { id } of await resumingEvents(open, undefined, { signal }, times)) {
+    ids.push(id);
+    if (ids.length === count) break;
+  }
+  return ids;
+}
+
+describe("events", () => {
+  test("go on after the last one when a connection ends or breaks", async () => {
+    const broken = async function* () {
+      yield event(3);
+      throw new Error("reset");
+    };
+    const { open, asked } = service([[event(1), event(2)], broken, [event(4)]]);
+    expect(await take(open, 4)).toEqual(["1", "2", "3", "4"]);
+    expect(asked).toEqual([undefined, "2", "3"]);
+  });
+
+  test("go on when the service comes back", async () => {
+    const restarting = new LabwrightError("bad gateway", { status: 502 });
+    const { open, asked } = service([[event(1)], away, restarting, [event(2)]]);
+    expect(await take(open, 2)).toEqual(["1", "2"]);
+    expect(asked).toEqual([undefined, "1", "1", "1"]);
+  });
+
+  test("go on after a connection that fell silent", async () => {
+    const { open, asked } = service([quiet(1), [event(2)]]);
+    const began = performance.now();
+    expect(await take(open, 2)).toEqual(["1", "2"]);
+    expect(performance.now() - began).toBeGreaterThan(150);
+    expect(asked).toEqual([undefined, "1"]);
+  });
+
+  test("begin after the id that was given", async () => {
+    const { open, asked } = service([[event(8)]]);
+    for await (const { id } of await resumingEvents(open, "7", {}, times)) {
+      expect(id).toBe("8");
+      break;
+    }
+    expect(asked).toEqual(["7"]);
+  });
+
+  test("are refused at once where the first connection is, and later where it will not pass", async () => {
+    await expect(take(service([away]).open, 1)).rejects.toBe(away);
+    const { open, asked } = service([[event(1)], gone, [event(2)]]);
+    await expect(take(open, 2)).rejects.toBe(gone);
+    expect(asked).toEqual([undefined, "1"]);
+  });
+
+  test("are given up when the service stays away", async () => {
+    const { open, asked } = service([[event(1)], ...Array.from({ length: 1_000 }, () => away)]);
+    await expect(take(open, 2)).rejects.toBe(away);
+    expect(asked.length).toBeGreaterThan(5);
+  });
+
+  test("end with the caller's signal, with its reason", async () => {
+    const leaving = new AbortController();
+    const reason = new Error("enough");
+    const { open } = service([quiet(1)]);
+    const taken = take(open, 2, leaving.signal);
+    setTimeout(() => leaving.abort(reason), 20);
+    await expect(taken).rejects.toBe(reason);
+  });
+
+  test("end without an error when they are disposed, also while they are waited for, and close the connection", async () => {
+    const state = service([quiet(1)]);
+    const events = await resumingEvents(state.open, undefined, {}, times);
+    const ids: string[] = [];
+    for await (const { id } of events) {
+      ids.push(id);
+      setTimeout(() => events[Symbol.dispose](), 10);
+    }
+    expect([ids, state.asked.length, state.closed]).toEqual([["1"], 1, 1]);
+  });
+});
