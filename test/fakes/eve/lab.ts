@@ -1,0 +1,506 @@
+import { readXml, writeXml, type XmlAttribute, type XmlElement } from "../../../src/hosts/eve/xml.ts";
+import { type Files, inFolder, nameOf, parentOf } from "./files.ts";
+import type { Extra } from "./interface.ts";
+import { Network, type NetworkHost } from "./network.ts";
+import { isUuid, LabNode, type NodeHost } from "./node.ts";
+import { type Body, htmlDecode, htmlEntities, htmlSpecialChars, isset, phpInt, phpString } from "./php.ts";
+
+/** What a lab needs to know of its host. */
+export interface LabHost extends NodeHost, NetworkHost {
+  readonly files: Files;
+  /** Professional keeps what Community drops. */
+  readonly keepsExtras: boolean;
+  /** Network icons came with 6. */
+  readonly hasNetworkIcons: boolean;
+  /** The sleep in the middle of a save. */
+  readonly beforeWrite: () => Promise<void>;
+}
+
+/** EVE-NG refuses the file, with one of its numbers or, under PHP 8, with whatever PHP says. */
+export class LabRefused extends Error {}
+
+export interface TextObject {
+  readonly name: string | undefined;
+  readonly type: string;
+  readonly data: string;
+}
+
+/** A lab, read from its file for each call and written back as a whole: what others wrote meanwhile is lost. */
+export class Lab {
+  readonly #host: LabHost;
+  /** Where it was read. */
+  readonly path: string;
+  readonly tenant: number;
+  #name: string;
+  #id = "";
+  #version: unknown;
+  #scripttimeout: unknown;
+  #lock: unknown;
+  #author: string | undefined;
+  #description: string | undefined;
+  #body: string | undefined;
+  readonly nodes = new Map<number, LabNode>();
+  readonly networks = new Map<number, Network>();
+  readonly textObjects = new Map<number, TextObject>();
+  #pictures: readonly XmlElement[] = [];
+  #extra: Extra = [];
+  #extraElements: readonly XmlElement[] = [];
+
+  private constructor(path: string, tenant: number, host: LabHost) {
+    this.path = path;
+    this.tenant = tenant;
+    this.#host = host;
+    this.#name = nameOf(path).replace(/\.unl$/, "");
+  }
+
+  /** Reads the lab, or makes and saves one where there is no file. Throws `LabRefused`. */
+  static async open(path: string, tenant: number, host: LabHost): Promise<Lab> {
+    if (!/^[A-Za-z0-9_\s-]+\.unl$/.test(nameOf(path))) throw new LabRefused("20001");
+    if (!/^\/[/A-Za-z0-9_\s-]*$/.test(parentOf(path))) throw new LabRefused("20002");
+    const lab = new Lab(path, tenant, host);
+    const file = host.files.read(path);
+    if (file === undefined) {
+      lab.#id = host.uuid();
+      lab.#scripttimeout = 600;
+      lab.#lock = 0;
+      await lab.save();
+    } else if (lab.#read(file.text)) await lab.save();
+    return lab;
+  }
+
+  get id(): string {
+    return this.#id;
+  }
+
+  get name(): string {
+    return this.#name;
+  }
+
+  get filename(): string {
+    return nameOf(this.path);
+  }
+
+  get version(): unknown {
+    return this.#version ?? 0;
+  }
+
+  get scripttimeout(): number {
+    return phpInt(this.#scripttimeout);
+  }
+
+  get lock(): number {
+    return isset(this.#lock) ? phpInt(this.#lock) : 1;
+  }
+
+  get author(): string {
+    return this.#author ?? "";
+  }
+
+  get description(): string {
+    return this.#description ?? "";
+  }
+
+  get body(): string {
+    return this.#body ?? "";
+  }
+
+  /** Whether the lab must be saved: it had no id. */
+  #read(text: string): boolean {
+    const root = parse(text);
+    const attribute = (name: string) => root.attributes.find(([each]) => each === name)?.[1] ?? "";
+    const id = attribute("id");
+    this.#id = isUuid(id) ? id : this.#host.uuid();
+    const texts = (name: string) => textOf(all(root, [name]).at(-1));
+    if (texts("description") !== "") this.#description = htmlSpecialChars(texts("description"));
+    if (texts("body") !== "") this.#body = htmlSpecialChars(texts("body"));
+    if (attribute("author") !== "") this.#author = htmlSpecialChars(attribute("author"));
+    if (attribute("version") !== "" && phpInt(attribute("version")) >= 0) this.#version = attribute("version");
+    if (this.#host.keepsExtras) {
+      this.#extra = others(root, ["name", "id", "version", "scripttimeout", "lock", "author"]);
+      this.#extraElements = all(root, ["*"]).filter(({ name }) => !["description", "body", "topology", "objects"].includes(name));
+    }
+    for (const network of all(root, ["topology", "networks", "network"])) this.#readNetwork(network);
+    const configs = new Map(all(root, ["objects", "configs", "config"]).map((each) => [body(each).id, textOf(each)]));
+    for (const node of all(root, ["topology", "nodes", "node"])) this.#readNode(node, configs);
+    const timeout = attribute("scripttimeout");
+    if (timeout !== "") this.#scripttimeout = phpInt(timeout) >= 300 ? timeout : 300;
+    const lock = attribute("lock");
+    if (lock === "") this.#lock = 0;
+    else if (phpInt(lock) < 2) this.#lock = lock;
+    this.#pictures = all(root, ["objects", "pictures", "picture"]);
+    for (const object of all(root, ["objects", "textobjects", "textobject"])) {
+      const { id: number, name, type } = body(object);
+      const data = textOf(all(object, ["data"]).at(-1));
+      if (data === "" || !isset(type)) continue;
+      this.textObjects.set(phpInt(number), { name: nameOfObject(name), type: phpString(type), data });
+    }
+    this.#count();
+    return !isUuid(id);
+  }
+
+  #readNetwork(element: XmlElement): void {
+    const p = body(element);
+    try {
+      const network = new Network(p, phpInt(p.id), this.#host);
+      if (this.#host.keepsExtras) network.extra = others(element, ["id", "type", "name", "left", "top", "visibility", "icon"]);
+      this.networks.set(phpInt(p.id), network);
+    } catch (error) {
+      // EVE-NG leaves out what it does not understand.
+      if (!(error instanceof RangeError)) throw error;
+    }
+  }
+
+  #readNode(element: XmlElement, configs: ReadonlyMap<unknown, string>): void {
+    const p: Record<string, unknown> = { ...body(element) };
+    for (const key of ["cpu", "cpulimit", "ethernet", "nvram", "ram", "serial", "id"]) if (isset(p[key])) p[key] = phpInt(p[key]);
+    if (!isset(p.config) && this.#host.php === 8) throw new LabRefused('Undefined array key "config"');
+    if (p.config === "Exported") p.config = "1";
+    if (p.config === "None") p.config = "0";
+    const config = configs.get(phpString(p.id)) ?? "";
+    // A node without a startup config uses none, whatever it says.
+    if (config === "") p.config = 0;
+    let node: LabNode;
+    try {
+      node = new LabNode(p, phpInt(p.id), this.tenant, this.#id, this.#host);
+    } catch (error) {
+      if (error instanceof RangeError) throw new LabRefused(`invalid node template ${phpString(p.template)}`);
+      throw error;
+    }
+    if (this.#host.keepsExtras) node.extra = others(element, knownOfNode);
+    for (const slot of all(element, ["slot"])) node.setSlot(phpInt(body(slot).id), phpString(body(slot).module));
+    for (const each of all(element, ["interface"])) {
+      const i = body(each);
+      if (i.type !== "ethernet" && i.type !== "serial") continue;
+      node.link(phpInt(i.id), i);
+      const joined = node.ethernets.get(phpInt(i.id));
+      if (joined !== undefined && this.#host.keepsExtras) joined.extra = others(each, ["id", "name", "type", "network_id"]);
+    }
+    if (config !== "") node.configData = Buffer.from(config, "base64").toString("utf8");
+    this.nodes.set(node.id, node);
+  }
+
+  #count(): void {
+    for (const [id, network] of this.networks) {
+      network.count = [...this.nodes.values()]
+        .flatMap((node) => [...node.ethernets.values()])
+        .filter((each) => each.networkId === id).length;
+    }
+  }
+
+  freeNodeId(): number {
+    return lowestFree(this.nodes);
+  }
+
+  freeNetworkId(): number {
+    return lowestFree(this.networks);
+  }
+
+  /** 0, or EVE-NG's number of what was wrong. */
+  async addNode(p: Body): Promise<number> {
+    const id = this.freeNodeId();
+    try {
+      this.nodes.set(id, new LabNode(p, id, this.tenant, this.#id, this.#host));
+    } catch (error) {
+      if (error instanceof RangeError) return 20022;
+      throw error;
+    }
+    return this.save();
+  }
+
+  async addNetwork(p: Body): Promise<number> {
+    const id = this.freeNetworkId();
+    try {
+      this.networks.set(id, new Network(p, id, this.#host));
+    } catch (error) {
+      if (error instanceof RangeError) return 20021;
+      throw error;
+    }
+    return this.save();
+  }
+
+  async addTextObject(p: Body): Promise<{ readonly id: number; readonly status: number }> {
+    if (!isset(p.data) || !isset(p.type) || !/^[a-z0-9]+$/.test(phpString(p.type))) return { id: -1, status: 20042 };
+    const id = lowestFree(this.textObjects);
+    this.textObjects.set(id, { name: nameOfObject(p.name), type: phpString(p.type), data: phpString(p.data) });
+    await this.save();
+    return { id, status: 0 };
+  }
+
+  editTextObject(id: number, p: Body): number {
+    const object = this.textObjects.get(id);
+    if (object === undefined) return 20043;
+    if ((!isset(p.data) || p.data === "") && !isset(p.name)) return 20044;
+    const data = isset(p.data) && p.data !== "" ? phpString(p.data) : object.data;
+    this.textObjects.set(id, { ...object, data, name: isset(p.name) ? nameOfObject(p.name) : object.name });
+    return 0;
+  }
+
+  /** Takes the other end of its serial links with it; EVE-NG does not think of ethernet. */
+  async deleteNode(id: number): Promise<number> {
+    for (const serial of this.nodes.get(id)?.serials.values() ?? []) {
+      if (serial.remoteId !== 0) this.nodes.get(serial.remoteId)?.unlink(serial.remoteIf);
+    }
+    this.nodes.delete(id);
+    return this.save();
+  }
+
+  async connectNode(id: number, p: Body): Promise<number> {
+    const node = this.nodes.get(id);
+    if (node === undefined) return 20032;
+    for (const [key, value] of Object.entries(p)) {
+      const rc = this.#connect(node, phpInt(key), phpString(value), value === "");
+      if (rc !== 0) return rc;
+    }
+    return this.save();
+  }
+
+  #connect(node: LabNode, index: number, to: string, free: boolean): number {
+    const freeOther = (of: LabNode | undefined, at: number) => {
+      const serial = of?.serials.get(at);
+      if (serial !== undefined && serial.remoteId !== 0) this.nodes.get(serial.remoteId)?.unlink(serial.remoteIf);
+    };
+    if (free) {
+      freeOther(node, index);
+      return node.unlink(index) ? 0 : 20035;
+    }
+    const serial = /^([^:]*):(.*)$/.exec(to);
+    if (serial === null) {
+      if (!this.networks.has(phpInt(to))) return 20033;
+      return node.link(index, { network_id: to }) ? 0 : 20034;
+    }
+    const [remoteId, remoteIf] = [phpInt(serial[1]), phpInt(serial[2])];
+    const remote = this.nodes.get(remoteId);
+    freeOther(node, index);
+    freeOther(remote, remoteIf);
+    if (!node.link(index, { remote_id: remoteId, remote_if: remoteIf })) return 20034;
+    return remote?.link(remoteIf, { remote_id: node.id, remote_if: index }) ? 0 : 20034;
+  }
+
+  async edit(p: Body): Promise<number> {
+    let changed = false;
+    if (isset(p.name) && /^[A-Za-z0-9_\s-]+$/.test(phpString(p.name))) {
+      this.#name = phpString(p.name);
+      changed = true;
+    }
+    const text = (key: string, set: (value: string | undefined) => void) => {
+      if (!isset(p[key])) return;
+      set(p[key] === "" ? undefined : htmlSpecialChars(phpString(p[key])));
+      changed = true;
+    };
+    text("author", (value) => (this.#author = value));
+    text("body", (value) => (this.#body = value));
+    text("description", (value) => (this.#description = value));
+    if (isset(p.version) && (p.version === "" || phpInt(p.version) >= 0)) {
+      this.#version = p.version === "" ? undefined : phpInt(p.version);
+      changed = true;
+    }
+    if (isset(p.scripttimeout)) {
+      this.#scripttimeout = phpInt(p.scripttimeout);
+      changed = true;
+    }
+    return changed ? this.save() : 20030;
+  }
+
+  setLock(lock: 0 | 1): Promise<number> {
+    this.#lock = lock;
+    return this.save();
+  }
+
+  renewId(): Promise<number> {
+    this.#id = this.#host.uuid();
+    return this.save();
+  }
+
+  /** Writes the file, under the lab's name. 0, or 20039 where another lab has that name. */
+  async save(): Promise<number> {
+    const text = this.#write();
+    await this.#host.beforeWrite();
+    const { files } = this.#host;
+    const wanted = inFolder(parentOf(this.path), `${this.#name}.unl`);
+    if (wanted !== this.path && files.read(wanted) !== undefined) return 20039;
+    files.remove(this.path);
+    files.write(wanted, text);
+    return 0;
+  }
+
+  #write(): string {
+    this.#count();
+    const objects: XmlElement[] = [];
+    if (this.textObjects.size > 0) {
+      const each = [...this.textObjects].map(([id, { name, type, data }]) =>
+        tag("textobject", { id, name: name === undefined ? "" : htmlDecode(name), type }, [tag("data", {}, [data])]),
+      );
+      objects.push(tag("objects", {}, [tag("textobjects", {}, each)]));
+    }
+    if (this.#pictures.length > 0) objects.push(tag("objects", {}, [tag("pictures", {}, this.#pictures)]));
+    const configs = [...this.nodes.values()]
+      .filter(({ configData }) => configData !== "")
+      .map(({ id, configData }) => tag("config", { id }, [Buffer.from(configData).toString("base64")]));
+    if (configs.length > 0) {
+      // As EVE-NG does it: into the first objects there is.
+      const first = objects.shift();
+      objects.unshift(tag("objects", {}, [...(first?.children ?? []), tag("configs", {}, configs)]));
+    }
+    const networks = [...this.networks.values()].filter((each) => each.count > 0 || phpInt(each.visibility) !== 0);
+    const topology = [
+      ...(this.nodes.size === 0
+        ? []
+        : [
+            tag(
+              "nodes",
+              {},
+              [...this.nodes.values()].map((node) => this.#writeNode(node)),
+            ),
+          ]),
+      ...(this.networks.size === 0
+        ? []
+        : [
+            tag(
+              "networks",
+              {},
+              networks.map((network) => this.#writeNetwork(network)),
+            ),
+          ]),
+    ];
+    const attributes = {
+      name: this.#name,
+      id: this.#id,
+      version: this.#version,
+      scripttimeout: this.#scripttimeout,
+      lock: this.#lock,
+      author: this.#author,
+    };
+    return writeXml(
+      tag(
+        "lab",
+        Object.fromEntries(Object.entries(attributes).filter(([, value]) => isset(value))),
+        [
+          ...(this.#description === undefined ? [] : [tag("description", {}, [htmlDecode(this.#description)])]),
+          ...(this.#body === undefined ? [] : [tag("body", {}, [htmlDecode(this.#body)])]),
+          ...(topology.length === 0 ? [] : [tag("topology", {}, topology)]),
+          ...objects,
+          ...this.#extraElements,
+        ],
+        this.#extra,
+      ),
+    );
+  }
+
+  #writeNode(node: LabNode): XmlElement {
+    const { type } = node;
+    const own: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+      iol: { ethernet: node.ethernet, nvram: node.nvram, ram: node.ram, serial: node.serial, console: node.console },
+      dynamips: { idlepc: node.idlepc, nvram: node.nvram, ram: node.ram, console: node.console },
+      vpcs: { ethernet: node.ethernet },
+      docker: { ethernet: node.ethernet, ram: node.ram },
+    };
+    const interfaces = [...node.ethernets]
+      .filter(([, { networkId }]) => networkId > 0 && this.networks.has(networkId))
+      .map(([id, { name, networkId, extra }]) => tag("interface", { id, name, type: "ethernet", network_id: networkId }, [], extra));
+    const serials = [...node.serials]
+      .filter(([, { remoteId }]) => remoteId > 0 && this.nodes.has(remoteId))
+      .map(([id, { name, remoteId, remoteIf }]) =>
+        tag("interface", { id, type: "serial", name, remote_id: remoteId, remote_if: remoteIf }),
+      );
+    const attributes = {
+      id: node.id,
+      name: node.name,
+      type,
+      template: node.template,
+      image: node.image,
+      ...(type === "qemu" ? qemuAttributes(node) : own[type]),
+      delay: node.delay,
+      icon: node.icon,
+      config: node.config,
+      left: node.left,
+      top: node.top,
+    };
+    const slots = [...node.slots].map(([id, module]) => tag("slot", { id, module }));
+    return tag("node", attributes, [...slots, ...interfaces, ...serials], node.extra);
+  }
+
+  #writeNetwork(network: Network): XmlElement {
+    const { id, type, name, left, top, visibility, icon } = network;
+    const attributes = { id, type, name, left, top, visibility, ...(this.#host.hasNetworkIcons && icon !== undefined ? { icon } : {}) };
+    return tag("network", attributes, [], network.extra);
+  }
+}
+
+function qemuAttributes(node: LabNode): Readonly<Record<string, unknown>> {
+  const optional = {
+    qemu_options: node.qemuOptions,
+    qemu_version: node.qemuVersion,
+    qemu_arch: node.qemuArch,
+    qemu_nic: node.qemuNic,
+  };
+  return {
+    console: node.console,
+    cpu: node.cpu,
+    cpulimit: node.cpulimit,
+    ram: node.ram,
+    ethernet: node.ethernet,
+    uuid: node.uuid,
+    ...(isset(node.firstmac) ? { firstmac: node.firstmac } : {}),
+    ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== "")),
+  };
+}
+
+const knownOfNode = (
+  "id name type template image ethernet nvram ram serial console idlepc cpu cpulimit uuid firstmac " +
+  "qemu_options qemu_version qemu_arch qemu_nic delay icon config left top"
+).split(" ");
+
+function parse(text: string): XmlElement {
+  let root: XmlElement;
+  try {
+    root = readXml(text);
+  } catch {
+    throw new LabRefused("20003");
+  }
+  // SimpleXML takes an empty element for a failure.
+  if (root.attributes.length === 0 && root.children.length === 0) throw new LabRefused("20003");
+  return root.name === "lab" ? root : { name: "lab", attributes: [], children: [] };
+}
+
+/** The elements at a path; "*" is any. */
+function all(root: XmlElement, path: readonly string[]): readonly XmlElement[] {
+  return path.reduce<readonly XmlElement[]>(
+    (found, step) =>
+      found.flatMap(({ children }) =>
+        children.filter((child): child is XmlElement => typeof child !== "string" && (step === "*" || child.name === step)),
+      ),
+    [root],
+  );
+}
+
+function textOf(element: XmlElement | undefined): string {
+  return element?.children.filter((child) => typeof child === "string").join("") ?? "";
+}
+
+function body(element: XmlElement): Body {
+  return Object.fromEntries(element.attributes);
+}
+
+function others(element: XmlElement, known: readonly string[]): Extra {
+  return element.attributes.filter(([name]) => !known.includes(name));
+}
+
+function tag(
+  name: string,
+  attributes: Readonly<Record<string, unknown>>,
+  children: readonly (XmlElement | string)[] = [],
+  extra: Extra = [],
+): XmlElement {
+  const known = Object.entries(attributes).map(([key, value]): XmlAttribute => [key, phpString(value)]);
+  return { name, attributes: [...known, ...extra], children: children.filter((child) => child !== "") };
+}
+
+function lowestFree(used: ReadonlyMap<number, unknown>): number {
+  let id = 1;
+  while (used.has(id)) id++;
+  return id;
+}
+
+function nameOfObject(name: unknown): string | undefined {
+  return isset(name) && name !== "" ? htmlEntities(phpString(name)) : undefined;
+}

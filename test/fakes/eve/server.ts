@@ -1,0 +1,173 @@
+import { createServer as createHttp, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createHttps } from "node:https";
+import type { AddressInfo } from "node:net";
+import { FatalError, type Reply, SlimError } from "./answer.ts";
+import type { Call } from "./call.ts";
+import { Host } from "./host.ts";
+import type { FakeEveOptions } from "./options.ts";
+import { readBody } from "./php.ts";
+import { route } from "./routes.ts";
+import type { RunningNode, StartFault } from "./runtime.ts";
+
+/** A fake EVE-NG host that is listening. */
+export interface FakeEve extends AsyncDisposable {
+  /** http://127.x.y.z:port */
+  readonly url: string;
+  readonly address: string;
+  readonly port: number;
+  /** Nodes with a console that listens. */
+  running(): readonly RunningNode[];
+  /** A lab file as it is; undefined where there is none. */
+  labFile(path: string): string | undefined;
+  putLabFile(path: string, text: string): void;
+  addFolder(path: string): void;
+  /** Labs with a lock beside them. */
+  locks(): readonly string[];
+  /** As left by PHP when it died. */
+  leaveLock(path: string): void;
+  /** As an operator does it on the host. */
+  removeLock(path: string): void;
+  expireSession(username: string): void;
+  failNextStart(fault: StartFault): void;
+  failNextExport(): void;
+  /** What may change under a client. */
+  change(to: { readonly php?: 7 | 8; readonly guacamole?: boolean; readonly clock?: () => Date }): void;
+  /** Calls so far: "GET /api/status". */
+  readonly calls: readonly string[];
+  /** What went wrong in the fake itself: a test that sees any has found nothing. */
+  readonly defects: readonly unknown[];
+  close(): Promise<void>;
+}
+
+/** Starts a host of its own, on a loopback address of its own. Close it. */
+export async function startFakeEve(options: FakeEveOptions = {}): Promise<FakeEve> {
+  const address = options.address ?? ownAddress();
+  const host = new Host(options, () => address);
+  const calls: string[] = [];
+  const defects: unknown[] = [];
+  const listener = (request: IncomingMessage, response: ServerResponse) => {
+    calls.push(`${request.method} ${request.url}`);
+    serve(host, request, response).catch((error: unknown) => {
+      defects.push(error);
+      request.socket.destroy();
+    });
+  };
+  const server: Server = options.tls === undefined ? createHttp(listener) : createHttps({ ...options.tls }, listener);
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(0, address, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  const close = async () => {
+    await host.runtime.close();
+    server.closeAllConnections();
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+  };
+  return {
+    url: `${options.tls === undefined ? "http" : "https"}://${address}:${port}`,
+    address,
+    port,
+    calls,
+    defects,
+    running: () => host.runtime.running(),
+    labFile: (path) => host.files.read(path)?.text,
+    putLabFile: (path, text) => host.files.write(path, text),
+    addFolder: (path) => host.files.addFolder(path),
+    locks: () => [...host.files.locks].sort(),
+    leaveLock: (path) => host.files.locks.add(path),
+    removeLock: (path) => host.files.locks.delete(path),
+    expireSession: (username) => host.users.expire(username),
+    failNextStart: (fault) => host.runtime.faults.push(fault),
+    failNextExport: () => host.failingExports++,
+    change: ({ php, guacamole, clock }) => {
+      if (php !== undefined) host.settings.php = php;
+      if (guacamole !== undefined) host.users.guacamole = guacamole;
+      if (clock !== undefined) host.settings.clock = clock;
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+let started = 0;
+
+/** Consoles have fixed ports on Community, so each host needs an address of its own; all of 127/8 is this machine. */
+function ownAddress(): string {
+  started++;
+  return `127.${64 + ((process.pid >> 8) & 127)}.${process.pid & 255}.${1 + (started % 254)}`;
+}
+
+async function serve(host: Host, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const raw = await bodyOf(request);
+  const url = new URL(request.url ?? "/", "http://host");
+  await host.sleep(host.settings.latency.call);
+  const archive = host.exports.get(url.pathname);
+  if (request.method === "GET" && archive !== undefined) {
+    send(host, request, response, archiveReply(archive.data, archive.made));
+    return;
+  }
+  const call: Call = {
+    host,
+    method: request.method ?? "GET",
+    path: decodeURIComponent(url.pathname),
+    body: readBody(raw.toString("utf8")),
+    raw,
+    contentType: request.headers["content-type"] ?? "",
+    cookie: cookieOf(request),
+    serverName: (request.headers.host ?? "").replace(/:\d+$/, ""),
+  };
+  let reply: Reply | undefined;
+  try {
+    reply = await route(call);
+  } catch (error) {
+    if (!(error instanceof SlimError) && !(error instanceof FatalError)) throw error;
+    reply = error.reply();
+  }
+  send(host, request, response, reply ?? unknown);
+}
+
+const unknown: Reply = { status: 501, headers: [["Content-Type", "text/plain"]], body: "EVE-NG has this, the fake has not.\n" };
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+function cookieOf(request: IncomingMessage): string | undefined {
+  return /(?:^|;\s*)unetlab_session=([^;]+)/.exec(request.headers.cookie ?? "")?.[1];
+}
+
+function archiveReply(body: Buffer, made: Date): Reply {
+  const headers: Reply["headers"] = [
+    ["Last-Modified", made.toUTCString()],
+    ["ETag", `W/"${body.length.toString(16)}-${made.getTime().toString(16)}"`],
+    ["Accept-Ranges", "bytes"],
+    ["Content-Type", "application/zip"],
+  ];
+  return { status: 200, headers, body };
+}
+
+/** Apache: closes after these, and always has the type last. */
+function send(host: Host, request: IncomingMessage, response: ServerResponse, { status, headers, body, fatal }: Reply): void {
+  const bytes = Buffer.from(body);
+  const closes = status === 400 || status === 500;
+  const type = headers.filter(([name]) => name === "Content-Type");
+  const all = [
+    ["Date", host.settings.clock().toUTCString()],
+    ["Server", "Apache/2.4.68 (Debian)"],
+    ...headers.filter(([name]) => name !== "Content-Type"),
+    ["Content-Length", String(bytes.length)],
+    ...(closes ? [["Connection", "close"]] : []),
+    ...type,
+  ];
+  if (fatal) {
+    const head = all.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+    request.socket.end(`HTTP/1.0 500 Internal Server Error\r\n${head}\r\n`);
+    return;
+  }
+  response.sendDate = false;
+  if (!closes) response.removeHeader("Connection");
+  response.writeHead(status, all.flat());
+  response.end(bytes);
+}
