@@ -16,7 +16,7 @@ export function identityText(input: PlanInput, direction: "to_host" | "from_host
     prune,
     replace,
     wipe,
-    observed: observed && definition(observed),
+    observed: observed && persistedLab(observed),
     ids: input.ids ?? null,
   };
   if (direction === "from_host") return canonicalText(bound);
@@ -47,7 +47,7 @@ function sortedLab(lab: NonNullable<PlanInput["desired"]>): unknown {
 }
 
 /** What the host persists, without what only running things have. */
-export function definition(observed: ObservedLab): PersistedLab {
+export function persistedLab(observed: ObservedLab): PersistedLab {
   return {
     ...observed,
     nodes: byId(observed.nodes.map(({ power: _power, interfaces: _interfaces, ...persisted }) => persisted)),

@@ -45,6 +45,8 @@ export interface Target {
   readonly intent?: Intent;
   /** The caller sent its yaml. */
   readonly sent: boolean;
+  /** Of an import: where the lab comes from. */
+  readonly source?: unknown;
   /** Native ids from the caller's state, else from the record. */
   readonly ids: NativeIds;
 }

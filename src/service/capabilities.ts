@@ -15,7 +15,7 @@ const served: Readonly<Record<Feature, boolean>> = {
   gracefulStop: true,
   hotPlug: true,
   lock: true,
-  importLab: false,
+  importLab: true,
   nat: true,
   kvm: true,
   events: true,

@@ -19,6 +19,7 @@ import { Events, type EventsLimits } from "./events/events.ts";
 import { watchedStore } from "./events/watched-store.ts";
 import { labGrants, setLabGrants } from "./grants.ts";
 import { Idempotency } from "./idempotency.ts";
+import { importProject } from "./import-project.ts";
 import { inspectProject } from "./inspect.ts";
 import { Jobs } from "./jobs.ts";
 import { applyLinkQuality, setLinkSuspend } from "./links.ts";
@@ -191,7 +192,7 @@ function handlersOf(context: Context, tickets: Tickets<ConsoleGrant>, browsers: 
     attachConsole: known((caller, { body }) => attachConsole(context, tickets, caller, body)),
     streamConsole: known((caller, { params }, call) => streamConsole(context, tickets, caller, params.ticket, call)),
 
-    importProject: missing("importLab"),
+    importProject: changing("importProject", importProject),
     applyLinkQuality: known((caller, { body }) => applyLinkQuality(context, caller, body)),
     setLinkSuspend: known((caller, { body }) => setLinkSuspend(context, caller, body)),
     startCapture: missing("capture"),

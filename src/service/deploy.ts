@@ -89,7 +89,7 @@ export async function deployed(context: Context, target: Target, intent: Intent,
 }
 
 /** What is wrong in the intent is invalid_intent, what the host has not is unsupported. */
-function refuseBlocked(plan: Plan, yaml: string): void {
+export function refuseBlocked(plan: Plan, yaml: string): void {
   const first = plan.blocked[0];
   if (first === undefined) return;
   const ofIntent = plan.blocked.some(({ reason }) => reason.code !== "no_image");

@@ -68,10 +68,11 @@ export function recordIntent(context: Context, target: Target, intent: Intent, i
   const record: LabRecord = {
     ...known,
     path: target.path,
-    mode: known?.mode ?? (target.mode === "import" ? "import" : "create"),
+    mode: target.mode === "import" ? "import" : (known?.mode ?? "create"),
     owner: known?.owner ?? target.caller.user,
     yaml: intent.yaml,
     files: intent.files,
+    ...(target.source !== undefined && { source: target.source }),
     serial: (known?.serial ?? 0) + 1,
     ids,
     plans: known?.plans ?? {},

@@ -123,7 +123,7 @@ test("a feature is true only where both host and service do it", async () => {
   const ann = await made.login();
   const { features, projectModes, hostReachable } = await ann.get("getCapabilities");
   expect(hostReachable).toBe(true);
-  const off = ["capture", "traffic", "importLab", "events", "webUi", "checkpoints"];
+  const off = ["capture", "traffic", "webUi", "checkpoints"];
   for (const feature of off) expect(features?.[feature], feature).toBe(false);
   for (const feature of ["linkQuality", "linkSuspend", "wipe", "consoleStream", "consoleRun", "jobs"])
     expect(features?.[feature], feature).toBe(true);
@@ -138,7 +138,6 @@ test("a feature is true only where both host and service do it", async () => {
   expect(projectModes?.["load"]).toMatchObject({ deploy: false, start: false, reconcileFromHost: true, inspect: true, stopModes: [] });
   const calls = [
     ["openProject", "webUi"],
-    ["importProject", "importLab"],
     ["startCapture", "capture"],
     ["attachTraffic", "traffic"],
   ] as const;
@@ -157,7 +156,10 @@ test("a host that is away is told as such", async () => {
   const ann = await bench({ host }).login();
   const { hostReachable, features } = await ann.get("getCapabilities");
   expect(hostReachable).toBe(false);
-  expect(Object.entries(features ?? {}).filter(([, on]) => on)).toEqual([["jobs", true]]);
+  expect(Object.entries(features ?? {}).filter(([, on]) => on)).toEqual([
+    ["events", true],
+    ["jobs", true],
+  ]);
 });
 
 test("the catalogue is sorted, and only provisioned=true filters", async () => {

@@ -6,6 +6,7 @@ import { type Intent, noIds, readSent, recordedIntent, type Target } from "./add
 import type { Context } from "./context.ts";
 import { applyIntent, type DeployRequest, deployed } from "./deploy.ts";
 import { destroyLab } from "./destroy.ts";
+import { type ImportRequest, importLab } from "./import-project.ts";
 import type { Job } from "./jobs.ts";
 import { changeQuality, changeSuspend, type QualityRequest, type SuspendRequest } from "./links.ts";
 import { guarded, recordApplied } from "./managed.ts";
@@ -32,7 +33,8 @@ export async function recoverJobs(context: Context): Promise<void> {
       }
       let host: HostSession;
       try {
-        host = await context.sessions.resume(row.user);
+        // A lab that is shared is its owner's on the host.
+        host = await context.sessions.resume(context.store.labs.get(row.lab)?.owner ?? row.user);
       } catch (error) {
         context.jobs.abandon(row, "interrupted", new Failure("expired_host_session", `cut off by a restart: ${(error as Error).message}`));
         return;
@@ -68,15 +70,27 @@ async function finish(context: Context, job: Job, target: Target, row: JobRow): 
   if (row.operation === "applyLinkQuality") return changeQuality(target, row.request as QualityRequest);
   if (row.operation === "setLinkSuspend") return changeSuspend(target, row.request as SuspendRequest);
   if (row.operation === "execProject") return powerNodes(context, job, target, row.request as PowerRequest);
+  if (row.operation === "importProject") return finishImport(context, job, target, row);
   if (row.operation === "deployProject") return finishDeploy(context, job, target, row);
   return finishReconcile(context, job, target, row);
+}
+
+async function finishImport(context: Context, job: Job, target: Target, row: JobRow): Promise<unknown> {
+  const request = row.request as ImportRequest;
+  const intent = readSent(request.yaml, request.files);
+  const replace = request.replace && !isRemade(row);
+  return importLab(context, job, { ...target, mode: "import", source: request.source }, intent, { ...request, replace });
+}
+
+/** Once the old lab is gone, what stands there is the new one, half made. */
+function isRemade(row: JobRow): boolean {
+  return row.steps.slice(0, row.done).some((step) => step.do === "delete-lab");
 }
 
 async function finishDeploy(context: Context, job: Job, target: Target, row: JobRow): Promise<unknown> {
   const request = row.request as DeployRequest;
   const intent = readSent(request.yaml, request.files);
-  // Once the old lab is gone, what stands there is the new one, half made.
-  const replace = request.replace && !row.steps.slice(0, row.done).some((step) => step.do === "delete-lab");
+  const replace = request.replace && !isRemade(row);
   const planned = await planAgainstHost(target, intent, { direction: "to_host", prune: false, replace });
   const operations = [...planned.plan.operations, ...missingStarts(row, planned, planned.plan.operations)];
   await applyIntent(context, job, target, intent, { operations, ids: planned.ids, replace });

@@ -1,0 +1,69 @@
+import type { JoinedIds } from "../engine/join.ts";
+import type { ObservedLab } from "../engine/observed.ts";
+import type { Lab } from "../intent/lab.ts";
+import { sourceLines } from "../intent/source-lines.ts";
+import type { Intent } from "./address.ts";
+
+/** One line of an import's report: what of the source is in the copy as it was, in another form, or not at all. */
+export interface ReportLine {
+  /** JSON pointer into the intent. */
+  readonly path: string;
+  /** Of the copy's intent, from 1. */
+  readonly line?: number;
+  readonly level: "kept" | "mapped" | "dropped";
+  readonly message: string;
+}
+
+export interface FidelityInput {
+  readonly observed: ObservedLab;
+  /** The source as intent. */
+  readonly captured: Lab;
+  readonly ids: JoinedIds;
+  /** That of the copy. */
+  readonly intent: Intent;
+}
+
+/** What becomes of each part of a lab when it is imported. Every object of the source is named once; what a definition does not hold is told too. */
+export function fidelityReport({ observed, captured, ids, intent }: FidelityInput): readonly ReportLine[] {
+  const lines = sourceLines(intent.yaml, intent.files);
+  const at = (line: number | undefined) => (line === undefined ? {} : { line });
+  const report: ReportLine[] = [];
+  const add = (path: string, level: ReportLine["level"], message: string, line?: number) =>
+    report.push({ path, ...at(line), level, message });
+
+  if (intent.lab.name !== observed.name) add("/name", "mapped", `the lab ${observed.name} is ${intent.lab.name} here`);
+  if (observed.locked) add("/", "dropped", "the lock: the copy is not locked");
+  const natives = new Map(observed.nodes.map((node) => [node.id, node]));
+  for (const { key } of captured.nodes) {
+    const native = natives.get(ids.nodes[key] ?? "");
+    const path = `/nodes/${pointer(key)}`;
+    const line = lines.nodes.get(key);
+    if (native !== undefined && native.name !== key)
+      add(path, "mapped", `the node ${JSON.stringify(native.name)} has the key ${key}`, line);
+    else add(path, "kept", "the node's definition", line);
+    if (native?.startupConfig !== undefined && native.startupConfig !== "")
+      add(`${path}/startup-config`, "kept", "the configuration", line);
+    if (native !== undefined && native.power !== "stopped" && native.start !== true) {
+      add(`${path}/start`, "mapped", `it is ${native.power} in the source; the copy is stopped`, line);
+    }
+  }
+  for (const { key } of captured.networks) {
+    const native = observed.networks.find(({ id }) => id === ids.networks[key]);
+    const [path, line] = [`/networks/${pointer(key)}`, lines.networks.get(key)];
+    if (native !== undefined && native.name !== key)
+      add(path, "mapped", `the network ${JSON.stringify(native.name)} has the key ${key}`, line);
+    else add(path, "kept", "the network", line);
+  }
+  for (const [index, { key }] of captured.links.entries()) add(`/links/${index}`, "kept", `the link ${key}`, lines.links.get(key));
+  if (captured.texts.length > 0) add("/texts", "kept", `${captured.texts.length} texts`);
+  if (captured.trafficFilters.length > 0) add("/traffic_filters", "kept", `${captured.trafficFilters.length} traffic filters`);
+  if (observed.nodes.length > 0) {
+    add("/nodes", "dropped", "what nodes wrote to their disks: the copy's disks are new");
+    add("/nodes", "mapped", "MAC addresses and the host's ids: the copy has its own");
+  }
+  return report;
+}
+
+function pointer(key: string): string {
+  return key.replaceAll("~", "~0").replaceAll("/", "~1");
+}

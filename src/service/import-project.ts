@@ -1,0 +1,214 @@
+import { createHash } from "node:crypto";
+import { Failure } from "../contract/errors.ts";
+import type { JobStarted } from "../contract/schemas/jobs.ts";
+import type { ImportData, ImportPayload } from "../contract/schemas/project.ts";
+import { canonicalText } from "../engine/canonical.ts";
+import { captureLab } from "../engine/capture.ts";
+import { persistedLab } from "../engine/identity.ts";
+import { joinIds } from "../engine/join.ts";
+import type { ObservedLab } from "../engine/observed.ts";
+import { editIntent } from "../intent/edit.ts";
+import { checkLabPath } from "../intent/lab-path.ts";
+import { type Manifest, printManifest } from "../intent/manifest.ts";
+import { type IntentText, printLab } from "../intent/print.ts";
+import { addressProject, allowUse, badRequest, checkFields, type Intent, labNotFound, noIds, readSent, type Target } from "./address.ts";
+import { unsupported } from "./capabilities.ts";
+import { timeText } from "./clock.ts";
+import type { Context } from "./context.ts";
+import { applyIntent, refuseBlocked } from "./deploy.ts";
+import { fidelityReport, type ReportLine } from "./fidelity.ts";
+import type { Job } from "./jobs.ts";
+import { recordApplied, runChange } from "./managed.ts";
+import { planAgainstHost } from "./planned.ts";
+import { rightOn } from "./rights.ts";
+import type { Caller, ChangeCall } from "./service.ts";
+
+/** Where an imported lab came from. */
+export interface ImportSource {
+  /** The kind of host that held it. */
+  readonly format: string;
+  readonly lab: string;
+  readonly host: { readonly kind: string; readonly url: string };
+  /** RFC 3339. */
+  readonly imported_at: string;
+  /** SHA-256 of the source's persisted definition, hex. */
+  readonly digest: string;
+  readonly report: readonly ReportLine[];
+}
+
+/** What the journal keeps of an import. */
+export interface ImportRequest {
+  readonly yaml: string;
+  readonly files: Readonly<Record<string, string>>;
+  readonly replace: boolean;
+  readonly source: ImportSource;
+}
+
+/**
+ * Clones a lab of the host into a managed working copy beside it, stopped. The source is only read. The copy's path is that of the manifest, else
+ * one that is free. Throws lab_busy while the source changes, lab_exists where the manifest's path is taken.
+ */
+export async function importProject(
+  context: Context,
+  caller: Caller,
+  payload: ImportPayload,
+  call: ChangeCall,
+): Promise<ImportData | JobStarted> {
+  const manifest = checkFields(payload);
+  // What the client has as its own intent and state is of another project: it is neither used nor changed.
+  const source = await addressProject(context, caller, { lab: payload.lab });
+  allowUse({ caller, path: source.path }, "edit");
+  if (!(await source.host.capabilities()).features.importLab) throw unsupported("importLab");
+  const operation = context.jobs.running(source.path);
+  if (operation !== undefined) {
+    throw new Failure("lab_busy", `${source.path} is busy: ${operation.name} of ${operation.user} runs`, {
+      data: { operation },
+      retryAfter: 2,
+    });
+  }
+  const observed = await source.host.observe(source.path);
+  if (observed === null) throw labNotFound(source.path);
+
+  const host = await context.sessions.hostSession(caller);
+  const replace = payload.replace === true;
+  const path = await copyPath(context, caller, host, source.path, manifest, replace);
+  const rules = await source.host.rules();
+  const ids = joinIds(source.intent?.lab ?? null, observed, source.ids);
+  const captured = captureLab({ observed, rules, ids, ...(source.intent !== undefined && { base: source.intent.lab }) });
+  // Under the source's own name the copy's text alone would address the source.
+  const name = path === source.path ? captured.name : labName(path);
+  const lab = { ...captured, name };
+  const text = textOf(source, lab);
+  const intent = readSent(text.yaml, text.files);
+  const from: ImportSource = {
+    format: context.host.kind,
+    lab: source.path,
+    host: { kind: context.host.kind, url: context.host.url },
+    imported_at: timeText(context.clock.now()),
+    digest: definitionDigest(observed),
+    report: fidelityReport({ observed, captured, ids, intent }),
+  };
+  const known = context.store.labs.get(path);
+  const target: Target = {
+    path,
+    mode: "import",
+    caller,
+    host,
+    ...(known !== undefined && { record: known }),
+    intent,
+    sent: true,
+    ids: known?.ids ?? noIds,
+    source: from,
+  };
+  const request: ImportRequest = { yaml: intent.yaml, files: intent.files, replace, source: from };
+  return runChange(context, target, call, {
+    operation: "importProject",
+    request,
+    work: (job) => importLab(context, job, target, intent, request),
+  });
+}
+
+/** Safe to run again: what is there already stays. */
+export async function importLab(context: Context, job: Job, target: Target, intent: Intent, request: ImportRequest): Promise<ImportData> {
+  const { path } = target;
+  const options = { direction: "to_host", prune: false, replace: request.replace } as const;
+  const planned = await planAgainstHost(target, intent, options);
+  refuseBlocked(planned.plan, intent.yaml);
+  const declared = new Set(intent.lab.nodes.filter(({ start }) => start === true).map(({ key }) => key));
+  // A copy takes nothing of the machine until somebody starts it.
+  const operations = planned.plan.operations.filter(({ step }) => step.do !== "start" || declared.has(step.node));
+  const ids = planned.observed === null ? noIds : planned.ids;
+  await applyIntent(context, job, target, intent, { operations, ids, replace: request.replace });
+  const state = await recordApplied(context, target, context.store.labs.get(path)?.ids ?? noIds, intent);
+  const after = await planAgainstHost({ ...target, ids: context.store.labs.get(path)?.ids ?? noIds }, intent, {
+    ...options,
+    replace: false,
+  });
+  const source: ImportSource = { ...request.source, report: [...request.source.report, ...lostLines(after.plan)] };
+  const record = context.store.labs.get(path);
+  if (record !== undefined) context.store.labs.put({ ...record, source });
+  const { kind, url } = context.host;
+  return {
+    name: intent.lab.name,
+    yaml: intent.yaml,
+    files: intent.files,
+    mode: "import",
+    source_lab: request.source.lab,
+    managed_lab: path,
+    lab: path,
+    state,
+    source,
+    manifest: printManifest({
+      version: 1,
+      mode: "import",
+      lab: path,
+      intent: `${intent.lab.name}.clab.yml`,
+      files: Object.keys(intent.files).sort(),
+      host: { kind, url },
+    }),
+  };
+}
+
+/** What the copy has not although the source's intent says it: nothing, unless the host drops it. */
+function lostLines({ actions, unsupported: missing }: Awaited<ReturnType<typeof planAgainstHost>>["plan"]): readonly ReportLine[] {
+  return [
+    ...actions
+      .filter(({ op }) => op !== "start" && op !== "stop")
+      .map(({ kind, key, line, changes }): ReportLine => {
+        const message = `the copy differs in ${changes.map(({ field }) => field).join(", ") || "this"}`;
+        return { path: `/${kind}/${key}`, ...(line !== undefined && { line }), level: "dropped", message };
+      }),
+    ...missing.map((text): ReportLine => ({ path: "/", level: "dropped", message: text })),
+  ];
+}
+
+/** The text of a managed source keeps its comments and its way of saying things; another's is printed. */
+function textOf({ intent }: Target, lab: Intent["lab"]): IntentText {
+  return intent === undefined ? printLab(lab) : editIntent(intent.yaml, intent.files, lab);
+}
+
+/** The same as long as nobody changes the lab on its host. Power does not count. */
+export function definitionDigest(observed: ObservedLab): string {
+  return createHash("sha256")
+    .update(canonicalText(persistedLab(observed)))
+    .digest("hex");
+}
+
+async function copyPath(
+  context: Context,
+  caller: Caller,
+  host: Target["host"],
+  source: string,
+  manifest: Manifest | undefined,
+  replace: boolean,
+): Promise<string> {
+  const onHost = new Set(await host.labs());
+  const taken = (path: string) => onHost.has(path) || context.store.labs.get(path) !== undefined;
+  if (manifest?.lab !== undefined) {
+    const checked = checkLabPath(manifest.lab);
+    if ("problem" in checked) throw badRequest("/manifest", checked.problem);
+    const record = context.store.labs.get(checked.path);
+    if (checked.path !== source && !taken(checked.path)) return checked.path;
+    if (checked.path === source) throw badRequest("/manifest", "the working copy needs another path than the source");
+    if (record !== undefined && rightOn(record, caller) === undefined) throw labNotFound(checked.path);
+    if (!replace || record === undefined) throw new Failure("lab_exists", `${checked.path} exists; replace true makes it anew`);
+    allowUse({ caller, record, path: checked.path }, "edit");
+    return checked.path;
+  }
+  for (let number = 1; ; number += 1) {
+    const path = withSuffix(source, number === 1 ? "-import" : `-import-${number}`);
+    if (!taken(path)) return path;
+  }
+}
+
+/** In the same folder; a name that would become too long is cut. */
+function withSuffix(path: string, suffix: string): string {
+  const at = path.lastIndexOf("/") + 1;
+  return `${path.slice(0, at)}${path.slice(at, at + 64 - suffix.length)}${suffix}`;
+}
+
+/** A lab's name has fewer letters to choose from than its path. */
+function labName(path: string): string {
+  const name = path.slice(path.lastIndexOf("/") + 1).replace(/[^A-Za-z0-9._-]+/g, "-");
+  return name.replace(/^[^A-Za-z0-9]+/, "") || "import";
+}
