@@ -9,7 +9,6 @@ gcc        compiles the lab holder
 libc6-dev  compiles the lab holder
 iproute2   ip and tc lay links, bridges and shaping
 nftables   nft leads nat networks out of the machine
-uidmap     maps a range of ids into a lab where the service is not root
 less       a pager that console tests page through
 '
 # busybox and busybox-static exclude each other: either will do, and one that is there is not replaced.

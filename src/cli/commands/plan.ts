@@ -10,6 +10,8 @@ export const pruneFlag = { long: "prune", summary: "Also delete what the host ha
 export const plan: Command = {
   name: "plan",
   summary: "Show what apply would change; exit code 2 when there is something",
+  details:
+    "Exit code 0: nothing to change. 2: something to change. 1: an error, also when something in the plan is blocked and cannot be applied.",
   flags: [topoFlag, labFlag, pruneFlag, { long: "from-host", summary: "The other way: what pull would change in the file" }, timeoutFlag],
   example: "labwright plan -t campus.lw.yml",
   run: async (context, args) => await showPlanOf(context, args, args.has("from-host") ? "from_host" : "to_host"),
@@ -22,6 +24,8 @@ export async function showPlanOf(context: Context, args: Arguments, direction: "
       ? showPlan(context.terminal.paint, data)
       : `no changes${extrasText(data.summary?.skipped_prune)}`,
   );
+  // A pipeline must not take a plan that cannot be applied for one that only waits.
+  if ((data.blocked ?? []).length > 0) return 1;
   return hasChanges(data) ? 2 : 0;
 }
 
