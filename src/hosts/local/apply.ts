@@ -190,9 +190,7 @@ async function startNodes(context: ApplyContext, before: LabDefinition, edit: De
   const wanted = nodesOf(edit, batch);
   for (const id of wanted) edit.power(id, "running");
   const after = { ...edit.result(), bootId: context.bootId };
-  await context.lab(before.id).start(after, new Set(wanted), context.catalogue);
-  // Written last: a start that failed leaves the nodes wanted as they were.
-  await put(context.definitions, after);
+  await context.lab(before.id).start(after, new Set(wanted), context.catalogue, () => put(context.definitions, after));
 }
 
 async function stopNodes(

@@ -110,6 +110,14 @@ describe("labs on disk", () => {
     expect(await readdir(join(state, "labs"))).toEqual([]);
   });
 
+  test("a draft that a crash left is cleared at the next start", async () => {
+    await (await open()).put(empty);
+    const directory = join(state, "labs", id);
+    await writeFile(join(directory, "lab.json.0123456789ab.tmp"), "half");
+    expect((await open()).paths()).toEqual(["/courses/one"]);
+    expect((await readdir(directory)).sort()).toEqual(["lab.json", "nodes"]);
+  });
+
   test("what a removal that was cut off left is cleared at the next start", async () => {
     await mkdir(join(state, "labs", id, "nodes", "1"), { recursive: true });
     await mkdir(join(state, "labs", "not-ours"));

@@ -69,6 +69,7 @@ export async function openDefinitions(state: string, warn: (text: string) => voi
 
   for (const id of (await readdir(labs)).sort()) {
     try {
+      if (uuid.test(id)) await removeDrafts(join(labs, id));
       const definition = await read(id);
       if (definition === undefined) {
         const kept = await readKept(keptFile(id), id);
@@ -152,6 +153,12 @@ export async function openDefinitions(state: string, warn: (text: string) => voi
 }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Drafts of files whose writing a crash cut off. Only one service writes here, and it has just begun. */
+async function removeDrafts(directory: string): Promise<void> {
+  const drafts = (await readdir(directory)).filter((name) => name.endsWith(".tmp"));
+  await Promise.all(drafts.map((name) => rm(join(directory, name), { force: true })));
+}
 
 async function readKept(file: string, id: string): Promise<LabDefinition | undefined> {
   if ((await fileMark(file)) === undefined) return undefined;

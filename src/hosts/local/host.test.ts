@@ -4,6 +4,7 @@ import { readdir, readFile, readlink, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Failure } from "../../contract/errors.ts";
+import { findImages } from "./images.ts";
 import { runOnMachine } from "./machine.ts";
 import { eventually, exampleLab, labOf, noIds, type TestLocalHost, testLocalHost } from "./test-local-host.ts";
 
@@ -35,6 +36,13 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     );
   const power = async (path: string) =>
     Object.fromEntries((await local.session.status(path)).nodes.map((node) => [node.name, node.status]));
+  const powers = (path: string, wanted: Readonly<Record<string, string>>) =>
+    eventually(
+      `${path} is ${JSON.stringify(wanted)}`,
+      20_000,
+      () => power(path),
+      (all) => JSON.stringify(all) === JSON.stringify(wanted),
+    );
   const allRun = (path: string) =>
     eventually(
       "all nodes run",
@@ -255,6 +263,26 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     await local.deploy("/orphan", labOf(hosts(["a", "b", "c"], ['"a:eth0", "b:eth0"'])));
     await allRun("/orphan");
     await local.deploy("/orphan", null);
+  });
+
+  test("a start that was cut off before its nodes boot ends with them stopped, and the next start brings them up", async () => {
+    const lab = labOf("name: t\nnodes: {a: {template: linux, start: false}, b: {template: linux}}");
+    await local.deploy("/cutoff", lab);
+    await powers("/cutoff", { a: "stopped", b: "running" });
+    const observed = await local.session.observe("/cutoff");
+    const id = Number(observed!.nodes.find(({ name }) => name === "a")!.id);
+    const images = await findImages(local.paths.images);
+    const disk = join(local.paths.state, "labs", observed!.id, "nodes", String(id));
+    const layers = images.find(({ name }) => name === "base")!.layers;
+    const sandbox = await local.sandbox("/cutoff");
+    await sandbox.spawn([{ id, hostname: "a", disk, lower: layers, files: [], env: {}, boot: [], console: [] }]);
+    expect(await power("/cutoff")).toEqual({ a: "starting", b: "running" });
+
+    await local.reopen();
+    expect(await power("/cutoff")).toEqual({ a: "stopped", b: "running" });
+    await local.deploy("/cutoff", labOf("name: t\nnodes: {a: {template: linux, start: true}, b: {template: linux}}"));
+    await allRun("/cutoff");
+    await local.deploy("/cutoff", null);
   });
 
   test("a disk lives through stop and start, not through wipe, and wipe does not follow what a node planted", async () => {

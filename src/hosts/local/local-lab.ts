@@ -64,10 +64,12 @@ export class LocalLab {
 
   /** Takes over the sandbox that an earlier run of the service left; removes what a dead one left. Does so once; again where it failed. */
   adopt(): Promise<void> {
-    this.#adopted ??= this.#adopt().catch((error: unknown) => {
-      this.#adopted = null;
-      throw error;
-    });
+    this.#adopted ??= this.#adopt()
+      .then(() => this.#endUnreleased())
+      .catch((error: unknown) => {
+        this.#adopted = null;
+        throw error;
+      });
     return this.#adopted;
   }
 
@@ -82,6 +84,13 @@ export class LocalLab {
       await rm(this.#options.dir, { recursive: true, force: true });
     }
     await removeUplinks(this.directory);
+  }
+
+  /** Nodes of a start that was cut off before their boot: it never comes, and nothing of them is wired or written down for certain. */
+  async #endUnreleased(): Promise<void> {
+    const nodes = (await this.#sandbox?.info())?.nodes ?? [];
+    const waiting = nodes.filter(({ state }) => state === "waiting").map(({ id }) => id);
+    if (waiting.length > 0) await this.#kill(waiting);
   }
 
   get sandbox(): Sandbox | null {
@@ -103,8 +112,9 @@ export class LocalLab {
   /**
    * Starts these nodes of the definition together: one spawn, one batch of links, one release. Those that run are left alone.
    * Throws host_error; then none of them runs that did not run before.
+   * @param record writes the definition down, right before the nodes boot: one that is booting was always wanted running
    */
-  async start(definition: LabDefinition, ids: ReadonlySet<number>, catalogue: Catalogue): Promise<void> {
+  async start(definition: LabDefinition, ids: ReadonlySet<number>, catalogue: Catalogue, record: () => Promise<void>): Promise<void> {
     const nodes = definition.nodes.filter((node) => ids.has(node.id));
     const processes = nodes.filter((node) => !isSwitch(node, catalogue));
     const states = await this.#states();
@@ -116,10 +126,8 @@ export class LocalLab {
     try {
       if (spawns.length > 0) spawned = await sandbox.spawn(spawns);
       await this.sync(definition, catalogue, new Set(spawned.map(({ id }) => id)));
-      // Waiting ones of an earlier start that was cut off are released too.
-      const waiting = processes.filter(({ id }) => states.get(id)?.state === "waiting").map(({ id }) => id);
-      const release = [...spawned.map(({ id }) => id), ...waiting];
-      if (release.length > 0) await sandbox.release(release);
+      await record();
+      if (spawned.length > 0) await sandbox.release(spawned.map(({ id }) => id));
     } catch (error) {
       const half = spawns.map(({ id }) => id);
       // What went wrong is said; that the sandbox is lost too shows in the status.
