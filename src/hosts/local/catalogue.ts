@@ -3,7 +3,7 @@ import type { HostRules } from "../../engine/plan.ts";
 import { type Feature, featureNames, type HostIcon, type HostNetworkType, type HostTemplate } from "../host.ts";
 import { findImages, type LocalImage } from "./images.ts";
 import { natWorks } from "./nat.ts";
-import { shapingWorks } from "./quality-shaper.ts";
+import type { ShapingMeans } from "./quality-means.ts";
 import { hostTemplate, type LocalTemplate, templateRules } from "./template.ts";
 import { builtinTemplates, loadTemplates } from "./templates.ts";
 
@@ -25,14 +25,13 @@ export interface Catalogue {
 export function openCatalogue(options: {
   readonly state: string;
   readonly images: string;
-  readonly shaper: string;
+  readonly shaping: Promise<ShapingMeans>;
   readonly warn: (text: string) => void;
   readonly freshMs?: number;
 }): () => Promise<Catalogue> {
   let current: { readonly until: number; readonly catalogue: Promise<Catalogue> } | undefined;
   const told = new Set<string>();
   const nat = natWorks();
-  const shaping = shapingWorks(options.shaper);
 
   async function load(): Promise<Catalogue> {
     const { templates, problems } = await loadTemplates([builtinTemplates, join(options.state, "templates")]);
@@ -41,7 +40,7 @@ export function openCatalogue(options: {
       if (!told.has(text)) options.warn(text);
       told.add(text);
     }
-    return catalogue(templates, await findImages(options.images), { nat: await nat, shaping: await shaping });
+    return catalogue(templates, await findImages(options.images), { nat: await nat, shaping: (await options.shaping) !== null });
   }
 
   return () => {

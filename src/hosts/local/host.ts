@@ -7,6 +7,7 @@ import { openDefinitions } from "./definitions.ts";
 import { LocalLab } from "./local-lab.ts";
 import { makePassage } from "./passage.ts";
 import type { LocalPaths } from "./paths.ts";
+import { shapingMeans } from "./quality-means.ts";
 import { Readiness } from "./readiness.ts";
 import { type LocalState, localSession } from "./session.ts";
 import { openUsers } from "./users.ts";
@@ -56,7 +57,8 @@ async function open(paths: LocalPaths, labs: Map<string, LocalLab>, warn: (text:
   const bootId = (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim();
   const readiness = new Map<string, Readiness>();
   const turns = new Map<string, Promise<unknown>>();
-  const catalogue = openCatalogue({ state: paths.state, images: paths.images, shaper: paths.shaper, warn });
+  const shaping = shapingMeans(paths.shaper);
+  const catalogue = openCatalogue({ state: paths.state, images: paths.images, shaping, warn });
 
   const exclusive = <T>(path: string, work: () => Promise<T>): Promise<T> => {
     const turn = (turns.get(path) ?? Promise.resolve()).then(work);
@@ -71,7 +73,7 @@ async function open(paths: LocalPaths, labs: Map<string, LocalLab>, warn: (text:
   const lab = (id: string): LocalLab => {
     const known = labs.get(id);
     if (known !== undefined) return known;
-    const made = new LocalLab(id, definitions.directory(id), paths, bootId);
+    const made = new LocalLab(id, definitions.directory(id), { paths, bootId, shaping });
     labs.set(id, made);
     return made;
   };

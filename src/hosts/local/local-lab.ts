@@ -13,7 +13,9 @@ import { ensureUplinks, removeUplinks } from "./nat.ts";
 import type { LocalPaths } from "./paths.ts";
 import { effects, hasEffect, type Sides } from "./quality.ts";
 import { LinkQualities } from "./quality-live.ts";
-import { LabShaper } from "./quality-shaper.ts";
+import type { ShapingMeans } from "./quality-means.ts";
+import { LabNetem } from "./quality-netem.ts";
+import { LabShaper, type LinkShaper } from "./quality-shaper.ts";
 import { readFabric } from "./read-fabric.ts";
 import type { NodeSpawn, NodeState, Sandbox, SandboxOptions } from "./sandbox.ts";
 import { createSandbox, openSandbox } from "./sandbox-client.ts";
@@ -42,10 +44,11 @@ export class LocalLab {
   readonly directory: string;
   readonly #options: SandboxOptions;
   readonly #bootId: string;
+  readonly #shaping: Promise<ShapingMeans>;
   readonly #shaperProgram: string;
   readonly #qualities = new LinkQualities();
   #sandbox: Sandbox | null = null;
-  #shaper: LabShaper | null = null;
+  #shaper: LinkShaper | null = null;
   #watch: { close(): void } | null = null;
   /** Counts what may have changed a node's links: what was ready then need not be ready now. */
   #wiring = 0;
@@ -53,10 +56,15 @@ export class LocalLab {
   /** What a sandbox that died left is being removed. */
   #cleaning: Promise<unknown> = Promise.resolve();
 
-  constructor(id: string, directory: string, paths: LocalPaths, bootId: string) {
+  constructor(
+    id: string,
+    directory: string,
+    { paths, bootId, shaping }: { readonly paths: LocalPaths; readonly bootId: string; readonly shaping: Promise<ShapingMeans> },
+  ) {
     this.id = id;
     this.directory = directory;
     this.#bootId = bootId;
+    this.#shaping = shaping;
     this.#shaperProgram = paths.shaper;
     const root = process.getuid?.() === 0;
     this.#options = { holder: paths.holder, dir: join(paths.run, id), lab: id, ...(root ? { idMap: idRange } : {}) };
@@ -77,8 +85,7 @@ export class LocalLab {
     if (await exists(this.#options.dir)) {
       const found = await openSandbox(this.#options);
       if (found !== null) {
-        await this.#take(found);
-        await this.#shaper?.adopt();
+        await this.#take(found, true);
         return;
       }
       await rm(this.#options.dir, { recursive: true, force: true });
@@ -245,7 +252,7 @@ export class LocalLab {
     await removeUplinks(this.directory);
     await mkdir(this.#options.dir, { recursive: true, mode: 0o700 });
     const sandbox = await createSandbox(this.#options);
-    await this.#take(sandbox);
+    await this.#take(sandbox, false);
     try {
       // Fabric ports carry frames and never speak themselves: no neighbour discovery of theirs may reach a node. Forwarding would be
       // inherited from the machine.
@@ -259,12 +266,24 @@ export class LocalLab {
     return sandbox;
   }
 
-  async #take(sandbox: Sandbox): Promise<void> {
+  async #take(sandbox: Sandbox, adopted: boolean): Promise<void> {
     this.#sandbox = sandbox;
-    this.#shaper = new LabShaper(this.#shaperProgram, this.id, sandbox);
+    this.#shaper = await this.#openShaper(sandbox, adopted);
     this.#watch = await sandbox.watch((change) => {
       if (change === "gone") void this.#lost(sandbox);
     });
+  }
+
+  async #openShaper(sandbox: Sandbox, adopted: boolean): Promise<LinkShaper | null> {
+    const means = await this.#shaping;
+    if (means === null) return null;
+    const process = new LabShaper(this.#shaperProgram, this.id, sandbox);
+    // A lab that a shaper process serves keeps it, whatever the kernel has learnt since.
+    if (adopted && (await exists(this.#shaperProgram))) await process.adopt();
+    if (means === "shaper" || process.cables.size > 0) return process;
+    const netem = new LabNetem(sandbox);
+    if (adopted) await netem.adopt();
+    return netem;
   }
 
   async #states(): Promise<ReadonlyMap<number, NodeState>> {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Failure } from "../../contract/errors.ts";
 import type { Quality } from "../../intent/lab.ts";
-import { runOnMachine, succeeded } from "./machine.ts";
+import { succeeded } from "./machine.ts";
 import type { Sides } from "./quality.ts";
 import type { Sandbox } from "./sandbox.ts";
 
@@ -28,11 +28,27 @@ export interface FlowCounters {
   readonly queued: number;
 }
 
+/** What shapes the links of one lab: the shaper process or the kernel's netem. Both work on the same devices, and outlive the service. */
+export interface LinkShaper {
+  /** What it is to hold, whether it does or not. */
+  readonly cables: ReadonlyMap<number, Cable>;
+  /** Takes over what an earlier run of the service left. */
+  adopt(): Promise<void>;
+  /** Adds or changes these; their devices stand. What is on its way keeps its time. */
+  put(cables: ReadonlyMap<number, Cable>): Promise<void>;
+  /** These deliver what they hold, and then their devices go. */
+  drop(ids: readonly number[]): Promise<void>;
+  /** As it stands; null where what should shape does not live. */
+  read(): Promise<ReadonlyMap<number, CableState> | null>;
+  /** Lets go of it; it goes on. */
+  close(): void;
+}
+
 /**
  * One lab's shaper process, as the service knows it. It outlives the service; one that dies while links need it is started again at once,
  * with all their settings.
  */
-export class LabShaper {
+export class LabShaper implements LinkShaper {
   readonly #argv: readonly string[];
   readonly #sandbox: Pick<Sandbox, "run">;
   /** What it is to hold. */
@@ -46,12 +62,10 @@ export class LabShaper {
     this.#sandbox = sandbox;
   }
 
-  /** What it is to hold, whether it lives or not. */
   get cables(): ReadonlyMap<number, Cable> {
     return this.#cables;
   }
 
-  /** Takes over what a shaper that an earlier run of the service left holds. */
   async adopt(): Promise<void> {
     const standing = await this.read();
     if (standing === null) return;
@@ -59,19 +73,16 @@ export class LabShaper {
     this.#follow();
   }
 
-  /** Adds or changes these; their devices stand. What is on its way keeps its time. */
   put(cables: ReadonlyMap<number, Cable>): Promise<void> {
     for (const [id, cable] of cables) this.#cables.set(id, cable);
     return cables.size === 0 ? Promise.resolve() : this.#change([...cables].map(putLine));
   }
 
-  /** These deliver what they hold, and then their devices go. */
   drop(ids: readonly number[]): Promise<void> {
     for (const id of ids) this.#cables.delete(id);
     return ids.length === 0 ? Promise.resolve() : this.#change(ids.map((id) => `drop ${id}`));
   }
 
-  /** As the process tells it; null where none runs. */
   read(): Promise<ReadonlyMap<number, CableState> | null> {
     return this.#inTurn(async () => {
       const argv = [...this.#argv, "show"];
@@ -80,7 +91,6 @@ export class LabShaper {
     });
   }
 
-  /** Lets go of the process, which goes on. */
   close(): void {
     this.#closed = true;
     this.#watch?.abort();
@@ -183,13 +193,4 @@ export function parseAnswer(text: string): {
     return [id, state] as const;
   });
   return { cables: new Map(states.sort(([a], [b]) => a - b)), problems };
-}
-
-/** Whether links can be shaped on this machine: the shaper is built and the kernel has what it uses. Tried in a net namespace of its own. */
-export async function shapingWorks(program: string): Promise<boolean> {
-  const script = `ip link add name p0a up type veth peer name q0a gso_max_segs 1 && tc qdisc add dev q0a clsact &&
-tc filter add dev q0a ingress protocol all prio 1 u32 match u32 0 0 action mirred egress redirect dev p0a && exec "$0" probe`;
-  const user = process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"];
-  const { code } = await runOnMachine(["unshare", ...user, "--net", "sh", "-c", script, program]);
-  return code === 0;
 }

@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import { netemBatch, parseNetem } from "./quality-netem.ts";
+
+const whole = (some: object) => ({ delay: 0, jitter: 0, loss: 0, bandwidth: 0, ...some });
+
+test("a link is shaped where it is heard, and its devices hand each other's frames on", () => {
+  expect(netemBatch(3, { a: whole({ delay: 20.5, jitter: 2 }), b: whole({ loss: 0.5, bandwidth: 10_000 }) }, true).split("\n")).toEqual([
+    "qdisc replace dev p3b root handle 1: netem limit 200000 delay 20500us 2000us loss random 0% rate 100000000kbit",
+    "qdisc replace dev p3a root handle 1: netem limit 245 delay 0us 0us loss random 0.5% rate 10000kbit",
+    "qdisc replace dev p3a clsact",
+    "filter replace dev p3a ingress protocol all prio 1 handle 800::800 u32 match u32 0 0 action mirred egress redirect dev p3b",
+    "qdisc replace dev p3b clsact",
+    "filter replace dev p3b ingress protocol all prio 1 handle 800::800 u32 match u32 0 0 action mirred egress redirect dev p3a",
+    "",
+  ]);
+});
+
+test("a change names every parameter and attaches nothing anew", () => {
+  expect(netemBatch(3, { a: whole({}), b: whole({ bandwidth: 40 }) }, false)).toBe(
+    "qdisc change dev p3b root handle 1: netem limit 200000 delay 0us 0us loss random 0% rate 100000000kbit\n" +
+      "qdisc change dev p3a root handle 1: netem limit 16 delay 0us 0us loss random 0% rate 40kbit\n",
+  );
+});
+
+test("what tc tells is read back: seconds, parts of one, bytes a second", () => {
+  const text = JSON.stringify([
+    { kind: "noqueue", dev: "lo", root: true },
+    {
+      kind: "netem",
+      dev: "p3b",
+      packets: 90,
+      drops: 10,
+      qlen: 4,
+      options: {
+        limit: 245,
+        delay: { delay: 0.0205, jitter: 0.002, correlation: 0 },
+        "loss-random": { loss: 0.005 },
+        rate: { rate: 1_250_000 },
+      },
+    },
+    { kind: "netem", dev: "p3a", packets: 1, drops: 0, qlen: 0, options: { limit: 200000, rate: { rate: 12_500_000_000 } } },
+    { kind: "netem", dev: "p4a", options: {} },
+  ]);
+  expect(parseNetem(text, new Map([[3, { mtu: 1500 }]]))).toEqual(
+    new Map([
+      [
+        3,
+        {
+          mtu: 1500,
+          draining: false,
+          a: { delay: 20.5, jitter: 2, loss: 0.5, bandwidth: 10_000 },
+          b: whole({}),
+          counters: {
+            a: { received: 100, sent: 90, lost: 10, overflow: 0, missed: 0, refused: 0, queued: 4 },
+            b: { received: 1, sent: 1, lost: 0, overflow: 0, missed: 0, refused: 0, queued: 0 },
+          },
+        },
+      ],
+    ]),
+  );
+});
