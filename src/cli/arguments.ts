@@ -106,8 +106,9 @@ function checked(
     return true;
   }
   if (value === undefined) throw new UsageError(`${rawName} needs a value: ${rawName} ${flag.value}`);
-  if (flag.choices !== undefined && !flag.choices.includes(value)) {
-    throw new UsageError(`${rawName} takes ${wordList(flag.choices)}, not "${value}"`);
+  const wrong = (flag.multiple === true ? value.split(",") : [value]).find((each) => flag.choices?.includes(each) === false);
+  if (flag.choices !== undefined && wrong !== undefined) {
+    throw new UsageError(`${rawName} takes ${wordList(flag.choices)}, not "${wrong}"`);
   }
   return value;
 }

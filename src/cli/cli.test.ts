@@ -396,6 +396,38 @@ describe("a lab's life", () => {
     expect((await run(["consoles"])).stdout).toMatch(/r1 +\w+ +running +yes/);
   });
 
+  test("events are told as they happen, as lines for people or one object a line, until a signal", async () => {
+    write("told");
+    expect((await run(["deploy"])).code).toBe(0);
+    const people = begin(["events", "--lab", "/told", "--type", "node,job"]);
+    const programs = begin(["events", "--format", "json"]);
+    const [lines, objects] = [watch(people), watch(programs)];
+    // Whether they listen already shows in what they hear.
+    const deadline = Date.now() + 20_000;
+    while (!lines.stdout.includes("node h1: stopped") || !objects.stdout.includes('"stopped"')) {
+      expect(Date.now(), lines.stdout + lines.stderr + objects.stderr).toBeLessThan(deadline);
+      expect((await run(["stop", "--node", "h1"])).code).toBe(0);
+      await pause(1_000);
+      expect((await run(["start", "--node", "h1"])).code).toBe(0);
+      await pause(1_000);
+    }
+    expect(lines.stdout).toMatch(/^\d\d:\d\d:\d\d {2}\/told {2}execProject by admin: begins$/m);
+    expect(lines.stdout).toMatch(/^\d\d:\d\d:\d\d {2}\/told {2}node h1: stopped \(was running\b.*\)$/m);
+    expect(lines.stdout).not.toContain("heartbeat");
+    people.kill("SIGINT");
+    programs.kill("SIGTERM");
+    expect([await ended(people), await ended(programs)]).toEqual([0, 0]);
+    const told = objects.stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(told).toContainEqual(expect.objectContaining({ type: "node", lab: "/told", data: expect.objectContaining({ node: "h1" }) }));
+    expect((await run(["events", "--type", "node,nodes"])).stderr).toContain('not "nodes"');
+    const wrong = await run(["events", "--lab", "/no-such-lab"]);
+    expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining("lab_not_found")]);
+    expect((await run(["destroy", "--yes"])).code).toBe(0);
+  });
+
   test("catalogue, inspect and labs have a table and pure JSON", async () => {
     write("shown");
     expect((await run(["deploy"])).code).toBe(0);

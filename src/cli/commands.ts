@@ -5,6 +5,7 @@ import { consoleCommand } from "./commands/console.ts";
 import { consoles } from "./commands/consoles.ts";
 import { deploy } from "./commands/deploy.ts";
 import { destroy } from "./commands/destroy.ts";
+import { events } from "./commands/events.ts";
 import { exec } from "./commands/exec.ts";
 import { inspect } from "./commands/inspect.ts";
 import { labs } from "./commands/labs.ts";
@@ -73,6 +74,7 @@ export const commands: readonly Command[] = [
   pull,
   destroy,
   status,
+  events,
   inspect,
   consoles,
   consoleCommand,
