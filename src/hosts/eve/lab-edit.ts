@@ -311,10 +311,24 @@ export function editLab(
 
   function setQuality(wanted: LabLink): void {
     if (!catalogue.rules.features.linkQuality) return;
+    const [a, b] = wanted.endpoints;
+    if (wanted.quality !== undefined && "node" in a && "node" in b && a.node === b.node) {
+      const why = `link ${wanted.key}: EVE-NG does not tell the quality of a link from a node to itself`;
+      throw new Failure("unsupported", why, { data: { feature: "linkQuality" } });
+    }
     for (const [i, end] of wanted.endpoints.entries()) {
-      if (!("node" in end)) continue;
+      if (!("node" in end)) {
+        if (Object.values((i === 0 ? wanted.quality?.a : wanted.quality?.b) ?? {}).every((value) => value === 0)) continue;
+        const why = `link ${wanted.key}: on EVE-NG only the node's side of a link to a network has a quality`;
+        throw new Failure("unsupported", why, { data: { feature: "linkQuality" } });
+      }
       const at = nativeEnd(end);
       const quality = i === 0 ? wanted.quality?.a : wanted.quality?.b;
+      if (Object.values(quality ?? {}).some((value) => !Number.isInteger(value))) {
+        throw new Failure("unsupported", `link ${wanted.key}: EVE-NG takes whole numbers for its quality`, {
+          data: { feature: "linkQuality" },
+        });
+      }
       const node = nodeById(at.node);
       if (node === undefined) continue;
       replaceNode({ ...node, interfaces: node.interfaces.map((one) => (one.id === at.interface ? withQuality(one, quality) : one)) });

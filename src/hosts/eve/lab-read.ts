@@ -24,8 +24,13 @@ export async function readHead(account: EveAccount, at: EveLabPath, signal?: Abo
     uuid,
     name: textOf(data.name) ?? at.name,
     lock: numberOf(data.lock) ?? (data.lock === true ? 1 : 0),
-    description: textOf(data.description) ?? "",
+    description: unescaped(textOf(data.description) ?? ""),
   };
+}
+
+/** The host tells the description as it would stand in a page. */
+function unescaped(text: string): string {
+  return text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"').replaceAll("&#039;", "'").replaceAll("&amp;", "&");
 }
 
 export async function mustReadHead(account: EveAccount, at: EveLabPath): Promise<LabHead> {

@@ -25,7 +25,7 @@ export function observedLab(
     path,
     id: head.uuid,
     name: head.name,
-    ...(head.description !== "" && { description: head.description }),
+    ...(lab.description !== undefined && lab.description !== "" && { description: lab.description }),
     locked: head.lock !== 0,
     lock: head.lock,
     nodes: lab.nodes.map((node) => observedNode(node, lab, status.get(node.id) ?? 0, catalogue, interfaces)),

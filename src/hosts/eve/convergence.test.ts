@@ -1,0 +1,94 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { captureLab } from "../../engine/capture.ts";
+import { joinIds } from "../../engine/join.ts";
+import type { HostRules } from "../../engine/plan.ts";
+import { planLab } from "../../engine/plan-lab.ts";
+import { canonicalLab } from "../../intent/canonical.ts";
+import { arbitraryLab } from "../../intent/lab.arbitrary.ts";
+import type { Lab, LabLink, Quality } from "../../intent/lab.ts";
+import { type ConformanceDialect, speaking } from "../conformance-dialect.ts";
+import type { HostSession, NativeIds } from "../host.ts";
+import { type EveFixture, eveFixture } from "./eve-host.fixture.ts";
+
+/** One of each kind that takes any number of links; iol has its own way of counting interfaces. */
+const dialect: ConformanceDialect = {
+  linux: { template: "linux", attributes: { console: "telnet" } },
+  pc: { template: "iol" },
+  frr: { template: "vios" },
+  switch: { template: "viosl2" },
+};
+
+/** The generated lab with what EVE-NG can hold, and what it cannot where it is told as unsupported. */
+function fit(lab: Lab): Lab {
+  const nodes = lab.nodes.map(({ image: _image, icon: _icon, cpu: _cpu, ram, ethernet, ...node }) => ({
+    ...node,
+    name: node.key.replace(/[^A-Za-z0-9_-]/g, "-"),
+    attributes: node.template === "pc" ? { nvram: 2048 } : {},
+    ...(ram !== undefined && { ram: 512 }),
+    ...(ethernet !== undefined && { ethernet: ethernet + 1 }),
+  }));
+  const networks = lab.networks.map(({ icon: _icon, ...network }) => ({
+    ...network,
+    name: network.key,
+    type: network.type === "nat" ? "pnet1" : network.type,
+  }));
+  const links = lab.links.map(({ quality, ...link }) => ({
+    ...link,
+    ...(quality !== undefined &&
+      !toItself(link) && { quality: { ...(quality.a && { a: whole(quality.a) }), ...(quality.b && { b: whole(quality.b) }) } }),
+  }));
+  return canonicalLab({ ...lab, nodes, networks, links });
+}
+
+const toItself = ({ endpoints: [a, b] }: Omit<LabLink, "quality">) => "node" in a && "node" in b && a.node === b.node;
+const whole = (quality: Quality): Quality => Object.fromEntries(Object.entries(quality).map(([word, value]) => [word, Math.ceil(value)]));
+
+const labs = arbitraryLab({ maxNodes: 4, maxLinks: 6 }).map(fit);
+
+describe.each(["ce5", "ce6", "pro"] as const)("a generated lab on EVE-NG %s", (edition) => {
+  let fixture: EveFixture;
+  let session: HostSession;
+  let rules: HostRules;
+  let count = 0;
+  beforeAll(async () => {
+    fixture = await eveFixture({ edition });
+    session = await speaking(fixture.host, dialect).login("admin", "eve");
+    rules = await session.rules();
+  });
+  afterAll(async () => {
+    await session?.close();
+    await fixture?.[Symbol.asyncDispose]();
+    expect(fixture.fake.defects).toEqual([]);
+  });
+
+  it("is there after its plan, becomes another with the next, comes back as it was, and goes", async () => {
+    await fc.assert(
+      fc.asyncProperty(labs, labs, fc.boolean(), async (before, after, prune) => {
+        const path = `/lab-${++count}`;
+        let ids: NativeIds = { nodes: {}, networks: {}, links: {} };
+        const plan = async (desired: Lab | null, all: boolean) =>
+          planLab({ desired, observed: await session.observe(path), rules, ids, prune: all, replace: false });
+        const run = async (desired: Lab | null, all: boolean) => {
+          const { operations, blocked } = await plan(desired, all);
+          expect(blocked).toEqual([]);
+          ({ ids } = await session.apply(path, operations, { ids: joinIds(desired, await session.observe(path), ids), step: () => {} }));
+        };
+        await run(before, true);
+        expect((await plan(before, true)).actions).toEqual([]);
+        await run(after, prune);
+        expect((await plan(after, prune)).actions).toEqual([]);
+        const observed = await session.observe(path);
+        if (observed === null) throw new Error("the lab is gone");
+        const captured = captureLab({ observed, base: after, ids, rules });
+        expect(planLab({ desired: captured, observed, rules, ids, prune: true, replace: false }).actions).toEqual([]);
+        const afresh = captureLab({ observed, rules });
+        expect(planLab({ desired: afresh, observed, rules, prune: true, replace: false }).actions).toEqual([]);
+        await run(null, true);
+        expect(await session.observe(path)).toBeNull();
+        expect(fixture.fake.running().filter(({ lab }) => lab === `${path}.unl`)).toEqual([]);
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
