@@ -141,7 +141,10 @@ function compareNode(
   const missing: string[] = [];
   const differences: FieldDifference[] = [];
   const kept: Record<string, unknown> = {};
-  const from = before ?? blankNode(intent, template);
+  const blank = blankNode(intent, template);
+  const from = before ?? blank;
+  // A node that is made anew of another template keeps nothing of what it cannot have.
+  const keeps = before?.template === intent.template ? before : blank;
   for (const difference of diffNode(from, wanted)) {
     const { field } = difference;
     const why = unsupportedOnNode(rules, template, field);
@@ -149,7 +152,7 @@ function compareNode(
       differences.push(difference);
       continue;
     }
-    kept[field] = from[field];
+    kept[field] = keeps[field];
     if (isDeclared(intent[field])) missing.push(`${intent.key}.${fieldWord(field)}: ${why}`);
   }
   const after = Object.keys(kept).length === 0 ? wanted : defined<LabNode>({ ...wanted, ...kept } as LabNode);

@@ -43,8 +43,7 @@ export function wantedImage(image: string | undefined, template: TemplateRules |
 /** The position as the host can have it. */
 export function hostPosition(position: Position | undefined, rules: HostRules): Position | undefined {
   if (position === undefined || rules.wholePositions !== true) return position;
-  // Adding 0 makes of -0 what the host gives back.
-  return { x: Math.round(position.x) + 0, y: Math.round(position.y) + 0 };
+  return { x: Math.max(0, Math.round(position.x)), y: Math.max(0, Math.round(position.y)) };
 }
 
 /** The observed node in the words of the intent. A value that the host does not give is the template's default. */

@@ -149,7 +149,7 @@ export interface HostRules {
    * for one ("network.icon", "lab.name", "link.mtu"). A word that is not listed has a home.
    */
   readonly unsupportedFields: readonly string[];
-  /** Positions are whole numbers here: others are rounded. Default false. */
+  /** Positions are whole numbers from 0 here: others are moved to the nearest. Default false. */
   readonly wholePositions?: boolean;
   /** A regular expression that shown names of nodes must match; absent: any name will do. */
   readonly nodeName?: string;
