@@ -9,6 +9,7 @@ import type { LabDefinition } from "./definition.ts";
 import type { Definitions } from "./definitions.ts";
 import { type DefinitionEdit, editDefinition } from "./edit-definition.ts";
 import type { LocalLab } from "./local-lab.ts";
+import { takeOverConfig } from "./saved-config.ts";
 
 /** What an apply works on. */
 export interface ApplyContext {
@@ -133,6 +134,7 @@ async function runBatch(
         }
       }
       if (count > 0) await commitEdit(context, definition, edit);
+      takeOverConfigs(context, definition, edit, batch.slice(0, count));
       if (failure !== undefined) {
         partly(count);
         throw failure;
@@ -140,6 +142,27 @@ async function runBatch(
     }
   }
   return edit.ids();
+}
+
+/** Nodes whose configuration these steps set take it over at their next boot, even where it is the one of before and the node saved another. */
+function takeOverConfigs(
+  { catalogue, definitions }: ApplyContext,
+  before: LabDefinition,
+  edit: DefinitionEdit,
+  batch: readonly Operation[],
+): void {
+  const old = new Map(before.nodes.map((node) => [node.id, node.startupConfig ?? ""]));
+  const set = new Set(
+    batch.flatMap(({ step }) =>
+      step.do === "update-node" && step.fields.includes("startupConfig") ? (edit.nodeId(step.node.key) ?? []) : [],
+    ),
+  );
+  for (const node of edit.result().nodes) {
+    const path = catalogue.template(node.template)?.savedConfig;
+    const was = old.get(node.id);
+    if (path === undefined || was === undefined || (was === (node.startupConfig ?? "") && !set.has(node.id))) continue;
+    takeOverConfig(definitions.directory(before.id), node, path);
+  }
 }
 
 async function newLab({ path, user, definitions }: ApplyContext, { lab }: Step & { do: "create-lab" }): Promise<LabDefinition> {

@@ -69,11 +69,14 @@ export interface DefinedLink {
   readonly mtu?: number;
 }
 
-/** The definition in the engine's words, with the live power of each node. */
+/**
+ * The definition in the engine's words, with the live power of each node. A node that saved a configuration by itself has that one.
+ */
 export function observeDefinition(
   definition: LabDefinition,
   power: ReadonlyMap<number, Power>,
   template: (id: string) => LocalTemplate | undefined,
+  saved: ReadonlyMap<number, string> = new Map(),
 ): ObservedLab {
   const { path, id, name, description, locked, nodes, networks, links, texts, trafficFilters } = definition;
   return {
@@ -83,7 +86,11 @@ export function observeDefinition(
     ...(description === undefined ? {} : { description }),
     locked,
     lock: locked ? 1 : 0,
-    nodes: nodes.map((node) => observeNode(definition.id, node, power.get(node.id) ?? "stopped", template(node.template))),
+    nodes: nodes.map((node) => {
+      const config = saved.get(node.id);
+      const whole = config === undefined ? node : { ...node, startupConfig: config };
+      return observeNode(definition.id, whole, power.get(node.id) ?? "stopped", template(node.template));
+    }),
     networks: networks.map((network) => ({ ...network, id: String(network.id) })),
     links: links.map((link) => ({
       ...link,

@@ -38,7 +38,7 @@ export function readTemplate(
 function templateOf(top: Reader, file: string): LocalTemplate {
   const map = top.map(
     ["id", "description", "type", "backend", "interfaces", "console", "startup-config", "fields", "links"],
-    ["icon", "images", "boot", "ready", "attributes"],
+    ["icon", "images", "boot", "ready", "saved-config", "attributes"],
   );
   const backend = map.get("backend").oneOf(["namespace", "bridge"]) ?? "namespace";
   const interfaces = map.get("interfaces").map(["format", "max"]);
@@ -58,6 +58,10 @@ function templateOf(top: Reader, file: string): LocalTemplate {
   if ((consoleType === "telnet") !== argv.length > 0) console.get("argv").fail("argv goes with type telnet, and only with it");
   const icon = map.get("icon").optional()?.text();
   const ready = map.get("ready").optional()?.map(["argv"]).get("argv").texts();
+  const savedConfig = map
+    .get("saved-config")
+    .optional()
+    ?.text(/^(\/[A-Za-z0-9._-]+)+$/, "an absolute path inside the node");
   const { fields, reasons } = fieldRules(map.get("fields"));
   return {
     id: map.get("id").text(/^[a-z0-9][a-z0-9._-]{0,63}$/, "lower-case letters, digits, '.', '_' and '-'") ?? "",
@@ -72,6 +76,7 @@ function templateOf(top: Reader, file: string): LocalTemplate {
     console: { type: consoleType, argv, ...(prompt === undefined ? {} : { prompt }) },
     ...(ready === undefined ? {} : { ready: { argv: ready } }),
     startupConfig: map.get("startup-config").boolean() ?? false,
+    ...(savedConfig === undefined ? {} : { savedConfig }),
     attributes: map.get("attributes").optional()?.list().map(attributeOf) ?? [],
     fields,
     reasons,

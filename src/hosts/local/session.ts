@@ -8,6 +8,7 @@ import type { Definitions } from "./definitions.ts";
 import { type LinkContext, setLinkQuality, setLinkSuspend } from "./links.ts";
 import type { LocalLab } from "./local-lab.ts";
 import type { Candidate, Readiness } from "./readiness.ts";
+import { savedConfigs } from "./saved-config.ts";
 import type { LocalUser } from "./users.ts";
 
 /** What all sessions of the embedded host share. */
@@ -68,7 +69,8 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
       const offered = await catalogue();
       const life = await state.lab(definition.id).life(definition, offered);
       const power = new Map<number, Power>([...life].map(([id, one]) => [id, one.power]));
-      return observeDefinition(definition, power, offered.template);
+      const saved = savedConfigs(definitions.directory(definition.id), definition, offered.template);
+      return observeDefinition(definition, power, offered.template, saved);
     },
     apply: (path, operations, progress) =>
       state.exclusive(path, async () => {

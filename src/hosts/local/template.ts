@@ -29,6 +29,8 @@ export interface LocalTemplate {
   /** Run inside the node; exit code 0 means ready, 1 not yet. Absent: a node that booted is ready. */
   readonly ready?: { readonly argv: readonly string[] };
   readonly startupConfig: boolean;
+  /** The file inside the node where it saves its configuration by itself, in the form of a startup configuration. */
+  readonly savedConfig?: string;
   readonly attributes: readonly TemplateAttribute[];
   readonly fields: Readonly<Partial<Record<TemplateField, FieldRule>>>;
   /** Why a field is "unsupported", for people. */

@@ -1,0 +1,85 @@
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, readFileSync, unlinkSync, writeSync } from "node:fs";
+import { join } from "node:path";
+
+const maxBytes = 1024 * 1024;
+
+/**
+ * Files of a node's disk, read and written from outside while the node may plant whatever it likes there: no link is followed, nothing but
+ * plain files is opened, and nothing is waited for. Only what differs from the image is on the disk.
+ */
+export interface NodeDisk {
+  /** undefined: not there, not a plain file, or over 1 MiB. */
+  read(path: string): Buffer | undefined;
+  /** Writes a file that is there already. */
+  rewrite(path: string, text: string): void;
+  remove(path: string): void;
+}
+
+/** @param directory the disk, as in NodeSpawn.disk */
+export function nodeDisk(directory: string): NodeDisk {
+  const top = join(directory, "upper");
+
+  function inDirectory<T>(path: string, use: (entry: string) => T): T | undefined {
+    const names = path.split("/").filter((name) => name !== "");
+    const last = names.pop();
+    if (last === undefined) return undefined;
+    let held = openOrUndefined(top, constants.O_DIRECTORY);
+    try {
+      for (const name of names) {
+        if (held === undefined) return undefined;
+        // Through the descriptor, so that nothing above can be exchanged on the way.
+        const next = openOrUndefined(`/proc/self/fd/${held}/${name}`, constants.O_DIRECTORY);
+        closeSync(held);
+        held = next;
+      }
+      return held === undefined ? undefined : use(`/proc/self/fd/${held}/${last}`);
+    } finally {
+      if (held !== undefined) closeSync(held);
+    }
+  }
+
+  function withFile<T>(path: string, flags: number, use: (file: number) => T): T | undefined {
+    return inDirectory(path, (entry) => {
+      const file = openOrUndefined(entry, flags | constants.O_NONBLOCK);
+      if (file === undefined) return undefined;
+      try {
+        return fstatSync(file).isFile() ? use(file) : undefined;
+      } finally {
+        closeSync(file);
+      }
+    });
+  }
+
+  return {
+    read: (path) => withFile(path, constants.O_RDONLY, (file) => (fstatSync(file).size > maxBytes ? undefined : readFileSync(file))),
+    rewrite: (path, text) => {
+      withFile(path, constants.O_WRONLY, (file) => {
+        ftruncateSync(file);
+        writeSync(file, text, 0);
+      });
+    },
+    remove: (path) => {
+      inDirectory(path, (entry) => {
+        try {
+          unlinkSync(entry);
+        } catch (error) {
+          if (!isAbsent(error)) throw error;
+        }
+      });
+    },
+  };
+}
+
+function openOrUndefined(path: string, flags: number): number | undefined {
+  try {
+    return openSync(path, flags | constants.O_NOFOLLOW);
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Not there, or something else than what was asked for: a link, a directory, a device without a driver. */
+function isAbsent(error: unknown): boolean {
+  return ["ENOENT", "ENOTDIR", "ELOOP", "EISDIR", "ENXIO", "EPERM", "EACCES"].includes((error as NodeJS.ErrnoException).code ?? "");
+}
