@@ -172,7 +172,7 @@ export type EventsQuery = Static<typeof EventsQuery>;
 /**
  * What happened. `data` by type – node: {id, node, name, status, previous?, ready?, exit_code?}; link: {id, link, a?, b?}, the link's
  * effective quality; lab: {change: created|updated|deleted} or {live: available|unavailable|absent}; job: {job, operation, user, status,
- * step, steps, outcome?, error?}; gap: {after, reason: restart|history}: events may be missing, read the state anew; heartbeat: none.
+ * step, steps, outcome?, error?, duration_ms?}; gap: {after, reason: restart|history}: events may be missing, read the state anew; heartbeat: none.
  */
 export const EventData = Type.Object({
   id: text,
