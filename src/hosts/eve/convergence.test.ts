@@ -36,12 +36,12 @@ function fit(lab: Lab): Lab {
   const links = lab.links.map(({ quality, ...link }) => ({
     ...link,
     ...(quality !== undefined &&
-      !toItself(link) && { quality: { ...(quality.a && { a: whole(quality.a) }), ...(quality.b && { b: whole(quality.b) }) } }),
+      betweenNodes(link) && { quality: { ...(quality.a && { a: whole(quality.a) }), ...(quality.b && { b: whole(quality.b) }) } }),
   }));
   return canonicalLab({ ...lab, nodes, networks, links });
 }
 
-const toItself = ({ endpoints: [a, b] }: Omit<LabLink, "quality">) => "node" in a && "node" in b && a.node === b.node;
+const betweenNodes = ({ endpoints: [a, b] }: Omit<LabLink, "quality">) => "node" in a && "node" in b && a.node !== b.node;
 const whole = (quality: Quality): Quality => Object.fromEntries(Object.entries(quality).map(([word, value]) => [word, Math.ceil(value)]));
 
 const labs = arbitraryLab({ maxNodes: 4, maxLinks: 6 }).map(fit);
