@@ -26,7 +26,7 @@ export interface Place {
 export interface Following {
   readonly from: Place;
   readonly accepts: (entry: Entry) => boolean;
-  /** Asked at each heartbeat; false ends it. */
+  /** Asked once in a heartbeat's time; false ends it. */
   readonly alive: () => boolean;
   readonly heartbeatMs: number;
   readonly signal: AbortSignal;
@@ -88,7 +88,12 @@ export class EventLog {
     try {
       yield from.gap === undefined ? this.#told(at, "heartbeat") : this.#told(at, "gap", from.gap);
       let quietAt = performance.now() + heartbeatMs;
+      let askAt = quietAt;
       while (!signal.aborted) {
+        if (performance.now() >= askAt) {
+          if (!alive()) return;
+          askAt = performance.now() + heartbeatMs;
+        }
         if (at < this.#last - this.#limit) {
           this.#dropped += 1;
           return;
@@ -100,10 +105,9 @@ export class EventLog {
           yield entry.event;
           quietAt = performance.now() + heartbeatMs;
         } else if (performance.now() >= quietAt) {
-          if (!alive()) return;
           yield this.#told(at, "heartbeat");
           quietAt = performance.now() + heartbeatMs;
-        } else await this.#wait(quietAt - performance.now(), signal);
+        } else await this.#wait(Math.min(quietAt, askAt) - performance.now(), signal);
       }
     } finally {
       this.#followers -= 1;
