@@ -1,0 +1,69 @@
+#!/bin/sh
+# The init of a user-mode Linux: two namespaces on a link shaped by netem. Run by quality-netem.uml.test.ts, as
+#   init=…/quality-netem.uml.sh uml_batches=<directory> uml_image=<root file system> uml_modules=<directory>
+# Prints "= <name>" before what is measured.
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t tmpfs tmpfs /run
+mkdir /run/netns
+word() { tr ' ' '\n' < /proc/cmdline | sed -n "s/^$1=//p"; }
+batches=$(word uml_batches) image=$(word uml_image) modules=$(word uml_modules)
+for module in sch_netem veth sch_ingress act_mirred cls_u32; do
+  find "$modules" -name "$module.ko" -exec busybox insmod {} \;
+done
+mount --bind /dev "$image/dev"
+mount -t tmpfs tmpfs "$image/tmp"
+
+for name in a fabric b; do ip netns add $name; done
+fabric='ip netns exec fabric'
+$fabric ip -batch - << EOF
+link add name eth0 netns a up type veth peer name n1i0
+link add name eth0 netns b up type veth peer name n2i0
+link add name p3a up type veth peer name q3a gso_max_segs 1
+link add name p3b up type veth peer name q3b gso_max_segs 1
+EOF
+for device in n1i0 n2i0 q3a q3b; do $fabric ip link set "$device" up; done
+ip -n a addr add 10.0.0.1/24 dev eth0
+ip -n b addr add 10.0.0.2/24 dev eth0
+redirect() {
+  $fabric tc qdisc add dev "$1" clsact
+  $fabric tc filter replace dev "$1" ingress protocol all prio 1 handle 800::800 u32 match u32 0 0 action mirred egress redirect dev "$2"
+}
+redirect n1i0 q3a
+redirect q3a n1i0
+redirect n2i0 q3b
+redirect q3b n2i0
+
+a() { ip netns exec a chroot "$image" "$@"; }
+change() { $fabric tc -batch "$batches/$1" && echo "= $1"; }
+tell() { echo "netem $($fabric tc -s -j qdisc show)"; }
+
+change delay
+a ping -c 20 -i 0.05 10.0.0.2
+tell
+change jitter
+a ping -c 200 -i 0.005 10.0.0.2
+change loss
+a ping -q -f -c 10000 10.0.0.2
+tell
+change both
+a ping -q -c 20 -i 0.05 10.0.0.2
+change bandwidth
+ip netns exec b chroot "$image" iperf3 -s -D
+until a iperf3 -J -c 10.0.0.2 -t 3 > /run/tcp && ! grep -q '"error"' /run/tcp; do sleep 0.2; done
+tr -d '\n' < /run/tcp
+echo
+echo '= changes'
+a ping -q -c 300 -i 0.005 10.0.0.2 > /run/changes &
+for _ in 1 2 3 4; do
+  sleep 0.2
+  change both
+  sleep 0.2
+  change zero
+done > /dev/null
+wait
+cat /run/changes
+echo '= end'
+echo o > /proc/sysrq-trigger
+sleep 10
