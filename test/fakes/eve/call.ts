@@ -12,7 +12,10 @@ export interface Call {
   /** For uploads. */
   readonly raw: Buffer;
   readonly contentType: string;
+  readonly query: URLSearchParams;
+  /** Of the session. */
   readonly cookie: string | undefined;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** As the client calls the host. */
   readonly serverName: string;
   /** Who is signed in. */

@@ -414,6 +414,13 @@ test("a user has one session: the second login ends the first", () =>
     expect((await other.call("GET", lab)).status).toBe(200);
   }));
 
+test("Professional may call a lost session an invalid request; who asks who he is learns the truth", () =>
+  withLab({ edition: "pro", sessionLostAs: 60027 }, async (eve, admin) => {
+    eve.expireSession("admin");
+    expect(await admin.call("GET", lab)).toMatchObject({ status: 400, code: 60027 });
+    expect(await admin.call("GET", "/auth")).toMatchObject({ status: 401, code: 90001 });
+  }));
+
 test("it can be reached over TLS", async () => {
   const { key, cert } = selfSigned();
   await using eve = await startFakeEve({ latency: "none", tls: { key, cert } });

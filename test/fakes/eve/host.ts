@@ -20,7 +20,9 @@ export class Host {
   readonly exports = new Map<string, { readonly data: Buffer; readonly made: Date }>();
   /** So many of the next exports fail as where their ids cannot be taken out. */
   failingExports = 0;
-  /** Professional: quality that runs, by node and interface of a lab; gone with the host's memory. */
+  /** PNETLab: what is open, by number. */
+  readonly labSessions = new Map<number, { readonly path: string; readonly owner: string }>();
+  /** Professional and PNETLab: quality that runs, by node and interface of a lab; gone with the host's memory. */
   readonly quality = new Map<string, Quality>();
   readonly #labHost: LabHost;
 
@@ -42,7 +44,7 @@ export class Host {
       networkTypes: networkTypes(settings),
       random: (low, high) => settings.random(low, high),
       uuid: () => settings.uuid(),
-      keepsExtras: settings.edition === "pro",
+      keepsExtras: settings.edition === "pro" || settings.edition === "pnetlab",
       hasNetworkIcons: settings.edition !== "ce5",
       beforeWrite: () => this.sleep(settings.latency.save),
     };

@@ -1,5 +1,8 @@
-/** ce5 and ce6: Community 5.0.1 under PHP 7 and 6.2.0 under PHP 8; pro: Professional 6.5. */
-export type Edition = "ce5" | "ce6" | "pro";
+/**
+ * ce5 and ce6: Community 5.0.1 under PHP 7 and 6.2.0 under PHP 8; pro: Professional 6.5; pnetlab: PNETLab of 2023, which has another API and
+ * is here only as far as its source tells it.
+ */
+export type Edition = "ce5" | "ce6" | "pro" | "pnetlab";
 
 /** Milliseconds that a host takes for things. */
 export interface Latency {
@@ -53,6 +56,8 @@ export interface FakeEveOptions {
   readonly lockTimeoutMs?: number;
   /** Of a session that nobody uses; an hour on a host. */
   readonly sessionMs?: number;
+  /** How a call without a session is refused; on Professional people have seen both. */
+  readonly sessionLostAs?: 90001 | 60027;
   readonly users?: readonly FakeUser[];
   /** Template → its images, the newest last. */
   readonly images?: Readonly<Record<string, readonly string[]>>;
@@ -86,6 +91,7 @@ export interface Settings {
   readonly latency: Latency;
   readonly lockTimeoutMs: number;
   readonly sessionMs: number;
+  readonly sessionLostAs: 90001 | 60027;
   readonly images: Readonly<Record<string, readonly string[]>>;
   readonly clouds: number;
   readonly hotPlug: boolean;
@@ -95,21 +101,22 @@ export interface Settings {
   readonly console: FakeEveOptions["console"];
 }
 
-const versions: Readonly<Record<Edition, string>> = { ce5: "5.0.1-10", ce6: "6.2.0-4", pro: "6.5.0-27-PRO" };
+const versions: Readonly<Record<Edition, string>> = { ce5: "5.0.1-10", ce6: "6.2.0-4", pro: "6.5.0-27-PRO", pnetlab: "4.2.10" };
 
 export function settingsOf(options: FakeEveOptions): Settings {
   const edition = options.edition ?? "ce5";
   const latency = options.latency ?? "recorded";
   return {
     edition,
-    php: options.php ?? (edition === "ce5" ? 7 : 8),
+    php: options.php ?? (edition === "ce5" || edition === "pnetlab" ? 7 : 8),
     version: options.version ?? versions[edition],
     latency: latency === "none" ? noLatency : { ...recordedLatency, ...(latency === "recorded" ? {} : latency) },
     lockTimeoutMs: options.lockTimeoutMs ?? 25_000,
     sessionMs: options.sessionMs ?? 3_600_000,
+    sessionLostAs: options.sessionLostAs ?? 90001,
     images: options.images ?? { linux: ["linux-tiny-1.0"] },
     clouds: options.clouds ?? 10,
-    hotPlug: edition === "pro" && (options.hotPlug ?? true),
+    hotPlug: edition === "pnetlab" || (edition === "pro" && (options.hotPlug ?? true)),
     clock: options.clock ?? (() => new Date()),
     random: options.random ?? ((low, high) => low + Math.floor(Math.random() * (high - low + 1))),
     uuid: options.uuid ?? (() => crypto.randomUUID()),

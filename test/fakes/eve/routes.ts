@@ -32,7 +32,7 @@ export async function route(call: Call): Promise<Reply | undefined> {
   const found = handlerOf(call);
   if (found === undefined) return reply(fail(404, 60038));
   const user = host.users.authorize(call.cookie);
-  if (user === undefined) return reply(unauthorized(412));
+  if (user === undefined) return reply(host.settings.sessionLostAs === 60027 ? fail(400, 60027) : unauthorized(412));
   const envelope = await found({ ...call, user });
   return envelope === undefined ? undefined : reply(envelope);
 }

@@ -70,7 +70,7 @@ export class Runtime {
   }
 
   get #perLab(): boolean {
-    return this.#settings.edition === "pro";
+    return this.#settings.edition === "pro" || this.#settings.edition === "pnetlab";
   }
 
   #directoryOf(lab: Lab, node: LabNode): string {
@@ -181,7 +181,7 @@ export class Runtime {
       const console = await NodeConsole.open({
         name: node.name,
         type: node.type,
-        port: this.#perLab ? 0 : node.port,
+        port: this.#freshPort() ?? node.port,
         address: this.#address(),
         answer: (line) => this.#settings.console?.(line, { name: node.name, template: node.template }),
       });
@@ -199,6 +199,13 @@ export class Runtime {
       this.#later(configured());
     } else this.#later(boot().then(configured));
   }
+
+  /** Professional takes any, PNETLab counts its nodes; Community's are fixed. */
+  #freshPort(): number | undefined {
+    if (this.#settings.edition === "pnetlab") return 30_000 + ++this.#started;
+    return this.#perLab ? 0 : undefined;
+  }
+  #started = 0;
 
   /** Always says that it worked. */
   async stop(lab: Lab, node: LabNode): Promise<void> {

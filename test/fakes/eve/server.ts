@@ -6,6 +6,7 @@ import type { Call } from "./call.ts";
 import { Host } from "./host.ts";
 import type { FakeEveOptions } from "./options.ts";
 import { readBody } from "./php.ts";
+import { routePnetLab } from "./pnetlab.ts";
 import { route } from "./routes.ts";
 import type { RunningNode, StartFault } from "./runtime.ts";
 
@@ -113,12 +114,14 @@ async function serve(host: Host, request: IncomingMessage, response: ServerRespo
     body: readBody(raw.toString("utf8")),
     raw,
     contentType: request.headers["content-type"] ?? "",
+    query: url.searchParams,
     cookie: cookieOf(request),
+    headers: request.headers,
     serverName: (request.headers.host ?? "").replace(/:\d+$/, ""),
   };
   let reply: Reply | undefined;
   try {
-    reply = await route(call);
+    reply = await (host.settings.edition === "pnetlab" ? routePnetLab(call) : route(call));
   } catch (error) {
     if (!(error instanceof SlimError) && !(error instanceof FatalError)) throw error;
     reply = error.reply();
@@ -135,7 +138,7 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
 }
 
 function cookieOf(request: IncomingMessage): string | undefined {
-  return /(?:^|;\s*)unetlab_session=([^;]+)/.exec(request.headers.cookie ?? "")?.[1];
+  return /(?:^|;\s*)(?:unetlab_session|token)=([^;]+)/.exec(request.headers.cookie ?? "")?.[1];
 }
 
 function archiveReply(body: Buffer, made: Date): Reply {
