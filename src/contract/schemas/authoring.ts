@@ -1,5 +1,5 @@
 import Type, { type Static } from "typebox";
-import { flag, integer, json, list, map, optionalFiles, optionalFlag, optionalText, text, word } from "./shapes.ts";
+import { flag, integer, json, list, map, optionalFiles, optionalFlag, optionalName, optionalText, text, word } from "./shapes.ts";
 
 export const AuthoringPayload = Type.Object({
   /** Refused when not empty. */
@@ -7,12 +7,12 @@ export const AuthoringPayload = Type.Object({
   yaml: optionalText,
   files: optionalFiles,
   /** IaC node key; absent or empty: all nodes. */
-  node: optionalText,
-  template: optionalText,
+  node: optionalName,
+  template: optionalName,
   attributes: Type.Optional(map(json)),
   excludeUsed: optionalFlag,
   /** Interface names by index, "eth{0}" style. */
-  eth_format: optionalText,
+  eth_format: Type.Optional(Type.String({ maxLength: 64 })),
 });
 export type AuthoringPayload = Static<typeof AuthoringPayload>;
 

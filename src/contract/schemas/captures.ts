@@ -1,13 +1,13 @@
 import Type, { type Static } from "typebox";
 import { selectorFields } from "./project.ts";
-import { integer, list, number, optionalText, text, time, word } from "./shapes.ts";
+import { integer, list, name, number, optionalText, text, time, word } from "./shapes.ts";
 
 export const CapturePayload = Type.Object({
   ...selectorFields,
-  node: text,
-  interface: text,
+  node: name,
+  interface: name,
   /** A pcap filter. */
-  filter: optionalText,
+  filter: Type.Optional(Type.String({ maxLength: 4096 })),
   /** Bytes kept of each packet. */
   snaplen: Type.Optional(Type.Integer({ minimum: 1, maximum: 262_144 })),
 });

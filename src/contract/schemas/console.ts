@@ -1,19 +1,19 @@
 import Type, { type Static } from "typebox";
 import { selectorFields } from "./project.ts";
-import { flag, integer, list, number, optionalFlag, optionalText, text, word } from "./shapes.ts";
+import { flag, integer, list, name, number, optionalFlag, optionalName, optionalText, text, typing, word } from "./shapes.ts";
 
 const timeoutMs = Type.Optional(Type.Integer({ minimum: 1, maximum: 600_000 }));
 
-export const ConsoleTarget = Type.Object({ node: text, command: optionalText, timeout_ms: timeoutMs });
+export const ConsoleTarget = Type.Object({ node: name, command: Type.Optional(typing), timeout_ms: timeoutMs });
 export type ConsoleTarget = Static<typeof ConsoleTarget>;
 
 export const ConsolePayload = Type.Object({
   ...selectorFields,
   /** IaC node key; absent or empty: all nodes. */
-  node: optionalText,
-  command: optionalText,
+  node: optionalName,
+  command: Type.Optional(typing),
   timeout_ms: timeoutMs,
-  targets: Type.Optional(list(ConsoleTarget)),
+  targets: Type.Optional(list(ConsoleTarget, 1000)),
 });
 export type ConsolePayload = Static<typeof ConsolePayload>;
 
@@ -59,16 +59,16 @@ export const ConsoleAttachData = Type.Object({
 export type ConsoleAttachData = Static<typeof ConsoleAttachData>;
 
 export const ConsoleStep = Type.Object({
-  send: optionalText,
+  send: Type.Optional(typing),
   /** A text that must come, or a regular expression. */
-  expect: Type.Optional(Type.Union([text, Type.Object({ regex: text })])),
+  expect: Type.Optional(Type.Union([typing, Type.Object({ regex: name })])),
   timeout_ms: timeoutMs,
   /** What is sent stays out of output and logs. */
   secret: optionalFlag,
 });
 export type ConsoleStep = Static<typeof ConsoleStep>;
 
-export const ConsoleRunPayload = Type.Object({ ...selectorFields, node: text, steps: list(ConsoleStep) });
+export const ConsoleRunPayload = Type.Object({ ...selectorFields, node: name, steps: list(ConsoleStep, 1000) });
 export type ConsoleRunPayload = Static<typeof ConsoleRunPayload>;
 
 export const ConsoleRunData = Type.Object({

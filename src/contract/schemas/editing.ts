@@ -1,6 +1,6 @@
 import Type, { type Static } from "typebox";
 import { selectorFields } from "./project.ts";
-import { files, json, list, optionalText, text, word } from "./shapes.ts";
+import { files, json, list, name, optionalName, optionalText, text, word } from "./shapes.ts";
 
 export const TrafficFilterData = Type.Object({
   name: text,
@@ -31,7 +31,7 @@ export const EditPayload = Type.Object({
   ...selectorFields,
   section: word(["traffic_filters", "description", "texts", "links", "nodes", "networks"]),
   value: json,
-  revision: optionalText,
+  revision: optionalName,
 });
 export type EditPayload = Static<typeof EditPayload>;
 
@@ -41,9 +41,9 @@ export type EditData = Static<typeof EditData>;
 export const TrafficPayload = Type.Object({
   ...selectorFields,
   /** Names of traffic filters. */
-  filters: Type.Optional(list(text)),
-  node: optionalText,
-  link: optionalText,
+  filters: Type.Optional(list(name, 1000)),
+  node: optionalName,
+  link: optionalName,
 });
 export type TrafficPayload = Static<typeof TrafficPayload>;
 

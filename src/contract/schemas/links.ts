@@ -1,10 +1,10 @@
 import Type, { type Static } from "typebox";
 import { LinkQuality, LinkQualitySides } from "./observe.ts";
 import { selectorFields } from "./project.ts";
-import { flag, list, optionalFlag, text, word } from "./shapes.ts";
+import { flag, list, name, optionalFlag, text, word } from "./shapes.ts";
 
 /** Two public endpoints, "node:interface" or a network's key, in either order. */
-const endpoints = Type.Unsafe<readonly [string, string]>(Type.Array(text, { minItems: 2, maxItems: 2 }));
+const endpoints = Type.Unsafe<readonly [string, string]>(Type.Array(name, { minItems: 2, maxItems: 2 }));
 
 /** a shapes what leaves endpoints[0]; a side absent is cleared. save true persists, absent changes the live link only. */
 export const LinkQualityPayload = Type.Object({

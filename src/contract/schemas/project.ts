@@ -1,10 +1,23 @@
 import Type, { type Static } from "typebox";
-import { integer, list, optionalFiles, optionalFlag, optionalInteger, optionalJson, optionalText, text, time, word } from "./shapes.ts";
+import {
+  integer,
+  list,
+  name,
+  optionalFiles,
+  optionalFlag,
+  optionalInteger,
+  optionalJson,
+  optionalName,
+  optionalText,
+  text,
+  time,
+  word,
+} from "./shapes.ts";
 
 /** What every payload that names a project has; decisions on addressing: lab, else the name in yaml. */
 export const selectorFields = {
   /** A path such as /courses/bgp-1. */
-  lab: optionalText,
+  lab: optionalName,
   yaml: optionalText,
   files: optionalFiles,
   state: optionalJson,
@@ -22,11 +35,11 @@ const projectFields = {
   prune: optionalFlag,
   /** Absent, on destroy: true. */
   wipe: optionalFlag,
-  action: optionalText,
+  action: optionalName,
   /** IaC node key; absent or empty: all nodes. */
-  node: optionalText,
+  node: optionalName,
   /** Several IaC node keys, for exec. */
-  nodes: Type.Optional(list(text)),
+  nodes: Type.Optional(list(name)),
   id: optionalInteger,
   /** 0 graceful, 1 poweroff, 2 hibernate, 3 auto; absent: 3. */
   stopmode: optionalInteger,
@@ -34,9 +47,9 @@ const projectFields = {
   refresh: optionalFlag,
   /** true: deploy stops, wipes, deletes and recreates an existing managed lab. */
   replace: optionalFlag,
-  plan_identity: optionalText,
+  plan_identity: optionalName,
   /** to_host (also absent or empty) or from_host. */
-  direction: optionalText,
+  direction: optionalName,
   /** true, with the matching plan_identity: reconcile may stop nodes. */
   confirm: optionalFlag,
 };
@@ -44,10 +57,10 @@ const projectFields = {
 export const ProjectPayload = Type.Object(projectFields);
 export type ProjectPayload = Static<typeof ProjectPayload>;
 
-export const ImportPayload = Type.Object({ ...projectFields, lab: text });
+export const ImportPayload = Type.Object({ ...projectFields, lab: name });
 export type ImportPayload = Static<typeof ImportPayload>;
 
-export const ExecPayload = Type.Object({ ...projectFields, action: text });
+export const ExecPayload = Type.Object({ ...projectFields, action: name });
 export type ExecPayload = Static<typeof ExecPayload>;
 
 /** One problem in the intent, with its place; lines and columns count from 1. */

@@ -1,8 +1,8 @@
 import Type, { type Static, type TSchema } from "typebox";
 
-/** A list that the service may build from readonly data. */
-export function list<S extends TSchema>(items: S) {
-  return Type.Unsafe<readonly Static<S>[]>(Type.Array(items));
+/** A list that the service may build from readonly data; of a request, with the most entries that mean something. */
+export function list<S extends TSchema>(items: S, most?: number) {
+  return Type.Unsafe<readonly Static<S>[]>(Type.Array(items, most === undefined ? {} : { maxItems: most }));
 }
 
 /** Any string → S. Not Type.Record: its pattern "^.*$" lets keys with a line break go unchecked. */
@@ -16,6 +16,10 @@ export function word<const W extends readonly string[]>(words: W) {
 }
 
 export const text = Type.String();
+/** Of a request: a path, a key or another word, which an answer may repeat. */
+export const name = Type.String({ maxLength: 1024 });
+/** Of a request: what is typed on a console, or waited for. */
+export const typing = Type.String({ maxLength: 65_536 });
 export const integer = Type.Integer();
 export const number = Type.Number();
 export const flag = Type.Boolean();
@@ -27,6 +31,7 @@ export const json = Type.Unknown();
 export const files = map(text);
 
 export const optionalText = Type.Optional(text);
+export const optionalName = Type.Optional(name);
 export const optionalInteger = Type.Optional(integer);
 export const optionalFlag = Type.Optional(flag);
 export const optionalFiles = Type.Optional(files);

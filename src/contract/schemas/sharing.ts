@@ -1,12 +1,12 @@
 import Type, { type Static } from "typebox";
 import { selectorFields } from "./project.ts";
-import { list, text, word } from "./shapes.ts";
+import { list, name, text, word } from "./shapes.ts";
 
 /** view: look and plan; operate: also power, consoles, links, captures; edit: also change the lab. */
-export const LabGrant = Type.Object({ user: text, right: word(["view", "operate", "edit"]) });
+export const LabGrant = Type.Object({ user: name, right: word(["view", "operate", "edit"]) });
 export type LabGrant = Static<typeof LabGrant>;
 
-export const LabGrantsQuery = Type.Object({ lab: text });
+export const LabGrantsQuery = Type.Object({ lab: name });
 export type LabGrantsQuery = Static<typeof LabGrantsQuery>;
 
 /** grants: all of them from now on; who is not named loses what was granted. */
