@@ -5,6 +5,12 @@ import { badRequest } from "./failures.ts";
 /** Nesting deeper than any real state; deeper values would overflow the stack of code that walks them. */
 const maxDepth = 500;
 
+/** Far more than the largest state has. 32 MiB of the shortest values would hold the event loop for seconds, and take a gigabyte to keep. */
+const maxValues = 1_000_000;
+
+/** Of one list or map in the body: every entry may be a problem of its own, and all problems are told at once. */
+const maxEntries = 50_000;
+
 /** What is not wanted of a request is read up to here, so that its connection stays usable; more ends the connection. */
 const drainLimit = 4 * 33_554_432;
 
@@ -85,7 +91,8 @@ function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
 }
 
 function parseBytes(bytes: Buffer, parse: ParseJson): unknown {
-  if (tooDeep(bytes)) throw badRequest([{ path: "", message: `the body is nested deeper than ${maxDepth} levels` }]);
+  const excess = excessOf(bytes);
+  if (excess !== undefined) throw badRequest([{ path: "", message: excess }]);
   let text: string;
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -93,8 +100,11 @@ function parseBytes(bytes: Buffer, parse: ParseJson): unknown {
     throw new Failure("bad_request", "the body is not UTF-8", { data: { problems: [{ path: "", message: "is not UTF-8" }] }, cause });
   }
   try {
-    return parse(text);
+    const body = parse(text);
+    refuseLong(body);
+    return body;
   } catch (cause) {
+    if (cause instanceof Failure) throw cause;
     // The parser's own words quote the body, which may hold a password: only the place is told.
     const place = /\(line \d+ column \d+\)/.exec(String(cause))?.[0];
     const message = place === undefined ? "is not JSON" : `is not JSON ${place}`;
@@ -102,8 +112,25 @@ function parseBytes(bytes: Buffer, parse: ParseJson): unknown {
   }
 }
 
-function tooDeep(bytes: Buffer): boolean {
+function refuseLong(body: unknown): void {
+  if (typeof body !== "object" || body === null) return;
+  const long = Object.entries(body).filter(([, value]) => hasMoreEntries(value, maxEntries));
+  if (long.length === 0) return;
+  throw badRequest(long.map(([name]) => ({ path: `/${name}`, message: `has more than ${maxEntries} entries` })));
+}
+
+function hasMoreEntries(value: unknown, most: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (Array.isArray(value)) return value.length > most;
+  let count = 0;
+  for (const _ in value) if (++count > most) return true;
+  return false;
+}
+
+/** What is too much about a text of JSON, seen before it is parsed. */
+function excessOf(bytes: Buffer): string | undefined {
   let depth = 0;
+  let values = 1;
   let quoted = false;
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at];
@@ -111,9 +138,11 @@ function tooDeep(bytes: Buffer): boolean {
       if (byte === 0x5c) at++;
       else if (byte === 0x22) quoted = false;
     } else if (byte === 0x22) quoted = true;
+    else if (byte === 0x2c) values++;
     else if (byte === 0x7b || byte === 0x5b) {
-      if (++depth > maxDepth) return true;
+      values++;
+      if (++depth > maxDepth) return `the body is nested deeper than ${maxDepth} levels`;
     } else if (byte === 0x7d || byte === 0x5d) depth--;
   }
-  return false;
+  return values > maxValues ? `the body has more than ${maxValues} values` : undefined;
 }

@@ -15,8 +15,23 @@ export interface Problem {
 
 const problemLimit = 100;
 
+/** Characters of a text that may repeat what the caller sent, which may be megabytes. */
+const longest = { error: 262_144, problem: 1_000 } as const;
+
 export function failureEnvelope(code: ErrorCode, error: string, data?: Readonly<Record<string, unknown>>): FailureEnvelope {
-  return { ok: false, error, code, ...(data === undefined ? {} : { data }) };
+  return { ok: false, error: clipped(error, longest.error), code, ...(data === undefined ? {} : { data: withShortProblems(data) }) };
+}
+
+function withShortProblems(data: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  if (!Array.isArray(data.problems)) return data;
+  const problems = (data.problems as readonly Problem[])
+    .slice(0, problemLimit)
+    .map((problem) => ({ ...problem, path: clipped(problem.path, longest.problem), message: clipped(problem.message, longest.problem) }));
+  return { ...data, problems };
+}
+
+function clipped(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most)}…`;
 }
 
 /** bad_request that lists every problem, up to a hundred. */

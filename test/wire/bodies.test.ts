@@ -192,6 +192,32 @@ test("a thousand problems are answered by the first hundred", async () => {
   expect(answer.json.error).toMatch(/997 more/);
 });
 
+test.each<[string, string, string]>([
+  ["a list of millions", `{"action":"start","nodes":[${"0,".repeat(999_000)}0]}`, "/nodes"],
+  [
+    "a map of a hundred thousand",
+    `{"action":"start","files":{${Array.from({ length: 100_000 }, (_, index) => `"${index}":0`)}}}`,
+    "/files",
+  ],
+  ["more than a million values", `{"action":"start","nodes":[${"0,".repeat(1_000_001)}0]}`, ""],
+  ["a million empty objects", `{"action":"start","state":[${"{},".repeat(1_000_001)}0]}`, ""],
+])("%s is refused without a problem for each", async (_name, body, path) => {
+  const started = performance.now();
+  const answer = await client.post("/api/v1/projects/exec", body);
+  expect([answer.status, answer.json.code]).toEqual([400, "bad_request"]);
+  expect(answer.json.data.problems).toEqual([{ path, message: expect.stringMatching(/more than/) }]);
+  expect(performance.now() - started).toBeLessThan(3_000);
+});
+
+test("a word of megabytes is refused, and not sent back", async () => {
+  const answer = await client.post("/api/v1/projects/plan", {
+    direction: "x".repeat(5_000_000),
+    files: { [`/${"y".repeat(5_000_000)}`]: 1 },
+  });
+  expect([answer.status, answer.json.code]).toEqual([400, "bad_request"]);
+  expect(answer.text.length).toBeLessThan(300_000);
+});
+
 test("a file name with a line break is checked like any other", async () => {
   expect((await client.post("/api/v1/projects/plan", { files: { "a\nb": 1 } })).json.code).toBe("bad_request");
 });
