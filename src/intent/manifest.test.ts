@@ -38,6 +38,22 @@ test.each([
   expect(readManifest(text)).toHaveProperty("problem");
 });
 
+test.each([
+  ["a list of millions", `[${"1,".repeat(8_000_000)}1]`],
+  ["a hundred thousand keys", `version: 1\n${Array.from({ length: 100_000 }, (_, index) => `k${index}: 1\n`).join("")}`],
+  ["the same key over and over", `version: 1\n${"a: 1\n".repeat(13_000)}`],
+  ["lists in lists", "- ".repeat(100_000)],
+  ["brackets in brackets", "[".repeat(200_000)],
+  [
+    "aliases of aliases",
+    `a: &a [1,1]\n${Array.from({ length: 40 }, (_, index) => `b${index}: &${"b".repeat(index + 1)} [*a, *a]\n`).join("")}`,
+  ],
+])("%s is refused at once", (_name, text) => {
+  const started = performance.now();
+  expect(readManifest(text)).toHaveProperty("problem");
+  expect(performance.now() - started).toBeLessThan(2_000);
+});
+
 test("the text of a caller is never written to standard error", async () => {
   readManifest("%secret\n---\nversion: 1\n");
   readManifest("version: 1\nmode: !!hidden create\n");

@@ -1,4 +1,6 @@
-import { parse, stringify } from "yaml";
+import { stringify } from "yaml";
+import { parseYaml, type Value } from "./parse.ts";
+import { Problems } from "./problems.ts";
 
 /** The small project file that a client may keep beside its intent. */
 export interface Manifest {
@@ -14,17 +16,21 @@ export interface Manifest {
   readonly host?: { readonly kind: string; readonly url: string };
 }
 
+/** Characters: it names the files of a lab, and holds none. */
+const longest = 65_536;
+
 /** Reads a manifest, or tells what is wrong with it. Fields that it does not know are left alone. */
 export function readManifest(text: string): { readonly manifest: Manifest } | { readonly problem: string } {
-  let data: unknown;
-  try {
-    // Without this level the reader writes its warnings, and with them the caller's text, to standard error.
-    data = parse(text, { maxAliasCount: 0, schema: "core", logLevel: "error" });
-  } catch (error) {
-    return { problem: (error as Error).message };
-  }
-  if (typeof data !== "object" || data === null || Array.isArray(data)) return { problem: "a manifest is a map" };
-  const { version, mode, lab, intent, files, host } = data as Record<string, unknown>;
+  if (text.length > longest) return { problem: `a manifest has at most ${longest} characters` };
+  const problems = new Problems(text);
+  const root = parseYaml(text, problems)?.root;
+  const [first] = problems.list().filter(({ severity }) => severity === "error");
+  if (first !== undefined) return { problem: `line ${first.line}: ${first.message}` };
+  if (root?.kind !== "map") return { problem: "a manifest is a map" };
+  const [version, mode, lab, intent, files, host] = ["version", "mode", "lab", "intent", "files", "host"].map((key) => {
+    const entry = root.entries.get(key);
+    return entry && plain(entry.value);
+  });
   if (version !== 1) return { problem: "version must be 1" };
   if (mode !== undefined && mode !== "create" && mode !== "import" && mode !== "load") return { problem: "mode is create, import or load" };
   if (lab !== undefined && typeof lab !== "string") return { problem: "lab is a path" };
@@ -43,6 +49,15 @@ export function readManifest(text: string): { readonly manifest: Manifest } | { 
       ...(host !== undefined && { host }),
     },
   };
+}
+
+/** Of the few fields that are known: an alias is followed once, and nothing below is wide. */
+function plain(value: Value): unknown {
+  if (value.kind === "scalar") return value.value;
+  if (value.kind === "list") return value.items.map((item) => (item.kind === "scalar" ? item.value : undefined));
+  return Object.fromEntries(
+    [...value.entries.values()].map(({ key, value: each }) => [key, each.kind === "scalar" ? each.value : undefined]),
+  );
 }
 
 export function printManifest(manifest: Manifest): string {

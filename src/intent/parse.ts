@@ -41,9 +41,9 @@ export interface Parsed {
   readonly root: Value;
 }
 
-// Limits: far above any lab that a person or a generator writes, low enough that the worst text is refused within seconds.
-const MAX_CHARACTERS = 16 * 1024 * 1024;
-const MAX_LEXEMES = 1_000_000;
+// Limits: far above any lab that a person or a generator writes, low enough that the worst text is refused within a second or two.
+const MAX_CHARACTERS = 8 * 1024 * 1024;
+const MAX_LEXEMES = 500_000;
 const MAX_DEPTH = 64;
 /** Values after aliases and merge keys are followed. */
 const MAX_VALUES = 2_000_000;
