@@ -93,7 +93,9 @@ export function makeCase(seed: number, index: number, learnt: Known): Case {
       plainBody = false;
     }
   }
-  const mustBe = routed && row.auth === "bearer" ? auth.mustBe : undefined;
+  // A ticket in the body counts only where no header claims to be better.
+  const byHeader = row.auth === "bearer" || (row.auth === "ticket" && auth.line?.startsWith("Authorization:") === true);
+  const mustBe = routed && byHeader ? auth.mustBe : undefined;
   return {
     index,
     lane: own ? "alone" : slow.has(id) ? "patient" : "piped",

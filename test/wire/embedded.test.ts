@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { connect } from "../../src/client/index.ts";
 import { type TestLocalHost, testLocalHost } from "../../src/hosts/local/test-local-host.ts";
 import { openSocket, type Served, serve } from "./served.ts";
 
@@ -51,4 +52,34 @@ test("a resize in a text frame is the window size that programs in the node see"
     )
     .toContain("\r\n30 140\r\n");
   socket.terminate();
+});
+
+test("states of real nodes are told within a second of a change, and nothing is told of what only measures", async () => {
+  using lab = connect({ url: served.url, pin: served.fingerprint, credentials: { username: "admin", password: "test" } });
+  await lab.deployProject({ yaml: "name: told\nnodes:\n  h1: {template: linux}\n  h2: {template: linux}\n" });
+  await expect
+    .poll(async () =>
+      (await lab.getProjectStatus({ lab: "/told" })).live?.nodes?.every(({ status, ready }) => status === "running" && ready !== false),
+    )
+    .toBe(true);
+  const states: string[] = [];
+  let toldAt = 0;
+  using events = await lab.events({ lab: "/told", types: "node" });
+  const listening = (async () => {
+    for await (const { type, data } of events) {
+      if (type !== "node") continue;
+      const { node, status } = data as { node: string; status: string };
+      states.push(`${node} ${status}`);
+      toldAt = performance.now();
+    }
+  })();
+  await new Promise((resolve) => setTimeout(resolve, 1_600));
+  expect(states).toEqual([]);
+  await lab.execProject({ lab: "/told", action: "stop", node: "h1", stopmode: 1 });
+  const stoppedAt = performance.now();
+  await expect.poll(() => states.at(-1), { timeout: 5_000, interval: 10 }).toBe("h1 stopped");
+  expect(toldAt - stoppedAt).toBeLessThan(1_000);
+  expect(states.filter((state) => state.startsWith("h2"))).toEqual([]);
+  events[Symbol.dispose]();
+  await listening;
 });
