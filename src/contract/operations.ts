@@ -263,7 +263,7 @@ export const operations = {
     auth: "bearer",
     timeoutMs: 30_000,
     replay: true,
-    errors: [...project, "unsupported"],
+    errors: [...project, "unsupported", "rate_limited"],
     summary: "A page that shows the lab",
   },
   listProjectConsoles: {
@@ -309,7 +309,7 @@ export const operations = {
     timeoutMs: 30_000,
     replay: false,
     feature: "consoleStream",
-    errors: [...consoles, "browser_token_invalid"],
+    errors: [...consoles, "browser_token_invalid", "rate_limited"],
     summary: "A one-time ticket for a console's byte stream",
   },
   runConsole: {
@@ -439,7 +439,7 @@ export const operations = {
     timeoutMs: 30_000,
     replay: false,
     feature: "traffic",
-    errors: [...project, "node_not_found", "link_not_found", "unsupported"],
+    errors: [...project, "node_not_found", "link_not_found", "unsupported", "rate_limited"],
     summary: "A one-time ticket for a stream of translated packets",
   },
   streamTraffic: {

@@ -38,12 +38,15 @@ async function listInterfaces(
     if (template === undefined) throw new Failure("template_not_found", `the host has no template ${id}`);
     return template;
   };
+  const { eth_format: ethFormat } = payload;
+  if (ethFormat !== undefined && !/^[\x20-\x7e]{0,128}$/.test(ethFormat)) {
+    throw badRequest("/eth_format", "a format is at most 128 printable ASCII characters");
+  }
   const wanted = payload.node === undefined || payload.node === "" ? undefined : payload.node;
   if (yaml === undefined || yaml === "") {
     if (payload.template === undefined || payload.template === "") throw badRequest("/template", "yaml or a template is needed");
     const template = find(payload.template);
-    const given = Number(payload.attributes?.["ethernet"]);
-    const count = Number.isInteger(given) && given >= 0 ? given : choices;
+    const count = countOf(payload.attributes?.["ethernet"]);
     return { items: interfacesOf(wanted ?? "", template, payload.eth_format, count, new Map()) };
   }
   const { lab } = readSent(yaml, files ?? {});
@@ -60,6 +63,14 @@ async function listInterfaces(
       return interfacesOf(node.key, template, payload.eth_format, count, peers);
     }),
   };
+}
+
+/** Editors send numbers as they were typed. */
+function countOf(ethernet: unknown): number {
+  if (ethernet === undefined || ethernet === null || ethernet === "") return choices;
+  const count = typeof ethernet === "string" ? Number(ethernet) : ethernet;
+  if (typeof count === "number" && Number.isInteger(count) && count >= 0) return count;
+  throw badRequest("/attributes/ethernet", "the number of interfaces is an integer from 0 on");
 }
 
 function interfacesOf(

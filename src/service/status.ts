@@ -19,7 +19,8 @@ export async function projectStatus(context: Context, caller: Caller, payload: P
   const { path, host, record, mode, intent } = target;
   const read = await readLive(context, target);
   const exists = read !== null && (read !== "failed" || record?.labId !== undefined);
-  if (!exists && record === undefined) throw labNotFound(path);
+  // Whether an unknown lab is there cannot be told while the host does not answer: that is a failed read, not a missing lab.
+  if (read === null && record === undefined) throw labNotFound(path);
   const structure = read === null ? null : await context.observations.structure(host, path, structureMs).catch(() => null);
   const operation = context.jobs.running(path);
   const last = context.store.jobs.lastEnd(path);
@@ -33,7 +34,7 @@ export async function projectStatus(context: Context, caller: Caller, payload: P
     ...(last !== undefined && {
       last_job: { job: last.id, operation: last.operation, outcome: last.outcome, finished_at: timeText(last.finishedAt) },
     }),
-    ...(exists && { live: liveData(target, read, structure) }),
+    ...((exists || read === "failed") && { live: liveData(target, read, structure) }),
   };
 }
 

@@ -3,6 +3,10 @@ import { Failure } from "../contract/errors.ts";
 import type { Clock } from "./clock.ts";
 import { RecentMap } from "./recent-map.ts";
 
+const minuteMs = 60_000;
+/** Of one session. */
+const mostPerMinute = 120;
+
 interface Ticket<T> {
   readonly session: string;
   readonly expires: number;
@@ -14,13 +18,17 @@ export class Tickets<T> {
   readonly #clock: Clock;
   readonly #lifetimeMs: number;
   readonly #tickets = new RecentMap<Ticket<T>>(10_000);
+  /** Tickets of a session in its present minute. */
+  readonly #issued = new RecentMap<{ readonly since: number; count: number }>(10_000);
 
   constructor(clock: Clock, lifetimeMs = 30_000) {
     this.#clock = clock;
     this.#lifetimeMs = lifetimeMs;
   }
 
+  /** Throws rate_limited: nobody opens so many streams, and each costs the host a connection. */
   issue(session: string, grant: T): string {
+    this.#count(session);
     const ticket = randomBytes(32).toString("hex");
     this.#tickets.set(hashOf(ticket), { session, expires: this.#clock.now() + this.#lifetimeMs, grant });
     return ticket;
@@ -36,6 +44,18 @@ export class Tickets<T> {
       throw new Failure("browser_token_invalid", "the ticket is unknown, used, expired, or of another session");
     }
     return known.grant;
+  }
+
+  #count(session: string): void {
+    const now = this.#clock.now();
+    const last = this.#issued.get(session);
+    const minute = last === undefined || now - last.since >= minuteMs ? { since: now, count: 0 } : last;
+    if (minute.count >= mostPerMinute) {
+      const retryAfter = Math.ceil((minute.since + minuteMs - now) / 1000);
+      throw new Failure("rate_limited", `more than ${mostPerMinute} tickets in a minute`, { retryAfter });
+    }
+    minute.count += 1;
+    this.#issued.set(session, minute);
   }
 }
 
