@@ -1,6 +1,6 @@
 #!/bin/sh
 # The init of a user-mode Linux: two namespaces on a link shaped by netem. Run by quality-netem.uml.test.ts, as
-#   init=…/quality-netem.uml.sh uml_batches=<directory> uml_image=<root file system> uml_modules=<directory>
+#   init=…/quality-netem.uml.sh uml_batches=<directory> uml_image=<root file system> uml_modules=<directory> uml_node=<Node>
 # Prints "= <name>" before what is measured.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 mount -t proc proc /proc
@@ -8,7 +8,7 @@ mount -t sysfs sysfs /sys
 mount -t tmpfs tmpfs /run
 mkdir /run/netns
 word() { tr ' ' '\n' < /proc/cmdline | sed -n "s/^$1=//p"; }
-batches=$(word uml_batches) image=$(word uml_image) modules=$(word uml_modules)
+batches=$(word uml_batches) image=$(word uml_image) modules=$(word uml_modules) node=$(word uml_node) here=$(dirname "$(word init)")
 for module in sch_netem veth sch_ingress act_mirred cls_u32; do
   find "$modules" -name "$module.ko" -exec busybox insmod {} \;
 done
@@ -64,6 +64,8 @@ for _ in 1 2 3 4; do
 done > /dev/null
 wait
 cat /run/changes
+echo '= drop'
+"$node" "$here/quality-netem.fixture.ts" "$image"
 echo '= end'
 echo o > /proc/sysrq-trigger
 sleep 10

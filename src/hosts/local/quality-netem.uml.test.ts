@@ -42,7 +42,7 @@ describe.skipIf(!existsSync(linux))("netem, on a kernel that has it", () => {
       "rootfstype=hostfs",
       "rootflags=/",
       "ro",
-      "mem=512M",
+      "mem=768M",
       "quiet",
       "con=null",
       "con0=fd:0,fd:1",
@@ -50,6 +50,7 @@ describe.skipIf(!existsSync(linux))("netem, on a kernel that has it", () => {
       `init=${fileURLToPath(new URL("quality-netem.uml.sh", import.meta.url))}`,
       `uml_batches=${directory}/batches`,
       `uml_image=${image.layers[0]}`,
+      `uml_node=${process.execPath}`,
       `uml_modules=${join(uml, "usr/lib/uml/modules")}`,
     ];
     const { stdout } = await promisify(execFile)(linux, argv, { timeout: 90_000, maxBuffer: 64 << 20 });
@@ -90,6 +91,16 @@ describe.skipIf(!existsSync(linux))("netem, on a kernel that has it", () => {
     expect(Math.abs(Number(shortest) - 60)).toBeLessThan(1);
     const { bits_per_second } = JSON.parse(of("bandwidth").trim()).end.sum_received;
     expect(Math.abs((bits_per_second * 1514) / 1448 / 10e6 - 1)).toBeLessThan(0.05);
+  });
+
+  test("a link leaves netem while frames are on their way: all arrive, and then its devices go", () => {
+    expect(JSON.parse(of("drop").trim())).toEqual({
+      adopted: [3],
+      effective: whole({ delay: 700 }),
+      stoodMeanwhile: true,
+      received: 20,
+      standsAfter: false,
+    });
   });
 
   test("changes lose and repeat nothing", () => {
