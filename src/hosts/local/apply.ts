@@ -285,5 +285,12 @@ function cutOff(error: unknown, finished: readonly string[], operations: readonl
   }
   const { code, message } = error as NodeJS.ErrnoException;
   if (typeof code !== "string") return error;
-  return new Failure("host_error", message, { data: { host: { code, message }, ...far }, cause: error });
+  const told = code in diskTroubles ? `${diskTroubles[code]}: ${message}` : message;
+  return new Failure("host_error", told, { data: { host: { code, message }, ...far }, cause: error });
 }
+
+const diskTroubles: Readonly<Record<string, string>> = {
+  ENOSPC: "the state directory's file system is full",
+  EDQUOT: "the state directory's quota is used up",
+  EROFS: "the state directory is read-only",
+};

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdir, readFile, readlink, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { chmod, readdir, readFile, readlink, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Failure } from "../../contract/errors.ts";
 import { findImages } from "./images.ts";
@@ -364,6 +364,44 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     expect((await local.session.observe("/lock"))?.locked).toBe(true);
     await local.session.setLock("/lock", false);
     await local.deploy("/lock", null);
+  });
+
+  test("a directory that nodes may not pass is named with what to do, when a service starts and when a node does", async () => {
+    const above = dirname(local.paths.state);
+    const lab = labOf("name: t\nnodes: {a: {template: linux, start: true}}");
+    const words = `their ids may not pass ${above} (mode 0700); chmod o+x ${above}`;
+    await chmod(above, 0o700);
+    try {
+      await expect(local.deploy("/closed", lab)).rejects.toMatchObject({ code: "host_error", message: expect.stringContaining(words) });
+      await local.reopen();
+      expect(local.warnings).toEqual([expect.stringContaining(words)]);
+    } finally {
+      await chmod(above, 0o711);
+    }
+    await local.deploy("/closed", lab);
+    await allRun("/closed");
+    await local.deploy("/closed", null);
+  });
+
+  test("a full disk is told as such, and what was there stays", async () => {
+    const lab = labOf("name: t\nnodes: {a: {template: linux, start: false}}");
+    await local.deploy("/full", lab);
+    const directory = join(local.paths.state, "labs", (await local.session.observe("/full"))!.id);
+    // The lab's directory on a file system with next to no room.
+    const kept = await readFile(join(directory, "lab.json"));
+    await runOnMachine(["mount", "-t", "tmpfs", "-o", "size=16k,mode=710,gid=1000000", "none", directory]);
+    try {
+      await writeFile(join(directory, "lab.json"), kept);
+      const more = labOf(`name: t\nnodes:\n  a: {template: linux, start: false, env: {LONG: "${"x".repeat(20_000)}"}}`);
+      await expect(local.deploy("/full", more)).rejects.toMatchObject({
+        code: "host_error",
+        message: expect.stringMatching(/file system is full/),
+      });
+      expect(await readFile(join(directory, "lab.json"))).toEqual(kept);
+    } finally {
+      await runOnMachine(["umount", directory]);
+    }
+    await local.deploy("/full", null);
   });
 
   test("hibernate is refused as unsupported, and an unknown template by name", async () => {

@@ -4,6 +4,7 @@ import { Failure } from "../../contract/errors.ts";
 import type { Host } from "../host.ts";
 import { openCatalogue } from "./catalogue.ts";
 import { openDefinitions } from "./definitions.ts";
+import { hostLacks } from "./lacks.ts";
 import { LocalLab } from "./local-lab.ts";
 import { makePassage } from "./passage.ts";
 import type { LocalPaths } from "./paths.ts";
@@ -53,6 +54,7 @@ export function localHost(options: LocalHostOptions): Host {
 async function open(paths: LocalPaths, labs: Map<string, LocalLab>, warn: (text: string) => void): Promise<LocalState> {
   await makePassage(paths.state);
   await mkdir(paths.run, { recursive: true, mode: 0o700 });
+  for (const lack of await hostLacks(paths)) warn(lack);
   const definitions = await openDefinitions(paths.state, warn);
   const bootId = (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim();
   const readiness = new Map<string, Readiness>();

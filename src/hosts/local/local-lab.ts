@@ -8,6 +8,7 @@ import type { Catalogue } from "./catalogue.ts";
 import type { DefinedLink, DefinedNode, LabDefinition } from "./definition.ts";
 import { fabricChange, type LiveNodes, standingCables, wantedFabric } from "./fabric.ts";
 import { idRange } from "./idmap.ts";
+import { impassable } from "./lacks.ts";
 import { succeeded } from "./machine.ts";
 import { ensureUplinks, removeUplinks } from "./nat.ts";
 import type { LocalPaths } from "./paths.ts";
@@ -139,7 +140,7 @@ export class LocalLab {
       const half = spawns.map(({ id }) => id);
       // What went wrong is said; that the sandbox is lost too shows in the status.
       if (half.length > 0) await this.#kill(half).catch(() => undefined);
-      throw error;
+      throw await explained(error, [this.directory, ...spawns.flatMap(({ lower }) => lower)]);
     }
   }
 
@@ -399,6 +400,13 @@ async function removeDevices(sandbox: Sandbox, text: string): Promise<void> {
   const result = await sandbox.run(argv, text);
   const serious = result.stderr.split("\n").filter((line) => !goneDevice.test(line) && !/^(Command failed|$)/.test(line));
   if (serious.length > 0) succeeded(argv, { ...result, stderr: serious.join("; ") });
+}
+
+/** A refusal of the kernel that comes of a directory's mode is told with the directory. */
+async function explained(error: unknown, directories: readonly string[]): Promise<unknown> {
+  if (!(error instanceof Failure) || !/Permission denied/.test(error.message)) return error;
+  const [closed] = await impassable(directories);
+  return closed === undefined ? error : new Failure("host_error", closed, { data: { host: { message: error.message } }, cause: error });
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -31,6 +31,11 @@ export function runOnMachine(argv: readonly string[], stdin = ""): Promise<RunRe
 /** The result, or host_error with the program's own words. */
 export function succeeded(argv: readonly string[], result: RunResult): RunResult {
   if (result.code === 0) return result;
-  const message = result.stderr.trim() || `code ${result.code}`;
+  const lines = result.stderr.trim().split("\n");
+  const told = lines.length > mostLines ? [...lines.slice(0, mostLines), `and ${lines.length - mostLines} lines more`] : lines;
+  const message = told.join("\n") || `code ${result.code}`;
   throw new Failure("host_error", `${argv.join(" ")}: ${message}`, { data: { host: { code: result.code, message } } });
 }
+
+/** Of what a program says to a failure: a batch may say the same of each of its lines. */
+const mostLines = 5;

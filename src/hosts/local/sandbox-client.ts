@@ -35,7 +35,11 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox | nu
   const argv = (await readIfThere(`/proc/${identity.pid}/cmdline`)).split("\0");
   if (identity.lab !== options.lab || !argv.includes(`lab=${options.lab}`)) throw differs(`lab ${identity.lab}`);
   if (identity.version !== protocolVersion)
-    throw new Failure("host_error", `the lab's holder speaks protocol ${identity.version}, the service ${protocolVersion}`);
+    throw new Failure(
+      "host_error",
+      `the lab's holder speaks protocol ${identity.version}, this service ${protocolVersion}: use the release that started the lab, or end it ` +
+        `with kill ${identity.pid} (its nodes stop, their disks stay) and start it again`,
+    );
   const found = sandbox(options, identity);
   const { lab } = await found.info();
   if (lab !== options.lab) throw differs(`the holder of lab ${lab}`);
@@ -53,7 +57,10 @@ function launch(holder: string, argv: readonly string[]): Promise<string> {
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       stderr += text;
     });
-    child.on("error", (error) => reject(new Failure("host_error", `cannot run the holder: ${error.message}`, { cause: error })));
+    child.on("error", (error: NodeJS.ErrnoException) => {
+      const words = error.code === "ENOENT" ? `there is no lab holder at ${holder}: labwright setup makes it` : error.message;
+      reject(new Failure("host_error", `cannot start the lab: ${words}`, { cause: error }));
+    });
     child.on("close", (code) => {
       if (code === 0) return resolve(stdout);
       const words = stderr.trim();
@@ -91,8 +98,9 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
       };
       await ask("spawn", nodes.flatMap(spawnFields), { onFrame });
       if (failed.length === 0) return spawned;
-      const words = failed.map(({ id, problem }) => `node ${id}: ${problem}`).join("; ");
-      const data = { host: words, failed, spawned };
+      const told = failed.slice(0, mostTold).map(({ id, problem }) => `node ${id}: ${problem}`);
+      const words = [...told, ...(failed.length > mostTold ? [`and ${failed.length - mostTold} more`] : [])].join("; ");
+      const data = { host: words, failed: failed.slice(0, mostTold) };
       throw new Failure("host_error", `${failed.length} of ${nodes.length} nodes could not be made: ${words}`, { data });
     },
 
@@ -144,6 +152,9 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
     },
   };
 }
+
+/** Of many nodes that fail, these are told; the others most likely have the same trouble. */
+const mostTold = 3;
 
 /** Made for the lab's root where it is missing: the lab itself may not be able to write above it. */
 async function makeDisk(disk: string, owner: number | undefined): Promise<void> {

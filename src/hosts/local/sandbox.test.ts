@@ -247,6 +247,23 @@ describe("a lab", () => {
     await expect(openSandbox({ ...options, lab: "another" })).rejects.toEqual(failure("host_error", /lives lab sandbox-test/));
   });
 
+  test("of another protocol is left alone, and it is said how to end it", async () => {
+    const options = newLab();
+    const sandbox = await create(options);
+    const record = join(options.dir, "holder.json");
+    const text = readFileSync(record, "utf8");
+    writeFileSync(record, text.replace('"version":1', '"version":99'));
+    await expect(openSandbox(options)).rejects.toEqual(failure("host_error", new RegExp(`protocol 99.*kill ${sandbox.pid} `)));
+    writeFileSync(record, text);
+    expect(await openSandbox(options)).not.toBeNull();
+  });
+
+  test("without a holder says what makes one", async () => {
+    await expect(createSandbox({ ...newLab(), holder: "/no/such/holder" })).rejects.toEqual(
+      failure("host_error", /no lab holder at \/no\/such\/holder: labwright setup/),
+    );
+  });
+
   test("has a socket below a path longer than a socket address", async () => {
     const options = newLab();
     const dir = join(options.dir, "long".repeat(40));
@@ -340,11 +357,19 @@ describe("a node", () => {
     await expect(attempt).rejects.toMatchObject({
       code: "host_error",
       message: expect.stringMatching(/1 of 2 nodes .*node 2: overlay.*No such file/),
-      data: { spawned: [{ id: 1 }], failed: [{ id: 2 }] },
+      data: { failed: [{ id: 2 }] },
     });
     expect(await stateOf(sandbox, 1)).toMatchObject({ state: "waiting" });
     expect(await stateOf(sandbox, 2)).toMatchObject({ state: "failed", problem: expect.stringContaining("overlay") });
     await expect(sandbox.spawn([node(1)])).rejects.toEqual(failure("host_error", /there already/));
+  });
+
+  test("that fails with many others is told with a few of them and their number", async () => {
+    const sandbox = await create();
+    const nodes = Array.from({ length: 40 }, (_, i) => node(i + 1, { lower: [`/no/such/layer/${"x".repeat(1000)}`] }));
+    const failed = await sandbox.spawn(nodes).catch((error: Failure) => error);
+    expect(failed).toMatchObject({ message: expect.stringMatching(/^40 of 40 nodes .*; and 37 more$/) });
+    expect(JSON.stringify(failed).length).toBeLessThan(2_000);
   });
 
   test("that is killed from outside is failed with the signal's code", async () => {
