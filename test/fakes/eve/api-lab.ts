@@ -1,7 +1,8 @@
 import { type Envelope, FatalError, fail, html, SlimError, success, undefinedKey } from "./answer.ts";
 import type { Call } from "./call.ts";
 import { inFolder, parentOf } from "./files.ts";
-import { type Lab, LabRefused } from "./lab.ts";
+import type { Lab } from "./lab.ts";
+import { LabRefused } from "./lab-xml.ts";
 import { type Body, isset, phpInt, phpString } from "./php.ts";
 import { qualityFields } from "./quality.ts";
 import { templates } from "./templates.ts";

@@ -1,6 +1,7 @@
-import { readXml, writeXml, type XmlAttribute, type XmlElement } from "../../../src/hosts/eve/xml.ts";
+import { writeXml, type XmlElement } from "../../../src/hosts/eve/xml.ts";
 import { type Files, inFolder, nameOf, parentOf } from "./files.ts";
 import type { Extra } from "./interface.ts";
+import { all, body, knownOfNode, LabRefused, others, parseLab, tag, textOf, writeNetwork, writeNode } from "./lab-xml.ts";
 import { Network, type NetworkHost } from "./network.ts";
 import { isUuid, LabNode, type NodeHost } from "./node.ts";
 import { type Body, htmlDecode, htmlEntities, htmlSpecialChars, isset, phpInt, phpString } from "./php.ts";
@@ -15,9 +16,6 @@ export interface LabHost extends NodeHost, NetworkHost {
   /** The sleep in the middle of a save. */
   readonly beforeWrite: () => Promise<void>;
 }
-
-/** EVE-NG refuses the file, with one of its numbers or, under PHP 8, with whatever PHP says. */
-export class LabRefused extends Error {}
 
 export interface TextObject {
   readonly name: string | undefined;
@@ -106,7 +104,7 @@ export class Lab {
 
   /** Whether the lab must be saved: it had no id. */
   #read(text: string): boolean {
-    const root = parse(text);
+    const root = parseLab(text);
     const attribute = (name: string) => root.attributes.find(([each]) => each === name)?.[1] ?? "";
     const id = attribute("id");
     this.#id = isUuid(id) ? id : this.#host.uuid();
@@ -349,7 +347,7 @@ export class Lab {
             tag(
               "nodes",
               {},
-              [...this.nodes.values()].map((node) => this.#writeNode(node)),
+              [...this.nodes.values()].map((node) => writeNode(node, this.networks, this.nodes)),
             ),
           ]),
       ...(this.networks.size === 0
@@ -358,7 +356,7 @@ export class Lab {
             tag(
               "networks",
               {},
-              networks.map((network) => this.#writeNetwork(network)),
+              networks.map((network) => writeNetwork(network, this.#host.hasNetworkIcons)),
             ),
           ]),
     ];
@@ -385,114 +383,6 @@ export class Lab {
       ),
     );
   }
-
-  #writeNode(node: LabNode): XmlElement {
-    const { type } = node;
-    const own: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-      iol: { ethernet: node.ethernet, nvram: node.nvram, ram: node.ram, serial: node.serial, console: node.console },
-      dynamips: { idlepc: node.idlepc, nvram: node.nvram, ram: node.ram, console: node.console },
-      vpcs: { ethernet: node.ethernet },
-      docker: { ethernet: node.ethernet, ram: node.ram },
-    };
-    const interfaces = [...node.ethernets]
-      .filter(([, { networkId }]) => networkId > 0 && this.networks.has(networkId))
-      .map(([id, { name, networkId, extra }]) => tag("interface", { id, name, type: "ethernet", network_id: networkId }, [], extra));
-    const serials = [...node.serials]
-      .filter(([, { remoteId }]) => remoteId > 0 && this.nodes.has(remoteId))
-      .map(([id, { name, remoteId, remoteIf }]) =>
-        tag("interface", { id, type: "serial", name, remote_id: remoteId, remote_if: remoteIf }),
-      );
-    const attributes = {
-      id: node.id,
-      name: node.name,
-      type,
-      template: node.template,
-      image: node.image,
-      ...(type === "qemu" ? qemuAttributes(node) : own[type]),
-      delay: node.delay,
-      icon: node.icon,
-      config: node.config,
-      left: node.left,
-      top: node.top,
-    };
-    const slots = [...node.slots].map(([id, module]) => tag("slot", { id, module }));
-    return tag("node", attributes, [...slots, ...interfaces, ...serials], node.extra);
-  }
-
-  #writeNetwork(network: Network): XmlElement {
-    const { id, type, name, left, top, visibility, icon } = network;
-    const attributes = { id, type, name, left, top, visibility, ...(this.#host.hasNetworkIcons && icon !== undefined ? { icon } : {}) };
-    return tag("network", attributes, [], network.extra);
-  }
-}
-
-function qemuAttributes(node: LabNode): Readonly<Record<string, unknown>> {
-  const optional = {
-    qemu_options: node.qemuOptions,
-    qemu_version: node.qemuVersion,
-    qemu_arch: node.qemuArch,
-    qemu_nic: node.qemuNic,
-  };
-  return {
-    console: node.console,
-    cpu: node.cpu,
-    cpulimit: node.cpulimit,
-    ram: node.ram,
-    ethernet: node.ethernet,
-    uuid: node.uuid,
-    ...(isset(node.firstmac) ? { firstmac: node.firstmac } : {}),
-    ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== "")),
-  };
-}
-
-const knownOfNode = (
-  "id name type template image ethernet nvram ram serial console idlepc cpu cpulimit uuid firstmac " +
-  "qemu_options qemu_version qemu_arch qemu_nic delay icon config left top"
-).split(" ");
-
-function parse(text: string): XmlElement {
-  let root: XmlElement;
-  try {
-    root = readXml(text);
-  } catch {
-    throw new LabRefused("20003");
-  }
-  // SimpleXML takes an empty element for a failure.
-  if (root.attributes.length === 0 && root.children.length === 0) throw new LabRefused("20003");
-  return root.name === "lab" ? root : { name: "lab", attributes: [], children: [] };
-}
-
-/** The elements at a path; "*" is any. */
-function all(root: XmlElement, path: readonly string[]): readonly XmlElement[] {
-  return path.reduce<readonly XmlElement[]>(
-    (found, step) =>
-      found.flatMap(({ children }) =>
-        children.filter((child): child is XmlElement => typeof child !== "string" && (step === "*" || child.name === step)),
-      ),
-    [root],
-  );
-}
-
-function textOf(element: XmlElement | undefined): string {
-  return element?.children.filter((child) => typeof child === "string").join("") ?? "";
-}
-
-function body(element: XmlElement): Body {
-  return Object.fromEntries(element.attributes);
-}
-
-function others(element: XmlElement, known: readonly string[]): Extra {
-  return element.attributes.filter(([name]) => !known.includes(name));
-}
-
-function tag(
-  name: string,
-  attributes: Readonly<Record<string, unknown>>,
-  children: readonly (XmlElement | string)[] = [],
-  extra: Extra = [],
-): XmlElement {
-  const known = Object.entries(attributes).map(([key, value]): XmlAttribute => [key, phpString(value)]);
-  return { name, attributes: [...known, ...extra], children: children.filter((child) => child !== "") };
 }
 
 function lowestFree(used: ReadonlyMap<number, unknown>): number {

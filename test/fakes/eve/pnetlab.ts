@@ -5,7 +5,8 @@ import { addNetwork, deleteNetwork, editNetwork, editNetworks, listNetworks, sho
 import * as nodes from "./api-nodes.ts";
 import { listNetworkTypes, showTemplates, userFields } from "./api-system.ts";
 import type { Call } from "./call.ts";
-import { type Lab, LabRefused } from "./lab.ts";
+import type { Lab } from "./lab.ts";
+import { LabRefused } from "./lab-xml.ts";
 import { type Body, isset, phpInt, phpString } from "./php.ts";
 import { type Quality, qualities, qualityKey } from "./quality.ts";
 import type { User } from "./users.ts";

@@ -4,8 +4,8 @@ import type { Call } from "./call.ts";
 import type { Lab } from "./lab.ts";
 
 /*
- * What Professional has beyond Community, as far as people's captures and notes tell. None of it was seen on a host; see the reference
- * in docs. Numbers and texts of answers that no capture has are those of Community's nearest.
+ * What Professional has beyond Community, as far as people's captures and notes tell. None of it was seen on a host; see
+ * docs/hosts/eve.md. Numbers and texts of answers that no capture has are those of Community's nearest.
  */
 
 /** 0 graceful, 1 and 3 at once; 2 hibernates, of which nobody has told what it does: here the node is off. */
