@@ -101,7 +101,8 @@ async function runBatch(run: Run, head: LabHead | null, batch: readonly Operatio
     return inTurn(run, creates, () => editBatch(run, head, batch, creates, done));
   }
   const { place, at, progress } = run;
-  const lab = await place.world.reader.read(place.account, at).then((read) => withHead(read.lab, head));
+  const { reader, edition: kind } = place.world;
+  const lab = withHead(kind.bulk ? await reader.file(place.account, at) : (await reader.read(place.account, at)).lab, head);
   const edit = openEdit(run, lab, noneTaken);
   const ids = batch.flatMap(({ step }) => {
     const key = "node" in step && typeof step.node === "string" ? step.node : "";

@@ -3,12 +3,12 @@ import type { StopMode } from "../../engine/plan.ts";
 import { type EveAnswer, hostError } from "./answer.ts";
 import { hostFailure } from "./host-failure.ts";
 import type { EveLabPath } from "./lab-path.ts";
-import { type NodeStatus, readNodes } from "./lab-read.ts";
+import { readNodes } from "./lab-read.ts";
 import type { UnlLab } from "./unl.ts";
 import { type EvePlace, pause } from "./world.ts";
 
 /** Nodes that start or stop at once; those that share a network take turns, or the host makes their bridge twice. */
-const width = 4;
+const width = 8;
 
 export interface PowerRun {
   readonly place: EvePlace;
@@ -17,21 +17,20 @@ export interface PowerRun {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Starts the nodes and waits until they run. Throws host_error naming the node, or the lab that is in the way. */
+/** Starts the nodes and waits until they run; on Community the call means nothing to one that runs. Throws host_error naming the node, or the lab in the way. */
 export async function startNodes(run: PowerRun, ids: readonly number[]): Promise<void> {
   const { place, at } = run;
   const { world } = place;
-  const before = await readNodes(place.account, at);
-  if (world.edition.sharedNames) await refuseCollision(run, ids, before);
-  const up = new Set(before.filter(({ status }) => status === 2 || status === 3).map(({ id }) => id));
-  await inTurns(
-    run,
-    ids.filter((id) => !up.has(id)),
-    async (id) => {
-      const answer = await powerCall(run, `/nodes/${id}/start`);
-      if (answer !== undefined && answer.code !== 80049) throw hostError(`start node ${nameOf(before, id)}`, answer);
-    },
-  );
+  let down = ids;
+  if (world.edition.sharedNames) await refuseCollision(run, ids);
+  else {
+    const up = new Set((await readNodes(place.account, at)).flatMap(({ id, status }) => (status === 2 || status === 3 ? [id] : [])));
+    down = ids.filter((id) => !up.has(id));
+  }
+  await inTurns(run, down, async (id) => {
+    const answer = await powerCall(run, `/nodes/${id}/start`);
+    if (answer !== undefined && answer.code !== 80049) throw hostError(`start node ${nameOf(run.lab.nodes, id)}`, answer);
+  });
   await until(run, ids, (status) => status === 2 || status === 3, "run");
   for (const id of ids) world.started.add(`${at.path} ${id}`);
 }
@@ -119,12 +118,14 @@ async function until(run: PowerRun, ids: readonly number[], good: (status: numbe
  * A running node that this lab did not start, whose number another lab has too, may be the other lab's; and a bridge of another lab that runs
  * would join both labs. Both are told before anything starts.
  */
-async function refuseCollision({ place, at, lab }: PowerRun, ids: readonly number[], nodes: readonly NodeStatus[]): Promise<void> {
+async function refuseCollision({ place, at, lab }: PowerRun, ids: readonly number[]): Promise<void> {
   const { world, account } = place;
   const networks = new Set(
     lab.nodes.filter(({ id }) => ids.includes(id)).flatMap((node) => node.interfaces.flatMap((one) => one.network_id ?? [])),
   );
   const others = await world.others.running(account, at.path, { nodes: new Set(ids), networks });
+  if (others.length === 0) return;
+  const nodes = await readNodes(account, at);
   const own = new Set(lab.nodes.map(({ id }) => id));
   const sure = (id: number) => world.started.has(`${at.path} ${id}`);
   const ourOnly = nodes.some(({ id, status }) => status !== 0 && (sure(id) || others.every((other) => !other.nodes.has(id))));
@@ -186,6 +187,6 @@ async function inTurns({ lab, signal }: PowerRun, ids: readonly number[], work: 
   signal?.throwIfAborted();
 }
 
-function nameOf(nodes: readonly NodeStatus[], id: number): string {
+function nameOf(nodes: readonly { readonly id: number; readonly name?: string }[], id: number): string {
   return nodes.find((node) => node.id === id)?.name ?? String(id);
 }
