@@ -67,7 +67,9 @@ describe.skipIf(!existsSync(linux))("netem, on a kernel that has it", () => {
   const told = (name: string) => parseNetem(/^netem (.*)$/m.exec(of(name))![1]!, new Map()).get(3)!;
 
   test("delay is exact to a millisecond, and is read back", () => {
-    expect(Math.abs(trips("delay")[10]! - 50)).toBeLessThan(1);
+    // What else runs on the machine can only add.
+    const [shortest] = trips("delay");
+    expect(Math.abs(shortest! - 50)).toBeLessThan(1);
     expect(told("delay")).toMatchObject({ a: whole({ delay: 50 }), b: whole({}) });
   });
 

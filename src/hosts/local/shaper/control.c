@@ -161,6 +161,10 @@ int serve(int listener) {
       void *source = events[i].data.ptr;
       if (!source || client_of(source)) continue;
       struct direction *d = source;
+      int error;
+      socklen_t size = sizeof error;
+      /* A device that went down says so until it was heard. */
+      if (events[i].events & EPOLLERR) getsockopt(d->cable->ends[d - d->cable->flow].fd, SOL_SOCKET, SO_ERROR, &error, &size);
       take_frames(d, &d->cable->ends[d - d->cable->flow]);
     }
     release_due();

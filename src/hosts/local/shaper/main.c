@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 int epoll_fd;
@@ -36,6 +37,8 @@ int become_daemon(int listener) {
   int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int i = 0; i < 3 && nowhere >= 0; i++) dup2(nowhere, i);
   if (chdir("/") < 0) return 1;
+  struct rlimit files; /* two sockets a link */
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0) files.rlim_cur = files.rlim_max, setrlimit(RLIMIT_NOFILE, &files);
   prctl(PR_SET_NAME, "labwright-shape", 0, 0, 0);
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   epoll_fd = epoll_create1(EPOLL_CLOEXEC);
