@@ -33,7 +33,7 @@ HTTPS JSON under \`/api/v1\`. Success answers \`{"ok": true, "data": …}\`; a f
 in; \`null\` is refused except in \`state\`, \`source\` and \`value\`. Unknown fields are ignored, except by login. A body is at most 33,554,432
 bytes (login: 16 KiB). The machine-readable form is [openapi.json](../schema/openapi.json), also at \`GET /api/v1/openapi.json\`.
 
-Changes (⟳) are jobs: with \`Prefer: respond-async\` they answer \`{"job": "<id>"}\` at once. Replay: whether a client may send the call again,
+Changes (⟳) are jobs: with \`Prefer: respond-async\` they answer \`{"job": "<id>"}\` at once; with \`Idempotency-Key\`, what is sent twice within 24 hours is done once. Replay: whether a client may send the call again,
 once, after a new login.
 
 | operation | request | needs | time-out | replay | |

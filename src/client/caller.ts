@@ -136,6 +136,7 @@ export class Caller implements Disposable {
       headers: {
         Accept: row.answer === "events" ? "application/x-ndjson, application/json" : "application/json",
         ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+        ...(row.change && options.idempotencyKey !== undefined ? { "Idempotency-Key": options.idempotencyKey } : {}),
         ...headers,
       },
       body,

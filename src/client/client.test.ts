@@ -11,6 +11,7 @@ interface Seen {
   readonly line: string;
   readonly authorization: string | undefined;
   readonly prefer: string | undefined;
+  readonly key?: string;
   readonly body: unknown;
 }
 type Reply = {
@@ -36,11 +37,12 @@ let reply: (seen: Seen, turn: number) => Reply | undefined;
 beforeAll(async () => {
   server = createServer({ key, cert }, async (request, response) => {
     const body = await text(request);
-    const { authorization, prefer } = request.headers;
+    const { authorization, prefer, "idempotency-key": once } = request.headers;
     const entry: Seen = {
       line: `${request.method} ${request.url}`,
       authorization,
       prefer: typeof prefer === "string" ? prefer : undefined,
+      ...(typeof once === "string" && { key: once }),
       body: body === "" ? undefined : JSON.parse(body),
     };
     seen.push(entry);
@@ -301,6 +303,16 @@ describe("streams and jobs", () => {
     expect([download.mediaType, download.filename, await text(download.body)]).toEqual(["application/x-pcapng", "r1.pcapng", "bytes"]);
     reply = () => ({ status: 404, code: "capture_not_found", error: "gone" });
     await expect(client.downloadCapture({ id: "c1" })).rejects.toMatchObject({ code: "capture_not_found" });
+  });
+
+  test("an idempotency key goes with changes, and with nothing else; a PUT has a body", async () => {
+    reply = () => ({ data: {} });
+    using client = connect({ url, pin, token: "t" });
+    await client.deployProject({ lab: "/x" }, { idempotencyKey: "k-1" });
+    await client.getProjectStatus({ lab: "/x" }, { idempotencyKey: "k-1" });
+    await client.setLabGrants({ lab: "/x", grants: [{ user: "bob", right: "view" }] });
+    expect(seen.map(({ key }) => key)).toEqual(["k-1", undefined, undefined]);
+    expect(seen[2]).toMatchObject({ line: "PUT /api/v1/labs/grants", body: { lab: "/x", grants: [{ user: "bob", right: "view" }] } });
   });
 
   test("a job tells each new step and gives the operation's result, or its error", async () => {

@@ -39,6 +39,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds; default: the operation's own time-out, or the one given to connect. 0: no limit. */
   readonly timeoutMs?: number | undefined;
+  /** Of a change: the same key with the same input is done once, and answers the same, for 24 hours. */
+  readonly idempotencyKey?: string | undefined;
 }
 
 /** One method per operation of API v1, by its operation id. The input may be left out where nothing in it is required. */

@@ -72,7 +72,8 @@ export function openApiDocument(version: string): Json {
 
 function operationObject(id: OperationId, row: OperationRow, operationId: string): Json {
   const request: { readonly body?: TSchema; readonly query?: TSchema; readonly params?: TSchema } = requestSchemas[id];
-  const parameters = [...parametersIn("path", request.params), ...parametersIn("query", request.query)];
+  const headers = row.change ? changeHeaders : [];
+  const parameters = [...parametersIn("path", request.params), ...parametersIn("query", request.query), ...headers];
   return {
     operationId,
     summary: row.summary,
@@ -91,6 +92,25 @@ function operationObject(id: OperationId, row: OperationRow, operationId: string
     "x-client-errors": codesOf(row).filter((code) => errors[code].status === 0),
   };
 }
+
+/** Of every change. */
+const changeHeaders: readonly Json[] = [
+  {
+    name: "Prefer",
+    in: "header",
+    required: false,
+    schema: { type: "string" },
+    description: "respond-async: answer {job} at once and go on",
+  },
+  {
+    name: "Idempotency-Key",
+    in: "header",
+    required: false,
+    schema: { type: "string", minLength: 1, maxLength: 255 },
+    description:
+      "the same key with the same request is done once, and answers the same, for 24 hours; with another request it is bad_request",
+  },
+];
 
 function parametersIn(place: "path" | "query", schema: TSchema | undefined): Json[] {
   const properties = (schema as { properties?: Record<string, TSchema> } | undefined)?.properties ?? {};

@@ -115,6 +115,19 @@ test("changes by hand in the host's own file are told apart from those in the in
   expect((await post("planProject", { yaml: back.yaml!, files: back.files! })).actions).toEqual([]);
 });
 
+test("a traffic filter is one that compiles", async () => {
+  const edit = (match: string) => post("editProject", { lab: "/real", section: "traffic_filters", value: [{ name: "f", match }] });
+  const edited = await edit("ip proto 89 and not host 10.0.0.1");
+  expect(edited.yaml).toContain("ip proto 89");
+  for (const [match, words] of [
+    ["bogus ((", /syntax error/],
+    ["host nowhere.invalid", /unknown host/],
+    ["-r /etc/passwd", /syntax error|illegal/],
+  ] as const) {
+    await expect(edit(match), match).rejects.toMatchObject({ code: "invalid_intent", message: expect.stringMatching(words) });
+  }
+});
+
 test("an import of a running lab leaves it running and untouched", async () => {
   const before = await local.session.observe("/real");
   const copy = (await post("importProject", { lab: "/real" })) as ImportData;

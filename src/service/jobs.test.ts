@@ -133,7 +133,9 @@ test("a cancelled change keeps what is done, and what is left can be finished", 
   const release = held(made, "create-node");
   const started = (await ann.call("deployProject", { yaml: pair }, { respondAsync: true })) as { job: string };
   await until(() => made.store.jobs.get(started.job)!.steps.length > 0);
-  const steps = (await ann.get("getJob", { id: started.job })).steps;
+  const { steps, text } = await ann.get("getJob", { id: started.job });
+  await until(async () => (await ann.get("getJob", { id: started.job })).text?.startsWith("create node") === true);
+  expect(text).toMatch(/^create /);
   expect(await ann.get("cancelJob", { id: started.job })).toMatchObject({ job: started.job });
   release();
   await until(() => made.store.jobs.get(started.job)!.status !== "running");

@@ -214,6 +214,7 @@ export class Jobs {
   }
 
   #data(row: JobRow): JobData {
+    const step = row.status === "running" ? row.steps[row.done] : undefined;
     return {
       job: row.id,
       lab: row.lab,
@@ -225,6 +226,7 @@ export class Jobs {
       ...(row.finishedAt !== undefined && { finished_at: timeText(row.finishedAt) }),
       step: row.done,
       steps: row.steps.length,
+      ...(step !== undefined && { text: `${step.op} ${step.kind} ${step.key}` }),
       ...(row.result !== undefined && { result: row.result }),
       ...(row.error !== undefined && { error: row.error }),
     };

@@ -21,6 +21,7 @@ export const JobData = Type.Object({
   /** What the operation would have answered. */
   result: Type.Optional(json),
   error: Type.Optional(Type.Object({ code: text, error: text, data: Type.Optional(json) })),
+  /** The step that runs, for people. */
   text: optionalText,
 });
 export type JobData = Static<typeof JobData>;

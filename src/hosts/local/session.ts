@@ -7,6 +7,7 @@ import { type LabDefinition, observeDefinition } from "./definition.ts";
 import type { Definitions } from "./definitions.ts";
 import { type LinkContext, setLinkQuality, setLinkSuspend } from "./links.ts";
 import type { LocalLab } from "./local-lab.ts";
+import { checkPcapFilter } from "./pcap-filter.ts";
 import type { Candidate, Readiness } from "./readiness.ts";
 import { savedConfigs } from "./saved-config.ts";
 import type { LocalUser } from "./users.ts";
@@ -94,6 +95,7 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
         mayChange();
         return setLinkSuspend(await changing(path, "linkSuspend"), linkId, suspended);
       }),
+    checkPcapFilter: async (filter) => checkPcapFilter((await catalogue()).images, filter),
     // Not in turn with apply: a lock that is set meanwhile is what stops one.
     setLock: async (path, locked) => {
       mayChange();
