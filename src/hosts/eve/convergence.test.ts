@@ -88,7 +88,7 @@ describe.each(["ce5", "ce6", "pro"] as const)("a generated lab on EVE-NG %s", (e
         expect(await session.observe(path)).toBeNull();
         expect(fixture.fake.running().filter(({ lab }) => lab === `${path}.unl`)).toEqual([]);
       }),
-      { numRuns: 40 },
+      { numRuns: 20, endOnFailure: true },
     );
   });
 });

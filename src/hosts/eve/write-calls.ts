@@ -41,6 +41,7 @@ export function writeCalls(before: UnlLab, after: UnlLab, catalogue: EveCatalogu
     calls.push({ about: "the lab's description", method: "PUT", path: () => "", body: () => ({ description }), done: [60023, 20030] });
   }
 
+  if (edition.quality) calls.push(...clearedQuality(before, after));
   // Hidden networks go by themselves with their last end.
   const p2p = new Set(linksOf(before).flatMap((link) => (link.kind === "p2p" ? [link.network] : [])));
   for (const node of before.nodes) {
@@ -242,6 +243,34 @@ function interfaceCalls(node: UnlNode, ends: readonly (readonly [number, UnlInte
 }
 
 const qualityWords = ["delay", "jitter", "loss", "bandwidth"] as const;
+
+/** Quality stays with an interface, and with its number: it is taken off a link that goes, or the next one there would have it. */
+function clearedQuality(before: UnlLab, after: UnlLab): readonly WriteCall[] {
+  const at = (lab: UnlLab, node: number, id: number) => lab.nodes.find((one) => one.id === node)?.interfaces.find((one) => one.id === id);
+  const going = (node: number, one: UnlInterface) => target(at(after, node, one.id)) !== target(one);
+  const plainOf = (one: UnlInterface): UnlInterface => {
+    const { source_delay: _d, source_jitter: _j, source_loss: _l, source_bandwidth: _b, ...rest } = one;
+    return rest;
+  };
+  const links = linksOf(before).filter((link) => {
+    const ends = link.kind === "serial" ? [] : link.kind === "p2p" ? [link.a, link.b] : [link.end];
+    return ends.some((end) => {
+      const one = at(before, end.node, end.interface);
+      return one !== undefined && going(end.node, one);
+    });
+  });
+  const touched = new Set(
+    links.flatMap((link) => (link.kind === "attachment" ? [link.end] : [link.a, link.b])).map((end) => `${end.node} ${end.interface}`),
+  );
+  const cleared: UnlLab = {
+    ...before,
+    nodes: before.nodes.map((node) => ({
+      ...node,
+      interfaces: node.interfaces.map((one) => (touched.has(`${node.id} ${one.id}`) ? plainOf(one) : one)),
+    })),
+  };
+  return qualityCalls(before, cleared);
+}
 
 /** Professional only. Both sides of a link are always written. */
 function qualityCalls(before: UnlLab, after: UnlLab): readonly WriteCall[] {
