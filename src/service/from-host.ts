@@ -8,7 +8,7 @@ import { printManifest } from "../intent/manifest.ts";
 import { printLab } from "../intent/print.ts";
 import { labNotFound, readSent, type Target } from "./address.ts";
 import type { Context } from "./context.ts";
-import { runChange } from "./managed.ts";
+import { runChange, snapshot } from "./managed.ts";
 import { newestPlan, plannable, planStale } from "./plan-project.ts";
 import { planAgainstHost } from "./planned.ts";
 import { includes, rightOn } from "./rights.ts";
@@ -61,7 +61,7 @@ async function captureIntent(context: Context, target: Target, payload: ProjectP
       files: text.files,
       ids: nowIds,
       labId: observed.id,
-      applied: observed,
+      applied: snapshot(observed),
       serial,
       plans: {},
       updatedAt: context.clock.now(),

@@ -123,6 +123,7 @@ export async function importLab(context: Context, job: Job, target: Target, inte
   const after = await planAgainstHost({ ...target, ids: context.store.labs.get(path)?.ids ?? noIds }, intent, {
     ...options,
     replace: false,
+    explain: true,
   });
   const source: ImportSource = { ...request.source, report: [...request.source.report, ...lostLines(after.plan)] };
   const record = context.store.labs.get(path);

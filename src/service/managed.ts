@@ -98,9 +98,14 @@ export async function recordApplied(context: Context, target: Target, known: Nat
     );
     // Any change makes the plans before it stale.
     const updatedAt = context.clock.now();
-    context.store.labs.put({ ...record, ids, labId: observed.id, applied: observed, plans: {}, power: running, updatedAt });
+    context.store.labs.put({ ...record, ids, labId: observed.id, applied: snapshot(observed), plans: {}, power: running, updatedAt });
   }
   return projectState(context.host, record?.serial ?? 0, observed, ids);
+}
+
+/** What of an observed lab later differences are told from; interfaces follow from the rest. */
+export function snapshot(observed: ObservedLab): ObservedLab {
+  return { ...observed, nodes: observed.nodes.map((node) => ({ ...node, interfaces: [] })) };
 }
 
 /** After a change that did nothing: the record is as it was before. A lab of which the host has something all the same keeps its new one. */
@@ -124,7 +129,7 @@ export async function recordBroken(context: Context, target: Target, known: Nati
     const observed = await target.host.observe(target.path);
     const ids = observed === null ? noIds : joinIds(intent?.lab ?? null, observed, known);
     const { applied: _before, ...rest } = record;
-    const applied = observed === null ? {} : { applied: observed };
+    const applied = observed === null ? {} : { applied: snapshot(observed) };
     context.store.labs.put({ ...rest, ...applied, ids, plans: {}, updatedAt: context.clock.now() });
   } catch (error) {
     context.log("warn", "what a broken change left could not be read", { lab: target.path, error: String(error) });

@@ -22,7 +22,7 @@ export function directionOf(value: string | undefined): Direction {
 export async function planProject(context: Context, caller: Caller, payload: ProjectPayload): Promise<PlanData> {
   const direction = directionOf(payload.direction);
   const target = await addressProject(context, caller, payload);
-  const options = { direction, prune: payload.prune === true, replace: payload.replace === true };
+  const options = { direction, prune: payload.prune === true, replace: payload.replace === true, explain: direction === "to_host" };
   const intent = plannable(target, direction);
   const { plan, observed, identity } = await planAgainstHost(target, intent, options);
   if (observed === null && direction === "from_host") throw labNotFound(target.path);
@@ -39,7 +39,7 @@ export async function planProject(context: Context, caller: Caller, payload: Pro
     direction,
   };
   if (direction === "from_host") {
-    const pruned = await planAgainstHost(target, intent, { ...options, prune: true });
+    const pruned = await planAgainstHost(target, intent, { ...options, prune: true, explain: true });
     const actions = reversed(pruned.plan.actions);
     const summary: PlanSummary = {
       ...plan.summary,

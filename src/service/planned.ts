@@ -29,6 +29,8 @@ export interface PlanOptions {
   readonly prune: boolean;
   readonly replace: boolean;
   readonly wipe?: boolean;
+  /** Also tell where the intent says so, and who made the difference: for plans that people read. */
+  readonly explain?: boolean;
 }
 
 /** What is wanted: a lab, with its text where it came from one. */
@@ -53,7 +55,8 @@ export async function planAgainstHost(
   const plan = planLab(input);
   const bound = `${identityText(input, direction, plan)}\n${canonicalText(wanted?.files ?? {})}`;
   const identity = createHash("sha256").update(bound).digest("hex");
-  return { plan: explained(plan, target, wanted, { observed, rules, ids }), observed, rules, ids, identity };
+  const told = options.explain === true ? explained(plan, target, wanted, { observed, rules, ids }) : plan;
+  return { plan: told, observed, rules, ids, identity };
 }
 
 /** The same plan; its actions tell also where the intent says so, and who made the difference. */
