@@ -8,6 +8,7 @@ import { type TestLocalHost, testLocalHost } from "../hosts/local/test-local-hos
 import { createService } from "./create-service.ts";
 import { until } from "./service.fixture.ts";
 import type { Handlers, Service } from "./service.ts";
+import { projectState } from "./state.ts";
 import { sqliteStore } from "./store/sqlite.ts";
 
 const yaml = `# mine
@@ -57,6 +58,16 @@ beforeAll(async () => {
 afterAll(async () => {
   await service.close();
   await local[Symbol.asyncDispose]();
+});
+
+test("the state names nodes and networks by their own names, though a host may number both from 1", async () => {
+  const state = projectState(local.host, 1, (await local.session.observe("/real"))!, { nodes: { h1: "1" }, networks: {}, links: {} });
+  expect(state.nodes).toEqual({ h1: { id: "1", name: "h1" } });
+  const observed = { ...(await local.session.observe("/real"))!, networks: [{ id: "1", name: "lan", type: "bridge" }] };
+  expect(projectState(local.host, 1, observed, { nodes: { h1: "1" }, networks: { lan: "1" }, links: {} })).toMatchObject({
+    nodes: { h1: { id: "1", name: "h1" } },
+    networks: { lan: { id: "1", name: "lan" } },
+  });
 });
 
 test("a configuration that a router saved is seen, comes back into the intent, and then the plan is empty", async () => {

@@ -14,16 +14,18 @@ export interface ProjectState {
 }
 
 export function projectState(host: Host, serial: number, observed: ObservedLab, ids: NativeIds): ProjectState {
-  const names = new Map([...observed.nodes, ...observed.networks].map(({ id, name }) => [id, name]));
-  const named = (record: Readonly<Record<string, string>>) =>
-    Object.fromEntries(sorted(record).map(([key, id]) => [key, { id, name: names.get(id) ?? key }]));
+  // A node and a network of one host may have the same id.
+  const named = (record: Readonly<Record<string, string>>, objects: readonly { readonly id: string; readonly name: string }[]) => {
+    const names = new Map(objects.map(({ id, name }) => [id, name]));
+    return Object.fromEntries(sorted(record).map(([key, id]) => [key, { id, name: names.get(id) ?? key }]));
+  };
   return {
     version: 1,
     serial,
     host: { kind: host.kind, url: host.url },
     lab: { path: observed.path, id: observed.id },
-    nodes: named(ids.nodes),
-    networks: named(ids.networks),
+    nodes: named(ids.nodes, observed.nodes),
+    networks: named(ids.networks, observed.networks),
     links: Object.fromEntries(sorted(ids.links).map(([key, id]) => [key, { id }])),
   };
 }
