@@ -165,6 +165,28 @@ describe("a linux node", () => {
     expect(await lab.box.must(1, "cat", "/root/log")).toBe("config blue\none \\n two\nloop 1\nloop 2\nh1\n");
   });
 
+  test("neighbouring ip commands run in order; the one that fails is told with its own exit code, and none after it runs", async () => {
+    await using lab = await sandboxed();
+    const add = (last: number) => `ip addr add 10.0.0.${last}/24 dev lo`;
+    await lab.box.boot([
+      node("whole", "linux", {
+        exec: [add(1), "ip link set lo mtu 1400", "ip route add 10.1.0.0/16 via 10.0.0.1", "echo done > /root/done"],
+      }),
+      node("twice", "linux", { exec: [add(1), add(2), add(1), add(3)] }),
+      node("mixed", "linux", {
+        exec: [add(1), "ip link set lo down && ip link set lo up", "ip link set nothing up", "echo > /root/later"],
+      }),
+    ]);
+    const [whole, twice, mixed] = (await lab.box.sandbox.info()).nodes;
+    expect(whole).toMatchObject({ state: "running" });
+    expect(await lab.box.must(1, "ip", "route")).toContain("10.1.0.0/16 via 10.0.0.1 dev lo");
+    expect(await lab.box.must(1, "cat", "/root/done", "/sys/class/net/lo/mtu")).toBe("done\n1400\n");
+    expect(twice).toMatchObject({ state: "failed", exitCode: 2 });
+    expect(await lab.box.sandbox.tail(2)).toContain(`exec: "${add(1)}" failed with exit code 2`);
+    expect(mixed).toMatchObject({ state: "failed", exitCode: 1 });
+    expect(await lab.box.sandbox.tail(3)).toContain('Cannot find device "nothing"\r\nlabwright: exec: "ip link set nothing up" failed');
+  });
+
   test("fails with the code of the first command that fails, says which, and runs none after it", async () => {
     await using lab = await sandboxed();
     await lab.box.boot([node("h1", "linux", { exec: ["true", "exit 7", "echo later > /root/later"] })]);
