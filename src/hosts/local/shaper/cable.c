@@ -1,11 +1,80 @@
 /* Cables: the shaped links. */
 #include "shaper.h"
+#include <fcntl.h>
 #include <sys/epoll.h>
 
-enum { MANY = 16 /* cables from which on each gets a shorter ring */ };
-
 struct cable *cables;
-static size_t cable_count;
+
+/*
+ * Devices that a child of ours removes. Whoever closes a packet socket last, or deletes a device, waits some 10 ms for the kernel's readers: that must not
+ * be the process that passes frames.
+ */
+struct leaving { int done; size_t count; struct leaving *next; long ids[]; };
+
+static struct leaving *leaving;
+static int begin[2] = {-1, -1}; /* the child of this turn waits for its end, until when our sockets are closed */
+
+bool cable_leaves(long id) {
+  for (const struct leaving *l = leaving; l; l = l->next)
+    for (size_t i = 0; i < l->count; i++)
+      if (l->ids[i] == id) return true;
+  return false;
+}
+
+bool leaving_find(const void *source) {
+  const struct leaving *l = leaving;
+  while (l && l != source) l = l->next;
+  return l;
+}
+
+/* Its child has ended: the devices are gone. */
+void leaving_ended(const void *source) {
+  for (struct leaving **at = &leaving; *at; at = &(*at)->next) {
+    struct leaving *l = *at;
+    if (l != source) continue;
+    *at = l->next;
+    epoll_ctl(epoll_fd, EPOLL_CTL_DEL, l->done, NULL);
+    close(l->done);
+    free(l);
+    return;
+  }
+}
+
+static void remove_apart(const struct cable *first, size_t count) {
+  int done[2] = {-1, -1};
+  struct leaving *l = calloc(1, sizeof *l + count * sizeof *l->ids);
+  bool able = l && pipe2(done, O_CLOEXEC) == 0 && (begin[0] >= 0 || pipe2(begin, O_CLOEXEC) == 0);
+  pid_t pid = able ? fork() : -1;
+  if (pid == 0) {
+    char none;
+    control_forget();
+    close(begin[1]);
+    while (read(begin[0], &none, 1) < 0 && errno == EINTR) {}
+  }
+  if (pid <= 0) {
+    /* Where there can be no child, here. */
+    devices_delete(first, count);
+    if (pid == 0) _exit(0);
+    close(done[0]), close(done[1]);
+    free(l);
+    return;
+  }
+  close(done[1]);
+  l->done = done[0];
+  for (const struct cable *c = first; c && l->count < count; c = c->next) l->ids[l->count++] = c->id;
+  l->next = leaving;
+  leaving = l;
+  struct epoll_event e = {.events = EPOLLIN, .data.ptr = l};
+  epoll_ctl(epoll_fd, EPOLL_CTL_ADD, l->done, &e);
+}
+
+/* Our sockets are closed: this turn's children may go on. */
+static void leaving_begin(void) {
+  for (int i = 0; i < 2; i++) {
+    if (begin[i] >= 0) close(begin[i]);
+    begin[i] = -1;
+  }
+}
 
 struct cable *cable_find(long id) {
   struct cable *c = cables;
@@ -13,76 +82,56 @@ struct cable *cable_find(long id) {
   return c;
 }
 
-static void names(char text[2][16], char first, long id) {
-  for (int i = 0; i < 2; i++) snprintf(text[i], sizeof text[i], "%c%ld%c", first, id, "ab"[i]);
-}
-
-static const char *open_ends(struct cable *c, int mtu) {
-  char name[2][16];
-  names(name, 'p', c->id);
+/* What waits in the rings comes along; then they are closed. */
+static void close_ends(struct cable *c) {
+  if (c->ends[0].fd < 0) return;
   for (int i = 0; i < 2; i++) {
-    struct end fresh;
-    const char *problem = end_open(&fresh, name[i], mtu, cable_count > MANY);
-    if (problem) return problem;
     while (end_waiting(&c->ends[i])) take_frames(&c->flow[i], &c->ends[i]);
+    epoll_ctl(epoll_fd, EPOLL_CTL_DEL, c->ends[i].fd, NULL);
     end_close(&c->ends[i]);
-    c->ends[i] = fresh;
-    struct epoll_event e = {.events = EPOLLIN, .data.ptr = &c->flow[i]};
-    if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fresh.fd, &e) < 0) return "epoll";
   }
-  c->mtu = mtu;
-  return NULL;
 }
 
-static bool stands(const struct cable *c) {
-  char name[2][16];
-  names(name, 'p', c->id);
-  for (int i = 0; i < 2; i++)
-    if (device_index(name[i]) != c->ends[i].index) return false;
-  return true;
+/* Takes sockets that were opened for the cable, which is made where there is none. They are its own from here on, whatever the answer is. */
+const char *cable_take(long id, int mtu, struct end ends[2]) {
+  struct cable *c = cable_find(id);
+  const char *problem = NULL;
+  for (int i = 0; i < 2 && !problem; i++) problem = end_map(&ends[i]);
+  bool fresh = !c;
+  if (!problem && fresh && !(c = calloc(1, sizeof *c))) problem = "memory";
+  if (problem) {
+    int why = errno;
+    for (int i = 0; i < 2; i++) end_close(&ends[i]);
+    errno = why;
+    return problem;
+  }
+  if (fresh) {
+    c->id = id;
+    c->next = cables;
+    cables = c;
+  }
+  for (int i = 0; i < 2 && fresh; i++) {
+    c->ends[i].fd = -1;
+    c->flow[i].cable = c;
+    c->flow[i].out = &c->ends[1 - i];
+    flow_seed(&c->flow[i], (uint64_t)id << 1 | (unsigned)i);
+  }
+  close_ends(c);
+  c->mtu = mtu;
+  for (int i = 0; i < 2; i++) {
+    c->ends[i] = ends[i];
+    struct epoll_event e = {.events = EPOLLIN, .data.ptr = &c->flow[i]};
+    if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, c->ends[i].fd, &e) < 0) problem = "epoll";
+  }
+  return problem;
 }
 
 const char *cable_put(long id, int mtu, const struct settings set[2]) {
   struct cable *c = cable_find(id);
-  bool fresh = !c;
-  if (fresh) {
-    c = calloc(1, sizeof *c);
-    if (!c) return "out of memory";
-    c->id = id;
-    for (int i = 0; i < 2; i++) {
-      c->ends[i].fd = -1;
-      c->flow[i].cable = c;
-      c->flow[i].out = &c->ends[1 - i];
-      flow_seed(&c->flow[i], (uint64_t)id << 1 | (unsigned)i);
-    }
-    c->next = cables;
-    cables = c;
-    cable_count++;
-  }
-  if (fresh || c->mtu != mtu || !stands(c)) {
-    const char *problem = open_ends(c, mtu);
-    if (problem) {
-      int why = errno;
-      if (fresh) cable_close(c);
-      errno = why;
-      return problem;
-    }
-  }
+  if (!c || c->mtu != mtu || cable_leaves(id)) return errno = ENODEV, "Cannot find device";
   c->draining = false;
   for (int i = 0; i < 2; i++) flow_settings(&c->flow[i], &set[i]);
   return NULL;
-}
-
-/* Forgets the cable; its frames have left. */
-void cable_close(struct cable *c) {
-  for (struct cable **at = &cables; *at; at = &(*at)->next)
-    if (*at == c) {
-      *at = c->next;
-      break;
-    }
-  cable_count--;
-  for (int i = 0; i < 2; i++) end_close(&c->ends[i]);
-  free(c);
 }
 
 /* Nothing comes in any more; its devices go when what is on its way has left. */
@@ -92,20 +141,37 @@ void cable_drop(long id) {
     c->draining = true;
     return;
   }
-  char name[2][16];
-  names(name, 'q', id);
-  for (int i = 0; i < 2; i++) device_delete(name[i]);
+  if (cable_leaves(id)) return;
+  struct cable stranger = {.id = id, .ends = {{.fd = -1}, {.fd = -1}}};
+  remove_apart(&stranger, 1);
+}
+
+static bool drained(struct cable *c) {
+  for (int i = 0; i < 2 && c->draining; i++)
+    while (end_waiting(&c->ends[i])) take_frames(&c->flow[i], &c->ends[i]);
+  return c->draining && !c->flow[0].queued && !c->flow[1].queued;
 }
 
 /* Of those that drain, the ones that are empty go. */
 void cables_drained(void) {
-  for (struct cable *c = cables, *next; c; c = next) {
-    next = c->next;
-    if (!c->draining) continue;
-    for (int i = 0; i < 2; i++) while (end_waiting(&c->ends[i])) take_frames(&c->flow[i], &c->ends[i]);
-    if (c->flow[0].queued || c->flow[1].queued) continue;
-    long id = c->id;
-    cable_close(c);
-    cable_drop(id);
+  struct cable *empty = NULL;
+  size_t count = 0;
+  for (struct cable **at = &cables; *at;) {
+    struct cable *c = *at;
+    if (!drained(c)) {
+      at = &c->next;
+      continue;
+    }
+    *at = c->next;
+    c->next = empty;
+    empty = c;
+    count++;
   }
+  if (empty) remove_apart(empty, count);
+  for (struct cable *next; empty; empty = next) {
+    next = empty->next;
+    close_ends(empty);
+    free(empty);
+  }
+  leaving_begin();
 }

@@ -5,9 +5,18 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-struct client { bool is_client; int fd; char *text; size_t length, room, sent; bool answering, watching; struct client *next; };
+struct client {
+  int fd;
+  char *text;
+  size_t length, room, sent;
+  bool answering, watching;
+  int *sockets; /* that came along, for the take lines in their order */
+  size_t socket_count, socket_next;
+  struct client *next;
+};
 
 static struct client *clients;
+static int listening;
 
 static void add(struct client *c, const char *data, size_t length) {
   if (c->length + length + 1 > c->room) {
@@ -37,7 +46,12 @@ static void drop(struct client *c) {
       *at = c->next;
       break;
     }
+  /* A child may hold it open for a while. */
+  epoll_ctl(epoll_fd, EPOLL_CTL_DEL, c->fd, NULL);
+  shutdown(c->fd, SHUT_RDWR);
   close(c->fd);
+  while (c->socket_next < c->socket_count) close(c->sockets[c->socket_next++]);
+  free(c->sockets);
   free(c->text);
   free(c);
 }
@@ -52,12 +66,27 @@ static void show_flow(struct client *c, char side, struct direction *d) {
       (unsigned long long)n->missed, (unsigned long long)n->refused, (unsigned long long)d->queued);
 }
 
+/* Takes what came with the line: packet sockets with their rings. */
+static const char *run_take(struct client *c, const char *line, long *id) {
+  struct end ends[2] = {{.fd = -1}, {.fd = -1}};
+  int mtu, end = -1;
+  int fields = sscanf(line, "take %ld %d %zu %zu %zu %d %d%n", id, &mtu, &ends[0].slot, &ends[0].slots, &ends[0].bytes, &ends[0].index,
+                      &ends[1].index, &end);
+  if (fields != 7 || end != (int)strlen(line) || c->socket_next + 2 > c->socket_count) return errno = 0, "not a request";
+  ends[1].slot = ends[0].slot, ends[1].slots = ends[0].slots, ends[1].bytes = ends[0].bytes;
+  for (int i = 0; i < 2; i++) ends[i].fd = c->sockets[c->socket_next++];
+  if (!cable_leaves(*id)) return cable_take(*id, mtu, ends);
+  for (int i = 0; i < 2; i++) end_close(&ends[i]);
+  return errno = ENODEV, "Cannot find device";
+}
+
 /* put <id> <mtu> and for each direction delay and jitter (ns), loss (parts per 1e9), bandwidth (kbit/s); drop <id>; show. */
-static const char *run_line(const char *line, long *id) {
+static const char *run_line(struct client *c, const char *line, long *id) {
   struct settings set[2];
   int mtu, end = -1;
   memset(set, 0, sizeof set);
   if (!strcmp(line, "show")) return NULL;
+  if (!strncmp(line, "take ", 5)) return run_take(c, line, id);
   if (sscanf(line, "drop %ld%n", id, &end) == 1 && end == (int)strlen(line)) {
     cable_drop(*id);
     return NULL;
@@ -80,13 +109,21 @@ static void answer(struct client *c) {
   c->text = NULL;
   c->length = c->room = 0;
   c->answering = true;
+  if (!strcmp(request, "list\n")) {
+    /* For the asker: what need not be opened again. A draining one may go at any moment, and is then told as a device that is not there. */
+    for (const struct cable *one = cables; one; one = one->next)
+      say(c, "%ld %d %d %d\n", one->id, one->mtu, one->ends[0].index, one->ends[1].index);
+    say(c, ".\n");
+    free(request);
+    return;
+  }
   say(c, "{\"pid\":%d,\"problems\":[", getpid());
   bool any = false;
   char *rest = request;
   for (char *line; rest && (line = strsep(&rest, "\n"));) {
     long id = 0;
     if (!*line) continue;
-    const char *problem = run_line(line, &id);
+    const char *problem = run_line(c, line, &id);
     if (!problem) continue;
     say(c, "%s{\"id\":%ld,\"problem\":\"%s%s%s\"}", any ? "," : "", id, problem, errno ? ": " : "", errno ? strerror(errno) : "");
     any = true;
@@ -105,10 +142,31 @@ static void answer(struct client *c) {
   say(c, "]}\n");
 }
 
+/* Bytes, and the sockets that come with them. */
+static ssize_t receive(struct client *c, char *data, size_t size) {
+  char control[CMSG_SPACE(2 * sizeof(int))];
+  struct iovec piece = {data, size};
+  struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+  ssize_t got = recvmsg(c->fd, &message, MSG_CMSG_CLOEXEC);
+  for (struct cmsghdr *h = got < 0 ? NULL : CMSG_FIRSTHDR(&message); h; h = CMSG_NXTHDR(&message, h)) {
+    if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS) continue;
+    size_t count = (h->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    int sockets[2];
+    memcpy(sockets, CMSG_DATA(h), count * sizeof(int));
+    int *more = realloc(c->sockets, (c->socket_count + count) * sizeof(int));
+    if (more) c->sockets = more;
+    for (size_t i = 0; i < count; i++) {
+      if (more) c->sockets[c->socket_count++] = sockets[i];
+      else close(sockets[i]);
+    }
+  }
+  return got;
+}
+
 static void client_ready(struct client *c) {
   if (!c->answering) {
     char data[65536];
-    ssize_t got = read(c->fd, data, sizeof data);
+    ssize_t got = receive(c, data, sizeof data);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (got < 0 || c->length + (size_t)got > MOST_REQUEST) return drop(c);
     add(c, data, (size_t)got);
@@ -135,7 +193,7 @@ static void greet(int listener) {
     close(fd);
     return;
   }
-  *c = (struct client){.is_client = true, .fd = fd, .next = clients};
+  *c = (struct client){.fd = fd, .next = clients};
   clients = c;
   struct epoll_event e = {.events = EPOLLIN, .data.ptr = c};
   if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &e) < 0) drop(c);
@@ -147,7 +205,14 @@ static struct client *client_of(const void *source) {
   return c;
 }
 
+void control_forget(void) {
+  close(epoll_fd);
+  close(listening);
+  for (const struct client *c = clients; c; c = c->next) close(c->fd);
+}
+
 int serve(int listener) {
+  listening = listener;
   struct epoll_event e = {.events = EPOLLIN, .data.ptr = NULL};
   if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, listener, &e) < 0) return 1;
   for (;;) {
@@ -159,7 +224,7 @@ int serve(int listener) {
     /* Frames first: a request must not find those that came before it still waiting. */
     for (int i = 0; i < n; i++) {
       void *source = events[i].data.ptr;
-      if (!source || client_of(source)) continue;
+      if (!source || client_of(source) || leaving_find(source)) continue;
       struct direction *d = source;
       int error;
       socklen_t size = sizeof error;
@@ -171,71 +236,10 @@ int serve(int listener) {
     for (int i = 0; i < n; i++) {
       void *source = events[i].data.ptr;
       struct client *c = source ? client_of(source) : NULL;
-      if (!source) greet(listener);
+      if (!source) greet(listening);
       else if (c) client_ready(c);
+      else if (leaving_find(source)) leaving_ended(source);
     }
     cables_drained();
   }
-}
-
-static int connect_to(const char *lab, socklen_t *size, struct sockaddr_un *at) {
-  *at = (struct sockaddr_un){.sun_family = AF_UNIX};
-  int n = snprintf(at->sun_path + 1, sizeof at->sun_path - 1, "labwright-shaper/%s", lab);
-  *size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
-  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0 || connect(fd, (struct sockaddr *)at, *size) == 0) return fd;
-  close(fd);
-  return -1;
-}
-
-static int fail(const char *what) {
-  dprintf(2, "labwright-shaper: %s: %s\n", what, strerror(errno));
-  return 1;
-}
-
-int watch(const char *lab) {
-  struct sockaddr_un at;
-  socklen_t size;
-  int fd = connect_to(lab, &size, &at);
-  if (fd < 0) return 3;
-  if (write(fd, "watch\n", 6) != 6) return 3;
-  char c;
-  while (read(fd, &c, 1) < 0 && errno == EINTR) {}
-  return 3;
-}
-
-/* Asks the lab's shaper; starts it where none is. */
-int ask(const char *lab, const char *request, bool start) {
-  struct sockaddr_un at;
-  socklen_t size;
-  int fd = connect_to(lab, &size, &at);
-  if (fd < 0 && !start) return 3;
-  for (int tries = 0; fd < 0 && tries < 50; tries++) {
-    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (listener < 0) return fail("socket");
-    if (bind(listener, (struct sockaddr *)&at, size) == 0 && listen(listener, 64) == 0) {
-      pid_t pid = fork();
-      if (pid < 0) return fail("fork");
-      if (pid == 0) return become_daemon(listener);
-    }
-    close(listener);
-    fd = connect_to(lab, &size, &at);
-    if (fd < 0) usleep(2000); /* another starter has the name and does not listen yet */
-  }
-  if (fd < 0) return fail("no shaper, and none can be started");
-  for (size_t length = strlen(request), done = 0; done < length;) {
-    ssize_t sent = send(fd, request + done, length - done, MSG_NOSIGNAL);
-    if (sent < 0) return start ? fail("the shaper ended") : 3;
-    done += (size_t)sent;
-  }
-  shutdown(fd, SHUT_WR);
-  char data[65536];
-  ssize_t got;
-  bool whole = false;
-  while ((got = read(fd, data, sizeof data)) > 0) {
-    whole = data[got - 1] == '\n';
-    for (ssize_t done = 0, n; done < got; done += n)
-      if ((n = write(1, data + done, (size_t)(got - done))) < 0) return fail("standard output");
-  }
-  return whole ? 0 : start ? fail("the shaper ended") : 3;
 }

@@ -11,6 +11,8 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
+enum { REMOVAL_GROUP = 67 /* a number that nothing else in a fabric uses */ };
+
 static const int one = 1;
 
 static const char *end_ring(struct end *e, int mtu, bool many) {
@@ -25,14 +27,19 @@ static const char *end_ring(struct end *e, int mtu, bool many) {
   if (setsockopt(e->fd, SOL_PACKET, PACKET_RX_RING, &request, sizeof request) < 0) return "packet ring";
   e->slots = request.tp_frame_nr;
   e->bytes = (size_t)request.tp_block_size * request.tp_block_nr;
-  e->next = 0;
+  return NULL;
+}
+
+const char *end_map(struct end *e) {
   void *ring = mmap(NULL, e->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, e->fd, 0);
   if (ring == MAP_FAILED) return "mmap of the packet ring";
   e->ring = ring;
+  e->next = 0;
   return NULL;
 }
 
 /*
+ * Everything but the mapping. Takes some 10 ms, which the kernel waits for its readers: not for a process that passes frames.
  * @name the shaper's end of a veth pair, p<id><side>. At the other end, q<id><side>, the kernel is told to compute checksums and to cut what is larger
  * than a frame (gso_max_segs 1 was given when it was made), so that what comes here is frames as a wire has them.
  */
@@ -77,18 +84,38 @@ int device_index(const char *name) {
   return (int)if_nametoindex(name);
 }
 
-/* Its peer goes with it. That it is gone already is as good. */
-void device_delete(const char *name) {
+/* RTM_NEWLINK: puts this device into the group of those to be removed. RTM_DELLINK with no index: removes the group. */
+static void link_request(int fd, unsigned short type, int index) {
   struct {
     struct nlmsghdr header;
     struct ifinfomsg info;
+    struct rtattr attribute;
+    uint32_t group;
   } request = {
-    .header = {.nlmsg_len = sizeof request, .nlmsg_type = RTM_DELLINK, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK},
-    .info = {.ifi_index = (int)if_nametoindex(name)},
+    .header = {.nlmsg_len = sizeof request, .nlmsg_type = type, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK},
+    .info = {.ifi_index = index},
+    .attribute = {.rta_len = RTA_LENGTH(sizeof(uint32_t)), .rta_type = IFLA_GROUP},
+    .group = REMOVAL_GROUP,
   };
-  int fd = request.info.ifi_index ? socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE) : -1;
-  if (fd < 0) return;
   char answer[4096];
   if (send(fd, &request, sizeof request, 0) == sizeof request) (void)!recv(fd, answer, sizeof answer, 0);
+}
+
+/*
+ * Removes the pairs of these cables; that one is gone already is as good. As a group, because the kernel waits for its readers once for each
+ * removal.
+ */
+void devices_delete(const struct cable *first, size_t count) {
+  int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+  if (fd < 0) return;
+  for (const struct cable *c = first; c && count; c = c->next, count--) {
+    for (int i = 0; i < 2; i++) {
+      char name[16];
+      snprintf(name, sizeof name, "q%ld%c", c->id, "ab"[i]);
+      int index = device_index(name);
+      if (index) link_request(fd, RTM_NEWLINK, index);
+    }
+  }
+  link_request(fd, RTM_DELLINK, 0);
   close(fd);
 }

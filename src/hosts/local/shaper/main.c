@@ -8,6 +8,7 @@
  */
 #include "shaper.h"
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -34,6 +35,7 @@ static void be_prompt(void) {
 
 int become_daemon(int listener) {
   setsid();
+  signal(SIGCHLD, SIG_IGN);
   int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int i = 0; i < 3 && nowhere >= 0; i++) dup2(nowhere, i);
   if (chdir("/") < 0) return 1;
@@ -66,6 +68,7 @@ static int probe(void) {
   struct timespec none = {0};
   struct epoll_event event;
   const char *problem = end_open(&e, "p0a", 1500, true);
+  if (!problem) problem = end_map(&e);
   epoll_fd = epoll_create1(0);
   if (!problem && epoll_pwait2(epoll_fd, &event, 1, &none, NULL) < 0) problem = "epoll_pwait2";
   if (!problem) return 0;

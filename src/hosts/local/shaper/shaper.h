@@ -70,17 +70,21 @@ int64_t now_ns(void);
 
 /* cable.c. Those that can fail answer NULL or what failed, with errno set. */
 struct cable *cable_find(long id);
+const char *cable_take(long id, int mtu, struct end ends[2]);
 const char *cable_put(long id, int mtu, const struct settings set[2]);
 void cable_drop(long id);
-void cable_close(struct cable *c);
+bool cable_leaves(long id);
+bool leaving_find(const void *source);
+void leaving_ended(const void *source);
 void cables_drained(void);
 
 /* device.c */
 const char *end_open(struct end *e, const char *name, int mtu, bool many);
+const char *end_map(struct end *e);
 void end_close(struct end *e);
 uint64_t end_missed(struct end *e);
 int device_index(const char *name);
-void device_delete(const char *name);
+void devices_delete(const struct cable *first, size_t count);
 
 /* line.c */
 bool flow_settings(struct direction *d, const struct settings *set);
@@ -95,5 +99,9 @@ int become_daemon(int listener);
 
 /* control.c */
 int serve(int listener);
+/* In a child: what only the shaper itself may hold. */
+void control_forget(void);
+
+/* ask.c: the other side of it. */
 int ask(const char *lab, const char *request, bool start);
 int watch(const char *lab);

@@ -1,0 +1,172 @@
+/*
+ * The other side of the control socket: a short-lived process. It opens the packet sockets, which takes the kernel some 10 ms each, for the
+ * shaper, which must not wait.
+ */
+#include "shaper.h"
+#include <pthread.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+enum { MANY = 16 /* cables from which on each gets a shorter ring */, THREADS = 16 };
+
+/* A cable whose sockets are to be opened. */
+struct opening { long id; int mtu; struct end ends[2]; const char *problem; int error; };
+
+static struct opening *openings;
+static size_t opening_count, opening_next;
+static bool many;
+
+static int fail(const char *what) {
+  dprintf(2, "labwright-shaper: %s: %s\n", what, strerror(errno));
+  return 1;
+}
+
+static int connect_to(const char *lab, socklen_t *size, struct sockaddr_un *at) {
+  *at = (struct sockaddr_un){.sun_family = AF_UNIX};
+  int n = snprintf(at->sun_path + 1, sizeof at->sun_path - 1, "labwright-shaper/%s", lab);
+  *size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0 || connect(fd, (struct sockaddr *)at, *size) == 0) return fd;
+  close(fd);
+  return -1;
+}
+
+/* A connection to the lab's shaper, which is started where none is. */
+static int connect_or_start(const char *lab, bool start) {
+  struct sockaddr_un at;
+  socklen_t size;
+  int fd = connect_to(lab, &size, &at);
+  for (int tries = 0; fd < 0 && start && tries < 50; tries++) {
+    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (listener < 0) return -1;
+    if (bind(listener, (struct sockaddr *)&at, size) == 0 && listen(listener, 64) == 0) {
+      pid_t pid = fork();
+      if (pid < 0) return -1;
+      if (pid == 0) _exit(become_daemon(listener));
+    }
+    close(listener);
+    fd = connect_to(lab, &size, &at);
+    if (fd < 0) usleep(2000); /* another starter has the name and does not listen yet */
+  }
+  return fd;
+}
+
+int watch(const char *lab) {
+  int fd = connect_or_start(lab, false);
+  char c;
+  if (fd >= 0 && write(fd, "watch\n", 6) == 6)
+    while (read(fd, &c, 1) < 0 && errno == EINTR) {}
+  return 3;
+}
+
+static bool send_all(int fd, const char *text, size_t length) {
+  for (size_t done = 0; done < length;) {
+    ssize_t sent = send(fd, text + done, length - done, MSG_NOSIGNAL);
+    if (sent < 0) return false;
+    done += (size_t)sent;
+  }
+  return true;
+}
+
+/* Until the shaper closes. NULL, or what was cut off, where it ended meanwhile. */
+static char *whole_answer(int fd) {
+  size_t length = 0, room = 65536;
+  char *text = malloc(room);
+  for (ssize_t got; text && (got = read(fd, text + length, room - length - 1)) != 0;) {
+    if (got < 0) return NULL;
+    length += (size_t)got;
+    if (room - length < 2) text = realloc(text, room *= 2);
+  }
+  if (!text || length == 0 || text[length - 1] != '\n') return NULL;
+  text[length] = 0;
+  return text;
+}
+
+static void name_of(char name[16], char first, long id, int side) {
+  snprintf(name, 16, "%c%ld%c", first, id, "ab"[side]);
+}
+
+static void *open_some(void *none) {
+  for (;;) {
+    size_t i = __atomic_fetch_add(&opening_next, 1, __ATOMIC_RELAXED);
+    if (i >= opening_count) return none;
+    struct opening *o = &openings[i];
+    for (int side = 0; side < 2 && !o->problem; side++) {
+      char name[16];
+      name_of(name, 'p', o->id, side);
+      o->problem = end_open(&o->ends[side], name, o->mtu, many);
+      o->error = errno;
+    }
+  }
+}
+
+/* Which of the request's put lines need sockets: those that the shaper does not have, with this MTU, on the devices that stand now. */
+static void needed(const char *request, const char *list) {
+  size_t puts = 0;
+  for (const char *at = request; at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL) puts += !strncmp(at, "put ", 4);
+  openings = calloc(puts + 1, sizeof *openings);
+  for (const char *at = request; at && openings; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL) {
+    long id;
+    int mtu;
+    if (sscanf(at, "put %ld %d", &id, &mtu) != 2 || mtu < 68 || mtu > 65535) continue; /* the shaper says what is wrong with it */
+    char start[32], name[2][16], have[96];
+    snprintf(start, sizeof start, "\n%ld ", id);
+    for (int side = 0; side < 2; side++) name_of(name[side], 'p', id, side);
+    snprintf(have, sizeof have, "\n%ld %d %d %d\n", id, mtu, device_index(name[0]), device_index(name[1]));
+    if (strstr(list, have)) continue;
+    openings[opening_count++] = (struct opening){.id = id, .mtu = mtu, .ends = {{.fd = -1}, {.fd = -1}}};
+  }
+}
+
+static bool send_sockets(int fd, const struct opening *o) {
+  char line[160], control[CMSG_SPACE(2 * sizeof(int))] = {0};
+  const struct end *e = o->ends;
+  int n = snprintf(line, sizeof line, "take %ld %d %zu %zu %zu %d %d\n", o->id, o->mtu, e->slot, e->slots, e->bytes, e[0].index, e[1].index);
+  struct iovec piece = {line, (size_t)n};
+  struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+  struct cmsghdr *h = CMSG_FIRSTHDR(&message);
+  *h = (struct cmsghdr){.cmsg_len = CMSG_LEN(2 * sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+  memcpy(CMSG_DATA(h), (int[]){e[0].fd, e[1].fd}, 2 * sizeof(int));
+  return sendmsg(fd, &message, MSG_NOSIGNAL) == n;
+}
+
+static int open_sockets(const char *lab, const char *request) {
+  int fd = connect_or_start(lab, true);
+  if (fd < 0) return fail("no shaper, and none can be started");
+  char *told = send_all(fd, "list\n", 5) && shutdown(fd, SHUT_WR) == 0 ? whole_answer(fd) : NULL;
+  if (!told) return fail("the shaper ended");
+  close(fd);
+  size_t length = strlen(told) + 2;
+  char *list = malloc(length);
+  if (!list) return fail("memory");
+  snprintf(list, length, "\n%s", told);
+  needed(request, list);
+  if (!openings) return fail("memory");
+  size_t there = 0;
+  for (const char *c = list; *c; c++) there += *c == '\n';
+  many = there + opening_count > MANY;
+  pthread_t threads[THREADS];
+  int started = 0;
+  while (started < THREADS && (size_t)started + 1 < opening_count && pthread_create(&threads[started], NULL, open_some, NULL) == 0) started++;
+  open_some(NULL);
+  while (started > 0) pthread_join(threads[--started], NULL);
+  for (size_t i = 0; i < opening_count; i++)
+    if (openings[i].problem) return errno = openings[i].error, fail(openings[i].problem);
+  return 0;
+}
+
+int ask(const char *lab, const char *request, bool start) {
+  if (strstr(request, "put ")) {
+    int problem = open_sockets(lab, request);
+    if (problem) return problem;
+  }
+  int fd = connect_or_start(lab, start);
+  if (fd < 0) return start ? fail("no shaper, and none can be started") : 3;
+  bool sent = true;
+  for (size_t i = 0; i < opening_count && sent; i++) sent = send_sockets(fd, &openings[i]);
+  sent = sent && send_all(fd, request, strlen(request)) && shutdown(fd, SHUT_WR) == 0;
+  char *answer = sent ? whole_answer(fd) : NULL;
+  if (!answer) return start ? fail("the shaper ended") : 3;
+  return fputs(answer, stdout) < 0 || fflush(stdout) != 0 ? fail("standard output") : 0;
+}
