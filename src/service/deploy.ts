@@ -2,7 +2,7 @@ import { Failure } from "../contract/errors.ts";
 import type { JobStarted } from "../contract/schemas/jobs.ts";
 import type { DeployData, ProjectPayload } from "../contract/schemas/project.ts";
 import type { Operation, Plan } from "../engine/plan.ts";
-import { locate } from "../intent/locate.ts";
+import { type Location, locator } from "../intent/locate.ts";
 import { addressProject, allowChange, badRequest, type Intent, noIds, type Target } from "./address.ts";
 import { applyOperations } from "./apply.ts";
 import type { Context } from "./context.ts";
@@ -94,18 +94,19 @@ export function refuseBlocked(plan: Plan, yaml: string): void {
   if (first === undefined) return;
   const ofIntent = plan.blocked.some(({ reason }) => reason.code !== "no_image");
   const data = { feature: first.reason.code, blocked: plan.blocked, unsupported: plan.unsupported };
+  const locate = locator(yaml);
   throw new Failure(ofIntent ? "invalid_intent" : "unsupported", blockedText(plan.blocked), {
-    data: ofIntent ? { ...data, diagnostics: plan.blocked.map((action) => diagnosticOf(action, yaml)) } : data,
+    data: ofIntent ? { ...data, diagnostics: plan.blocked.map((action) => diagnosticOf(action, locate)) } : data,
   });
 }
 
-function diagnosticOf({ kind, key, reason }: Plan["blocked"][number], yaml: string) {
+function diagnosticOf({ kind, key, reason }: Plan["blocked"][number], locate: (path: string) => Location) {
   const section =
     { network: `/networks/${pointer(key)}`, link: "/links", lab: "", text: "/texts" }[kind as string] ?? `/nodes/${pointer(key)}`;
   const field =
     { unknown_template: "/template", unknown_image: "/image", bad_name: "/name", unknown_network_type: "/type" }[reason.code] ?? "";
   const path = section + field;
-  return { severity: "error" as const, code: reason.code, message: `${kind} ${key}: ${reason.text}`, path, ...locate(yaml, path) };
+  return { severity: "error" as const, code: reason.code, message: `${kind} ${key}: ${reason.text}`, path, ...locate(path) };
 }
 
 function pointer(key: string): string {
