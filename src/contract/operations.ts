@@ -331,16 +331,7 @@ export const operations = {
     answer: "upgrade",
     protocol: "host-telnet",
     feature: "consoleStream",
-    errors: [
-      ...bearer,
-      "browser_token_invalid",
-      "lab_not_found",
-      "node_not_found",
-      "node_not_running",
-      "host_error",
-      "host_unreachable",
-      "host_timeout",
-    ],
+    errors: [...host, "browser_token_invalid", "lab_not_found", "operation_not_allowed", "node_not_found", "node_not_running"],
     summary: "The console's raw bytes, after Upgrade: host-telnet; or in frames, after Upgrade: websocket",
   },
   applyLinkQuality: {

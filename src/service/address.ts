@@ -132,7 +132,10 @@ export function allowChange(target: Target, right: Right = "edit"): void {
 }
 
 /** Throws operation_not_allowed where role or right do not reach; what no one manages, its host alone decides on. */
-export function allowUse({ caller, record, path }: Pick<Target, "caller" | "record" | "path">, right: Right): void {
+export function allowUse(
+  { caller, record, path }: Pick<Target, "caller" | "path"> & { readonly record?: LabRecord | undefined },
+  right: Right,
+): void {
   if (caller.role === "viewer" && right !== "view")
     throw new Failure("operation_not_allowed", "a viewer may look at labs and not use or change them");
   const have = record && rightOn(record, caller);

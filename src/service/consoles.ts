@@ -19,6 +19,7 @@ import { compareNatural } from "../engine/natural-order.ts";
 import type { ObservedNode } from "../engine/observed.ts";
 import { addressProject, allowUse, badRequest, labNotFound, type Selector, type Target } from "./address.ts";
 import type { Context } from "./context.ts";
+import { rightOn } from "./rights.ts";
 import type { Call, Caller, Upgrade } from "./service.ts";
 import type { Tickets } from "./tickets.ts";
 
@@ -138,10 +139,17 @@ export async function streamConsole(
   call: Call,
 ): Promise<Upgrade> {
   const { path, nodeId } = tickets.redeem(ticket, caller.session);
-  const host = await context.sessions.hostSession(caller);
+  const record = context.store.labs.get(path);
+  // What was granted with the ticket may have been taken back since.
+  if (record !== undefined && rightOn(record, caller) === undefined) throw labNotFound(path);
+  allowUse({ caller, record, path }, "operate");
+  const host = await context.sessions.hostSessionFor(caller, record?.owner);
   const viewer = await context.consoles.view(host, path, nodeId);
-  const forget = context.sessions.onEnd(caller.session, () => viewer.destroy());
-  viewer.once("close", forget);
+  const close = () => viewer.destroy();
+  const forget = [context.sessions.onEnd(caller.session, close), context.streams.add(caller.user, path, close)];
+  viewer.once("close", () => {
+    for (const each of forget) each();
+  });
   const gone = () => viewer.destroy();
   call.signal.addEventListener("abort", gone, { once: true });
   return {

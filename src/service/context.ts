@@ -6,6 +6,7 @@ import type { Events } from "./events/events.ts";
 import type { Jobs } from "./jobs.ts";
 import type { Log } from "./log.ts";
 import type { Observations } from "./observations.ts";
+import type { OpenStreams } from "./open-streams.ts";
 import type { RecentMap } from "./recent-map.ts";
 import type { Sessions } from "./sessions.ts";
 import type { Store } from "./store/store.ts";
@@ -21,6 +22,7 @@ export interface Context {
   readonly observations: Observations;
   readonly jobs: Jobs;
   readonly consoles: ConsoleDesk;
+  readonly streams: OpenStreams;
   readonly events: Events;
   /** Inspect answers by session and lab. */
   readonly inspections: RecentMap<InspectionData>;

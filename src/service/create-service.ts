@@ -27,6 +27,7 @@ import { listLabs } from "./list-labs.ts";
 import type { Log } from "./log.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { Observations } from "./observations.ts";
+import { OpenStreams } from "./open-streams.ts";
 import { planProject } from "./plan-project.ts";
 import { execProject } from "./power.ts";
 import { RecentMap } from "./recent-map.ts";
@@ -92,6 +93,7 @@ export function createService(options: ServiceOptions): Service {
     events,
     jobs: new Jobs(store, clock, log, { stallMs: options.changeStallMs ?? 600_000, graceMs: options.changeGraceMs ?? 60_000 }),
     consoles: new ConsoleDesk(),
+    streams: new OpenStreams(),
     inspections: new RecentMap<InspectionData>(500),
     unrecordedPlans: new RecentMap<string>(1000),
   };

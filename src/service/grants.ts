@@ -1,7 +1,7 @@
 import type { LabGrant, LabGrantsData, LabGrantsPayload } from "../contract/schemas/sharing.ts";
 import { addressProject, allowUse, badRequest, labNotFound, type Selector } from "./address.ts";
 import type { Context } from "./context.ts";
-import { rightOn } from "./rights.ts";
+import { includes, rightOn } from "./rights.ts";
 import type { Caller } from "./service.ts";
 import type { LabRecord } from "./store/store.ts";
 
@@ -26,6 +26,10 @@ export async function setLabGrants(context: Context, caller: Caller, payload: La
   // The record as it is now: a change of the lab may have ended meanwhile.
   const now = managed(context, caller, path);
   context.store.labs.put({ ...now, grants: Object.fromEntries([...grants].sort(([a], [b]) => (a < b ? -1 : 1))) });
+  for (const user of Object.keys(now.grants ?? {})) {
+    const right = grants.get(user);
+    if (right === undefined || !includes(right, "operate")) context.streams.end(user, path);
+  }
   return grantsOf(managed(context, caller, path));
 }
 

@@ -1,5 +1,6 @@
+import { duplexPair } from "node:stream";
 import { afterEach, describe, expect, test } from "vitest";
-import { type Bench, type Client, createBench, failureOf, listOf, pair, three } from "./service.fixture.ts";
+import { type Bench, type Client, createBench, failureOf, listOf, pair, three, until } from "./service.fixture.ts";
 
 const benches: Bench[] = [];
 afterEach(async () => {
@@ -143,4 +144,27 @@ test("wrong grants are refused with their place", async () => {
       { user: "zoe", right },
     ],
   });
+});
+
+test("who may operate the lab reads and types at its consoles, until that is taken back", async () => {
+  const { ann, bob } = await shared("operate");
+  const { stream } = await bob.call("attachConsole", { lab, node: "r1" });
+  const upgrade = await bob.get("streamConsole", { ticket: stream! });
+  const [near, far] = duplexPair();
+  upgrade.attach(far);
+  let heard = "";
+  let closed = false;
+  near.on("data", (bytes) => {
+    heard += bytes;
+  });
+  near.on("end", () => near.destroy());
+  far.on("close", () => {
+    closed = true;
+  });
+  near.write("hello there\r");
+  await until(() => heard.includes("hello there"));
+  const second = (await bob.call("attachConsole", { lab, node: "r1" })).stream!;
+  await ann.call("setLabGrants", { lab, grants: [{ user: "bob", right: "view" }] });
+  await until(() => closed);
+  expect((await failureOf(bob.get("streamConsole", { ticket: second }))).code).toBe("operation_not_allowed");
 });

@@ -1,0 +1,25 @@
+/** Streams that are open on a lab, by who watches: whoever loses the right to them loses them at once. */
+export class OpenStreams {
+  readonly #streams = new Map<string, Set<() => void>>();
+
+  /** Answers the function to call when the stream has ended. */
+  add(user: string, path: string, close: () => void): () => void {
+    const key = keyOf(user, path);
+    const streams = this.#streams.get(key) ?? new Set();
+    this.#streams.set(key, streams);
+    streams.add(close);
+    return () => {
+      streams.delete(close);
+      if (streams.size === 0 && this.#streams.get(key) === streams) this.#streams.delete(key);
+    };
+  }
+
+  /** Ends this user's streams on the lab. */
+  end(user: string, path: string): void {
+    for (const close of [...(this.#streams.get(keyOf(user, path)) ?? [])]) close();
+  }
+}
+
+function keyOf(user: string, path: string): string {
+  return `${user}\n${path}`;
+}
