@@ -371,7 +371,7 @@ describe("the plan of a lab", () => {
     expect(joinIds(moved, observed, joined)).toEqual(joined);
   });
 
-  it("of an unchanged lab of 5,000 nodes takes less than a second", () => {
+  it("of an unchanged lab of 5,000 nodes is empty", () => {
     const nodes = Array.from({ length: 5000 }, (_, i) => node(`r${i}`));
     const ring = lab(
       nodes,
