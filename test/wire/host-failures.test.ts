@@ -1,0 +1,196 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { type ErrorCode, errors, Failure } from "../../src/contract/errors.ts";
+import { type OperationId, type OperationRow, operations } from "../../src/contract/operations.ts";
+import type { Host, HostSession } from "../../src/hosts/host.ts";
+import { memoryHost } from "../../src/hosts/memory/memory-host.ts";
+import { fingerprintOf } from "../../src/server/certificate.ts";
+import { selfSigned } from "../../src/server/self-signed.ts";
+import { type RunningServer, startServer } from "../../src/server/start.ts";
+import { createService } from "../../src/service/create-service.ts";
+import { sqliteStore } from "../../src/service/store/sqlite.ts";
+import { type Answer, RawClient } from "./raw-client.ts";
+
+const yaml = 'name: wire\nnodes:\n  r1: {template: frr}\n  h1: {template: linux}\nlinks:\n  - ["r1:eth0", "h1:eth0"]\n';
+const lab = "/wire";
+const endpoints = ["r1:eth0", "h1:eth0"];
+
+/** What every call to the host fails with, while it is set. */
+let trouble: Failure | undefined;
+let server: RunningServer;
+let client: RawClient;
+let closeAll: () => Promise<void>;
+
+/** The memory host, but for the times when it is in trouble. */
+function troubled(): Host {
+  const memory = memoryHost();
+  const shaky = (session: HostSession): HostSession =>
+    new Proxy(session, {
+      get: (target, name) => {
+        const value = Reflect.get(target, name) as unknown;
+        if (typeof value !== "function" || name === "close") return value;
+        return async (...given: unknown[]) => {
+          if (trouble !== undefined) throw trouble;
+          return (value as (...all: unknown[]) => unknown).apply(target, given);
+        };
+      },
+    });
+  return {
+    ...memory,
+    login: async (user, password) => {
+      if (trouble !== undefined) throw trouble;
+      return shaky(await memory.login(user, password));
+    },
+    resume: async (user) => {
+      if (trouble?.code === "expired_host_session") return null;
+      const session = await memory.resume!(user);
+      return session && shaky(session);
+    },
+  };
+}
+
+beforeAll(async () => {
+  const made = selfSigned({ names: ["localhost"], from: new Date(Date.now() - 1000), until: new Date(Date.now() + 1e9) });
+  const host = troubled();
+  // Nothing is kept from before the trouble began.
+  const service = createService({ host, store: sqliteStore(":memory:"), log: () => {}, version: "1", statusIntervalMs: 0 });
+  server = await startServer({
+    service,
+    certificate: { ...made, fingerprint: fingerprintOf(made.certificate) },
+    version: "1",
+    graceMs: 200,
+  });
+  closeAll = async () => {
+    await server.close();
+    await service.close();
+    await host.close();
+  };
+  client = new RawClient(server.url);
+  client.token = (await client.post("/api/v1/login", { username: "admin", password: "admin" })).json.data.token;
+  await client.post("/api/v1/projects/deploy", { yaml });
+});
+afterAll(async () => {
+  trouble = undefined;
+  client[Symbol.dispose]();
+  await closeAll();
+});
+afterEach(() => {
+  trouble = undefined;
+});
+
+/** Of each operation that may tell trouble of its host: what to send. */
+const calls: Readonly<Partial<Record<OperationId, object>>> = {
+  login: { username: "admin", password: "admin" },
+  getCapabilities: {},
+  listTemplates: {},
+  getTemplate: {},
+  listTemplateImages: {},
+  listTemplateAttributes: {},
+  listNetworkTypes: {},
+  listIcons: {},
+  completeLinkInterfaces: { yaml },
+  previewInterfaces: { template: "frr" },
+  validateProject: { yaml },
+  importProject: { lab },
+  planProject: { yaml },
+  deployProject: { yaml, replace: true },
+  reconcileProject: { yaml },
+  destroyProject: { lab },
+  getProjectStatus: { lab },
+  inspectProject: { lab, refresh: true },
+  listProjectConsoles: { lab },
+  execProject: { lab, action: "start" },
+  execConsole: { lab, node: "r1", command: "x" },
+  execConsoleMany: { lab, targets: [{ node: "r1", command: "x" }] },
+  attachConsole: { lab, node: "r1" },
+  runConsole: { lab, node: "r1", steps: [{ send: "x" }] },
+  applyLinkQuality: { lab, endpoints, a: { delay: 1 } },
+  setLinkSuspend: { lab, endpoints, suspended: true },
+  getPublicProject: { lab },
+  editProject: { lab, section: "description", value: "x" },
+  listLabs: {},
+  getLabGrants: {},
+  setLabGrants: { lab, grants: [] },
+};
+
+/** These have their answer without the host, or tell its trouble inside the answer. */
+const withoutHost: ReadonlySet<OperationId> = new Set([
+  "validateProject",
+  "getProjectStatus",
+  "getPublicProject",
+  "editProject",
+  "getLabGrants",
+  "setLabGrants",
+]);
+
+async function send(id: OperationId): Promise<Answer> {
+  const row: OperationRow = operations[id];
+  const path = row.path.replace("{id}", "frr") + (id === "getLabGrants" ? "?lab=%2Fwire" : "");
+  return client.call(row.method, path, row.body === "json" ? { body: JSON.stringify(calls[id]) } : {});
+}
+
+test("every operation that needs its host is tried, but for those of other tests", () => {
+  const listed = (Object.entries(operations) as [OperationId, OperationRow][]).filter(([, row]) => row.errors.includes("host_unreachable"));
+  const streams = ["openProject", "streamConsole", "streamTraffic", "attachTraffic", "events"];
+  const captures = ["startCapture", "listCaptures", "getCapture", "downloadCapture", "stopCapture"];
+  const missing = listed.map(([id]) => id).filter((id) => calls[id] === undefined && ![...streams, ...captures].includes(id));
+  expect(missing).toEqual([]);
+});
+
+describe.each<[ErrorCode, Failure]>([
+  ["host_unreachable", new Failure("host_unreachable", "no connection to the host", { retryAfter: 5 })],
+  ["host_timeout", new Failure("host_timeout", "the host did not answer")],
+  ["host_error", new Failure("host_error", "out of order", { data: { host: { status: 500, code: "broken", message: "out of order" } } })],
+])("a host that gives %s", (code, failure) => {
+  test.each(Object.keys(calls) as OperationId[])("%s", async (id) => {
+    trouble = failure;
+    const answer = await send(id);
+    if (withoutHost.has(id)) {
+      expect(answer.status, answer.text).toBe(200);
+      if (id === "getProjectStatus") expect(answer.json.data).toMatchObject({ exists: true, live: { available: false } });
+      return;
+    }
+    if (id === "getCapabilities" && code !== "host_error") {
+      expect(answer.json.data).toMatchObject({ hostReachable: false });
+      return;
+    }
+    if (id === "execConsoleMany" && answer.status === 200) {
+      // The trouble of a target stays on that target.
+      expect(answer.json.data.results).toMatchObject([{ ok: false, code }]);
+      return;
+    }
+    expect([answer.status, answer.json.code], answer.text).toEqual([errors[code].status, code]);
+    expect((operations[id] as OperationRow).errors).toContain(code);
+    if (code === "host_unreachable") expect(Number(answer.headers["retry-after"])).toBeGreaterThan(0);
+    if (code === "host_error") expect(answer.json.data.host).toMatchObject({ code: "broken" });
+  });
+});
+
+test("a host session that has ended is expired_host_session for every call that needs it, until the next login", async () => {
+  const { token } = client;
+  trouble = new Failure("expired_host_session", "log in again");
+  for (const id of Object.keys(calls) as OperationId[]) {
+    if (id === "login") continue;
+    const answer = await send(id);
+    if (id === "execConsoleMany" && answer.status === 200)
+      expect(answer.json.data.results).toMatchObject([{ code: "expired_host_session" }]);
+    else expect([id, answer.status, answer.json.code]).toEqual([id, 401, "expired_host_session"]);
+    expect(answer.status === 401 ? answer.headers["www-authenticate"] : "Bearer").toBe("Bearer");
+  }
+  trouble = undefined;
+  client.token = (await send("login")).json.data.token;
+  expect((await send("planProject")).status).toBe(200);
+  client.token = token;
+  expect((await send("planProject")).status).toBe(200);
+});
+
+test("a status whose live read failed has no nodes and no netem, which is not an empty lab", async () => {
+  trouble = new Failure("host_unreachable", "away");
+  const { live } = (await send("getProjectStatus")).json.data;
+  expect(live).toEqual({ available: false });
+});
+
+test("trouble of the host leaves the lab as it was", async () => {
+  const plan = await send("planProject");
+  expect(plan.json.data).toMatchObject({ exists: true });
+  expect((await send("getProjectStatus")).json.data.live.nodes).toHaveLength(2);
+});
