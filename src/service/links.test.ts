@@ -42,7 +42,10 @@ test("a saved quality stays, and the plan tells where the intent says otherwise"
   const saved = await ann.call("applyLinkQuality", { lab, endpoints: straight, b: { bandwidth: 1000 }, save: true });
   expect(saved).toMatchObject({ stored: { b: { bandwidth: 1000 } }, effective: { b: whole({ bandwidth: 1000 }) }, saved: true });
   const { actions } = await ann.call("planProject", { lab });
-  expect((actions ?? []).flatMap(({ changes }) => changes.map(({ field }) => field)).sort()).toEqual(["quality.a.delay", "quality.b.bandwidth"]);
+  expect((actions ?? []).flatMap(({ changes }) => changes.map(({ field }) => field)).sort()).toEqual([
+    "quality.a.delay",
+    "quality.b.bandwidth",
+  ]);
   const { links } = await ann.call("inspectProject", { lab });
   expect(links.find(({ kind }) => kind === "p2p")).toMatchObject({ stored_quality: { b: { bandwidth: 1000 } } });
 });
