@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { idRange } from "../src/hosts/local/idmap.ts";
 import { findImages } from "../src/hosts/local/images.ts";
 import { localPaths } from "../src/hosts/local/paths.ts";
+import type { Sandbox } from "../src/hosts/local/sandbox.ts";
 import { createSandbox } from "../src/hosts/local/sandbox-client.ts";
 import { chownDisk } from "./disk.ts";
 import { startService } from "./service.ts";
@@ -67,11 +68,13 @@ export async function ringByHolder(count: number): Promise<RingResult> {
   const base = (await findImages(paths.images)).find((image) => image.name === "base");
   if (!base) throw new Error("no base image: run npm run setup");
   const dir = await mkdtemp(join(tmpdir(), "labwright-floor-"));
+  let lab: Sandbox | undefined;
   try {
     await chmod(dir, 0o711); // the lab's root is nobody out here and must reach its disks
     const begin = performance.now();
     await mkdir(join(dir, "run"));
     const sandbox = await createSandbox({ holder: paths.holder, dir: join(dir, "run"), lab: "floor", idMap: idRange });
+    lab = sandbox;
     const disks = await chownDisk(dir, count);
     const spawned = await sandbox.spawn(
       disks.map((disk, id) => ({
@@ -110,6 +113,7 @@ export async function ringByHolder(count: number): Promise<RingResult> {
     await sandbox.destroy();
     return { usable, started, stopped: seconds(end) };
   } finally {
+    await lab?.destroy(); // also where a ping failed: nothing else knows of it
     await rm(dir, { recursive: true, force: true });
   }
 }
