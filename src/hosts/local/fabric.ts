@@ -41,9 +41,9 @@ export interface WantedFabric {
 /** A node that stands: the pid whose net namespace is the node's, as the sandbox sees it, or "bridge" for a switch. */
 export type LiveNodes = ReadonlyMap<number, number | "bridge">;
 
-export const defaultMtu = 1500;
+const defaultMtu = 1500;
 
-export function portName(node: number, index: number): string {
+function portName(node: number, index: number): string {
   return `n${node}i${index}`;
 }
 

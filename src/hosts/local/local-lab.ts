@@ -11,6 +11,7 @@ import { idRange } from "./idmap.ts";
 import { impassable } from "./lacks.ts";
 import { succeeded } from "./machine.ts";
 import { ensureUplinks, removeUplinks } from "./nat.ts";
+import { nodeSpawn } from "./node-spawn.ts";
 import type { LocalPaths } from "./paths.ts";
 import { effects, hasEffect, type Sides } from "./quality.ts";
 import { LinkQualities } from "./quality-live.ts";
@@ -18,9 +19,8 @@ import type { ShapingMeans } from "./quality-means.ts";
 import { LabNetem } from "./quality-netem.ts";
 import { LabShaper, type LinkShaper } from "./quality-shaper.ts";
 import { readFabric } from "./read-fabric.ts";
-import type { NodeSpawn, NodeState, Sandbox, SandboxOptions } from "./sandbox.ts";
+import type { NodeState, Sandbox, SandboxOptions } from "./sandbox.ts";
 import { createSandbox, openSandbox } from "./sandbox-client.ts";
-import { bootEnv, bootFiles, nodeImage } from "./template.ts";
 
 /** What of a node lives, as the lab's holder tells it. */
 export interface NodeLife {
@@ -268,6 +268,7 @@ export class LocalLab {
   }
 
   async #take(sandbox: Sandbox, adopted: boolean): Promise<void> {
+    this.#watch?.close(); // of an adoption that failed half way
     this.#sandbox = sandbox;
     this.#shaper = await this.#openShaper(sandbox, adopted);
     this.#watch = await sandbox.watch((change) => {
@@ -358,34 +359,6 @@ function liveNodes(definition: LabDefinition, states: ReadonlyMap<number, NodeSt
   return live;
 }
 
-function nodeSpawn(node: DefinedNode, disk: string, catalogue: Catalogue): NodeSpawn {
-  const template = catalogue.template(node.template);
-  if (template === undefined) throw refused(`node ${node.name}: the host has no template ${node.template}`);
-  const image = nodeImage(template, catalogue.images, node.image);
-  if (image === undefined) throw refused(`node ${node.name}: image ${node.image ?? template.images[0]} is not on this host`);
-  const wanted = { ...node, key: node.name };
-  return {
-    id: node.id,
-    hostname: hostname(node.name),
-    lower: image.layers,
-    disk,
-    files: bootFiles(wanted),
-    env: bootEnv(template, wanted),
-    boot: template.boot,
-    console: template.console.argv,
-  };
-}
-
-/** A shown name may be any text; a host name has letters, digits, dots and hyphens, at most 64 of them. */
-function hostname(name: string): string {
-  return (
-    name
-      .replace(/[^A-Za-z0-9.-]+/g, "-")
-      .replace(/^[-.]+|[-.]+$/g, "")
-      .slice(0, 63) || "node"
-  );
-}
-
 const severed: Sides = { a: { delay: 0, jitter: 0, loss: 100, bandwidth: 0 }, b: { delay: 0, jitter: 0, loss: 100, bandwidth: 0 } };
 
 const goneDevice = /Cannot find device|No such device|Failed to find .*device/;
@@ -417,8 +390,4 @@ async function exists(path: string): Promise<boolean> {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
     throw error;
   }
-}
-
-function refused(message: string): Failure {
-  return new Failure("host_error", message, { data: { host: { message } } });
 }

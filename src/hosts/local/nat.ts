@@ -29,7 +29,7 @@ export async function natWorks(): Promise<boolean> {
 }
 
 /** What is recorded as made for the lab in `directory`. */
-export async function recordedUplinks(directory: string): Promise<readonly NatUplink[]> {
+async function recordedUplinks(directory: string): Promise<readonly NatUplink[]> {
   try {
     return JSON.parse(await readFile(join(directory, "nat.json"), "utf8")) as NatUplink[];
   } catch (error) {
@@ -125,7 +125,7 @@ async function removeUplink({ prefix, device, table }: NatUplink, sandbox: Pick<
  * From the lab: out to the world, echo requests to the machine, and nothing else – not the machine's services, not other labs, no
  * address but the network's own. Into the lab: answers only.
  */
-export function ruleset(prefix: string, device: string, table: string): string {
+function ruleset(prefix: string, device: string, table: string): string {
   return `table inet ${table} {
   chain input {
     type filter hook input priority filter; policy accept;
@@ -162,7 +162,7 @@ async function newUplink(lab: string, network: number): Promise<NatUplink> {
 }
 
 /** The /24 of 100.64.0.0/10 (shared address space, RFC 6598) that `start` points to, or the next one that nothing uses. */
-export function freePrefix(start: number, used: ReadonlySet<string>): string {
+function freePrefix(start: number, used: ReadonlySet<string>): string {
   const count = 64 * 256;
   for (let i = 0; i < count; i++) {
     const n = (start + i) % count;

@@ -1,4 +1,3 @@
-import { spawn as startProcess } from "node:child_process";
 import { chown, mkdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
@@ -7,6 +6,7 @@ import { Failure } from "../../contract/errors.ts";
 import { type Identity, lives, parseIdentity, readIfThere } from "./holder/identity.ts";
 import { type Fields, openRequest, type RequestOptions, request } from "./holder/request.ts";
 import { type Frame, list, protocolVersion, texts } from "./holder/wire.ts";
+import { runOnMachine } from "./machine.ts";
 import type { NodeSpawn, NodeState, RunResult, Sandbox, SandboxOptions } from "./sandbox.ts";
 
 /**
@@ -46,27 +46,14 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox | nu
   return found;
 }
 
-function launch(holder: string, argv: readonly string[]): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const child = startProcess(holder, argv, { stdio: ["ignore", "pipe", "pipe"], env: {} });
-    let stdout = "";
-    let stderr = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      stdout += text;
-    });
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      stderr += text;
-    });
-    child.on("error", (error: NodeJS.ErrnoException) => {
-      const words = error.code === "ENOENT" ? `there is no lab holder at ${holder}: labwright setup makes it` : error.message;
-      reject(new Failure("host_error", `cannot start the lab: ${words}`, { cause: error }));
-    });
-    child.on("close", (code) => {
-      if (code === 0) return resolve(stdout);
-      const words = stderr.trim();
-      reject(new Failure("host_error", `the lab's sandbox did not start: ${words}`, { data: { host: words } }));
-    });
+async function launch(holder: string, argv: readonly string[]): Promise<string> {
+  const refused = (words: string, cause?: unknown) =>
+    new Failure("host_error", `the lab's sandbox did not start: ${words}`, { data: { host: words }, cause });
+  const { code, stdout, stderr } = await runOnMachine([holder, ...argv]).catch((error: Error) => {
+    throw refused(error.message, error);
   });
+  if (code === 0) return stdout;
+  throw refused(code === 127 ? `there is no lab holder at ${holder}: labwright setup makes it` : stderr.trim());
 }
 
 async function forget(dir: string): Promise<void> {

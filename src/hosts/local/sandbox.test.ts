@@ -56,7 +56,7 @@ afterEach(async () => {
 
 afterAll(() => {
   try {
-    expect(processesOf("sandbox-test-")).toEqual([]);
+    expect(processesOf(`sandbox-test-${process.pid}-`)).toEqual([]);
     expect(mountsBelow(top)).toEqual([]);
   } finally {
     rmSync(top, { recursive: true, force: true });
