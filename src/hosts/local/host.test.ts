@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, readdir, readFile, readlink, stat, writeFile } from "node:fs/promises";
+import { chmod, readdir, readFile, readlink, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Failure } from "../../contract/errors.ts";
@@ -283,6 +283,26 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     await local.deploy("/cutoff", labOf("name: t\nnodes: {a: {template: linux, start: true}, b: {template: linux}}"));
     await allRun("/cutoff");
     await local.deploy("/cutoff", null);
+  });
+
+  test("after a reboot of the machine nodes are stopped, not failed, and start again", async () => {
+    const lab = labOf(
+      "name: t\nnodes: {a: {template: linux, start: true}, s: {template: switch, start: true}}\nlinks: [['a:eth0', 's:eth0']]",
+    );
+    const { applied } = await local.deploy("/boot", lab);
+    await allRun("/boot");
+    process.kill((await local.sandbox("/boot")).pid, "SIGKILL");
+    await local.host.close();
+    // What a reboot leaves: no run directory, and another boot id than the one that is written down.
+    await rm(local.paths.run, { recursive: true });
+    const file = join(local.paths.state, "labs", applied.labId!, "lab.json");
+    await writeFile(file, (await readFile(file, "utf8")).replace(/"bootId": "[^"]*"/, '"bootId": "00000000-0000-0000-0000-000000000000"'));
+    await local.reopen();
+    expect(await power("/boot")).toEqual({ a: "stopped", s: "stopped" });
+    expect(await local.session.labs()).toContain("/boot");
+    await local.deploy("/boot", lab);
+    await allRun("/boot");
+    await local.deploy("/boot", null);
   });
 
   test("a disk lives through stop and start, not through wipe, and wipe does not follow what a node planted", async () => {
