@@ -12,10 +12,10 @@ import { localPaths } from "../src/hosts/local/paths.ts";
 
 /**
  * The real service on the real embedded host, killed with SIGKILL at random moments of deploys, reconciles and destroys, and started
- * again. LABWRIGHT_CRASH_ROUNDS sets how often (default 10), LABWRIGHT_CRASH_SEED which moments.
+ * again. LABWRIGHT_CRASH_ROUNDS sets how often (default 6), LABWRIGHT_CRASH_SEED which moments.
  */
 
-const rounds = Number(process.env.LABWRIGHT_CRASH_ROUNDS ?? 10);
+const rounds = Number(process.env.LABWRIGHT_CRASH_ROUNDS ?? 6);
 const seed = Number(process.env.LABWRIGHT_CRASH_SEED ?? 1);
 const lab = "/ospf-triangle";
 const labs = join(import.meta.dirname, "../labs");
