@@ -36,7 +36,9 @@ export function checkKeys(problems: Problems, map: MapValue, path: string, vocab
     }
     const meant = Object.hasOwn(vocabulary.meant, entry.key) ? vocabulary.meant[entry.key] : undefined;
     const hint =
-      meant === undefined ? didYouMean(entry.key, [...vocabulary.known, ...vocabulary.ignored]) : `did you mean ${JSON.stringify(meant)}?`;
+      meant === undefined
+        ? didYouMean(entry.key, [...vocabulary.known, ...vocabulary.ignored], problems.effort)
+        : `did you mean ${JSON.stringify(meant)}?`;
     const known = `known here: ${vocabulary.known.join(", ")}`;
     problems.error("unknown_key", entry.place, here, `unknown key ${JSON.stringify(entry.key)}`, hint ?? known);
   }

@@ -1,5 +1,10 @@
-/** The candidate that a person most likely meant, or undefined when none is near. */
-export function nearest(word: string, candidates: Iterable<string>): string | undefined {
+/** What may still be spent on hints, in compared letters: thousands of typos among thousands of names must not take minutes. */
+export interface Effort {
+  left: number;
+}
+
+/** The candidate that a person most likely meant, or undefined when none is near, or none was found with the effort that is left. */
+export function nearest(word: string, candidates: Iterable<string>, effort: Effort = { left: 10_000_000 }): string | undefined {
   const wanted = fold(word);
   let best: string | undefined;
   // One edit in three letters, one at least, but never a wholly different word.
@@ -7,9 +12,10 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   let looked = 0;
   for (const candidate of candidates) {
     // A hint is not worth more work than this.
-    if (++looked > 2000) break;
+    if (++looked > 2000 || --effort.left < 0) break;
     if (Math.abs(candidate.length - word.length) >= bestDistance) continue;
-    const distance = fold(candidate) === wanted ? 0 : editDistance(wanted, fold(candidate), bestDistance);
+    const folded = fold(candidate);
+    const distance = folded === wanted ? 0 : editDistance(wanted, folded, bestDistance, effort);
     if (distance < bestDistance) {
       best = candidate;
       bestDistance = distance;
@@ -19,8 +25,8 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
 }
 
 /** `did you mean "image"?`, or undefined. */
-export function didYouMean(word: string, candidates: Iterable<string>): string | undefined {
-  const found = nearest(word, candidates);
+export function didYouMean(word: string, candidates: Iterable<string>, effort: Effort): string | undefined {
+  const found = nearest(word, candidates, effort);
   return found === undefined ? undefined : `did you mean ${JSON.stringify(found)}?`;
 }
 
@@ -29,11 +35,12 @@ function fold(word: string): string {
 }
 
 /** Edits (a swap of neighbours counts as one) between two words, or `limit` when they are that far apart or farther. */
-function editDistance(a: string, b: string, limit: number): number {
+function editDistance(a: string, b: string, limit: number, effort: Effort): number {
   let before: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {
     const row = [i];
+    effort.left -= b.length;
     let smallest = i;
     for (let j = 1; j <= b.length; j++) {
       const cost = a[i - 1] === b[j - 1] ? 0 : 1;

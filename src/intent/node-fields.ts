@@ -240,6 +240,15 @@ function readRecord<T>(problems: Problems, at: Field, keys: RegExp, read: (item:
   return record;
 }
 
+/** Characters: plans show a configuration before and after, and hosts keep it with each node. */
+const MAX_CONFIG = 1_048_576;
+
+function bounded(problems: Problems, at: Field, config: StartupConfig): StartupConfig | undefined {
+  if (config.text.length <= MAX_CONFIG) return config;
+  problems.error("too_large", spot(at), at.path, `a startup-config has at most ${MAX_CONFIG} characters`);
+  return undefined;
+}
+
 /** A path in files; the text itself when it has a line break or stands as {text: …}. */
 function readStartupConfig({ problems, files }: ReadContext, at: Field): StartupConfig | undefined {
   if (at.value.kind === "map") {
@@ -251,11 +260,11 @@ function readStartupConfig({ problems, files }: ReadContext, at: Field): Startup
       return undefined;
     }
     const text = readText(problems, field(entry, at.path), { loose: true });
-    return text === undefined ? undefined : { text };
+    return text === undefined ? undefined : bounded(problems, at, { text });
   }
   const text = readText(problems, at, { loose: true });
   if (text === undefined) return undefined;
-  if (/[\r\n]/.test(text)) return { text };
+  if (/[\r\n]/.test(text)) return bounded(problems, at, { text });
   const result = normalFilePath(text);
   if ("problem" in result) {
     problems.error(
@@ -268,12 +277,14 @@ function readStartupConfig({ problems, files }: ReadContext, at: Field): Startup
     return undefined;
   }
   const content = files.get(result.path);
-  if (content !== undefined) return { text: content, file: result.path };
-  const names = [...files.keys()];
+  if (content !== undefined) return bounded(problems, at, { text: content, file: result.path });
+  const names: string[] = [];
+  for (const name of files.keys()) if (names.push(name) === 8) break;
   const list =
     names.length === 0
       ? "put it beside the lab's file; in a call to the API, into files"
-      : `files given: ${names.slice(0, 8).join(", ")}${names.length > 8 ? ", …" : ""}`;
-  problems.error("file_not_found", spot(at), at.path, `no file ${JSON.stringify(result.path)}`, didYouMean(result.path, names) ?? list);
+      : `files given: ${names.join(", ")}${files.size > 8 ? ", …" : ""}`;
+  const hint = didYouMean(result.path, files.keys(), problems.effort) ?? list;
+  problems.error("file_not_found", spot(at), at.path, `no file ${JSON.stringify(result.path)}`, hint);
   return undefined;
 }

@@ -1,6 +1,7 @@
 import type { DiagnosticCode } from "./codes.ts";
 import type { Diagnostic } from "./diagnostic.ts";
 import { Lines } from "./lines.ts";
+import type { Effort } from "./nearest.ts";
 
 /** A stretch of the text, in offsets; the end is exclusive. */
 export interface Place {
@@ -11,12 +12,17 @@ export interface Place {
 /** More than this is not read by anybody; the rest is counted, not kept, so that a broken 10 MB file has a bounded answer. */
 const MAX_PROBLEMS = 1000;
 
+/** Characters of a message, path or hint: they repeat keys and values, which may be megabytes. */
+const MAX_WORDS = 2000;
+
 /** Collects every problem of one text, so that all are reported at once. */
 export class Problems {
   readonly #text: string;
   readonly #lines: Lines;
   readonly #list: Diagnostic[] = [];
   #dropped = 0;
+  /** For the hints of all problems together. */
+  readonly effort: Effort = { left: 10_000_000 };
   #errors = 0;
 
   constructor(text: string) {
@@ -88,9 +94,20 @@ export class Problems {
   }
 
   #push(diagnostic: Diagnostic): void {
-    if (this.#list.length >= MAX_PROBLEMS) this.#dropped++;
-    else this.#list.push(diagnostic);
+    if (this.#list.length >= MAX_PROBLEMS) {
+      this.#dropped++;
+      return;
+    }
+    const { message, path, hint } = diagnostic;
+    const long = Math.max(message.length, path.length, hint?.length ?? 0) > MAX_WORDS;
+    this.#list.push(
+      long ? { ...diagnostic, message: clipped(message), path: clipped(path), ...(hint && { hint: clipped(hint) }) } : diagnostic,
+    );
   }
+}
+
+function clipped(text: string): string {
+  return text.length > MAX_WORDS ? `${text.slice(0, MAX_WORDS)}…` : text;
 }
 
 /** One more step of a JSON pointer. */

@@ -109,7 +109,13 @@ function readNodeNames(
     if (name === undefined) continue;
     if (nodes.has(name)) names.add(name);
     else
-      problems.error("unknown_node", spot(item), item.path, `no node ${JSON.stringify(name.slice(0, 80))}`, didYouMean(name, nodes.keys()));
+      problems.error(
+        "unknown_node",
+        spot(item),
+        item.path,
+        `no node ${JSON.stringify(name.slice(0, 80))}`,
+        didYouMean(name, nodes.keys(), problems.effort),
+      );
   }
   return [...names].sort(order);
 }
@@ -130,7 +136,7 @@ function readLinkNames(problems: ReadContext["problems"], at: Field, links: Read
         spot(item),
         item.path,
         `no link ${JSON.stringify(text.slice(0, 280))}`,
-        didYouMean(text, links.keys()),
+        didYouMean(text, links.keys(), problems.effort),
       );
   }
   return [...keys].sort(order);

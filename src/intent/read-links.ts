@@ -191,7 +191,7 @@ function readEnd(problems: ReadContext["problems"], at: Field, ends: Ends): RawE
     );
     return undefined;
   }
-  const hint = didYouMean(text, ends.networks.keys()) ?? "an endpoint is node:interface or the key of a network";
+  const hint = didYouMean(text, ends.networks.keys(), problems.effort) ?? "an endpoint is node:interface or the key of a network";
   problems.error("unknown_network", spot(at), at.path, `no network ${JSON.stringify(text.slice(0, 80))}`, hint);
   return undefined;
 }
@@ -209,7 +209,7 @@ function readLongEnd(problems: ReadContext["problems"], at: Field, ends: Ends): 
       spot(network),
       network.path,
       `no network ${JSON.stringify(name.slice(0, 80))}`,
-      didYouMean(name, ends.networks.keys()),
+      didYouMean(name, ends.networks.keys(), problems.effort),
     );
     return undefined;
   }
@@ -231,7 +231,13 @@ function nodeEnd(problems: ReadContext["problems"], at: Field, node: string, fac
   // A bridge of containerlab has interfaces; as a network it has none.
   if (!ends.nodes.has(node) && ends.networks.has(node)) return { network: node };
   if (!ends.nodes.has(node)) {
-    problems.error("unknown_node", spot(at), at.path, `no node ${JSON.stringify(node.slice(0, 80))}`, didYouMean(node, ends.nodes.keys()));
+    problems.error(
+      "unknown_node",
+      spot(at),
+      at.path,
+      `no node ${JSON.stringify(node.slice(0, 80))}`,
+      didYouMean(node, ends.nodes.keys(), problems.effort),
+    );
     return undefined;
   }
   if (INTERFACE.test(face)) return { node, interface: face };
@@ -263,7 +269,7 @@ function readQuality(problems: ReadContext["problems"], at: Field): Quality | un
     if (text === undefined) return undefined;
     if (Object.hasOwn(qualityPresets, text)) return qualityPresets[text];
     const names = Object.keys(qualityPresets);
-    const hint = didYouMean(text, names) ?? `presets: ${names.join(", ")}`;
+    const hint = didYouMean(text, names, problems.effort) ?? `presets: ${names.join(", ")}`;
     problems.error("unknown_preset", spot(at), at.path, `no quality preset ${JSON.stringify(text.slice(0, 80))}`, hint);
     return undefined;
   }

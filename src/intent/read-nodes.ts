@@ -150,7 +150,7 @@ class Inherited {
       const entry = map?.entries.get("group") ?? map?.entries.get("groups");
       const place: Place = entry?.place ?? at.place;
       const path = entry === undefined ? at.path : pointer(at.path, entry.key);
-      const hint = didYouMean(group, this.#from.groups.keys());
+      const hint = didYouMean(group, this.#from.groups.keys(), this.#context.problems.effort);
       this.#context.problems.warn(
         "unknown_group",
         place,

@@ -367,6 +367,28 @@ describe("work is bounded", () => {
     within(4000, `name:\n  ${open.repeat(200_000)}`, "too_deep");
   });
 
+  test("for thousands of typos among thousands of names", () => {
+    const word = "abcdefghij".repeat(5);
+    const name = (index: number) => `${word}${String(index).padStart(6, "0")}`;
+    const nodes = Array.from({ length: 2000 }, (_, index) => `  ${name(index)}x: {}`).join("\n");
+    const links = Array.from({ length: 3000 }, (_, index) => `  - ["${name(index)}y:e0", "${name(index)}z:e1"]`).join("\n");
+    within(4000, `name: x\ndefaults: {template: pc}\nnodes:\n${nodes}\nlinks:\n${links}\n`, "unknown_node");
+  });
+
+  test("for keys and values of megabytes, which no problem repeats", () => {
+    const long = "k".repeat(4_000_000);
+    within(4000, `name: x\nnodes: {"${long}": {template: "${long}"}}\n`, "invalid_name");
+    const { diagnostics } = readIntent(`name: x\nnodes: {"${long}": {template: "${long}"}}\n`);
+    expect(JSON.stringify(diagnostics).length).toBeLessThan(20_000);
+  });
+
+  test("for a startup-config of megabytes", () => {
+    const { diagnostics } = readIntent("name: x\nnodes: {a: {template: pc, startup-config: a.conf}}\n", {
+      "a.conf": "x\n".repeat(600_000),
+    });
+    expect(diagnostics.map(({ code, path }) => [code, path])).toEqual([["too_large", "/nodes/a/startup-config"]]);
+  });
+
   test("for a body of 33 MB", () => {
     within(4000, `name: x\n${"# comment\n".repeat(3_355_000)}`, "too_large");
     within(20_000, `name: x\nnodes:\n${"  a: 1\n".repeat(1_500_000)}`, "too_large");
