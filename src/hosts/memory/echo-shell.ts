@@ -25,8 +25,14 @@ export function echoShell(name: () => string, facts: () => string): EchoShell {
   // A character may be split over two writes.
   const decoder = new TextDecoder("utf-8");
 
+  // Gathered while a write is worked on: each character by itself would copy the scrollback each time.
+  let shown = "";
   const show = (text: string) => {
-    const bytes = Buffer.from(text.replaceAll("\n", "\r\n"));
+    shown += text.replaceAll("\n", "\r\n");
+  };
+  const flush = () => {
+    const bytes = Buffer.from(shown);
+    shown = "";
     scrollback = Buffer.concat([scrollback, bytes]).subarray(-most);
     for (const viewer of viewers) viewer.push(bytes);
   };
@@ -54,7 +60,7 @@ export function echoShell(name: () => string, facts: () => string): EchoShell {
         finish(typed);
       } else if (char === "\x7f" || char === "\b") {
         if (line !== "") show("\b \b");
-        line = [...line].slice(0, -1).join("");
+        line = line.slice(0, /\p{Cs}$/u.test(line.slice(-1)) ? -2 : -1);
       } else if (char === "\x03") {
         line = "";
         show("^C\n");
@@ -67,10 +73,12 @@ export function echoShell(name: () => string, facts: () => string): EchoShell {
         show(char);
       }
     }
+    flush();
   };
 
   show(`${name()} is up\n`);
   prompt();
+  flush();
   return {
     view: () => {
       const viewer: Duplex = new Duplex({
