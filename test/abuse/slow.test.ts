@@ -1,0 +1,121 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
+import { connect as connectSecure } from "node:tls";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { call, login } from "./fuzz.ts";
+import { Pipe } from "./pipe.ts";
+import { ServiceProcess } from "./service-process.ts";
+
+let service: ServiceProcess;
+let open: Socket[];
+
+beforeEach(() => {
+  open = [];
+});
+afterEach(async () => {
+  for (const socket of open) socket.destroy();
+  await service[Symbol.asyncDispose]();
+});
+
+function hold(socket: Socket): Socket {
+  open.push(socket);
+  // What becomes of it is asked of the process.
+  socket.on("error", () => {});
+  return socket;
+}
+
+function plain(bytes: Buffer | string = ""): Socket {
+  const socket = hold(connect(service.port, "127.0.0.1"));
+  socket.once("connect", () => bytes.length > 0 && socket.write(bytes));
+  return socket;
+}
+
+function secure(text: string): Socket {
+  const socket = hold(connectSecure({ port: service.port, host: "127.0.0.1", rejectUnauthorized: false }));
+  socket.once("secureConnect", () => socket.write(text));
+  return socket;
+}
+
+const clientHello = Buffer.from("1603010200010001fc0303", "hex");
+
+test("connections that begin and do not go on neither hold others up nor stay", async () => {
+  service = await ServiceProcess.start();
+  const token = await login(service);
+  await call(service, "GET", "/health");
+  await wait(200);
+  const before = service.fds();
+  const each = 30;
+  for (let index = 0; index < each; index++) {
+    plain();
+    plain("G");
+    plain("GET / HTTP/1.1\r\nHost: ");
+    plain(clientHello);
+    secure("");
+    secure("GET /health HTTP/1.1\r\nHost: x\r\nX-Slow: ");
+    secure(`POST /api/v1/projects/plan HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`);
+    secure("GET /health HTTP/1.1\r\nHost: x\r\n\r\n").once("data", function (this: Socket) {
+      // Half open: the client says no more, and keeps reading.
+      this.end();
+    });
+  }
+  // One byte of a header now and then does not make it longer.
+  const drip = setInterval(() => {
+    for (const socket of open) if (socket.writable) socket.write("x");
+  }, 1_000);
+  await expect.poll(() => service.fds(), { timeout: 5_000 }).toBeGreaterThan(before + 5 * each);
+  try {
+    const pipe = await Pipe.open(service.port);
+    const bytes = Buffer.from(`GET /api/v1/session HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+    let worst = 0;
+    for (let round = 0; round < 50; round++) {
+      const asked = performance.now();
+      const { replies } = await pipe.exchange([{ method: "GET", bytes }], 5_000);
+      expect(replies.map(({ status }) => status)).toEqual([200]);
+      worst = Math.max(worst, performance.now() - asked);
+      await wait(10);
+    }
+    pipe.close();
+    expect(worst).toBeLessThan(2_000);
+    // Those of a refused body may stay until the time of a whole request is over; all others are cut.
+    await expect.poll(() => service.fds(), { timeout: 40_000, interval: 250 }).toBeLessThanOrEqual(before + 2 * each);
+  } finally {
+    clearInterval(drip);
+  }
+  for (const socket of open) socket.destroy();
+  await expect.poll(() => service.fds(), { timeout: 20_000 }).toBeLessThanOrEqual(before);
+});
+
+test("a service without file descriptors left goes on when some are free again", async () => {
+  service = await ServiceProcess.start({ maxFds: 96 });
+  const token = await login(service);
+  const flood = Array.from({ length: 200 }, () => plain());
+  await Promise.all(flood.map((socket) => Promise.race([once(socket, "connect"), once(socket, "close")])));
+  await wait(500);
+  expect(service.alive).toBe(true);
+  expect(service.fds()).toBeGreaterThan(90);
+  for (const socket of open) socket.destroy();
+  await expect
+    .poll(async () => (await call(service, "GET", "/api/v1/session", token).catch(() => undefined))?.status, { timeout: 20_000 })
+    .toBe(200);
+});
+
+test("a client that asks and does not read its answers makes the service keep little", async () => {
+  service = await ServiceProcess.start();
+  const token = await login(service);
+  const before = service.rss();
+  const request = `GET /api/v1/openapi.json HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`;
+  for (let client = 0; client < 5; client++) {
+    const socket = secure("");
+    socket.pause();
+    socket.once("secureConnect", () => socket.write(request.repeat(2_000)));
+  }
+  // 3 GB of answers are asked for: what is not read is not made.
+  let most = 0;
+  for (let round = 0; round < 30; round++) {
+    await wait(100);
+    most = Math.max(most, service.rss());
+  }
+  expect((most - before) / 2 ** 20).toBeLessThan(400);
+  expect((await call(service, "GET", "/health")).status).toBe(200);
+});
