@@ -2,7 +2,9 @@ import { execFile } from "node:child_process";
 import { chmod, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
+import type { LabwrightClient } from "../src/client/index.ts";
 import { idRange } from "../src/hosts/local/idmap.ts";
 import { findImages } from "../src/hosts/local/images.ts";
 import { localPaths } from "../src/hosts/local/paths.ts";
@@ -48,6 +50,7 @@ export async function ringThroughApi(count: number): Promise<RingResult> {
     const yaml = ringYaml(count);
     const begin = performance.now();
     await service.client.deployProject({ yaml });
+    while (!(await allRunning(service.client, `/ring${count}`))) await delay(10);
     const started = seconds(begin);
     const holder = await onlyHolder(service.runDir);
     const hosts = await nodePids(holder);
@@ -60,6 +63,11 @@ export async function ringThroughApi(count: number): Promise<RingResult> {
   } finally {
     await service.close();
   }
+}
+
+async function allRunning(client: LabwrightClient, lab: string): Promise<boolean> {
+  const { live } = await client.getProjectStatus({ lab });
+  return live?.nodes?.every((node) => node.status === "running") === true;
 }
 
 /** What the same holder takes with one batch and no service: the floor of the embedded host. */
@@ -106,6 +114,8 @@ export async function ringByHolder(count: number): Promise<RingResult> {
     await must(sandbox.run(["ip", "-batch", "-"], `${ports.join("\n")}\n`));
     await must(sandbox.run(["tc", "-batch", "-"], `${joins.join("\n")}\n`));
     await sandbox.release(spawned.map((node) => node.id));
+    // A ping before the neighbour has its address would measure the kernel's one-second wait between two ARP requests.
+    while (!(await sandbox.info()).nodes.every((node) => node.state === "running")) await delay(10);
     const started = seconds(begin);
     await pingAll(await nodePids(sandbox.pid), count);
     const usable = seconds(begin);

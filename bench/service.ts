@@ -52,7 +52,11 @@ function announced(child: ChildProcess): Promise<{ url: string; fingerprint: str
       text += chunk;
       const url = /https:\/\/[^\s,"]+/.exec(text)?.[0];
       const fingerprint = /sha256[:\s]+([0-9a-f:]{64,95})/i.exec(text)?.[1];
-      if (url && fingerprint) resolve({ url, fingerprint });
+      if (!url || !fingerprint) return;
+      // From here on its log is thrown away unread: reading it would cost the measurement.
+      child.stdout?.off("data", read).resume();
+      child.stderr?.off("data", read).resume();
+      resolve({ url, fingerprint });
     };
     child.stdout?.on("data", read);
     child.stderr?.on("data", read);
