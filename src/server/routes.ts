@@ -10,6 +10,7 @@ import { drain, type ParseJson, readJsonBody, Turn } from "./body.ts";
 import { keepCookie } from "./browser.ts";
 import { badRequest, failureEnvelope, toFailure } from "./failures.ts";
 import { identify } from "./identify.ts";
+import { turnOf } from "./pipeline.ts";
 import { accept, isWebSocket, upgradeProblem } from "./upgrades.ts";
 import type { WebSockets } from "./web-sockets.ts";
 
@@ -59,6 +60,7 @@ export function addRoutes(app: FastifyInstance, service: Service, options: Route
     if (request.headers.host === undefined && request.raw.httpVersion === "1.1") {
       throw badRequest([{ path: "", message: "the header Host is missing" }]);
     }
+    await turnOf(request.socket, reply.raw);
   });
   app.addHook("onSend", async (request, reply) => {
     if (!drain(request.raw)) reply.header("Connection", "close");
