@@ -14,7 +14,7 @@ type Body = Record<string, unknown>;
 export function bodyText(random: Random, id: OperationId, learnt: Known): string | Buffer {
   const schema = (requestSchemas[id] as { readonly body?: Field }).body ?? {};
   const kind = random.weighted<BodyKind>({ good: 44, nearly: 22, typed: 10, wild: 8, extra: 6, text: 10 });
-  const body = kind === "typed" ? (typedValue(random, schema) as Body) : goodBody(random, schema, learnt);
+  const body = kind === "typed" ? (typedValue(random, schema) as Body) : goodBody(random, id, schema, learnt);
   const names = Object.keys(schema.properties ?? { a: {} });
   if (kind === "nearly") {
     const name = random.pick(names);
@@ -30,11 +30,12 @@ export function bodyText(random: Random, id: OperationId, learnt: Known): string
   return kind === "text" ? mutateJson(random, text) : text;
 }
 
-function goodBody(random: Random, schema: Field, learnt: Known): Body {
+function goodBody(random: Random, id: OperationId, schema: Field, learnt: Known): Body {
   const body: Body = {};
   const lab = random.pick(sampleLabs);
   for (const [name, field] of Object.entries(schema.properties ?? {})) {
-    const presence = schema.required?.includes(name) ? 1 : (usual[name] ?? 0.1);
+    const needed = schema.required?.includes(name) || (name === "yaml" && aboutIntents.has(id) && random.chance(0.8));
+    const presence = needed ? 1 : (usual[name] ?? 0.1);
     if (!random.chance(presence)) continue;
     const make = goodValues[name];
     body[name] = make === undefined ? typedValue(random, field) : make(random, learnt, lab);
@@ -44,10 +45,20 @@ function goodBody(random: Random, schema: Field, learnt: Known): Body {
   return body;
 }
 
+/** The others are called with the name of a lab. */
+const aboutIntents: ReadonlySet<OperationId> = new Set<OperationId>([
+  "completeLinkInterfaces",
+  "deployProject",
+  "planProject",
+  "previewInterfaces",
+  "reconcileProject",
+  "validateProject",
+]);
+
 /** How often an optional field is given, where that is not seldom. */
 const usual: Readonly<Record<string, number>> = {
   lab: 0.85,
-  yaml: 0.5,
+  yaml: 0.08,
   files: 0.05,
   state: 0.15,
   node: 0.5,

@@ -116,6 +116,6 @@ test("a client that asks and does not read its answers makes the service keep li
     await wait(100);
     most = Math.max(most, service.rss());
   }
-  expect((most - before) / 2 ** 20).toBeLessThan(400);
+  expect((most - before) / 2 ** 20).toBeLessThan(250);
   expect((await call(service, "GET", "/health")).status).toBe(200);
 });
