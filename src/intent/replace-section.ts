@@ -1,4 +1,4 @@
-import { type Document, parseDocument } from "yaml";
+import { type Document, isMap, parseDocument } from "yaml";
 import { Failure } from "../contract/errors.ts";
 import { type ReadResult, readIntent } from "./read.ts";
 
@@ -18,7 +18,8 @@ export function replaceSection(
 ): ReadResult & { readonly text: string } {
   const document = parseDocument(yaml, { version: "1.2", schema: "core", merge: false, logLevel: "error" });
   // A section stays where it is, in the wrapper or outside it.
-  const wrapped = document.has("topology") && !document.has(section) && section !== "description";
+  // A wrapper that is empty, or an alias, can hold nothing.
+  const wrapped = isMap(document.get("topology", true)) && !document.has(section) && section !== "description";
   const path = wrapped ? ["topology", section] : [section];
   if (value === null) document.deleteIn(path);
   else document.setIn(path, document.createNode(value, { aliasDuplicateObjects: false }));
