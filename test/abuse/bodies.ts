@@ -50,6 +50,7 @@ const aboutIntents: ReadonlySet<OperationId> = new Set<OperationId>([
   "completeLinkInterfaces",
   "deployProject",
   "planProject",
+  "editProject",
   "previewInterfaces",
   "reconcileProject",
   "validateProject",
@@ -76,6 +77,28 @@ const usual: Readonly<Record<string, number>> = {
   dir: 0.03,
   out: 0.03,
 };
+
+/** For editProject: contents of sections, right, wrong and of another one. */
+const sections: readonly unknown[] = [
+  "text",
+  null,
+  [],
+  {},
+  { a: { template: "linux" }, b: { template: "linux", env: { A: null } } },
+  { a: null },
+  { a: { template: "linux", "startup-config": "a\nb\n" }, constructor: { template: "frr" } },
+  JSON.parse('{"__proto__":{"template":"linux"}}'),
+  { lan: { type: "bridge" }, inet: { type: "nat" } },
+  [["a:eth0", "b:eth0"]],
+  [{ endpoints: ["a:eth0", "b:eth1"], quality: { delay: 5 }, mtu: 1400 }],
+  [{ name: "f", match: "icmp" }],
+  [
+    { name: "f", match: "((", nodes: ["a"] },
+    { name: "f", match: "tcp" },
+  ],
+  [{ text: "x", x: 1, y: -2.5 }],
+  [[["deep"]]],
+];
 
 type Make = (random: Random, learnt: Known, lab: (typeof sampleLabs)[number]) => unknown;
 
@@ -146,9 +169,9 @@ const goodValues: Readonly<Record<string, Make>> = {
   interface: (random) => random.pick(["eth0", "eth1", "eth9", "lo", "../x"]),
   filter: (random) => random.pick(["icmp", "tcp port 80", "(", "x".repeat(500)]),
   snaplen: (random) => random.pick([1, 96, 262_144]),
-  value: (random) =>
-    random.pick<unknown>(["text", [], {}, { a: { template: "linux" } }, [["a:eth0", "b:eth0"]], [{ name: "f", match: "icmp" }], null]),
+  value: (random) => (random.chance(0.2) ? anyValue(random) : random.pick(sections)),
   revision: (random, learnt) => known(random, learnt.revisions, "none"),
+  section: (random) => random.pick(["traffic_filters", "description", "texts", "links", "nodes", "networks"]),
   filters: (random) => [random.pick(["icmp", "nothing", "__proto__"])],
   link: (random) => random.pick(["a:eth0--b:eth0", "nothing"]),
   username: (random) => random.pick(["admin", "admin", "nobody", "", "constructor"]),

@@ -22,7 +22,7 @@ if (report.failures.some((failure) => /internal|service ended/.test(failure)))
   console.log(
     (await service.log())
       .split("\n")
-      .filter((line) => /"level":[56]0|^\s|rror/.test(line))
+      .filter((line) => /"level":[56]0/.test(line))
       .slice(-20)
       .join("\n"),
   );
