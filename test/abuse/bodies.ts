@@ -13,7 +13,7 @@ type Body = Record<string, unknown>;
 /** The JSON text of a body for the operation: as a client would send it, nearly so, or nothing like it. */
 export function bodyText(random: Random, id: OperationId, learnt: Known): string | Buffer {
   const schema = (requestSchemas[id] as { readonly body?: Field }).body ?? {};
-  const kind = random.weighted<BodyKind>({ good: 44, nearly: 22, typed: 10, wild: 8, extra: 6, text: 10 });
+  const kind = random.weighted<BodyKind>({ good: 60, nearly: 16, typed: 6, wild: 5, extra: 5, text: 8 });
   const body = kind === "typed" ? (typedValue(random, schema) as Body) : goodBody(random, id, schema, learnt);
   const names = Object.keys(schema.properties ?? { a: {} });
   if (kind === "nearly") {
@@ -35,7 +35,7 @@ function goodBody(random: Random, id: OperationId, schema: Field, learnt: Known)
   const lab = random.pick(sampleLabs);
   for (const [name, field] of Object.entries(schema.properties ?? {})) {
     const needed = schema.required?.includes(name) || (name === "yaml" && aboutIntents.has(id) && random.chance(0.8));
-    const presence = needed ? 1 : (usual[name] ?? 0.1);
+    const presence = needed ? 1 : (usual[name] ?? 0.04);
     if (!random.chance(presence)) continue;
     const make = goodValues[name];
     body[name] = make === undefined ? typedValue(random, field) : make(random, learnt, lab);
@@ -74,8 +74,8 @@ const usual: Readonly<Record<string, number>> = {
   direction: 0.4,
   a: 0.6,
   b: 0.4,
-  dir: 0.03,
-  out: 0.03,
+  dir: 0.015,
+  out: 0.015,
 };
 
 /** For editProject: contents of sections, right, wrong and of another one. */
@@ -107,7 +107,7 @@ const quality: Make = (random) => ({
   ...(random.chance(0.3) && { loss: random.pick([0, 0.5, 100]) }),
   ...(random.chance(0.3) && { bandwidth: random.pick([0, 64, 10_000_000]) }),
 });
-const time: Make = (random) => random.pick([1, 5, 20, 100]);
+const time: Make = (random) => random.pick([1, 20, 300, 300, 600_000]);
 const flag: Make = (random) => random.chance(0.6);
 
 /** By field name: what a client means by it. */
@@ -174,8 +174,8 @@ const goodValues: Readonly<Record<string, Make>> = {
   section: (random) => random.pick(["traffic_filters", "description", "texts", "links", "nodes", "networks"]),
   filters: (random) => [random.pick(["icmp", "nothing", "__proto__"])],
   link: (random) => random.pick(["a:eth0--b:eth0", "nothing"]),
-  username: (random) => random.pick(["admin", "admin", "nobody", "", "constructor"]),
-  password: (random) => random.pick(["wrong", "", "admin"]),
+  username: (random) => random.pick(["admin", "admin", "admin", "admin", "nobody", "", "constructor"]),
+  password: (random, learnt) => random.pick([learnt.password, learnt.password, learnt.password, "wrong", "", "admin"]),
 };
 
 /** JSON that is broken, or whole and strange. */

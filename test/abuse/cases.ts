@@ -1,9 +1,11 @@
 import { type OperationId, type OperationRow, operations } from "../../src/contract/operations.ts";
+import { requestSchemas } from "../../src/contract/schemas/table.ts";
 import { bodyText } from "./bodies.ts";
 import { type Known, known } from "./known.ts";
+import { labPaths } from "./labs.ts";
 import { malformedCase } from "./malformed.ts";
 import { Random } from "./random.ts";
-import { nastyTexts } from "./values.ts";
+import { type Field, nastyTexts } from "./values.ts";
 
 /**
  * How a case is sent. piped: well-formed, with others on a kept-alive connection. patient: alone on a kept-alive connection that is cut
@@ -39,6 +41,8 @@ const weights = Object.fromEntries(
   ids.map((id) => {
     const row: OperationRow = operations[id];
     const weight = row.answer === "upgrade" || row.answer === "events" || id === "login" || id === "getOpenApi" ? 1 : 8;
+    if (id === "deployProject") return [id, 12];
+    if (id === "destroyProject") return [id, 1];
     return [id, row.change ? 5 : row.body === "json" ? weight * 2 : weight];
   }),
 ) as Record<OperationId, number>;
@@ -111,8 +115,9 @@ export function makeCase(seed: number, index: number, learnt: Known): Case {
 function pathOf(random: Random, id: OperationId, row: OperationRow, learnt: Known): string {
   const path = random.chance(0.1) && row.aliases?.[0] !== undefined ? row.aliases[0] : row.path;
   const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => segment(random, name, id, learnt));
-  const wantsQuery = id === "listTemplates" || id === "listCaptures" || id === "events";
-  return wantsQuery || random.chance(0.03) ? `${filled}${query(random)}` : filled;
+  const fields = Object.keys((requestSchemas[id] as { readonly query?: Field }).query?.properties ?? {});
+  if (fields.length > 0 && random.chance(0.7)) return `${filled}?${fields.map((name) => `${name}=${queryValue(random, name)}`).join("&")}`;
+  return fields.length > 0 || random.chance(0.03) ? `${filled}${query(random)}` : filled;
 }
 
 function segment(random: Random, name: string, id: OperationId, learnt: Known): string {
@@ -121,6 +126,11 @@ function segment(random: Random, name: string, id: OperationId, learnt: Known): 
   if (id.includes("Job")) return known(random, learnt.jobs, "none");
   if (id.includes("Capture")) return known(random, learnt.captures, "none");
   return random.pick(["frr", "linux", "switch", "pc", "none"]);
+}
+
+function queryValue(random: Random, name: string): string {
+  if (name === "lab") return encodeURIComponent(random.pick(labPaths));
+  return random.pick(["", "true", "false", "0", "1", "node", "node,link", "%00", "x", "999999999999999999999"]);
 }
 
 function query(random: Random): string {

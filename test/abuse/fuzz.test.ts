@@ -40,6 +40,17 @@ describe(`fuzzing the whole contract, seed ${seed}`, () => {
     }
     expect(report.tally["200"]).toBeGreaterThan(report.sent / 20);
     expect(codes.length).toBeGreaterThan(15);
+    const often = [
+      "login",
+      "planProject",
+      "deployProject",
+      "destroyProject",
+      "reconcileProject",
+      "execProject",
+      "editProject",
+      "attachConsole",
+    ];
+    expect(Object.keys(report.done)).toEqual(expect.arrayContaining(often.slice(0, report.sent < 10_000 ? 4 : undefined)));
   });
 
   test("memory does not grow over the second half", () => {

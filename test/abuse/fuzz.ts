@@ -22,6 +22,8 @@ export interface FuzzReport {
   readonly ms: number;
   /** Answers by status and code. */
   readonly tally: Readonly<Record<string, number>>;
+  /** How often each operation did what it was asked for. */
+  readonly done: Readonly<Record<string, number>>;
   /** One line each: seed, index, request, what is wrong. */
   readonly failures: readonly string[];
   /** Resident memory over time, bytes. */
@@ -40,12 +42,13 @@ const mostFailures = 20;
 /** Sends cases to a running service and judges every answer. */
 export async function fuzz(service: ServiceProcess, options: FuzzOptions): Promise<FuzzReport> {
   const { seed, requests, limitMs, from = 0 } = options;
-  const known = new Known();
+  const known = new Known(service.password);
   const secrets = [service.password];
   for (let session = 0; session < 4; session++) known.tokens.push(await login(service));
   secrets.push(...known.tokens);
 
   const tally: Record<string, number> = {};
+  const done: Record<string, number> = {};
   const failures: string[] = [];
   const rss: number[] = [];
   const patient: Case[] = [];
@@ -65,6 +68,7 @@ export async function fuzz(service: ServiceProcess, options: FuzzOptions): Promi
   const answered = (one: Case, reply: Parameters<typeof judge>[1]) => {
     const verdict = judge(one, reply, secrets);
     count(verdict.outcome);
+    if (one.operation !== undefined && reply.status < 300) done[one.operation] = (done[one.operation] ?? 0) + 1;
     if (verdict.failure !== undefined) fail(one, `${verdict.outcome} ${verdict.failure}`);
     if (verdict.data !== undefined) {
       if (typeof verdict.data.token === "string") secrets.push(verdict.data.token);
@@ -136,7 +140,7 @@ export async function fuzz(service: ServiceProcess, options: FuzzOptions): Promi
         continue;
       }
       if (!service.alive) continue;
-      const { replies, closed, broken } = await converse(service.port, one.bytes, {
+      const { replies, rest, closed, broken } = await converse(service.port, one.bytes, {
         method: one.method,
         plain: one.plain,
         halfClose: one.halfClose,
@@ -146,7 +150,9 @@ export async function fuzz(service: ServiceProcess, options: FuzzOptions): Promi
       });
       sent++;
       if (broken !== undefined) fail(one, broken);
-      if (replies.length === 0) count(closed ? "closed" : "client left");
+      const begun = /^HTTP\/1\.1 (\d+) /.exec(rest.toString("latin1", 0, 20))?.[1];
+      if (replies.length === 0) count(begun !== undefined ? `${begun} that goes on` : closed ? "closed" : "client left");
+      if (begun === "200" && one.operation !== undefined) done[one.operation] = (done[one.operation] ?? 0) + 1;
       for (const reply of replies) answered(one, reply);
     }
   };
@@ -165,7 +171,7 @@ export async function fuzz(service: ServiceProcess, options: FuzzOptions): Promi
     clearInterval(sampler);
   }
   if (!service.alive) failures.push(`seed ${seed} about index ${next} the service ended`);
-  return { sent, ms: performance.now() - started, tally, failures, rss, secrets };
+  return { sent, ms: performance.now() - started, tally, done, failures, rss, secrets };
 }
 
 export async function login(service: ServiceProcess): Promise<string> {

@@ -4,6 +4,8 @@ const most = 24;
 
 /** What answers told, for later requests to use: tokens, identities, states, tickets, jobs. */
 export class Known {
+  /** Of admin. */
+  readonly password: string;
   /** Good for the whole run. */
   readonly tokens: string[] = [];
   /** May be logged out. */
@@ -16,6 +18,10 @@ export class Known {
   readonly revisions: string[] = [];
   /** Texts that the service made, and the manifest beside them. */
   readonly manifests: string[] = [];
+
+  constructor(password: string) {
+    this.password = password;
+  }
 
   learn(data: Readonly<Record<string, unknown>>): void {
     const note = (list: unknown[], value: unknown) => {

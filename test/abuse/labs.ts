@@ -74,4 +74,24 @@ export const sampleLabs: readonly SampleLab[] = [...examples, { yaml: rich, file
 /** The labs that requests work on; few, so that they meet each other. */
 export const labPaths = ["/fuzz/0", "/fuzz/1", "/fuzz/2", "/fuzz/3", "/fuzz/4 5", "/constructor", "/a/b/c/d/e/f/g/h"];
 
-export const nodeKeys = ["a", "b", "r1", "r2", "h1", "h2", "sw", "pc1", "gw", "constructor", "toString", "2", "nobody", "__proto__"];
+export const nodeKeys = [
+  "a",
+  "a",
+  "a",
+  "b",
+  "b",
+  "a",
+  "b",
+  "r1",
+  "r2",
+  "h1",
+  "h2",
+  "sw",
+  "pc1",
+  "gw",
+  "constructor",
+  "toString",
+  "2",
+  "nobody",
+  "__proto__",
+];

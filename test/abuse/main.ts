@@ -1,5 +1,6 @@
 /** `npm run fuzz`: the whole run, or with --index one case of it again. LABWRIGHT_FUZZ_SEED and LABWRIGHT_FUZZ_REQUESTS as in the test. */
 import { parseArgs } from "node:util";
+import { operations } from "../../src/contract/operations.ts";
 import { fuzz } from "./fuzz.ts";
 import { ServiceProcess } from "./service-process.ts";
 
@@ -14,6 +15,11 @@ const report = await fuzz(service, { seed, requests, from, limitMs: 30 * 60_000 
 const mib = (bytes: number | undefined) => `${Math.round((bytes ?? 0) / 2 ** 20)} MiB`;
 for (const [outcome, count] of Object.entries(report.tally).sort(([, a], [, b]) => b - a))
   console.log(`${String(count).padStart(8)}  ${outcome}`);
+console.log(
+  `done: ${Object.keys(operations)
+    .map((id) => `${id} ${report.done[id] ?? 0}`)
+    .join(", ")}`,
+);
 console.log(`${report.sent} requests in ${(report.ms / 1000).toFixed(1)} s, ${Math.round((report.sent / report.ms) * 1000)}/s`);
 const tenths = Array.from({ length: 11 }, (_, tenth) => report.rss[Math.floor(((report.rss.length - 1) * tenth) / 10)]);
 console.log(`resident memory: ${tenths.map(mib).join(", ")}`);
