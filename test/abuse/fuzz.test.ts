@@ -7,7 +7,7 @@ const seed = Number(process.env.LABWRIGHT_FUZZ_SEED ?? Date.now() % 1_000_000_00
 /** A share of the 200,000 of `npm run fuzz`. */
 const requests = Number(process.env.LABWRIGHT_FUZZ_REQUESTS ?? 40_000);
 /** A busy machine sends fewer requests rather than taking longer. */
-const limitMs = 25_000;
+const limitMs = 15_000;
 
 const mib = 2 ** 20;
 

@@ -2,13 +2,27 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { connect as connectSecure } from "node:tls";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { converse } from "./converse.ts";
 import { call, login } from "./fuzz.ts";
 import { Pipe } from "./pipe.ts";
 import { ServiceProcess } from "./service-process.ts";
 
 let service: ServiceProcess;
 let open: Socket[];
+/** Another service, for what takes long by itself. */
+let patient: ServiceProcess;
+let oldest: { readonly ticket: string; readonly token: string; readonly at: number };
+
+beforeAll(async () => {
+  patient = await ServiceProcess.start();
+  const token = await login(patient);
+  const yaml = "name: old\nnodes: {a: {template: linux, start: true}}\n";
+  await call(patient, "POST", "/api/v1/projects/deploy", token, { yaml });
+  const { json } = await call(patient, "POST", "/api/v1/console/attach", token, { lab: "/old" });
+  oldest = { ticket: (json.data as { readonly stream: string }).stream, token, at: performance.now() };
+});
+afterAll(() => patient[Symbol.asyncDispose]());
 
 beforeEach(() => {
   open = [];
@@ -118,4 +132,12 @@ test("a client that asks and does not read its answers makes the service keep li
   }
   expect((most - before) / 2 ** 20).toBeLessThan(250);
   expect((await call(service, "GET", "/health")).status).toBe(200);
+});
+
+test("a ticket is void after thirty seconds", async () => {
+  await wait(Math.max(0, oldest.at + 30_500 - performance.now()));
+  const head = `GET /api/v1/console/stream/${oldest.ticket} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${oldest.token}\r\n`;
+  const bytes = Buffer.from(`${head}Connection: Upgrade\r\nUpgrade: host-telnet\r\n\r\n`);
+  const { replies } = await converse(patient.port, bytes, { waitMs: 5_000, quietMs: 0 });
+  expect(replies.map(({ status, body }) => [status, JSON.parse(body.toString()).code])).toEqual([[403, "browser_token_invalid"]]);
 });
