@@ -8,7 +8,7 @@ import { ServiceProcess } from "./service-process.ts";
 const limit = 33_554_432;
 const mib = 2 ** 20;
 /** Of health, while the heaviest requests are served: far above what an idle machine needs, far below what a person would call dead. */
-const patienceMs = 4_000;
+const patienceMs = 30_000;
 
 let service: ServiceProcess;
 let token: string;
