@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { call, destroyLabs, type FuzzReport, fuzz, login } from "./fuzz.ts";
-import { ServiceProcess } from "./service-process.ts";
+import { ServiceProcess, smallHeap } from "./service-process.ts";
 
 const seed = Number(process.env.LABWRIGHT_FUZZ_SEED ?? Date.now() % 1_000_000_000);
 /** A share of the 200,000 of `npm run fuzz`. */
@@ -17,8 +17,7 @@ describe(`fuzzing the whole contract, seed ${seed}`, () => {
   let report: FuzzReport;
 
   beforeAll(async () => {
-    // A small heap: what is collected only when memory runs short would look like growth.
-    service = await ServiceProcess.start({ nodeOptions: "--max-old-space-size=256 --max-semi-space-size=8" });
+    service = await ServiceProcess.start({ nodeOptions: smallHeap });
     // What is opened with the first request stays open.
     await login(service);
     await call(service, "GET", "/health");

@@ -2,14 +2,14 @@
 import { parseArgs } from "node:util";
 import { operations } from "../../src/contract/operations.ts";
 import { fuzz } from "./fuzz.ts";
-import { ServiceProcess } from "./service-process.ts";
+import { ServiceProcess, smallHeap } from "./service-process.ts";
 
 const { values } = parseArgs({ options: { index: { type: "string" } } });
 const seed = Number(process.env.LABWRIGHT_FUZZ_SEED ?? Date.now() % 1_000_000_000);
 const requests = values.index === undefined ? Number(process.env.LABWRIGHT_FUZZ_REQUESTS ?? 200_000) : 1;
 const from = Number(values.index ?? 0);
 
-await using service = await ServiceProcess.start();
+await using service = await ServiceProcess.start({ nodeOptions: smallHeap });
 console.log(`seed ${seed}, ${requests} requests from index ${from}`);
 const report = await fuzz(service, { seed, requests, from, limitMs: 30 * 60_000 });
 const mib = (bytes: number | undefined) => `${Math.round((bytes ?? 0) / 2 ** 20)} MiB`;

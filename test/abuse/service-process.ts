@@ -8,6 +8,9 @@ import { setTimeout as wait } from "node:timers/promises";
 
 const program = join(import.meta.dirname, "../../src/server/main.ts");
 
+/** A small heap: what is collected only when memory runs short would look like growth, and a leak ends the process. */
+export const smallHeap = "--max-old-space-size=256 --max-semi-space-size=8";
+
 export interface ServiceProcessOptions {
   /** Most file descriptors that the process may hold. */
   readonly maxFds?: number;
