@@ -1,8 +1,14 @@
 import { defineConfig } from "vitest/config";
+import { seedOf } from "./test/seed.ts";
+
+// Workers inherit it: all files of a run draw from one seed. A run that vitest starts again in watch mode keeps it.
+process.env.LABWRIGHT_SEED = String(seedOf(process.env.LABWRIGHT_SEED));
 
 export default defineConfig({
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
+    setupFiles: ["test/seed.setup.ts"],
+    globalSetup: ["test/seed.announce.ts"],
     isolate: false,
     testTimeout: 60_000,
     hookTimeout: 120_000,

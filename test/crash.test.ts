@@ -9,14 +9,15 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect, type LabwrightClient, LabwrightError } from "../src/client/index.ts";
 import { runOnMachine } from "../src/hosts/local/machine.ts";
 import { localPaths } from "../src/hosts/local/paths.ts";
+import { seedOf } from "./seed.ts";
 
 /**
  * The real service on the real embedded host, killed with SIGKILL at random moments of deploys, reconciles and destroys, and started
- * again. LABWRIGHT_CRASH_ROUNDS sets how often (default 6), LABWRIGHT_CRASH_SEED which moments.
+ * again. LABWRIGHT_CRASH_ROUNDS sets how often (default 6), LABWRIGHT_SEED which moments.
  */
 
 const rounds = Number(process.env.LABWRIGHT_CRASH_ROUNDS ?? 6);
-const seed = Number(process.env.LABWRIGHT_CRASH_SEED ?? 1);
+const seed = seedOf(process.env.LABWRIGHT_SEED);
 const lab = "/ospf-triangle";
 const labs = join(import.meta.dirname, "../labs");
 const password = "crash";

@@ -1,9 +1,10 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { seedOf } from "../seed.ts";
 import { call, destroyLabs, type FuzzReport, fuzz, login } from "./fuzz.ts";
 import { ServiceProcess, smallHeap } from "./service-process.ts";
 
-const seed = Number(process.env.LABWRIGHT_FUZZ_SEED ?? Date.now() % 1_000_000_000);
+const seed = seedOf(process.env.LABWRIGHT_SEED);
 /** A share of the 200,000 of `npm run fuzz`. */
 const requests = Number(process.env.LABWRIGHT_FUZZ_REQUESTS ?? 40_000);
 /** A busy machine sends fewer requests rather than taking longer. */

@@ -1,11 +1,12 @@
-/** `npm run fuzz`: the whole run, or with --index one case of it again. LABWRIGHT_FUZZ_SEED and LABWRIGHT_FUZZ_REQUESTS as in the test. */
+/** `npm run fuzz`: the whole run, or with --index one case of it again. LABWRIGHT_SEED and LABWRIGHT_FUZZ_REQUESTS as in the test, but a seed of its own by default. */
 import { parseArgs } from "node:util";
 import { operations } from "../../src/contract/operations.ts";
+import { seedOf } from "../seed.ts";
 import { fuzz } from "./fuzz.ts";
 import { ServiceProcess, smallHeap } from "./service-process.ts";
 
 const { values } = parseArgs({ options: { index: { type: "string" } } });
-const seed = Number(process.env.LABWRIGHT_FUZZ_SEED ?? Date.now() % 1_000_000_000);
+const seed = seedOf(process.env.LABWRIGHT_SEED, "random");
 const requests = values.index === undefined ? Number(process.env.LABWRIGHT_FUZZ_REQUESTS ?? 200_000) : 1;
 const from = Number(values.index ?? 0);
 
