@@ -7,7 +7,7 @@ import { diffNode, type FieldDifference, meaning } from "./diff-node.ts";
 import { interfaceNaming } from "./interface-names.ts";
 import { type EndpointKeys, endpointKeys, type JoinedIds, joinIds } from "./join.ts";
 import { compareNatural } from "./natural-order.ts";
-import { fieldWord } from "./node-fields.ts";
+import { fieldWord, nodeFields } from "./node-fields.ts";
 import { hostPosition, observedNode, wantedNode } from "./node-values.ts";
 import type { ObservedLab, ObservedNode } from "./observed.ts";
 import type { Change, HostRules, TemplateRules } from "./plan.ts";
@@ -143,13 +143,16 @@ function compareNode(
   const kept: Record<string, unknown> = {};
   const blank = blankNode(intent, template);
   const from = before ?? blank;
-  // A node that is made anew of another template keeps nothing of what it cannot have.
+  // A node that is made anew of another template keeps nothing of what it cannot have, not even what it had and shall still have.
   const keeps = before?.template === intent.template ? before : blank;
-  for (const difference of diffNode(from, wanted)) {
-    const { field } = difference;
+  const changed = new Map(diffNode(from, wanted).map((difference) => [difference.field, difference]));
+  const given = new Set(diffNode(keeps, wanted).map(({ field }) => field));
+  for (const field of nodeFields) {
+    const difference = changed.get(field);
+    if (difference === undefined && !given.has(field)) continue;
     const why = unsupportedOnNode(rules, template, field);
     if (why === undefined) {
-      differences.push(difference);
+      if (difference !== undefined) differences.push(difference);
       continue;
     }
     kept[field] = keeps[field];

@@ -335,6 +335,17 @@ describe("the plan of a lab", () => {
     expect(JSON.stringify(made)).not.toMatch(/quality|suspended|mtu/);
   });
 
+  it("names what the new template of a node has no place for, also where the node had it and shall keep it", () => {
+    const had = { image: "big", startupConfig: "hostname a\n" };
+    const planned = plan(lab([node("a", { ...had, template: "switch" })]), host(lab([node("a", had)])));
+    expect(planned.blocked).toEqual([]);
+    expect(planned.unsupported).toEqual(["a.image: a switch has no image", "a.startup-config: template switch takes no startup-config"]);
+    const made = planned.operations.flatMap(({ step }) => (step.do === "create-node" ? step.node : []));
+    expect(made).toHaveLength(1);
+    expect(made[0]).not.toHaveProperty("startupConfig");
+    expect(made[0]?.image).toBe("base");
+  });
+
   it("is not applicable while the lab is locked", () => {
     const planned = plan({ ...triangle, description: "new" }, { ...host(triangle), locked: true, lock: 1 });
     expect(planned).toMatchObject({ applicable: false, blocked: [] });
