@@ -157,12 +157,13 @@ async function makeDisk(disk: string, owner: number | undefined): Promise<void> 
 
 function spawnFields(node: NodeSpawn): (string | number)[] {
   const files = node.files.flatMap(({ path, mode, text }) => [path, mode, text]);
+  const main = node.main === undefined ? [] : [node.main.workdir, node.main.uid, ...node.main.gids];
   const env = Object.entries(node.env).map(([name, value]) => `${name}=${value}`);
   return [
     node.id,
     node.hostname,
     node.disk,
-    ...[node.lower, files, env, node.boot, node.console].flatMap((items, i) => list(items, i === 1 ? 3 : 1)),
+    ...[node.lower, files, env, node.boot, node.console, main].flatMap((items, i) => list(items, i === 1 ? 3 : 1)),
   ];
 }
 

@@ -599,21 +599,64 @@ describe("a console", () => {
   });
 });
 
+describe.runIf(root)("a node whose console program is the node itself", () => {
+  test("runs it once as its user in its directory, on a terminal that is its own, and ends with its exit code", async () => {
+    const sandbox = await create();
+    const script = "id; pwd; tty; echo out > /dev/stdout; read word; exit 7";
+    await boot(sandbox, [node(1, { console: ["/bin/sh", "-c", script], main: { workdir: "/srv/deep/er", uid: 33, gids: [44, 55] } })]);
+    const screen = reading(await sandbox.console(1));
+    await screen.until("out\r\n");
+    expect(screen.text()).toContain("uid=33 gid=44 groups=44,55");
+    expect(screen.text()).toContain("/srv/deep/er\r\n/dev/pts/0\r\n");
+    expect(await stateOf(sandbox, 1)).toMatchObject({ state: "running" });
+    (await sandbox.console(1)).write("go\n");
+    await until(async () => (await stateOf(sandbox, 1))?.state === "failed");
+    expect(await stateOf(sandbox, 1)).toMatchObject({ pid: 0, exitCode: 7 });
+  });
+
+  test("is stopped with code 0 when the program ends well, without boot commands too", async () => {
+    const sandbox = await create();
+    await boot(sandbox, [node(1, { boot: [], console: ["/bin/true"], main: { workdir: "/", uid: 0, gids: [0] } })]);
+    await until(async () => (await stateOf(sandbox, 1))?.state === "stopped");
+    expect(await stateOf(sandbox, 1)).toMatchObject({ pid: 0, exitCode: 0 });
+  });
+
+  test("says what kept the program from starting", async () => {
+    const sandbox = await create();
+    const nodes = [
+      node(1, { console: ["/no/such"], main: { workdir: "/", uid: 0, gids: [0] } }),
+      node(2, { main: { workdir: "/etc/passwd", uid: 0, gids: [0] } }),
+    ];
+    await boot(sandbox, nodes);
+    await until(async () => (await sandbox.info()).nodes.every(({ state }) => state === "failed"));
+    expect((await sandbox.info()).nodes.map(({ exitCode }) => exitCode)).toEqual([127, 126]);
+    expect(await sandbox.tail(1)).toContain("labwright: /no/such: No such file");
+    expect(await sandbox.tail(2)).toContain("labwright: /etc/passwd: Not a directory");
+  });
+
+  test("is stopped as any other", async () => {
+    const sandbox = await create();
+    await boot(sandbox, [node(1, { console: ["/bin/sleep", "1000"], main: { workdir: "/", uid: 33, gids: [33] } })]);
+    await sandbox.stop([1], "graceful", 10_000);
+    expect(await stateOf(sandbox, 1)).toMatchObject({ state: "stopped", pid: 0 });
+  });
+});
+
 describe("the holder", () => {
   test("survives malformed requests", async () => {
     const options = newLab();
     const sandbox = await create(options);
-    const good = encodeRequest("spawn", [1, "a", "/b", 1, "/c", 1, "/f", 384, "text", 0, 0, 0]);
+    const good = encodeRequest("spawn", [1, "a", "/b", 1, "/c", 1, "/f", 384, "text", 0, 0, 0, 0]);
     const cases = [
       Buffer.alloc(4),
       Buffer.from([255, 255, 255, 255, 0]),
       Buffer.from([1, 0, 0, 0, 7]),
       encodeRequest("nonsense", []),
       encodeRequest("spawn", [1, "a"]),
-      encodeRequest("spawn", [-1, "a", "/b", 1, "/c", 0, 0, 0, 0]),
-      encodeRequest("spawn", [1, "a", "relative", 1, "/c", 0, 0, 0, 0]),
-      encodeRequest("spawn", [1, "a", "/b", 4_000_000_000, "/c", 0, 0, 0, 0]),
-      encodeRequest("spawn", [1, "a", "/b", 1, "/c", 1, "/f", 99999, "text", 0, 0, 0]),
+      encodeRequest("spawn", [-1, "a", "/b", 1, "/c", 0, 0, 0, 0, 0]),
+      encodeRequest("spawn", [1, "a", "relative", 1, "/c", 0, 0, 0, 0, 0]),
+      encodeRequest("spawn", [1, "a", "/b", 4_000_000_000, "/c", 0, 0, 0, 0, 0]),
+      encodeRequest("spawn", [1, "a", "/b", 1, "/c", 1, "/f", 99999, "text", 0, 0, 0, 0]),
       encodeRequest("run", [0, 0, ""]),
       encodeRequest("run", [0, 1, "nul\0inside", ""]),
       encodeRequest("release", [1, "x"]),

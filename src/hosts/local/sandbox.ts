@@ -50,6 +50,15 @@ export interface NodeSpawn {
   readonly boot: readonly string[];
   /** Runs on the PTY, started after boot, again whenever it ends. */
   readonly console: readonly string[];
+  /** The console program is the node: it runs once, as this user in this directory (made where missing), and its end is the node's, with its exit code. */
+  readonly main?: NodeMain;
+}
+
+/** Ids are inside ones, 0 to 65535; gids has the primary group first. */
+export interface NodeMain {
+  readonly workdir: string;
+  readonly uid: number;
+  readonly gids: readonly number[];
 }
 
 export interface NodeState {

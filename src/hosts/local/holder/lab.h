@@ -9,6 +9,7 @@ enum {
   OUT_HIGH = 256 << 10,    /* a client that leaves this much unread is not read for any more */
   STALL_MS = 250,          /* how long a viewer that does not read may hold a node's console back, once */
   MAX_CLIENTS = 2048,
+  MAX_GROUPS = 32, /* of the user that a node's own program runs as */
   SPAWN_SLICE = 8, /* nodes cloned between two looks at the other clients */
 };
 
@@ -24,6 +25,7 @@ struct node {
   int64_t started;
   char problem[160]; /* why setting it up failed */
   char **env, **boot, **console;
+  char **main; /* empty, or work directory, uid, gids: the console program is the node, and its end is the node's */
   struct source control, pty;
   /* Scrollback: byte k of all output is at ring[k % RING]; those from first on belong to this run. */
   char *ring;

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <grp.h>
 
 enum { RESPAWN_MS = 1000 /* a console program starts at most this often */ };
 
@@ -50,6 +51,31 @@ _Noreturn void become(char **argv, char **env) {
   _exit(errno == ENOENT ? 127 : 126);
 }
 
+void become_user(char **main, int terminal) {
+  char path[4096];
+  gid_t groups[MAX_GROUPS];
+  size_t count = 0;
+  uid_t uid = (uid_t)strtoul(main[1], NULL, 10);
+  for (char **g = main + 2; *g && count < MAX_GROUPS; g++) groups[count++] = (gid_t)strtoul(*g, NULL, 10);
+  snprintf(path, sizeof path, "%s", main[0]);
+  for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    *slash = 0;
+    mkdir(path, 0755); /* what keeps it from being there shows in chdir */
+    *slash = '/';
+  }
+  mkdir(path, 0755);
+  const char *step = chdir(path) < 0 ? path : NULL;
+  /* Programs open /dev/stdout anew, which leads to this terminal. */
+  if (!step && uid != 0 && fchown(terminal, uid, (gid_t)-1) < 0) step = "terminal";
+  /* Where only one id is mapped no groups may be set, and the only user is root. */
+  if (!step && (uid != 0 || groups[0] != 0 || count > 1) &&
+      (setgroups(count, groups) < 0 || setresgid(groups[0], groups[0], groups[0]) < 0 || setresuid(uid, uid, uid) < 0))
+    step = "user";
+  if (!step) return;
+  dprintf(2, "labwright: %s: %s\n", step, strerror(errno));
+  _exit(126);
+}
+
 static pid_t start_program(struct node *n, char **argv, int slave, bool on_terminal) {
   pid_t pid = clone_process(0);
   if (pid != 0) return pid;
@@ -62,6 +88,7 @@ static pid_t start_program(struct node *n, char **argv, int slave, bool on_termi
   dup2(slave, 2);
   close_range(3, ~0u, 0);
   if (on_terminal && ioctl(0, TIOCSCTTY, 1) < 0) dprintf(2, "labwright: no controlling terminal: %s\n", strerror(errno));
+  if (on_terminal && *n->main) become_user(n->main, 0);
   become(argv, n->env);
 }
 
@@ -87,7 +114,10 @@ static _Noreturn void node_init(struct node *n, int slave, const struct termios 
     int status;
     pid_t pid;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-      if (pid == console) console = 0;
+      if (pid == console) {
+        if (*n->main && !ending) _exit(exit_code(status));
+        console = 0;
+      }
       if (pid != boot) continue;
       boot = 0;
       if (ending || exit_code(status) == 0) continue;

@@ -5,7 +5,7 @@
 enum { CONTROL_FD = 3 /* in a node's init: its line to the holder */ };
 
 /* One node of a spawn request; texts lie in the request. */
-struct spawn { long id; const char *hostname, *disk; struct list lower, files, env, boot, console; };
+struct spawn { long id; const char *hostname, *disk; struct list lower, files, env, boot, console, main; };
 
 /* What a node's init tells the holder. READY brings the terminal's holder side along. */
 struct report { enum { READY, BROKEN, BOOTED } kind; int value; char step[112]; };
@@ -22,6 +22,9 @@ void write_file(const char *path, mode_t mode, const char *text, size_t length);
 
 /* Capabilities, seccomp, limits; of this process and all that come of it. */
 int confine(void);
+
+/* Becomes the user of a node's own program (struct node, main) in its work directory, which is made where it is missing. */
+void become_user(char **main, int terminal);
 
 /* Becomes the program, in a node or in the fabric. */
 _Noreturn void become(char **argv, char **env);

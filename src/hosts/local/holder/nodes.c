@@ -125,6 +125,7 @@ bool take_spawn(struct reader *r, struct spawn *s) {
   s->env = take_list(r, 1);
   s->boot = take_list(r, 1);
   s->console = take_list(r, 1);
+  s->main = take_list(r, 1);
   struct reader check = s->files.items;
   for (uint32_t i = 0; i < s->files.count && !r->bad; i++) {
     size_t length;
@@ -133,12 +134,18 @@ bool take_spawn(struct reader *r, struct spawn *s) {
     take(&check, &length);
     r->bad = r->bad || check.bad;
   }
-  const struct list *texts[] = {&s->lower, &s->env, &s->boot, &s->console};
+  const struct list *texts[] = {&s->lower, &s->env, &s->boot, &s->console, &s->main};
   for (size_t i = 0; i < ARRAY(texts) && !r->bad; i++) {
     check = texts[i]->items;
     for (uint32_t k = 0; k < texts[i]->count && !check.bad; k++)
       if (*take_text(&check) != '/' && i == 0) check.bad = true;
     r->bad = check.bad;
+  }
+  if (s->main.count > 0 && !r->bad) {
+    check = s->main.items;
+    r->bad = s->main.count < 3 || s->main.count > 2 + MAX_GROUPS || s->console.count == 0 || *take_text(&check) != '/';
+    for (uint32_t k = 1; k < s->main.count; k++) take_number(&check, INT32_MAX);
+    r->bad = r->bad || check.bad;
   }
   r->bad = r->bad || *s->disk != '/' || s->lower.count == 0 || !*s->hostname || strlen(s->hostname) > 64;
   return !r->bad;
@@ -151,10 +158,11 @@ static void spawn_node(struct client *c, struct node *n, struct spawn *s) {
     next = v->next;
     if (v->mode == VIEWING && v->node == n) client_close(v);
   }
-  free(n->env), free(n->boot), free(n->console);
+  free(n->env), free(n->boot), free(n->console), free(n->main);
   n->env = take_vector(s->env);
   n->boot = take_vector(s->boot);
   n->console = take_vector(s->console);
+  n->main = take_vector(s->main);
   n->first = n->total;
   n->exit_code = -1;
   n->boot_code = 0;
