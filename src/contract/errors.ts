@@ -47,6 +47,7 @@ export const errors = {
   internal: { status: 500, when: "a defect of the service; data.request_id finds it in the log" },
   host_error: { status: 502, when: "the host refused or broke a step; data.host tells its words" },
   host_unreachable: { status: 503, when: "no connection to the host", retryAfter: 5 },
+  shutting_down: { status: 503, when: "the service goes down: the call was cut off; data tells what it had done", retryAfter: 5 },
   host_timeout: { status: 504, when: "the host did not answer in time" },
   console_timeout: { status: 504, when: "the prompt or an expected text did not come; data.output is what came" },
   tls_untrusted: { status: 0, when: "raised by the client: certificate not trusted and no pin given" },

@@ -5,8 +5,6 @@ import { checkFiles } from "../intent/files.ts";
 import type { Lab } from "../intent/lab.ts";
 import { checkLabPath } from "../intent/lab-path.ts";
 import { type Manifest, readManifest } from "../intent/manifest.ts";
-import { readIntent } from "../intent/read.ts";
-import { showDiagnostics } from "../intent/show.ts";
 import type { Context } from "./context.ts";
 import { RecentMap } from "./recent-map.ts";
 import { includes, type Right, rightOn } from "./rights.ts";
@@ -55,12 +53,12 @@ export const noIds: NativeIds = { nodes: {}, networks: {}, links: {} };
 
 /**
  * Finds the project of a payload. Throws field_not_allowed, bad_request (path, files, manifest, state), invalid_intent, and
- * lab_not_found for the lab of another user.
+ * lab_not_found for the lab of another user. `read`: the payload's intent, where the caller has read it already.
  */
-export async function addressProject(context: Context, caller: Caller, payload: Selector): Promise<Target> {
+export async function addressProject(context: Context, caller: Caller, payload: Selector, read?: Intent): Promise<Target> {
   const manifest = checkFields(payload);
   const loaded = manifest?.mode === "load";
-  const sent = loaded ? readLoaded(payload) : payload.yaml === undefined ? undefined : readSent(payload.yaml, payload.files ?? {});
+  const sent = read ?? (await (loaded ? readLoaded(context, payload) : readPayload(context, payload)));
   const named = payload.lab ?? manifest?.lab ?? sent?.lab.name;
   if (named === undefined) throw badRequest("/lab", "a lab is named by lab, or by the name in yaml");
   const checked = checkLabPath(named);
@@ -71,7 +69,7 @@ export async function addressProject(context: Context, caller: Caller, payload: 
   const record = context.store.labs.get(path);
   if (record !== undefined && rightOn(record, caller) === undefined) throw labNotFound(path);
   const given = loaded || payload.state === undefined || payload.state === null ? undefined : stateIds(payload.state, context.host, path);
-  const intent = sent ?? recordedIntent(record);
+  const intent = sent ?? (await recordedIntent(context, record));
   return {
     path,
     mode: loaded ? "load" : (record?.mode ?? manifest?.mode ?? (sent === undefined ? "load" : "create")),
@@ -105,10 +103,14 @@ export function checkFields(payload: Omit<Selector, "state">): Manifest | undefi
   return read.manifest;
 }
 
+async function readPayload(context: Context, { yaml, files = {} }: Selector): Promise<Intent | undefined> {
+  return yaml === undefined ? undefined : readSent(context, yaml, files);
+}
+
 /** Reads an intent that a caller sent. Throws invalid_intent with every diagnostic. */
-export function readSent(yaml: string, files: Readonly<Record<string, string>>): Intent {
-  const { lab, diagnostics } = readIntent(yaml, files);
-  if (lab === undefined) throw new Failure("invalid_intent", showDiagnostics(diagnostics, { yaml, files }), { data: { diagnostics } });
+export async function readSent({ work }: Pick<Context, "work">, yaml: string, files: Readonly<Record<string, string>>): Promise<Intent> {
+  const { lab, diagnostics, shown } = await work.read(yaml, files);
+  if (lab === undefined) throw new Failure("invalid_intent", shown, { data: { diagnostics } });
   return { lab, yaml, files, warnings: diagnostics };
 }
 
@@ -119,9 +121,8 @@ export function neededIntent(target: Target): Intent {
 }
 
 /** An observed project's intent may be left out or be of no use: it is not what the call is about. */
-function readLoaded({ yaml, files = {} }: Selector): Intent | undefined {
-  const { lab, diagnostics } = yaml === undefined ? {} : readIntent(yaml, files);
-  return yaml === undefined || lab === undefined ? undefined : { lab, yaml, files, warnings: diagnostics ?? [] };
+async function readLoaded({ work }: Context, { yaml, files = {} }: Selector): Promise<Intent | undefined> {
+  return yaml === undefined ? undefined : readable(work, yaml, files);
 }
 
 /** Throws operation_not_allowed where mode, role or the caller's right forbid a change. */
@@ -156,22 +157,28 @@ export function badRequest(path: string, message: string): Failure {
 const byRecord = new WeakMap<LabRecord, Intent>();
 const byPath = new RecentMap<Intent>(200);
 
-export function recordedIntent(record: LabRecord | undefined): Intent | undefined {
+export async function recordedIntent({ work }: Pick<Context, "work">, record: LabRecord | undefined): Promise<Intent | undefined> {
   if (record?.yaml === undefined) return undefined;
   const known = byRecord.get(record);
   if (known !== undefined) return known;
   // A record changes more often than its intent.
   const last = byPath.get(record.path);
   const same = last !== undefined && last.yaml === record.yaml && JSON.stringify(last.files) === JSON.stringify(record.files);
-  const intent = same ? last : readRecorded(record.yaml, record.files);
+  // A text that an older version took and this one does not must not keep a lab from being looked at or destroyed.
+  const intent = same ? last : await readable(work, record.yaml, record.files);
   if (intent === undefined) return undefined;
   byRecord.set(record, intent);
   byPath.set(record.path, intent);
   return intent;
 }
 
-/** A text that an older version took and this one does not must not keep a lab from being looked at or destroyed. */
-function readRecorded(yaml: string, files: Readonly<Record<string, string>>): Intent | undefined {
-  const { lab, diagnostics } = readIntent(yaml, files);
-  return lab && { lab, yaml, files, warnings: diagnostics };
+/** Undefined for a text that makes no lab. */
+async function readable(work: Context["work"], yaml: string, files: Readonly<Record<string, string>>): Promise<Intent | undefined> {
+  try {
+    const { lab, diagnostics } = await work.read(yaml, files);
+    return lab && { lab, yaml, files, warnings: diagnostics };
+  } catch (error) {
+    if (error instanceof Failure && error.code === "invalid_intent") return undefined;
+    throw error;
+  }
 }

@@ -5,19 +5,28 @@ import type { TemplateRules } from "../engine/plan.ts";
 import type { HostSession } from "../hosts/host.ts";
 import { endpointText, type Lab, type LabNode } from "../intent/lab.ts";
 import { badRequest, checkFields, readSent } from "./address.ts";
+import type { Context } from "./context.ts";
 
 /** A node without links shows this many interfaces to choose from. */
 const choices = 8;
 
 /** The interfaces that nodes of an intent, or of a bare template, will have. */
-export async function previewInterfaces(host: HostSession, payload: AuthoringPayload): Promise<InterfacesPreviewData> {
-  const { items } = await listInterfaces(host, payload, "preview");
+export async function previewInterfaces(
+  context: Pick<Context, "work">,
+  host: HostSession,
+  payload: AuthoringPayload,
+): Promise<InterfacesPreviewData> {
+  const { items } = await listInterfaces(context, host, payload, "preview");
   return { items: payload.excludeUsed === true ? items.filter(({ used }) => !used) : items };
 }
 
 /** Interfaces for a link's endpoint: free ones first (excludeUsed: only those), in their order; management interfaces last. */
-export async function completeLinkInterfaces(host: HostSession, payload: AuthoringPayload): Promise<LinkCompletionsData> {
-  const { items } = await listInterfaces(host, payload, "completion");
+export async function completeLinkInterfaces(
+  context: Pick<Context, "work">,
+  host: HostSession,
+  payload: AuthoringPayload,
+): Promise<LinkCompletionsData> {
+  const { items } = await listInterfaces(context, host, payload, "completion");
   const shown = payload.excludeUsed === true ? items.filter(({ used }) => !used) : items;
   const order = new Map(shown.map((item, index) => [item, index]));
   const rank = (item: Iface) => (item.used ? 2 : /^(?:mgmt|management|ma\d|fxp0|em0)/i.test(item.name) ? 1 : 0);
@@ -26,6 +35,7 @@ export async function completeLinkInterfaces(host: HostSession, payload: Authori
 }
 
 async function listInterfaces(
+  context: Pick<Context, "work">,
   host: HostSession,
   payload: AuthoringPayload,
   purpose: "preview" | "completion",
@@ -49,7 +59,7 @@ async function listInterfaces(
     const count = countOf(payload.attributes?.["ethernet"]);
     return { items: interfacesOf(wanted ?? "", template, payload.eth_format, count, new Map()) };
   }
-  const { lab } = readSent(yaml, files ?? {});
+  const { lab } = await readSent(context, yaml, files ?? {});
   const nodes = lab.nodes.filter(({ key }) => wanted === undefined || key === wanted);
   if (wanted !== undefined && nodes.length === 0) throw new Failure("node_not_found", `the intent has no node ${wanted}`);
   return {

@@ -10,6 +10,7 @@ import type { OpenStreams } from "./open-streams.ts";
 import type { RecentMap } from "./recent-map.ts";
 import type { Sessions } from "./sessions.ts";
 import type { Store } from "./store/store.ts";
+import type { Work } from "./work/work.ts";
 
 /** What the use cases share. */
 export interface Context {
@@ -24,6 +25,7 @@ export interface Context {
   readonly consoles: ConsoleDesk;
   readonly streams: OpenStreams;
   readonly events: Events;
+  readonly work: Work;
   /** Inspect answers by session and lab. */
   readonly inspections: RecentMap<InspectionData>;
   /** Newest plan identities of labs that have no record yet: bounded, gone with the service. */

@@ -38,6 +38,8 @@ import { Sessions } from "./sessions.ts";
 import { projectStatus } from "./status.ts";
 import type { Store } from "./store/store.ts";
 import { Tickets } from "./tickets.ts";
+import type { PoolOptions } from "./work/pool.ts";
+import { Work } from "./work/work.ts";
 
 export interface ServiceOptions {
   readonly host: Host;
@@ -60,6 +62,8 @@ export interface ServiceOptions {
   /** A cancelled change whose step in flight does not come back for so long is given up. Default 60,000. */
   readonly changeGraceMs?: number;
   readonly events?: EventsLimits;
+  /** Bounds for work on large intents. */
+  readonly work?: PoolOptions;
   /** The web pages that are served beside the API. Absent: none, and open is unsupported. */
   readonly webUi?: WebUi;
 }
@@ -81,7 +85,8 @@ export function createService(options: ServiceOptions): Service {
     absoluteMs: options.sessionAbsoluteMs ?? 7 * 24 * hour,
   });
   const observations = new Observations(clock, options.statusIntervalMs ?? 250);
-  const events = new Events({ store, sessions, observations, clock }, options.events);
+  const work = new Work(options.work);
+  const events = new Events({ store, sessions, observations, clock, work }, options.events);
   const context: Context = {
     host,
     store,
@@ -91,6 +96,7 @@ export function createService(options: ServiceOptions): Service {
     sessions,
     observations,
     events,
+    work,
     jobs: new Jobs(store, clock, log, { stallMs: options.changeStallMs ?? 600_000, graceMs: options.changeGraceMs ?? 60_000 }),
     consoles: new ConsoleDesk(),
     streams: new OpenStreams(),
@@ -109,6 +115,7 @@ export function createService(options: ServiceOptions): Service {
       events.close();
       metrics.close();
       context.consoles.close();
+      await work.close();
       await sessions.close();
       store.close();
     },
@@ -162,16 +169,16 @@ function handlersOf(context: Context, tickets: Tickets<ConsoleGrant>, browsers: 
     listTemplateAttributes: known(async (caller, { params }) => templateAttributes(await onHost(caller), params.id)),
     listNetworkTypes: known(async (caller) => networkTypes(await onHost(caller))),
     listIcons: known(async (caller) => icons(await onHost(caller))),
-    completeLinkInterfaces: known(async (caller, { body }) => completeLinkInterfaces(await onHost(caller), body)),
-    previewInterfaces: known(async (caller, { body }) => previewInterfaces(await onHost(caller), body)),
+    completeLinkInterfaces: known(async (caller, { body }) => completeLinkInterfaces(context, await onHost(caller), body)),
+    previewInterfaces: known(async (caller, { body }) => previewInterfaces(context, await onHost(caller), body)),
 
     validateProject: known(async (caller, { body }) => {
       if (body.yaml === undefined) throw badRequest("/yaml", "an intent is needed");
       checkFields(body);
-      const { warnings } = readSent(body.yaml, body.files ?? {});
+      const intent = await readSent(context, body.yaml, body.files ?? {});
       // The path, and whose lab it is: what a change with this payload would be told.
-      await addressProject(context, caller, body);
-      return { status: "valid", warnings };
+      await addressProject(context, caller, body, intent);
+      return { status: "valid", warnings: intent.warnings };
     }),
     planProject: known((caller, { body }) => planProject(context, caller, body)),
     deployProject: changing("deployProject", deployProject),

@@ -40,7 +40,7 @@ export async function deployProject(
 
 async function deployLab(context: Context, job: Job, target: Target, intent: Intent, replace: boolean): Promise<DeployData> {
   const options = { direction: "to_host", prune: false, replace } as const;
-  const { plan, observed, ids } = await planAgainstHost(target, intent, options);
+  const { plan, observed, ids } = await planAgainstHost(context, target, intent, options);
   if (observed !== null && !replace) {
     throw new Failure("lab_exists", `${target.path} exists on the host; replace true stops, wipes, deletes and recreates it`);
   }

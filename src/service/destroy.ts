@@ -34,7 +34,7 @@ export async function destroyProject(
 export async function destroyLab(context: Context, job: Job, target: Target, wipe: boolean): Promise<DestroyData> {
   const { path, host } = target;
   const options = { direction: "to_host", prune: true, replace: false, wipe } as const;
-  const { plan, observed, ids } = await planAgainstHost(target, null, options);
+  const { plan, observed, ids } = await planAgainstHost(context, target, null, options);
   refuseLocked(observed);
   if (plan.operations.length > 0) await applyOperations(context.consoles, host, job, { path, operations: plan.operations, ids });
   context.store.labs.delete(path);

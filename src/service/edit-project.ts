@@ -5,11 +5,8 @@ import { canonicalText } from "../engine/canonical.ts";
 import { captureLab } from "../engine/capture.ts";
 import { joinIds } from "../engine/join.ts";
 import { maskLab, unmaskLab } from "../engine/mask.ts";
-import { editIntent } from "../intent/edit.ts";
 import type { Lab } from "../intent/lab.ts";
 import { printLab } from "../intent/print.ts";
-import { replaceSection } from "../intent/replace-section.ts";
-import { showDiagnostics } from "../intent/show.ts";
 import { addressProject, allowChange, badRequest, type Intent, labNotFound, neededIntent, readSent, type Target } from "./address.ts";
 import type { Context } from "./context.ts";
 import type { Caller } from "./service.ts";
@@ -53,19 +50,19 @@ export async function editProject(context: Context, caller: Caller, payload: Edi
       data: { revision: revisionOf(intent) },
     });
   }
-  const wanted = wantedLab(intent, payload);
+  const wanted = await wantedLab(context, intent, payload);
   await checkFilters(target, wanted, intent.lab);
-  const text = editIntent(intent.yaml, intent.files, wanted);
-  const { warnings: _warnings, ...edited } = readSent(text.yaml, text.files);
+  const text = await context.work.edit(intent.yaml, intent.files, wanted);
+  const { warnings: _warnings, ...edited } = await readSent(context, text.yaml, text.files);
   if (!target.sent) record(context, target, intent, edited);
   return { yaml: edited.yaml, revision: revisionOf(edited) };
 }
 
-function wantedLab(intent: Intent, { section, value }: EditPayload): Lab {
+async function wantedLab({ work }: Context, intent: Intent, { section, value }: EditPayload): Promise<Lab> {
   if (value === undefined) throw badRequest("/value", "the new content of the section is missing; null takes it away");
-  const { lab: read, diagnostics, text } = replaceSection(intent.yaml, intent.files, section, value);
+  const { lab: read, diagnostics, shown } = await work.replaceSection(intent.yaml, intent.files, section, value);
   if (read === undefined) {
-    throw new Failure("invalid_intent", showDiagnostics(diagnostics, { yaml: text, files: intent.files }), { data: { diagnostics } });
+    throw new Failure("invalid_intent", shown, { data: { diagnostics } });
   }
   const { lab, lost } = unmaskLab(read, intent.lab);
   if (lost.length === 0) return lab;

@@ -1,7 +1,7 @@
 import type { JoinedIds } from "../engine/join.ts";
 import type { ObservedLab } from "../engine/observed.ts";
 import type { Lab } from "../intent/lab.ts";
-import { sourceLines } from "../intent/source-lines.ts";
+import type { SourceLines } from "../intent/source-lines.ts";
 import type { Intent } from "./address.ts";
 
 /** One line of an import's report: what of the source is in the copy as it was, in another form, or not at all. */
@@ -21,11 +21,12 @@ export interface FidelityInput {
   readonly ids: JoinedIds;
   /** That of the copy. */
   readonly intent: Intent;
+  /** Where the copy's intent says what. */
+  readonly lines: SourceLines;
 }
 
 /** What becomes of each part of a lab when it is imported. Every object of the source is named once; what a definition does not hold is told too. */
-export function fidelityReport({ observed, captured, ids, intent }: FidelityInput): readonly ReportLine[] {
-  const lines = sourceLines(intent.yaml, intent.files);
+export function fidelityReport({ observed, captured, ids, intent, lines }: FidelityInput): readonly ReportLine[] {
   const at = (line: number | undefined) => (line === undefined ? {} : { line });
   const report: ReportLine[] = [];
   const add = (path: string, level: ReportLine["level"], message: string, line?: number) =>

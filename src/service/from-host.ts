@@ -3,7 +3,6 @@ import type { ReconcileData } from "../contract/schemas/plan.ts";
 import type { ProjectPayload } from "../contract/schemas/project.ts";
 import { captureLab } from "../engine/capture.ts";
 import { joinIds } from "../engine/join.ts";
-import { editIntent } from "../intent/edit.ts";
 import { printManifest } from "../intent/manifest.ts";
 import { printLab } from "../intent/print.ts";
 import { labNotFound, readSent, type Target } from "./address.ts";
@@ -41,17 +40,17 @@ async function captureIntent(context: Context, target: Target, payload: ProjectP
   const { path, host, intent, record } = target;
   if (payload.plan_identity !== undefined) {
     const options = { direction: "from_host", prune: payload.prune === true, replace: false } as const;
-    const { identity } = await planAgainstHost(target, plannable(target, "from_host"), options);
+    const { identity } = await planAgainstHost(context, target, plannable(target, "from_host"), options);
     if (payload.plan_identity !== newestPlan(context, target, "from_host") || payload.plan_identity !== identity) throw planStale();
   }
   const [rules, observed] = await Promise.all([host.rules(), host.observe(path)]);
   if (observed === null) throw labNotFound(path);
   const ids = joinIds(intent?.lab ?? null, observed, target.ids);
   const lab = captureLab({ observed, rules, ids, ...(intent !== undefined && { base: intent.lab }) });
-  const text = intent === undefined ? printLab(lab) : editIntent(intent.yaml, intent.files, lab);
+  const text = intent === undefined ? printLab(lab) : await context.work.edit(intent.yaml, intent.files, lab);
   const changed = intent === undefined || text.yaml !== intent.yaml || JSON.stringify(text.files) !== JSON.stringify(intent.files);
 
-  const now = readSent(text.yaml, text.files);
+  const now = await readSent(context, text.yaml, text.files);
   const nowIds = joinIds(now.lab, observed, ids);
   const serial = (record?.serial ?? 0) + (write ? 1 : 0);
   if (write && record !== undefined) {

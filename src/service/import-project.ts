@@ -7,7 +7,6 @@ import { captureLab } from "../engine/capture.ts";
 import { persistedLab } from "../engine/identity.ts";
 import { joinIds } from "../engine/join.ts";
 import type { ObservedLab } from "../engine/observed.ts";
-import { editIntent } from "../intent/edit.ts";
 import { checkLabPath } from "../intent/lab-path.ts";
 import { type Manifest, printManifest } from "../intent/manifest.ts";
 import { type IntentText, printLab } from "../intent/print.ts";
@@ -78,15 +77,15 @@ export async function importProject(
   // Under the source's own name the copy's text alone would address the source.
   const name = path === source.path ? captured.name : labName(path);
   const lab = { ...captured, name };
-  const text = textOf(source, lab);
-  const intent = readSent(text.yaml, text.files);
+  const text = await textOf(context, source, lab);
+  const intent = await readSent(context, text.yaml, text.files);
   const from: ImportSource = {
     format: context.host.kind,
     lab: source.path,
     host: { kind: context.host.kind, url: context.host.url },
     imported_at: timeText(context.clock.now()),
     digest: definitionDigest(observed),
-    report: fidelityReport({ observed, captured, ids, intent }),
+    report: fidelityReport({ observed, captured, ids, intent, lines: await context.work.lines(intent.yaml, intent.files) }),
   };
   const known = context.store.labs.get(path);
   const target: Target = {
@@ -112,7 +111,7 @@ export async function importProject(
 export async function importLab(context: Context, job: Job, target: Target, intent: Intent, request: ImportRequest): Promise<ImportData> {
   const { path } = target;
   const options = { direction: "to_host", prune: false, replace: request.replace } as const;
-  const planned = await planAgainstHost(target, intent, options);
+  const planned = await planAgainstHost(context, target, intent, options);
   refuseBlocked(planned.plan, intent.yaml);
   const declared = new Set(intent.lab.nodes.filter(({ start }) => start === true).map(({ key }) => key));
   // A copy takes nothing of the machine until somebody starts it.
@@ -120,7 +119,7 @@ export async function importLab(context: Context, job: Job, target: Target, inte
   const ids = planned.observed === null ? noIds : planned.ids;
   await applyIntent(context, job, target, intent, { operations, ids, replace: request.replace });
   const state = await recordApplied(context, target, context.store.labs.get(path)?.ids ?? noIds, intent);
-  const after = await planAgainstHost({ ...target, ids: context.store.labs.get(path)?.ids ?? noIds }, intent, {
+  const after = await planAgainstHost(context, { ...target, ids: context.store.labs.get(path)?.ids ?? noIds }, intent, {
     ...options,
     replace: false,
     explain: true,
@@ -164,8 +163,8 @@ function lostLines({ actions, unsupported: missing }: Awaited<ReturnType<typeof 
 }
 
 /** The text of a managed source keeps its comments and its way of saying things; another's is printed. */
-function textOf({ intent }: Target, lab: Intent["lab"]): IntentText {
-  return intent === undefined ? printLab(lab) : editIntent(intent.yaml, intent.files, lab);
+async function textOf({ work }: Context, { intent }: Target, lab: Intent["lab"]): Promise<IntentText> {
+  return intent === undefined ? printLab(lab) : work.edit(intent.yaml, intent.files, lab);
 }
 
 /** The same as long as nobody changes the lab on its host. Power does not count. */

@@ -1,5 +1,5 @@
 import type { LabEntry, LabsData } from "../contract/schemas/observe.ts";
-import { readIntent } from "../intent/read.ts";
+import { recordedIntent } from "./address.ts";
 import { timeText } from "./clock.ts";
 import type { Context } from "./context.ts";
 import { rightOn } from "./rights.ts";
@@ -15,7 +15,7 @@ export async function listLabs(context: Context, caller: Caller): Promise<LabsDa
     records.map(async (record): Promise<LabEntry | undefined> => {
       const right = rightOn(record, caller);
       if (right === undefined) return undefined;
-      const lab = record.yaml === undefined ? undefined : readIntent(record.yaml, record.files).lab;
+      const lab = (await recordedIntent(context, record))?.lab;
       return {
         lab: record.path,
         name: lab?.name ?? nameOf(record.path),

@@ -24,7 +24,7 @@ export async function planProject(context: Context, caller: Caller, payload: Pro
   const target = await addressProject(context, caller, payload);
   const options = { direction, prune: payload.prune === true, replace: payload.replace === true, explain: direction === "to_host" };
   const intent = plannable(target, direction);
-  const { plan, observed, identity } = await planAgainstHost(target, intent, options);
+  const { plan, observed, identity } = await planAgainstHost(context, target, intent, options);
   if (observed === null && direction === "from_host") throw labNotFound(target.path);
   const given = payload.plan_identity;
   if (given !== undefined && (given !== newestPlan(context, target, direction) || given !== identity)) throw planStale();
@@ -39,7 +39,7 @@ export async function planProject(context: Context, caller: Caller, payload: Pro
     direction,
   };
   if (direction === "from_host") {
-    const pruned = await planAgainstHost(target, intent, { ...options, prune: true, explain: true });
+    const pruned = await planAgainstHost(context, target, intent, { ...options, prune: true, explain: true });
     const actions = reversed(pruned.plan.actions);
     const summary: PlanSummary = {
       ...plan.summary,

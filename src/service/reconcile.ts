@@ -51,7 +51,7 @@ async function reconcileToHost(
   payload: ProjectPayload,
 ): Promise<ReconcileData> {
   const options = { direction: "to_host", prune: payload.prune === true, replace: false } as const;
-  const planned = await planAgainstHost(target, intent, options);
+  const planned = await planAgainstHost(context, target, intent, options);
   const { plan, observed, ids } = planned;
   const confirm = payload.confirm === true;
   const given = payload.plan_identity;

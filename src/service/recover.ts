@@ -39,7 +39,7 @@ export async function recoverJobs(context: Context): Promise<void> {
         context.jobs.abandon(row, "interrupted", new Failure("expired_host_session", `cut off by a restart: ${(error as Error).message}`));
         return;
       }
-      const target = targetOf(context, row, host);
+      const target = await targetOf(context, row, host);
       // The journal has its failure; the service starts all the same.
       await context.jobs.resume(row, (job) => guarded(context, target, job, () => finish(context, job, target, row))).catch(() => {});
       await host.close().catch((error: unknown) => context.log("warn", "a host session did not close", { error: String(error) }));
@@ -50,9 +50,9 @@ export async function recoverJobs(context: Context): Promise<void> {
 /** One call to the host, without steps: made again, as nobody knows whether it was made. */
 const linkChanges: ReadonlySet<string> = new Set(["applyLinkQuality", "setLinkSuspend"]);
 
-function targetOf(context: Context, row: JobRow, host: HostSession): Target {
+async function targetOf(context: Context, row: JobRow, host: HostSession): Promise<Target> {
   const record = context.store.labs.get(row.lab);
-  const intent = recordedIntent(record);
+  const intent = await recordedIntent(context, record);
   return {
     path: row.lab,
     mode: record?.mode ?? "create",
@@ -77,7 +77,7 @@ async function finish(context: Context, job: Job, target: Target, row: JobRow): 
 
 async function finishImport(context: Context, job: Job, target: Target, row: JobRow): Promise<unknown> {
   const request = row.request as ImportRequest;
-  const intent = readSent(request.yaml, request.files);
+  const intent = await readSent(context, request.yaml, request.files);
   const replace = request.replace && !isRemade(row);
   return importLab(context, job, { ...target, mode: "import", source: request.source }, intent, { ...request, replace });
 }
@@ -89,9 +89,9 @@ function isRemade(row: JobRow): boolean {
 
 async function finishDeploy(context: Context, job: Job, target: Target, row: JobRow): Promise<unknown> {
   const request = row.request as DeployRequest;
-  const intent = readSent(request.yaml, request.files);
+  const intent = await readSent(context, request.yaml, request.files);
   const replace = request.replace && !isRemade(row);
-  const planned = await planAgainstHost(target, intent, { direction: "to_host", prune: false, replace });
+  const planned = await planAgainstHost(context, target, intent, { direction: "to_host", prune: false, replace });
   const operations = [...planned.plan.operations, ...missingStarts(row, planned, planned.plan.operations)];
   await applyIntent(context, job, target, intent, { operations, ids: planned.ids, replace });
   return deployed(context, target, intent, planned.plan.unsupported);
@@ -99,9 +99,9 @@ async function finishDeploy(context: Context, job: Job, target: Target, row: Job
 
 async function finishReconcile(context: Context, job: Job, target: Target, row: JobRow): Promise<unknown> {
   const request = row.request as ReconcileRequest;
-  const intent: Intent = readSent(request.yaml, request.files);
+  const intent: Intent = await readSent(context, request.yaml, request.files);
   const options = { direction: "to_host", prune: request.prune, replace: false } as const;
-  const planned = await planAgainstHost(target, intent, options);
+  const planned = await planAgainstHost(context, target, intent, options);
   const { plan, observed, ids } = planned;
   // A lab that did not exist when the change began was its to make whole.
   const whole = request.confirm || observed === null || row.steps.some((step) => step.do === "create-lab");

@@ -8,6 +8,7 @@ import { rightOn } from "../rights.ts";
 import type { Call, Caller } from "../service.ts";
 import type { Sessions } from "../sessions.ts";
 import type { LabRecord, Store } from "../store/store.ts";
+import type { Work } from "../work/work.ts";
 import { type Audience, type Entry, EventLog, type News } from "./event-log.ts";
 import { LiveWatch } from "./live-watch.ts";
 import type { JobNews, RecordChange } from "./watched-store.ts";
@@ -26,6 +27,7 @@ export interface EventsParts {
   readonly sessions: Sessions;
   readonly observations: Observations;
   readonly clock: Clock;
+  readonly work: Work;
 }
 
 const types = ["node", "link", "lab", "job", "capture"] as const;

@@ -1,12 +1,13 @@
 import { Failure } from "../../contract/errors.ts";
 import type { HostSession } from "../../hosts/host.ts";
-import { recordedIntent } from "../address.ts";
+import { type Intent, recordedIntent } from "../address.ts";
 import type { Observations } from "../observations.ts";
 import { RecentMap } from "../recent-map.ts";
 import { rightOn } from "../rights.ts";
 import type { Caller } from "../service.ts";
 import type { Sessions } from "../sessions.ts";
 import type { LabRecord, Store } from "../store/store.ts";
+import type { Work } from "../work/work.ts";
 import type { Audience, News } from "./event-log.ts";
 import { changesBetween, emptyView, type LabChange, type LabView, viewOf } from "./lab-view.ts";
 
@@ -22,6 +23,7 @@ export interface LiveWatchOptions {
   readonly store: Store;
   readonly sessions: Sessions;
   readonly observations: Observations;
+  readonly work: Work;
   readonly publish: (news: News, audience: Audience) => void;
   readonly intervalMs: number;
 }
@@ -130,14 +132,26 @@ export class LiveWatch {
     });
     // While this one was read, the lab may have been deleted or made anew.
     if (read === undefined || this.#views.get(path) !== known) return;
-    this.#views.set(path, read);
-    if (known === undefined) return;
+    const changes = known === undefined ? [] : changesBetween(known, read);
     const record = store.labs.get(path);
-    for (const change of changesBetween(known, read)) publish(newsOf(path, change, record), record);
+    const intent = changes.some(({ of }) => of === "node") ? await this.#intentOf(record) : undefined;
+    if (this.#views.get(path) !== known) return;
+    this.#views.set(path, read);
+    for (const change of changes) publish(newsOf(path, change, record, intent), record);
+  }
+
+  async #intentOf(record: LabRecord | undefined): Promise<Intent | undefined> {
+    try {
+      return await recordedIntent(this.#options, record);
+    } catch (error) {
+      // Too much to read waits already: a change without its node's key is better than none.
+      if (error instanceof Failure) return undefined;
+      throw error;
+    }
   }
 }
 
-function newsOf(lab: string, change: LabChange, record: LabRecord | undefined): News {
+function newsOf(lab: string, change: LabChange, record: LabRecord | undefined, intent: Intent | undefined): News {
   if (change.of === "live") return { type: "lab", lab, data: { live: change.live } };
   if (change.of === "link") {
     const { id, now } = change;
@@ -149,7 +163,7 @@ function newsOf(lab: string, change: LabChange, record: LabRecord | undefined): 
   const { id, name } = (now ?? before)!;
   const data = {
     id,
-    node: keyOf(record?.ids.nodes, id) ?? keyByName(record, name),
+    node: keyOf(record?.ids.nodes, id) ?? keyByName(intent, name),
     name,
     ...(now === undefined ? { removed: true } : { status: now.status }),
     ...(before !== undefined && { previous: before.status }),
@@ -165,8 +179,8 @@ function keyOf(ids: Readonly<Record<string, string>> | undefined, id: string): s
 }
 
 /** While a lab is being made its nodes have no ids in the record yet. */
-function keyByName(record: LabRecord | undefined, name: string): string | null {
-  return recordedIntent(record)?.lab.nodes.find((node) => (node.name ?? node.key) === name)?.key ?? null;
+function keyByName(intent: Intent | undefined, name: string): string | null {
+  return intent?.lab.nodes.find((node) => (node.name ?? node.key) === name)?.key ?? null;
 }
 
 async function within(ms: number, work: Promise<void> | undefined): Promise<void> {

@@ -1,0 +1,33 @@
+import { Failure } from "../../contract/errors.ts";
+import type { TaskName } from "./tasks.ts";
+
+/** To a worker: one task at a time. */
+export interface Order {
+  readonly name: TaskName;
+  readonly input: readonly unknown[];
+}
+
+/** From a worker. An error that crosses threads loses its class: a Failure travels as its parts. */
+export type Outcome =
+  | { readonly result: unknown }
+  | { readonly failure: Pick<Failure, "code" | "message" | "data"> }
+  | { readonly error: unknown };
+
+/** What `run` gives or throws, in a form that crosses threads. */
+export function outcomeOf(run: () => unknown): Outcome {
+  try {
+    return { result: run() };
+  } catch (error) {
+    if (!(error instanceof Failure)) return { error };
+    const { code, message, data } = error;
+    return { failure: { code, message, data } };
+  }
+}
+
+/** The result; throws what the task threw. */
+export function resultOf(outcome: Outcome): unknown {
+  if ("result" in outcome) return outcome.result;
+  if ("error" in outcome) throw outcome.error;
+  const { code, message, data } = outcome.failure;
+  throw new Failure(code, message, data === undefined ? {} : { data });
+}

@@ -1,0 +1,154 @@
+import { availableParallelism } from "node:os";
+import { extname } from "node:path";
+import { Worker } from "node:worker_threads";
+import { Failure } from "../../contract/errors.ts";
+import { type Order, type Outcome, resultOf } from "./messages.ts";
+import type { TaskName, Tasks } from "./tasks.ts";
+
+export interface PoolOptions {
+  /** Threads at most. Default: one less than the machine has, from 1 to 4. */
+  readonly threads?: number;
+  /** A task that runs longer is ended with its thread. Default 30,000 ms. */
+  readonly timeoutMs?: number;
+  /** Tasks that wait at most; one more is rate_limited. Default 64. */
+  readonly mostWaiting?: number;
+  /** Characters that waiting tasks hold at most, as their callers weigh them. Default 256 Mi. */
+  readonly mostWeight?: number;
+  /** Heap of a thread; a task that needs more is ended with its thread. Default 1,024 MiB. */
+  readonly heapMib?: number;
+  /** A thread without work ends after so long. Default 20,000 ms. */
+  readonly idleMs?: number;
+}
+
+interface Task {
+  readonly order: Order;
+  readonly weight: number;
+  readonly settle: (outcome: Outcome) => void;
+}
+
+interface Thread {
+  readonly worker: Worker;
+  task: Task | undefined;
+  timer: NodeJS.Timeout | undefined;
+}
+
+/**
+ * Threads for work whose length its sender decides, so that others are served meanwhile: first come, first served, bounded in time, memory
+ * and number. A task that goes over a bound is refused with invalid_intent, as it is the intent that is too much.
+ */
+export class WorkPool {
+  readonly #options: Required<PoolOptions>;
+  readonly #threads = new Set<Thread>();
+  readonly #waiting: Task[] = [];
+  #weight = 0;
+  #closed = false;
+
+  constructor(options: PoolOptions = {}) {
+    this.#options = {
+      threads: Math.min(4, Math.max(1, availableParallelism() - 1)),
+      timeoutMs: 30_000,
+      mostWaiting: 64,
+      mostWeight: 256 << 20,
+      heapMib: 1024,
+      idleMs: 20_000,
+      ...options,
+    };
+  }
+
+  /** Runs a task in a thread. `weight`: the characters of its input, about. Throws what the task throws; rate_limited, shutting_down. */
+  async run<Name extends TaskName>(name: Name, weight: number, ...input: Parameters<Tasks[Name]>): Promise<ReturnType<Tasks[Name]>> {
+    if (this.#closed) throw shuttingDown();
+    const { mostWaiting, mostWeight } = this.#options;
+    if (this.#waiting.length > 0 && (this.#waiting.length >= mostWaiting || this.#weight + weight > mostWeight)) {
+      throw new Failure("rate_limited", "too many large intents wait to be read", { retryAfter: 5 });
+    }
+    const outcome = await new Promise<Outcome>((settle) => {
+      this.#waiting.push({ order: { name, input }, weight, settle });
+      this.#weight += weight;
+      this.#next();
+    });
+    return resultOf(outcome) as ReturnType<Tasks[Name]>;
+  }
+
+  /** Ends every thread; what runs or waits fails with shutting_down. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const { settle } of this.#waiting.splice(0)) settle(failed(shuttingDown()));
+    await Promise.all([...this.#threads].map((thread) => this.#end(thread, failed(shuttingDown()))));
+  }
+
+  #next(): void {
+    while (this.#waiting.length > 0) {
+      const free = [...this.#threads].find(({ task }) => task === undefined) ?? this.#start();
+      if (free === undefined) return;
+      const task = this.#waiting.shift()!;
+      this.#weight -= task.weight;
+      this.#give(free, task);
+    }
+  }
+
+  /** Undefined where there are enough. */
+  #start(): Thread | undefined {
+    if (this.#threads.size >= this.#options.threads) return undefined;
+    const worker = new Worker(new URL(`./worker${extname(import.meta.url)}`, import.meta.url), {
+      resourceLimits: { maxOldGenerationSizeMb: this.#options.heapMib },
+      // Options of this process, such as a test runner's, are not the thread's.
+      execArgv: [],
+    });
+    const thread: Thread = { worker, task: undefined, timer: undefined };
+    this.#threads.add(thread);
+    worker.on("message", (outcome: Outcome) => this.#done(thread, outcome));
+    worker.on("error", (error: NodeJS.ErrnoException) => {
+      const full = error.code === "ERR_WORKER_OUT_OF_MEMORY";
+      void this.#end(thread, full ? failed(tooMuch(`needs more than ${this.#options.heapMib} MiB of memory`)) : { error });
+    });
+    return thread;
+  }
+
+  #give(thread: Thread, task: Task): void {
+    const { timeoutMs } = this.#options;
+    clearTimeout(thread.timer);
+    thread.task = task;
+    thread.timer = setTimeout(() => void this.#end(thread, failed(tooMuch(`takes longer than ${timeoutMs / 1000} s`))), timeoutMs);
+    thread.worker.ref();
+    thread.worker.postMessage(task.order);
+  }
+
+  #done(thread: Thread, outcome: Outcome): void {
+    // It was ended while its answer was on the way.
+    if (!this.#threads.has(thread)) return;
+    clearTimeout(thread.timer);
+    thread.task?.settle(outcome);
+    thread.task = undefined;
+    // An idle thread keeps no process alive.
+    thread.worker.unref();
+    thread.timer = setTimeout(() => void this.#end(thread), this.#options.idleMs);
+    thread.timer.unref();
+    this.#next();
+  }
+
+  async #end(thread: Thread, outcome?: Outcome): Promise<void> {
+    clearTimeout(thread.timer);
+    this.#threads.delete(thread);
+    if (outcome !== undefined) thread.task?.settle(outcome);
+    thread.task = undefined;
+    const ended = thread.worker.terminate();
+    if (!this.#closed) this.#next();
+    await ended;
+  }
+}
+
+function failed({ code, message, data }: Failure): Outcome {
+  return { failure: { code, message, data } };
+}
+
+function shuttingDown(): Failure {
+  return new Failure("shutting_down", "the service goes down");
+}
+
+function tooMuch(problem: string): Failure {
+  const place = { line: 1, column: 1, end_line: 1, end_column: 1 };
+  const message = `the intent ${problem} to work on`;
+  const diagnostic = { severity: "error", code: "too_large", message, path: "", ...place };
+  return new Failure("invalid_intent", message, { data: { diagnostics: [diagnostic] } });
+}

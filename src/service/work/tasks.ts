@@ -1,0 +1,28 @@
+import { editIntent } from "../../intent/edit.ts";
+import { type ReadResult, readIntent } from "../../intent/read.ts";
+import { type EditableSection, replaceSection } from "../../intent/replace-section.ts";
+import { showDiagnostics } from "../../intent/show.ts";
+import { sourceLines } from "../../intent/source-lines.ts";
+import { computePlan } from "../compute-plan.ts";
+
+/** A reading whose diagnostics are also put as a text, where no lab came of it. */
+export type ShownReading = ReadResult & { readonly shown: string };
+
+/** What may take long, as functions of plain data: they run in this thread or in a worker, and give the same. */
+export const tasks = {
+  readIntent: (yaml: string, files: Readonly<Record<string, string>>): ShownReading => shown(readIntent(yaml, files), yaml, files),
+  replaceSection: (yaml: string, files: Readonly<Record<string, string>>, section: EditableSection, value: unknown): ShownReading => {
+    const { text, ...read } = replaceSection(yaml, files, section, value);
+    return shown(read, text, files);
+  },
+  editIntent,
+  sourceLines,
+  computePlan,
+};
+
+export type Tasks = typeof tasks;
+export type TaskName = keyof Tasks;
+
+function shown(read: ReadResult, yaml: string, files: Readonly<Record<string, string>>): ShownReading {
+  return { ...read, shown: read.lab === undefined ? showDiagnostics(read.diagnostics, { yaml, files }) : "" };
+}

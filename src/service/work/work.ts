@@ -1,0 +1,85 @@
+import type { Lab } from "../../intent/lab.ts";
+import type { IntentText } from "../../intent/print.ts";
+import type { EditableSection } from "../../intent/replace-section.ts";
+import type { SourceLines } from "../../intent/source-lines.ts";
+import type { ComputedPlan, PlanWork } from "../compute-plan.ts";
+import { type PoolOptions, WorkPool } from "./pool.ts";
+import { type ShownReading, tasks } from "./tasks.ts";
+
+type Files = Readonly<Record<string, string>>;
+
+/** Texts up to so many characters are worked on at once, in 20 ms or less; a thread would not be faster. */
+const smallText = 24 << 10;
+/** The same for labs, in nodes, networks and links of both sides. */
+const smallLab = 400;
+
+/** Reading, editing and planning of intents: of small ones at once, of large ones in threads, so that no intent holds up the service. */
+export class Work {
+  readonly #pool: WorkPool;
+
+  constructor(options: PoolOptions = {}) {
+    this.#pool = new WorkPool(options);
+  }
+
+  /** As readIntent(). */
+  async read(yaml: string, files: Files): Promise<ShownReading> {
+    return isSmall(yaml) ? tasks.readIntent(yaml, files) : this.#pool.run("readIntent", yaml.length, yaml, files);
+  }
+
+  /** As editIntent(). */
+  async edit(yaml: string, files: Files, wanted: Lab): Promise<IntentText> {
+    return isSmall(yaml) && sizeOf(wanted) <= smallLab
+      ? tasks.editIntent(yaml, files, wanted)
+      : this.#pool.run("editIntent", yaml.length, yaml, files, wanted);
+  }
+
+  /** As replaceSection(). */
+  async replaceSection(yaml: string, files: Files, section: EditableSection, value: unknown): Promise<ShownReading> {
+    if (isSmall(yaml) && roomAfter(value, smallText) > 0) return tasks.replaceSection(yaml, files, section, value);
+    return this.#pool.run("replaceSection", yaml.length, yaml, files, section, value);
+  }
+
+  /** As sourceLines(). */
+  async lines(yaml: string, files: Files): Promise<SourceLines> {
+    return isSmall(yaml) ? tasks.sourceLines(yaml, files) : this.#pool.run("sourceLines", yaml.length, yaml, files);
+  }
+
+  /** As computePlan(). */
+  async plan(work: PlanWork): Promise<ComputedPlan> {
+    const { desired, observed } = work.input;
+    const size = sizeOf(desired) + sizeOf(observed);
+    const small = size <= smallLab && isSmall(work.yaml ?? "");
+    return small ? tasks.computePlan(work) : this.#pool.run("computePlan", 200 * size + (work.yaml?.length ?? 0), work);
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+}
+
+/** Anchors let a short text mean a long one. */
+function isSmall(yaml: string): boolean {
+  return yaml.length <= smallText && !yaml.includes("&");
+}
+
+/** What is left of `room` when a value is in it, in characters; looks no further than it must. */
+function roomAfter(value: unknown, room: number): number {
+  if (typeof value === "string") return room - value.length;
+  if (typeof value !== "object" || value === null) return room - 1;
+  let left = room;
+  for (const key in value) {
+    left = roomAfter(value[key as keyof typeof value], left - key.length);
+    if (left <= 0) break;
+  }
+  return left;
+}
+
+interface Sized {
+  readonly nodes: readonly unknown[];
+  readonly networks: readonly unknown[];
+  readonly links: readonly unknown[];
+}
+
+function sizeOf(lab: Sized | null): number {
+  return lab === null ? 0 : lab.nodes.length + lab.networks.length + lab.links.length;
+}

@@ -1,0 +1,11 @@
+/** A thread of the pool: runs one task after another. */
+import { parentPort } from "node:worker_threads";
+import { type Order, outcomeOf } from "./messages.ts";
+import { tasks } from "./tasks.ts";
+
+const port = parentPort;
+if (port === null) throw new Error("this file is the program of a worker thread");
+port.on("message", ({ name, input }: Order) => {
+  const task = tasks[name] as (...input: readonly unknown[]) => unknown;
+  port.postMessage(outcomeOf(() => task(...input)));
+});
