@@ -8,6 +8,7 @@ import type { Call, Caller, Service, Upgrade } from "../service/service.ts";
 import { sendBytes, sendEvents } from "./answers.ts";
 import { drain, type ParseJson, readJsonBody, Turn } from "./body.ts";
 import { keepCookie } from "./browser.ts";
+import { deadlineOf, inTime } from "./deadline.ts";
 import { badRequest, failureEnvelope, toFailure } from "./failures.ts";
 import { identify } from "./identify.ts";
 import { turnOf } from "./pipeline.ts";
@@ -104,7 +105,14 @@ export function addRoutes(app: FastifyInstance, service: Service, options: Route
             query: schema.query && queryOf(request, row),
             params: schema.params && request.params,
           };
-          const answer = await handler(parts, callers.get(request) ?? null, callOf(request, reply, closing));
+          const late = new AbortController();
+          const call = callOf(request, reply, AbortSignal.any([closing, late.signal]));
+          const work = handler(parts, callers.get(request) ?? null, call);
+          const answer = row.errors.includes("host_timeout")
+            ? await inTime(deadlineOf(row, call.prefer, request.body), { late, job: call.job }, work, (outcome) =>
+                request.log.warn({ operation: id, outcome: outcome.status }, "ended after its deadline"),
+              )
+            : await work;
           if (row.answer === "upgrade") {
             reply.hijack();
             accept(request.raw, reply.raw, answer as Upgrade, { "X-Request-Id": request.id }, options.webSockets);
@@ -180,7 +188,14 @@ function queryOf(request: FastifyRequest, row: OperationRow): unknown {
   return query;
 }
 
-function callOf(request: FastifyRequest, reply: FastifyReply, closing: AbortSignal): Call {
+/** The call as the service sees it, and what its deadline needs. */
+function callOf(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  closing: AbortSignal,
+): Call & { readonly prefer: string; readonly job: () => string | undefined } {
+  let job: string | undefined;
+  const prefer = String(request.headers.prefer ?? "");
   const gone = new AbortController();
   reply.raw.once("close", () => {
     if (!reply.raw.writableFinished) gone.abort();
@@ -191,7 +206,12 @@ function callOf(request: FastifyRequest, reply: FastifyReply, closing: AbortSign
     signal: AbortSignal.any([gone.signal, closing]),
     address: request.socket.remoteAddress ?? "",
     ...(typeof key === "string" && { idempotencyKey: key }),
-    respondAsync: /(^|,)\s*respond-async\s*(,|;|$)/i.test(String(request.headers.prefer ?? "")),
+    respondAsync: /(^|,)\s*respond-async\s*(,|;|$)/i.test(prefer),
+    started: (id) => {
+      job = id;
+    },
+    prefer,
+    job: () => job,
   };
 }
 

@@ -53,18 +53,13 @@ export const noIds: NativeIds = { nodes: {}, networks: {}, links: {} };
 
 /**
  * Finds the project of a payload. Throws field_not_allowed, bad_request (path, files, manifest, state), invalid_intent, and
- * lab_not_found for the lab of another user. `read`: the payload's intent, where the caller has read it already.
+ * lab_not_found for the lab of another user.
  */
-export async function addressProject(context: Context, caller: Caller, payload: Selector, read?: Intent): Promise<Target> {
+export async function addressProject(context: Context, caller: Caller, payload: Selector): Promise<Target> {
   const manifest = checkFields(payload);
   const loaded = manifest?.mode === "load";
-  const sent = read ?? (await (loaded ? readLoaded(context, payload) : readPayload(context, payload)));
-  const named = payload.lab ?? manifest?.lab ?? sent?.lab.name;
-  if (named === undefined) throw badRequest("/lab", "a lab is named by lab, or by the name in yaml");
-  const checked = checkLabPath(named);
-  if ("problem" in checked)
-    throw badRequest(payload.lab === undefined && manifest?.lab !== undefined ? "/manifest" : "/lab", checked.problem);
-  const { path } = checked;
+  const sent = await (loaded ? readLoaded(context, payload) : readPayload(context, payload));
+  const path = pathOf(payload, manifest, sent?.lab.name);
 
   const record = context.store.labs.get(path);
   if (record !== undefined && rightOn(record, caller) === undefined) throw labNotFound(path);
@@ -80,6 +75,15 @@ export async function addressProject(context: Context, caller: Caller, payload: 
     sent: sent !== undefined,
     ids: given ?? record?.ids ?? noIds,
   };
+}
+
+/** The path of the lab that a payload names: by lab, else by its manifest, else by the name in its yaml. Throws bad_request. */
+export function pathOf({ lab }: Selector, manifest: Manifest | undefined, name: string | undefined): string {
+  const named = lab ?? manifest?.lab ?? name;
+  if (named === undefined) throw badRequest("/lab", "a lab is named by lab, or by the name in yaml");
+  const checked = checkLabPath(named);
+  if ("problem" in checked) throw badRequest(lab === undefined && manifest?.lab !== undefined ? "/manifest" : "/lab", checked.problem);
+  return checked.path;
 }
 
 /** The parts of a payload that need no lab: dir and out, files, manifest. */
@@ -114,10 +118,19 @@ export async function readSent({ work }: Pick<Context, "work">, yaml: string, fi
   return { lab, yaml, files, warnings: diagnostics };
 }
 
-/** The intent of a change or a plan. Throws lab_not_found or bad_request where there is none. */
-export function neededIntent(target: Target): Intent {
+/**
+ * The intent of a change or a plan. Without one: bad_request for a lab that is there, else lab_not_found – as for a lab of another user,
+ * so that the two cannot be told apart.
+ */
+export async function neededIntent(target: Target): Promise<Intent> {
   if (target.intent !== undefined) return target.intent;
-  throw target.record === undefined ? badRequest("/yaml", "the service has no intent of this lab; send yaml") : labNotFound(target.path);
+  await refuseAbsent(target);
+  throw badRequest("/yaml", "the service has no intent of this lab; send yaml");
+}
+
+/** Throws lab_not_found for a lab that neither the caller's intent, nor a record, nor the host knows; before rights are looked at. */
+export async function refuseAbsent({ intent, record, host, path }: Target): Promise<void> {
+  if (intent === undefined && record === undefined && (await host.observe(path)) === null) throw labNotFound(path);
 }
 
 /** An observed project's intent may be left out or be of no use: it is not what the call is about. */

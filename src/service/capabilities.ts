@@ -82,7 +82,7 @@ function modeCaps(
   };
 }
 
-/** A feature that the service does not do yet, whatever the host can. */
-export function unsupported(feature: string): Failure {
+/** A feature that the service or its host does not have now; named as in the capabilities. */
+export function unsupported(feature: Feature): Failure {
   return new Failure("unsupported", `${feature} is not supported`, { data: { feature } });
 }

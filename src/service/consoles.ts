@@ -17,6 +17,7 @@ import type { ProjectPayload } from "../contract/schemas/project.ts";
 import { joinIds } from "../engine/join.ts";
 import { compareNatural } from "../engine/natural-order.ts";
 import type { ObservedNode } from "../engine/observed.ts";
+import type { Feature } from "../hosts/host.ts";
 import { addressProject, allowUse, badRequest, labNotFound, type Selector, type Target } from "./address.ts";
 import type { Context } from "./context.ts";
 import { rightOn } from "./rights.ts";
@@ -104,7 +105,7 @@ export async function runConsole(context: Context, caller: Caller, payload: Cons
   const lab = await consoleLab(context, caller, payload);
   allowUse(lab.target, "operate");
   const { key, node } = nodeOf(lab, payload.node);
-  refuseGraphic(node);
+  refuseGraphic(node, "consoleRun");
   const timeoutMs = payload.steps.reduce((sum, step) => sum + (step.timeout_ms ?? defaultTimeoutMs), 0);
   const at = { path: lab.target.path, nodeId: node.id };
   const { signal } = call;
@@ -124,7 +125,7 @@ export async function attachConsole(
   const lab = await consoleLab(context, caller, payload);
   allowUse(lab.target, "operate");
   const { key, node } = nodeOf(lab, payload.node);
-  refuseGraphic(node);
+  refuseGraphic(node, "consoleStream");
   if (node.power === "stopped" || node.power === "failed") throw notRunning(key);
   const stream = tickets.issue(caller.session, { path: lab.target.path, nodeId: node.id });
   return { node: key, name: node.name, console_type: node.consoleType, stream, transport: "host-telnet" };
@@ -183,7 +184,7 @@ async function execOn(
   { command, timeoutMs }: { readonly command: string; readonly timeoutMs: number },
   signal: AbortSignal,
 ): Promise<ConsoleExecData> {
-  refuseGraphic(node);
+  refuseGraphic(node, "consoleRun");
   const templates = await target.host.templates();
   const prompt = templates.find(({ id }) => id === node.template)?.prompt;
   const at = { path: target.path, nodeId: node.id };
@@ -230,10 +231,10 @@ function isText(node: ObservedNode): boolean {
   return node.consoleType === "telnet" || node.consoleType === "serial";
 }
 
-function refuseGraphic(node: ObservedNode): void {
+function refuseGraphic(node: ObservedNode, feature: Feature): void {
   if (isText(node)) return;
   const what = node.consoleType === "none" ? "no console" : `a ${node.consoleType} console, which is no text`;
-  throw new Failure("unsupported", `${node.name} has ${what}`, { data: { feature: `console.${node.consoleType}` } });
+  throw new Failure("unsupported", `${node.name} has ${what}`, { data: { feature, console_type: node.consoleType } });
 }
 
 function notRunning(key: string): Failure {

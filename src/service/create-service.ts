@@ -2,8 +2,7 @@ import { Failure } from "../contract/errors.ts";
 import type { ChangeOperationId } from "../contract/operations.ts";
 import type { JobStarted } from "../contract/schemas/jobs.ts";
 import type { InspectionData } from "../contract/schemas/observe.ts";
-import type { Host } from "../hosts/host.ts";
-import { addressProject, badRequest, checkFields, readSent } from "./address.ts";
+import type { Feature, Host } from "../hosts/host.ts";
 import { completeLinkInterfaces, previewInterfaces } from "./authoring.ts";
 import { Browsers, type WebUi } from "./browsers.ts";
 import { capabilities, unsupported } from "./capabilities.ts";
@@ -38,6 +37,7 @@ import { Sessions } from "./sessions.ts";
 import { projectStatus } from "./status.ts";
 import type { Store } from "./store/store.ts";
 import { Tickets } from "./tickets.ts";
+import { validateProject } from "./validate.ts";
 import type { PoolOptions } from "./work/pool.ts";
 import { Work } from "./work/work.ts";
 
@@ -147,7 +147,7 @@ function handlersOf(context: Context, tickets: Tickets<ConsoleGrant>, browsers: 
     known((caller, { body }: { readonly body: Body }, call) =>
       idempotency.once(caller, call, { operation, body }, (once) => change(context, caller, body, once)),
     );
-  const missing = (feature: string) =>
+  const missing = (feature: Feature) =>
     known(async (): Promise<never> => {
       throw unsupported(feature);
     });
@@ -172,14 +172,7 @@ function handlersOf(context: Context, tickets: Tickets<ConsoleGrant>, browsers: 
     completeLinkInterfaces: known(async (caller, { body }) => completeLinkInterfaces(context, await onHost(caller), body)),
     previewInterfaces: known(async (caller, { body }) => previewInterfaces(context, await onHost(caller), body)),
 
-    validateProject: known(async (caller, { body }) => {
-      if (body.yaml === undefined) throw badRequest("/yaml", "an intent is needed");
-      checkFields(body);
-      const intent = await readSent(context, body.yaml, body.files ?? {});
-      // The path, and whose lab it is: what a change with this payload would be told.
-      await addressProject(context, caller, body, intent);
-      return { status: "valid", warnings: intent.warnings };
-    }),
+    validateProject: known((_caller, { body }) => validateProject(context, body)),
     planProject: known((caller, { body }) => planProject(context, caller, body)),
     deployProject: changing("deployProject", deployProject),
     reconcileProject: changing("reconcileProject", reconcileProject),

@@ -3,7 +3,7 @@ import type { JobStarted } from "../contract/schemas/jobs.ts";
 import type { DeployData, ProjectPayload } from "../contract/schemas/project.ts";
 import type { Operation, Plan } from "../engine/plan.ts";
 import { type Location, locator } from "../intent/locate.ts";
-import { addressProject, allowChange, badRequest, type Intent, noIds, type Target } from "./address.ts";
+import { addressProject, allowChange, type Intent, neededIntent, noIds, type Target } from "./address.ts";
 import { applyOperations } from "./apply.ts";
 import type { Context } from "./context.ts";
 import type { Job } from "./jobs.ts";
@@ -18,7 +18,7 @@ export interface DeployRequest {
   readonly replace: boolean;
 }
 
-/** Creates the lab and starts it. Throws lab_exists, invalid_intent or unsupported with all that is in the way. */
+/** Creates the lab and starts it. Throws lab_exists, and invalid_intent with all that is in the way. */
 export async function deployProject(
   context: Context,
   caller: Caller,
@@ -26,9 +26,8 @@ export async function deployProject(
   call: ChangeCall,
 ): Promise<DeployData | JobStarted> {
   const target = await addressProject(context, caller, payload);
-  if (target.intent === undefined) throw badRequest("/yaml", "deploy needs an intent");
+  const intent = await neededIntent(target);
   allowChange(target);
-  const { intent } = target;
   const replace = payload.replace === true;
   const request: DeployRequest = { yaml: intent.yaml, files: intent.files, replace };
   return runChange(context, target, call, {
@@ -88,15 +87,16 @@ export async function deployed(context: Context, target: Target, intent: Intent,
   return { lab: target.path, nodes: intent.lab.nodes.length, links: intent.lab.links.length, state, unsupported: [...unsupported] };
 }
 
-/** What is wrong in the intent is invalid_intent, what the host has not is unsupported. */
+/** Throws invalid_intent for what of the intent this host cannot make: unknown templates, images that it has not … */
 export function refuseBlocked(plan: Plan, yaml: string): void {
-  const first = plan.blocked[0];
-  if (first === undefined) return;
-  const ofIntent = plan.blocked.some(({ reason }) => reason.code !== "no_image");
-  const data = { feature: first.reason.code, blocked: plan.blocked, unsupported: plan.unsupported };
+  if (plan.blocked.length === 0) return;
   const locate = locator(yaml);
-  throw new Failure(ofIntent ? "invalid_intent" : "unsupported", blockedText(plan.blocked), {
-    data: ofIntent ? { ...data, diagnostics: plan.blocked.map((action) => diagnosticOf(action, locate)) } : data,
+  throw new Failure("invalid_intent", blockedText(plan.blocked), {
+    data: {
+      blocked: plan.blocked,
+      unsupported: plan.unsupported,
+      diagnostics: plan.blocked.map((action) => diagnosticOf(action, locate)),
+    },
   });
 }
 
@@ -104,7 +104,9 @@ function diagnosticOf({ kind, key, reason }: Plan["blocked"][number], locate: (p
   const section =
     { network: `/networks/${pointer(key)}`, link: "/links", lab: "", text: "/texts" }[kind as string] ?? `/nodes/${pointer(key)}`;
   const field =
-    { unknown_template: "/template", unknown_image: "/image", bad_name: "/name", unknown_network_type: "/type" }[reason.code] ?? "";
+    { unknown_template: "/template", no_image: "/template", unknown_image: "/image", bad_name: "/name", unknown_network_type: "/type" }[
+      reason.code
+    ] ?? "";
   const path = section + field;
   return { severity: "error" as const, code: reason.code, message: `${kind} ${key}: ${reason.text}`, path, ...locate(path) };
 }

@@ -7,7 +7,17 @@ import { joinIds } from "../engine/join.ts";
 import { maskLab, unmaskLab } from "../engine/mask.ts";
 import type { Lab } from "../intent/lab.ts";
 import { printLab } from "../intent/print.ts";
-import { addressProject, allowChange, badRequest, type Intent, labNotFound, neededIntent, readSent, type Target } from "./address.ts";
+import {
+  addressProject,
+  allowChange,
+  badRequest,
+  type Intent,
+  labNotFound,
+  neededIntent,
+  readSent,
+  refuseAbsent,
+  type Target,
+} from "./address.ts";
 import type { Context } from "./context.ts";
 import type { Caller } from "./service.ts";
 
@@ -43,8 +53,9 @@ export function revisionOf({ yaml, files }: Pick<Intent, "yaml" | "files">): str
  */
 export async function editProject(context: Context, caller: Caller, payload: EditPayload): Promise<EditData> {
   const target = await addressProject(context, caller, payload);
+  await refuseAbsent(target);
   allowChange(target);
-  const intent = neededIntent(target);
+  const intent = await neededIntent(target);
   if (payload.revision !== undefined && payload.revision !== revisionOf(intent)) {
     throw new Failure("plan_stale", "the intent is not of this revision any more; read it again", {
       data: { revision: revisionOf(intent) },

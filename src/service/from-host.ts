@@ -40,7 +40,7 @@ async function captureIntent(context: Context, target: Target, payload: ProjectP
   const { path, host, intent, record } = target;
   if (payload.plan_identity !== undefined) {
     const options = { direction: "from_host", prune: payload.prune === true, replace: false } as const;
-    const { identity } = await planAgainstHost(context, target, plannable(target, "from_host"), options);
+    const { identity } = await planAgainstHost(context, target, await plannable(target, "from_host"), options);
     if (payload.plan_identity !== newestPlan(context, target, "from_host") || payload.plan_identity !== identity) throw planStale();
   }
   const [rules, observed] = await Promise.all([host.rules(), host.observe(path)]);

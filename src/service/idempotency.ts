@@ -62,7 +62,10 @@ export class Idempotency {
     }
     const answer = run({
       ...call,
-      started: (job) => store.jobs.insertKey({ user: caller.user, key, request: hash, job, createdAt: clock.now() }),
+      started: (job) => {
+        call.started?.(job);
+        store.jobs.insertKey({ user: caller.user, key, request: hash, job, createdAt: clock.now() });
+      },
     });
     this.#running.set(name, { request: hash, answer });
     try {

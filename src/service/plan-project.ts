@@ -23,7 +23,7 @@ export async function planProject(context: Context, caller: Caller, payload: Pro
   const direction = directionOf(payload.direction);
   const target = await addressProject(context, caller, payload);
   const options = { direction, prune: payload.prune === true, replace: payload.replace === true, explain: direction === "to_host" };
-  const intent = plannable(target, direction);
+  const intent = await plannable(target, direction);
   const { plan, observed, identity } = await planAgainstHost(context, target, intent, options);
   if (observed === null && direction === "from_host") throw labNotFound(target.path);
   const given = payload.plan_identity;
@@ -77,7 +77,7 @@ export async function planProject(context: Context, caller: Caller, payload: Pro
 }
 
 /** The wanted lab of a plan; from_host of a lab without an intent compares with nothing. */
-export function plannable(target: Target, direction: Direction): Wanted {
+export async function plannable(target: Target, direction: Direction): Promise<Wanted> {
   if (direction === "to_host" || target.intent !== undefined) return neededIntent(target);
   return { lab: { name: target.path.split("/").at(-1)!, nodes: [], networks: [], links: [], trafficFilters: [], texts: [] } };
 }

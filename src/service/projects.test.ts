@@ -58,7 +58,7 @@ describe("deploy", () => {
     expect(failure.code).toBe("invalid_intent");
     expect(failure.data?.["blocked"]).toHaveLength(2);
     expect(await (await host.resume!("ann"))!.labs()).toEqual([]);
-    expect((await failureOf(ann.call("deployProject", { lab: "/x" }))).code).toBe("bad_request");
+    expect((await failureOf(ann.call("deployProject", { lab: "/x" }))).code).toBe("lab_not_found");
   });
 
   test("that the host breaks tells what is done and what is left, and can be finished by reconcile", async () => {

@@ -32,7 +32,7 @@ export async function reconcileProject(
   const direction = directionOf(payload.direction);
   const target = await addressProject(context, caller, payload);
   if (direction === "from_host") return reconcileFromHost(context, target, payload, call);
-  const intent = neededIntent(target);
+  const intent = await neededIntent(target);
   allowChange(target);
   const [prune, confirm] = [payload.prune === true, payload.confirm === true];
   const request: ReconcileRequest = { yaml: intent.yaml, files: intent.files, prune, confirm };
