@@ -44,6 +44,10 @@ function fit(lab: Lab): Lab {
 const betweenNodes = ({ endpoints: [a, b] }: Omit<LabLink, "quality">) => "node" in a && "node" in b && a.node !== b.node;
 const whole = (quality: Quality): Quality => Object.fromEntries(Object.entries(quality).map(([word, value]) => [word, Math.ceil(value)]));
 
+/** As many as a test run can take; many more, from a seed of one's choice, show what is rare. */
+const cases = Number(process.env.LABWRIGHT_EVE_CASES ?? 20);
+const seed = process.env.LABWRIGHT_EVE_SEED;
+
 const labs = arbitraryLab({ maxNodes: 4, maxLinks: 6 }).map(fit);
 
 describe.each(["ce5", "ce6", "pro"] as const)("a generated lab on EVE-NG %s", (edition) => {
@@ -62,33 +66,37 @@ describe.each(["ce5", "ce6", "pro"] as const)("a generated lab on EVE-NG %s", (e
     expect(fixture.fake.defects).toEqual([]);
   });
 
-  it("is there after its plan, becomes another with the next, comes back as it was, and goes", async () => {
-    await fc.assert(
-      fc.asyncProperty(labs, labs, fc.boolean(), async (before, after, prune) => {
-        const path = `/lab-${++count}`;
-        let ids: NativeIds = { nodes: {}, networks: {}, links: {} };
-        const plan = async (desired: Lab | null, all: boolean) =>
-          planLab({ desired, observed: await session.observe(path), rules, ids, prune: all, replace: false });
-        const run = async (desired: Lab | null, all: boolean) => {
-          const { operations, blocked } = await plan(desired, all);
-          expect(blocked).toEqual([]);
-          ({ ids } = await session.apply(path, operations, { ids: joinIds(desired, await session.observe(path), ids), step: () => {} }));
-        };
-        await run(before, true);
-        expect((await plan(before, true)).actions).toEqual([]);
-        await run(after, prune);
-        expect((await plan(after, prune)).actions).toEqual([]);
-        const observed = await session.observe(path);
-        if (observed === null) throw new Error("the lab is gone");
-        const captured = captureLab({ observed, base: after, ids, rules });
-        expect(planLab({ desired: captured, observed, rules, ids, prune: true, replace: false }).actions).toEqual([]);
-        const afresh = captureLab({ observed, rules });
-        expect(planLab({ desired: afresh, observed, rules, prune: true, replace: false }).actions).toEqual([]);
-        await run(null, true);
-        expect(await session.observe(path)).toBeNull();
-        expect(fixture.fake.running().filter(({ lab }) => lab === `${path}.unl`)).toEqual([]);
-      }),
-      { numRuns: 20, endOnFailure: true },
-    );
-  });
+  it(
+    "is there after its plan, becomes another with the next, comes back as it was, and goes",
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(labs, labs, fc.boolean(), async (before, after, prune) => {
+          const path = `/lab-${++count}`;
+          let ids: NativeIds = { nodes: {}, networks: {}, links: {} };
+          const plan = async (desired: Lab | null, all: boolean) =>
+            planLab({ desired, observed: await session.observe(path), rules, ids, prune: all, replace: false });
+          const run = async (desired: Lab | null, all: boolean) => {
+            const { operations, blocked } = await plan(desired, all);
+            expect(blocked).toEqual([]);
+            ({ ids } = await session.apply(path, operations, { ids: joinIds(desired, await session.observe(path), ids), step: () => {} }));
+          };
+          await run(before, true);
+          expect((await plan(before, true)).actions).toEqual([]);
+          await run(after, prune);
+          expect((await plan(after, prune)).actions).toEqual([]);
+          const observed = await session.observe(path);
+          if (observed === null) throw new Error("the lab is gone");
+          const captured = captureLab({ observed, base: after, ids, rules });
+          expect(planLab({ desired: captured, observed, rules, ids, prune: true, replace: false }).actions).toEqual([]);
+          const afresh = captureLab({ observed, rules });
+          expect(planLab({ desired: afresh, observed, rules, prune: true, replace: false }).actions).toEqual([]);
+          await run(null, true);
+          expect(await session.observe(path)).toBeNull();
+          expect(fixture.fake.running().filter(({ lab }) => lab === `${path}.unl`)).toEqual([]);
+        }),
+        { numRuns: cases, endOnFailure: true, ...(seed !== undefined && { seed: Number(seed) }) },
+      );
+    },
+    60_000 + cases * 2_000,
+  );
 });
