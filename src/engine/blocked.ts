@@ -1,6 +1,6 @@
 import type { Comparison, LinkWork, NetworkWork, NodeWork } from "./comparison.ts";
 import { interfaceAlias, interfaceNaming } from "./interface-names.ts";
-import type { HostRules, TemplateRules } from "./plan.ts";
+import type { HostRules, SerialRule, TemplateRules } from "./plan.ts";
 import { unsupportedOnNode } from "./support.ts";
 
 export interface Obstacle {
@@ -71,12 +71,19 @@ function interfaceObstacle(name: string, node: NodeWork, template: TemplateRules
   const naming = interfaceNaming(template.ethFormat);
   const index = naming.index(name);
   const sameTemplate = node.observed?.template === template.id;
+  if (index === undefined && template.serial !== undefined) {
+    const port = serialPort(name, template.serial);
+    if (port !== undefined) return serialObstacle(name, port, node, template, template.serial);
+  }
   if (index === undefined) {
     if (sameTemplate && node.observed?.interfaces.some((one) => one.name === name)) return undefined;
     const alias = interfaceAlias(template.ethFormat, name, template.maxInterfaces);
     const hint = alias === undefined ? `its interfaces are called ${naming.name(0)}, ${naming.name(1)} …` : `did you mean ${alias}?`;
     return `${node.key} has no interface ${name}; ${hint}`;
   }
+  const renames = sameTemplate && template.serial !== undefined && index >= (node.observed?.ethernet ?? 0);
+  const serial = renames ? keptSerial(node, template.serial) : undefined;
+  if (serial !== undefined) return `${node.key} cannot get ${name}: more ethernet interfaces would rename ${serial}, which has a link`;
   if (index >= template.maxInterfaces) {
     return `${node.key} cannot have an interface ${name}: template ${template.id} has at most ${template.maxInterfaces}`;
   }
@@ -86,4 +93,44 @@ function interfaceObstacle(name: string, node: NodeWork, template: TemplateRules
     return `${node.key} has ${count} interfaces (${last}), not ${name}`;
   }
   return undefined;
+}
+
+/** A node's serial interfaces begin after its ethernet slots, and there are as many slots of them as its attribute says. */
+function serialObstacle(
+  name: string,
+  { slot, port }: SerialPort,
+  node: NodeWork,
+  template: TemplateRules,
+  rule: SerialRule,
+): string | undefined {
+  const naming = interfaceNaming(template.ethFormat);
+  const linked = node.links.flatMap((link) => (link.fate === "delete" ? [] : (link.after?.endpoints ?? [])));
+  const indexes = linked.map((end) => ("node" in end && end.node === node.key ? (naming.index(end.interface) ?? -1) : -1));
+  const ethernet = Math.max(node.before?.ethernet ?? template.ethernet ?? 0, ...indexes.map((index) => index + 1));
+  const first = Math.ceil(ethernet / rule.ports);
+  const slots = Number((node.after ?? node.before)?.attributes[rule.attribute] ?? 0);
+  if (port < rule.ports && slot >= first && slot < first + slots) return undefined;
+  if (slots === 0) return `${node.key} has no interface ${name}: its attribute ${rule.attribute} is 0`;
+  const [low, high] = [`${rule.prefix}${first}/0`, `${rule.prefix}${first + slots - 1}/${rule.ports - 1}`];
+  return `${node.key} has no interface ${name}; its serial interfaces are ${low} to ${high}, ${slots} slots by its attribute ${rule.attribute}`;
+}
+
+interface SerialPort {
+  readonly slot: number;
+  readonly port: number;
+}
+
+function serialPort(name: string, rule: SerialRule): SerialPort | undefined {
+  const [, slot, port] = name.startsWith(rule.prefix) ? (/^(\d{1,3})\/(\d{1,2})$/.exec(name.slice(rule.prefix.length)) ?? []) : [];
+  return slot === undefined ? undefined : { slot: Number(slot), port: Number(port) };
+}
+
+/** A serial interface of the node with a link that stays. */
+function keptSerial(node: NodeWork, rule: SerialRule | undefined): string | undefined {
+  if (rule === undefined) return undefined;
+  return node.links
+    .filter(({ fate }) => fate === "keep" || fate === "extra")
+    .flatMap((link) => link.before?.endpoints ?? [])
+    .flatMap((end) => ("node" in end && end.node === node.key ? end.interface : []))
+    .find((name) => serialPort(name, rule) !== undefined);
 }

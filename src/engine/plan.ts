@@ -136,6 +136,17 @@ export interface TemplateRules {
   readonly ethFormat: string;
   /** First interface index a person links (1 where eth0 is management), only for completion order. */
   readonly maxInterfaces: number;
+  /** Serial interfaces in slots that follow those of the ethernet interfaces, as on IOL: s1/0 where e0/0 to e0/3 are all. Absent: none. */
+  readonly serial?: SerialRule;
+}
+
+export interface SerialRule {
+  /** Before slot and port: "s" of s1/0. */
+  readonly prefix: string;
+  /** Interfaces in a slot, of either kind. */
+  readonly ports: number;
+  /** The attribute that counts a node's slots of serial interfaces. */
+  readonly attribute: string;
 }
 
 /** What the engine must know of the host: facts, no calls. */

@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { Failure } from "../../contract/errors.ts";
 import type { Operation, Step } from "../../engine/plan.ts";
+import type { LabLink } from "../../intent/lab.ts";
 import type { Applied, NativeIds, Progress } from "../host.ts";
 import { hostError } from "./answer.ts";
 import { hostFailure } from "./host-failure.ts";
-import { editLab, type LabEdit, type TakenIds } from "./lab-edit.ts";
+import type { TakenIds } from "./lab-draft.ts";
+import { editLab, type LabEdit } from "./lab-edit.ts";
 import type { EveLabPath } from "./lab-path.ts";
 import { isUp, type LabHead, labNotFound, readHead, readNodes } from "./lab-read.ts";
 import { startNodes, stopNodes, wipeNodes } from "./power.ts";
@@ -146,7 +148,7 @@ async function createLab(run: Run, head: LabHead | null, { lab: wanted }: Step &
     pictures: [],
     configs: [],
   };
-  const edit = openEdit(run, empty, await takenIds(run));
+  const edit = openEdit(run, empty, await takenIds(run), wanted.links);
   // With the bulk path everything is made at once, and the steps that follow find it there.
   if (place.world.edition.bulk) {
     for (const network of wanted.networks) edit.step({ do: "create-network", network });
@@ -167,7 +169,8 @@ async function editBatch(
 ): Promise<void> {
   const { place, at } = run;
   const before = withHead(await place.world.reader.file(place.account, at), head);
-  const edit = openEdit(run, before, creates ? await takenIds(run) : noneTaken);
+  const coming = batch.flatMap(({ step }) => (step.do === "create-link" ? step.link : []));
+  const edit = openEdit(run, before, creates ? await takenIds(run) : noneTaken, coming);
   let failure: { readonly error: unknown } | undefined;
   let count = 0;
   for (const { step } of batch) {
@@ -227,8 +230,8 @@ function takenIds({ place, at }: Run): Promise<TakenIds> {
   return place.world.edition.sharedNames ? place.world.others.taken(place.account, at.path) : Promise.resolve(noneTaken);
 }
 
-function openEdit({ place, ids }: Run, lab: UnlLab, taken: TakenIds): LabEdit {
-  return editLab(lab, ids, place.catalogue, place.world.interfaces, taken, randomUUID);
+function openEdit({ place, ids }: Run, lab: UnlLab, taken: TakenIds, coming: readonly LabLink[] = []): LabEdit {
+  return editLab(lab, ids, { catalogue: place.catalogue, lists: place.world.interfaces, taken, newUuid: randomUUID, coming });
 }
 
 /** What an export leaves out, so that an import puts the lab back as itself. */

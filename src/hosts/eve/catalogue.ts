@@ -13,6 +13,8 @@ export interface EveCatalogue {
   readonly networkTypes: readonly HostNetworkType[];
   readonly icons: readonly HostIcon[];
   readonly rules: HostRules;
+  /** Of a lab; their ids are from 1 to this. */
+  readonly maxNodes: number;
 }
 
 /** What a lab of EVE-NG has no place for, in any edition that is known. */
@@ -65,6 +67,7 @@ export class CatalogueReader {
       templates: sorted.map(hostTemplate),
       networkTypes,
       icons: [...iconNames].sort().map((name) => ({ name })),
+      maxNodes: this.#edition.maxNodes,
       rules: {
         templates: sorted.map(templateRules),
         networkTypes: networkTypes.map(({ type }) => type),

@@ -18,6 +18,7 @@ export interface EveEdition {
   /** Startup configs are kept in sets; this one is used. */
   readonly configSet: string | undefined;
   readonly quality: boolean;
+  readonly maxNodes: number;
   /** The end of a description in the list of templates that says: no image. */
   readonly missing: readonly string[];
 }
@@ -30,6 +31,7 @@ const community = {
   stop: { 1: "stop", 3: "stop" },
   configSet: undefined,
   quality: false,
+  maxNodes: 127,
 } as const;
 
 const professional = {
@@ -39,6 +41,7 @@ const professional = {
   stop: { 0: "stop/stopmode=0", 1: "stop/stopmode=1", 3: "stop/stopmode=3" },
   configSet: "default",
   quality: true,
+  maxNodes: 127,
 } as const;
 
 export async function probeEdition(account: EveAccount): Promise<EveEdition> {

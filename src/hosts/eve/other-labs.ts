@@ -1,6 +1,6 @@
 import type { EveAccount } from "./account.ts";
 import { entriesOf, numberOf, recordOf, textOf } from "./answer.ts";
-import type { TakenIds } from "./lab-edit.ts";
+import type { TakenIds } from "./lab-draft.ts";
 import { type EveLabPath, encodePath, eveLabPath } from "./lab-path.ts";
 import { isUp, readNodes } from "./lab-read.ts";
 import { parallel } from "./parallel.ts";

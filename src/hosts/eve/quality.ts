@@ -2,12 +2,12 @@ import { Failure } from "../../contract/errors.ts";
 import type { Quality } from "../../intent/lab.ts";
 import type { LinkQualityState, LinkSides, LiveLink } from "../host.ts";
 import { entriesOf, numberOf, recordOf, textOf } from "./answer.ts";
-import { endsOf, withQuality } from "./lab-edit.ts";
+import { withQuality } from "./edit-quality.ts";
 import type { EveLabPath } from "./lab-path.ts";
 import { mustReadHead, type NodeStatus, readNodes } from "./lab-read.ts";
 import { linkId, qualityAt } from "./observe.ts";
 import type { UnlLab } from "./unl.ts";
-import { linksOf, type UnlEnd } from "./unl-links.ts";
+import { endsOf, linksOf, sameEnd, type UnlEnd } from "./unl-links.ts";
 import type { EvePlace } from "./world.ts";
 import { writeLab } from "./write-lab.ts";
 
@@ -60,14 +60,14 @@ export async function setQuality(
   const link = linksOf(before).find((one) => linkId(one) === id);
   if (link === undefined) throw new Failure("link_not_found", `there is no link ${id} in ${at.path}`);
   const ends = endsOf(link);
-  const side = (end: UnlEnd) => (same(end, ends[0]) ? quality.a : same(end, ends[1]) ? quality.b : undefined);
+  const side = (end: UnlEnd) => (ends.findIndex((one) => sameEnd(one, end)) === 0 ? quality.a : quality.b);
   const after: UnlLab = {
     ...before,
     nodes: before.nodes.map((node) => ({
       ...node,
       interfaces: node.interfaces.map((one) => {
         const end = { node: node.id, interface: one.id };
-        return ends.some((other) => same(other, end)) ? withQuality(one, side(end)) : one;
+        return ends.some((other) => sameEnd(other, end)) ? withQuality(one, side(end)) : one;
       }),
     })),
   };
@@ -97,8 +97,4 @@ async function interfaceId(
   const listed = recordOf(await account.get(`/api/labs${at.url}/nodes/${node}/interfaces`, `list the interfaces of node ${node}`)).ethernet;
   const found = entriesOf(listed).find(([, one]) => textOf(recordOf(one).name) === label)?.[0];
   return found === undefined ? undefined : Number(found);
-}
-
-function same(one: UnlEnd, other: UnlEnd | undefined): boolean {
-  return one.node === other?.node && one.interface === other.interface;
 }

@@ -126,5 +126,6 @@ export function templateRules(template: EveTemplate): TemplateRules {
     links: "restart",
     ethFormat: shape.ethFormat,
     maxInterfaces: shape.max,
+    serial: type === "iol" ? { prefix: "s", ports: 4, attribute: "serial" } : undefined,
   });
 }

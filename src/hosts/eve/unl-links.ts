@@ -20,19 +20,19 @@ export function linksOf(lab: UnlLab): readonly UnlLink[] {
   const links: UnlLink[] = [];
   const [networks, nodes] = [new Map(lab.networks.map((each) => [each.id, each])), new Set(lab.nodes.map(({ id }) => id))];
   const attached = new Map<number, UnlEnd[]>();
-  for (const [end, { network_id: network }] of endsOf(lab)) {
+  for (const [end, { network_id: network }] of joinedEnds(lab)) {
     if (network !== undefined && networks.has(network)) attached.set(network, [...(attached.get(network) ?? []), end]);
   }
-  for (const [end, { network_id: id, remote_id, remote_if }] of endsOf(lab)) {
+  for (const [end, { network_id: id, remote_id, remote_if }] of joinedEnds(lab)) {
     const network = id === undefined ? undefined : networks.get(id);
     if (network !== undefined) {
       const [a, b, ...more] = attached.get(network.id) ?? [];
       if (isHidden(network) && a !== undefined && b !== undefined && more.length === 0) {
-        if (same(end, a)) links.push({ kind: "p2p", network: network.id, ...inOrder(a, b) });
+        if (sameEnd(end, a)) links.push({ kind: "p2p", network: network.id, ...inOrder(a, b) });
       } else links.push({ kind: "attachment", network: network.id, end });
     } else if (remote_id !== undefined && remote_if !== undefined && nodes.has(remote_id)) {
       const { a, b } = inOrder(end, { node: remote_id, interface: remote_if });
-      const known = links.some((link) => link.kind === "serial" && same(link.a, a) && same(link.b, b));
+      const known = links.some((link) => link.kind === "serial" && sameEnd(link.a, a) && sameEnd(link.b, b));
       if (!known) links.push({ kind: "serial", a, b });
     }
   }
@@ -68,19 +68,23 @@ export function connectSerial(lab: UnlLab, a: UnlEnd, b: UnlEnd): UnlLab {
 /** The lab with nothing at this end. The other end of a link between nodes is free then too, and its hidden bridge is gone. */
 export function disconnect(lab: UnlLab, end: UnlEnd): UnlLab {
   const ends = linksOf(lab).flatMap((link) => {
-    if (link.kind === "attachment") return same(link.end, end) ? [{ ends: [end], network: undefined }] : [];
-    if (!same(link.a, end) && !same(link.b, end)) return [];
+    if (link.kind === "attachment") return sameEnd(link.end, end) ? [{ ends: [end], network: undefined }] : [];
+    if (!sameEnd(link.a, end) && !sameEnd(link.b, end)) return [];
     return [{ ends: [link.a, link.b], network: link.kind === "p2p" ? link.network : undefined }];
   });
   const gone = [end, ...ends.flatMap((each) => each.ends)];
   return {
     ...lab,
     nodes: lab.nodes.map((node) => {
-      const interfaces = node.interfaces.filter((each) => !gone.some((other) => same(other, { node: node.id, interface: each.id })));
+      const interfaces = node.interfaces.filter((each) => !gone.some((other) => sameEnd(other, { node: node.id, interface: each.id })));
       return interfaces.length === node.interfaces.length ? node : { ...node, interfaces };
     }),
     networks: lab.networks.filter(({ id }) => ends.every(({ network }) => network !== id)),
   };
+}
+
+export function endsOf(link: UnlLink): readonly UnlEnd[] {
+  return link.kind === "attachment" ? [link.end] : [link.a, link.b];
 }
 
 /** The id that EVE-NG would give to the next one. */
@@ -105,7 +109,7 @@ function withInterface(lab: UnlLab, end: UnlEnd, added: Omit<UnlInterface, "id">
   return { ...lab, nodes };
 }
 
-function endsOf(lab: UnlLab): readonly (readonly [UnlEnd, UnlInterface])[] {
+function joinedEnds(lab: UnlLab): readonly (readonly [UnlEnd, UnlInterface])[] {
   return lab.nodes.flatMap((node) => node.interfaces.map((each) => [{ node: node.id, interface: each.id }, each] as const));
 }
 
@@ -114,6 +118,6 @@ function inOrder(one: UnlEnd, other: UnlEnd): { readonly a: UnlEnd; readonly b: 
   return before ? { a: one, b: other } : { a: other, b: one };
 }
 
-function same(one: UnlEnd, other: UnlEnd): boolean {
+export function sameEnd(one: UnlEnd, other: UnlEnd): boolean {
   return one.node === other.node && one.interface === other.interface;
 }
