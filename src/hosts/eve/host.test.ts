@@ -1,11 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { FakeEveOptions } from "../../../test/fakes/eve/options.ts";
 import { selfSigned } from "../../../test/self-signed.ts";
-import { joinIds } from "../../engine/join.ts";
-import type { Operation } from "../../engine/plan.ts";
-import { planLab } from "../../engine/plan-lab.ts";
-import { type Endpoint, type Lab, type LabNode, linkKey } from "../../intent/lab.ts";
-import type { HostSession, NativeIds } from "../host.ts";
+import { type EveBench, eveBench, node, operation, pair } from "./eve-bench.fixture.ts";
 import { type EveFixture, eveFixture } from "./eve-host.fixture.ts";
 import { eveHost } from "./host.ts";
 
@@ -18,68 +14,11 @@ afterEach(async () => {
   expect(ended?.fake.defects ?? []).toEqual([]);
 });
 
-interface Bench extends EveFixture {
-  readonly session: HostSession;
-  readonly plan: (path: string, desired: Lab | null) => Promise<readonly Operation[]>;
-  readonly make: (path: string, desired: Lab | null) => Promise<void>;
-  /** Calls since the last time it was asked. */
-  readonly calls: () => readonly string[];
+async function bench(options: FakeEveOptions = {}): Promise<EveBench> {
+  const made = await eveBench(options);
+  fixture = made;
+  return made;
 }
-
-async function bench(options: FakeEveOptions = {}): Promise<Bench> {
-  fixture = await eveFixture(options);
-  const { fake } = fixture;
-  const session = await fixture.host.login("admin", "eve");
-  const rules = await session.rules();
-  const ids = new Map<string, NativeIds>();
-  const plan = async (path: string, desired: Lab | null) => {
-    const known = ids.get(path);
-    return planLab({ desired, observed: await session.observe(path), rules, ...(known && { ids: known }), prune: true, replace: false })
-      .operations;
-  };
-  let heard = fake.calls.length;
-  return {
-    ...fixture,
-    session,
-    plan,
-    make: async (path, desired) => {
-      const operations = await plan(path, desired);
-      const applied = await session.apply(path, operations, {
-        ids: joinIds(desired, await session.observe(path), ids.get(path)),
-        step: () => {},
-      });
-      ids.set(path, applied.ids);
-      expect(await plan(path, desired)).toEqual([]);
-    },
-    calls: () => {
-      const since = fake.calls.slice(heard);
-      heard = fake.calls.length;
-      return since;
-    },
-  };
-}
-
-const node = (key: string, template: string, more: Partial<LabNode> = {}): LabNode => ({
-  key,
-  name: key,
-  template,
-  exec: [],
-  env: {},
-  attributes: {},
-  labels: {},
-  ...more,
-});
-
-const link = (a: Endpoint, b: Endpoint) => ({ key: linkKey(a, b), endpoints: [a, b] as const });
-
-const pair: Lab = {
-  name: "pair",
-  nodes: [node("pc1", "vpcs", { startupConfig: "ip 10.0.0.1/24\n" }), node("pc2", "vpcs")],
-  networks: [],
-  links: [link({ node: "pc1", interface: "eth0" }, { node: "pc2", interface: "eth0" })],
-  texts: [],
-  trafficFilters: [],
-};
 
 describe("writes", () => {
   it("a new lab is one import, a small change a call, and status one call", async () => {
@@ -129,12 +68,11 @@ describe("writes", () => {
   });
 
   it("a stale lock is told with what an administrator can do, and nothing is stopped for it", async () => {
-    const { make, plan, fake, session, calls } = await bench();
+    const { make, plan, run, fake, calls } = await bench();
     await make("/pair", pair);
     fake.leaveLock("/pair.unl");
-    const operations = await plan("/pair", { ...pair, description: "x" });
-    const ids = joinIds(pair, await session.observe("/pair"));
-    await expect(session.apply("/pair", operations, { ids, step: () => {} })).rejects.toMatchObject({
+    const { operations } = await plan("/pair", { ...pair, description: "x" });
+    await expect(run("/pair", pair, operations)).rejects.toMatchObject({
       code: "host_error",
       message: expect.stringContaining(".unl.lock"),
       data: { host: { code: 60061 } },
@@ -203,51 +141,30 @@ describe("running labs", () => {
   });
 
   it("a lab that would meet another running one on Community is refused, and the other is named", async () => {
-    const { make, fake, session } = await bench();
+    const { make, run, fake } = await bench();
     await make("/one", pair);
     // As made in the web interface: numbers from 1.
     const copy = (fake.labFile("/one.unl") ?? "")
       .replace(/(<lab [^>]*\bid=")[^"]*/, "$1aaaaaaaa-2222-4333-8444-555555555555")
       .replace('name="one"', 'name="two"');
     fake.putLabFile("/two.unl", copy);
-    const observed = await session.observe("/two");
-    const ids = joinIds(pair, observed);
-    const start = (key: string): Operation => {
-      const reason = { code: "asked", text: "asked for" };
-      const step = { do: "start", node: key } as const;
-      return { id: key, of: key, op: "start", kind: "node", key, reason, disruption: "none", affects: [], changes: [], prune: false, step };
-    };
-    await expect(session.apply("/two", [start("pc1")], { ids, step: () => {} })).rejects.toMatchObject({
+    const start = operation({ do: "start", node: "pc1" });
+    await expect(run("/two", pair, [start])).rejects.toMatchObject({
       code: "host_error",
       message: expect.stringContaining("/one"),
       data: { collision: { lab: "/one" } },
     });
     await make("/one", null);
-    await session.apply("/two", [start("pc1")], { ids, step: () => {} });
+    await run("/two", pair, [start]);
     expect(fake.running().map(({ lab }) => lab)).toEqual(["/two.unl"]);
   });
 
   it("a node that the host cannot prepare is told with its words, and is not started again", async () => {
-    const { make, fake, session, calls } = await bench();
+    const { make, run, fake, calls } = await bench();
     await make("/pair", { ...pair, nodes: pair.nodes.map((one) => ({ ...one, start: false })) });
-    const ids = joinIds(pair, await session.observe("/pair"));
     fake.failNextStart({ code: 12, keepLock: true });
     calls();
-    const reason = { code: "asked", text: "asked for" };
-    const operation: Operation = {
-      id: "s",
-      of: "s",
-      op: "start",
-      kind: "node",
-      key: "pc1",
-      reason,
-      disruption: "none",
-      affects: [],
-      changes: [],
-      prune: false,
-      step: { do: "start", node: "pc1" },
-    };
-    await expect(session.apply("/pair", [operation], { ids, step: () => {} })).rejects.toMatchObject({ code: "host_error" });
+    await expect(run("/pair", pair, [operation({ do: "start", node: "pc1" })])).rejects.toMatchObject({ code: "host_error" });
     expect(calls().filter((call) => call.endsWith("/start"))).toHaveLength(1);
   });
 });
