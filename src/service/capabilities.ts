@@ -22,6 +22,7 @@ const served: Readonly<Record<Feature, boolean>> = {
   webUi: true,
   jobs: true,
   checkpoints: false,
+  resume: true,
 };
 
 /** Features that are the service's own and need nothing of the host. */

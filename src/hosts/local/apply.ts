@@ -211,8 +211,8 @@ async function commitEdit({ definitions, catalogue, lab }: ApplyContext, before:
 
 async function startNodes(context: ApplyContext, before: LabDefinition, edit: DefinitionEdit, batch: readonly Operation[]): Promise<void> {
   const wanted = nodesOf(edit, batch);
-  for (const id of wanted) edit.power(id, "running");
-  const after = { ...edit.result(), bootId: context.bootId };
+  for (const id of wanted) edit.power(id, "running", context.bootId);
+  const after = edit.result();
   await context.lab(before.id).start(after, new Set(wanted), context.catalogue, () => put(context.definitions, after));
 }
 

@@ -76,6 +76,7 @@ function catalogue(
     "lock",
     "importLab",
     "linkSuspend",
+    "resume",
     ...(nat ? (["nat"] as const) : []),
     ...(shaping ? (["linkQuality"] as const) : []),
   ]);

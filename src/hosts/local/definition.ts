@@ -24,8 +24,6 @@ export interface LabDefinition {
   readonly links: readonly DefinedLink[];
   readonly texts: readonly LabText[];
   readonly trafficFilters: readonly TrafficFilter[];
-  /** /proc/sys/kernel/random/boot_id of the boot in which nodes were last started: after a reboot, what does not run was not lost but is stopped. */
-  readonly bootId?: string;
   /** Name → id of nodes whose disks were kept when an earlier lab of this path was removed: a node made with this name gets its disk back. */
   readonly disks?: Readonly<Record<string, number>>;
 }
@@ -49,6 +47,8 @@ export interface DefinedNode {
   readonly labels: Readonly<Record<string, string>>;
   /** What was last asked for by a start or stop. */
   readonly power: "running" | "stopped";
+  /** What the machine was when the node was last started (incarnation.ts): after a reboot, what does not run was not lost but is stopped. */
+  readonly bootId?: string;
 }
 
 export interface DefinedNetwork {
@@ -103,7 +103,7 @@ export function observeDefinition(
 }
 
 function observeNode(lab: string, node: DefinedNode, power: Power, template: LocalTemplate | undefined): ObservedNode {
-  const { power: _wanted, ...rest } = node;
+  const { power: _wanted, bootId: _boot, ...rest } = node;
   return {
     ...rest,
     id: String(node.id),

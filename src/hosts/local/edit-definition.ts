@@ -14,7 +14,7 @@ export interface DefinitionEdit {
   /** Steps that say what the lab is: all but create-lab, delete-lab, start, stop and wipe. Throws host_error where the host cannot hold it. */
   step(step: Step): void;
   /** Notes what start and stop were asked for. */
-  power(node: number, power: DefinedNode["power"]): void;
+  power(node: number, power: DefinedNode["power"], bootId?: string): void;
   /** The native id of a node that the steps name by key; undefined: the lab has no such node. */
   nodeId(key: string): number | undefined;
   result(): LabDefinition;
@@ -67,7 +67,7 @@ export function editDefinition(
         `node ${wanted.key}: ${count} interfaces, template ${found.id} has at most ${found.maxInterfaces}`,
       );
     }
-    nodes.set(id, definedNode(id, wanted, count, nodes.get(id)?.power ?? "stopped"));
+    nodes.set(id, definedNode(id, wanted, count, nodes.get(id)));
     for (const link of links.values()) for (const end of link.endpoints) if ("node" in end && end.node === id) growFor(end);
     ids.nodes.set(wanted.key, String(id));
   }
@@ -177,9 +177,9 @@ export function editDefinition(
           throw new Error(`${step.do} does not change what a lab is`);
       }
     },
-    power: (id, power) => {
+    power: (id, power, bootId) => {
       const node = nodes.get(id);
-      if (node !== undefined) nodes.set(id, { ...node, power });
+      if (node !== undefined) nodes.set(id, { ...node, power, ...(bootId !== undefined && { bootId }) });
     },
     nodeId: (key) => find("nodes", nodes, key),
     result: () => {
@@ -197,9 +197,10 @@ export function editDefinition(
   };
 }
 
-function definedNode(id: number, node: LabNode, ethernet: number, power: DefinedNode["power"]): DefinedNode {
+function definedNode(id: number, node: LabNode, ethernet: number, before: DefinedNode | undefined): DefinedNode {
   const { key: _key, startupConfigFile: _file, ...rest } = node;
-  return { ...rest, id, ethernet, power };
+  const { power = "stopped", bootId } = before ?? {};
+  return { ...rest, id, ethernet, power, ...(bootId !== undefined && { bootId }) };
 }
 
 function definedNetwork(id: number, network: LabNetwork): DefinedNetwork {

@@ -296,7 +296,7 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     // What a reboot leaves: no run directory, and another boot id than the one that is written down.
     await rm(local.paths.run, { recursive: true });
     const file = join(local.paths.state, "labs", applied.labId!, "lab.json");
-    await writeFile(file, (await readFile(file, "utf8")).replace(/"bootId": "[^"]*"/, '"bootId": "00000000-0000-0000-0000-000000000000"'));
+    await writeFile(file, (await readFile(file, "utf8")).replace(/"bootId": "[^"]*"/g, '"bootId": "00000000-0000-0000-0000-000000000000"'));
     await local.reopen();
     expect(await power("/boot")).toEqual({ a: "stopped", s: "stopped" });
     expect(await local.session.labs()).toContain("/boot");

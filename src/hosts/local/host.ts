@@ -1,9 +1,11 @@
-import { mkdir, readdir, readFile } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Failure } from "../../contract/errors.ts";
 import type { Host } from "../host.ts";
 import { openCatalogue } from "./catalogue.ts";
 import { openDefinitions } from "./definitions.ts";
+import { endStrays } from "./end-strays.ts";
+import { incarnation } from "./incarnation.ts";
 import { hostLacks } from "./lacks.ts";
 import { LocalLab } from "./local-lab.ts";
 import { makePassage } from "./passage.ts";
@@ -53,10 +55,11 @@ export function localHost(options: LocalHostOptions): Host {
 
 async function open(paths: LocalPaths, labs: Map<string, LocalLab>, warn: (text: string) => void): Promise<LocalState> {
   await makePassage(paths.state);
-  await mkdir(paths.run, { recursive: true, mode: 0o700 });
+  // Drafts of the users' file whose writing a crash cut off; nobody else writes here now.
+  for (const name of await readdir(paths.state)) if (/^users\.json\.[0-9a-f]{12}\.tmp$/.test(name)) await rm(join(paths.state, name));
+  const bootId = await incarnation(paths.run);
   for (const lack of await hostLacks(paths)) warn(lack);
   const definitions = await openDefinitions(paths.state, warn);
-  const bootId = (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim();
   const readiness = new Map<string, Readiness>();
   const turns = new Map<string, Promise<unknown>>();
   const shaping = shapingMeans(paths.shaper);
@@ -85,6 +88,9 @@ async function open(paths: LocalPaths, labs: Map<string, LocalLab>, warn: (text:
       // Tried again whenever the lab is used, and told then.
       .catch((error: Error) => warn(`lab ${id}: ${error.message}`));
 
+  for (const { lab: id, pid } of await endStrays(paths.run, definitions.ids())) {
+    warn(`lab ${id}: its holder, process ${pid}, was not to be found in ${paths.run} any more and could not be reached: it was ended`);
+  }
   await Promise.all(definitions.ids().map(adopt));
   const known = new Set(definitions.ids());
   for (const id of (await readdir(paths.run)).sort()) {

@@ -7,6 +7,7 @@ import type { StopMode } from "../../engine/plan.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { DefinedLink, DefinedNode, LabDefinition } from "./definition.ts";
 import { fabricChange, type LiveNodes, standingCables, wantedFabric } from "./fabric.ts";
+import { type ForeignHolder, foreignHolder } from "./foreign-holder.ts";
 import { idRange } from "./idmap.ts";
 import { impassable } from "./lacks.ts";
 import { succeeded } from "./machine.ts";
@@ -27,6 +28,8 @@ export interface NodeLife {
   readonly power: Power;
   readonly startedAt?: number;
   readonly exitCode?: number;
+  /** It should run, and went with its lab: failed where the lab was ended, stopped where the machine went down. */
+  readonly lost?: true;
 }
 
 /** What of a link is in force. */
@@ -49,6 +52,8 @@ export class LocalLab {
   readonly #shaperProgram: string;
   readonly #qualities = new LinkQualities();
   #sandbox: Sandbox | null = null;
+  /** In place of a sandbox: one of another release, which can only be looked at and ended. */
+  #foreign: ForeignHolder | null = null;
   #shaper: LinkShaper | null = null;
   #watch: { close(): void } | null = null;
   /** Counts what may have changed a node's links: what was ready then need not be ready now. */
@@ -84,6 +89,8 @@ export class LocalLab {
 
   async #adopt(): Promise<void> {
     if (await exists(this.#options.dir)) {
+      this.#foreign = await foreignHolder(this.#options);
+      if (this.#foreign !== null) return;
       const found = await openSandbox(this.#options);
       if (found !== null) {
         await this.#take(found, true);
@@ -105,6 +112,12 @@ export class LocalLab {
     return this.#sandbox;
   }
 
+  /** Why nothing of the lab can be changed or used, where that is so. */
+  async refusal(): Promise<Failure | undefined> {
+    await this.#states();
+    return this.#foreign?.refusal();
+  }
+
   get wiring(): number {
     return this.#wiring;
   }
@@ -112,8 +125,7 @@ export class LocalLab {
   async life(definition: LabDefinition, catalogue: Catalogue): Promise<ReadonlyMap<number, NodeLife>> {
     const states = await this.#states();
     const life = new Map<number, NodeLife>();
-    for (const node of definition.nodes)
-      life.set(node.id, this.#nodeLife(definition, node, states.get(node.id), isSwitch(node, catalogue)));
+    for (const node of definition.nodes) life.set(node.id, this.#nodeLife(node, states.get(node.id), isSwitch(node, catalogue)));
     return life;
   }
 
@@ -149,6 +161,10 @@ export class LocalLab {
     if (mode === 2) throw new Failure("unsupported", "the embedded host cannot hibernate nodes", { data: { feature: "hibernate" } });
     const states = await this.#states();
     const alive = ids.filter((id) => (states.get(id)?.pid ?? 0) > 0);
+    if (this.#foreign !== null) {
+      if ([...states.keys()].some((id) => !ids.includes(id))) throw this.#foreign.refusal();
+      return this.#endForeign();
+    }
     if (alive.length === 0 || this.#sandbox === null) return;
     await this.#sandbox.stop(alive, mode === 1 ? "kill" : "graceful", mode === 0 ? 60_000 : mode === 3 ? 5_000 : 0);
   }
@@ -158,6 +174,7 @@ export class LocalLab {
    * @param reborn nodes that were just spawned
    */
   async sync(definition: LabDefinition, catalogue: Catalogue, reborn: ReadonlySet<number> = new Set()): Promise<void> {
+    if (this.#foreign !== null) throw this.#foreign.refusal();
     const sandbox = this.#sandbox;
     if (sandbox === null) return;
     for (let patience = 50; ; patience--) {
@@ -215,9 +232,10 @@ export class LocalLab {
     await this.adopt();
     await this.#cleaning;
     const shaper = this.#shaper;
-    if (this.#sandbox === null || shaper === null || shaper.cables.size === 0) return new Map();
+    const sandbox = this.#sandbox;
+    if (sandbox === null || shaper === null || shaper.cables.size === 0) return new Map();
     const told = await shaper.read().catch(async (error: unknown) => {
-      if (await this.#ended()) return new Map<number, never>();
+      if (!(await sandbox.alive())) return new Map<number, never>();
       throw error;
     });
     const life = new Map<number, LinkLife>();
@@ -232,6 +250,8 @@ export class LocalLab {
   async destroy(): Promise<void> {
     await this.adopt();
     await this.#cleaning;
+    await this.#foreign?.end();
+    this.#foreign = null;
     await this.#sandbox?.destroy();
     this.release();
     this.#sandbox = null;
@@ -248,11 +268,19 @@ export class LocalLab {
   }
 
   async #ensureSandbox(): Promise<Sandbox> {
+    if (this.#foreign !== null) throw this.#foreign.refusal();
+    // One that dies meanwhile is cleaned up after first, or the cleaning would take the new one's files.
+    await this.#cleaning;
     if (this.#sandbox !== null) return this.#sandbox;
     // What a sandbox that died left behind.
     await removeUplinks(this.directory);
     await mkdir(this.#options.dir, { recursive: true, mode: 0o700 });
-    const sandbox = await createSandbox(this.#options);
+    const sandbox = await createSandbox(this.#options).catch(async (error: unknown) => {
+      // The launcher may have been killed after its work was done: then the lab lives.
+      const found = await openSandbox(this.#options);
+      if (found === null) throw error;
+      return found;
+    });
     await this.#take(sandbox, false);
     try {
       // Fabric ports carry frames and never speak themselves: no neighbour discovery of theirs may reach a node. Forwarding would be
@@ -291,6 +319,11 @@ export class LocalLab {
   async #states(): Promise<ReadonlyMap<number, NodeState>> {
     await this.adopt();
     await this.#cleaning;
+    if (this.#foreign !== null) {
+      const nodes = await this.#foreign.nodes();
+      if (nodes !== null) return nodes;
+      await this.#endForeign();
+    }
     for (let patience = 40; ; patience--) {
       const sandbox = this.#sandbox;
       if (sandbox === null) return new Map();
@@ -298,18 +331,22 @@ export class LocalLab {
         return new Map((await sandbox.info()).nodes.map((state) => [state.id, state]));
       } catch (error) {
         // Killed since we looked, and the watcher does not know yet. A process takes a moment to end, in which it neither answers nor is gone.
-        if (await this.#ended()) await this.#lost(sandbox);
+        if (!(await sandbox.alive())) await this.#lost(sandbox);
         else if (patience === 0) throw error;
         else await delay(50);
       }
     }
   }
 
-  async #ended(): Promise<boolean> {
-    return openSandbox(this.#options).then(
-      (found) => found === null,
-      () => false,
-    );
+  async #endForeign(): Promise<void> {
+    await this.#foreign?.end();
+    this.#foreign = null;
+    this.#cleaning = this.#clean();
+    await this.#cleaning;
+  }
+
+  async #clean(): Promise<unknown> {
+    return Promise.all([removeUplinks(this.directory), rm(this.#options.dir, { recursive: true, force: true })]).catch(() => undefined);
   }
 
   /** The sandbox died; what of the lab was outside it is removed, tried again at the next start or adoption where that fails. */
@@ -317,9 +354,7 @@ export class LocalLab {
     if (this.#sandbox === sandbox) {
       this.#sandbox = null;
       this.release();
-      this.#cleaning = Promise.all([removeUplinks(this.directory), rm(this.#options.dir, { recursive: true, force: true })]).catch(
-        () => undefined,
-      );
+      this.#cleaning = this.#clean();
     }
     return this.#cleaning;
   }
@@ -328,7 +363,7 @@ export class LocalLab {
     await this.#sandbox?.stop(ids, "kill", 0);
   }
 
-  #nodeLife(definition: LabDefinition, node: DefinedNode, state: NodeState | undefined, bridge: boolean): NodeLife {
+  #nodeLife(node: DefinedNode, state: NodeState | undefined, bridge: boolean): NodeLife {
     if (state !== undefined && (state.pid > 0 || node.power === "running")) {
       const power = state.state === "waiting" || state.state === "booting" ? "starting" : state.state;
       return {
@@ -339,8 +374,8 @@ export class LocalLab {
     }
     if (node.power === "stopped") return { power: "stopped" };
     // A switch is where its sandbox is. Anything else should run and does not: lost, or never brought back after a reboot.
-    if (bridge && this.#sandbox !== null) return { power: "running" };
-    return { power: definition.bootId === this.#bootId ? "failed" : "stopped" };
+    if (bridge && (this.#sandbox ?? this.#foreign) !== null) return { power: "running" };
+    return { power: node.bootId === this.#bootId ? "failed" : "stopped", lost: true };
   }
 }
 

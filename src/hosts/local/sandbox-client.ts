@@ -67,6 +67,8 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
   return {
     pid: identity.pid,
 
+    alive: () => lives(identity),
+
     async info() {
       const nodes: NodeState[] = [];
       const result = await ask("info", [], { onFrame: (frame) => nodes.push(nodeState(frame)) });
@@ -132,12 +134,21 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
       }
       const patience = Date.now() + 10_000;
       for (let pause = 1; await lives(identity); pause = Math.min(pause * 2, 20)) {
-        if (Date.now() > patience) process.kill(identity.pid, "SIGKILL");
+        if (Date.now() > patience) kill(identity.pid);
         await delay(pause);
       }
       await forget(options.dir);
     },
   };
+}
+
+/** One that ended by itself meanwhile is as good. */
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
 }
 
 /** Of many nodes that fail, these are told; the others most likely have the same trouble. */

@@ -7,6 +7,8 @@ import type { Duplex } from "node:stream";
 export interface Sandbox {
   /** Pid of the holder as the machine sees it (for `ip link … netns PID`, and as a last resort for kill). */
   readonly pid: number;
+  /** Whether its very process still runs. Touches nothing of what a dead one left. */
+  readonly alive: () => Promise<boolean>;
   readonly info: () => Promise<SandboxInfo>;
   /** Makes each node's namespaces, root and console, and leaves its init waiting at a barrier. Returns pids as seen inside the lab (usable for `netns PID` in `run`). */
   readonly spawn: (nodes: readonly NodeSpawn[]) => Promise<readonly { readonly id: number; readonly pid: number }[]>;

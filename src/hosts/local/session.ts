@@ -95,6 +95,17 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
         mayChange();
         return setLinkSuspend(await changing(path, "linkSuspend"), linkId, suspended);
       }),
+    lost: async (path) => {
+      const definition = await seen(path);
+      if (definition === undefined) return [];
+      const life = await state.lab(definition.id).life(definition, await catalogue());
+      return definition.nodes.flatMap(({ id, name: node }) => {
+        const one = life.get(id);
+        return one?.lost === undefined
+          ? []
+          : [{ id: String(id), name: node, reason: one.power === "failed" ? ("lab_killed" as const) : ("host_restart" as const) }];
+      });
+    },
     checkPcapFilter: async (filter) => checkPcapFilter((await catalogue()).images, filter),
     // Not in turn with apply: a lock that is set meanwhile is what stops one.
     setLock: async (path, locked) => {
@@ -149,6 +160,8 @@ async function openConsole(state: LocalState, definition: LabDefinition, nodeId:
   const live = state.lab(definition.id);
   const life = (await live.life(definition, offered)).get(node.id);
   const sandbox = live.sandbox;
+  const refusal = await live.refusal();
+  if (refusal !== undefined) throw refusal;
   if (sandbox === null || life === undefined || !["running", "starting", "stopping"].includes(life.power)) {
     throw new Failure("node_not_running", `${node.name} does not run`);
   }

@@ -36,6 +36,8 @@ export async function openRequest(
   try {
     const result = await new Promise<Frame>((resolve, reject) => {
       const broke = (why: string) => () => reject(new Failure("host_error", `the lab's holder broke off ${command}: ${why}`));
+      // Ended while it was handed over: no event would tell of it any more.
+      if (socket.destroyed) return broke("the connection closed")();
       const onAbort = () => reject(signal?.reason);
       // Not "data": that would leave the stream flowing or paused, where whoever takes it over expects it untouched.
       const onReadable = () => {
@@ -87,7 +89,8 @@ async function connectTo(path: string, command: string): Promise<Socket> {
     }
     return await new Promise<Socket>((resolve, reject) => {
       const socket = connect(address);
-      socket.once("error", reject).once("connect", () => resolve(socket.off("error", reject)));
+      // An error between this and the request shows there, as a destroyed socket: it must find a listener here.
+      socket.once("error", reject).once("connect", () => resolve(socket.on("error", () => {}).off("error", reject)));
     });
   } catch (error) {
     const words = (error as Error).message;
