@@ -57,8 +57,10 @@ async function serve(options: ServeOptions): Promise<void> {
     ...(sessionAbsoluteMs === undefined ? {} : { sessionAbsoluteMs }),
   });
   cleanup.defer(() => service.close());
-  await service.recover();
-
+  // Labs whose changes go on are busy from here on; the service answers meanwhile, and can be told to end.
+  service
+    .recover()
+    .catch((error: unknown) => log("error", "changes that a restart cut off could not be looked at", { error: String(error) }));
   const server = await startServer({
     service,
     certificate,

@@ -109,7 +109,9 @@ export function createService(options: ServiceOptions): Service {
     requestEnded: (request) => metrics.request(request),
     authenticate: (token) => sessions.authenticate(token),
     authenticateBrowser: (cookie) => sessions.authenticateBrowser(cookie),
-    recover: () => recoverJobs(context),
+    recover: async () => {
+      await recoverJobs(context);
+    },
     close: async () => {
       await context.jobs.close(options.closeWaitMs ?? 10_000);
       events.close();

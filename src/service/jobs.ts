@@ -46,6 +46,9 @@ export interface JobLimits {
   readonly graceMs: number;
 }
 
+type JobEndData = Pick<JobRow, "status" | "outcome" | "finishedAt" | "result" | "error">;
+
+const rewriteMs = 1_000;
 const keepEndedMs = 30 * 24 * 3_600_000;
 
 /** One change at a time per lab, each of them in the journal from before its first step until its end. */
@@ -55,6 +58,9 @@ export class Jobs {
   readonly #log: Log;
   readonly #byLab = new Map<string, Running>();
   readonly #limits: JobLimits;
+  /** Ends that the store did not take, by job: they count all the same, and are written when it takes them again. */
+  readonly #unwritten = new Map<string, JobEndData>();
+  #rewriting: NodeJS.Timeout | undefined;
   #closing = false;
 
   constructor(store: Store, clock: Clock, log: Log, limits: JobLimits) {
@@ -97,7 +103,7 @@ export class Jobs {
 
   /** Ends a change that a crash cut off and that does not go on. */
   abandon(row: JobRow, outcome: "rolled_back" | "interrupted", error: Failure): void {
-    this.#store.jobs.finish(row.id, { status: "failed", outcome, finishedAt: this.#clock.now(), error: errorOf(error) });
+    this.#finish(row.id, { status: "failed", outcome, finishedAt: this.#clock.now(), error: errorOf(error) });
     this.#log("warn", "change cut off by a restart", {
       job: row.id,
       lab: row.lab,
@@ -110,7 +116,7 @@ export class Jobs {
   /** What the change answers, or answered. Throws its failure, and job_not_found. */
   async outcome(id: string): Promise<unknown> {
     for (const running of this.#byLab.values()) if (running.id === id) return running.result;
-    const row = this.#store.jobs.get(id);
+    const row = this.#row(id);
     if (row === undefined) throw new Failure("job_not_found", `there is no job ${id}`);
     if (row.error !== undefined) throw failureOf(row.error);
     return row.result;
@@ -135,14 +141,16 @@ export class Jobs {
   /** No new changes; waits for those that run, after telling them to stop, `ms` at most. What still runs then is finished after the restart. */
   async close(ms: number): Promise<void> {
     this.#closing = true;
+    clearTimeout(this.#rewriting);
     const ending = [...this.#byLab.values()].map(({ result }) => result);
-    if (ending.length === 0) return;
+    if (ending.length === 0) return this.#rewrite();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise((settle) => {
       timer = setTimeout(settle, ms);
     });
     await Promise.race([Promise.allSettled(ending), late]);
     clearTimeout(timer);
+    this.#rewrite();
   }
 
   #free(lab: string): void {
@@ -185,12 +193,12 @@ export class Jobs {
         },
       });
       const result = await watch.limit(work);
-      this.#store.jobs.finish(id, { status: "done", outcome: finished, finishedAt: this.#clock.now(), result });
+      this.#finish(id, { status: "done", outcome: finished, finishedAt: this.#clock.now(), result });
       this.#log("info", "change ended", { ...about, outcome: finished, ms: this.#clock.now() - startedAt });
       return result;
     } catch (error) {
       const outcome = running.cancelled ? "cancelled" : finished === "finished" ? "failed" : "interrupted";
-      this.#store.jobs.finish(id, {
+      this.#finish(id, {
         status: running.cancelled ? "cancelled" : "failed",
         outcome,
         finishedAt: this.#clock.now(),
@@ -204,8 +212,46 @@ export class Jobs {
     }
   }
 
-  #find(id: string, caller: Caller): JobRow {
+  /** A change has ended whether the store can write it down or not: nobody may wait for it for ever. */
+  #finish(id: string, end: JobEndData): void {
+    try {
+      this.#store.jobs.finish(id, end);
+    } catch (error) {
+      this.#log("error", "the end of a change could not be written down; tried again", { job: id, error: String(error) });
+      this.#unwritten.set(id, end);
+      this.#rewriteLater();
+    }
+  }
+
+  #rewriteLater(): void {
+    clearTimeout(this.#rewriting);
+    if (this.#closing) return;
+    this.#rewriting = setTimeout(() => this.#rewrite(), rewriteMs);
+    this.#rewriting.unref();
+  }
+
+  /** What is left of it when the service ends looks like a change that a crash cut off: the next start finishes it, which changes nothing. */
+  #rewrite(): void {
+    for (const [id, end] of this.#unwritten) {
+      try {
+        this.#store.jobs.finish(id, end);
+        this.#unwritten.delete(id);
+      } catch {
+        // Told when it happened first.
+        this.#rewriteLater();
+        return;
+      }
+    }
+  }
+
+  #row(id: string): JobRow | undefined {
     const row = this.#store.jobs.get(id);
+    const end = this.#unwritten.get(id);
+    return row === undefined || end === undefined ? row : { ...row, ...end };
+  }
+
+  #find(id: string, caller: Caller): JobRow {
+    const row = this.#row(id);
     // Who has the lab sees who changes it.
     const owns = row !== undefined && this.#store.labs.get(row.lab)?.owner === caller.user;
     if (row === undefined || (row.user !== caller.user && !owns && caller.role !== "admin"))

@@ -18,33 +18,49 @@ import type { JobRow } from "./store/store.ts";
 /**
  * Changes that a crash cut off. One that had not begun its first step is rolled back, which needs nothing. Any other is finished: planned
  * again from what the host has now, with the intent, options and authority of the caller, never with more. Where the host lets nobody in
- * without a password, or the rest fails, the change ends as interrupted: plan tells what is left.
+ * without a password, or the rest fails, the change ends as interrupted: plan tells what is left. Their labs are busy when this comes back; what it
+ * answers settles when all of them have ended.
  */
 export async function recoverJobs(context: Context): Promise<void> {
-  await Promise.all(
-    context.store.jobs.unfinished().map(async (row) => {
-      if (row.steps.length === 0 && !linkChanges.has(row.operation)) {
-        context.jobs.abandon(
-          row,
-          "rolled_back",
-          new Failure("cancelled", "cut off by a restart before its first step: nothing was changed"),
-        );
-        return;
-      }
-      let host: HostSession;
-      try {
-        // A lab that is shared is its owner's on the host.
-        host = await context.sessions.resume(context.store.labs.get(row.lab)?.owner ?? row.user);
-      } catch (error) {
-        context.jobs.abandon(row, "interrupted", new Failure("expired_host_session", `cut off by a restart: ${(error as Error).message}`));
-        return;
-      }
-      const target = await targetOf(context, row, host);
-      // The journal has its failure; the service starts all the same.
-      await context.jobs.resume(row, (job) => guarded(context, target, job, () => finish(context, job, target, row))).catch(() => {});
-      await host.close().catch((error: unknown) => context.log("warn", "a host session did not close", { error: String(error) }));
-    }),
-  );
+  // Of one lab there is one, unless the end of an earlier one could not be written down: then the newer one goes on after it.
+  const byLab = new Map<string, JobRow[]>();
+  for (const row of context.store.jobs.unfinished()) byLab.set(row.lab, [...(byLab.get(row.lab) ?? []), row]);
+  await Promise.all([...byLab.values()].map((rows) => recoverLab(context, rows)));
+}
+
+async function recoverLab(context: Context, rows: readonly JobRow[]): Promise<void> {
+  for (const row of rows) {
+    if (row.steps.length === 0 && !linkChanges.has(row.operation)) {
+      const failure = new Failure("cancelled", "cut off by a restart before its first step: nothing was changed");
+      context.jobs.abandon(row, "rolled_back", failure);
+      continue;
+    }
+    try {
+      await context.jobs.resume(row, (job) => goOn(context, job, row));
+    } catch (error) {
+      // The journal has its failure, and the service starts all the same; but for one that found its lab taken by a newer change.
+      if (error instanceof Failure && error.code === "lab_busy") context.jobs.abandon(row, "interrupted", error);
+    }
+  }
+}
+
+async function goOn(context: Context, job: Job, row: JobRow): Promise<unknown> {
+  const host = await sessionFor(context, row);
+  try {
+    const target = await targetOf(context, row, host);
+    return await guarded(context, target, job, () => finish(context, job, target, row));
+  } finally {
+    await host.close().catch((error: unknown) => context.log("warn", "a host session did not close", { error: String(error) }));
+  }
+}
+
+async function sessionFor(context: Context, row: JobRow): Promise<HostSession> {
+  try {
+    // A lab that is shared is its owner's on the host.
+    return await context.sessions.resume(context.store.labs.get(row.lab)?.owner ?? row.user);
+  } catch (error) {
+    throw new Failure("expired_host_session", `cut off by a restart: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 /** One call to the host, without steps: made again, as nobody knows whether it was made. */

@@ -70,7 +70,10 @@ export interface Service {
   authenticateBrowser(cookie: string): Caller;
   /** Told of each request that ended, for the metrics. */
   requestEnded(request: EndedRequest): void;
-  /** Finishes or rolls back jobs that a crash cut off, adopts running labs. Called once before the server listens. */
+  /**
+   * Begins to finish jobs that a crash cut off, or rolls them back. Called once before the server listens: then their labs are busy for everyone
+   * else. Settles when all have ended; nobody has to wait for that.
+   */
   recover(): Promise<void>;
   close(): Promise<void>;
 }

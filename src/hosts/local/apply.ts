@@ -9,6 +9,7 @@ import type { LabDefinition } from "./definition.ts";
 import type { Definitions } from "./definitions.ts";
 import { type DefinitionEdit, editDefinition } from "./edit-definition.ts";
 import type { LocalLab } from "./local-lab.ts";
+import { machineTrouble } from "./machine-trouble.ts";
 import { takeOverConfig } from "./saved-config.ts";
 
 /** What an apply works on. */
@@ -283,14 +284,6 @@ function cutOff(error: unknown, finished: readonly string[], operations: readonl
     const host = told ? {} : { host: { message: error.message } };
     return new Failure(error.code, error.message, { data: { ...error.data, ...host, ...far }, cause: error });
   }
-  const { code, message } = error as NodeJS.ErrnoException;
-  if (typeof code !== "string") return error;
-  const told = code in diskTroubles ? `${diskTroubles[code]}: ${message}` : message;
-  return new Failure("host_error", told, { data: { host: { code, message }, ...far }, cause: error });
+  const trouble = machineTrouble(error);
+  return trouble === undefined ? error : new Failure(trouble.code, trouble.message, { data: { ...trouble.data, ...far }, cause: error });
 }
-
-const diskTroubles: Readonly<Record<string, string>> = {
-  ENOSPC: "the state directory's file system is full",
-  EDQUOT: "the state directory's quota is used up",
-  EROFS: "the state directory is read-only",
-};

@@ -8,6 +8,7 @@ import { endStrays } from "./end-strays.ts";
 import { incarnation } from "./incarnation.ts";
 import { hostLacks } from "./lacks.ts";
 import { LocalLab } from "./local-lab.ts";
+import { tellingTrouble } from "./machine-trouble.ts";
 import { makePassage } from "./passage.ts";
 import type { LocalPaths } from "./paths.ts";
 import { shapingMeans } from "./quality-means.ts";
@@ -66,7 +67,7 @@ async function open(paths: LocalPaths, labs: Map<string, LocalLab>, warn: (text:
   const catalogue = openCatalogue({ state: paths.state, images: paths.images, shaping, warn });
 
   const exclusive = <T>(path: string, work: () => Promise<T>): Promise<T> => {
-    const turn = (turns.get(path) ?? Promise.resolve()).then(work);
+    const turn = (turns.get(path) ?? Promise.resolve()).then(() => tellingTrouble(work));
     const quiet = turn.catch(() => undefined);
     turns.set(path, quiet);
     void quiet.then(() => {

@@ -332,7 +332,7 @@ export class LocalLab {
       } catch (error) {
         // Killed since we looked, and the watcher does not know yet. A process takes a moment to end, in which it neither answers nor is gone.
         if (!(await sandbox.alive())) await this.#lost(sandbox);
-        else if (patience === 0) throw error;
+        else if (patience === 0 || (error instanceof Failure && error.code === "host_timeout")) throw error;
         else await delay(50);
       }
     }

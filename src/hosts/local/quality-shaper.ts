@@ -86,7 +86,7 @@ export class LabShaper implements LinkShaper {
   read(): Promise<ReadonlyMap<number, CableState> | null> {
     return this.#inTurn(async () => {
       const argv = [...this.#argv, "show"];
-      const result = await this.#sandbox.run(argv);
+      const result = await this.#sandbox.run(argv, "", { timeoutMs: answerMs });
       return result.code === notThere ? null : parseAnswer(succeeded(argv, result).stdout).cables;
     });
   }
@@ -99,7 +99,9 @@ export class LabShaper implements LinkShaper {
   #change(lines: readonly string[]): Promise<void> {
     return this.#inTurn(async () => {
       const argv = [...this.#argv, "ask"];
-      const { problems } = parseAnswer(succeeded(argv, await this.#sandbox.run(argv, `${lines.join("\n")}\n`)).stdout);
+      const { problems } = parseAnswer(
+        succeeded(argv, await this.#sandbox.run(argv, `${lines.join("\n")}\n`, { timeoutMs: answerMs })).stdout,
+      );
       this.#follow();
       const [first] = problems;
       if (first === undefined) return;
@@ -146,6 +148,9 @@ export class LabShaper implements LinkShaper {
 }
 
 const notThere = 3;
+
+/** A shaper that does not answer for so long hangs; it answers thousands of lines within milliseconds. */
+const answerMs = 20_000;
 
 function putLine([id, { mtu, a, b }]: readonly [number, Cable]): string {
   return `put ${id} ${mtu} ${flowWords(a)} ${flowWords(b)}`;

@@ -71,7 +71,7 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
 
     async info() {
       const nodes: NodeState[] = [];
-      const result = await ask("info", [], { onFrame: (frame) => nodes.push(nodeState(frame)) });
+      const result = await ask("info", [], { onFrame: (frame) => nodes.push(nodeState(frame)), deadlineMs });
       const [version, lab = ""] = texts(result);
       return { lab, version: Number(version), nodes };
     },
@@ -101,7 +101,8 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
       await ask("stop", [mode, Math.max(0, Math.round(graceMs)), ...list(ids)]);
     },
 
-    run: (argv, stdin = "", { signal } = {}) => runProgram(path, "run", [0, ...list(argv), stdin], argv, signal),
+    run: (argv, stdin = "", { signal, timeoutMs = signal === undefined ? longestRunMs : 0 } = {}) =>
+      runProgram(path, "run", [timeoutMs, ...list(argv), stdin], argv, signal),
 
     exec: (id, argv, { stdin = "", timeoutMs = 0, signal } = {}) =>
       runProgram(path, "exec", [id, Math.round(timeoutMs), ...list(argv), stdin], argv, signal),
@@ -127,7 +128,7 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
 
     async destroy() {
       try {
-        if (await lives(identity)) await ask("destroy", []);
+        if (await lives(identity)) await ask("destroy", [], { deadlineMs });
       } catch (error) {
         // One that does not answer, or that another call ends right now, is waited for and then killed all the same.
         if (!(error instanceof Failure)) throw error;
@@ -141,6 +142,12 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
     },
   };
 }
+
+/** A batch for thousands of links takes seconds; what runs so much longer hangs, and with it every change of the lab. */
+const longestRunMs = 300_000;
+
+/** One epoll loop answers within milliseconds; a machine that swaps needs longer. */
+const deadlineMs = 30_000;
 
 /** One that ended by itself meanwhile is as good. */
 function kill(pid: number): void {

@@ -16,8 +16,15 @@ export interface Sandbox {
   readonly release: (ids: readonly number[]) => Promise<void>;
   /** graceful: SIGTERM to the node's init, which ends its processes; after graceMs, and with kill at once: SIGKILL of the pid namespace. Answers when gone. */
   readonly stop: (ids: readonly number[], mode: "graceful" | "kill", graceMs: number) => Promise<void>;
-  /** Runs a program of the machine in the fabric (`ip -batch -`, `tc -batch -`, `nft -f -`) as root of the lab only. */
-  readonly run: (argv: readonly string[], stdin?: string, options?: { readonly signal?: AbortSignal }) => Promise<RunResult>;
+  /**
+   * Runs a program of the machine in the fabric (`ip -batch -`, `tc -batch -`, `nft -f -`) as root of the lab only. Killed after timeoutMs (default
+   * 300,000; with a signal: never).
+   */
+  readonly run: (
+    argv: readonly string[],
+    stdin?: string,
+    options?: { readonly signal?: AbortSignal; readonly timeoutMs?: number },
+  ) => Promise<RunResult>;
   /** Runs a program inside a running node, with the node's confinement. */
   readonly exec: (
     id: number,

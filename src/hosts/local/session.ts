@@ -7,6 +7,7 @@ import { type LabDefinition, observeDefinition } from "./definition.ts";
 import type { Definitions } from "./definitions.ts";
 import { type LinkContext, setLinkQuality, setLinkSuspend } from "./links.ts";
 import type { LocalLab } from "./local-lab.ts";
+import { tellingTrouble } from "./machine-trouble.ts";
 import { checkPcapFilter } from "./pcap-filter.ts";
 import type { Candidate, Readiness } from "./readiness.ts";
 import { savedConfigs } from "./saved-config.ts";
@@ -111,7 +112,7 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
     setLock: async (path, locked) => {
       mayChange();
       await lab(path);
-      await definitions.change(path, (definition) => ({ ...definition, locked }));
+      await tellingTrouble(() => definitions.change(path, (definition) => ({ ...definition, locked })));
     },
     console: async (path, nodeId) => openConsole(state, await lab(path), nodeId, await catalogue()),
     close: async () => undefined,

@@ -1,6 +1,7 @@
 import { closeSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { Direction, JobOutcome, JobRow, JobStatus, LabRecord, SessionRow, Store } from "./store.ts";
+import { tellingTroubles } from "./store-troubles.ts";
 
 /** Each entry brings the database from its index to the next version. Append-only. */
 const migrations = [
@@ -84,6 +85,18 @@ export function sqliteStore(file: string): Store {
     purgeKeys: db.prepare("DELETE FROM job_keys WHERE created_at < ?"),
   };
 
+  const whole = (work: () => void): void => {
+    db.exec("BEGIN");
+    try {
+      work();
+      db.exec("COMMIT");
+    } catch (error) {
+      // A full disk may have rolled it back already.
+      if (db.isTransaction) db.exec("ROLLBACK");
+      throw error;
+    }
+  };
+
   /** This process alone writes the file, and status polls ask for the same record again and again. */
   const records = new Map<string, LabRecord>();
   const labOf = (row: Row | undefined): LabRecord | undefined => {
@@ -93,12 +106,12 @@ export function sqliteStore(file: string): Store {
     if (known !== undefined) return known;
     const record = JSON.parse(row["record"] as string) as LabRecord;
     const plans = Object.fromEntries(sql.plansOf.all(path).map((plan) => [plan["direction"] as Direction, plan["identity"] as string]));
-    const whole = { ...record, plans };
-    records.set(path, whole);
-    return whole;
+    const complete = { ...record, plans };
+    records.set(path, complete);
+    return complete;
   };
 
-  return {
+  const store: Store = {
     sessions: {
       insert: (row) => {
         sql.insertSession.run(row.hash, row.user, row.role, row.createdAt, row.usedAt, row.revoked ? 1 : 0);
@@ -125,9 +138,12 @@ export function sqliteStore(file: string): Store {
       get: (path) => records.get(path) ?? labOf(sql.getLab.get(path)),
       put: ({ plans, ...record }) => {
         records.delete(record.path);
-        sql.putLab.run(record.path, JSON.stringify(record));
-        sql.deletePlans.run(record.path);
-        for (const [direction, identity] of Object.entries(plans)) sql.putPlan.run(record.path, direction, identity);
+        // All of it or nothing: the disk may be full between two of these.
+        whole(() => {
+          sql.putLab.run(record.path, JSON.stringify(record));
+          sql.deletePlans.run(record.path);
+          for (const [direction, identity] of Object.entries(plans)) sql.putPlan.run(record.path, direction, identity);
+        });
       },
       putPlan: (path, direction, identity) => {
         records.delete(path);
@@ -135,8 +151,10 @@ export function sqliteStore(file: string): Store {
       },
       delete: (path) => {
         records.delete(path);
-        sql.deleteLab.run(path);
-        sql.deletePlans.run(path);
+        whole(() => {
+          sql.deleteLab.run(path);
+          sql.deletePlans.run(path);
+        });
       },
       list: () => sql.listLabs.all().map((row) => labOf(row)!),
     },
@@ -185,6 +203,7 @@ export function sqliteStore(file: string): Store {
     },
     close: () => db.close(),
   };
+  return tellingTroubles(store, file);
 }
 
 type Row = Readonly<Record<string, unknown>>;

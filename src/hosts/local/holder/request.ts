@@ -11,6 +11,8 @@ export interface RequestOptions {
   readonly onFrame?: (frame: Frame) => void;
   /** Ends the connection, and with it what the holder does for it. */
   readonly signal?: AbortSignal | undefined;
+  /** Of a request that a holder answers at once: one that does not is stuck, and is told as host_timeout. Milliseconds. */
+  readonly deadlineMs?: number;
 }
 
 /**
@@ -18,9 +20,23 @@ export interface RequestOptions {
  * host_error with the holder's words, or host_error naming the request when the connection breaks.
  */
 export async function request(path: string, command: string, fields: Fields, options: RequestOptions = {}): Promise<Frame> {
-  const { socket, result } = await openRequest(path, command, fields, options);
-  socket.destroy();
-  return result;
+  const { deadlineMs, ...rest } = options;
+  const late = new AbortController();
+  const timer =
+    deadlineMs === undefined
+      ? undefined
+      : setTimeout(
+          () => late.abort(new Failure("host_timeout", `the lab's holder did not answer ${command} in ${deadlineMs} ms`)),
+          deadlineMs,
+        );
+  try {
+    const signal = rest.signal ?? (timer && late.signal);
+    const { socket, result } = await openRequest(path, command, fields, { ...rest, ...(signal && { signal }) });
+    socket.destroy();
+    return result;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** The same for a request whose connection goes on after the result. `rest` is what came behind it. The caller destroys the socket. */

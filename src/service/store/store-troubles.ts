@@ -1,0 +1,37 @@
+import { Failure } from "../../contract/errors.ts";
+import type { Store } from "./store.ts";
+
+/** The same store; what keeps it from writing – a full disk, above all – is told as what it is, with what to do, and not as a defect. */
+export function tellingTroubles(store: Store, file: string): Store {
+  const told = <Group extends object>(group: Group): Group =>
+    Object.fromEntries(
+      Object.entries(group).map(([name, call]) => [
+        name,
+        (...given: readonly unknown[]) => {
+          try {
+            return (call as (...given: readonly unknown[]) => unknown)(...given);
+          } catch (error) {
+            throw troubleOf(error, file) ?? error;
+          }
+        },
+      ]),
+    ) as Group;
+  return { ...store, sessions: told(store.sessions), labs: told(store.labs), jobs: told(store.jobs) };
+}
+
+/** By SQLite's primary result code. */
+const troubles: Readonly<Record<number, string>> = {
+  8: "the file or its file system is read-only: make it writable and try again",
+  10: "its disk refuses to read or write; where the file system is full, free space on it and try again, else look into the machine's log",
+  13: "its file system is full: free space on it and try again",
+  14: "it cannot be opened: look at its directory, its mode and whether the disk is there",
+};
+
+function troubleOf(error: unknown, file: string): Failure | undefined {
+  const { code, errcode, message } = error as { readonly code?: unknown; readonly errcode?: unknown; readonly message?: string };
+  if (code !== "ERR_SQLITE_ERROR" || typeof errcode !== "number") return undefined;
+  const trouble = troubles[errcode & 0xff];
+  return trouble === undefined
+    ? undefined
+    : new Failure("internal", `the service could not write ${file}: ${trouble} (${message})`, { cause: error });
+}
