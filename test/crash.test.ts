@@ -125,7 +125,7 @@ test(`after ${rounds} kills at random moments of changes every change is finishe
     const change = stands === undefined ? "deploy" : round < -1 || random() < 0.6 ? "reconcile" : "destroy";
     const wanted: Intent | undefined = change === "destroy" ? undefined : change === "deploy" ? plain : stands === plain ? other : plain;
     const about = `seed ${seed}, round ${round}: ${change}`;
-    const { client, child, ended } = service;
+    const { client, child, ended: gone } = service;
     const identity =
       change === "reconcile" ? { plan_identity: (await client.planProject({ ...wanted!, prune: true })).plan_identity! } : {};
     const begin = performance.now();
@@ -147,7 +147,7 @@ test(`after ${rounds} kills at random moments of changes every change is finishe
     } else {
       await delay(random() * (takes.get(change) ?? 1000));
       child.kill("SIGKILL");
-      await ended;
+      await gone;
       await started;
       for (const { lab: id, pid } of await holders()) {
         labIds.add(id);
@@ -159,9 +159,17 @@ test(`after ${rounds} kills at random moments of changes every change is finishe
     const now = service.client;
     // The journal says what became of the change, unless the kill came before it was written down.
     const job = (await started)?.job;
-    const outcome = job === undefined ? "unknown" : (await now.getJob({ id: job })).outcome;
-    expect(["finished", "finished_after_restart", "rolled_back", "unknown"], `${about}\n${service.log()}`).toContain(outcome);
-    outcomes.push(`${change} ${outcome}`);
+    const ended = await eventually(
+      `${about}: the change ends`,
+      async () => {
+        if (job !== undefined) return [(await now.getJob({ id: job })).outcome ?? ""].find((one) => one !== "");
+        const busy = (await now.listLabs({})).labs.length > 0 && (await now.getProjectStatus({ lab })).operation !== undefined;
+        return busy ? undefined : "unknown";
+      },
+      () => service?.log() ?? "",
+    );
+    expect(["finished", "finished_after_restart", "rolled_back", "unknown"], `${about}\n${service.log()}`).toContain(ended);
+    outcomes.push(`${change} ${ended}`);
 
     // It converges: to what was asked for, or it is as before.
     const paths = (await now.listLabs({})).labs.map(({ lab: path }) => path);
@@ -180,7 +188,7 @@ test(`after ${rounds} kills at random moments of changes every change is finishe
     await nothingElse(about, stands !== undefined, labIds, userNamespaces);
     if (stands === undefined) continue;
 
-    if (wanted !== stands && change !== "deploy") expect(["rolled_back", "unknown"], about).toContain(outcome);
+    if (wanted !== stands && change !== "deploy") expect(["rolled_back", "unknown"], about).toContain(ended);
     let last: unknown;
     const nodes = await eventually(
       `${about}: all nodes run`,

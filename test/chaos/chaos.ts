@@ -1,0 +1,432 @@
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { LabwrightError } from "../../src/client/index.ts";
+import { EmbeddedService } from "./embedded-service.ts";
+import { eventually } from "./eventually.ts";
+import { filesBelow, outside, processesOf, userNamespaceOf } from "./machine.ts";
+import { type Change, type Round, roundsOf, type Stand, type Victim } from "./rounds.ts";
+
+export interface ChaosOptions {
+  readonly seed: number;
+  /** The first round, counted from 0; what came before it is only thought of. */
+  readonly from?: number;
+  readonly rounds: number;
+  /** Told each round when it has ended. */
+  readonly say?: (line: string) => void;
+  /** Ends the run with what is done after so long, ms. */
+  readonly limitMs?: number;
+  /** Goes on after a round that failed, from a machine that is cleaned up. Else that round's failure is thrown. */
+  readonly goOn?: boolean;
+}
+
+export interface ChaosReport {
+  readonly done: number;
+  /** Rounds in which the victim was there and was killed, by victim and change: "holder deploy". */
+  readonly hits: Readonly<Record<string, number>>;
+  /** Each begins with the round. */
+  readonly failures: readonly string[];
+}
+
+const lab = "/chaos";
+
+/** Two intents that differ in nodes, links, networks, quality and what makes a node restart. */
+const intents: Readonly<Record<Exclude<Stand, "absent">, string>> = {
+  plain: `name: chaos
+nodes:
+  h1: {template: linux}
+  h2: {template: linux}
+  h3: {template: linux}
+  s1: {template: switch}
+networks:
+  lan: {type: bridge}
+links:
+  - endpoints: ["h1:eth0", "h2:eth0"]
+    quality: {a: {delay: 5}, b: {delay: 5, loss: 1}}
+  - ["h2:eth1", "s1:eth0"]
+  - ["h3:eth0", "s1:eth1"]
+  - ["h1:eth1", lan]
+`,
+  other: `name: chaos
+nodes:
+  h1: {template: linux, env: {CHANGED: yes it is}}
+  h2: {template: linux}
+  h4: {template: linux}
+networks:
+  out: {type: nat}
+links:
+  - endpoints: ["h1:eth0", "h2:eth0"]
+    quality: {a: {delay: 20}}
+  - endpoints: ["h4:eth0", "h2:eth1"]
+    suspended: true
+  - ["h1:eth1", out]
+`,
+};
+
+/** Processes that the lab's nodes are: a switch has none. */
+const nodeCount: Readonly<Record<Stand, number>> = { absent: 0, plain: 3, other: 3 };
+
+/** A change or a call that has not ended by then never will. */
+const hangMs = 90_000;
+
+/** Kills parts of the service and of a lab while the lab changes, round by round, and checks after each that nothing is lost, wrong or left. */
+export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
+  const { seed, from = 0, say = () => {} } = options;
+  await using service = await EmbeddedService.make();
+  const run: Run = { service, takes: new Map(), userNamespaces: new Set(), hits: {} };
+  const failures: string[] = [];
+  const began = performance.now();
+  let done = 0;
+  let stands: Stand = "absent";
+  await service.start();
+  for (const round of roundsOf(seed)) {
+    if (round.number < from) continue;
+    if (done === options.rounds || performance.now() - began > (options.limitMs ?? Number.POSITIVE_INFINITY)) break;
+    const { number, victim, change } = round;
+    const about = `seed ${seed} round ${number}: ${victim} killed at ${round.moment} of ${change}, ${round.before} → ${round.after}`;
+    const start = performance.now();
+    try {
+      if (stands !== round.before) await bring(run, round.before);
+      const hit = await play(run, round);
+      if (hit) run.hits[`${victim} ${change}`] = (run.hits[`${victim} ${change}`] ?? 0) + 1;
+      stands = round.after;
+      say(`ok      ${about}${hit ? "" : " (it was not there)"} (${Math.round(performance.now() - start)} ms)`);
+    } catch (error) {
+      const text = `${about}\n${(error as Error).stack}\n${service.log.split("\n").slice(-25).join("\n")}`;
+      failures.push(text);
+      say(`FAILED  ${text}`);
+      if (options.goOn !== true) break;
+      await afresh(run);
+      stands = "absent";
+    }
+    done++;
+  }
+  if (failures.length === 0) await bring(run, "absent");
+  return { done, hits: run.hits, failures };
+}
+
+interface Run {
+  readonly service: EmbeddedService;
+  /** How long each change took last, ms. */
+  readonly takes: Map<Change, number>;
+  /** Of every lab that was seen. */
+  readonly userNamespaces: Set<string>;
+  readonly hits: Record<string, number>;
+}
+
+/** One round; whether there was something to kill. */
+async function play(run: Run, round: Round): Promise<boolean> {
+  const { service } = run;
+  const { change, victim, after } = round;
+  if (change === "start") await power(run, "stop");
+  await note(run);
+  const began = performance.now();
+  const call = begin(run, round);
+  const ended = call.then(
+    () => true,
+    () => true,
+  );
+  const moment = round.moment * (run.takes.get(change) ?? 500);
+  const early = await Promise.race([ended, delay(moment, false)]);
+  if (early) run.takes.set(change, performance.now() - began);
+  const hit = await kill(run, victim, round, ended);
+  if (victim === "service") {
+    await service.end("SIGKILL");
+    await note(run);
+    await ended;
+    await service.start();
+  }
+  const failure = await within(
+    "the call answers",
+    call.then(
+      () => undefined,
+      (error: unknown) => error,
+    ),
+  );
+  if (failure !== undefined && !isTold(failure, victim)) throw failure;
+  await idle(run);
+  await note(run);
+  await tellsTheTruth(run);
+
+  // The same call again brings it about.
+  await again(run, round);
+  if (after !== "absent") {
+    if (change === "stop" || change === "wipe") await allAre(run, after, "stopped");
+    else await power(run, "start");
+    if (change === "stop" || change === "wipe") await power(run, "start");
+    await allAre(run, after, "running");
+    await nothingPlanned(run, after);
+  }
+  await nothingElse(run, after);
+  return hit;
+}
+
+/** The round's call, as a promise that ends when the change has. */
+function begin({ service: { client } }: Run, { change, after, before, random }: Round): Promise<unknown> {
+  const links = { plain: ["h1:eth0", "h2:eth0"], other: ["h1:eth0", "h2:eth0"] } as const;
+  const yaml = after === "absent" ? "" : intents[after];
+  const job = async (id: "deployProject" | "destroyProject" | "execProject" | "reconcileProject", input: object): Promise<unknown> => {
+    const started = await client.startJob(id, input as never);
+    return client.waitForJob(id, started.job, { timeoutMs: hangMs });
+  };
+  switch (change) {
+    case "deploy":
+      return job("deployProject", { yaml });
+    case "destroy":
+      return job("destroyProject", { lab, wipe: random.chance(0.7) });
+    case "stop":
+      return job("execProject", { lab, action: "stop", stopmode: random.pick([0, 1, 3]) });
+    case "start":
+      return job("execProject", { lab, action: "start" });
+    case "wipe":
+      return job("execProject", { lab, action: "wipe" });
+    case "quality":
+      return client.applyLinkQuality({
+        lab,
+        endpoints: [...links[before as "plain"]],
+        a: { delay: random.int(50) },
+        save: random.chance(0.5),
+      });
+    case "suspend":
+      return client.setLinkSuspend({ lab, endpoints: [...links[before as "plain"]], suspended: true });
+    case "reconcile":
+      return (async () => {
+        const { plan_identity = "" } = await client.planProject({ yaml, prune: true });
+        return job("reconcileProject", { yaml, prune: true, confirm: true, plan_identity });
+      })();
+  }
+}
+
+/** What the change was to bring about is brought about by a second call, and what a round only tried is taken back. */
+async function again(run: Run, { change, after }: Round): Promise<void> {
+  const { client } = run.service;
+  const there = (await client.listLabs()).labs.some((one) => one.lab === lab && one.exists);
+  switch (change) {
+    case "destroy":
+      if (there) await client.destroyProject({ lab, wipe: true });
+      // A lab that is gone on the host, and whose record is left, is destroyed by the same call.
+      else if ((await client.listLabs()).labs.some((one) => one.lab === lab)) await client.destroyProject({ lab });
+      return;
+    case "deploy":
+      if (!there) await client.deployProject({ yaml: intents[after as "plain"] });
+      else await reconcile(run, after as "plain");
+      return;
+    case "stop":
+    case "start":
+    case "wipe":
+      return power(run, change);
+    case "quality":
+    case "suspend": {
+      const endpoints: [string, string] = ["h1:eth0", "h2:eth0"];
+      if (change === "suspend") {
+        expectEqual(await client.setLinkSuspend({ lab, endpoints, suspended: true }), { suspended: { a: true, b: true } });
+        await client.setLinkSuspend({ lab, endpoints, suspended: false });
+        return;
+      }
+      await power(run, "start");
+      await allAre(run, after, "running");
+      const { effective } = await client.applyLinkQuality({ lab, endpoints, a: { delay: 33 }, save: true });
+      expectEqual(effective, { a: { delay: 33 } });
+      return reconcile(run, after as "plain");
+    }
+    case "reconcile":
+      return reconcile(run, after as "plain");
+  }
+}
+
+async function reconcile({ service: { client } }: Run, to: Exclude<Stand, "absent">): Promise<void> {
+  const wanted = { yaml: intents[to], prune: true };
+  const { plan_identity = "" } = await client.planProject(wanted);
+  const { status } = await client.reconcileProject({ ...wanted, confirm: true, plan_identity });
+  if (status !== "applied" && status !== "unchanged") throw new Error(`the second reconcile ended as ${status}`);
+}
+
+async function power({ service: { client } }: Run, action: "start" | "stop" | "wipe"): Promise<void> {
+  const tally = await client.execProject({ lab, action, stopmode: 1 });
+  if (tally.failed + tally.invalid > 0) throw new Error(`${action} again: ${JSON.stringify(tally)}`);
+}
+
+/** Kills at once, or as soon as there is something to kill, while the change runs. */
+async function kill(run: Run, victim: Victim, { random }: Round, ended: Promise<unknown>): Promise<boolean> {
+  if (victim === "service") return true;
+  const role = victim === "holder" ? "init" : victim;
+  let over = false;
+  void ended.then(() => {
+    over = true;
+  });
+  for (;;) {
+    const last = over;
+    await note(run);
+    const found = (await processesOf(run.service.labs)).filter((one) => one.role === role);
+    if (found.length > 0) {
+      await note(run);
+      try {
+        process.kill(random.pick(found).pid, "SIGKILL");
+        return true;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+      }
+    }
+    if (last) return false;
+    await delay(2);
+  }
+}
+
+/** A call may fail in words that tell of the kill; a defect, a time-out or anything else is none of these. */
+function isTold(error: unknown, victim: Victim): boolean {
+  if (!(error instanceof LabwrightError)) return false;
+  return victim === "service"
+    ? ["host_unreachable", "host_timeout"].includes(error.code ?? "") || error.status === 0
+    : error.code === "host_error";
+}
+
+/** No change runs any more: also one that a restarted service goes on with. */
+async function idle({ service }: Run): Promise<void> {
+  await eventually(
+    "every change ends",
+    async () => {
+      const { labs } = await service.client.listLabs();
+      if (!labs.some((one) => one.lab === lab)) return true;
+      const { operation } = await service.client.getProjectStatus({ lab });
+      return operation === undefined;
+    },
+    () => "",
+    hangMs,
+  );
+}
+
+/** Each node that is said to be up has a process, and each process is of one that is said to be up. */
+async function tellsTheTruth({ service }: Run): Promise<void> {
+  let told = "";
+  await eventually(
+    "the status is what the process table shows",
+    async () => {
+      const { labs } = await service.client.listLabs();
+      const there = labs.some((one) => one.lab === lab && one.exists);
+      const status = there ? await service.client.getProjectStatus({ lab }) : undefined;
+      told = JSON.stringify(status);
+      if (there && status?.live?.available !== true) return false;
+      const nodes = (status?.live?.nodes ?? []).filter(({ name }) => name !== "s1");
+      const up = nodes.filter(({ status: one }) => one === "running" || one === "starting").map(({ id }) => Number(id));
+      const alive = (await processesOf(service.labs)).filter(({ role }) => role === "node").map(({ node }) => node ?? 0);
+      told = JSON.stringify({ nodes, alive });
+      return JSON.stringify(up.sort()) === JSON.stringify(alive.sort());
+    },
+    () => told,
+  );
+}
+
+async function allAre({ service }: Run, stand: Stand, wanted: "running" | "stopped"): Promise<void> {
+  let told = "";
+  await eventually(
+    `all nodes are ${wanted}`,
+    async () => {
+      const { live } = await service.client.getProjectStatus({ lab });
+      told = JSON.stringify(live);
+      return live?.nodes !== undefined && live.nodes.length >= nodeCount[stand] && live.nodes.every(({ status }) => status === wanted);
+    },
+    () => told,
+  );
+}
+
+async function nothingPlanned({ service }: Run, stand: Stand): Promise<void> {
+  if (stand === "absent") return;
+  const { actions, text } = await service.client.planProject({ yaml: intents[stand], prune: true });
+  if (actions?.length !== 0) throw new Error(`the plan is not empty: ${text}`);
+}
+
+/** Nothing is there but what the lab needs as it stands. */
+async function nothingElse(run: Run, stand: Stand): Promise<void> {
+  const { service } = run;
+  await note(run);
+  let told: unknown;
+  await eventually(
+    `${stand}: nothing else is there`,
+    async () => {
+      const processes = await processesOf(service.labs);
+      const of = (role: string) => processes.filter((one) => one.role === role).length;
+      const living = processes.find(({ role }) => role === "init")?.lab;
+      const there = stand !== "absent";
+      const kept = (await readdir(join(service.stateDir, "labs"))).length;
+      const wanted = {
+        counts: [there ? 1 : 0, nodeCount[stand]],
+        run: living === undefined ? [] : [living, `${living}/holder.json`, `${living}/holder.log`, `${living}/holder.sock`],
+        drafts: [],
+        labs: stand === "absent" ? kept <= 1 : kept === 1,
+        outside: stand === "other" ? 2 : 0,
+      };
+      const inside = there ? new Set<string>() : run.userNamespaces;
+      const found = await outside(service.labs, service.base, inside);
+      const is = {
+        counts: [of("init"), of("node")],
+        run: await filesBelow(service.runDir),
+        drafts: (await readdir(service.stateDir))
+          .concat(await filesBelow(join(service.stateDir, "labs")))
+          .filter((name) => name.endsWith(".tmp")),
+        // None where the kernel has netem.
+        labs: of("shaper") <= (there ? 1 : 0),
+        outside: found.length,
+      };
+      told = { wanted, is, found, processes };
+      return JSON.stringify({ ...wanted, labs: true }) === JSON.stringify(is) && wanted.labs;
+    },
+    () => JSON.stringify(told, null, 1),
+  );
+}
+
+/** Remembers the labs that are there now, and their namespaces: what is looked for later. */
+async function note({ service, userNamespaces }: Run): Promise<void> {
+  for (const place of [join(service.stateDir, "labs"), service.runDir])
+    for (const name of await readdir(place).catch(() => [])) if (/^[0-9a-f-]{36}$/.test(name)) service.labs.add(name);
+  for (const { role, pid } of await processesOf(service.labs)) {
+    const space = role === "init" ? await userNamespaceOf(pid) : undefined;
+    // A process that is still between its clone and its namespace shows the machine's own.
+    if (space !== undefined && space !== (await userNamespaceOf(process.pid))) userNamespaces.add(space);
+  }
+}
+
+/** Makes the lab stand so, undisturbed. */
+async function bring(run: Run, stand: Stand): Promise<void> {
+  const { client } = run.service;
+  const there = (await client.listLabs()).labs.some((one) => one.lab === lab);
+  if (stand === "absent") {
+    if (there) await client.destroyProject({ lab });
+    return;
+  }
+  if (there) await reconcile(run, stand);
+  else await client.deployProject({ yaml: intents[stand] });
+  await power(run, "start");
+}
+
+/** After a round that failed: as if nothing had ever run. */
+async function afresh(run: Run): Promise<void> {
+  const { service } = run;
+  await service.end("SIGKILL");
+  await note(run);
+  await service.endLabs();
+  await service.start();
+  await bring(run, "absent").catch(async () => {
+    await service.end("SIGKILL");
+    for (const directory of [service.stateDir, service.runDir]) await rm(directory, { recursive: true, force: true });
+    service.forgetLogin();
+    await service.start();
+  });
+}
+
+function within<T>(what: string, answer: Promise<T>): Promise<T> {
+  const late = new AbortController();
+  const never = delay(hangMs, undefined, { signal: late.signal }).then(() => {
+    throw new Error(`${what}: not within ${hangMs / 1000} s`);
+  });
+  never.catch(() => undefined);
+  return Promise.race([answer, never]).finally(() => late.abort());
+}
+
+/** Every field of `wanted` is in `is`, deeply. */
+function expectEqual(is: unknown, wanted: unknown): void {
+  const holds = (a: unknown, b: unknown): boolean =>
+    typeof b === "object" && b !== null
+      ? typeof a === "object" && a !== null && Object.entries(b).every(([key, value]) => holds((a as Record<string, unknown>)[key], value))
+      : a === b;
+  if (!holds(is, wanted)) throw new Error(`wanted ${JSON.stringify(wanted)}, is ${JSON.stringify(is)}`);
+}

@@ -1,0 +1,130 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connect, type LabwrightClient } from "../../src/client/index.ts";
+import { localPaths } from "../../src/hosts/local/paths.ts";
+import { eventually } from "./eventually.ts";
+import { processesOf } from "./machine.ts";
+
+const password = "chaos";
+
+/** The service as a user starts it, on the embedded host, with directories of its own that outlive it: it can be killed and started again. */
+export class EmbeddedService implements AsyncDisposable {
+  readonly base: string;
+  readonly stateDir: string;
+  readonly runDir: string;
+  /** Uuids of all labs that it ever had, as far as anyone looked. */
+  readonly labs = new Set<string>();
+  readonly #flags: readonly string[];
+  #child: ChildProcess | undefined;
+  #ended: Promise<unknown> = Promise.resolve();
+  #client: LabwrightClient | undefined;
+  #token: string | undefined;
+  #log = "";
+
+  private constructor(base: string, flags: readonly string[]) {
+    this.base = base;
+    this.stateDir = join(base, "state");
+    this.runDir = join(base, "run");
+    this.#flags = flags;
+  }
+
+  /** Directories only; start() starts it. */
+  static async make(flags: readonly string[] = []): Promise<EmbeddedService> {
+    const base = await mkdtemp(join(tmpdir(), "labwright-chaos-"));
+    await chmod(base, 0o711); // nodes pass through it to their disks under ids of their own
+    return new EmbeddedService(base, flags);
+  }
+
+  get client(): LabwrightClient {
+    if (this.#client === undefined) throw new Error("the service does not run");
+    return this.#client;
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
+  /** What it said since its last start. */
+  get log(): string {
+    return this.#log;
+  }
+
+  /** @param within a command that runs it: unshare, env … */
+  async start(within: readonly string[] = []): Promise<void> {
+    const shared = localPaths(process.env, process.getuid?.() ?? 0);
+    const argv = [...within, process.execPath, join(import.meta.dirname, "../../src/server/main.ts"), "--port", "0", ...this.#flags];
+    const child = spawn(argv[0] ?? "", argv.slice(1), {
+      env: {
+        ...process.env,
+        LABWRIGHT_IMAGE_DIR: shared.images,
+        LABWRIGHT_HOLDER: shared.holder,
+        LABWRIGHT_SHAPER: shared.shaper,
+        LABWRIGHT_STATE_DIR: this.stateDir,
+        LABWRIGHT_RUN_DIR: this.runDir,
+        LABWRIGHT_ADMIN_PASSWORD: password,
+      },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    this.#child = child;
+    this.#ended = once(child, "exit");
+    let text = "";
+    for (const stream of [child.stdout, child.stderr])
+      stream.on("data", (chunk: Buffer) => {
+        text += chunk;
+        this.#log = text;
+      });
+    const said = () => /listens on (\S+) .*sha256:([0-9A-F:]+)/.exec(text);
+    await eventually(
+      "the service listens",
+      async () => child.exitCode !== null || said() !== null,
+      () => text,
+    );
+    const [, url = "", pin = ""] = said() ?? [];
+    if (url === "") throw new Error(`the service ended with ${child.exitCode}: ${text}`);
+    this.#client = connect({
+      url,
+      pin,
+      credentials: { username: "admin", password },
+      ...(this.#token !== undefined && { token: this.#token }),
+    });
+    if (this.#token === undefined) this.#token = (await this.#client.login({ username: "admin", password })).token;
+  }
+
+  /** Answers its exit code, or the signal that ended it. */
+  async end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null> {
+    const child = this.#child;
+    if (child === undefined) return null;
+    child.kill(signal);
+    await this.#ended;
+    this.#client?.close();
+    return child.exitCode ?? child.signalCode;
+  }
+
+  /** Its users are made anew. */
+  forgetLogin(): void {
+    this.#token = undefined;
+  }
+
+  /** Ends all of its labs as well: whatever a test left. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end("SIGKILL");
+    await this.endLabs();
+    await rm(this.base, { recursive: true, force: true });
+  }
+
+  /** Kills the holders of its labs, and waits until they are gone. */
+  async endLabs(): Promise<void> {
+    await eventually(
+      "no holder is left",
+      async () => {
+        const left = (await processesOf(this.labs)).filter(({ role }) => role === "init");
+        for (const { pid } of left) process.kill(pid, "SIGKILL");
+        return left.length === 0;
+      },
+      () => "",
+    );
+  }
+}

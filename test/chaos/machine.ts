@@ -1,0 +1,79 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile, readlink } from "node:fs/promises";
+import { join } from "node:path";
+import { runOnMachine } from "../../src/hosts/local/machine.ts";
+
+/** A process of a lab, as the machine shows it. */
+export interface LabProcess {
+  readonly pid: number;
+  readonly lab: string;
+  /** The lab's init, a node's init, the shaper itself, or something that only asks it. */
+  readonly role: "init" | "node" | "shaper" | "asking";
+  /** Of a node. */
+  readonly node?: number;
+}
+
+/** The processes of these labs, by their command lines: other runs have other labs. */
+export async function processesOf(labs: ReadonlySet<string>): Promise<readonly LabProcess[]> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const found = await Promise.all(
+    pids.map(async (name): Promise<LabProcess | undefined> => {
+      const [program = "", mark = "", last = ""] = (await read(`/proc/${name}/cmdline`)).split("\0");
+      const lab = mark.startsWith("lab=") ? mark.slice(4) : "";
+      if (!labs.has(lab) || (await read(`/proc/${name}/stat`)).replace(/^.*\) /, "").startsWith("Z")) return undefined;
+      const pid = Number(name);
+      if (program === "labwright-holder") {
+        const node = /^node=(\d+)/.exec(last)?.[1];
+        return node === undefined ? { pid, lab, role: "init" } : { pid, lab, role: "node", node: Number(node) };
+      }
+      if (program.endsWith("labwright-shaper")) {
+        // The shaper is forked from who asked first, and so has its command line; but it has no standard input.
+        const input = await readlink(`/proc/${name}/fd/0`).catch(() => "");
+        return { pid, lab, role: input === "/dev/null" && last !== "watch" ? "shaper" : "asking" };
+      }
+      return undefined;
+    }),
+  );
+  return found.filter((one) => one !== undefined);
+}
+
+/** What stands outside a lab's own namespaces for these labs: tables, interfaces, mounts below the directory, processes in these user namespaces. */
+export async function outside(labs: ReadonlySet<string>, base: string, userNamespaces: ReadonlySet<string>): Promise<readonly string[]> {
+  const marks = [...labs].map((lab) => lab.replaceAll("-", "_"));
+  const tables = (await runOnMachine(["nft", "list", "tables"])).stdout
+    .split("\n")
+    .filter((line) => marks.some((mark) => line.includes(mark)));
+  const known = new Set([...labs].flatMap((lab) => Array.from({ length: 100 }, (_, network) => uplinkOf(lab, network))));
+  const interfaces = (await readdir("/sys/class/net")).filter((name) => known.has(name));
+  const mounts = (await readFile("/proc/self/mountinfo", "utf8")).split("\n").filter((line) => line.includes(` ${base}/`));
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const inside = await Promise.all(
+    pids.map(async (pid) =>
+      userNamespaces.has(await readlink(`/proc/${pid}/ns/user`).catch(() => "")) ? [`process ${pid} in a lab's namespace`] : [],
+    ),
+  );
+  return [...tables, ...interfaces.map((name) => `interface ${name}`), ...mounts, ...inside.flat()];
+}
+
+/** The machine's end of a nat network's way out. */
+function uplinkOf(lab: string, network: number): string {
+  return `lw-${createHash("sha256").update(`${lab}/${network}`).digest("hex").slice(0, 12)}`;
+}
+
+export function userNamespaceOf(pid: number): Promise<string | undefined> {
+  return readlink(`/proc/${pid}/ns/user`).catch(() => undefined);
+}
+
+/** Paths below a directory, none where it is not there. */
+export async function filesBelow(directory: string): Promise<readonly string[]> {
+  const entries = await readdir(directory, { recursive: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw error;
+  });
+  return entries.map((name) => join(name)).sort();
+}
+
+/** "" for a process that is gone. */
+async function read(path: string): Promise<string> {
+  return readFile(path, "utf8").catch(() => "");
+}
