@@ -112,6 +112,8 @@ async function runBatch(
   }
   if (definition === undefined) throw new Failure("lab_not_found", `there is no lab ${context.path}`);
   const edit = editDefinition(definition, ids, context.catalogue.template);
+  const stopping = first.do === "stop" || first.do === "wipe" ? nodesOf(edit, batch) : [];
+  await context.lab(definition.id).refuseForeign(stopping);
   switch (first.do) {
     case "start":
       await startNodes(context, definition, edit, batch);

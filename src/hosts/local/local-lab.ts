@@ -112,10 +112,13 @@ export class LocalLab {
     return this.#sandbox;
   }
 
-  /** Why nothing of the lab can be changed or used, where that is so. */
-  async refusal(): Promise<Failure | undefined> {
-    await this.#states();
-    return this.#foreign?.refusal();
+  /** Throws host_error where another release's holder keeps the lab from being changed or used; all that runs of it may be stopped. */
+  async refuseForeign(stopping: readonly number[] = []): Promise<void> {
+    if (this.#foreign === null) return;
+    const states = await this.#states();
+    if (this.#foreign !== null && (stopping.length === 0 || [...states.keys()].some((id) => !stopping.includes(id)))) {
+      throw this.#foreign.refusal();
+    }
   }
 
   get wiring(): number {
@@ -162,7 +165,7 @@ export class LocalLab {
     const states = await this.#states();
     const alive = ids.filter((id) => (states.get(id)?.pid ?? 0) > 0);
     if (this.#foreign !== null) {
-      if ([...states.keys()].some((id) => !ids.includes(id))) throw this.#foreign.refusal();
+      await this.refuseForeign(ids);
       return this.#endForeign();
     }
     if (alive.length === 0 || this.#sandbox === null) return;

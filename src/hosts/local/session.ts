@@ -161,8 +161,7 @@ async function openConsole(state: LocalState, definition: LabDefinition, nodeId:
   const live = state.lab(definition.id);
   const life = (await live.life(definition, offered)).get(node.id);
   const sandbox = live.sandbox;
-  const refusal = await live.refusal();
-  if (refusal !== undefined) throw refusal;
+  await live.refuseForeign();
   if (sandbox === null || life === undefined || !["running", "starting", "stopping"].includes(life.power)) {
     throw new Failure("node_not_running", `${node.name} does not run`);
   }
