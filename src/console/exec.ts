@@ -1,7 +1,10 @@
 import type { Duplex } from "node:stream";
 import { Failure } from "../contract/errors.ts";
+import type { ConsoleTraits } from "./console-traits.ts";
+import { cutOff } from "./cut-off.ts";
 import { isEchoed } from "./echo.ts";
-import { asksLogin, isContinuation, looksLikePrompt, pagerKey, samePlace } from "./prompt.ts";
+import { withoutPrompts } from "./output.ts";
+import { asksLogin, asksPassword, isContinuation, looksLikePrompt, pagerKey, samePlace } from "./prompt.ts";
 import { lastLine, renderText } from "./terminal.ts";
 import { Transcript } from "./transcript.ts";
 
@@ -9,9 +12,10 @@ export interface ExecOptions {
   /** One command, or several lines that are sent one after the other. */
   readonly command: string;
   readonly timeoutMs: number;
-  /** Regular expression that the prompt's line matches, where learning it is not enough. */
-  readonly prompt?: string | undefined;
+  readonly traits?: ConsoleTraits;
   readonly signal?: AbortSignal | undefined;
+  /** Keeps what others type back until the returned function is called: while a command's line is typed. */
+  readonly hold?: () => () => void;
 }
 
 export interface ExecResult {
@@ -29,6 +33,16 @@ const wiped = /^(?:\x08+ +\x08+|\r +\r)/;
 /** How long it must be quiet, in ms, before a line is believed to be … */
 const quiet = { prompt: 25, place: 60, pager: 60, looks: 400, noEcho: 800, anything: 1500 } as const;
 
+/** A node that is booting may have lost the empty line that asks for its prompt: it is sent again so often, ms. */
+const nudgeMs = 2_000;
+/** How long a command's line is waited for at most, ms, and how much else may come meanwhile, characters. */
+const echoMs = 3_000;
+const echoNoise = 32 << 10;
+/** From here on a line that does not stand there whole was cut by the console; no editor scrolls that far sideways. */
+const longLine = 1_000;
+/** Logins that are tried at one console. */
+const mostLogins = 2;
+
 const interrupt = "\x03";
 const killLine = "\x15";
 
@@ -36,7 +50,8 @@ const killLine = "\x15";
  * Runs a command at the prompt of a console and answers when the prompt is back. The prompt is learned from what two empty lines
  * give; a half-typed line of somebody else is killed first, not run. A command that does not come back is interrupted.
  *
- * Throws console_timeout with data.output, node_not_running when the console ends.
+ * Throws console_timeout with data.output, node_not_running when the console ends, cutOff() when the signal aborts, bad_request for a line that
+ * the console does not take whole.
  */
 export async function execCommand(stream: Duplex, options: ExecOptions): Promise<ExecResult> {
   const started = performance.now();
@@ -49,34 +64,45 @@ export async function execCommand(stream: Duplex, options: ExecOptions): Promise
   }
 }
 
+interface Returned {
+  readonly raw: string;
+  readonly prompt: string;
+  /** Those that were sent to see whether a line is a prompt. */
+  readonly emptyLines: number;
+}
+
 class ConsoleExec {
   readonly #console: Transcript;
   readonly #options: ExecOptions;
   readonly #deadline: number;
   readonly #given: RegExp | undefined;
+  readonly #pager: { readonly shown: RegExp; readonly key: string } | undefined;
   readonly #outputs: string[] = [];
   /** Pages of the running command that a pager has let go by, without the pager's own line. */
   #pages: string[] = [];
   /** The running command was echoed, so that its line end is too. */
   #echoed = false;
+  #logins = 0;
   truncated = false;
 
   constructor(stream: Duplex, options: ExecOptions, deadline: number) {
+    const { prompt, pager } = options.traits ?? {};
     this.#console = new Transcript(stream);
     this.#options = options;
     this.#deadline = deadline;
-    this.#given = options.prompt === undefined ? undefined : new RegExp(options.prompt);
+    this.#given = prompt === undefined ? undefined : new RegExp(prompt);
+    this.#pager = pager === undefined ? undefined : { shown: new RegExp(pager.pattern), key: pager.key };
   }
 
   async run(lines: readonly string[]): Promise<string> {
     const home = await this.#learn();
     const prompts = [home, home];
-    for (const line of lines) {
+    for (const [index, line] of lines.entries()) {
       this.#pages = [];
-      await this.#type(line);
-      const { raw, prompt } = await this.#promptBack(prompts, lines.length > 1);
+      await this.#type(line, index === 0 ? home : undefined);
+      const { raw, prompt, emptyLines } = await this.#promptBack(prompts, lines.length > 1);
       this.truncated ||= this.#console.truncated;
-      this.#outputs.push(this.#readable(raw).slice(0, -prompt.length).replace(/\n+$/, ""));
+      this.#outputs.push(withoutPrompts(this.#readable(raw), prompt, emptyLines));
       prompts[1] = prompt;
     }
     this.#echoed = false;
@@ -93,8 +119,12 @@ class ConsoleExec {
     let candidate: string | undefined;
     for (let round = 0; ; round += 1) {
       const line = await this.#settled(candidate);
-      const key = pagerKey(line, this.#console.rawLine);
-      if (asksLogin(line)) throw this.#timeout("the console asks for a login; there is no prompt to run a command at");
+      if (asksLogin(line)) {
+        await this.#login(line);
+        candidate = undefined;
+        continue;
+      }
+      const key = this.#pagerKey(line);
       if (line === candidate && round > 0 && line.trim() !== "") return line;
       candidate = line;
       this.#console.clear();
@@ -113,37 +143,60 @@ class ConsoleExec {
       const wait =
         again && this.#isPrompt(line)
           ? quiet.prompt
-          : this.#isPrompt(line) || pagerKey(line, this.#console.rawLine) !== undefined
+          : this.#isPrompt(line) || this.#pagerKey(line) !== undefined
             ? quiet.place
             : quiet.looks;
       if (!(await this.#change(wait, "the console gave no prompt")) && line.trim() !== "") return line;
-      // A node that is booting may have lost the first empty line.
-      if (performance.now() - nudged > 2_000) {
+      if (performance.now() - nudged > nudgeMs) {
         nudged = performance.now();
         this.#console.send("\r");
       }
     }
   }
 
+  /** Answers one question of a login, as the template says. */
+  async #login(question: string): Promise<void> {
+    const { login } = this.#options.traits ?? {};
+    if (login === undefined) throw this.#timeout("the console asks for a login, and the template has none; log in by a dialogue (run)");
+    const password = asksPassword(question);
+    if (!password && this.#logins++ >= mostLogins) throw this.#timeout("the console refuses the template's login");
+    this.#console.clear();
+    this.#console.send(`${password ? (login.password ?? "") : login.username}\r`);
+    // The question itself is still there until something comes.
+    await this.#change(quiet.anything, "the login was not answered");
+  }
+
   /** The command without its line end, until it stands there: however an editor drew it, the next line end is the command's. */
-  async #type(command: string): Promise<void> {
-    this.#echoed = false;
-    this.#console.clear();
-    this.#console.send(command);
-    for (;;) {
-      const shown = isEchoed(this.#console.text(), command);
-      if (!(await this.#change(shown ? quiet.prompt : quiet.noEcho / 4, "the prompt did not come back"))) break;
+  async #type(command: string, home: string | undefined): Promise<void> {
+    const release = this.#options.hold?.();
+    try {
+      // Somebody typed since the prompt was learned.
+      if (home !== undefined && ((await this.#change(0, "…")) || lastLine(this.#console.tail) !== home)) await this.#learn();
+      this.#echoed = false;
+      this.#console.clear();
+      this.#console.send(command);
+      const giveUp = performance.now() + echoMs;
+      let shown = false;
+      while (this.#console.length <= echoNoise + 8 * command.length && performance.now() < giveUp) {
+        shown = isEchoed(this.#console.text(), command);
+        const wait = shown ? quiet.prompt : command.length < longLine ? quiet.noEcho / 4 : quiet.anything;
+        if (!(await this.#change(wait, "the prompt did not come back"))) break;
+      }
+      if (!shown && command.length >= longLine) throw this.#lineTooLong(command);
+      const silent = this.#console.length === 0;
+      this.#console.clear();
+      this.#echoed = command === "" || !silent;
+      this.#console.send("\r");
+    } finally {
+      release?.();
     }
-    const text = this.#console.text();
-    this.#console.clear();
-    this.#echoed = command === "" || text !== "";
-    this.#console.send("\r");
   }
 
   /** What came back up to and with the prompt. `prompts`: those known, the first and the last seen. */
-  async #promptBack(prompts: readonly string[], several: boolean): Promise<{ readonly raw: string; readonly prompt: string }> {
+  async #promptBack(prompts: readonly string[], several: boolean): Promise<Returned> {
     let begun = false;
     let confirming: string | undefined;
+    let emptyLines = 0;
     for (;;) {
       const line = lastLine(this.#console.tail);
       const rawLine = this.#console.rawLine;
@@ -152,7 +205,8 @@ class ConsoleExec {
         this.#given?.test(line) === true ||
         prompts.some((prompt) => samePlace(prompt, line)) ||
         (several && isContinuation(line) && line !== "");
-      const key = known ? undefined : pagerKey(line, rawLine);
+      const key = known ? undefined : this.#pagerKey(line);
+      const asks = !known && asksLogin(line);
       const tail = known ? undefined : prompts.find((prompt) => prompt.length > 1 && line.endsWith(prompt));
       const maybe = tail ?? (looksLikePrompt(line) ? line : undefined);
       const wait = !begun
@@ -168,20 +222,34 @@ class ConsoleExec {
               : quiet.anything;
       if (await this.#change(wait, "the prompt did not come back")) continue;
       // Only a prompt answers an empty line with itself and nothing else.
-      if (confirming !== undefined && renderText(this.#console.text()).trim() === confirming.trim()) {
-        return { raw: this.#paged(""), prompt: confirming };
+      if (confirming !== undefined && this.#console.length < 4096 && renderText(this.#console.text()).trim() === confirming.trim()) {
+        return { raw: this.#paged(""), prompt: confirming, emptyLines };
       }
-      if (known) return { raw: this.#paged(this.#console.text()), prompt: line };
+      if (known) return { raw: this.#paged(this.#console.text()), prompt: line, emptyLines };
       if (key !== undefined) {
         const page = this.#console.take();
         this.#pages.push(page.slice(0, page.length - rawLine.length));
         this.#console.send(key);
+      } else if (asks && begun) {
+        await this.#answerLogin(line);
       } else if (maybe !== undefined && confirming !== maybe) {
         confirming = maybe;
+        emptyLines += 1;
         this.#pages.push(this.#console.take());
         this.#console.send("\r");
       }
     }
+  }
+
+  /** A node that restarted is logged in to again; a command that asks for a password gets none from here. */
+  async #answerLogin(line: string): Promise<void> {
+    if (this.#options.traits?.login === undefined || (asksPassword(line) && this.#logins === 0)) {
+      const failure = this.#timeout("the command asks for a login or a password; answer it by a dialogue (run)");
+      this.#console.send(interrupt);
+      throw failure;
+    }
+    this.#pages.push(this.#console.take());
+    await this.#login(line);
   }
 
   #paged(last: string): string {
@@ -197,16 +265,30 @@ class ConsoleExec {
     return this.#given?.test(line) ?? looksLikePrompt(line);
   }
 
-  /** Waits for a change, `ms` at most; over the deadline it interrupts what runs and throws. */
+  #pagerKey(line: string): string | undefined {
+    return this.#pager?.shown.test(line) === true ? this.#pager.key : pagerKey(line, this.#console.rawLine);
+  }
+
+  /** Waits for a change, `ms` at most; over the deadline, or when the signal aborts, it interrupts what runs and throws. */
   async #change(ms: number, late: string): Promise<boolean> {
+    const { signal, timeoutMs } = this.#options;
     const left = this.#deadline - performance.now();
-    const changed = left > 0 && (await this.#console.change(Math.min(ms, left), this.#options.signal));
-    if (this.#console.ended)
-      throw new Failure("node_not_running", "the console ended: the node stopped", { data: { output: this.#partial() } });
-    if (performance.now() < this.#deadline && this.#options.signal?.aborted !== true) return changed;
-    const failure = this.#timeout(`${late} within ${this.#options.timeoutMs} ms`);
+    const changed = left > 0 && (await this.#console.change(Math.min(ms, left), signal));
+    if (this.#console.ended) {
+      const data = { output: this.#partial() };
+      throw new Failure("node_not_running", "the console ended: the node stopped, or its host closed it", { data });
+    }
+    const aborted = signal?.aborted === true;
+    if (!aborted && performance.now() < this.#deadline) return changed;
+    const failure = aborted ? cutOff(signal, { output: this.#partial() }) : this.#timeout(`${late} within ${timeoutMs} ms`);
     this.#console.send(interrupt);
     throw failure;
+  }
+
+  #lineTooLong(command: string): Failure {
+    this.#console.send(killLine);
+    const message = `the console does not take a line of ${command.length} characters; send shorter lines`;
+    return new Failure("bad_request", message, { data: { problems: [{ path: "/command", message }] } });
   }
 
   #timeout(message: string): Failure {

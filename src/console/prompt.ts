@@ -22,6 +22,11 @@ export function asksLogin(line: string): boolean {
   return /(?:^|\s)(?:login|username|user name|password|passphrase):\s*$/i.test(line);
 }
 
+/** Of such a line: whether it is the secret that is asked for. */
+export function asksPassword(line: string): boolean {
+  return /(?:password|passphrase):\s*$/i.test(line);
+}
+
 /** A line that looks as prompts do: short, and ending with one of their marks. */
 export function looksLikePrompt(line: string): boolean {
   return line.length <= 120 && /[>#$%❯»]\s?$/u.test(line) && !/^\s+$/.test(line);

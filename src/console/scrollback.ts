@@ -1,4 +1,7 @@
-/** The last bytes of a console, bounded. A snapshot that lost its beginning starts at a line, never inside an escape sequence. */
+/** Chunks kept before they are joined: many small ones would weigh more than their bytes. */
+const mostChunks = 512;
+
+/** The last bytes of a console, bounded. A snapshot that lost its beginning starts at a line or an escape sequence, never inside one. */
 export class Scrollback {
   readonly #limit: number;
   #chunks: Buffer[] = [];
@@ -10,27 +13,31 @@ export class Scrollback {
     this.#limit = limit;
   }
 
+  /** Keeps the bytes themselves, not a copy: they must not change afterwards. */
   push(bytes: Buffer): void {
     this.#chunks.push(bytes);
     this.#size += bytes.length;
-    // Compacting only at twice the limit makes each byte move at most once.
-    if (this.#size > 2 * this.#limit) this.#compact();
+    while (this.#size - this.#chunks[0]!.length >= this.#limit) {
+      this.#size -= this.#chunks.shift()!.length;
+      this.#cut = true;
+    }
+    if (this.#chunks.length > mostChunks) this.#chunks = [Buffer.concat(this.#chunks)];
   }
 
   snapshot(): Buffer {
-    if (this.#size > this.#limit || this.#chunks.length > 1) this.#compact();
-    const whole = this.#chunks[0] ?? Buffer.alloc(0);
-    if (!this.#cut) return whole;
-    const line = whole.indexOf(0x0a);
-    return line === -1 ? whole : whole.subarray(line + 1);
-  }
-
-  #compact(): void {
     const whole = Buffer.concat(this.#chunks);
     const kept = whole.subarray(Math.max(0, whole.length - this.#limit));
-    if (kept.length < whole.length) this.#cut = true;
-    // A copy, so that the bytes that fell out are really freed.
-    this.#chunks = [Buffer.from(kept)];
-    this.#size = kept.length;
+    return this.#cut || kept.length < whole.length ? kept.subarray(saneStart(kept)) : kept;
   }
+}
+
+/** Behind the first line end, or at the first escape sequence, whichever is first; else at a whole character. */
+function saneStart(bytes: Buffer): number {
+  const line = bytes.indexOf(0x0a) + 1;
+  const sequence = bytes.indexOf(0x1b);
+  if (line > 0 && (sequence === -1 || line <= sequence)) return line;
+  if (sequence !== -1) return sequence;
+  let start = 0;
+  while (start < 3 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start += 1;
+  return start;
 }

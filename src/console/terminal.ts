@@ -1,6 +1,12 @@
 /**
+ * Columns a cursor can reach to the left, and at most to the right. What stands further left on one line is settled: no line editor goes
+ * back there. It bounds the work per byte, whatever a node says.
+ */
+const reach = 1024;
+
+/**
  * What a person would read of terminal output: escape sequences taken out, carriage returns, backspaces and erasing carried out
- * line by line. Not a screen: moving the cursor to another line begins a new line.
+ * line by line. Not a screen: moving the cursor to another line begins a new line. Time and memory are linear in the length of `raw`.
  */
 export function renderText(raw: string): string {
   return renderLines(raw).join("\n");
@@ -9,51 +15,30 @@ export function renderText(raw: string): string {
 /** The same as lines; the last one is where the cursor stands, "" after a line end. */
 export function renderLines(raw: string): string[] {
   const lines: string[] = [];
-  let line: string[] = [];
-  let column = 0;
-  let at = 0;
-  const newLine = () => {
-    lines.push(line.join(""));
-    line = [];
-    column = 0;
-  };
-  while (at < raw.length) {
-    const character = raw[at]!;
+  // Blanks that moves to the right leave: never more than there is text, or a few bytes could ask for gigabytes.
+  const line = new Line(raw.length);
+  for (let at = 0; at < raw.length; ) {
     const code = raw.charCodeAt(at);
-    if (code === 0x1b) {
+    if (isPrintable(code)) {
+      let end = at + 1;
+      while (end < raw.length && isPrintable(raw.charCodeAt(end))) end += 1;
+      line.print(raw.slice(at, end));
+      at = end;
+    } else if (code === 0x0a || (code === 0x0d && raw.charCodeAt(at + 1) === 0x0a)) {
+      lines.push(line.take());
+      at += code === 0x0a ? 1 : 2;
+    } else if (code === 0x1b) {
       const sequence = escapeAt(raw, at);
       at += sequence.length;
-      const final = sequence.at(-1);
-      if (!sequence.startsWith("\x1b[")) continue;
-      const count = Number.parseInt(sequence.slice(2), 10);
-      if (final === "K" || final === "J") {
-        if (!(count > 0)) line.length = Math.min(line.length, column);
-        else if (count === 2) line = [];
-      } else if (final === "D") column = Math.max(0, column - (count || 1));
-      else if (final === "C") column += count || 1;
-      else if (final === "G") column = (count || 1) - 1;
-      else if (final === "P") line.splice(column, count || 1);
-      else if (final === "H" && line.length > 0) newLine();
-      while (line.length < column) line.push(" ");
-      continue;
-    }
-    at += 1;
-    if (character === "\n") newLine();
-    else if (character === "\r") column = 0;
-    else if (character === "\b") column = Math.max(0, column - 1);
-    else if (character === "\t") {
-      const stop = column + 8 - (column % 8);
-      // A tab is kept as a tab where nothing is overwritten, so that output stays as the program wrote it.
-      if (column >= line.length) {
-        line.push("\t");
-        column = line.length;
-      } else column = Math.min(stop, line.length);
-    } else if (code >= 0x20 && code !== 0x7f) {
-      line[column] = character;
-      column += 1;
+      // Home, or another line: what was there is a line of its own.
+      if (sequence.startsWith("\x1b[") && sequence.endsWith("H") && !line.empty) lines.push(line.take());
+      else line.obey(sequence);
+    } else {
+      line.control(code);
+      at += 1;
     }
   }
-  lines.push(line.join(""));
+  lines.push(line.take());
   return lines;
 }
 
@@ -64,19 +49,132 @@ export function lastLine(raw: string): string {
   return renderLines(start === -1 ? tail : tail.slice(start + 1)).at(-1)!;
 }
 
+function isPrintable(code: number): boolean {
+  return code >= 0x20 && code !== 0x7f;
+}
+
+/** One line of a terminal. As long as it only grows it is a string; it becomes cells when something goes back in it. */
+class Line {
+  #settled = "";
+  #flat = "";
+  #cells: string[] | undefined;
+  #column = 0;
+  #blanks: number;
+
+  /** @param blanks how many blanks moves to the right may leave in all */
+  constructor(blanks: number) {
+    this.#blanks = blanks;
+  }
+
+  get empty(): boolean {
+    return this.#settled === "" && this.#flat === "" && (this.#cells?.length ?? 0) === 0;
+  }
+
+  /** What stands there; the line is empty then. */
+  take(): string {
+    const text = this.#settled + (this.#cells?.join("") ?? this.#flat);
+    this.#settled = "";
+    this.#flat = "";
+    this.#cells = undefined;
+    this.#column = 0;
+    return text;
+  }
+
+  print(text: string): void {
+    const cells = this.#cells;
+    if (cells === undefined) {
+      this.#flat += text;
+      return;
+    }
+    for (const character of text) {
+      for (; cells.length < this.#column && this.#blanks > 0; this.#blanks -= 1) cells.push(" ");
+      this.#column = Math.min(this.#column, cells.length);
+      cells[this.#column] = character;
+      this.#column += 1;
+      if (cells.length < 2 * reach) continue;
+      this.#settled += cells.splice(0, reach).join("");
+      this.#column -= reach;
+    }
+  }
+
+  control(code: number): void {
+    if (code === 0x0d) this.#move(() => 0);
+    else if (code === 0x08) this.#move((column) => column - 1);
+    else if (code === 0x09) this.#tab();
+  }
+
+  /** Erasing, deleting and moving within the line; every other sequence means nothing here. */
+  obey(sequence: string): void {
+    if (!sequence.startsWith("\x1b[")) return;
+    const count = Number.parseInt(sequence.slice(2), 10);
+    const some = Math.min(count || 1, reach);
+    switch (sequence.at(-1)) {
+      case "K":
+      case "J":
+        if (count === 2) this.#toCells().length = 0;
+        // At the end there is nothing to erase.
+        else if (!(count > 0) && this.#cells !== undefined) this.#cells.length = Math.min(this.#cells.length, this.#column);
+        break;
+      case "D":
+        this.#move((column) => column - some);
+        break;
+      case "C":
+        this.#move((column) => column + some);
+        break;
+      case "G":
+        this.#move(() => some - 1);
+        break;
+      case "P":
+        if (this.#cells !== undefined) this.#cells.splice(this.#column, some);
+        break;
+    }
+  }
+
+  #tab(): void {
+    const cells = this.#cells;
+    // A tab is kept as a tab where nothing is overwritten, so that output stays as the program wrote it.
+    if (cells === undefined || this.#column >= cells.length) this.print("\t");
+    else this.#column = Math.min(this.#column + 8 - (this.#column % 8), cells.length);
+  }
+
+  #move(to: (column: number) => number): void {
+    this.#toCells();
+    this.#column = Math.min(Math.max(0, to(this.#column)), 2 * reach - 1);
+  }
+
+  #toCells(): string[] {
+    if (this.#cells !== undefined) return this.#cells;
+    // A pair of surrogates is not torn: the cut moves left of it.
+    let cut = Math.max(0, this.#flat.length - reach);
+    if (cut > 0 && (this.#flat.charCodeAt(cut) & 0xfc00) === 0xdc00) cut -= 1;
+    this.#settled = this.#flat.slice(0, cut);
+    this.#cells = [...this.#flat.slice(cut)];
+    this.#flat = "";
+    this.#column = this.#cells.length;
+    return this.#cells;
+  }
+}
+
 /** The escape sequence that begins at `at` (CSI, OSC and other strings, charset, two-character); incomplete: all that is left. */
 function escapeAt(raw: string, at: number): string {
   const kind = raw[at + 1];
   if (kind === undefined) return raw.slice(at);
   if (kind === "[") {
     let end = at + 2;
-    while (end < raw.length && (raw.charCodeAt(end) < 0x40 || raw.charCodeAt(end) > 0x7e)) end += 1;
+    while (end < raw.length && (raw.charCodeAt(end) < 0x40 || raw.charCodeAt(end) > 0x7e)) {
+      // No parameter is a control character: the sequence was cut off, and what follows is output.
+      if (raw.charCodeAt(end) < 0x20) return raw.slice(at, end);
+      end += 1;
+    }
     return raw.slice(at, end + 1);
   }
   if (kind === "]" || kind === "P" || kind === "_" || kind === "^" || kind === "X") {
     for (let end = at + 2; end < raw.length; end += 1) {
-      if (raw[end] === "\x07") return raw.slice(at, end + 1);
-      if (raw[end] === "\x1b" && raw[end + 1] === "\\") return raw.slice(at, end + 2);
+      const code = raw.charCodeAt(end);
+      if (code === 0x07) return raw.slice(at, end + 1);
+      if (code === 0x1b) return raw.slice(at, raw[end + 1] === "\\" ? end + 2 : end);
+      // A title has no line ends; binary noise that looks like the beginning of one must not swallow all that follows.
+      if (code === 0x0a) return raw.slice(at, end);
     }
     return raw.slice(at);
   }

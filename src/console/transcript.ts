@@ -16,6 +16,7 @@ export class Transcript {
   readonly #onEnd: () => void;
   #chunks: string[] = [];
   #length = 0;
+  #pending = 0;
   #tail = "";
   #truncated = false;
   #ended = false;
@@ -54,6 +55,11 @@ export class Transcript {
     return this.#truncated;
   }
 
+  /** Characters since the last clear or take, those over the limit too. */
+  get length(): number {
+    return this.#pending;
+  }
+
   /** All kept text since the last clear or take. */
   text(): string {
     if (this.#chunks.length > 1) this.#chunks = [this.#chunks.join("")];
@@ -63,6 +69,7 @@ export class Transcript {
   take(): string {
     const text = this.text();
     this.#chunks = [];
+    this.#pending = 0;
     this.#tail = "";
     return text;
   }
@@ -112,6 +119,7 @@ export class Transcript {
     if (this.#length + text.length <= this.#limit) this.#chunks.push(text);
     else this.#truncated = true;
     this.#length += text.length;
+    this.#pending += text.length;
     this.#tail = (this.#tail + text).slice(-tailLength);
     this.#changed = true;
     this.#wake?.();

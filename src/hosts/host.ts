@@ -199,6 +199,10 @@ export interface HostTemplate {
   readonly consoleType: "telnet" | "serial" | "vnc" | "none";
   /** A console prompt this template always has (regular expression), where learning it is not enough. */
   readonly prompt?: string;
+  /** Who logs in where the console asks for it. */
+  readonly login?: { readonly username: string; readonly password?: string };
+  /** A pager of its own: the regular expression of the line where it waits, and the key that goes on. */
+  readonly pager?: { readonly pattern: string; readonly key: string };
 }
 
 export interface TemplateAttribute {

@@ -1,6 +1,7 @@
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import fastify, { type FastifyInstance, LogController } from "fastify";
+import { Failure } from "../contract/errors.ts";
 import { openApiDocument } from "../contract/openapi.ts";
 import type { Service } from "../service/service.ts";
 import type { ServerCertificate } from "./certificate.ts";
@@ -111,7 +112,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   let closed: Promise<void> | undefined;
   const close = async () => {
     const ended = new Promise<void>((resolve) => front.server.close(() => resolve()));
-    closing.abort();
+    closing.abort(new Failure("shutting_down", "the service goes down: the call was cut off"));
     streams.destroy();
     secure.closeIdleConnections();
     const cut = setTimeout(() => front.destroy(), graceMs);

@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import { cutOff } from "../console/cut-off.ts";
 import { ConsoleHub } from "../console/hub.ts";
 import { Mutex } from "../console/mutex.ts";
 import { Failure } from "../contract/errors.ts";
@@ -31,23 +32,29 @@ export class ConsoleDesk {
     this.#consoles.get(keyOf(path, nodeId))?.hub.resize(columns, rows);
   }
 
-  /** Runs `work` with the console for itself; viewers still see and may type. Throws console_in_use when its turn does not come in time. */
+  /**
+   * Runs `work` with the console for itself; viewers still see and may type, except while `work` holds their keys back. Throws console_in_use when its turn does not come in time.
+   */
   async inTurn<Result>(
     host: HostSession,
     at: { readonly path: string; readonly nodeId: string },
     options: { readonly timeoutMs: number; readonly signal: AbortSignal },
-    work: (stream: Duplex, leftMs: number) => Promise<Result>,
+    work: (stream: Duplex, leftMs: number, hold: () => () => void) => Promise<Result>,
   ): Promise<Result> {
     const started = performance.now();
     const { hub, turn } = this.#console(host, at.path, at.nodeId);
     const release = await turn.acquire(options);
-    if (release === null) throw new Failure("console_in_use", "another command holds this console");
+    if (release === null) {
+      if (options.signal.aborted) throw cutOff(options.signal);
+      throw new Failure("console_in_use", `another command holds this console, and did not end within ${options.timeoutMs} ms`);
+    }
     try {
-      const stream = await hub.view();
+      const stream = await hub.view({ terminal: false });
       // The end is seen by who reads; a viewer has no other error.
       stream.on("error", () => {});
       try {
-        return await work(stream, Math.max(1, Math.round(options.timeoutMs - (performance.now() - started))));
+        const leftMs = Math.max(1, Math.round(options.timeoutMs - (performance.now() - started)));
+        return await work(stream, leftMs, () => hub.hold(stream));
       } finally {
         stream.destroy();
       }

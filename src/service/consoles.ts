@@ -186,10 +186,10 @@ async function execOn(
 ): Promise<ConsoleExecData> {
   refuseGraphic(node, "consoleRun");
   const templates = await target.host.templates();
-  const prompt = templates.find(({ id }) => id === node.template)?.prompt;
+  const traits = templates.find(({ id }) => id === node.template) ?? {};
   const at = { path: target.path, nodeId: node.id };
-  const { output, durationMs, truncated } = await context.consoles.inTurn(target.host, at, { timeoutMs, signal }, (stream, leftMs) =>
-    execCommand(stream, { command, timeoutMs: leftMs, prompt, signal }),
+  const { output, durationMs, truncated } = await context.consoles.inTurn(target.host, at, { timeoutMs, signal }, (stream, leftMs, hold) =>
+    execCommand(stream, { command, timeoutMs: leftMs, traits, signal, hold }),
   );
   return {
     node: key,

@@ -43,9 +43,15 @@ function templateOf(top: Reader, file: string): LocalTemplate {
   const backend = map.get("backend").oneOf(["namespace", "bridge"]) ?? "namespace";
   const interfaces = map.get("interfaces").map(["format", "max"]);
   const ethFormat = interfaces.get("format").text(/^[A-Za-z][A-Za-z0-9./_-]*\{0\}$/, 'a name with {0} at its end, such as "eth{0}"') ?? "";
-  const console = map.get("console").map(["type"], ["argv", "prompt"]);
+  const console = map.get("console").map(["type"], ["argv", "prompt", "login", "pager"]);
   const consoleType = console.get("type").oneOf(["telnet", "none"]) ?? "none";
   const prompt = console.get("prompt").optional()?.pattern();
+  const login = console.get("login").optional()?.map(["username"], ["password"]);
+  const username = login?.get("username").text() ?? "";
+  const password = login?.get("password").optional()?.text();
+  const pager = console.get("pager").optional()?.map(["pattern", "key"]);
+  const key = pager?.get("key").text() ?? "";
+  const pattern = pager?.get("pattern").pattern();
   const images = map.get("images").optional()?.texts() ?? [];
   const boot = map.get("boot").optional()?.texts() ?? [];
   const argv = console.get("argv").optional()?.texts() ?? [];
@@ -73,7 +79,13 @@ function templateOf(top: Reader, file: string): LocalTemplate {
     ethFormat,
     maxInterfaces: interfaces.get("max").integer(1, 1024) ?? 1,
     boot,
-    console: { type: consoleType, argv, ...(prompt === undefined ? {} : { prompt }) },
+    console: {
+      type: consoleType,
+      argv,
+      ...(prompt === undefined ? {} : { prompt }),
+      ...(login === undefined ? {} : { login: { username, ...(password === undefined ? {} : { password }) } }),
+      ...(pattern === undefined ? {} : { pager: { pattern, key } }),
+    },
     ...(ready === undefined ? {} : { ready: { argv: ready } }),
     startupConfig: map.get("startup-config").boolean() ?? false,
     ...(savedConfig === undefined ? {} : { savedConfig }),

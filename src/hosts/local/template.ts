@@ -25,6 +25,10 @@ export interface LocalTemplate {
     readonly argv: readonly string[];
     /** Regular expression of the prompt's line. */
     readonly prompt?: string;
+    /** Who logs in where the console asks for it. */
+    readonly login?: { readonly username: string; readonly password?: string };
+    /** The line where a pager of its own waits, as a regular expression, and the key that goes on. */
+    readonly pager?: { readonly pattern: string; readonly key: string };
   };
   /** Run inside the node; exit code 0 means ready, 1 not yet. Absent: a node that booted is ready. */
   readonly ready?: { readonly argv: readonly string[] };
@@ -77,6 +81,8 @@ export function hostTemplate(template: LocalTemplate, images: readonly LocalImag
     ethFormat: template.ethFormat,
     consoleType: template.console.type,
     ...(template.console.prompt === undefined ? {} : { prompt: template.console.prompt }),
+    ...(template.console.login === undefined ? {} : { login: template.console.login }),
+    ...(template.console.pager === undefined ? {} : { pager: template.console.pager }),
   };
 }
 

@@ -5,6 +5,16 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+/* Where a late viewer begins: a scrollback that lost its beginning starts at a line or an escape sequence, never inside one. */
+uint64_t scrollback_start(const struct node *n) {
+  if (n->total - n->first <= RING) return n->first;
+  for (uint64_t at = n->total - RING; at < n->total; at++) {
+    if (n->ring[at % RING] == '\n') return at + 1;
+    if (n->ring[at % RING] == '\033') return at;
+  }
+  return n->total - RING;
+}
+
 void viewer_flush(struct client *c) {
   struct node *n = c->node;
   if (n->total - c->at > RING) {

@@ -89,6 +89,7 @@ bool take_spawn(struct reader *r, struct spawn *s);
 void spawn_some(struct client *c);
 
 /* console.c */
+uint64_t scrollback_start(const struct node *n);
 void pty_ready(struct source *s, uint32_t events);
 bool pty_read(struct node *n, bool even_if_viewers_lag);
 void node_update(struct node *n);

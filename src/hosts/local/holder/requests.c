@@ -86,7 +86,7 @@ static void do_console(struct client *c, struct reader *r, bool stay) {
   if (r->bad) return refuse(c, "protocol", "malformed console");
   if (!n) return refuse(c, "no-node", "no such node");
   if (stay && n->pty.fd < 0) return refuse(c, "not-running", "the node does not run");
-  uint64_t at = n->total - n->first > RING ? n->total - RING : n->first;
+  uint64_t at = scrollback_start(n);
   if (stay) {
     reply(c, 'R', NULL, 0);
     c->node = n;

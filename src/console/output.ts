@@ -1,0 +1,20 @@
+/** Lines that Junos puts before its prompt: where one is in the configuration, which of two engines one talks to. */
+const context = /^(?:\{\w+(?::[\w-]+)?\})?(?:\[edit[^\]]*\])?$/;
+const contextual = /^[\w.-]+@[\w.-]+[>#] ?$/;
+
+/**
+ * A command's output without what stands at its end: the prompt, as many more of the same as empty lines were sent meanwhile, the prompt's context
+ * lines (`[edit interfaces]`) and line ends.
+ */
+export function withoutPrompts(text: string, prompt: string, emptyLines = 0): string {
+  let end = text.endsWith(prompt) ? text.length - prompt.length : text.length;
+  for (let more = emptyLines; ; ) {
+    while (end > 0 && text[end - 1] === "\n") end -= 1;
+    const start = text.lastIndexOf("\n", end - 1) + 1;
+    const line = text.slice(start, Math.min(end, start + 256));
+    const again = more > 0 && line === prompt;
+    if (end === 0 || !(again || (contextual.test(prompt) && context.test(line)))) return text.slice(0, end);
+    if (again) more -= 1;
+    end = start;
+  }
+}
