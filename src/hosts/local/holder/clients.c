@@ -8,7 +8,7 @@ struct client *clients;
 size_t client_count;
 bool only_own_id;
 
-static const char *const state_names[] = {"waiting", "waiting", "booting", "running", "stopping", "stopped", "failed"};
+static const char *const state_names[] = {"waiting", "waiting", "booting", "running", "stopping", "stopped", "failed", "suspended"};
 
 void reply(struct client *c, char type, const void *data, size_t length) {
   char *at = buffer_reserve(&c->out, length + 5);

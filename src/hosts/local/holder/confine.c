@@ -28,10 +28,14 @@ static const unsigned denied_calls[] = {
 #endif
 };
 
-/* AF_VSOCK reaches the hypervisor past every net namespace; AF_ALG is kernel code that nobody here needs. */
-enum { DENIED_ALG = 38, DENIED_VSOCK = 40 };
+/* The families of networks that are emulated here. Any other is kernel code that a node could load and try; AF_VSOCK moreover reaches the
+ * hypervisor past every net namespace. */
+static const unsigned families[] = {1 /* UNIX */, 2 /* INET */, 10 /* INET6 */, 15 /* KEY */, 16 /* NETLINK */, 17 /* PACKET */, 24 /* PPPOX */};
 
-int confine(void) {
+/* Typing into a terminal for others; selecting and pasting on the machine's console. */
+static const unsigned denied_ioctls[] = {0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */};
+
+int confine(const struct node *n) {
 #if defined __x86_64__
   const unsigned arch = AUDIT_ARCH_X86_64;
 #elif defined __aarch64__
@@ -39,14 +43,13 @@ int confine(void) {
 #else
 #error "no seccomp architecture for this machine"
 #endif
-  static struct sock_filter f[2 * ARRAY(denied_calls) + 40];
-  unsigned short n = 0;
-#define OP(...) f[n++] = (struct sock_filter)__VA_ARGS__
+  static struct sock_filter f[2 * ARRAY(denied_calls) + 96];
+  unsigned short count = 0;
+#define OP(...) f[count++] = (struct sock_filter)__VA_ARGS__
 #define LOAD(field) OP(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field)))
 #define RETURN(value) OP(BPF_STMT(BPF_RET | BPF_K, value))
 #define UNLESS_EQUAL_SKIP(value, skip) OP(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, skip))
   const unsigned deny = SECCOMP_RET_ERRNO | EPERM;
-  n = 0;
   LOAD(arch);
   OP(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, arch, 1, 0));
   RETURN(SECCOMP_RET_KILL_PROCESS);
@@ -68,12 +71,23 @@ int confine(void) {
     RETURN(deny);
     RETURN(SECCOMP_RET_ALLOW);
   }
-  UNLESS_EQUAL_SKIP(SYS_socket, 5);
-  LOAD(args[0]);
-  OP(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, DENIED_ALG, 1, 0));
-  OP(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, DENIED_VSOCK, 0, 1));
-  RETURN(SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+  UNLESS_EQUAL_SKIP(SYS_ioctl, 2 * ARRAY(denied_ioctls) + 2);
+  LOAD(args[1]);
+  for (size_t i = 0; i < ARRAY(denied_ioctls); i++) {
+    UNLESS_EQUAL_SKIP(denied_ioctls[i], 1);
+    RETURN(deny);
+  }
   RETURN(SECCOMP_RET_ALLOW);
+  const unsigned sockets[] = {SYS_socket, SYS_socketpair};
+  for (size_t k = 0; k < ARRAY(sockets); k++) {
+    UNLESS_EQUAL_SKIP(sockets[k], 2 * ARRAY(families) + 2);
+    LOAD(args[0]);
+    for (size_t i = 0; i < ARRAY(families); i++) {
+      UNLESS_EQUAL_SKIP(families[i], 1);
+      RETURN(SECCOMP_RET_ALLOW);
+    }
+    RETURN(SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+  }
   RETURN(SECCOMP_RET_ALLOW);
 
   uint64_t kept = 0;
@@ -85,9 +99,10 @@ int confine(void) {
     {.effective = (uint32_t)kept, .permitted = (uint32_t)kept},
     {.effective = (uint32_t)(kept >> 32), .permitted = (uint32_t)(kept >> 32)},
   };
-  struct sock_fprog program = {.len = n, .filter = f};
-  struct rlimit none = {0, 0};
+  struct sock_fprog program = {.len = count, .filter = f};
+  struct rlimit none = {0, 0}, file = {(rlim_t)n->largest_file, (rlim_t)n->largest_file};
   if (syscall(SYS_capset, &header, caps) < 0 || setrlimit(RLIMIT_CORE, &none) < 0 || setrlimit(RLIMIT_NOFILE, &file_limit) < 0) return -1;
+  if (n->largest_file && setrlimit(RLIMIT_FSIZE, &file) < 0) return -1;
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) return -1;
   return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
 }

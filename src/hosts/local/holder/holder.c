@@ -1,7 +1,7 @@
 /*
  * labwright-holder: the one process that a lab hangs below.
  *
- *   labwright-holder lab=<id> dir=<runtime directory> [uid-base=N uid-count=N]
+ *   labwright-holder lab=<id> dir=<runtime directory> [uid-base=N uid-count=N] [processes=N] [cgroup=<directory>]…
  *
  * The launcher makes the lab's init in its own user, mount, pid, net, ipc and uts namespace, prints {"pid":…,"start":…} when its
  * socket listens, and exits. The init's net namespace is the lab's fabric; every node is a child of it in namespaces of its own.
@@ -9,6 +9,7 @@
  *
  * Single-threaded, one epoll loop, no dependency. Needs Linux 5.12 (overlay in user namespaces, mount_setattr). README.md: the wire.
  */
+#include "groups.h"
 #include "init.h"
 #include <grp.h>
 #include <linux/sched.h>
@@ -19,7 +20,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-enum { MAX_PROCESSES = 24 << 10 /* of a lab, below the 32768 pids that a small machine has: a fork bomb stays the lab's trouble */ };
+enum { MAX_PROCESSES = 8 << 10 /* of a lab, where nobody says better; a small machine has 32768 pids */ };
 
 static _Noreturn void fail(const char *what) {
   fprintf(stderr, "labwright-holder: %s: %s\n", what, strerror(errno));
@@ -48,7 +49,7 @@ static unsigned long long start_time(pid_t pid) {
 
 /* In the clone: root of the new user namespace, then this program anew. Anew, because only then do the kernel's rules on tracing count
  * by the lab's user namespace; and through a read-only mount, so that no node can ever write to the program file. */
-static _Noreturn void become_init(int go, const char *lab_arg, bool range) {
+static _Noreturn void become_init(int go, const char *lab_arg, bool range, int groups) {
   struct { uint64_t set, clear, propagation, userns; } read_only = {.set = 1 /* MOUNT_ATTR_RDONLY */};
   char first;
   if (read(go, &first, 1) != 1) _exit(0); /* the launcher died */
@@ -65,24 +66,29 @@ static _Noreturn void become_init(int go, const char *lab_arg, bool range) {
   char *argv[] = {"labwright-holder", (char *)(uintptr_t)lab_arg, range ? "init-range              " : "init-own                ", NULL};
   char *env[] = {DEFAULT_PATH, NULL};
   close_range(READY_FD + 1, ~0u, CLOSE_RANGE_CLOEXEC);
+  for (int i = 0; i < groups; i++) fcntl(GROUP_FD + i, F_SETFD, 0);
   syscall(SYS_execveat, self, "", argv, env, AT_EMPTY_PATH);
   unready("run the holder");
 }
 
 static int launch(int argc, char **argv) {
   const char *lab_arg = NULL, *dir = NULL;
-  unsigned long base = 0, count = 0;
+  const char *group_paths[MAX_GROUPS_DIRS];
+  unsigned long base = 0, count = 0, most = MAX_PROCESSES;
+  int groups = 0;
   for (int i = 1; i < argc; i++) {
     if (!strncmp(argv[i], "lab=", 4)) lab_arg = argv[i];
     else if (!strncmp(argv[i], "dir=", 4)) dir = argv[i] + 4;
     else if (!strncmp(argv[i], "uid-base=", 9)) base = strtoul(argv[i] + 9, NULL, 10);
     else if (!strncmp(argv[i], "uid-count=", 10)) count = strtoul(argv[i] + 10, NULL, 10);
+    else if (!strncmp(argv[i], "processes=", 10)) most = strtoul(argv[i] + 10, NULL, 10);
+    else if (!strncmp(argv[i], "cgroup=/", 8) && groups < MAX_GROUPS_DIRS) group_paths[groups++] = argv[i] + 7;
     else lab_arg = NULL, argc = 0;
   }
   bool named = lab_arg && lab_arg[4] && strlen(lab_arg) < 256;
   for (const char *p = lab_arg; named && *p; p++) named = (unsigned char)*p >= ' ' && !strchr("\"\\", *p);
-  if (!named || !dir || (base > 0) != (count > 0)) {
-    fprintf(stderr, "usage: labwright-holder lab=<id> dir=<directory> [uid-base=N uid-count=N]\n");
+  if (!named || !dir || !most || (base > 0) != (count > 0)) {
+    fprintf(stderr, "usage: labwright-holder lab=<id> dir=<directory> [uid-base=N uid-count=N] [processes=N] [cgroup=<directory>]...\n");
     return 2;
   }
   /* Mapped to the machine's real root, a node's root could write to the machine's kernel settings. */
@@ -93,7 +99,7 @@ static int launch(int argc, char **argv) {
   close_range(3, ~0u, 0);
   umask(077);
   if (chdir(dir) < 0) fail(dir);
-  struct rlimit none = {0, 0}, files = {1 << 20, 1 << 20}, processes = {MAX_PROCESSES, MAX_PROCESSES};
+  struct rlimit none = {0, 0}, files = {1 << 20, 1 << 20}, processes = {most, most};
   setrlimit(RLIMIT_CORE, &none);
   setrlimit(RLIMIT_NPROC, &processes);
   setrlimit(RLIMIT_NOFILE, &files); /* refused to all but root: then what we have must do */
@@ -109,6 +115,14 @@ static int launch(int argc, char **argv) {
   unlink(address.sun_path);
   if (bind(listen_fd, (struct sockaddr *)&address, sizeof address) < 0 || listen(listen_fd, 1024) < 0) fail("holder.sock");
 
+  int group_fds[MAX_GROUPS_DIRS];
+  for (int i = 0; i < groups; i++) {
+    int group = open(group_paths[i], O_RDONLY | O_DIRECTORY), own = group < 0 ? -1 : openat(group, "lab/cgroup.procs", O_WRONLY | O_CLOEXEC);
+    group_fds[i] = own < 0 || write(own, "0", 1) < 0 ? -1 : fcntl(group, F_DUPFD, 40);
+    if (group_fds[i] < 0) fail(group_paths[i]);
+    close(own), close(group);
+  }
+
   pid_t pid = clone_process(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS);
   if (pid < 0) fail("clone");
   if (pid == 0) {
@@ -116,8 +130,9 @@ static int launch(int argc, char **argv) {
     dup2(null, 0), dup2(log, 1), dup2(log, 2);
     dup2(away[0], LISTEN_FD), dup2(away[1], READY_FD);
     int gate = dup2(away[2], READY_FD + 1);
-    close_range(READY_FD + 2, ~0u, 0); /* above all the other end of the gate */
-      become_init(gate, lab_arg, count > 0);
+    for (int i = 0; i < groups; i++) dup2(group_fds[i], GROUP_FD + i);
+    close_range((unsigned)(GROUP_FD + groups), ~0u, 0); /* above all the other end of the gate */
+    become_init(gate, lab_arg, count > 0, groups);
   }
   char path[64], text[512];
   unsigned long long start = start_time(pid);

@@ -92,6 +92,7 @@ void job_died(struct job *j, int status) {
 
 void job_start(struct client *c, struct node *n, struct list argv, const char *input, size_t length, long timeout) {
   int in[2] = {-1, -1}, out[2] = {-1, -1}, err[2] = {-1, -1}, node_fd = -1;
+  struct door door = door_open(n ? n->id : -1);
   char **program = take_vector(argv);
   pid_t pid = -1;
   if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0 || pipe2(err, O_CLOEXEC) < 0) goto failed;
@@ -104,7 +105,8 @@ void job_start(struct client *c, struct node *n, struct list argv, const char *i
   if (pid == 0) {
     setsid();
     dup2(in[0], 0), dup2(out[1], 1), dup2(err[1], 2);
-    if (n && (setns(node_fd, CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWCGROUP) < 0 || confine() < 0)) {
+    const int all = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWCGROUP;
+    if (n && (door_enter(&door) < 0 || setns(node_fd, all) < 0 || confine(n) < 0)) {
       dprintf(2, "labwright: entering the node: %s\n", strerror(errno));
       _exit(126);
     }
@@ -120,6 +122,7 @@ void job_start(struct client *c, struct node *n, struct list argv, const char *i
   errno = problem;
 failed:
   problem = errno;
+  door_close(&door);
   free(program);
   if (node_fd >= 0) close(node_fd);
   const int theirs[] = {in[0], out[1], err[1]}, ours[] = {in[1], out[0], err[0]};

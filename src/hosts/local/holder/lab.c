@@ -62,6 +62,7 @@ _Noreturn void lab_init(char **argv) {
   if (mount("proc", "/proc", "proc", quiet | proc_times, NULL) < 0) unready("mount /proc");
   if (mount("sysfs", "/sys", "sysfs", quiet | sys_times, NULL) < 0) unready("mount /sys");
   if (loopback_up() < 0) unready("interface lo");
+  groups_init();
   own_pid_ns = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
   epoll_fd = epoll_create1(EPOLL_CLOEXEC);
   sigset_t set;

@@ -1,5 +1,6 @@
 /* What there is in a lab: nodes, clients, jobs. */
 #pragma once
+#include "groups.h"
 #include "loop.h"
 #include "wire.h"
 
@@ -14,12 +15,13 @@ enum {
 };
 
 /* SETUP is told as waiting. */
-enum state { SETUP, WAITING, BOOTING, RUNNING, STOPPING, STOPPED, FAILED };
+enum state { SETUP, WAITING, BOOTING, RUNNING, STOPPING, STOPPED, FAILED, SUSPENDED };
 
 struct node {
   long id;
   pid_t pid; /* in the lab's pid namespace; 0: not there */
-  enum state state;
+  enum state state, thawed; /* thawed: what it is again when it is no longer suspended */
+  long largest_file; /* bytes; 0: no limit */
   int exit_code; /* -1: none */
   int boot_code;
   int64_t started;
@@ -85,6 +87,8 @@ struct node *node_find(long id);
 void node_changed(struct node *n, enum state state);
 void node_died(struct node *n, int status);
 void node_kill(struct timer *t);
+int node_freeze(struct node *n, bool freeze);
+struct node *node_make(long id);
 bool take_spawn(struct reader *r, struct spawn *s);
 void spawn_some(struct client *c);
 

@@ -149,8 +149,9 @@ static _Noreturn void node_init(struct node *n, int slave, const struct termios 
   }
 }
 
-_Noreturn void node_main(struct node *n, struct spawn *s, int control, struct buffer *request) {
+_Noreturn void node_main(struct node *n, struct spawn *s, int control, const struct door *door, struct buffer *request) {
   char text[32];
+  int entered = door_enter(door), problem = errno;
   if (dup3(control, CONTROL_FD, O_CLOEXEC) < 0) _exit(71);
   close_range(CONTROL_FD + 1, ~0u, 0);
   fcntl(CONTROL_FD, F_SETFL, 0);
@@ -159,6 +160,9 @@ _Noreturn void node_main(struct node *n, struct spawn *s, int control, struct bu
   prctl(PR_SET_NAME, "labwright-node", 0, 0, 0);
   umask(022);
   int master = -1;
+  errno = problem;
+  must(entered, "enter", "the node's control groups");
+  must(unshare(CLONE_NEWCGROUP), "new", "cgroup namespace"); /* of the groups just entered: others are out of its sight */
   must(sethostname(s->hostname, strlen(s->hostname)), "hostname", s->hostname);
   must(loopback_up(), "interface", "lo");
   umask(0);
@@ -174,7 +178,7 @@ _Noreturn void node_main(struct node *n, struct spawn *s, int control, struct bu
   struct termios fresh;
   must(tcgetattr(slave, &fresh), "attributes of", "/dev/pts/0");
   for (int fd = 0; fd < 3; fd++) must(dup2(slave, fd), "terminal", "");
-  must(confine(), "confine", "");
+  must(confine(n), "confine", "");
   struct report ready = {.kind = READY};
   struct iovec body = {&ready, sizeof ready};
   union { struct cmsghdr header; char room[CMSG_SPACE(sizeof master)]; } extra = {

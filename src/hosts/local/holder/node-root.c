@@ -91,7 +91,7 @@ static void mask_proc(void) {
     "/proc/sysrq-trigger", "/proc/kpagecount", "/proc/kpageflags", "/proc/kpagecgroup", "/proc/modules", "/proc/config.gz",
     "/proc/latency_stats",
   };
-  static const char *const dirs[] = {"/proc/acpi", "/proc/scsi", "/proc/irq", "/proc/bus", "/proc/fs"};
+  static const char *const dirs[] = {"/proc/acpi", "/proc/scsi", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/sys/user"};
   for (size_t i = 0; i < ARRAY(files); i++)
     if (mount("/dev/null", files[i], NULL, MS_BIND, NULL) < 0 && errno != ENOENT) broken("mask", files[i]);
   const char *empty = NULL;

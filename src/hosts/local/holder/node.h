@@ -21,7 +21,7 @@ int make_root(struct spawn *s, int *master);
 void write_file(const char *path, mode_t mode, const char *text, size_t length);
 
 /* Capabilities, seccomp, limits; of this process and all that come of it. */
-int confine(void);
+int confine(const struct node *n);
 
 /* Becomes the user of a node's own program (struct node, main) in its work directory, which is made where it is missing. */
 void become_user(char **main, int terminal);
@@ -32,4 +32,4 @@ int exit_code(int status);
 
 /* Tells ps whose process this is. */
 void mark_process(const char *text);
-_Noreturn void node_main(struct node *n, struct spawn *s, int control, struct buffer *request);
+_Noreturn void node_main(struct node *n, struct spawn *s, int control, const struct door *door, struct buffer *request);

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 struct node **nodes;
 size_t node_count;
@@ -28,7 +29,7 @@ struct node *node_find(long id) {
   return place < node_count && nodes[place]->id == id ? nodes[place] : NULL;
 }
 
-static struct node *node_make(long id) {
+struct node *node_make(long id) {
   struct node *n = node_find(id);
   if (n) return n;
   size_t place = node_place(id);
@@ -80,6 +81,7 @@ static void control_read(struct node *n) {
     } else if (r.kind == BOOTED) {
       n->boot_code = r.value;
       if (n->state == BOOTING && r.value == 0) node_changed(n, RUNNING);
+      if (n->state == SUSPENDED) n->thawed = RUNNING; /* said just before */
       /* Boot brought the node's ports up, so the fabric's ends have carrier now: one sync for all that boot about now. */
       if (!fabric_sync.armed) timer_start(&fabric_sync, FABRIC_SYNC_MS, fabric_sync_due);
     }
@@ -104,6 +106,7 @@ void node_died(struct node *n, int status) {
   n->input = NULL;
   n->input_at = n->input_end = 0;
   n->pid = 0;
+  groups_remove(n->id);
   n->exit_code = n->boot_code > 0 ? n->boot_code : exit_code(status);
   if (n->state == SETUP && !*n->problem) snprintf(n->problem, sizeof n->problem, "set-up: ended with code %d", n->exit_code);
   /* Ended by itself with 0: a poweroff inside. */
@@ -171,8 +174,10 @@ static void spawn_node(struct client *c, struct node *n, struct spawn *s) {
   n->state = SETUP;
   pid_t pid = -1;
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) == 0) {
-    pid = clone_process(CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID | CLONE_NEWCGROUP);
-    if (pid == 0) node_main(n, s, pair[1], &c->in);
+    struct door door = door_open(n->id);
+    pid = clone_process(CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID);
+    if (pid == 0) node_main(n, s, pair[1], &door, &c->in);
+    door_close(&door);
     int problem = errno;
     close(pair[1]);
     if (pid < 0) close(pair[0]);
@@ -208,4 +213,33 @@ void spawn_some(struct client *c) {
 void node_kill(struct timer *t) {
   struct node *n = container_of(t, struct node, grace);
   if (n->pid) kill(n->pid, SIGKILL);
+}
+
+/* Signals to all processes of a node but its init come from one that enters its pid namespace. */
+static int signal_all(struct node *n, int signal) {
+  int node_fd = (int)syscall(SYS_pidfd_open, n->pid, 0);
+  if (node_fd < 0 || setns(node_fd, CLONE_NEWPID) < 0) return close(node_fd), -1;
+  pid_t pid = clone_process(0);
+  if (pid == 0) {
+    kill(-1, signal);
+    _exit(0); /* that nobody is there is as good */
+  }
+  int problem = errno;
+  close(node_fd);
+  if (setns(own_pid_ns, CLONE_NEWPID) < 0) {
+    dprintf(2, "cannot return to the lab's pid namespace: %s\n", strerror(errno));
+    _exit(71);
+  }
+  errno = problem;
+  return pid < 0 ? -1 : kill(n->pid, signal);
+}
+
+/* By control group; where there is none that freezes, by signals, which shells in the node may notice. */
+int node_freeze(struct node *n, bool freeze) {
+  if (freeze ? n->state != RUNNING && n->state != BOOTING : n->state != SUSPENDED) return 0;
+  if (!groups_freeze(n->id, freeze) && signal_all(n, freeze ? SIGSTOP : SIGCONT) < 0) return -1;
+  enum state state = freeze ? SUSPENDED : n->thawed;
+  if (freeze) n->thawed = n->state;
+  node_changed(n, state);
+  return 0;
 }

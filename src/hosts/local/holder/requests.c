@@ -48,6 +48,45 @@ static void do_release(struct client *c, struct reader *r) {
   finish(c);
 }
 
+/* Before nodes are spawned, and of those that run at once: id, then a list of (hierarchy or "rlimit", file, value). */
+static void do_limits(struct client *c, struct reader *r) {
+  struct reader check = *r;
+  while (!check.bad && check.at < check.end) {
+    take_number(&check, INT32_MAX);
+    struct list items = take_list(&check, 3);
+    for (uint32_t i = 0; i < items.count * 3 && !check.bad; i++) take_text(&items.items);
+    check.bad = check.bad || items.items.bad;
+  }
+  if (check.bad) return refuse(c, "protocol", "malformed limits");
+  while (r->at < r->end) {
+    long id = take_number(r, INT32_MAX);
+    struct list items = take_list(r, 3);
+    for (uint32_t i = 0; i < items.count; i++) {
+      const char *where = take_text(&items.items), *file = take_text(&items.items), *value = take_text(&items.items);
+      if (strcmp(where, "rlimit") == 0) node_make(id)->largest_file = strtol(value, NULL, 10);
+      else if (group_limit(id, strtol(where, NULL, 10), file, value) < 0) {
+        reply_text(c, 'S', "%ld\x1f%d\x1f%s %s: %s\x1f", id, 0, file, value, strerror(errno));
+        break;
+      }
+    }
+  }
+  reply(c, 'R', NULL, 0);
+  finish(c);
+}
+
+static void do_freeze(struct client *c, struct reader *r) {
+  bool freeze = strcmp(take_text(r), "freeze") == 0;
+  struct list ids = take_list(r, 1);
+  if (r->bad) return refuse(c, "protocol", "malformed freeze");
+  for (uint32_t i = 0; i < ids.count; i++) {
+    struct node *n = node_find(take_number(&ids.items, INT32_MAX));
+    if (ids.items.bad || !n || !n->pid || node_freeze(n, freeze) == 0) continue;
+    return refuse(c, "system", strerror(errno));
+  }
+  reply(c, 'R', NULL, 0);
+  finish(c);
+}
+
 static void do_stop(struct client *c, struct reader *r) {
   bool graceful = strcmp(take_text(r), "graceful") == 0;
   long grace = take_number(r, INT32_MAX);
@@ -58,6 +97,7 @@ static void do_stop(struct client *c, struct reader *r) {
     struct node *n = node_find(take_number(&ids.items, INT32_MAX));
     if (ids.items.bad || !n || !n->pid) continue;
     c->waits[c->wait_count++].node = n;
+    if (n->state == SUSPENDED) node_freeze(n, false); /* frozen, it could not end */
     bool gently = graceful && grace > 0 && (n->state == BOOTING || n->state == RUNNING || n->state == STOPPING);
     if (gently && (!n->grace.armed || n->grace.due > clock_ms(CLOCK_MONOTONIC) + grace)) timer_start(&n->grace, grace, node_kill);
     if (n->state != STOPPING || !gently) kill(n->pid, gently ? SIGTERM : SIGKILL);
@@ -77,7 +117,7 @@ static void do_job(struct client *c, struct reader *r, bool in_node) {
   for (uint32_t i = 0; i < argv.count; i++) take_text(&check);
   if (r->bad || check.bad || argv.count == 0) return refuse(c, "protocol", "malformed program");
   if (in_node && !n) return refuse(c, "no-node", "no such node");
-  if (in_node && (!n->pid || n->state == SETUP)) return refuse(c, "not-running", "the node does not run");
+  if (in_node && (!n->pid || n->state == SETUP || n->state == SUSPENDED)) return refuse(c, "not-running", "the node does not run");
   job_start(c, n, argv, input, length, timeout);
 }
 
@@ -134,6 +174,8 @@ void handle(struct client *c) {
   else if (!strcmp(what, "spawn")) do_spawn(c, &r);
   else if (!strcmp(what, "release")) do_release(c, &r);
   else if (!strcmp(what, "stop")) do_stop(c, &r);
+  else if (!strcmp(what, "limits")) do_limits(c, &r);
+  else if (!strcmp(what, "freeze")) do_freeze(c, &r);
   else if (!strcmp(what, "run")) do_job(c, &r, false);
   else if (!strcmp(what, "exec")) do_job(c, &r, true);
   else if (!strcmp(what, "console")) do_console(c, &r, true);

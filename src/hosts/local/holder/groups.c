@@ -1,0 +1,65 @@
+/* Control groups of nodes. */
+#include "groups.h"
+#include <sys/stat.h>
+
+static size_t hierarchies;
+
+void groups_init(void) {
+  while (hierarchies < MAX_GROUPS_DIRS && fcntl(GROUP_FD + (int)hierarchies, F_SETFD, FD_CLOEXEC) == 0) hierarchies++;
+}
+
+static int group_open(size_t hierarchy, long id, const char *file) {
+  char path[160];
+  if (snprintf(path, sizeof path, "%ld/%s", id, file) >= (int)sizeof path) return errno = ENAMETOOLONG, -1;
+  return openat(GROUP_FD + (int)hierarchy, path, O_WRONLY | O_CLOEXEC);
+}
+
+static bool group_write(size_t hierarchy, long id, const char *file, const char *value) {
+  int fd = group_open(hierarchy, id, file);
+  if (fd < 0) return false;
+  bool done = write(fd, value, strlen(value)) >= 0;
+  int problem = errno;
+  close(fd);
+  errno = problem;
+  return done;
+}
+
+int group_limit(long id, long hierarchy, const char *file, const char *value) {
+  char name[24];
+  if (hierarchy < 0 || (size_t)hierarchy >= hierarchies || strchr(file, '/')) return errno = EINVAL, -1;
+  snprintf(name, sizeof name, "%ld", id);
+  if (mkdirat(GROUP_FD + (int)hierarchy, name, 0755) < 0 && errno != EEXIST) return -1;
+  return !*file || group_write((size_t)hierarchy, id, file, value) ? 0 : -1;
+}
+
+struct door door_open(long id) {
+  struct door d;
+  for (size_t i = 0; i < ARRAY(d.fds); i++) d.fds[i] = i < hierarchies ? group_open(i, id, "cgroup.procs") : -1;
+  return d;
+}
+
+int door_enter(const struct door *d) {
+  for (size_t i = 0; i < ARRAY(d->fds); i++)
+    if (d->fds[i] >= 0 && write(d->fds[i], "0", 1) < 0) return -1;
+  return 0;
+}
+
+void door_close(struct door *d) {
+  int problem = errno;
+  for (size_t i = 0; i < ARRAY(d->fds); i++)
+    if (d->fds[i] >= 0) close(d->fds[i]);
+  errno = problem;
+}
+
+void groups_remove(long id) {
+  char name[24];
+  snprintf(name, sizeof name, "%ld", id);
+  for (size_t i = 0; i < hierarchies; i++) unlinkat(GROUP_FD + (int)i, name, AT_REMOVEDIR);
+}
+
+bool groups_freeze(long id, bool freeze) {
+  for (size_t i = 0; i < hierarchies; i++)
+    if (group_write(i, id, "cgroup.freeze", freeze ? "1" : "0") || group_write(i, id, "freezer.state", freeze ? "FROZEN" : "THAWED"))
+      return true;
+  return false;
+}

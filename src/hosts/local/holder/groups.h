@@ -1,0 +1,21 @@
+/* Control groups. The service makes a directory per hierarchy for the lab, with "lab" below it for the holder and its programs; nodes
+ * get one each beside it, named by their id. Where the service has none to give, all of this does nothing. */
+#pragma once
+#include "base.h"
+
+enum { MAX_GROUPS_DIRS = 8, GROUP_FD = 6 /* the first of the lab's directories, handed from the launcher to the lab's init */ };
+
+/* Open files through which a process of ours enters a node's groups; opened by the holder, for the process may not. */
+struct door { int fds[MAX_GROUPS_DIRS]; };
+
+void groups_init(void);
+/* Answers 0, or -1 with errno. Makes the node's groups where they are missing. */
+int group_limit(long id, long hierarchy, const char *file, const char *value);
+struct door door_open(long id);
+/* In the process that enters: its children are in the groups too. */
+int door_enter(const struct door *d);
+void door_close(struct door *d);
+/* Of a node that is gone. */
+void groups_remove(long id);
+/* False where no hierarchy can. */
+bool groups_freeze(long id, bool freeze);
