@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { readFileSync } from "node:fs";
+import { chmod, mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -21,11 +22,15 @@ export async function startService(host: "embedded" | "memory") {
     LABWRIGHT_RUN_DIR: join(dir, "run"),
     LABWRIGHT_ADMIN_PASSWORD: password,
   };
+  const logFile = join(dir, "service.log");
+  const log = await open(logFile, "w");
   const child = spawn(process.execPath, ["src/server/main.ts", "--host", host, "--port", "0"], {
     env,
-    stdio: ["ignore", "pipe", "pipe"],
+    // Into a file, as a service manager has it: read by this process, the log would cost the measurement.
+    stdio: ["ignore", "pipe", log.fd],
   });
-  const { url, fingerprint } = await announced(child);
+  await log.close();
+  const { url, fingerprint } = await announced(child, logFile);
   const client = connect({ url, pin: fingerprint, credentials: { username: "admin", password } });
   await client.login({ username: "admin", password });
   return {
@@ -45,7 +50,7 @@ export async function startService(host: "embedded" | "memory") {
   };
 }
 
-function announced(child: ChildProcess): Promise<{ url: string; fingerprint: string }> {
+function announced(child: ChildProcess, logFile: string): Promise<{ url: string; fingerprint: string }> {
   return new Promise((resolve, reject) => {
     let text = "";
     const read = (chunk: Buffer) => {
@@ -53,13 +58,12 @@ function announced(child: ChildProcess): Promise<{ url: string; fingerprint: str
       const url = /https:\/\/[^\s,"]+/.exec(text)?.[0];
       const fingerprint = /sha256[:\s]+([0-9a-f:]{64,95})/i.exec(text)?.[1];
       if (!url || !fingerprint) return;
-      // From here on its log is thrown away unread: reading it would cost the measurement.
       child.stdout?.off("data", read).resume();
-      child.stderr?.off("data", read).resume();
       resolve({ url, fingerprint });
     };
     child.stdout?.on("data", read);
-    child.stderr?.on("data", read);
-    child.once("exit", (code) => reject(new Error(`the service ended with ${code} before it listened:\n${text}`)));
+    child.once("exit", (code) => {
+      reject(new Error(`the service ended with ${code} before it listened:\n${text}${readFileSync(logFile, "utf8")}`));
+    });
   });
 }

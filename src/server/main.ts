@@ -11,6 +11,7 @@ import { openUsers } from "../hosts/local/users.ts";
 import { memoryHost } from "../hosts/memory/memory-host.ts";
 import { createService } from "../service/create-service.ts";
 import { sqliteStore } from "../service/store/sqlite.ts";
+import { batchedLines } from "./batched-lines.ts";
 import { serverCertificate } from "./certificate.ts";
 import { jsonLog } from "./json-log.ts";
 import { type ServeOptions, serveOptions, usage } from "./options.ts";
@@ -33,7 +34,9 @@ try {
 
 async function serve(options: ServeOptions): Promise<void> {
   const { stateDir, logLevel } = options;
-  const log = jsonLog(logLevel, (line) => process.stderr.write(line));
+  const lines = batchedLines((text) => process.stderr.write(text));
+  process.once("exit", lines.flush);
+  const log = jsonLog(logLevel, lines.write);
   // Heard from the first moment on: a signal during start must not leave half of it behind.
   const ending = new Promise<NodeJS.Signals>((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.once(signal, resolve);
@@ -66,7 +69,7 @@ async function serve(options: ServeOptions): Promise<void> {
     certificate,
     version,
     listen: { host: options.listen, port: options.port },
-    log: { level: logLevel, stream: process.stderr },
+    log: { level: logLevel, stream: lines },
   });
   cleanup.defer(() => server.close());
   await writeServiceFile(stateDir, { url: server.url, fingerprint: server.fingerprint, pid: process.pid });

@@ -1,18 +1,21 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import type { Server } from "node:https";
 import type { Socket } from "node:net";
 import { badRequest, failureEnvelope } from "./failures.ts";
 import { newRequestId } from "./request-id.ts";
 
-interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  /** The one before, where it was not through when this one began. */
-  readonly before: ServerResponse | undefined;
+/** The answer to the last request of a connection that had a header as it should be. A property: a map would cost each request more. */
+const last = Symbol("last answer");
+/** Of an answer: the one before, where it was not through when this one began. */
+const before = Symbol("answer before");
+
+interface Noted {
+  [last]?: ServerResponse & NotedAnswer;
+}
+interface NotedAnswer {
+  [before]?: ServerResponse | undefined;
 }
 
-/** The last request of each connection that had a header as it should be. */
-const last = new WeakMap<Socket, Exchange>();
 const refused = new WeakSet<Socket>();
 
 /** How long a refused client may take to read its answer and to end, ms. */
@@ -20,9 +23,15 @@ const lingerMs = 1_000;
 
 /** Remembers what each connection was last asked, so that answerMalformed knows whose turn it is. */
 export function noteRequests(server: Server): void {
-  server.on("request", (request, response) => {
-    const known = last.get(request.socket)?.response;
-    last.set(request.socket, { request, response, before: known?.writableFinished === false ? known : undefined });
+  server.on("request", (request, response: ServerResponse & NotedAnswer) => {
+    const socket = request.socket as Noted;
+    const known = socket[last];
+    if (known?.writableFinished === false) {
+      response[before] = known;
+      // Only the last answer is asked for the one before it: a chain would keep them all.
+      known[before] = undefined;
+    }
+    socket[last] = response;
   });
 }
 
@@ -39,14 +48,14 @@ export function answerMalformed(error: Error & { readonly code?: string }, socke
     return;
   }
   refused.add(socket);
-  const exchange = last.get(socket);
-  const bodyIsIt = exchange?.request.complete === false;
-  if (bodyIsIt && exchange.response.headersSent) {
+  const answered = (socket as Noted)[last];
+  const bodyIsIt = answered?.req.complete === false;
+  if (bodyIsIt && answered.headersSent) {
     // It has its answer already.
     socket.destroy();
     return;
   }
-  const wait = bodyIsIt ? exchange.before : exchange?.response;
+  const wait = bodyIsIt ? answered[before] : answered;
   const answer = () => refuse(socket, malformation(error.code));
   if (wait === undefined || wait.writableFinished) answer();
   else wait.once("finish", answer);

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { RawClient } from "../../test/wire/raw-client.ts";
 import { Failure } from "../contract/errors.ts";
 import type { OperationId } from "../contract/operations.ts";
+import type { EndedRequest } from "../service/metrics/metrics.ts";
 import type { Call, Caller, Handlers, Service } from "../service/service.ts";
 import { fingerprintOf } from "./certificate.ts";
 import { selfSigned } from "./self-signed.ts";
@@ -12,6 +13,7 @@ type TestHandler = (request: { body: unknown; query: unknown; params: unknown },
 const token = "good-token";
 const log: string[] = [];
 let replies: Partial<Record<OperationId, TestHandler>> = {};
+const ended: EndedRequest[] = [];
 let server: RunningServer;
 let client: RawClient;
 
@@ -32,7 +34,8 @@ const service: Service = {
     if (cookie === "good-cookie") return { user: "ann", role: "user", session: "s1" };
     throw new Failure("unauthenticated", "sign in");
   },
-  requestEnded: () => {},
+  health: { status: "ok", tls: true, version: "0.0.0" },
+  requestEnded: (request) => void ended.push(request),
   recover: async () => {},
   close: async () => {},
 };
@@ -75,10 +78,24 @@ test("success is an envelope with data and a request id that stands in the log",
 });
 
 test("health answers without a token, also without /api/v1", async () => {
-  replies = { getHealth: (_request, caller) => ({ status: "ok", caller }) };
   for (const path of ["/api/v1/health", "/health"]) {
-    expect((await client.get(path, { bearer: null })).json).toEqual({ ok: true, data: { status: "ok", caller: null } });
+    const { status, json, headers } = await client.get(path, { bearer: null });
+    expect({ status, json }).toEqual({ status: 200, json: { ok: true, data: { status: "ok", tls: true, version: "0.0.0" } } });
+    expect(headers).toMatchObject({ "cache-control": "no-store", "x-content-type-options": "nosniff" });
+    const line = logged().find((each) => each.request_id === headers["x-request-id"]);
+    expect(line).toMatchObject({ level: 30, msg: "request", operation: "getHealth", method: "GET", status: 200, address: "127.0.0.1" });
+    expect(ended.at(-1)).toMatchObject({ operation: "getHealth", status: 200 });
   }
+});
+
+test("health of a request that is not plain is answered by its route, with the same headers and words", async () => {
+  replies = { getHealth: () => service.health };
+  const plain = await client.get("/health", { bearer: null });
+  const routed = await client.call("GET", "/health?x=1", { bearer: null });
+  const names = (headers: Readonly<Record<string, unknown>>) => Object.keys(headers).sort();
+  expect(routed.json).toEqual(plain.json);
+  expect(names(routed.headers)).toEqual(names(plain.headers));
+  expect(routed.headers["content-type"]).toBe(plain.headers["content-type"]);
 });
 
 test.each([

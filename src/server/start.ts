@@ -7,6 +7,7 @@ import type { Service } from "../service/service.ts";
 import type { ServerCertificate } from "./certificate.ts";
 import { toFailure } from "./failures.ts";
 import { createFront } from "./front.ts";
+import { answerHealth } from "./health.ts";
 import { answerMalformed, noteRequests } from "./malformed.ts";
 import { newRequestId } from "./request-id.ts";
 import { addRoutes, answerUnknown, sendFailure } from "./routes.ts";
@@ -45,6 +46,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { service, certificate, headerWaitMs = 10_000, graceMs = 3_000 } = options;
   const closing = new AbortController();
   let secure!: SecureServer;
+  const { level = "info", stream = process.stdout } = options.log ?? {};
+  const healthLines = options.log !== undefined && (level === "debug" || level === "info") ? stream : undefined;
+  const health = answerHealth(service.health, (requestId, address, ms) => {
+    healthLines?.write(healthLine(requestId, address, ms));
+    service.requestEnded({ operation: "getHealth", status: 200, ms });
+  });
   const app: FastifyInstance = fastify({
     serverFactory: (handler) => {
       secure = createSecureServer(
@@ -62,12 +69,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
           requireHostHeader: false,
           shouldUpgradeCallback: wantsStream,
         },
-        handler,
+        (request, response) => {
+          if (!health(request, response)) handler(request, response);
+        },
       );
       return secure as never;
     },
-    logger:
-      options.log === undefined ? false : { level: options.log.level ?? "info", ...(options.log.stream && { stream: options.log.stream }) },
+    logger: options.log === undefined ? false : { level, stream },
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: "request_id" }),
     genReqId: newRequestId,
     requestIdHeader: false,
@@ -134,6 +142,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       return closed;
     },
   };
+}
+
+/** As the framework's logger would write it, at a third of its price. Nothing in it needs escaping. */
+function healthLine(requestId: string, address: string | undefined, ms: number): string {
+  return (
+    `{"level":30,"time":${Date.now()},"pid":${process.pid},"request_id":"${requestId}","operation":"getHealth","method":"GET","status":200,` +
+    `"address":"${address ?? ""}","ms":${Math.round(ms)},"msg":"request"}\n`
+  );
 }
 
 /** Nothing to do: that it was added is what counts. */

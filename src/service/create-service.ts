@@ -1,5 +1,5 @@
 import { Failure } from "../contract/errors.ts";
-import type { ChangeOperationId } from "../contract/operations.ts";
+import type { ChangeOperationId, DataOf } from "../contract/operations.ts";
 import type { JobStarted } from "../contract/schemas/jobs.ts";
 import type { InspectionData } from "../contract/schemas/observe.ts";
 import type { Feature, Host } from "../hosts/host.ts";
@@ -106,6 +106,7 @@ export function createService(options: ServiceOptions): Service {
   const metrics = new Metrics(context);
   return {
     handlers: handlersOf(context, new Tickets<ConsoleGrant>(clock), new Browsers(context, options.webUi), metrics),
+    health: healthOf(version),
     requestEnded: (request) => metrics.request(request),
     authenticate: (token) => sessions.authenticate(token),
     authenticateBrowser: (cookie) => sessions.authenticateBrowser(cookie),
@@ -155,7 +156,7 @@ function handlersOf(context: Context, tickets: Tickets<ConsoleGrant>, browsers: 
     });
 
   return {
-    getHealth: async () => ({ status: "ok", tls: true, version }),
+    getHealth: async () => healthOf(version),
     login: ({ body }, _caller, call) => sessions.login(body.username, body.password, call),
     logout: known((caller) => {
       sessions.logout(caller);
@@ -211,4 +212,8 @@ function handlersOf(context: Context, tickets: Tickets<ConsoleGrant>, browsers: 
     events: known((caller, { query }, call) => events.open(caller, query, call)),
     getMetrics: known((caller) => metrics.answer(caller)),
   };
+}
+
+function healthOf(version: string): DataOf<"getHealth"> {
+  return { status: "ok", tls: true, version };
 }

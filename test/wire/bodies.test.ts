@@ -53,6 +53,7 @@ beforeAll(async () => {
       }),
       authenticate: () => ({ user: "ann", role: "user", session: "s" }),
       authenticateBrowser: () => ({ user: "ann", role: "user", session: "s" }),
+      health: {},
       requestEnded: () => {},
       recover: async () => {},
       close: async () => {},

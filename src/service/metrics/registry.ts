@@ -24,20 +24,22 @@ export class Registry {
   readonly #metrics: Metric[] = [];
 
   counter(name: string, help: string, labels: readonly string[] = []): Counter {
-    const series = new Map<string, number>();
-    if (labels.length === 0) series.set("", 0);
+    const series = new Map<string, { readonly values: readonly string[]; value: number }>();
+    if (labels.length === 0) series.set("", { values: [], value: 0 });
     this.#metrics.push({
       name,
       type: "counter",
       help,
       *lines() {
-        for (const [key, value] of series) yield `${name}${key} ${value}`;
+        for (const { values, value } of series.values()) yield `${name}${labelText(labels, values)} ${value}`;
       },
     });
     return {
       add: (values = [], by = 1) => {
-        const key = labelText(labels, values);
-        series.set(key, (series.get(key) ?? 0) + by);
+        const key = values.join("\0");
+        const known = series.get(key);
+        if (known === undefined) series.set(key, { values, value: by });
+        else known.value += by;
       },
     };
   }
@@ -69,7 +71,8 @@ export class Registry {
       type: "histogram",
       help,
       *lines() {
-        for (const [key, { values, counts, sum }] of series) {
+        for (const { values, counts, sum } of series.values()) {
+          const key = labelText(labels, values);
           let below = 0;
           for (const [index, bound] of [...bounds, "+Inf"].entries()) {
             below += counts[index]!;
@@ -82,7 +85,7 @@ export class Registry {
     });
     return {
       observe: (values, value) => {
-        const key = labelText(labels, values);
+        const key = values.join("\0");
         let known = series.get(key);
         if (known === undefined) {
           known = { values, counts: new Array<number>(bounds.length + 1).fill(0), sum: 0 };
