@@ -6,7 +6,7 @@ import { readMultipart } from "./multipart.ts";
 import { phpString } from "./php.ts";
 
 /** An archive of labs, without their ids; it is fetched outside of the API. */
-export function exportLabs({ host, body }: Call): Envelope {
+export function exportLabs({ host, body }: Call, name = "unetlab"): Envelope {
   const path = phpString(body.path);
   if (host.files.checkFolder(path) !== 0) return fail(400, 80077);
   const named = Object.entries(body)
@@ -25,7 +25,7 @@ export function exportLabs({ host, body }: Call): Envelope {
   }
   const now = host.settings.clock();
   // Two within a second share a name.
-  const url = `/Exports/unetlab_export-${stamp(now)}.zip`;
+  const url = `/Exports/${name}_export-${stamp(now)}.zip`;
   host.exports.set(url, { data: writeZip(entries), made: now });
   return success(200, 80075, { data: url });
 }
@@ -38,8 +38,11 @@ function stamp(date: Date): string {
   return `${day.replaceAll("-", "")}-${time.replaceAll(":", "")}`;
 }
 
-/** Puts the archive's labs where they are told to be, over what is there, locked or not; looks into none of them. */
-export function importLabs({ host, raw, contentType }: Call): Envelope {
+/**
+ * Puts the archive's labs where they are told to be, over what is there, locked or not; looks into none of them.
+ * @param written gets the paths
+ */
+export function importLabs({ host, raw, contentType }: Call, written: string[] = []): Envelope {
   const form = readMultipart(raw, contentType);
   const upload = form.find(({ filename }) => filename !== undefined);
   if (upload === undefined) return fail(400, 80081);
@@ -61,7 +64,9 @@ export function importLabs({ host, raw, contentType }: Call): Envelope {
     const inside = name.split("/").filter((part) => part !== "" && part !== "." && part !== "..");
     const folder = inFolder(path, inside.slice(0, -1).join("/"));
     host.files.addFolder(folder);
-    host.files.write(inFolder(folder, inside.at(-1) ?? ""), Buffer.from(data).toString("utf8"));
+    const file = inFolder(folder, inside.at(-1) ?? "");
+    host.files.write(file, Buffer.from(data).toString("utf8"));
+    written.push(file);
   }
   return success(200, 80080);
 }

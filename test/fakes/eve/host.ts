@@ -9,6 +9,16 @@ import { Runtime } from "./runtime.ts";
 import { hasIcon, imagesOf, templates } from "./templates.ts";
 import { Users } from "./users.ts";
 
+/** PNETLab: a lab that a user has opened. */
+export interface LabSession {
+  readonly path: string;
+  readonly labId: string;
+  readonly owner: string;
+  readonly pod: number;
+  /** Node → the number of its own session, from which its port is counted. */
+  readonly nodes: Map<number, number>;
+}
+
 /** All that a host is, behind its API. */
 export class Host {
   /** Tests change it while it runs: an upgrade of PHP, a Guacamole that goes. */
@@ -20,8 +30,10 @@ export class Host {
   readonly exports = new Map<string, { readonly data: Buffer; readonly made: Date }>();
   /** So many of the next exports fail as where their ids cannot be taken out. */
   failingExports = 0;
-  /** PNETLab: what is open, by number. */
-  readonly labSessions = new Map<number, { readonly path: string; readonly owner: string }>();
+  /** PNETLab: what is open, by number: one for each lab and user. */
+  readonly labSessions = new Map<number, LabSession>();
+  /** PNETLab: what is pulled, by node and interface of a lab. */
+  readonly suspended = new Set<string>();
   /** Professional and PNETLab: quality that runs, by node and interface of a lab; gone with the host's memory. */
   readonly quality = new Map<string, Quality>();
   readonly #labHost: LabHost;
@@ -44,6 +56,7 @@ export class Host {
       networkTypes: networkTypes(settings),
       random: (low, high) => settings.random(low, high),
       uuid: () => settings.uuid(),
+      pnetlab: settings.edition === "pnetlab",
       keepsExtras: settings.edition === "pro" || settings.edition === "pnetlab",
       hasNetworkIcons: settings.edition !== "ce5",
       beforeWrite: () => this.sleep(settings.latency.save),

@@ -8,7 +8,12 @@ import { type Body, isset, phpString } from "./php.ts";
 export class LabRefused extends Error {}
 
 /** A node, with those of its interfaces that lead to something. */
-export function writeNode(node: LabNode, networks: ReadonlyMap<number, unknown>, nodes: ReadonlyMap<number, unknown>): XmlElement {
+export function writeNode(
+  node: LabNode,
+  networks: ReadonlyMap<number, unknown>,
+  nodes: ReadonlyMap<number, unknown>,
+  pnetlab: boolean,
+): XmlElement {
   const { type } = node;
   const own: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     iol: { ethernet: node.ethernet, nvram: node.nvram, ram: node.ram, serial: node.serial, console: node.console },
@@ -34,6 +39,7 @@ export function writeNode(node: LabNode, networks: ReadonlyMap<number, unknown>,
     config: node.config,
     left: node.left,
     top: node.top,
+    ...(pnetlab && { config_data: Buffer.from(node.configData).toString("base64") }),
   };
   const slots = [...node.slots].map(([id, module]) => tag("slot", { id, module }));
   return tag("node", attributes, [...slots, ...interfaces, ...serials], node.extra);

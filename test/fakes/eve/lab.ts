@@ -11,6 +11,8 @@ export interface LabHost extends NodeHost, NetworkHost {
   readonly files: Files;
   /** Professional keeps what Community drops. */
   readonly keepsExtras: boolean;
+  /** PNETLab: configs are attributes of nodes, the lock is a password, hidden networks stay. */
+  readonly pnetlab: boolean;
   /** Network icons came with 6. */
   readonly hasNetworkIcons: boolean;
   /** The sleep in the middle of a save. */
@@ -87,6 +89,7 @@ export class Lab {
   }
 
   get lock(): number {
+    if (this.#host.pnetlab) return this.#extra.some(([name, value]) => name === "password" && value !== "") ? 1 : 0;
     return isset(this.#lock) ? phpInt(this.#lock) : 1;
   }
 
@@ -154,9 +157,9 @@ export class Lab {
     if (!isset(p.config) && this.#host.php === 8) throw new LabRefused('Undefined array key "config"');
     if (p.config === "Exported") p.config = "1";
     if (p.config === "None") p.config = "0";
-    const config = configs.get(phpString(p.id)) ?? "";
+    const config = configs.get(phpString(p.id)) ?? (this.#host.pnetlab ? phpString(p.config_data) : "");
     // A node without a startup config uses none, whatever it says.
-    if (config === "") p.config = 0;
+    if (config === "" && !this.#host.pnetlab) p.config = 0;
     let node: LabNode;
     try {
       node = new LabNode(p, phpInt(p.id), this.tenant, this.#id, this.#host);
@@ -164,7 +167,7 @@ export class Lab {
       if (error instanceof RangeError) throw new LabRefused(`invalid node template ${phpString(p.template)}`);
       throw error;
     }
-    if (this.#host.keepsExtras) node.extra = others(element, knownOfNode);
+    if (this.#host.keepsExtras) node.extra = others(element, this.#host.pnetlab ? [...knownOfNode, "config_data"] : knownOfNode);
     for (const slot of all(element, ["slot"])) node.setSlot(phpInt(body(slot).id), phpString(body(slot).module));
     for (const each of all(element, ["interface"])) {
       const i = body(each);
@@ -179,9 +182,8 @@ export class Lab {
 
   #count(): void {
     for (const [id, network] of this.networks) {
-      network.count = [...this.nodes.values()]
-        .flatMap((node) => [...node.ethernets.values()])
-        .filter((each) => each.networkId === id).length;
+      const count = [...this.nodes.values()].flatMap((node) => [...node.ethernets.values()]).filter((each) => each.networkId === id).length;
+      network.setCount(count, !this.#host.pnetlab);
     }
   }
 
@@ -304,6 +306,12 @@ export class Lab {
     return this.save();
   }
 
+  /** PNETLab: an attribute of the lab that EVE-NG has not. */
+  setExtra(name: string, value: string): Promise<number> {
+    this.#extra = [...this.#extra.filter(([each]) => each !== name), [name, value]];
+    return this.save();
+  }
+
   renewId(): Promise<number> {
     this.#id = this.#host.uuid();
     return this.save();
@@ -332,14 +340,14 @@ export class Lab {
     }
     if (this.#pictures.length > 0) objects.push(tag("objects", {}, [tag("pictures", {}, this.#pictures)]));
     const configs = [...this.nodes.values()]
-      .filter(({ configData }) => configData !== "")
+      .filter(({ configData }) => configData !== "" && !this.#host.pnetlab)
       .map(({ id, configData }) => tag("config", { id }, [Buffer.from(configData).toString("base64")]));
     if (configs.length > 0) {
       // As EVE-NG does it: into the first objects there is.
       const first = objects.shift();
       objects.unshift(tag("objects", {}, [...(first?.children ?? []), tag("configs", {}, configs)]));
     }
-    const networks = [...this.networks.values()].filter((each) => each.count > 0 || phpInt(each.visibility) !== 0);
+    const networks = [...this.networks.values()].filter((each) => this.#host.pnetlab || each.count > 0 || phpInt(each.visibility) !== 0);
     const topology = [
       ...(this.nodes.size === 0
         ? []
@@ -347,7 +355,7 @@ export class Lab {
             tag(
               "nodes",
               {},
-              [...this.nodes.values()].map((node) => writeNode(node, this.networks, this.nodes)),
+              [...this.nodes.values()].map((node) => writeNode(node, this.networks, this.nodes, this.#host.pnetlab)),
             ),
           ]),
       ...(this.networks.size === 0
@@ -365,7 +373,7 @@ export class Lab {
       id: this.#id,
       version: this.#version,
       scripttimeout: this.#scripttimeout,
-      lock: this.#lock,
+      lock: this.#host.pnetlab ? undefined : this.#lock,
       author: this.#author,
     };
     return writeXml(

@@ -59,9 +59,10 @@ export class Network {
     return this.#count;
   }
 
-  set count(count: number) {
+  /** @param shown whether one with more than two ends is shown from then on */
+  setCount(count: number, shown: boolean): void {
     this.#count = count;
-    if (count > 2) this.#visibility = 1;
+    if (count > 2 && shown) this.#visibility = 1;
   }
 
   get isCloud(): boolean {

@@ -67,6 +67,8 @@ export interface FakeEveOptions {
   readonly clouds?: number;
   /** Whether links of running nodes change at once; on Professional people tell both. Never on Community. */
   readonly hotPlug?: boolean;
+  /** PNETLab: whether its login asks for the letters of a picture. */
+  readonly captcha?: boolean;
   readonly tls?: { readonly key: string; readonly cert: string };
   /** Loopback address of the server and of the consoles; each fake has one of its own by default, so that their ports never meet. */
   readonly address?: string;
@@ -95,6 +97,7 @@ export interface Settings {
   readonly images: Readonly<Record<string, readonly string[]>>;
   readonly clouds: number;
   readonly hotPlug: boolean;
+  readonly captcha: boolean;
   readonly clock: () => Date;
   readonly random: (low: number, high: number) => number;
   readonly uuid: () => string;
@@ -117,6 +120,7 @@ export function settingsOf(options: FakeEveOptions): Settings {
     images: options.images ?? { linux: ["linux-tiny-1.0"] },
     clouds: options.clouds ?? 10,
     hotPlug: edition === "pnetlab" || (edition === "pro" && (options.hotPlug ?? true)),
+    captcha: options.captcha ?? false,
     clock: options.clock ?? (() => new Date()),
     random: options.random ?? ((low, high) => low + Math.floor(Math.random() * (high - low + 1))),
     uuid: options.uuid ?? (() => crypto.randomUUID()),

@@ -6,11 +6,12 @@ import { type FakeEve, startFakeEve } from "./server.ts";
 type Post = (path: string, body?: object) => Promise<{ status: number; json: ReturnType<typeof JSON.parse> }>;
 
 async function signIn(eve: FakeEve): Promise<{ readonly post: Post; readonly get: Post }> {
-  const welcome = await send(eve, { method: "GET", path: "/", host: eve.address });
-  expect(welcome.headers.filter(([name]) => name === "Set-Cookie")).toHaveLength(2);
+  const welcome = await send(eve, { method: "GET", path: "/store/public/auth/login/manager", host: eve.address });
+  const cookies = welcome.headers.flatMap(([name, value]) => (name === "Set-Cookie" ? [value.split(";")[0]] : []));
+  expect(cookies).toHaveLength(2);
   const { headers } = await fetch(`${eve.url}/store/public/auth/login/login`, {
     method: "POST",
-    headers: { "X-XSRF-TOKEN": "a/token=" },
+    headers: { "X-XSRF-TOKEN": "a/token=", Cookie: cookies.join("; ") },
     body: JSON.stringify({ username: "admin", password: "pnet", html: "0", captcha: "" }),
   });
   const cookie = headers.get("set-cookie")?.split(";")[0];
@@ -29,17 +30,18 @@ test("a lab is changed in a session only, and not while it is locked", async () 
   const { post, get } = await signIn(eve);
   expect((await post("/labs", { path: "/", name: "x" })).json.code).toBe(200);
   expect(await get("/labs/session/nodes")).toMatchObject({ status: 400, json: { message: "NO_LAB_SESSION" } });
-  expect((await post("/labs/session/factory/create", { path: "/x.unl" })).json.message).toBe(1);
+  expect((await post("/labs/session/factory/create", { path: "/x.unl" })).json.message).toBe("success");
+  expect((await get("/auth")).json.data.lab).toBe("1");
   for (const name of ["a", "b"]) expect((await post("/labs/session/nodes/add", node(name))).status).toBe(201);
   const linked = await post("/labs/session/networks/p2p", { src_id: 1, src_if: 0, dest_id: 2, dest_if: 0, name: "ab" });
-  expect(linked.json.update.networks["1"]).toMatchObject({ count: 2, visibility: 0 });
+  expect(linked.json.update.networks["1"]).toMatchObject({ visibility: 0 });
   await post("/labs/session/nodes/start", { id: 1 });
   expect((await post("/labs/session/nodestatus")).json.data).toEqual({ 1: 2, 2: 0 });
   expect(eve.running()).toMatchObject([{ name: "a", port: 30001 }]);
   await post("/labs/session/interfaces/setquality", { node_id: 1, interface_id: 0, delay: 10 });
   const quality = await get("/labs/session/interface?node_id=1&interface_id=0");
-  expect(quality.json.message).toMatchObject({ node: "a", quality: { delay: 10, loss: 0 } });
-  await post("/labs/session/lab/lock", {});
+  expect(quality.json.message).toMatchObject({ node: "a", quality: { delay: 10 } });
+  await post("/labs/session/lab/lock", { password: "x" });
   expect((await post("/labs/session/nodes/add", node("c"))).json.message).toBe("This lab is locked, Please unlock it first");
   await post("/labs/session/factory/destroy", { lab_session: 1 });
   expect(eve.running()).toEqual([]);
