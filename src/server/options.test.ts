@@ -45,7 +45,7 @@ test("an EVE-NG host is named by its URL, and spoken to in the clear only when t
   expect(() => eve("--host-url", "http://eve.lab")).toThrow("in the clear");
   expect(() => eve("--host-url", "eve.lab")).toThrow("takes a URL");
   expect(() => serveOptions(["--host-url", "https://eve.lab"], {}, "/s")).toThrow("--host eve, not embedded");
-  expect(() => serveOptions(["--host", "pnetlab"], {}, "/s")).toThrow("PNETLab");
+  expect(() => serveOptions(["--host", "pnetlab"], {}, "/s")).toThrow("--host eve");
 });
 
 test("the lifetimes of a token are given in the unit that a person would take", () => {

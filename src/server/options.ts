@@ -102,9 +102,7 @@ export function serveOptions(
 
 function hostOf(given: string): ServeOptions["host"] {
   if (/^pnet(lab)?$/i.test(given)) {
-    throw new Error(
-      "--host pnetlab: PNETLab has another interface than EVE-NG, which is known from its source only; it is not supported yet",
-    );
+    throw new Error("PNETLab is driven by --host eve with its --host-url: the service finds out which of the two the host is");
   }
   return oneOf("--host", given, ["embedded", "memory", "eve"]);
 }

@@ -1,6 +1,8 @@
 import { Failure } from "../../contract/errors.ts";
 import type { Answer, Transport, TransportCall } from "../../transport/transport.ts";
 import { type EveAnswer, hostError, readAnswer, recordOf, textOf } from "./answer.ts";
+import { pnetlabLogin } from "./pnetlab-login.ts";
+import { PnetlabRoutes } from "./pnetlab-routes.ts";
 
 /** Reads wait longer than the 25 s after which the host gives up a file's lock. */
 const callMs = 60_000;
@@ -26,17 +28,22 @@ export interface EveCall {
  */
 export class EveAccount {
   readonly user: string;
+  /** Whether the host is PNETLab, whose calls are others. */
+  readonly pnetlab: boolean;
   readonly #transport: Transport;
+  readonly #routes: PnetlabRoutes | undefined;
   #password: string;
   #cookie: string;
   #reopening: Promise<void> | undefined;
   #reopenedAt = Number.NEGATIVE_INFINITY;
 
-  private constructor(transport: Transport, user: string, password: string, cookie: string) {
+  private constructor(transport: Transport, user: string, password: string, { cookie, pnetlab }: SignedIn) {
     this.#transport = transport;
     this.user = user;
     this.#password = password;
     this.#cookie = cookie;
+    this.pnetlab = pnetlab;
+    if (pnetlab) this.#routes = new PnetlabRoutes((call) => send(transport, call, this.#cookie));
   }
 
   /** Throws invalid_credentials, host_unreachable, host_timeout, host_error. */
@@ -46,7 +53,7 @@ export class EveAccount {
 
   /** Checks the password by opening the session anew; who uses this account already goes on with the new session. */
   async open(password: string, signal?: AbortSignal): Promise<void> {
-    this.#cookie = await login(this.#transport, this.user, password, signal);
+    this.#cookie = await this.#login(password, signal);
     this.#password = password;
   }
 
@@ -83,10 +90,15 @@ export class EveAccount {
   }
 
   #send(call: EveCall): Promise<Answer> {
-    return send(this.#transport, call, this.#cookie);
+    return this.#routes === undefined ? send(this.#transport, call, this.#cookie) : this.#routes.send(call);
   }
 
-  /** Professional tells a lost session as a request that it does not know, which it may really not know: then it is asked who we are. */
+  async #login(password: string, signal?: AbortSignal): Promise<string> {
+    if (this.pnetlab) return pnetlabLogin(this.#transport, this.user, password, signal);
+    return (await login(this.#transport, this.user, password, signal)).cookie;
+  }
+
+  /** guess pro-lost-session: Professional tells a lost session as a request that it does not know, which it may really not know: then it is asked who we are. */
   async #sessionLost(answer: Answer): Promise<boolean> {
     if (answer.status === 412 || answer.status === 401) return readAnswer(answer).code !== 90032;
     if (answer.status !== 400 || readAnswer(answer).code !== 60027) return false;
@@ -102,7 +114,7 @@ export class EveAccount {
           `the session of ${this.user} on the host was taken over twice in a moment: EVE-NG has one session per user, and someone else signs in as the same user`,
         );
       }
-      this.#cookie = await login(this.#transport, this.user, this.#password, signal);
+      this.#cookie = await this.#login(this.#password, signal);
       this.#reopenedAt = performance.now();
     })();
     const reopening = this.#reopening;
@@ -127,7 +139,7 @@ async function send(transport: Transport, call: EveCall, cookie: string | undefi
     path,
     headers: {
       Accept: "application/json",
-      ...(cookie !== undefined && { Cookie: `unetlab_session=${cookie}` }),
+      ...(cookie !== undefined && { Cookie: cookie }),
       ...(bytes !== undefined && { "Content-Type": contentType ?? "application/json" }),
     },
     body: bytes,
@@ -138,8 +150,17 @@ async function send(transport: Transport, call: EveCall, cookie: string | undefi
   return transport.request(request);
 }
 
-/** Without html5: with it the host needs Guacamole to answer before it lets anyone in. Answers the cookie. */
-async function login(transport: Transport, username: string, password: string, signal?: AbortSignal): Promise<string> {
+interface SignedIn {
+  /** As it is sent with every call. */
+  readonly cookie: string;
+  readonly pnetlab: boolean;
+}
+
+/**
+ * Without html5: with it the host needs Guacamole to answer before it lets anyone in. A host that is EVE-NG's kin and does not know this call
+ * is PNETLab.
+ */
+async function login(transport: Transport, username: string, password: string, signal?: AbortSignal): Promise<SignedIn> {
   const call: EveCall = { method: "POST", path: "/api/auth/login", body: { username, password, html5: "-1" }, read: false, signal };
   const response = await send(transport, call, undefined);
   const answer = readAnswer(response);
@@ -149,7 +170,10 @@ async function login(transport: Transport, username: string, password: string, s
       .findLast((one) => one !== undefined);
     if (cookie === undefined)
       throw new Failure("host_error", "the host took the login and gave no session", { data: { host: { message: answer.message } } });
-    return cookie;
+    return { cookie: `unetlab_session=${cookie}`, pnetlab: false };
+  }
+  if (answer.status === 404 && answer.code === 60038) {
+    return { cookie: await pnetlabLogin(transport, username, password, signal), pnetlab: true };
   }
   if ([90011, 90012, 90014].includes(answer.code ?? 0)) throw new Failure("invalid_credentials", "wrong user name or password");
   if (answer.broken && (await wrongPasswordBreaks(transport, answer, signal))) {
@@ -159,7 +183,7 @@ async function login(transport: Transport, username: string, password: string, s
 }
 
 /**
- * Community Edition 6 answers a wrong password with an error page, as any other trouble. It is told from those by its words, or – where
+ * guess ce6-wrong-password: Community Edition 6 answers a wrong password with an error page, as any other trouble. It is told from those by its words, or – where
  * the host hides them – by the rest of the interface being well.
  */
 async function wrongPasswordBreaks(transport: Transport, page: EveAnswer, signal?: AbortSignal): Promise<boolean> {
@@ -179,7 +203,7 @@ export interface EveUser {
 
 export async function readUser(account: EveAccount): Promise<EveUser> {
   const data = recordOf(await account.get("/api/auth", "read the user"));
-  const tenant = Number(data.tenant ?? Number.NaN);
+  const tenant = Number(data.tenant ?? data.pod ?? Number.NaN);
   return {
     name: textOf(data.username) ?? account.user,
     role: textOf(data.role) ?? "",

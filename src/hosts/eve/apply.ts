@@ -104,7 +104,7 @@ async function runBatch(run: Run, head: LabHead | null, batch: readonly Operatio
   }
   const { place, at, progress } = run;
   const { reader, edition: kind } = place.world;
-  const lab = withHead(kind.bulk ? await reader.file(place.account, at) : (await reader.read(place.account, at)).lab, head);
+  const lab = withHead(kind.exports ? await reader.file(place.account, at) : (await reader.read(place.account, at)).lab, head);
   const edit = openEdit(run, lab, noneTaken);
   const ids = batch.flatMap(({ step }) => {
     const key = "node" in step && typeof step.node === "string" ? step.node : "";
@@ -150,7 +150,7 @@ async function createLab(run: Run, head: LabHead | null, { lab: wanted }: Step &
   };
   const edit = openEdit(run, empty, await takenIds(run), wanted.links);
   // With the bulk path everything is made at once, and the steps that follow find it there.
-  if (place.world.edition.bulk) {
+  if (place.world.edition.imports !== "none") {
     for (const network of wanted.networks) edit.step({ do: "create-network", network });
     for (const node of wanted.nodes) edit.step({ do: "create-node", node });
     for (const link of wanted.links) edit.step({ do: "create-link", link });

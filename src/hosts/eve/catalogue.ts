@@ -69,7 +69,7 @@ export class CatalogueReader {
       icons: [...iconNames].sort().map((name) => ({ name })),
       maxNodes: this.#edition.maxNodes,
       rules: {
-        templates: sorted.map(templateRules),
+        templates: sorted.map((template) => templateRules(template, this.#edition.hotPlug)),
         networkTypes: networkTypes.map(({ type }) => type),
         features: editionCapabilities(this.#edition).features,
         unsupportedFields: noPlace,
@@ -99,6 +99,7 @@ function networkType(type: string): HostNetworkType {
       cloud === "0" ? "Cloud 0, the network that the host is managed over" : `Cloud ${cloud}, what the host's interface pnet${cloud} is on`;
     return { type, description, external: true, nat: false };
   }
+  // guess pro-networks: nat0 is the way out; internal and private are networks like bridge.
   if (/^nat\d*$/.test(type)) return { type, description: "The way out through the host's address", external: true, nat: true };
   const known: Readonly<Record<string, string>> = {
     bridge: "A learning bridge inside the lab",

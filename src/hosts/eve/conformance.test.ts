@@ -5,10 +5,10 @@ import { eveDialect, eveFixture } from "./eve-host.fixture.ts";
 const noMuteNodes = { "a console that cannot be is refused with the reason": "every template of EVE-NG has a console" };
 const oneQuality = {
   "a link's quality changes live and declared, told as stored and as it is":
-    "Professional tells one quality, so one that is not kept is refused",
+    "Professional and PNETLab tell one quality, so one that is not kept is refused",
 };
 
-for (const edition of ["ce5", "ce6", "pro"] as const) {
+for (const edition of ["ce5", "ce6", "pro", "pnetlab"] as const) {
   hostConformance(
     `EVE-NG ${edition}`,
     async () => {
@@ -21,6 +21,6 @@ for (const edition of ["ce5", "ce6", "pro"] as const) {
       };
       return { host: fixture.host, user: "admin", password: "eve", close };
     },
-    { dialect: eveDialect, scrollback: false, skip: { ...noMuteNodes, ...(edition === "pro" && oneQuality) } },
+    { dialect: eveDialect, scrollback: false, skip: { ...noMuteNodes, ...(edition === "pro" || edition === "pnetlab" ? oneQuality : {}) } },
   );
 }

@@ -2,6 +2,7 @@ import { connect, type Socket } from "node:net";
 import { telnetStream } from "../../console/telnet.ts";
 import { Failure } from "../../contract/errors.ts";
 import type { HostConsole } from "../host.ts";
+import { numberOf } from "./answer.ts";
 import { hostFailure } from "./host-failure.ts";
 import type { EveLabPath } from "./lab-path.ts";
 import { mustReadHead, readNodes } from "./lab-read.ts";
@@ -31,7 +32,8 @@ export async function openConsole(
   }
   if (node.status !== 2 && node.status !== 3) throw new Failure("node_not_running", `${node.name} does not run`);
   const shared = place.world.edition.sharedNames && tenant !== undefined ? communityPort(tenant, node.id) : undefined;
-  const port = consolePort(node.url) ?? shared;
+  // PNETLab tells it beside the URL, which need not have it.
+  const port = consolePort(node.url) ?? (place.account.pnetlab ? numberOf(node.data.port) : shared);
   if (port === undefined) throw hostFailure(`the host tells no console port for ${node.name}: ${JSON.stringify(node.url)}`);
   const socket = await dial(host, port, node.name);
   const { stream, resize } = telnetStream(socket);

@@ -45,15 +45,16 @@ const betweenNodes = ({ endpoints: [a, b] }: Omit<LabLink, "quality">) => "node"
 const whole = (quality: Quality): Quality => Object.fromEntries(Object.entries(quality).map(([word, value]) => [word, Math.ceil(value)]));
 
 /** As many as a test run can take; many more, from a seed of one's choice (LABWRIGHT_SEED), show what is rare. */
-const cases = Number(process.env.LABWRIGHT_EVE_CASES ?? 20);
+const usual = { ce5: 20, ce6: 10, pro: 12, pnetlab: 8 };
 
 const labs = arbitraryLab({ maxNodes: 4, maxLinks: 6 }).map(fit);
 
-describe.each(["ce5", "ce6", "pro"] as const)("a generated lab on EVE-NG %s", (edition) => {
+describe.each(["ce5", "ce6", "pro", "pnetlab"] as const)("a generated lab on EVE-NG %s", (edition) => {
   let fixture: EveFixture;
   let session: HostSession;
   let rules: HostRules;
   let count = 0;
+  const cases = Number(process.env.LABWRIGHT_EVE_CASES ?? usual[edition]);
   beforeAll(async () => {
     fixture = await eveFixture({ edition });
     session = await speaking(fixture.host, dialect).login("admin", "eve");

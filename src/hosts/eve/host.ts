@@ -28,7 +28,7 @@ interface OpenAccount {
   sessions: number;
 }
 
-/** EVE-NG Community Edition 5 and 6, and Professional as far as it is known. docs/hosts/eve.md tells what each can do. */
+/** EVE-NG Community Edition 5 and 6, Professional as far as it is known, and PNETLab as far as its source tells it. docs/hosts/eve.md tells what each can do. */
 export function eveHost(options: EveHostOptions): Host {
   const warn = options.warn ?? ((text: string) => process.emitWarning(text, "LabwrightWarning"));
   const transport = new Transport({ url: options.url, pin: options.pin, plainHttp: options.plainHttp });

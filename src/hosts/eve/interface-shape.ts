@@ -34,7 +34,10 @@ export interface InterfaceCounts {
   readonly slots?: readonly { readonly id?: number; readonly module?: string }[];
 }
 
-/** The interfaces of a node as its template makes them, where the host has not been asked. Sorted: ethernet by index, then serial. */
+/**
+ * The interfaces of a node as its template makes them, where the host has not been asked. Sorted: ethernet by index, then serial.
+ * guess new-templates: one that was not among the 167 of Community 5.0.1 is taken to have e0, e1 …, until a node of it is there to be asked.
+ */
 export function interfacesOf(node: InterfaceCounts): readonly EveInterface[] {
   const { template = "", type = "qemu" } = node;
   const plan = { ...node, template, type };

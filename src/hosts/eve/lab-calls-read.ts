@@ -40,7 +40,7 @@ export async function readByCalls(
     pictures: [],
     configs,
   };
-  return edition.quality ? withQuality(account, base, lab) : lab;
+  return edition.quality === "topology" ? withQuality(account, base, lab) : lab;
 }
 
 async function readNode(account: EveAccount, base: string, status: NodeStatus): Promise<UnlNode> {

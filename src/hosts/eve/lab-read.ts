@@ -57,7 +57,11 @@ export interface NodeStatus {
 
 /** Throws lab_not_found. About 25 ms for each node, of the host's time. */
 export async function readNodes(account: EveAccount, at: EveLabPath, signal?: AbortSignal): Promise<readonly NodeStatus[]> {
-  const data = await account.get(`/api/labs${at.url}/nodes`, `list the nodes of ${at.path}`, signal);
+  return nodeStatuses(await account.get(`/api/labs${at.url}/nodes`, `list the nodes of ${at.path}`, signal));
+}
+
+/** The nodes of a list, by id. */
+export function nodeStatuses(data: unknown): readonly NodeStatus[] {
   return entriesOf(data).map(([key, value]) => {
     const node = recordOf(value);
     return {

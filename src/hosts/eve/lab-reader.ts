@@ -5,6 +5,7 @@ import { readByCalls } from "./lab-calls-read.ts";
 import { exportLab } from "./lab-export.ts";
 import type { EveLabPath } from "./lab-path.ts";
 import { type NodeStatus, readFileTime, readNodes } from "./lab-read.ts";
+import { withNodeQuality } from "./pnetlab-lab.ts";
 import type { Turns } from "./turns.ts";
 import type { UnlLab } from "./unl.ts";
 
@@ -34,26 +35,33 @@ export class LabReader {
   async read(account: EveAccount, at: EveLabPath): Promise<{ readonly lab: UnlLab; readonly nodes: readonly NodeStatus[] }> {
     const [nodes, time] = await Promise.all([readNodes(account, at), readFileTime(account, at)]);
     const kept = this.#kept.get(at.path);
-    // What Professional keeps of link quality is not known to be in the file.
-    if (kept !== undefined && kept.written === time?.written && !this.#edition.quality) return { lab: kept.lab, nodes };
-    const lab = await this.#fresh(account, at, nodes);
+    // guess pro-quality-place: what Professional keeps of link quality is not known to be in the file.
+    if (kept !== undefined && kept.written === time?.written && this.#edition.quality !== "topology") {
+      return { lab: this.#withQuality(kept.lab, nodes), nodes };
+    }
+    const lab = await this.#asFiled(account, at, nodes);
     if (time !== undefined && time.now - time.written * 1000 >= settledMs) this.#kept.set(at.path, { written: time.written, lab });
     else this.#kept.delete(at.path);
     if (this.#kept.size > 500) this.#kept.delete(this.#kept.keys().next().value ?? "");
-    return { lab, nodes };
+    return { lab: this.#withQuality(lab, nodes), nodes };
   }
 
-  /** The file as it is now. */
+  /** The lab as it is now. */
   async file(account: EveAccount, at: EveLabPath): Promise<UnlLab> {
-    return this.#fresh(account, at, undefined);
+    const nodes = this.#edition.quality === "nodes" ? await readNodes(account, at) : undefined;
+    return this.#withQuality(await this.#asFiled(account, at, nodes), nodes ?? []);
+  }
+
+  #withQuality(lab: UnlLab, nodes: readonly NodeStatus[]): UnlLab {
+    return this.#edition.quality === "nodes" ? withNodeQuality(lab, nodes) : lab;
   }
 
   forget(path: string): void {
     this.#kept.delete(path);
   }
 
-  async #fresh(account: EveAccount, at: EveLabPath, nodes: readonly NodeStatus[] | undefined): Promise<UnlLab> {
-    if (this.#edition.bulk) {
+  async #asFiled(account: EveAccount, at: EveLabPath, nodes: readonly NodeStatus[] | undefined): Promise<UnlLab> {
+    if (this.#edition.exports) {
       for (let tries = 0; tries < 3; tries++) {
         const lab = await this.#exports.run("", () => exportLab(account, at));
         if (lab === null) break;

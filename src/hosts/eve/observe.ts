@@ -46,7 +46,7 @@ export function observedLab(
 export function powerOf(status: number): Power {
   if (status === 0) return "stopped";
   if (status === 1) return "starting";
-  // Professional tells 4 while a node goes down; more may come.
+  // guess pro-stopping: Professional tells 4 while a node goes down; more may come.
   return status === 2 || status === 3 ? "running" : "stopping";
 }
 
@@ -87,7 +87,7 @@ function observedNode(node: UnlNode, lab: UnlLab, status: number, catalogue: Eve
 /** Serial interfaces are counted apart, above any number of ethernet interfaces. */
 const serialIndex = 1000;
 
-/** Whether the node boots with the config that the lab keeps for it. */
+/** Whether the node boots with the config that the lab keeps for it. guess pro-config-words: Professional says more than 0 for none. */
 export function usesConfig({ config }: UnlNode): boolean {
   return config !== undefined && config !== "" && config !== "0" && config !== "Unconfigured" && config !== "none";
 }

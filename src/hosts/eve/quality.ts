@@ -4,8 +4,9 @@ import type { LinkQualityState, LinkSides, LiveLink } from "../host.ts";
 import { entriesOf, numberOf, recordOf, textOf } from "./answer.ts";
 import { withQuality } from "./edit-quality.ts";
 import type { EveLabPath } from "./lab-path.ts";
-import { mustReadHead, type NodeStatus, readNodes } from "./lab-read.ts";
+import { mustReadHead, type NodeStatus, nodeStatuses, readNodes } from "./lab-read.ts";
 import { linkId, qualityAt } from "./observe.ts";
+import { labOfTopology, withNodeQuality } from "./pnetlab-lab.ts";
 import type { UnlLab } from "./unl.ts";
 import { endsOf, linksOf, sameEnd, type UnlEnd } from "./unl-links.ts";
 import type { EvePlace } from "./world.ts";
@@ -17,7 +18,7 @@ const words = ["delay", "jitter", "loss", "bandwidth"] as const;
  * Professional: the links with an effect, by the topology. It tells one quality for each side, which is taken to be what runs and what is
  * kept alike; a link whose ends do not both run has no effect.
  */
-export async function liveQuality({ account }: EvePlace, at: EveLabPath, nodes: readonly NodeStatus[]): Promise<readonly LiveLink[]> {
+async function topologyQuality({ account }: EvePlace, at: EveLabPath, nodes: readonly NodeStatus[]): Promise<readonly LiveLink[]> {
   const topology = await account.get(`/api/labs${at.url}/topology`, `read the topology of ${at.path}`);
   const up = new Set(nodes.flatMap(({ id, status }) => (status === 2 || status === 3 ? [id] : [])));
   const links: LiveLink[] = [];
@@ -38,6 +39,36 @@ export async function liveQuality({ account }: EvePlace, at: EveLabPath, nodes: 
   return links;
 }
 
+/** PNETLab: the links with an effect, by the interfaces of nodes, which tell what is shaped in the session. */
+function nodeQuality(lab: UnlLab, nodes: readonly NodeStatus[]): readonly LiveLink[] {
+  const shaped = withNodeQuality(lab, nodes);
+  const up = new Set(nodes.flatMap(({ id, status }) => (status === 2 || status === 3 ? [id] : [])));
+  const whole = (some: Quality): Required<Quality> => ({ delay: 0, jitter: 0, loss: 0, bandwidth: 0, ...some });
+  return linksOf(shaped).flatMap((link) => {
+    const ends = endsOf(link);
+    const [a, b] = ends.map((end) => qualityAt(shaped, end));
+    if (!ends.every(({ node }) => up.has(node)) || (a === undefined && b === undefined)) return [];
+    return { id: linkId(link), ...(a && { a: whole(a) }), ...(b && { b: whole(b) }) };
+  });
+}
+
+export interface EveLive {
+  readonly statuses: readonly NodeStatus[];
+  readonly links: readonly LiveLink[];
+}
+
+/** The power of all nodes, and the links with an effect. One call on Community, two on Professional, three on PNETLab. Throws lab_not_found. */
+export async function readLive(place: EvePlace, at: EveLabPath): Promise<EveLive> {
+  const { account, world } = place;
+  if (world.edition.quality !== "nodes") {
+    const statuses = await readNodes(account, at);
+    return { statuses, links: world.edition.quality === undefined ? [] : await topologyQuality(place, at, statuses) };
+  }
+  const data = recordOf(await account.get(`/api/labs${at.url}/topology`, `read the topology of ${at.path}`));
+  const statuses = nodeStatuses(data.nodes);
+  return { statuses, links: nodeQuality(labOfTopology(statuses, data.networks), statuses) };
+}
+
 /** Writes the quality of one link, kept by the host and in effect at once. Throws link_not_found, lab_locked, unsupported. */
 export async function setQuality(
   place: EvePlace,
@@ -47,11 +78,11 @@ export async function setQuality(
   save: boolean,
 ): Promise<LinkQualityState> {
   const { world, account } = place;
-  if (!world.edition.quality) {
+  if (world.edition.quality === undefined) {
     throw new Failure("unsupported", "EVE-NG Community Edition has no link quality", { data: { feature: "linkQuality" } });
   }
   if (!save) {
-    const why = "EVE-NG Professional does not tell what is in effect for now from what is kept, so a quality is always kept: say save";
+    const why = `EVE-NG ${world.edition.name} does not tell what is in effect for now from what is kept, so a quality is always kept: say save`;
     throw new Failure("unsupported", why, { data: { feature: "linkQuality" } });
   }
   const head = await mustReadHead(account, at);
@@ -74,7 +105,7 @@ export async function setQuality(
   const { got } = await writeLab(place, at, before, after);
   const [a, b] = ends.map((end) => qualityAt(got, end));
   const stored = { ...(a && { a }), ...(b && { b }) };
-  const found = (await liveQuality(place, at, await readNodes(account, at))).find((one) => one.id === id);
+  const found = (await readLive(place, at)).links.find((one) => one.id === id);
   return { stored, effective: { ...(found?.a && { a: found.a }), ...(found?.b && { b: found.b }) } };
 }
 

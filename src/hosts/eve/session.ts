@@ -7,10 +7,10 @@ import { openConsole } from "./console.ts";
 import { editionCapabilities } from "./edition.ts";
 import { hostFailure } from "./host-failure.ts";
 import { eveLabPath } from "./lab-path.ts";
-import { mustReadHead, readHead, readNodes } from "./lab-read.ts";
+import { mustReadHead, readHead } from "./lab-read.ts";
 import { observedLab, powerOf } from "./observe.ts";
 import { listLabs } from "./other-labs.ts";
-import { liveQuality, setQuality } from "./quality.ts";
+import { readLive, setQuality } from "./quality.ts";
 import type { EvePlace, EveWorld } from "./world.ts";
 
 /** @param release called once, when the session closes */
@@ -23,7 +23,8 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
     alive();
     return { world, account, catalogue: await world.catalogue.read(account) };
   };
-  const role = user.role === "" || user.role === "admin" ? "admin" : "user";
+  // PNETLab numbers its roles, the administrator's is 0.
+  const role = ["", "admin", "0"].includes(user.role) ? "admin" : "user";
   return {
     user: user.name,
     role,
@@ -60,7 +61,7 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
     status: async (path) => {
       const here = await place();
       const at = eveLabPath(path);
-      const statuses = await readNodes(account, at);
+      const { statuses, links } = await readLive(here, at);
       const nodes = statuses.map(
         ({ id, name, status }): LiveNode => ({
           id: String(id),
@@ -70,7 +71,7 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
           ...(status === 2 || status === 3 ? { ready: status === 2 } : {}),
         }),
       );
-      return { nodes, links: world.edition.quality ? await liveQuality(here, at, statuses) : [] };
+      return { nodes, links };
     },
     setLinkQuality: async (path, id, quality, { save }) => {
       const here = await place();
@@ -88,6 +89,11 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
       const at = eveLabPath(path);
       await world.writes.run(at.path, async () => {
         const head = await mustReadHead(account, at);
+        if (!world.edition.lock) {
+          const why =
+            "PNETLab locks a lab with a password, which its users must know: lock it in its web interface; a lab that is locked is not changed";
+          throw new Failure("unsupported", why, { data: { feature: "lock" } });
+        }
         if ((head.lock !== 0) === locked) return;
         const word = locked ? "Lock" : "Unlock";
         const answer = await account.call({ method: "PUT", path: `/api/labs${at.url}/${word}`, read: false });

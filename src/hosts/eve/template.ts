@@ -33,8 +33,8 @@ export function readTemplate(
   listed: { readonly description: string; readonly provisioned: boolean },
   data: unknown,
 ): EveTemplate {
-  const { type: told, options } = recordOf(data);
-  const type = textOf(told) ?? "qemu";
+  const { type: kind, options, startup_config: told } = recordOf(data);
+  const type = textOf(kind) ?? "qemu";
   const form = recordOf(options);
   const value = (name: string) => recordOf(form[name]).value;
   const images = "image" in form ? entriesOf(recordOf(form.image).list).map(([name]) => name) : undefined;
@@ -52,7 +52,7 @@ export function readTemplate(
     ram: numberOf(value("ram")),
     attributes: Object.entries(form).flatMap(([name, field]) => (notAttributes.has(name) ? [] : attribute(name, recordOf(field)))),
     console: textOf(value("console")) ?? "telnet",
-    startupConfig: "config" in form && takesStartupConfig(id, type),
+    startupConfig: "config" in form && (typeof told === "boolean" ? told : takesStartupConfig(id, type)),
     shape: interfaceShape(id, type, numberOf(value("ethernet"))),
   });
 }
@@ -70,7 +70,10 @@ function attribute(name: string, field: Readonly<Record<string, unknown>>): read
     const offered = options.filter((option) => option.value !== "");
     return [{ ...base, type: "enum", options: offered, ...(given !== undefined && given !== "" && { default: given }) }];
   }
-  if (typeof value === "number") return [{ ...base, type: "integer", default: value, min: 0 }];
+  if (typeof value === "number" || field.type === "number") {
+    const number = numberOf(value);
+    return [{ ...base, type: "integer", min: 0, ...(number !== undefined && { default: number }) }];
+  }
   // An address that the host makes up is no default: the node has another than the form.
   const text = textOf(value) ?? "";
   return [{ ...base, type: "string", ...(text !== "" && { default: text }) }];
@@ -96,7 +99,7 @@ export function consoleType(word: string): HostTemplate["consoleType"] {
   return word === "telnet" ? "telnet" : word === "vnc" || word === "rdp" || word === "rdp-tls" ? "vnc" : word === "" ? "telnet" : "none";
 }
 
-export function templateRules(template: EveTemplate): TemplateRules {
+export function templateRules(template: EveTemplate, hotPlug: boolean): TemplateRules {
   const { id, type, shape } = template;
   const unless = (has: boolean, rule: FieldRule): FieldRule => (has ? rule : "unsupported");
   const defaults = template.attributes.flatMap((one) => (one.default === undefined ? [] : [[one.name, one.default] as const]));
@@ -123,7 +126,7 @@ export function templateRules(template: EveTemplate): TemplateRules {
       ethernet: shape.countable ? undefined : shape.why,
       startupConfig: template.startupConfig ? undefined : `EVE-NG has no script that gives ${id} a startup config`,
     }),
-    links: "restart",
+    links: hotPlug ? "live" : "restart",
     ethFormat: shape.ethFormat,
     maxInterfaces: shape.max,
     serial: type === "iol" ? { prefix: "s", ports: 4, attribute: "serial" } : undefined,

@@ -58,7 +58,7 @@ export const interfaceAttributes = {
   /** Serial: the other node and its interface. Both ends say it. */
   remote_id: "integer",
   remote_if: "integer",
-  // A guess: the names are those of the topology answers of Professional and of a public redevelopment; no file of Professional itself was
+  // guess pro-quality-units, pro-quality-names: the names are those of the topology answers of Professional and of a public redevelopment; no file of Professional itself was
   // seen. Milliseconds, milliseconds, percent, kbit/s; suspend 0 or 1.
   source_delay: "integer",
   source_jitter: "integer",

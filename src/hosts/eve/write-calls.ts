@@ -41,7 +41,7 @@ export function writeCalls(before: UnlLab, after: UnlLab, catalogue: EveCatalogu
     calls.push({ about: "the lab's description", method: "PUT", path: () => "", body: () => ({ description }), done: [60023, 20030] });
   }
 
-  if (edition.quality) calls.push(...clearedQuality(before, after));
+  if (edition.quality !== undefined) calls.push(...clearedQuality(before, after));
   // Hidden networks go by themselves with their last end.
   const p2p = new Set(linksOf(before).flatMap((link) => (link.kind === "p2p" ? [link.network] : [])));
   for (const node of before.nodes) {
@@ -68,7 +68,8 @@ export function writeCalls(before: UnlLab, after: UnlLab, catalogue: EveCatalogu
     if (!now.nodes.has(node.id)) calls.push({ about: `node ${node.name}`, method: "DELETE", path: () => `/nodes/${node.id}` });
   }
   for (const network of before.networks) {
-    if (now.networks.has(network.id) || p2p.has(network.id) || (network.visibility !== 1 && hasEnds(before, network))) continue;
+    if (now.networks.has(network.id)) continue;
+    if (!edition.keepsHidden && (p2p.has(network.id) || (network.visibility !== 1 && hasEnds(before, network)))) continue;
     calls.push({ about: `network ${network.name}`, method: "DELETE", path: () => `/networks/${network.id}` });
   }
 
@@ -151,7 +152,7 @@ export function writeCalls(before: UnlLab, after: UnlLab, catalogue: EveCatalogu
       body: () => ({ visibility }),
     });
   }
-  if (edition.quality) calls.push(...qualityCalls(before, after));
+  if (edition.quality !== undefined) calls.push(...qualityCalls(before, after));
   calls.push(...textCalls(before, after));
   return calls;
 }

@@ -28,7 +28,7 @@ export async function writeLab(place: EvePlace, at: EveLabPath, before: UnlLab, 
   const { world, account, catalogue } = place;
   const calls = writeCalls(before, after, catalogue, world.edition);
   if (calls.length === 0) return { wanted: after, got: before };
-  const whole = world.edition.bulk && (calls.length > fewCalls || !idsAsGiven(before, after, calls));
+  const whole = world.edition.imports === "any" && (calls.length > fewCalls || !idsAsGiven(before, after, calls));
   let wanted = after;
   let doubt: Failure | undefined;
   try {
@@ -52,7 +52,7 @@ export async function writeLab(place: EvePlace, at: EveLabPath, before: UnlLab, 
 export async function writeNewLab(place: EvePlace, at: EveLabPath, lab: UnlLab): Promise<Written> {
   const { world, account, catalogue } = place;
   await ensureFolder(account, at.folder);
-  if (!world.edition.bulk) {
+  if (world.edition.imports === "none") {
     const description = lab.description ?? "";
     const body = { path: at.folder, name: at.name, version: "1", author: "", description, body: "", scripttimeout: 300 };
     const answer = await account.call({ method: "POST", path: "/api/labs", body, read: false });

@@ -5,7 +5,7 @@ import * as nodes from "./api-nodes.ts";
 import type { Lab } from "./lab.ts";
 import type { LabNode } from "./node.ts";
 import { type Body, isset, phpInt, phpString } from "./php.ts";
-import { Refused, type Signed } from "./pnetlab.ts";
+import { Refused, type Signed } from "./pnetlab-call.ts";
 import { type Entered, entered, giveSessions, interfaceOf } from "./pnetlab-session.ts";
 import { listNodes, listTextObjects, nodeExtras } from "./pnetlab-views.ts";
 import { type Quality, qualities, qualityKey } from "./quality.ts";

@@ -5,7 +5,7 @@ import { listInterfaces } from "./api-nodes.ts";
 import type { LabSession } from "./host.ts";
 import type { Lab } from "./lab.ts";
 import { phpInt } from "./php.ts";
-import { Refused, type Signed } from "./pnetlab.ts";
+import { Refused, type Signed } from "./pnetlab-call.ts";
 import { listNodes, listTextObjects, showLab, topology, viewNode } from "./pnetlab-views.ts";
 import { qualityKey } from "./quality.ts";
 

@@ -8,21 +8,16 @@ import type { LabSession } from "./host.ts";
 import type { Lab } from "./lab.ts";
 import { LabRefused } from "./lab-xml.ts";
 import { type Body, isset, phpInt, phpString } from "./php.ts";
+import { Refused, type Signed } from "./pnetlab-call.ts";
 import { changeInSession } from "./pnetlab-changes.ts";
 import { login, toLogin, welcome } from "./pnetlab-login.ts";
 import { showInSession } from "./pnetlab-session.ts";
 import { showLab, templateForm, topology, userFields } from "./pnetlab-views.ts";
-import type { User } from "./users.ts";
 
 /*
  * PNETLab, as its source has it: the same labs, another API. Nothing in a lab works without a lab session, which belongs to the user: every call
  * means the lab that the user entered last, by whatever way. It was never run, and what is not here answers 501.
  */
-
-export type Signed = Call & { readonly user: User };
-
-/** Told as it stands, under 400. */
-export class Refused extends Error {}
 
 export async function routePnetLab(call: Call): Promise<Reply | undefined> {
   const { host, method, path } = call;

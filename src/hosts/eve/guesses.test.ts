@@ -1,0 +1,26 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+
+/** What is taken to be so and was not seen on a host has a name: beside the code that relies on it, and in the table of the docs. */
+const here = new URL("./", import.meta.url);
+const docs = readFileSync(new URL("../../../docs/hosts/eve.md", import.meta.url), "utf8");
+
+const inCode = new Set(
+  readdirSync(here)
+    .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
+    .flatMap((name) => [...readFileSync(new URL(name, here), "utf8").matchAll(/\bguess ([a-z0-9-]+(?:, [a-z0-9-]+)*):/g)])
+    .flatMap(([, names = ""]) => names.split(", ")),
+);
+const [, table = ""] = docs.split("## What is taken to be so");
+const inTable = [...table.matchAll(/^\| ([a-z0-9]+-[a-z0-9-]+) \|/gm)].map(([, name = ""]) => name);
+
+test("every guess in the code is in the table of the docs, and every one in the table is in the code", () => {
+  expect(inCode.size).toBeGreaterThan(10);
+  expect([...inTable].sort()).toEqual([...inCode].sort());
+});
+
+test("what the docs mark as a guess names one of the table, each of which is told once", () => {
+  const marked = [...docs.matchAll(/\*\*\[([^\]]*)\]\*\*/g)].map(([, name = ""]) => name).filter((name) => name !== "6");
+  expect(marked.filter((name) => !inCode.has(name))).toEqual([]);
+  expect(new Set(inTable).size).toBe(inTable.length);
+});
