@@ -9,6 +9,8 @@ gcc        compiles the lab holder
 libc6-dev  compiles the lab holder
 iproute2   ip and tc lay links, bridges and shaping
 nftables   nft leads nat networks out of the machine
+tar        makes whiteouts and fifos of container layers
+xz-utils   unpacks container archives
 less       a pager that console tests page through
 '
 # busybox and busybox-static exclude each other: either will do, and one that is there is not replaced.

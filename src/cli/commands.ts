@@ -7,6 +7,7 @@ import { deploy } from "./commands/deploy.ts";
 import { destroy } from "./commands/destroy.ts";
 import { events } from "./commands/events.ts";
 import { exec } from "./commands/exec.ts";
+import { image } from "./commands/image.ts";
 import { inspect } from "./commands/inspect.ts";
 import { labs } from "./commands/labs.ts";
 import { link } from "./commands/link.ts";
@@ -85,6 +86,7 @@ export const commands: readonly Command[] = [
   link,
   labs,
   templates,
+  image,
   completion,
   version,
   help,

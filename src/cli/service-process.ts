@@ -21,6 +21,11 @@ export function setupPath(): string {
   return programPath("hosts/local/setup/main");
 }
 
+/** The program that keeps this machine's container images. */
+export function imagesPath(): string {
+  return programPath("hosts/local/containers/main");
+}
+
 function programPath(name: string): string {
   return fileURLToPath(new URL(`../${name}${extname(import.meta.url)}`, import.meta.url));
 }

@@ -31,6 +31,9 @@ export function nodeObstacle(node: NodeWork, rules: HostRules, template: Templat
   const making = node.fate === "create" || node.before?.template !== intent.template;
   const image = making || node.differences.some(({ field }) => field === "image");
   if (!image || template.images === undefined || unsupportedOnNode(rules, template, "image") !== undefined) return undefined;
+  if (after.image === undefined && template.images.length > 0) {
+    return { code: "unknown_image", text: `template ${template.id} needs an image: one of ${[...template.images].sort().join(", ")}` };
+  }
   if (after.image === undefined || (template.images.length === 0 && intent.image === undefined)) {
     return { code: "no_image", text: `template ${template.id} has no image on the host` };
   }

@@ -12,7 +12,7 @@ import { idRange } from "./idmap.ts";
 import { impassable } from "./lacks.ts";
 import { succeeded } from "./machine.ts";
 import { ensureUplinks, removeUplinks } from "./nat.ts";
-import { nodeSpawn } from "./node-spawn.ts";
+import { nodeAddresses, nodeSpawn } from "./node-spawn.ts";
 import type { LocalPaths } from "./paths.ts";
 import { effects, hasEffect, type Sides } from "./quality.ts";
 import { LinkQualities } from "./quality-live.ts";
@@ -144,11 +144,17 @@ export class LocalLab {
     const spawns = processes
       .filter((node) => !((states.get(node.id)?.pid ?? 0) > 0))
       .map((node) => nodeSpawn(node, join(this.directory, "nodes", String(node.id)), catalogue));
+    const addresses = new Map(processes.map((node) => [node.id, nodeAddresses(node, catalogue)]));
     const sandbox = await this.#ensureSandbox();
     let spawned: readonly { readonly id: number; readonly pid: number }[] = [];
     try {
       if (spawns.length > 0) spawned = await sandbox.spawn(spawns);
       await this.sync(definition, catalogue, new Set(spawned.map(({ id }) => id)));
+      for (const { id, pid } of spawned) {
+        const argv = ["nsenter", "-t", String(pid), "-n", "ip", "-batch", "-"];
+        const lines = addresses.get(id) ?? "";
+        if (lines !== "") succeeded(argv, await sandbox.run(argv, lines));
+      }
       await record();
       if (spawned.length > 0) await sandbox.release(spawned.map(({ id }) => id));
     } catch (error) {
@@ -372,7 +378,7 @@ export class LocalLab {
       return {
         power,
         startedAt: state.startedAt,
-        ...(power === "failed" && state.exitCode !== undefined ? { exitCode: state.exitCode } : {}),
+        ...((power === "failed" || power === "stopped") && state.exitCode !== undefined ? { exitCode: state.exitCode } : {}),
       };
     }
     if (node.power === "stopped") return { power: "stopped" };

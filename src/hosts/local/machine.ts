@@ -3,7 +3,7 @@ import { Failure } from "../../contract/errors.ts";
 import type { RunResult } from "./sandbox.ts";
 
 /** Runs a program of the machine, outside every lab. A program that is not there has code 127. */
-export function runOnMachine(argv: readonly string[], stdin = ""): Promise<RunResult> {
+export function runOnMachine(argv: readonly string[], stdin: string | Uint8Array = ""): Promise<RunResult> {
   return new Promise((resolve, reject) => {
     const [program, ...rest] = argv;
     const child = spawn(program!, rest, { stdio: ["pipe", "pipe", "pipe"] });

@@ -17,8 +17,25 @@ export interface NodeDisk {
 
 /** @param directory the disk, as in NodeSpawn.disk */
 export function nodeDisk(directory: string): NodeDisk {
-  const top = join(directory, "upper");
+  return treeFiles(join(directory, "upper"));
+}
 
+/**
+ * Reads text files of several trees laid over each other, top first, as an overlay shows them where no link is on the way.
+ * undefined: not there, not a plain file, or over 1 MiB.
+ */
+export function treeReader(trees: readonly string[]): (path: string) => string | undefined {
+  const all = trees.map(treeFiles);
+  return (path) => {
+    for (const tree of all) {
+      const bytes = tree.read(path);
+      if (bytes !== undefined) return bytes.toString("utf8");
+    }
+    return undefined;
+  };
+}
+
+function treeFiles(top: string): NodeDisk {
   function inDirectory<T>(path: string, use: (entry: string) => T): T | undefined {
     const names = path.split("/").filter((name) => name !== "");
     const last = names.pop();

@@ -1,5 +1,8 @@
+import { join } from "node:path";
 import { Failure } from "../../contract/errors.ts";
 import type { Catalogue } from "./catalogue.ts";
+import { addressLines } from "./containers/addresses.ts";
+import { containerSpawn } from "./containers/container-node.ts";
 import type { DefinedNode } from "./definition.ts";
 import type { NodeSpawn } from "./sandbox.ts";
 import { bootEnv, bootFiles, nodeImage } from "./template.ts";
@@ -11,16 +14,35 @@ export function nodeSpawn(node: DefinedNode, disk: string, catalogue: Catalogue)
   const image = nodeImage(template, catalogue.images, node.image);
   if (image === undefined) throw refused(`node ${node.name}: image ${node.image ?? template.images[0]} is not on this host`);
   const wanted = { ...node, key: node.name };
+  const made = { id: node.id, hostname: hostname(node.name), lower: image.layers, disk };
+  if (image.container !== undefined) {
+    try {
+      return { ...made, ...containerSpawn(node, image.container, [join(disk, "upper"), ...image.layers]) };
+    } catch (error) {
+      throw refused(`node ${node.name}: ${(error as Error).message}`);
+    }
+  }
   return {
-    id: node.id,
-    hostname: hostname(node.name),
-    lower: image.layers,
-    disk,
+    ...made,
     files: bootFiles(wanted),
     env: bootEnv(template, wanted),
     boot: template.boot,
     console: template.console.argv,
   };
+}
+
+/**
+ * Lines for `ip -batch` in the net namespace of a container: addresses and routes that its attributes give it. "" for other nodes. Throws
+ * host_error where they make no sense.
+ */
+export function nodeAddresses(node: DefinedNode, catalogue: Catalogue): string {
+  if (catalogue.template(node.template)?.backend !== "container") return "";
+  const text = (name: string) => String(node.attributes[name] ?? "");
+  try {
+    return addressLines(text("addresses"), text("gateway"));
+  } catch (error) {
+    throw refused(`node ${node.name}: ${(error as Error).message}`);
+  }
 }
 
 /** A shown name may be any text; a host name has letters, digits, dots and hyphens, at most 64 of them. */

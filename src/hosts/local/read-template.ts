@@ -40,7 +40,7 @@ function templateOf(top: Reader, file: string): LocalTemplate {
     ["id", "description", "type", "backend", "interfaces", "console", "startup-config", "fields", "links"],
     ["icon", "images", "boot", "ready", "saved-config", "attributes"],
   );
-  const backend = map.get("backend").oneOf(["namespace", "bridge"]) ?? "namespace";
+  const backend = map.get("backend").oneOf(["namespace", "container", "bridge"]) ?? "namespace";
   const interfaces = map.get("interfaces").map(["format", "max"]);
   const ethFormat = interfaces.get("format").text(/^[A-Za-z][A-Za-z0-9./_-]*\{0\}$/, 'a name with {0} at its end, such as "eth{0}"') ?? "";
   const console = map.get("console").map(["type"], ["argv", "prompt", "login", "pager"]);
@@ -58,10 +58,13 @@ function templateOf(top: Reader, file: string): LocalTemplate {
   if (backend === "namespace") {
     if (images.length === 0) map.get("images").fail("a namespace template needs at least one image");
     if (boot.length === 0) map.get("boot").fail("a namespace template needs the command that boots a node");
+  } else if (backend === "container") {
+    if (boot.length + argv.length > 0) top.fail("a container's image says what it runs: boot and argv of the console make no sense");
   } else if (images.length + boot.length > 0 || consoleType !== "none") {
     top.fail("a bridge has no process: images, boot and a console make no sense");
   }
-  if ((consoleType === "telnet") !== argv.length > 0) console.get("argv").fail("argv goes with type telnet, and only with it");
+  if (backend !== "container" && (consoleType === "telnet") !== argv.length > 0)
+    console.get("argv").fail("argv goes with type telnet, and only with it");
   const icon = map.get("icon").optional()?.text();
   const ready = map.get("ready").optional()?.map(["argv"]).get("argv").texts();
   const savedConfig = map

@@ -9,19 +9,22 @@ export interface LocalTemplate {
   readonly description: string;
   /** linux, router, switch, pc. */
   readonly type: string;
-  /** namespace: a node of the lab's sandbox with its own root; bridge: a bridge in the fabric, no process. */
-  readonly backend: "namespace" | "bridge";
+  /**
+   * namespace: a node of the lab's sandbox with its own root; container: the same, of an image from a container archive, which says what it runs;
+   * bridge: a bridge in the fabric, no process.
+   */
+  readonly backend: "namespace" | "container" | "bridge";
   readonly icon?: string;
-  /** Names of the images it runs, the default first; empty for a bridge. */
+  /** Names of the images it runs, the default first; empty for a bridge. Empty for a container: all of this host, and none by default. */
   readonly images: readonly string[];
   /** "eth{0}": {0} is the index, counted from 0. */
   readonly ethFormat: string;
   readonly maxInterfaces: number;
-  /** Empty for a bridge. */
+  /** Empty for a bridge and for a container. */
   readonly boot: readonly string[];
   readonly console: {
     readonly type: "telnet" | "none";
-    /** Runs on the node's PTY; empty where type is none. */
+    /** Runs on the node's PTY; empty where type is none, and for a container. */
     readonly argv: readonly string[];
     /** Regular expression of the prompt's line. */
     readonly prompt?: string;
@@ -63,7 +66,7 @@ export type TemplateField = (typeof templateFields)[number];
 
 /** What the catalogue shows of it. `images` are those found on this host. */
 export function hostTemplate(template: LocalTemplate, images: readonly LocalImage[]): HostTemplate {
-  const there = template.images.flatMap((name) => images.filter((image) => image.name === name));
+  const there = imagesOf(template, images);
   return {
     id: template.id,
     description: template.description,
@@ -88,12 +91,13 @@ export function hostTemplate(template: LocalTemplate, images: readonly LocalImag
 
 /** What the engine plans with. `images` are those found on this host. */
 export function templateRules(template: LocalTemplate, images: readonly LocalImage[]): TemplateRules {
-  const there = template.images.filter((name) => images.some((image) => image.name === name));
+  const there = imagesOf(template, images).map((image) => image.name);
   const defaults = template.attributes.flatMap((a) => (a.default === undefined ? [] : [[a.name, a.default] as const]));
   return {
     id: template.id,
     type: template.type,
-    ...(template.images[0] === undefined ? {} : { image: template.images[0], images: there }),
+    ...(template.images[0] === undefined ? {} : { image: template.images[0] }),
+    ...(template.backend === "bridge" ? {} : { images: there }),
     ...(template.icon === undefined ? {} : { icon: template.icon }),
     attributes: Object.fromEntries(defaults),
     startupConfig: template.startupConfig,
@@ -111,7 +115,15 @@ export function templateRules(template: LocalTemplate, images: readonly LocalIma
  */
 export function nodeImage(template: LocalTemplate, images: readonly LocalImage[], wanted: string | undefined): LocalImage | undefined {
   const name = wanted === undefined || wanted === "default" ? template.images[0] : wanted;
-  return template.images.includes(name ?? "") ? images.find((image) => image.name === name) : undefined;
+  return imagesOf(template, images).find((image) => image.name === name);
+}
+
+/** The template's images that are on this host, in its order. */
+function imagesOf(template: LocalTemplate, images: readonly LocalImage[]): readonly LocalImage[] {
+  const container = template.backend === "container";
+  const suited = images.filter((image) => (image.container !== undefined) === container);
+  if (container && template.images.length === 0) return suited;
+  return template.images.flatMap((name) => suited.filter((image) => image.name === name));
 }
 
 /**

@@ -22,6 +22,8 @@ export interface TestLocalHost extends AsyncDisposable {
   readonly session: HostSession;
   /** What was warned of. */
   readonly warnings: readonly string[];
+  /** Plans from what the host holds to this lab. */
+  plan(path: string, lab: Lab | null): Promise<{ readonly plan: Plan }>;
   /** Plans from what the host holds to this lab and applies all of it; keeps the ids for the next time. */
   deploy(path: string, lab: Lab | null): Promise<{ readonly plan: Plan; readonly applied: Applied }>;
   /** A program inside a node, named by key. */
@@ -35,14 +37,15 @@ export interface TestLocalHost extends AsyncDisposable {
 export const noIds: NativeIds = { nodes: {}, networks: {}, links: {} };
 const password = "test";
 
-export async function testLocalHost(): Promise<TestLocalHost> {
+/** @param images another image directory than the machine's */
+export async function testLocalHost({ images }: { readonly images?: string } = {}): Promise<TestLocalHost> {
   const machine = localPaths(process.env, process.getuid!());
   for (const needed of [machine.holder, machine.images]) {
     await stat(needed).catch(() => Promise.reject(new Error(`${needed} is missing: npm run setup makes it`)));
   }
   const base = await mkdtemp(join(tmpdir(), "labwright-host-"));
   await chmod(base, 0o711);
-  const paths: LocalPaths = { ...machine, state: join(base, "state"), run: join(base, "run") };
+  const paths: LocalPaths = { ...machine, state: join(base, "state"), run: join(base, "run"), ...(images === undefined ? {} : { images }) };
   await mkdir(paths.state, { mode: 0o700 });
   await openUsers(join(paths.state, "users.json")).ensureFirstAdmin({ password });
   const warnings: string[] = [];
@@ -59,6 +62,12 @@ export async function testLocalHost(): Promise<TestLocalHost> {
     return found;
   };
 
+  const plan = async (path: string, lab: Lab | null) => {
+    const observed = await session.observe(path);
+    const known = joinIds(lab, observed, ids.get(path));
+    return { plan: planLab({ desired: lab, observed, rules: await session.rules(), ids: known, prune: true, replace: false }), known };
+  };
+
   return {
     paths,
     warnings,
@@ -69,13 +78,12 @@ export async function testLocalHost(): Promise<TestLocalHost> {
       return session;
     },
     sandbox,
+    plan,
     deploy: async (path, lab) => {
-      const observed = await session.observe(path);
-      const known = joinIds(lab, observed, ids.get(path));
-      const plan = planLab({ desired: lab, observed, rules: await session.rules(), ids: known, prune: true, replace: false });
-      const applied = await session.apply(path, plan.operations, { ids: known, step: () => undefined });
+      const { plan: made, known } = await plan(path, lab);
+      const applied = await session.apply(path, made.operations, { ids: known, step: () => undefined });
       ids.set(path, applied.ids);
-      return { plan, applied };
+      return { plan: made, applied };
     },
     exec: async (path, node, ...argv) => {
       const id = ids.get(path)?.nodes[node];

@@ -8,6 +8,8 @@ const programs: Readonly<Record<string, string>> = {
   cc: "gcc libc6-dev",
   ip: "iproute2",
   nft: "nftables",
+  tar: "tar",
+  xz: "xz-utils",
 };
 
 /** Debian packages of the programs that are not on the path; sbin counts, whether or not a user's path names it. */

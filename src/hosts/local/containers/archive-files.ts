@@ -1,0 +1,57 @@
+import { constants, createReadStream } from "node:fs";
+import { lstat, open } from "node:fs/promises";
+import { join, posix } from "node:path";
+import { ArchiveError } from "./archive-error.ts";
+import type { Bytes } from "./decompress.ts";
+import { readTar } from "./tar-reader.ts";
+
+/** The files of an image archive, by path: those of an OCI layout directory or within an uncompressed tar. */
+export interface ArchiveFiles {
+  /** undefined: there is no such file. */
+  size(path: string): Promise<number | undefined>;
+  read(path: string): Bytes;
+}
+
+/** Links in the directory lead nowhere: only plain files count. */
+export function directoryFiles(directory: string): ArchiveFiles {
+  return {
+    size: async (path) => {
+      const found = await lstat(join(directory, path)).catch((error: NodeJS.ErrnoException) => {
+        if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
+        throw error;
+      });
+      return found?.isFile() === true ? found.size : undefined;
+    },
+    read: async function* (path) {
+      await using file = await open(join(directory, path), constants.O_RDONLY | constants.O_NOFOLLOW);
+      yield* file.createReadStream({ autoClose: false });
+    },
+  };
+}
+
+const mostEntries = 100_000;
+
+/** The files of a tar; those that are links to others (old docker saves layers that are the same so) lead to them. */
+export async function tarFiles(file: string): Promise<ArchiveFiles> {
+  const places = new Map<string, { readonly offset: number; readonly size: number }>();
+  const links = new Map<string, string>();
+  for await (const entry of readTar(createReadStream(file))) {
+    const path = posix.normalize(`/${entry.name}`).slice(1);
+    if (entry.type === "0" || entry.type === "\0" || entry.type === "7") places.set(path, { offset: entry.offset, size: entry.size });
+    else if (entry.type === "2") links.set(path, posix.normalize(`/${posix.dirname(path)}/${entry.link}`).slice(1));
+    else if (entry.type === "1") links.set(path, posix.normalize(`/${entry.link}`).slice(1));
+    if (places.size + links.size > mostEntries) break;
+  }
+  const placeOf = (path: string) => {
+    const wanted = posix.normalize(`/${path}`).slice(1);
+    return places.get(wanted) ?? places.get(links.get(wanted) ?? "");
+  };
+  return {
+    size: async (path) => placeOf(path)?.size,
+    read: async function* (path) {
+      const place = placeOf(path);
+      if (place === undefined) throw new ArchiveError("bad_archive", `the archive has no ${path}`);
+      if (place.size > 0) yield* createReadStream(file, { start: place.offset, end: place.offset + place.size - 1 });
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import { ArchiveError } from "./archive-error.ts";
+
+/** What one image may take. */
+export interface UnpackLimits {
+  /** Bytes of all files of all layers. */
+  readonly bytes: number;
+  /** Entries of all layers. */
+  readonly entries: number;
+  /** Bytes of a path below the root. */
+  readonly path: number;
+  /** Times that a layer may be larger than its compressed form, once it is larger than `ratioFrom` bytes. */
+  readonly ratio: number;
+  readonly ratioFrom: number;
+}
+
+export const unpackLimits: UnpackLimits = {
+  bytes: 32 * 1024 ** 3,
+  entries: 2_000_000,
+  path: 3000,
+  ratio: 300,
+  ratioFrom: 512 * 1024 ** 2,
+};
+
+/** What is left of the limits while an image is unpacked: spent as bytes and entries come, before they are written. */
+export class Budget {
+  readonly limits: UnpackLimits;
+  #bytes = 0;
+  #entries = 0;
+
+  constructor(limits: UnpackLimits) {
+    this.limits = limits;
+  }
+
+  /** @throws ArchiveError too_large */
+  spendBytes(count: number): void {
+    this.#bytes += count;
+    if (this.#bytes > this.limits.bytes) {
+      throw new ArchiveError("too_large", `the image unpacks to more than ${this.limits.bytes} bytes`, "--max-bytes raises the limit");
+    }
+  }
+
+  /** @throws ArchiveError too_large */
+  spendEntry(): void {
+    this.#entries++;
+    if (this.#entries > this.limits.entries) {
+      throw new ArchiveError("too_large", `the image has more than ${this.limits.entries} files`);
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import { ArchiveError } from "./archive-error.ts";
+
+/** What an image says of the process that it is for. */
+export interface ContainerConfig {
+  readonly entrypoint: readonly string[];
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Absolute. */
+  readonly workdir: string;
+  /** As in the image: user or uid, optionally with ":" and a group or gid; "" is root. */
+  readonly user: string;
+}
+
+/** The image configuration of OCI and docker, checked. */
+export interface ImageConfig {
+  readonly container: ContainerConfig;
+  /** "linux/amd64", with the variant where it has one: "linux/arm64/v8". */
+  readonly platform: string;
+  /** SHA-256 (hex) of each layer as plain tar, the lowest first. */
+  readonly diffIds: readonly string[];
+  readonly created?: string;
+}
+
+export const shellConfig: ContainerConfig = { entrypoint: [], command: ["/bin/sh"], env: {}, workdir: "/", user: "" };
+
+/** @throws ArchiveError bad_archive that names the field */
+export function parseConfig(value: unknown): ImageConfig {
+  const top = record(value, "the image configuration");
+  const rootfs = record(top["rootfs"], "rootfs");
+  if (rootfs["type"] !== "layers") throw wrong("rootfs.type", 'is not "layers"');
+  const diffIds = texts(rootfs["diff_ids"], "rootfs.diff_ids").map((id) => sha256Of(id, "rootfs.diff_ids"));
+  const config = record(top["config"] ?? {}, "config");
+  const variant = optional(top["variant"], "variant");
+  const created = optional(top["created"], "created");
+  const workdir = optional(config["WorkingDir"], "config.WorkingDir") || "/";
+  if (!workdir.startsWith("/")) throw wrong("config.WorkingDir", "is not absolute");
+  return {
+    container: {
+      entrypoint: texts(config["Entrypoint"] ?? [], "config.Entrypoint"),
+      command: texts(config["Cmd"] ?? [], "config.Cmd"),
+      env: envOf(texts(config["Env"] ?? [], "config.Env")),
+      workdir,
+      user: optional(config["User"], "config.User") ?? "",
+    },
+    platform: [optional(top["os"], "os") ?? "linux", optional(top["architecture"], "architecture") ?? "", variant ?? ""]
+      .filter((part, i) => part !== "" || i === 1)
+      .join("/"),
+    diffIds,
+    ...(created === undefined ? {} : { created }),
+  };
+}
+
+/** The hex digits of "sha256:…"; other digests are not known. */
+export function sha256Of(digest: unknown, place: string): string {
+  const hex = typeof digest === "string" ? /^sha256:([0-9a-f]{64})$/.exec(digest)?.[1] : undefined;
+  if (hex === undefined) throw wrong(place, "has a digest that is not sha256");
+  return hex;
+}
+
+export function record(value: unknown, place: string): Readonly<Record<string, unknown>> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrong(place, "is not an object");
+  return value as Readonly<Record<string, unknown>>;
+}
+
+export function texts(value: unknown, place: string): readonly string[] {
+  if (!Array.isArray(value)) throw wrong(place, "is not a list");
+  for (const one of value) if (typeof one !== "string" || one.includes("\0")) throw wrong(place, "has something else than texts");
+  return value as readonly string[];
+}
+
+function optional(value: unknown, place: string): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== "string" || value.includes("\0")) throw wrong(place, "is not a text");
+  return value;
+}
+
+function envOf(pairs: readonly string[]): Readonly<Record<string, string>> {
+  const entries = pairs.map((pair) => [pair.replace(/=.*/s, ""), pair.includes("=") ? pair.slice(pair.indexOf("=") + 1) : ""] as const);
+  return Object.fromEntries(entries.filter(([name]) => name !== ""));
+}
+
+export function wrong(place: string, why: string): ArchiveError {
+  return new ArchiveError("bad_archive", `the image is malformed: ${place} ${why}`);
+}

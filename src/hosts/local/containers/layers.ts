@@ -1,0 +1,41 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { imageRecords, layerDirectories } from "../images.ts";
+import { mountedPaths } from "../mounted-paths.ts";
+import { removeTree } from "./remove-tree.ts";
+
+/** layer.json in a layer's directory. */
+export interface LayerRecord {
+  /** OCI's chain id (hex): the layer and all below it. Whiteouts are made for just these, so only images of the same base share it. */
+  readonly chain: string;
+  readonly diff_id: string;
+  readonly size_bytes: number;
+  readonly entries: number;
+  readonly id_base: number;
+}
+
+/** SHA-256 (hex) of a layer on top of others. */
+export function chainId(below: string | undefined, diffId: string): string {
+  return below === undefined ? diffId : createHash("sha256").update(`sha256:${below} sha256:${diffId}`).digest("hex");
+}
+
+/** The directory of a layer whose files belong to this range of ids. */
+export function layerDirectory(chain: string, idBase: number): string {
+  return `layer-${createHash("sha256").update(`${chain} ${idBase}`).digest("hex").slice(0, 24)}`;
+}
+
+export async function layerRecord(directory: string, layer: string): Promise<LayerRecord> {
+  return JSON.parse(await readFile(join(directory, layer, "layer.json"), "utf8")) as LayerRecord;
+}
+
+/** Removes the layers that no image has and no running node has mounted; the images' lock is held. Answers their names. */
+export async function removeUnusedLayers(directory: string): Promise<readonly string[]> {
+  const used = new Set([...(await imageRecords(directory)).values()].flatMap((record) => record.layers));
+  const unused = (await layerDirectories(directory)).filter((layer) => !used.has(layer));
+  if (unused.length === 0) return [];
+  const mounted = await mountedPaths();
+  const gone = unused.filter((layer) => !mounted.some((text) => text.includes(join(directory, layer, "rootfs"))));
+  for (const layer of gone) removeTree(Buffer.from(join(directory, layer)));
+  return gone;
+}

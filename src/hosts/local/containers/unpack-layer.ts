@@ -1,0 +1,284 @@
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  fchmodSync,
+  fchownSync,
+  futimesSync,
+  lchownSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  type Stats,
+  symlinkSync,
+  writeSync,
+} from "node:fs";
+import { ArchiveError } from "./archive-error.ts";
+import type { Budget } from "./budget.ts";
+import type { Bytes } from "./decompress.ts";
+import { diskPath, type ImagePath, joined, LayerTree, shown } from "./layer-tree.ts";
+import { removeTree } from "./remove-tree.ts";
+import { makeSpecialFiles, type SpecialFile } from "./special-files.ts";
+import { readTar, type TarEntry } from "./tar-reader.ts";
+
+export interface UnpackOptions {
+  /** An empty directory that nobody else writes to. */
+  readonly root: string;
+  /** Roots of the layers below, top first. */
+  readonly lower: readonly string[];
+  /** Outside id of the tree's root; undefined: not as root, everything belongs to us. */
+  readonly idBase: number | undefined;
+  readonly budget: Budget;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What became of a layer. */
+export interface Unpacked {
+  readonly bytes: number;
+  readonly entries: number;
+  /** What was not taken over: device nodes, extended attributes, owners beyond the range. */
+  readonly devices: number;
+  readonly xattrs: number;
+  readonly strangers: number;
+}
+
+/** Ids inside a lab are 0 to 65535; what belongs to another belongs to nobody. */
+const mostId = 65_535;
+const nobody = 65_534;
+
+/**
+ * Unpacks the tar stream of one layer. Nothing is written outside its root: names with `..` are refused, links are followed only within the
+ * image, and files are created anew, never opened. Device nodes and extended attributes are left out; owners are moved into the labs'
+ * range of ids. Whiteouts become overlay's. Throws ArchiveError; then what is there is to be thrown away.
+ */
+export async function unpackLayer(stream: Bytes, options: UnpackOptions): Promise<Unpacked> {
+  const layer = new LayerWriter(options);
+  for await (const entry of readTar(stream)) {
+    options.signal?.throwIfAborted();
+    options.budget.spendEntry();
+    await layer.add(entry);
+  }
+  return layer.finish();
+}
+
+class LayerWriter {
+  readonly #options: UnpackOptions;
+  readonly #tree: LayerTree;
+  readonly #below: LayerTree | undefined;
+  /** Paths of the layers below that are gone, and directories of which only what this layer has is there. */
+  readonly #gone = new Set<ImagePath>();
+  readonly #opaque = new Set<ImagePath>();
+  readonly #fifos: SpecialFile[] = [];
+  #bytes = 0;
+  #entries = 0;
+  #devices = 0;
+  #xattrs = 0;
+  #strangers = 0;
+
+  constructor(options: UnpackOptions) {
+    this.#options = options;
+    this.#tree = new LayerTree([options.root, ...options.lower]);
+    this.#below = options.lower.length === 0 ? undefined : new LayerTree(options.lower);
+  }
+
+  async add(entry: TarEntry): Promise<void> {
+    const path = this.#place(entry.name);
+    this.#xattrs += entry.xattrs;
+    if (path === undefined) {
+      if (entry.type === "5") this.#finishDirectory("", entry);
+      return;
+    }
+    this.#entries++;
+    const name = path.slice(path.lastIndexOf("/") + 1);
+    if (name.startsWith(".wh.")) return this.#whiteout(path, name);
+    switch (entry.type) {
+      case "0":
+      case "\0":
+      case "7":
+        return this.#file(path, entry);
+      case "1":
+        return this.#hardLink(path, entry);
+      case "2":
+        return this.#symbolicLink(path, entry);
+      case "3":
+      case "4":
+        this.#devices++;
+        return;
+      case "5":
+        return this.#directory(path, entry);
+      case "6":
+        this.#clear(path);
+        this.#fifos.push({ kind: "fifo", path, mode: entry.mode, uid: this.#id(entry.uid), gid: this.#id(entry.gid) });
+        return;
+      default:
+        throw new ArchiveError("bad_archive", `${shown(path)} is of a kind (${JSON.stringify(entry.type)}) that no file system has`);
+    }
+  }
+
+  async finish(): Promise<Unpacked> {
+    const specials: SpecialFile[] = [...this.#fifos];
+    if (this.#below !== undefined) {
+      for (const path of [...this.#gone, ...this.#opaque].sort()) this.#hide(path, this.#below, specials);
+    }
+    await makeSpecialFiles(this.#options.root, specials, this.#options.idBase);
+    const [bytes, entries, devices, xattrs, strangers] = [this.#bytes, this.#entries, this.#devices, this.#xattrs, this.#strangers];
+    return { bytes, entries, devices, xattrs, strangers };
+  }
+
+  /** Where an entry goes, its parents made; undefined for the root itself. */
+  #place(name: string): ImagePath | undefined {
+    if (name.includes("\0")) throw new ArchiveError("unsafe_archive", `the name ${shown(name)} has a NUL in it`);
+    const names = name.split("/").filter((one) => one !== "" && one !== ".");
+    const spelled = names.join("/");
+    if (names.includes("..")) throw new ArchiveError("unsafe_archive", `the name ${JSON.stringify(name)} leads upwards`);
+    if (spelled.length > this.#options.budget.limits.path || names.some((one) => one.length > 255)) {
+      throw new ArchiveError("unsafe_archive", `the name ${shown(spelled.slice(0, 60))}… is too long`);
+    }
+    const last = names.pop();
+    if (last === undefined) return undefined;
+    const parent = this.#tree.directory(names.join("/"));
+    this.#makeParents(parent);
+    return joined(parent, last);
+  }
+
+  /** Directories of the layers below come up with owner and mode; others are root's. */
+  #makeParents(path: ImagePath): void {
+    const names = path === "" ? [] : path.split("/");
+    for (let count = 1; count <= names.length; count++) {
+      const at = names.slice(0, count).join("/");
+      if (this.#own(at) !== undefined) continue;
+      const below = this.#tree.find(at)?.stats;
+      mkdirSync(diskPath(this.#options.root, at), 0o700);
+      const [uid, gid, mode] = below === undefined ? [this.#id(0), this.#id(0), 0o755] : [below.uid, below.gid, below.mode & 0o7777];
+      this.#setOwner(at, uid, gid);
+      chmodSync(diskPath(this.#options.root, at), mode);
+      this.#tree.changed();
+    }
+  }
+
+  #own(path: ImagePath): Stats | undefined {
+    return lstatSync(diskPath(this.#options.root, path), { throwIfNoEntry: false });
+  }
+
+  /** Takes away what this layer had at the path before. */
+  #clear(path: ImagePath): void {
+    if (this.#own(path) === undefined) return;
+    removeTree(diskPath(this.#options.root, path));
+    for (let i = this.#fifos.length - 1; i >= 0; i--) {
+      const { path: other } = this.#fifos[i]!;
+      if (other === path || other.startsWith(`${path}/`)) this.#fifos.splice(i, 1);
+    }
+    this.#tree.changed();
+  }
+
+  async #file(path: ImagePath, entry: TarEntry): Promise<void> {
+    this.#clear(path);
+    const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+    const fd = openSync(diskPath(this.#options.root, path), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+    try {
+      for await (const chunk of entry.data()) {
+        this.#options.budget.spendBytes(chunk.length);
+        this.#bytes += chunk.length;
+        for (let at = 0; at < chunk.length; ) at += writeSync(fd, chunk, at);
+      }
+      // A change of owner takes set-user-id away: the mode comes after it.
+      if (this.#options.idBase !== undefined) fchownSync(fd, this.#id(entry.uid), this.#id(entry.gid));
+      fchmodSync(fd, entry.mode);
+      futimesSync(fd, entry.mtime, entry.mtime);
+    } finally {
+      closeSync(fd);
+    }
+    this.#tree.changed();
+  }
+
+  #hardLink(path: ImagePath, entry: TarEntry): void {
+    const names = entry.link.split("/").filter((one) => one !== "" && one !== ".");
+    const refused = (why: string) =>
+      new ArchiveError("unsafe_archive", `${shown(path)} is a hard link to ${JSON.stringify(entry.link)}, ${why}`);
+    if (names.includes("..") || entry.link.includes("\0")) throw refused("which leads upwards");
+    const last = names.pop();
+    if (last === undefined) throw refused("which is no file");
+    const target = joined(this.#tree.directory(names.join("/")), last);
+    const found = this.#tree.find(target);
+    if (found?.stats.isFile() !== true) throw refused("which is no file of the image before it");
+    if (target === path) return;
+    this.#clear(path);
+    const to = diskPath(this.#options.root, path);
+    if (found.root === this.#options.root) linkSync(diskPath(found.root, target), to);
+    else {
+      // Of a layer below: as overlay does it when a file gets a second name, it comes up.
+      this.#options.budget.spendBytes(found.stats.size);
+      this.#bytes += found.stats.size;
+      copyFileSync(diskPath(found.root, target), to, constants.COPYFILE_EXCL);
+      this.#setOwner(path, found.stats.uid, found.stats.gid);
+      chmodSync(to, found.stats.mode & 0o7777);
+    }
+    this.#tree.changed();
+  }
+
+  #symbolicLink(path: ImagePath, entry: TarEntry): void {
+    if (entry.link === "" || entry.link.includes("\0") || entry.link.length > 4095) {
+      throw new ArchiveError("bad_archive", `${shown(path)} is a symbolic link to nothing that a path can be`);
+    }
+    this.#clear(path);
+    symlinkSync(Buffer.from(entry.link, "latin1"), diskPath(this.#options.root, path));
+    this.#setOwner(path, this.#id(entry.uid), this.#id(entry.gid));
+    this.#tree.changed();
+  }
+
+  #directory(path: ImagePath, entry: TarEntry): void {
+    if (this.#own(path)?.isDirectory() !== true) {
+      this.#clear(path);
+      mkdirSync(diskPath(this.#options.root, path), 0o700);
+      this.#tree.changed();
+    }
+    this.#finishDirectory(path, entry);
+  }
+
+  #finishDirectory(path: ImagePath, entry: TarEntry): void {
+    this.#setOwner(path, this.#id(entry.uid), this.#id(entry.gid));
+    // We, who are not root, must be able to go on filling it.
+    chmodSync(diskPath(this.#options.root, path), this.#options.idBase === undefined ? entry.mode | 0o700 : entry.mode);
+  }
+
+  #whiteout(path: ImagePath, name: string): void {
+    const parent = path.slice(0, Math.max(0, path.length - name.length - 1));
+    if (name === ".wh..wh..opq") this.#opaque.add(parent);
+    // Other names of this kind are notes of the storage driver that made the archive.
+    else if (!name.startsWith(".wh..wh.")) {
+      const hidden = name.slice(".wh.".length);
+      if (["", ".", ".."].includes(hidden)) throw new ArchiveError("unsafe_archive", `the whiteout ${shown(path)} names no file`);
+      this.#gone.add(joined(parent, hidden));
+    }
+  }
+
+  /** What the layers below have at the path is gone; what this layer has there stays. */
+  #hide(path: ImagePath, below: LayerTree, specials: SpecialFile[]): void {
+    const slash = path.lastIndexOf("/");
+    if (path !== "" && !this.#isOwnDirectory(slash < 0 ? "" : path.slice(0, slash))) return;
+    const found = below.find(path);
+    if (found === undefined) return;
+    const own = this.#own(path);
+    if (own === undefined) specials.push({ kind: "whiteout", path, mode: 0, uid: this.#id(0), gid: this.#id(0) });
+    else if (own.isDirectory() && found.stats.isDirectory()) {
+      for (const name of below.names(path)) this.#hide(joined(path, name), below, specials);
+    }
+  }
+
+  /** Whether this layer has the directory, with no link on the way. */
+  #isOwnDirectory(path: ImagePath): boolean {
+    const names = path === "" ? [] : path.split("/");
+    return names.every((_, i) => this.#own(names.slice(0, i + 1).join("/"))?.isDirectory() === true);
+  }
+
+  #id(inside: number): number {
+    if (inside > mostId) this.#strangers++;
+    return (this.#options.idBase ?? 0) + (inside > mostId ? nobody : inside);
+  }
+
+  #setOwner(path: ImagePath, uid: number, gid: number): void {
+    if (this.#options.idBase !== undefined) lchownSync(diskPath(this.#options.root, path), uid, gid);
+  }
+}
