@@ -1,29 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { Duplex } from "node:stream";
 import { afterEach, expect, test } from "vitest";
 import { runDialogue } from "./dialogue.ts";
+import { endPrograms, onPty } from "./pty.fixture.ts";
 
-const running: ChildProcess[] = [];
+afterEach(endPrograms);
 
-function shell(): Duplex {
-  const child = spawn("script", ["-qfec", "bash --norc --noprofile", "/dev/null"], {
-    env: { PATH: process.env["PATH"] ?? "", HOME: "/", TERM: "dumb", PS1: "$ " },
-    stdio: ["pipe", "pipe", "ignore"],
-  });
-  running.push(child);
-  const stream = Duplex.from({ readable: child.stdout!, writable: child.stdin! });
-  stream.on("error", () => {});
-  return stream;
-}
-
-afterEach(async () => {
-  for (const child of running.splice(0)) {
-    if (child.exitCode !== null || child.signalCode !== null) continue;
-    const gone = new Promise((settle) => child.once("exit", settle));
-    child.kill("SIGKILL");
-    await gone;
-  }
-});
+const shell = () => onPty("bash --norc --noprofile", { TERM: "dumb", PS1: "$ " });
 
 test("it types and waits in order, by text and by expression", async () => {
   const { steps, output } = await runDialogue(shell(), [
@@ -38,7 +19,7 @@ test("it types and waits in order, by text and by expression", async () => {
 test("a secret is typed, but stands in no output", async () => {
   const { output, steps } = await runDialogue(shell(), [
     { expect: "$ " },
-    { send: "read x; echo [$x]", expect: "echo" },
+    { send: "read -p 'secret: ' x; echo [$x]", expect: { regex: "^secret: $" } },
     { send: "hunter2", secret: true, expect: "]" },
   ]);
   expect(output).toContain("[********]");

@@ -1,33 +1,14 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Duplex } from "node:stream";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Failure } from "../contract/errors.ts";
 import { execCommand } from "./exec.ts";
+import { ConsoleHub } from "./hub.ts";
+import { endPrograms, onPty } from "./pty.fixture.ts";
 
-const running: ChildProcess[] = [];
-
-/** A real program on a real PTY (util-linux `script`), as the stream of a console. */
-function onPty(command: string, env: Record<string, string> = {}): Duplex {
-  const child = spawn("script", ["-qfec", command, "/dev/null"], {
-    env: { PATH: process.env["PATH"] ?? "", HOME: "/", TERM: "xterm", ...env },
-    stdio: ["pipe", "pipe", "ignore"],
-  });
-  running.push(child);
-  const stream = Duplex.from({ readable: child.stdout!, writable: child.stdin! });
-  stream.on("error", () => {});
-  return stream;
-}
-
-afterEach(async () => {
-  for (const child of running.splice(0)) {
-    if (child.exitCode !== null || child.signalCode !== null) continue;
-    const gone = new Promise((settle) => child.once("exit", settle));
-    child.kill("SIGKILL");
-    await gone;
-  }
-});
+afterAll(endPrograms);
 
 let folder = "";
 beforeAll(() => {
@@ -39,6 +20,7 @@ beforeAll(() => {
       .concat("\n"),
   );
   writeFileSync(join(folder, "router.py"), router);
+  writeFileSync(join(folder, "noise.bin"), Buffer.from(Array.from({ length: 100_000 }, (_, index) => (index * 7919 + (index >> 3)) % 256)));
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -81,7 +63,7 @@ const shells = [
   },
 ];
 
-describe.each(shells)("$name", ({ command, env }) => {
+describe.concurrent.each(shells)("$name", ({ command, env }) => {
   test("the output comes without echo and prompt", async () => {
     const result = await execCommand(onPty(command, env), { command: "echo one; echo two", timeoutMs: 10_000 });
     expect(result.output).toBe("one\ntwo");
@@ -197,4 +179,135 @@ test("a console that ends tells so", async () => {
   const stream = onPty("bash --norc --noprofile");
   const failure = await execCommand(stream, { command: "exit", timeoutMs: 10_000 }).catch((error: unknown) => error);
   expect(failure).toMatchObject({ code: "node_not_running" });
+});
+
+const bash = "bash --norc --noprofile";
+const exec = async (stream: Parameters<typeof execCommand>[0], command: string, timeoutMs = 30_000): Promise<string> =>
+  (await execCommand(stream, { command, timeoutMs })).output;
+
+describe.concurrent("output", () => {
+  test("of ten megabytes comes in bounded time, cut where too much is kept", async () => {
+    const { output, truncated } = await execCommand(onPty(bash), { command: "seq 1 1500000", timeoutMs: 60_000 });
+    expect(truncated).toBe(true);
+    expect(output.length).toBeGreaterThan(6 << 20);
+    expect(output.startsWith("1\n2\n3\n")).toBe(true);
+    const last = output.lastIndexOf("\n", output.lastIndexOf("\n") - 1);
+    expect(output.slice(last + 1)).toMatch(/^\d+\n\d*$/);
+  });
+
+  test("of seven megabytes comes whole", async () => {
+    const { output, truncated } = await execCommand(onPty(bash), { command: "seq 1 1000000", timeoutMs: 60_000 });
+    expect([truncated, output.length, output.endsWith("\n999999\n1000000")]).toEqual([false, 6_888_895, true]);
+  });
+
+  test("that is one long line comes whole", async () => {
+    const output = await exec(onPty(bash), "head -c 2000000 /dev/zero | tr '\\0' x; echo");
+    expect(output.length).toBe(2_000_000);
+  });
+
+  test("of binary noise ends at the prompt, and the console is usable afterwards", async () => {
+    // Without what answers, stops or restarts a terminal: that is the terminal's part.
+    const stream = onPty(bash);
+    const noise = await exec(stream, `tr -d '\\005\\021\\023\\033' < ${join(folder, "noise.bin")}`);
+    expect(noise.length).toBeGreaterThan(1_000);
+    expect(await exec(stream, "echo after")).toBe("after");
+  });
+
+  test("with characters that come in pieces is put together; bytes that are none show as such", async () => {
+    const stream = onPty(bash, { LANG: "C.UTF-8" });
+    expect(await exec(stream, "printf '\\303'; sleep 0.2; printf '\\251\\360\\237'; sleep 0.2; printf '\\230\\200\\n'")).toBe("é😀");
+    expect(await exec(stream, "printf 'a\\377b\\303(c\\n'")).toBe("a\ufffdb\ufffd(c");
+  });
+
+  test("with prompts in it ends at the prompt that comes last", async () => {
+    const stream = onPty(bash, { PS1: "box# " });
+    expect(await exec(stream, "printf 'box# \\nbox# one\\nother> \\n$ '; sleep 1; echo two")).toBe("box# \nbox# one\nother> \n$ two");
+  });
+});
+
+describe.concurrent("a console", () => {
+  test("of 40 columns wraps the echo of a command, which is no output", async () => {
+    for (const shell of [bash, "busybox sh"]) {
+      const stream = onPty(shell, { PS1: "a-prompt-of-some-length$ " });
+      await exec(stream, "stty cols 40 rows 10");
+      const words = Array.from({ length: 40 }, (_, index) => `word${index}`).join(" ");
+      expect(await exec(stream, `echo ${words}`), shell).toBe(words);
+      expect(await exec(stream, "echo short"), shell).toBe("short");
+    }
+  });
+
+  test("that is slow to echo and to answer is waited for", async () => {
+    // Every byte takes its time, both ways, as over a line of 9600 bit/s.
+    const inner = onPty(bash, { PS1: "slow$ " });
+    const stream = new Duplex({
+      read: () => {},
+      write: (bytes: Buffer, _encoding, done) => void setTimeout(() => inner.write(bytes, () => done()), 120),
+    });
+    const line: number[] = [];
+    inner.on("data", (bytes: Buffer) => void setTimeout(() => line.push(...bytes), 100));
+    const clock = setInterval(() => line.length > 0 && stream.push(Buffer.from([line.shift()!])), 1);
+    expect(await exec(stream, "echo one; sleep 0.3; echo two")).toBe("one\ntwo");
+    expect(await exec(stream, "true")).toBe("");
+    clearInterval(clock);
+  });
+
+  test("of Python's own runs its statements, in several lines too", async () => {
+    const stream = onPty("python3 -q");
+    expect(await exec(stream, "print(6 * 7)")).toBe("42");
+    expect(await exec(stream, "for i in range(3):\n    print(i)\n")).toBe("0\n1\n2");
+    expect(await exec(stream, "1 / 0")).toContain("ZeroDivisionError");
+    expect(await exec(stream, "x = 1")).toBe("");
+  });
+
+  test("whose prompt comes back later is waited for", async () => {
+    const stream = onPty(`sh -c 'for i in 1 2 3 4; do echo booting $i; sleep 0.4; done; exec ${bash}'`, { PS1: "up$ " });
+    expect(await exec(stream, "echo here")).toBe("here");
+  });
+
+  test("that does not take a line whole is told of, and the line is not run", async () => {
+    const stream = onPty("dash", { PS1: "$ " });
+    const failure = await execCommand(stream, { command: `echo ${"x".repeat(6000)}`, timeoutMs: 20_000 }).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: "bad_request", data: { problems: [{ path: "/command" }] } });
+    expect(await exec(stream, "echo after")).toBe("after");
+  });
+
+  test("whose work is cut off tells why, with the output so far, and is usable afterwards", async () => {
+    const stream = onPty(bash);
+    for (const [reason, code] of [
+      [new Failure("shutting_down", "the service goes down"), "shutting_down"],
+      [undefined, "cancelled"],
+    ] as const) {
+      const cut = new AbortController();
+      const work = execCommand(stream, { command: "echo begin; sleep 60", timeoutMs: 60_000, signal: cut.signal }).catch(
+        (error: unknown) => error,
+      );
+      const seen: string[] = [];
+      const look = (bytes: Buffer) => seen.push(bytes.toString());
+      stream.on("data", look);
+      await expect.poll(() => seen.join(""), { timeout: 10_000 }).toMatch(/begin\r\n/);
+      stream.off("data", look);
+      cut.abort(reason);
+      expect(await work).toMatchObject({ code, data: { output: expect.stringContaining("begin") } });
+    }
+    expect(await exec(stream, "echo after")).toBe("after");
+  });
+
+  test("on which a person types runs what is typed by commands alone", async () => {
+    const stream = onPty(bash, { PS1: "box$ " });
+    const hub = new ConsoleHub({ open: async () => ({ stream }) });
+    const [command, person] = [await hub.view({ terminal: false }), await hub.view()];
+    person.resume();
+    for (const word of ["one", "two", "three"]) {
+      let keys = 0;
+      const typing = setInterval(() => (keys++ < 20 ? person.write("~") : clearInterval(typing)), 10);
+      const { output } = await execCommand(command, {
+        command: `sleep 0.5; echo ${word}`,
+        timeoutMs: 30_000,
+        hold: () => hub.hold(command),
+      });
+      // What the person typed is echoed in between; the command itself is what was sent.
+      expect(output.replaceAll(/~|\n/g, "")).toBe(word);
+    }
+    hub.close();
+  });
 });

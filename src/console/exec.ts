@@ -40,6 +40,8 @@ const echoMs = 3_000;
 const echoNoise = 32 << 10;
 /** From here on a line that does not stand there whole was cut by the console; no editor scrolls that far sideways. */
 const longLine = 1_000;
+/** Bytes of one line. A terminal in its cooked mode drops what is over 4,095, and runs the rest. */
+const longestLine = 4_000;
 /** Logins that are tried at one console. */
 const mostLogins = 2;
 
@@ -80,6 +82,8 @@ class ConsoleExec {
   readonly #outputs: string[] = [];
   /** Pages of the running command that a pager has let go by, without the pager's own line. */
   #pages: string[] = [];
+  /** Of those, the ones that begin with the echo of an empty line. */
+  readonly #afterEmpty = new Set<number>();
   /** The running command was echoed, so that its line end is too. */
   #echoed = false;
   #logins = 0;
@@ -95,11 +99,21 @@ class ConsoleExec {
   }
 
   async run(lines: readonly string[]): Promise<string> {
-    const home = await this.#learn();
+    const tooLong = lines.find((line) => Buffer.byteLength(line) > longestLine);
+    if (tooLong !== undefined) throw lineTooLong(tooLong);
+    const release = this.#options.hold?.();
+    let home: string;
+    try {
+      home = await this.#learn();
+      await this.#type(lines[0] ?? "");
+    } finally {
+      release?.();
+    }
     const prompts = [home, home];
     for (const [index, line] of lines.entries()) {
+      if (index > 0) await this.#typeAlone(line);
       this.#pages = [];
-      await this.#type(line, index === 0 ? home : undefined);
+      this.#afterEmpty.clear();
       const { raw, prompt, emptyLines } = await this.#promptBack(prompts, lines.length > 1);
       this.truncated ||= this.#console.truncated;
       this.#outputs.push(withoutPrompts(this.#readable(raw), prompt, emptyLines));
@@ -117,6 +131,7 @@ class ConsoleExec {
   async #learn(): Promise<string> {
     this.#console.send(`${killLine}\r`);
     let candidate: string | undefined;
+    let again = 0;
     for (let round = 0; ; round += 1) {
       const line = await this.#settled(candidate);
       if (asksLogin(line)) {
@@ -125,7 +140,11 @@ class ConsoleExec {
         continue;
       }
       const key = this.#pagerKey(line);
-      if (line === candidate && round > 0 && line.trim() !== "") return line;
+      const answered = round > 0 && line.trim() !== "" && (line === candidate || this.#given?.test(line) === true);
+      if (answered && this.#isPrompt(line)) return line;
+      // What does not look like a prompt must begin lines of its own, and do so twice: a node that boots says dots and words, too.
+      if (answered && this.#console.tail.includes("\n") && ++again > 1) return line;
+      if (!answered) again = 0;
       candidate = line;
       this.#console.clear();
       if (key !== undefined && !this.#isPrompt(line)) this.#console.send(key === "\r" ? "\r" : "q");
@@ -166,30 +185,35 @@ class ConsoleExec {
     await this.#change(quiet.anything, "the login was not answered");
   }
 
-  /** The command without its line end, until it stands there: however an editor drew it, the next line end is the command's. */
-  async #type(command: string, home: string | undefined): Promise<void> {
+  async #typeAlone(line: string): Promise<void> {
     const release = this.#options.hold?.();
     try {
-      // Somebody typed since the prompt was learned.
-      if (home !== undefined && ((await this.#change(0, "…")) || lastLine(this.#console.tail) !== home)) await this.#learn();
-      this.#echoed = false;
-      this.#console.clear();
-      this.#console.send(command);
-      const giveUp = performance.now() + echoMs;
-      let shown = false;
-      while (this.#console.length <= echoNoise + 8 * command.length && performance.now() < giveUp) {
-        shown = isEchoed(this.#console.text(), command);
-        const wait = shown ? quiet.prompt : command.length < longLine ? quiet.noEcho / 4 : quiet.anything;
-        if (!(await this.#change(wait, "the prompt did not come back"))) break;
-      }
-      if (!shown && command.length >= longLine) throw this.#lineTooLong(command);
-      const silent = this.#console.length === 0;
-      this.#console.clear();
-      this.#echoed = command === "" || !silent;
-      this.#console.send("\r");
+      await this.#type(line);
     } finally {
       release?.();
     }
+  }
+
+  /** The command without its line end, until it stands there: however an editor drew it, the next line end is the command's. */
+  async #type(command: string): Promise<void> {
+    this.#echoed = false;
+    this.#console.clear();
+    this.#console.send(command);
+    const giveUp = performance.now() + echoMs;
+    let shown = false;
+    while (this.#console.length <= echoNoise + 8 * command.length && performance.now() < giveUp) {
+      shown = isEchoed(this.#console.text(), command);
+      const begun = this.#console.length > 0 && command.length < longLine;
+      if (!(await this.#change(shown ? quiet.prompt : begun ? quiet.noEcho / 2 : quiet.noEcho, "the prompt did not come back"))) break;
+    }
+    if (!shown && command.length >= longLine) {
+      this.#console.send(killLine);
+      throw lineTooLong(command);
+    }
+    const silent = this.#console.length === 0;
+    this.#console.clear();
+    this.#echoed = command === "" || !silent;
+    this.#console.send("\r");
   }
 
   /** What came back up to and with the prompt. `prompts`: those known, the first and the last seen. */
@@ -209,6 +233,8 @@ class ConsoleExec {
       const asks = !known && asksLogin(line);
       const tail = known ? undefined : prompts.find((prompt) => prompt.length > 1 && line.endsWith(prompt));
       const maybe = tail ?? (looksLikePrompt(line) ? line : undefined);
+      // Somebody typed ahead of the prompt.
+      const ahead = !known && prompts.some((prompt) => prompt.length > 1 && line.startsWith(prompt));
       const wait = !begun
         ? quiet.noEcho
         : known
@@ -225,7 +251,7 @@ class ConsoleExec {
       if (confirming !== undefined && this.#console.length < 4096 && renderText(this.#console.text()).trim() === confirming.trim()) {
         return { raw: this.#paged(""), prompt: confirming, emptyLines };
       }
-      if (known) return { raw: this.#paged(this.#console.text()), prompt: line, emptyLines };
+      if (known || (ahead && begun)) return { raw: this.#paged(this.#console.text()), prompt: line, emptyLines };
       if (key !== undefined) {
         const page = this.#console.take();
         this.#pages.push(page.slice(0, page.length - rawLine.length));
@@ -236,6 +262,7 @@ class ConsoleExec {
         confirming = maybe;
         emptyLines += 1;
         this.#pages.push(this.#console.take());
+        this.#afterEmpty.add(this.#pages.length);
         this.#console.send("\r");
       }
     }
@@ -253,7 +280,8 @@ class ConsoleExec {
   }
 
   #paged(last: string): string {
-    return [...this.#pages, last].map((page) => page.replace(wiped, "")).join("");
+    const pages = [...this.#pages, last];
+    return pages.map((page, index) => page.replace(this.#afterEmpty.has(index) ? /^\r?\n/ : wiped, "")).join("");
   }
 
   /** Without the rest of the command's own line. */
@@ -285,12 +313,6 @@ class ConsoleExec {
     throw failure;
   }
 
-  #lineTooLong(command: string): Failure {
-    this.#console.send(killLine);
-    const message = `the console does not take a line of ${command.length} characters; send shorter lines`;
-    return new Failure("bad_request", message, { data: { problems: [{ path: "/command", message }] } });
-  }
-
   #timeout(message: string): Failure {
     return new Failure("console_timeout", message, { data: { output: this.#partial() } });
   }
@@ -299,4 +321,9 @@ class ConsoleExec {
     const running = this.#readable(this.#paged(this.#console.text()));
     return [...this.#outputs, running].filter((output) => output !== "").join("\n");
   }
+}
+
+function lineTooLong(line: string): Failure {
+  const message = `the console does not take a line of ${line.length} characters; send shorter lines`;
+  return new Failure("bad_request", message, { data: { problems: [{ path: "/command", message }] } });
 }
