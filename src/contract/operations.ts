@@ -49,6 +49,8 @@ const bodied = ["payload_too_large", "unsupported_media_type"] as const;
 const authoring = [...host, ...bodied, "field_not_allowed", "invalid_intent", "template_not_found", "node_not_found"] as const;
 const project = [...host, ...bodied, "field_not_allowed", "invalid_intent", "lab_not_found", "operation_not_allowed"] as const;
 const changing = [...project, "lab_busy", "lab_locked", "lab_locked_mid_apply", "cancelled", "unsupported"] as const;
+/** Of one link, in one step: nothing to stop in between. */
+const linkChange = [...project, "lab_busy", "lab_locked", "unsupported", "link_not_found"] as const;
 const consoles = [...project, "node_not_found", "node_not_running", "unsupported"] as const;
 const captures = [...host, "capture_not_found", "operation_not_allowed", "unsupported"] as const;
 
@@ -190,7 +192,7 @@ export const operations = {
     auth: "bearer",
     timeoutMs: 15_000,
     replay: true,
-    errors: project,
+    errors: [...bearer, ...bodied, "field_not_allowed", "invalid_intent"],
     summary: "Check an intent; every problem at once",
   },
   importProject: {
@@ -341,7 +343,7 @@ export const operations = {
     timeoutMs: 30_000,
     replay: false,
     feature: "linkQuality",
-    errors: [...changing, "link_not_found"],
+    errors: linkChange,
     summary: "Set delay, jitter, loss and bandwidth of a live link; save true persists",
   },
   setLinkSuspend: {
@@ -351,7 +353,7 @@ export const operations = {
     timeoutMs: 30_000,
     replay: false,
     feature: "linkSuspend",
-    errors: [...changing, "link_not_found"],
+    errors: linkChange,
     summary: "Take a link's carrier away, or give it back",
   },
   startCapture: {
@@ -411,7 +413,7 @@ export const operations = {
     auth: "bearer",
     timeoutMs: 15_000,
     replay: true,
-    errors: [...project, "unsupported"],
+    errors: project,
     summary: "The intent without secrets, and its revision",
   },
   editProject: {
@@ -420,7 +422,7 @@ export const operations = {
     auth: "bearer",
     timeoutMs: 30_000,
     replay: false,
-    errors: [...changing, "plan_stale"],
+    errors: [...project, "lab_busy", "plan_stale"],
     summary: "Replace one section of the intent; comments are kept",
   },
   attachTraffic: {
@@ -491,7 +493,7 @@ export const operations = {
     timeoutMs: 15_000,
     replay: true,
     feature: "jobs",
-    errors: [...bearer, "job_not_found", "unsupported"],
+    errors: [...bearer, "job_not_found"],
     summary: "A change: its progress and, when it ended, its result",
   },
   cancelJob: {
@@ -501,7 +503,7 @@ export const operations = {
     timeoutMs: 15_000,
     replay: false,
     feature: "jobs",
-    errors: [...bearer, "job_not_found", "operation_not_allowed", "unsupported"],
+    errors: [...bearer, "job_not_found", "operation_not_allowed"],
     summary: "Stop a change after the step in flight",
   },
   getOpenApi: {
