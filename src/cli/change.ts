@@ -2,7 +2,7 @@ import type { InputOf, Job, ResultOf, StartedJob } from "../client/index.ts";
 import type { Context } from "./context.ts";
 import { Progress } from "./progress.ts";
 
-type ChangeId = "importProject" | "deployProject" | "reconcileProject" | "destroyProject" | "execProject";
+type ChangeId = "importProject" | "deployProject" | "reconcileProject" | "destroyProject" | "execProject" | "resumeLab";
 
 /**
  * Runs a change as a job and waits for its end, showing each step. The first Ctrl-C stops it after the step in flight, so that

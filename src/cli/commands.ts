@@ -16,6 +16,7 @@ import { logout } from "./commands/logout.ts";
 import { plan } from "./commands/plan.ts";
 import { start, stop, wipe } from "./commands/power.ts";
 import { pull } from "./commands/pull.ts";
+import { resume } from "./commands/resume.ts";
 import { serve } from "./commands/serve.ts";
 import { setup } from "./commands/setup.ts";
 import { status } from "./commands/status.ts";
@@ -83,6 +84,7 @@ export const commands: readonly Command[] = [
   start,
   stop,
   wipe,
+  resume,
   link,
   labs,
   templates,

@@ -10,6 +10,7 @@ export function showStatus(paint: Paint, status: Status): string {
   const head = [paint("bold", lab), mode, ...(locked ? ["locked"] : []), ...(exists ? [] : ["not on the host"])].join("  ");
   const lines = [head];
   if (operation !== undefined) lines.push(`${operation.name} by ${operation.user}: step ${operation.step} of ${operation.steps}`);
+  lines.push(...waitingText(lab, status.resume));
   if (live !== undefined && !live.available) lines.push("the host does not tell how the nodes are; try again");
   if (live?.nodes !== undefined && live.nodes.length > 0) lines.push("", nodeTable(paint, live.nodes));
   const netem = live?.netem ?? [];
@@ -17,6 +18,18 @@ export function showStatus(paint: Paint, status: Status): string {
     lines.push("", table(["LINK", "FROM", "DELAY", "JITTER", "LOSS", "BANDWIDTH"], netem.flatMap(linkRows)));
   }
   return lines.join("\n");
+}
+
+/** What waits to come back, why, and what brings it back. */
+export function waitingText(lab: string, resume: Status["resume"]): string[] {
+  const { waiting = [], reason, error } = resume ?? {};
+  if (waiting.length === 0) return [];
+  const nodes = waiting.length > 5 ? `${waiting.length} nodes` : waiting.join(", ");
+  const why = reason === "lab_killed" ? "ended with the lab, which was killed" : "ended when the machine went down";
+  return [
+    `${lab}: ${nodes} ${why}; labwright resume --lab ${lab} starts ${waiting.length === 1 ? "it" : "them"} again`,
+    ...(error === undefined ? [] : [`the last resume failed: ${error.error}`]),
+  ];
 }
 
 /** Running and, where its template has a check for it, ready. */

@@ -60,11 +60,6 @@ export interface HostSession {
   setLinkSuspend(lab: string, linkId: string, suspended: LinkSides<boolean>): Promise<Required<LinkSides<boolean>>>;
   /** What is wrong with a pcap filter, undefined for one that compiles. Absent: the host has nothing that could tell. */
   readonly checkPcapFilter?: (filter: string) => Promise<string | undefined>;
-  /**
-   * Nodes that are wanted running and ended unasked, with all of their lab: when the machine went down, or when the lab was killed. Sorted by id;
-   * empty for a lab that is not there. Absent: the host brings its nodes back by itself, or cannot tell (feature `resume`).
-   */
-  readonly lost?: (lab: string) => Promise<readonly LostNode[]>;
   /** Sets or clears the lab's lock, where the host has one (feature `lock`). */
   setLock(lab: string, locked: boolean): Promise<void>;
   /**
@@ -73,13 +68,6 @@ export interface HostSession {
    */
   console(lab: string, nodeId: string): Promise<HostConsole>;
   close(): Promise<void>;
-}
-
-export interface LostNode {
-  readonly id: string;
-  readonly name: string;
-  /** host_restart: the machine, or all that ran on it, was started anew. lab_killed: only the lab was ended. */
-  readonly reason: "host_restart" | "lab_killed";
 }
 
 /** One value for each end of a link, in the definition's endpoint order. */
@@ -140,6 +128,11 @@ export interface LiveNode {
   readonly uptime_ms?: number;
   readonly cpu_percent?: number;
   readonly memory_bytes?: number;
+  /**
+   * It is wanted running and ended unasked: host_restart with the machine, or with all that ran on it; lab_killed with its lab alone. Told by hosts
+   * with feature `resume`.
+   */
+  readonly lost?: "host_restart" | "lab_killed";
 }
 
 /** Only links with an effect. Sides as in the definition's endpoint order. */

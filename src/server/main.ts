@@ -56,6 +56,7 @@ async function serve(options: ServeOptions): Promise<void> {
     store: sqliteStore(join(stateDir, "labwright.db")),
     log,
     version,
+    resume: options.resume,
     ...(sessionIdleMs === undefined ? {} : { sessionIdleMs }),
     ...(sessionAbsoluteMs === undefined ? {} : { sessionAbsoluteMs }),
   });

@@ -13,8 +13,16 @@ test("without flags it listens on loopback only", () => {
     host: "embedded",
     stateDir: "/var/lib/labwright",
     names: [],
+    resume: "never",
     logLevel: "info",
   });
+});
+
+test("what ended with the machine comes back by itself only where that is said, and only on the embedded host", () => {
+  expect(serveOptions(["--resume", "always"], {}, "/s")).toMatchObject({ resume: "always" });
+  expect(serveOptions([], { LABWRIGHT_RESUME: "always" }, "/s")).toMatchObject({ resume: "always" });
+  expect(() => serveOptions(["--resume", "sometimes"], {}, "/s")).toThrow(/--resume takes one of always, never/);
+  expect(() => serveOptions(["--resume", "always", "--host", "memory"], {}, "/s")).toThrow(/--resume always is for --host embedded/);
 });
 
 test("flags win over the environment", () => {

@@ -15,6 +15,8 @@ export interface ServeOptions {
   /** Lifetimes of a bearer token, ms; absent: the service's own defaults. */
   readonly sessionIdleMs?: number;
   readonly sessionAbsoluteMs?: number;
+  /** Whether what ended with the machine comes back by itself, in labs that do not say. */
+  readonly resume: "always" | "never";
   readonly logLevel: "debug" | "info" | "warn" | "error";
 }
 
@@ -39,11 +41,13 @@ export const usage = `Usage: labwright serve [FLAG...]
   --name NAME              one more name or address for that certificate; may be repeated
   --session-idle TIME      a token ends after so long without a call: 90s, 15m, 12h (default) or 7d
   --session-lifetime TIME  a token ends so long after its login (default 7d)
+  --resume WHEN            always or never (default): whether nodes that ran when the machine went down come back by
+                           themselves, in labs for which labwright resume --after-reboot has not said it
   --log-level LEVEL        debug, info (default), warn or error; JSON lines on standard error
   --help
 
 Environment: LABWRIGHT_LISTEN, LABWRIGHT_PORT, LABWRIGHT_HOST, LABWRIGHT_HOST_URL, LABWRIGHT_HOST_PIN, LABWRIGHT_STATE_DIR, LABWRIGHT_CERT, LABWRIGHT_KEY, LABWRIGHT_NAMES (comma
-list), LABWRIGHT_SESSION_IDLE, LABWRIGHT_SESSION_LIFETIME, LABWRIGHT_LOG_LEVEL stand for the flags. LABWRIGHT_ADMIN_PASSWORD is the
+list), LABWRIGHT_SESSION_IDLE, LABWRIGHT_SESSION_LIFETIME, LABWRIGHT_RESUME, LABWRIGHT_LOG_LEVEL stand for the flags. LABWRIGHT_ADMIN_PASSWORD is the
 password of the user admin, made at the first start.
 `;
 
@@ -69,6 +73,7 @@ export function serveOptions(
       name: { type: "string", multiple: true },
       "session-idle": { type: "string" },
       "session-lifetime": { type: "string" },
+      resume: { type: "string" },
       "log-level": { type: "string" },
       help: { type: "boolean", short: "h" },
     },
@@ -86,6 +91,10 @@ export function serveOptions(
   if (host !== "eve" && (values["host-url"] ?? values.url ?? values["host-pin"]) !== undefined) {
     throw new Error(`--host-url and --host-pin are for --host eve, not ${host}`);
   }
+  const resume = oneOf("--resume", values.resume ?? env.LABWRIGHT_RESUME ?? "never", ["always", "never"]);
+  if (host !== "embedded" && values.resume === "always") {
+    throw new Error(`--resume always is for --host embedded: the nodes of --host ${host} do not end with this machine`);
+  }
   return {
     listen: values.listen ?? env.LABWRIGHT_LISTEN ?? "127.0.0.1",
     port: portOf(values.port ?? env.LABWRIGHT_PORT ?? "8443"),
@@ -93,6 +102,7 @@ export function serveOptions(
     ...(host === "eve" && { eve: eveOf(hostUrl, pin, plainHttp) }),
     stateDir: values["state-dir"] ?? stateDir,
     names: values.name ?? env.LABWRIGHT_NAMES?.split(",").filter((name) => name !== "") ?? [],
+    resume,
     logLevel: oneOf("--log-level", values["log-level"] ?? env.LABWRIGHT_LOG_LEVEL ?? "info", ["debug", "info", "warn", "error"]),
     ...(idle === undefined ? {} : { sessionIdleMs: timeOf("--session-idle", idle) }),
     ...(lifetime === undefined ? {} : { sessionAbsoluteMs: timeOf("--session-lifetime", lifetime) }),

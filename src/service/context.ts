@@ -8,6 +8,7 @@ import type { Log } from "./log.ts";
 import type { Observations } from "./observations.ts";
 import type { OpenStreams } from "./open-streams.ts";
 import type { RecentMap } from "./recent-map.ts";
+import type { ResumePolicy } from "./resume.ts";
 import type { Sessions } from "./sessions.ts";
 import type { Store } from "./store/store.ts";
 import type { Work } from "./work/work.ts";
@@ -26,6 +27,10 @@ export interface Context {
   readonly streams: OpenStreams;
   readonly events: Events;
   readonly work: Work;
+  /** For labs that have no policy of their own. */
+  readonly resumeDefault: ResumePolicy;
+  /** Labs that had ended unasked when the service started, as far as they have not come back: what the list of labs looks at. */
+  readonly interrupted: Set<string>;
   /** Inspect answers by session and lab. */
   readonly inspections: RecentMap<InspectionData>;
   /** Newest plan identities of labs that have no record yet: bounded, gone with the service. */

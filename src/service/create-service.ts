@@ -32,6 +32,8 @@ import { execProject } from "./power.ts";
 import { RecentMap } from "./recent-map.ts";
 import { reconcileProject } from "./reconcile.ts";
 import { recoverJobs } from "./recover.ts";
+import { type ResumePolicy, resumeLab, setLabResume } from "./resume.ts";
+import { resumeLabs } from "./resume-labs.ts";
 import type { Call, Caller, Handlers, Service } from "./service.ts";
 import { Sessions } from "./sessions.ts";
 import { projectStatus } from "./status.ts";
@@ -61,6 +63,8 @@ export interface ServiceOptions {
   readonly changeStallMs?: number;
   /** A cancelled change whose step in flight does not come back for so long is given up. Default 60,000. */
   readonly changeGraceMs?: number;
+  /** Whether what ended with the host comes back by itself, in labs that do not say. Default never. */
+  readonly resume?: ResumePolicy;
   readonly events?: EventsLimits;
   /** Bounds for work on large intents. */
   readonly work?: PoolOptions;
@@ -99,6 +103,8 @@ export function createService(options: ServiceOptions): Service {
     work,
     jobs: new Jobs(store, clock, log, { stallMs: options.changeStallMs ?? 600_000, graceMs: options.changeGraceMs ?? 60_000 }),
     consoles: new ConsoleDesk(),
+    resumeDefault: options.resume ?? "never",
+    interrupted: new Set(),
     streams: new OpenStreams(),
     inspections: new RecentMap<InspectionData>(500),
     unrecordedPlans: new RecentMap<string>(1000),
@@ -111,7 +117,20 @@ export function createService(options: ServiceOptions): Service {
     authenticate: (token) => sessions.authenticate(token),
     authenticateBrowser: (cookie) => sessions.authenticateBrowser(cookie),
     recover: async () => {
-      await recoverJobs(context);
+      // A lab with a change that goes on comes back after it.
+      const cutOff = new Set(store.jobs.unfinished().map(({ lab }) => lab));
+      const records = store.labs.list();
+      await Promise.all([
+        recoverJobs(context),
+        resumeLabs(
+          context,
+          records.filter(({ path }) => !cutOff.has(path)),
+        ),
+      ]);
+      await resumeLabs(
+        context,
+        store.labs.list().filter(({ path }) => cutOff.has(path)),
+      );
     },
     close: async () => {
       await context.jobs.close(options.closeWaitMs ?? 10_000);
@@ -187,6 +206,8 @@ function handlersOf(context: Context, tickets: Tickets<ConsoleGrant>, browsers: 
     execProject: changing("execProject", execProject),
     listLabs: known((caller) => listLabs(context, caller)),
     getLabGrants: known((caller, { query }) => labGrants(context, caller, query)),
+    setLabResume: known((caller, { body }) => setLabResume(context, caller, body)),
+    resumeLab: changing("resumeLab", resumeLab),
     setLabGrants: known((caller, { body }) => setLabGrants(context, caller, body)),
     getJob: known((caller, { params }) => jobs.get(params.id, caller)),
     cancelJob: known((caller, { params }) => jobs.cancel(params.id, caller)),

@@ -1,7 +1,10 @@
+import { Failure } from "../contract/errors.ts";
 import type { LabEntry, LabsData } from "../contract/schemas/observe.ts";
+import type { LiveNode } from "../hosts/host.ts";
 import { recordedIntent } from "./address.ts";
 import { timeText } from "./clock.ts";
 import type { Context } from "./context.ts";
+import { lostOf, resumeState } from "./resume.ts";
 import { rightOn } from "./rights.ts";
 import type { Caller } from "./service.ts";
 import type { LabRecord } from "./store/store.ts";
@@ -16,6 +19,7 @@ export async function listLabs(context: Context, caller: Caller): Promise<LabsDa
       const right = rightOn(record, caller);
       if (right === undefined) return undefined;
       const lab = (await recordedIntent(context, record))?.lab;
+      const resume = resumeState(context, record.path, record, await interruptedNodes(context, caller, record));
       return {
         lab: record.path,
         name: lab?.name ?? nameOf(record.path),
@@ -24,6 +28,7 @@ export async function listLabs(context: Context, caller: Caller): Promise<LabsDa
         right,
         exists: onHost.has(record.path) || (await onHostOf(context, caller, record)),
         ...(lab !== undefined && { nodes: lab.nodes.length }),
+        ...(resume !== undefined && { resume }),
         updated_at: timeText(record.updatedAt),
       };
     }),
@@ -34,6 +39,20 @@ export async function listLabs(context: Context, caller: Caller): Promise<LabsDa
     .map((path): LabEntry => ({ lab: path, name: nameOf(path), mode: "load", exists: true }));
   const shown = managed.filter((entry) => entry !== undefined);
   return { labs: [...shown, ...found].sort((a, b) => (a.lab < b.lab ? -1 : 1)) };
+}
+
+/** Only labs that had ended when the service started are looked at: a list must not read every lab. */
+async function interruptedNodes(context: Context, caller: Caller, { path, owner }: LabRecord): Promise<readonly LiveNode[]> {
+  if (!context.interrupted.has(path)) return [];
+  try {
+    const { nodes } = await context.observations.status(await context.sessions.hostSessionFor(caller, owner), path);
+    if (lostOf(nodes).length === 0) context.interrupted.delete(path);
+    return nodes;
+  } catch (error) {
+    // A lab that is gone, or that cannot be read now: its status tells.
+    if (!(error instanceof Failure)) throw error;
+    return [];
+  }
 }
 
 /** A lab that is shared may be one that its host shows only to its owner. */

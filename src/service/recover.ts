@@ -13,6 +13,7 @@ import { guarded, recordApplied } from "./managed.ts";
 import { type Planned, planAgainstHost } from "./planned.ts";
 import { operationOf, type PowerRequest, powerNodes } from "./power.ts";
 import type { ReconcileRequest } from "./reconcile.ts";
+import { resumeNodes } from "./resume.ts";
 import type { JobRow } from "./store/store.ts";
 
 /**
@@ -87,6 +88,7 @@ async function finish(context: Context, job: Job, target: Target, row: JobRow): 
   if (row.operation === "setLinkSuspend") return changeSuspend(target, row.request as SuspendRequest);
   if (row.operation === "execProject") return powerNodes(context, job, target, row.request as PowerRequest);
   if (row.operation === "importProject") return finishImport(context, job, target, row);
+  if (row.operation === "resumeLab") return resumeNodes(context, job, target);
   if (row.operation === "deployProject") return finishDeploy(context, job, target, row);
   return finishReconcile(context, job, target, row);
 }

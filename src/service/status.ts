@@ -8,6 +8,7 @@ import { endpointText } from "../intent/lab.ts";
 import { addressProject, labNotFound, type Target } from "./address.ts";
 import { timeText } from "./clock.ts";
 import type { Context } from "./context.ts";
+import { resumeState } from "./resume.ts";
 import type { Caller } from "./service.ts";
 
 /** Structure changes seldom and is only needed to name rows: not every poll reads it. */
@@ -24,6 +25,7 @@ export async function projectStatus(context: Context, caller: Caller, payload: P
   const structure = read === null ? null : await context.observations.structure(host, path, structureMs).catch(() => null);
   const operation = context.jobs.running(path);
   const last = context.store.jobs.lastEnd(path);
+  const resume = resumeState(context, path, record, read === null || read === "failed" ? [] : read.nodes);
   return {
     lab: path,
     name: structure?.name ?? intent?.lab.name ?? path.split("/").at(-1)!,
@@ -34,6 +36,7 @@ export async function projectStatus(context: Context, caller: Caller, payload: P
     ...(last !== undefined && {
       last_job: { job: last.id, operation: last.operation, outcome: last.outcome, finished_at: timeText(last.finishedAt) },
     }),
+    ...(resume !== undefined && { resume }),
     ...((exists || read === "failed") && { live: liveData(target, read, structure) }),
   };
 }

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { LabwrightError } from "../../src/client/index.ts";
 import { EmbeddedService } from "./embedded-service.ts";
 import { eventually } from "./eventually.ts";
-import { filesBelow, outside, processesOf, userNamespaceOf } from "./machine.ts";
+import { filesBelow, noteLabs, outside, processesOf, userNamespaceOf } from "./machine.ts";
 import { type Change, type Round, roundsOf, type Stand, type Victim } from "./rounds.ts";
 
 export interface ChaosOptions {
@@ -119,6 +119,7 @@ async function play(run: Run, round: Round): Promise<boolean> {
   const { service } = run;
   const { change, victim, after } = round;
   if (change === "start") await power(run, "stop");
+  run.userNamespaces.clear();
   await note(run);
   const began = performance.now();
   const call = begin(run, round);
@@ -376,8 +377,7 @@ async function nothingElse(run: Run, stand: Stand): Promise<void> {
 
 /** Remembers the labs that are there now, and their namespaces: what is looked for later. */
 async function note({ service, userNamespaces }: Run): Promise<void> {
-  for (const place of [join(service.stateDir, "labs"), service.runDir])
-    for (const name of await readdir(place).catch(() => [])) if (/^[0-9a-f-]{36}$/.test(name)) service.labs.add(name);
+  await noteLabs(service.labs, service.stateDir, service.runDir);
   for (const { role, pid } of await processesOf(service.labs)) {
     const space = role === "init" ? await userNamespaceOf(pid) : undefined;
     // A process that is still between its clone and its namespace shows the machine's own.

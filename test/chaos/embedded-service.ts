@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { connect, type LabwrightClient } from "../../src/client/index.ts";
 import { localPaths } from "../../src/hosts/local/paths.ts";
 import { eventually } from "./eventually.ts";
-import { processesOf } from "./machine.ts";
+import { noteLabs, processesOf } from "./machine.ts";
 
 const password = "chaos";
 
@@ -47,9 +47,12 @@ export class EmbeddedService implements AsyncDisposable {
     return this.#child?.pid ?? 0;
   }
 
-  /** What it said since its last start. */
+  /** What it said since its last start, but for the requests. */
   get log(): string {
-    return this.#log;
+    return this.#log
+      .split("\n")
+      .filter((line) => !line.includes('"msg":"request"'))
+      .join("\n");
   }
 
   /** @param within a command that runs it: unshare, env … */
@@ -111,6 +114,7 @@ export class EmbeddedService implements AsyncDisposable {
   /** Ends all of its labs as well: whatever a test left. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.end("SIGKILL");
+    await noteLabs(this.labs, this.stateDir, this.runDir);
     await this.endLabs();
     await rm(this.base, { recursive: true, force: true });
   }

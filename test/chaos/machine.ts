@@ -47,11 +47,18 @@ export async function outside(labs: ReadonlySet<string>, base: string, userNames
   const interfaces = (await readdir("/sys/class/net")).filter((name) => known.has(name));
   const mounts = (await readFile("/proc/self/mountinfo", "utf8")).split("\n").filter((line) => line.includes(` ${base}/`));
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
-  const inside = await Promise.all(
-    pids.map(async (pid) =>
-      userNamespaces.has(await readlink(`/proc/${pid}/ns/user`).catch(() => "")) ? [`process ${pid} in a lab's namespace`] : [],
-    ),
+  const all = await Promise.all(
+    pids.map(async (pid) => {
+      const [program, mark = ""] = (await read(`/proc/${pid}/cmdline`)).split("\0");
+      const foreign = program === "labwright-holder" && !labs.has(mark.slice("lab=".length));
+      return { pid, foreign, space: await readlink(`/proc/${pid}/ns/user`).catch(() => "") };
+    }),
   );
+  // The kernel gives the number of a namespace that is gone to another one: that of a lab of somebody else's, perhaps.
+  const others = new Set(all.filter(({ foreign }) => foreign).map(({ space }) => space));
+  const inside = all
+    .filter(({ space }) => userNamespaces.has(space) && !others.has(space))
+    .map(({ pid }) => [`process ${pid} in a lab's namespace`]);
   return [...tables, ...interfaces.map((name) => `interface ${name}`), ...mounts, ...inside.flat()];
 }
 
@@ -62,6 +69,12 @@ function uplinkOf(lab: string, network: number): string {
 
 export function userNamespaceOf(pid: number): Promise<string | undefined> {
   return readlink(`/proc/${pid}/ns/user`).catch(() => undefined);
+}
+
+/** Adds the labs that have a directory now. */
+export async function noteLabs(labs: Set<string>, stateDir: string, runDir: string): Promise<void> {
+  for (const place of [join(stateDir, "labs"), runDir])
+    for (const name of await readdir(place).catch(() => [])) if (/^[0-9a-f-]{36}$/.test(name)) labs.add(name);
 }
 
 /** Paths below a directory, none where it is not there. */

@@ -1,4 +1,5 @@
 import type { Command } from "../command.ts";
+import { waitingText } from "../show-status.ts";
 import { table } from "../table.ts";
 
 export const labs: Command = {
@@ -11,17 +12,20 @@ export const labs: Command = {
     context.result(await client.listLabs(), (data) =>
       data.labs.length === 0
         ? "no labs yet"
-        : table(
-            ["LAB", "MODE", "OWNER", "ON HOST", "NODES", "UPDATED"],
-            data.labs.map((lab) => [
-              lab.lab,
-              lab.mode,
-              lab.owner ?? "",
-              lab.exists ? "yes" : "no",
-              lab.nodes === undefined ? "" : String(lab.nodes),
-              lab.updated_at ?? "",
-            ]),
-          ),
+        : [
+            table(
+              ["LAB", "MODE", "OWNER", "ON HOST", "NODES", "UPDATED"],
+              data.labs.map((lab) => [
+                lab.lab,
+                lab.mode,
+                lab.owner ?? "",
+                lab.exists ? "yes" : "no",
+                lab.nodes === undefined ? "" : String(lab.nodes),
+                lab.updated_at ?? "",
+              ]),
+            ),
+            ...data.labs.flatMap(({ lab, resume }) => waitingText(lab, resume)),
+          ].join("\n"),
     );
     return 0;
   },

@@ -1,5 +1,6 @@
 import Type, { type Static } from "typebox";
 import { RunningOperation } from "./project.ts";
+import { ResumeState } from "./resume.ts";
 import { flag, integer, json, list, number, optionalInteger, optionalText, text, time, word } from "./shapes.ts";
 
 /** What leaves one side of a link: delay and jitter in ms, loss in %, bandwidth in kbit/s (0: unlimited). */
@@ -29,6 +30,8 @@ export const LiveNodeData = Type.Object({
   uptime_ms: Type.Optional(number),
   cpu_percent: Type.Optional(number),
   memory_bytes: Type.Optional(number),
+  /** It ran and ended unasked, with all of its lab; resume starts it again. */
+  lost: Type.Optional(word(["host_restart", "lab_killed"])),
 });
 export type LiveNodeData = Static<typeof LiveNodeData>;
 
@@ -58,6 +61,8 @@ export const StatusData = Type.Object({
   operation: Type.Optional(RunningOperation),
   /** The newest change of the lab that ended; outcome as in a job. */
   last_job: Type.Optional(Type.Object({ job: text, operation: text, outcome: text, finished_at: time })),
+  /** Absent: nothing waits to come back, and the policy is never. */
+  resume: Type.Optional(ResumeState),
   /** Absent: the project has no runtime lab. */
   live: Type.Optional(LiveData),
 });
@@ -152,6 +157,8 @@ export const LabEntry = Type.Object({
   exists: flag,
   locked: Type.Optional(flag),
   nodes: optionalInteger,
+  /** As in status. */
+  resume: Type.Optional(ResumeState),
   updated_at: Type.Optional(time),
 });
 export type LabEntry = Static<typeof LabEntry>;
@@ -171,7 +178,7 @@ export type EventsQuery = Static<typeof EventsQuery>;
 
 /**
  * What happened. `data` by type – node: {id, node, name, status, previous?, ready?, exit_code?}; link: {id, link, a?, b?}, the link's
- * effective quality; lab: {change: created|updated|deleted} or {live: available|unavailable|absent}; job: {job, operation, user, status,
+ * effective quality; lab: {change: created|updated|deleted}, {live: available|unavailable|absent} or {resume: waiting|begins|done|failed, nodes}; job: {job, operation, user, status,
  * step, steps, outcome?, error?, duration_ms?}; gap: {after, reason: restart|history}: events may be missing, read the state anew; heartbeat: none.
  */
 export const EventData = Type.Object({

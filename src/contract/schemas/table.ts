@@ -26,6 +26,7 @@ import { LinkQualityData, LinkQualityPayload, LinkSuspendData, LinkSuspendPayloa
 import { EventData, EventsQuery, InspectionData, LabsData, OpenData, StatusData } from "./observe.ts";
 import { PlanData, ReconcileData } from "./plan.ts";
 import { BulkResult, DeployData, DestroyData, ExecPayload, ImportData, ImportPayload, ProjectPayload, ValidateData } from "./project.ts";
+import { ResumeData, ResumePayload } from "./resume.ts";
 import {
   BrowserSessionData,
   BrowserSessionRequest,
@@ -88,6 +89,8 @@ export const requestSchemas = {
   listLabs: {},
   getLabGrants: { query: LabGrantsQuery },
   setLabGrants: { body: LabGrantsPayload },
+  setLabResume: { body: ResumePayload },
+  resumeLab: { body: ProjectPayload },
   events: { query: EventsQuery },
   getJob: { params: byId },
   cancelJob: { params: byId },
@@ -144,6 +147,8 @@ export const dataSchemas = {
   listLabs: LabsData,
   getLabGrants: LabGrantsData,
   setLabGrants: LabGrantsData,
+  setLabResume: ResumeData,
+  resumeLab: BulkResult,
   events: Type.Unsafe<AsyncIterable<EventData>>(EventData),
   getJob: JobData,
   cancelJob: JobData,

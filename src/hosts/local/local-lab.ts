@@ -29,7 +29,7 @@ export interface NodeLife {
   readonly startedAt?: number;
   readonly exitCode?: number;
   /** It should run, and went with its lab: failed where the lab was ended, stopped where the machine went down. */
-  readonly lost?: true;
+  readonly lost?: "host_restart" | "lab_killed";
 }
 
 /** What of a link is in force. */
@@ -373,18 +373,21 @@ export class LocalLab {
   }
 
   #nodeLife(node: DefinedNode, state: NodeState | undefined, bridge: boolean): NodeLife {
+    const before = node.bootId !== this.#bootId;
     if (state !== undefined && (state.pid > 0 || node.power === "running")) {
       const power = state.state === "waiting" || state.state === "booting" ? "starting" : state.state;
       return {
         power,
         startedAt: state.startedAt,
         ...((power === "failed" || power === "stopped") && state.exitCode !== undefined ? { exitCode: state.exitCode } : {}),
+        // It could not be started since: then it still waits.
+        ...(before && state.pid === 0 ? { lost: "host_restart" as const } : {}),
       };
     }
     if (node.power === "stopped") return { power: "stopped" };
     // A switch is where its sandbox is. Anything else should run and does not: lost, or never brought back after a reboot.
     if (bridge && (this.#sandbox ?? this.#foreign) !== null) return { power: "running" };
-    return { power: node.bootId === this.#bootId ? "failed" : "stopped", lost: true };
+    return before ? { power: "stopped", lost: "host_restart" } : { power: "failed", lost: "lab_killed" };
   }
 }
 

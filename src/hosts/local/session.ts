@@ -96,17 +96,6 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
         mayChange();
         return setLinkSuspend(await changing(path, "linkSuspend"), linkId, suspended);
       }),
-    lost: async (path) => {
-      const definition = await seen(path);
-      if (definition === undefined) return [];
-      const life = await state.lab(definition.id).life(definition, await catalogue());
-      return definition.nodes.flatMap(({ id, name: node }) => {
-        const one = life.get(id);
-        return one?.lost === undefined
-          ? []
-          : [{ id: String(id), name: node, reason: one.power === "failed" ? ("lab_killed" as const) : ("host_restart" as const) }];
-      });
-    },
     checkPcapFilter: async (filter) => checkPcapFilter((await catalogue()).images, filter),
     // Not in turn with apply: a lock that is set meanwhile is what stops one.
     setLock: async (path, locked) => {
@@ -147,6 +136,7 @@ async function liveNodes(state: LocalState, definition: LabDefinition, offered: 
       status: power,
       ...(checked.has(node.id) ? { ready: ready.get(node.id) ?? false } : {}),
       ...(one?.exitCode === undefined ? {} : { exit_code: one.exitCode }),
+      ...(one?.lost === undefined ? {} : { lost: one.lost }),
       ...(up && one?.startedAt !== undefined ? { uptime_ms: Math.max(0, now - one.startedAt) } : {}),
     };
   });

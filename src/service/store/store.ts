@@ -1,5 +1,6 @@
 import type { ObservedLab } from "../../engine/observed.ts";
 import type { HostSession, NativeIds } from "../../hosts/host.ts";
+import type { ResumePolicy } from "../resume.ts";
 import type { GrantedRight } from "../rights.ts";
 
 /** A bearer session. The token itself is nowhere. Times are ms since the epoch. */
@@ -47,6 +48,8 @@ export interface LabRecord {
   readonly plans: Readonly<Partial<Record<Direction, string>>>;
   /** Wanted power by node key, as last asked for. */
   readonly power: Readonly<Record<string, boolean>>;
+  /** Whether what ended with the host comes back by itself; absent: as the service's default says. */
+  readonly resume?: ResumePolicy;
   /** Where an imported lab came from. */
   readonly source?: unknown;
   readonly updatedAt: number;
