@@ -3,7 +3,8 @@ import { Failure } from "../../contract/errors.ts";
 import type { Operation, Step } from "../../engine/plan.ts";
 import type { LabLink } from "../../intent/lab.ts";
 import type { Applied, NativeIds, Progress } from "../host.ts";
-import { hostError } from "./answer.ts";
+import { appliedSteps } from "./applied-steps.ts";
+import { settled } from "./doubt.ts";
 import { hostFailure } from "./host-failure.ts";
 import type { TakenIds } from "./lab-draft.ts";
 import { editLab, type LabEdit } from "./lab-edit.ts";
@@ -114,9 +115,33 @@ async function runBatch(run: Run, head: LabHead | null, batch: readonly Operatio
     return id ?? [];
   });
   const power = { place, at, lab, signal: progress.signal };
-  if (first.do === "start") await startNodes(power, ids);
-  else if (first.do === "stop") await stopNodes(power, ids, first.mode);
-  else await wipeNodes(power, ids, progress.stopMode ?? 3);
+  try {
+    if (first.do === "start") await startNodes(power, ids);
+    else if (first.do === "stop") await stopNodes(power, ids, first.mode);
+    else await wipeNodes(power, ids, progress.stopMode ?? 3);
+  } catch (error) {
+    if (first.do !== "wipe") await tellPower(run, batch, edit, first.do, done);
+    throw error;
+  }
+}
+
+/** After starts or stops that did not all end well: those before the first that is not as wanted were done. */
+async function tellPower(
+  { place, at }: Run,
+  batch: readonly Operation[],
+  edit: LabEdit,
+  word: "start" | "stop",
+  done: (count: number) => void,
+): Promise<void> {
+  const nodes = await readNodes(place.account, at).catch(() => undefined);
+  if (nodes === undefined) return;
+  const status = new Map(nodes.map((node) => [node.id, node.status]));
+  const as = (key: string) => {
+    const told = status.get(edit.nodeId(key) ?? -1) ?? 0;
+    return word === "stop" ? told === 0 : told === 2 || told === 3;
+  };
+  const first = batch.findIndex(({ step }) => !("node" in step && typeof step.node === "string" && as(step.node)));
+  done(first < 0 ? batch.length - 1 : first);
 }
 
 /** Writes of one lab one after another. Where labs share numbers, those that give new ones are one after another on the whole host. */
@@ -172,23 +197,31 @@ async function editBatch(
   const coming = batch.flatMap(({ step }) => (step.do === "create-link" ? step.link : []));
   const edit = openEdit(run, before, creates ? await takenIds(run) : noneTaken, coming);
   let failure: { readonly error: unknown } | undefined;
-  let count = 0;
+  const after: UnlLab[] = [];
   for (const { step } of batch) {
     try {
       edit.step(step);
-      count++;
+      after.push(edit.lab);
     } catch (error) {
       failure = { error };
       break;
     }
   }
-  if (count > 0) {
+  if (after.length > 0) {
     await emptyGone(run, before, edit.lab);
-    const { wanted } = await writeLab(place, at, before, edit.lab);
-    run.ids = renumber(edit, wanted);
+    try {
+      const { wanted } = await writeLab(place, at, before, edit.lab);
+      run.ids = renumber(edit, wanted);
+    } catch (error) {
+      // What of it was done is told as done; where the host cannot be asked nothing is.
+      const got = await place.world.reader.file(place.account, at).catch(() => undefined);
+      // The last of them is not, or nothing would have gone wrong.
+      if (got !== undefined) done(Math.min(appliedSteps(before, after, got, place.catalogue), batch.length - 1));
+      throw error;
+    }
   }
   if (failure !== undefined) {
-    done(count);
+    done(after.length);
     throw failure.error;
   }
 }
@@ -211,17 +244,21 @@ async function deleteLab(run: Run, head: LabHead | null): Promise<void> {
     const { lab } = await place.world.reader.read(place.account, at);
     await stopNodes({ place, at, lab, signal: progress.signal }, up, progress.stopMode ?? 3);
   }
-  const answer = await place.account.call({
-    method: "DELETE",
-    path: `/api/labs${at.url}`,
-    read: false,
-    timeoutMs: place.world.timing.powerMs,
-  });
-  place.world.reader.forget(at.path);
-  place.world.others.forget(at.path);
-  if ((await readHead(place.account, at)) === null) return;
-  if (answer.code === 60022) throw hostFailure(`the host said that lab ${at.path} is deleted, and it is still there`);
-  throw hostError(`delete lab ${at.path}`, answer);
+  const timeoutMs = place.world.timing.powerMs;
+  const gone = async () => (await readHead(place.account, at)) === null;
+  try {
+    await settled(
+      `delete lab ${at.path}`,
+      () => place.account.call({ method: "DELETE", path: `/api/labs${at.url}`, read: false, timeoutMs }),
+      // A broken lab is deleted without a word.
+      ({ code, status }) => code === 60022 || (code === undefined && status === 200),
+      gone,
+    );
+  } finally {
+    place.world.reader.forget(at.path);
+    place.world.others.forget(at.path);
+  }
+  if (!(await gone())) throw hostFailure(`the host said that lab ${at.path} is deleted, and it is still there`);
 }
 
 const noneTaken: TakenIds = { nodes: new Set(), networks: new Set() };

@@ -56,7 +56,7 @@ describe.each(["ce5", "ce6", "pro", "pnetlab"] as const)("a generated lab on EVE
   let count = 0;
   const cases = Number(process.env.LABWRIGHT_EVE_CASES ?? usual[edition]);
   beforeAll(async () => {
-    fixture = await eveFixture({ edition });
+    fixture = await eveFixture({ edition, templates: ["iol", "linux", "vios", "viosl2"] });
     session = await speaking(fixture.host, dialect).login("admin", "eve");
     rules = await session.rules();
   });

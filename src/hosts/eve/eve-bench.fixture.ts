@@ -25,7 +25,7 @@ export interface EveBench extends EveFixture {
 }
 
 export async function eveBench(options: FakeEveOptions = {}, more: Partial<EveHostOptions> = {}): Promise<EveBench> {
-  const fixture = await eveFixture(options, more);
+  const fixture = await eveFixture({ templates: ["iol", "linux", "vios", "vpcs"], ...options }, more);
   const { fake } = fixture;
   const session = await fixture.host.login("admin", "eve");
   const rules = await session.rules();

@@ -27,11 +27,12 @@ export async function startNodes(run: PowerRun, ids: readonly number[]): Promise
     const up = new Set((await readNodes(place.account, at)).flatMap(({ id, status }) => (status === 2 || status === 3 ? [id] : [])));
     down = ids.filter((id) => !up.has(id));
   }
+  const doubts = new Map<number, string>();
   await inTurns(run, down, async (id) => {
-    const answer = await powerCall(run, `/nodes/${id}/start`);
+    const answer = await powerCall(run, id, "start", doubts);
     if (answer !== undefined && answer.code !== 80049) throw hostError(`start node ${nameOf(run.lab.nodes, id)}`, answer);
   });
-  await until(run, ids, (status) => status === 2 || status === 3, "run");
+  await until(run, ids, (status) => status === 2 || status === 3, "run", doubts);
   for (const id of ids) world.started.add(`${at.path} ${id}`);
 }
 
@@ -46,15 +47,16 @@ export async function stopNodes(run: PowerRun, ids: readonly number[], mode: Sto
   }
   const before = await readNodes(place.account, at);
   const up = new Set(before.filter(({ status }) => status !== 0).map(({ id }) => id));
+  const doubts = new Map<number, string>();
   await inTurns(
     run,
     ids.filter((id) => up.has(id)),
     async (id) => {
-      const answer = await powerCall(run, `/nodes/${id}/${word}`);
+      const answer = await powerCall(run, id, word, doubts);
       if (answer !== undefined && answer.code !== 80051) throw hostError(`stop node ${nameOf(before, id)}`, answer);
     },
   );
-  await until(run, ids, (status) => status === 0, "stop");
+  await until(run, ids, (status) => status === 0, "stop", doubts);
   for (const id of ids) started.delete(`${at.path} ${id}`);
 }
 
@@ -66,29 +68,41 @@ export async function wipeNodes(run: PowerRun, ids: readonly number[], mode: Sto
   const running = nodes.filter(({ id, status }) => ids.includes(id) && status > 1).map(({ id }) => id);
   if (running.length > 0) await stopNodes(run, running, mode);
   const there = new Set(nodes.map(({ id }) => id));
+  const doubts = new Map<number, string>();
   await inTurns(
     run,
     ids.filter((id) => there.has(id)),
     async (id) => {
-      const answer = await powerCall(run, `/nodes/${id}/wipe`);
+      const answer = await powerCall(run, id, "wipe", doubts);
       if (answer !== undefined && answer.code !== 80053) throw hostError(`wipe node ${nameOf(nodes, id)}`, answer);
     },
   );
-  await until(run, ids, (status) => status === 0, "stop");
+  await until(run, ids, (status) => status === 0, "stop", doubts);
+  // Whether a disk is gone cannot be seen.
+  for (const [id, why] of doubts) throw hostFailure(`node ${nameOf(nodes, id)} may not be wiped: ${why}`);
 }
 
-/** undefined: nobody knows what the host has done. What becomes of it is then looked at, and not asked for again. */
-async function powerCall({ place, at }: PowerRun, path: string): Promise<EveAnswer | undefined> {
+/** undefined: nobody knows what the host has done, which is added to the doubts. What becomes of it is then looked at, and not asked for again. */
+async function powerCall({ place, at }: PowerRun, id: number, word: string, doubts: Map<number, string>): Promise<EveAnswer | undefined> {
+  const path = `/api/labs${at.url}/nodes/${id}/${word}`;
   try {
-    const answer = await place.account.call({ path: `/api/labs${at.url}${path}`, read: false, timeoutMs: place.world.timing.powerMs });
-    return answer.broken ? undefined : answer;
+    const answer = await place.account.call({ path, read: false, timeoutMs: place.world.timing.powerMs });
+    if (!answer.broken) return answer;
+    doubts.set(id, `the host broke over ${word} (${answer.message})`);
   } catch (error) {
-    if (error instanceof Failure && (error.code === "host_timeout" || error.code === "host_unreachable")) return undefined;
-    throw error;
+    if (!(error instanceof Failure) || (error.code !== "host_timeout" && error.code !== "host_unreachable")) throw error;
+    doubts.set(id, error.message);
   }
+  return undefined;
 }
 
-async function until(run: PowerRun, ids: readonly number[], good: (status: number) => boolean, verb: "run" | "stop"): Promise<void> {
+async function until(
+  run: PowerRun,
+  ids: readonly number[],
+  good: (status: number) => boolean,
+  verb: "run" | "stop",
+  doubts: ReadonlyMap<number, string>,
+): Promise<void> {
   if (ids.length === 0) return;
   const { place, at, signal } = run;
   const { world } = place;
@@ -108,7 +122,10 @@ async function until(run: PowerRun, ids: readonly number[], good: (status: numbe
           : status.get(first) === 1
             ? ". Its preparation has failed, as it seems: wipe it"
             : "";
-      throw hostFailure(`the host took the call, and ${told} does not ${verb} (status ${status.get(first) ?? "unknown"})${hint}`);
+      const doubt = late.map((id) => doubts.get(id)).find((why) => why !== undefined);
+      throw hostFailure(
+        `${doubt ?? "the host took the call"}, and ${told} does not ${verb} (status ${status.get(first) ?? "unknown"})${hint}`,
+      );
     }
     await pause(world, signal);
   }

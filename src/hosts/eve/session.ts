@@ -1,9 +1,9 @@
 import { Failure } from "../../contract/errors.ts";
 import type { HostSession, LiveNode } from "../host.ts";
 import { type EveAccount, type EveUser, readUser } from "./account.ts";
-import { hostError } from "./answer.ts";
 import { applySteps } from "./apply.ts";
 import { openConsole } from "./console.ts";
+import { settled } from "./doubt.ts";
 import { editionCapabilities } from "./edition.ts";
 import { hostFailure } from "./host-failure.ts";
 import { eveLabPath } from "./lab-path.ts";
@@ -96,11 +96,15 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
         }
         if ((head.lock !== 0) === locked) return;
         const word = locked ? "Lock" : "Unlock";
-        const answer = await account.call({ method: "PUT", path: `/api/labs${at.url}/${word}`, read: false });
+        const asWanted = async () => ((await mustReadHead(account, at)).lock !== 0) === locked;
+        await settled(
+          `${word.toLowerCase()} lab ${at.path}`,
+          () => account.call({ method: "PUT", path: `/api/labs${at.url}/${word}`, read: false }),
+          ({ code }) => code === 60023,
+          asWanted,
+        );
         world.reader.forget(at.path);
-        const after = await mustReadHead(account, at);
-        if ((after.lock !== 0) === locked) return;
-        if (answer.code !== 60023) throw hostError(`${word.toLowerCase()} lab ${at.path}`, answer);
+        if (await asWanted()) return;
         throw hostFailure(`the host took the change and has something else: lock of lab ${at.path}: wanted ${locked}, got ${!locked}`);
       });
     },

@@ -2,6 +2,7 @@ import type { EveAccount } from "./account.ts";
 import { type EveAnswer, hostError, numberOf, recordOf } from "./answer.ts";
 import type { EveCatalogue } from "./catalogue.ts";
 import type { EveEdition } from "./edition.ts";
+import { type GivenIds, renumbered } from "./given-ids.ts";
 import { hostFailure } from "./host-failure.ts";
 import { rawAttribute } from "./node-attributes.ts";
 import { usesConfig } from "./observe.ts";
@@ -20,12 +21,6 @@ export interface WriteCall {
   readonly done?: readonly number[];
   /** What the host's id in the answer stands for. */
   readonly gives?: { readonly kind: "node" | "network"; readonly id: number };
-}
-
-/** Wanted id → the host's. */
-export interface GivenIds {
-  node(id: number): number;
-  network(id: number): number;
 }
 
 /**
@@ -157,12 +152,29 @@ export function writeCalls(before: UnlLab, after: UnlLab, catalogue: EveCatalogu
   return calls;
 }
 
-/** Runs the calls in order and answers the wanted lab with the host's ids in it. Throws host_error, and what the connection throws. */
-export async function runCalls(account: EveAccount, url: string, calls: readonly WriteCall[], wanted: UnlLab): Promise<UnlLab> {
+/** What tells a call from the others, its ids being those that are wanted. */
+export function callName({ method, about, path, body }: WriteCall): string {
+  const ids: GivenIds = { node: (id) => id, network: (id) => id };
+  return JSON.stringify([method, about, path(ids), body?.(ids)]);
+}
+
+/**
+ * Runs the calls in order and answers the wanted lab with the host's ids in it. Throws host_error, and what the connection throws.
+ * @param begin told of each call before it is sent
+ */
+export async function runCalls(
+  account: EveAccount,
+  url: string,
+  calls: readonly WriteCall[],
+  wanted: UnlLab,
+  begin: (call: WriteCall) => void,
+): Promise<UnlLab> {
   const nodes = new Map<number, number>();
   const networks = new Map<number, number>();
   const ids: GivenIds = { node: (id) => nodes.get(id) ?? id, network: (id) => networks.get(id) ?? id };
-  for (const { about, method, path, body, done = [60023, 60006], gives } of calls) {
+  for (const call of calls) {
+    const { about, method, path, body, done = [60023, 60006], gives } = call;
+    begin(call);
     const answer = await account.call({ method, path: `/api/labs${url}${path(ids)}`, ...(body && { body: body(ids) }), read: false });
     if (answer.status >= 300 || !done.includes(answer.code ?? 0)) throw writeError(about, answer);
     if (gives === undefined) continue;
@@ -335,23 +347,6 @@ function textCalls(before: UnlLab, after: UnlLab): readonly WriteCall[] {
 
 function hasEnds(lab: UnlLab, network: UnlNetwork): boolean {
   return lab.nodes.some((node) => node.interfaces.some(({ network_id }) => network_id === network.id));
-}
-
-function renumbered(lab: UnlLab, ids: GivenIds): UnlLab {
-  return {
-    ...lab,
-    nodes: lab.nodes.map((node) => ({
-      ...node,
-      id: ids.node(node.id),
-      interfaces: node.interfaces.map((one) => ({
-        ...one,
-        ...(one.network_id !== undefined && { network_id: ids.network(one.network_id) }),
-        ...(one.remote_id !== undefined && { remote_id: ids.node(one.remote_id) }),
-      })),
-    })),
-    networks: lab.networks.map((network) => ({ ...network, id: ids.network(network.id) })),
-    configs: lab.configs.map((config) => ({ ...config, id: ids.node(config.id) })),
-  };
 }
 
 function byId<T extends { readonly id: number }>(list: readonly T[]): ReadonlyMap<number, T> {

@@ -1,14 +1,16 @@
 import { Failure } from "../../contract/errors.ts";
 import type { EveAccount } from "./account.ts";
 import { hostError } from "./answer.ts";
+import { isDoubtful, settled } from "./doubt.ts";
+import { adoptedIds, renumbered } from "./given-ids.ts";
 import { importLab } from "./lab-export.ts";
 import { changedFacts, expectFacts, labFacts } from "./lab-facts.ts";
 import { type EveLabPath, encodePath } from "./lab-path.ts";
-import { mustReadHead } from "./lab-read.ts";
+import { readHead } from "./lab-read.ts";
 import type { UnlLab } from "./unl.ts";
 import { lowestFree } from "./unl-links.ts";
 import type { EvePlace } from "./world.ts";
-import { runCalls, type WriteCall, writeCalls } from "./write-calls.ts";
+import { callName, runCalls, type WriteCall, writeCalls } from "./write-calls.ts";
 
 /** More calls than this are slower, and less of a whole, than writing the file anew. */
 const fewCalls = 4;
@@ -30,22 +32,47 @@ export async function writeLab(place: EvePlace, at: EveLabPath, before: UnlLab, 
   if (calls.length === 0) return { wanted: after, got: before };
   const whole = world.edition.imports === "any" && (calls.length > fewCalls || !idsAsGiven(before, after, calls));
   let wanted = after;
+  let got: UnlLab;
   let doubt: Failure | undefined;
-  try {
-    if (whole) await importLab(account, at, after);
-    else wanted = await runCalls(account, at.url, calls, after);
-  } catch (error) {
-    if (!isDoubtful(error)) throw error;
-    doubt = error;
-  } finally {
-    world.reader.forget(at.path);
-    world.others.forget(at.path);
+  for (let rest = calls; ; ) {
+    let last: WriteCall | undefined;
+    doubt = undefined;
+    try {
+      if (whole) await importLab(account, at, after);
+      else wanted = await runCalls(account, at.url, rest, wanted, (call) => (last = call));
+    } catch (error) {
+      if (!isDoubtful(error)) throw error;
+      doubt = error;
+    } finally {
+      world.reader.forget(at.path);
+      world.others.forget(at.path);
+    }
+    got = await readAfter(place, at, doubt);
+    if (doubt === undefined || last === undefined) break;
+    // Its answer was lost, and with it the id that the host gave. Where it was done the rest goes on; it is not sent again.
+    wanted = renumbered(wanted, adoptedIds(before, wanted, got));
+    const left = writeCalls(got, wanted, catalogue, world.edition);
+    const lost = callName(last);
+    if (left.length === 0 || left.length >= rest.length || left.some((call) => callName(call) === lost)) break;
+    rest = left;
   }
-  const got = await world.reader.file(account, at);
   const changes = changedFacts(labFacts(before, catalogue), labFacts(wanted, catalogue));
   expectFacts(changes, labFacts(got, catalogue), doubt?.message);
   await world.interfaces.learn(account, at.url, got.nodes);
   return { wanted, got };
+}
+
+/** The lab after a write; where the write is in doubt and the lab cannot be read either, both are told. */
+async function readAfter({ world, account }: EvePlace, at: EveLabPath, doubt: Failure | undefined): Promise<UnlLab> {
+  try {
+    return await world.reader.file(account, at);
+  } catch (error) {
+    if (doubt === undefined || !(error instanceof Failure)) throw error;
+    throw new Failure(error.code, `${doubt.message}; what became of it could not be read: ${error.message}`, {
+      data: { ...error.data },
+      cause: doubt,
+    });
+  }
 }
 
 /** Makes a lab that is not there. */
@@ -55,9 +82,12 @@ export async function writeNewLab(place: EvePlace, at: EveLabPath, lab: UnlLab):
   if (world.edition.imports === "none") {
     const description = lab.description ?? "";
     const body = { path: at.folder, name: at.name, version: "1", author: "", description, body: "", scripttimeout: 300 };
-    const answer = await account.call({ method: "POST", path: "/api/labs", body, read: false });
-    if (answer.code !== 60019) throw hostError(`make lab ${at.path}`, answer);
-    await mustReadHead(account, at);
+    await settled(
+      `make lab ${at.path}`,
+      () => account.call({ method: "POST", path: "/api/labs", body, read: false }),
+      ({ code }) => code === 60019,
+      async () => (await readHead(account, at)) !== null,
+    );
     const empty = { ...lab, nodes: [], networks: [], textObjects: [], configs: [], pictures: [] };
     return writeLab(place, at, empty, lab);
   }
@@ -70,18 +100,10 @@ export async function writeNewLab(place: EvePlace, at: EveLabPath, lab: UnlLab):
   } finally {
     world.reader.forget(at.path);
   }
-  const got = await world.reader.file(account, at);
+  const got = await readAfter(place, at, doubt);
   expectFacts(changedFacts(new Map(), labFacts(lab, catalogue)), labFacts(got, catalogue), doubt?.message);
   await world.interfaces.learn(account, at.url, got.nodes);
   return { wanted: lab, got };
-}
-
-/** The host broke in the middle, or the connection did. */
-export function isDoubtful(error: unknown): error is Failure {
-  if (!(error instanceof Failure)) return false;
-  if (error.code === "host_timeout" || error.code === "host_unreachable") return true;
-  const host = error.data?.host as { readonly status?: unknown } | undefined;
-  return error.code === "host_error" && typeof host?.status === "number" && host.status >= 500;
 }
 
 /** Whether the host would give new things the ids that they have in the file: it takes the lowest that is free. */
@@ -108,12 +130,12 @@ async function ensureFolder(account: EveAccount, folder: string): Promise<void> 
   const at = folder.lastIndexOf("/");
   const parent = at === 0 ? "/" : folder.slice(0, at);
   await ensureFolder(account, parent);
-  const made = await account.call({
-    method: "POST",
-    path: "/api/folders",
-    body: { path: parent, name: folder.slice(at + 1) },
-    read: false,
-  });
-  // 60013: someone else made it at the same moment.
-  if (made.code !== 60014 && made.code !== 60013) throw hostError(`make folder ${folder}`, made);
+  const body = { path: parent, name: folder.slice(at + 1) };
+  await settled(
+    `make folder ${folder}`,
+    () => account.call({ method: "POST", path: "/api/folders", body, read: false }),
+    // 60013: someone else made it at the same moment.
+    ({ code }) => code === 60014 || code === 60013,
+    async () => (await account.call({ path: `/api/folders${encodePath(folder)}`, read: true })).code === 60007,
+  );
 }

@@ -58,7 +58,8 @@ export function showTemplates({ host }: Call, id: string): Envelope {
   const { images, edition } = host.settings;
   const missing = edition === "pro" ? ".hided" : ".missing";
   if (id === "") {
-    const data = [...templates.values()].map(({ id: each, description, type }) => {
+    const listed = [...templates.values()].filter((each) => host.settings.templates?.includes(each.id) ?? true);
+    const data = listed.map(({ id: each, description, type }) => {
       const installed = imagesOf(images, type, each).length > 0;
       return [each, installed ? description : description + missing] as const;
     });

@@ -61,6 +61,8 @@ export interface FakeEveOptions {
   readonly users?: readonly FakeUser[];
   /** Template → its images, the newest last. */
   readonly images?: Readonly<Record<string, readonly string[]>>;
+  /** Those that are listed; all of a host by default, which takes a client a while to read. */
+  readonly templates?: readonly string[];
   /** Whether Guacamole runs, which HTML5 consoles need. */
   readonly guacamole?: boolean;
   /** Clouds pnet0 … */
@@ -95,6 +97,7 @@ export interface Settings {
   readonly sessionMs: number;
   readonly sessionLostAs: 90001 | 60027;
   readonly images: Readonly<Record<string, readonly string[]>>;
+  readonly templates: readonly string[] | undefined;
   readonly clouds: number;
   readonly hotPlug: boolean;
   readonly captcha: boolean;
@@ -118,6 +121,7 @@ export function settingsOf(options: FakeEveOptions): Settings {
     sessionMs: options.sessionMs ?? 3_600_000,
     sessionLostAs: options.sessionLostAs ?? 90001,
     images: options.images ?? { linux: ["linux-tiny-1.0"] },
+    templates: options.templates,
     clouds: options.clouds ?? 10,
     hotPlug: edition === "pnetlab" || (edition === "pro" && (options.hotPlug ?? true)),
     captcha: options.captcha ?? false,

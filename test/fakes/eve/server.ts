@@ -10,6 +10,17 @@ import { routePnetLab } from "./pnetlab.ts";
 import { route } from "./routes.ts";
 import type { RunningNode, StartFault } from "./runtime.ts";
 
+/**
+ * An error page before or after the host did what it was asked for; the connection cut before the host did anything, or – with all done –
+ * in the middle of the answer.
+ */
+export type Breakage = "page before" | "page after" | "cut before" | "cut in the answer";
+
+interface Trap {
+  readonly call: RegExp;
+  readonly how: Breakage;
+}
+
 /** A fake EVE-NG host that is listening. */
 export interface FakeEve extends AsyncDisposable {
   /** http://127.x.y.z:port */
@@ -31,6 +42,8 @@ export interface FakeEve extends AsyncDisposable {
   expireSession(username: string): void;
   failNextStart(fault: StartFault): void;
   failNextExport(): void;
+  /** The next call whose "GET /api/…" matches does not end well. */
+  breakNext(call: RegExp, how: Breakage): void;
   /** What may change under a client. */
   change(to: { readonly php?: 7 | 8; readonly guacamole?: boolean; readonly clock?: () => Date }): void;
   /** Calls so far: "GET /api/status". */
@@ -46,9 +59,12 @@ export async function startFakeEve(options: FakeEveOptions = {}): Promise<FakeEv
   const host = new Host(options, () => address);
   const calls: string[] = [];
   const defects: unknown[] = [];
+  const traps: Trap[] = [];
   const listener = (request: IncomingMessage, response: ServerResponse) => {
     calls.push(`${request.method} ${request.url}`);
-    serve(host, request, response).catch((error: unknown) => {
+    const trap = traps.findIndex(({ call }) => call.test(`${request.method} ${request.url}`));
+    const [sprung] = trap < 0 ? [] : traps.splice(trap, 1);
+    serve(host, request, response, sprung?.how).catch((error: unknown) => {
       defects.push(error);
       request.socket.destroy();
     });
@@ -80,6 +96,9 @@ export async function startFakeEve(options: FakeEveOptions = {}): Promise<FakeEv
     expireSession: (username) => host.users.expire(username),
     failNextStart: (fault) => host.runtime.faults.push(fault),
     failNextExport: () => host.failingExports++,
+    breakNext: (call, how) => {
+      traps.push({ call, how });
+    },
     change: ({ php, guacamole, clock }) => {
       if (php !== undefined) host.settings.php = php;
       if (guacamole !== undefined) host.users.guacamole = guacamole;
@@ -98,8 +117,12 @@ function ownAddress(): string {
   return `127.${64 + ((process.pid >> 8) & 127)}.${process.pid & 255}.${1 + (started % 254)}`;
 }
 
-async function serve(host: Host, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function serve(host: Host, request: IncomingMessage, response: ServerResponse, how?: Breakage): Promise<void> {
   const raw = await bodyOf(request);
+  if (how === "cut before") {
+    request.socket.destroy();
+    return;
+  }
   const url = new URL(request.url ?? "/", "http://host");
   await host.sleep(host.settings.latency.call);
   const archive = host.exports.get(url.pathname);
@@ -119,14 +142,23 @@ async function serve(host: Host, request: IncomingMessage, response: ServerRespo
     headers: request.headers,
     serverName: (request.headers.host ?? "").replace(/:\d+$/, ""),
   };
-  let reply: Reply | undefined;
-  try {
-    reply = await (host.settings.edition === "pnetlab" ? routePnetLab(call) : route(call));
-  } catch (error) {
-    if (!(error instanceof SlimError) && !(error instanceof FatalError)) throw error;
-    reply = error.reply();
+  const broken = new SlimError("Undefined array key", { file: "api.php", line: 1, frames: [] }).reply();
+  let reply: Reply | undefined = broken;
+  if (how !== "page before") {
+    try {
+      reply = await (host.settings.edition === "pnetlab" ? routePnetLab(call) : route(call));
+    } catch (error) {
+      if (!(error instanceof SlimError) && !(error instanceof FatalError)) throw error;
+      reply = error.reply();
+    }
   }
-  send(host, request, response, reply ?? unknown);
+  if (how === "cut in the answer") {
+    const { status, body } = reply ?? unknown;
+    const half = Buffer.from(body).subarray(0, Math.floor(Buffer.byteLength(body) / 2));
+    request.socket.end(`HTTP/1.1 ${status} OK\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${half.toString("latin1")}`);
+    return;
+  }
+  send(host, request, response, how === "page after" ? broken : (reply ?? unknown));
 }
 
 const unknown: Reply = { status: 501, headers: [["Content-Type", "text/plain"]], body: "EVE-NG has this, the fake has not.\n" };

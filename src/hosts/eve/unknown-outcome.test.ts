@@ -1,0 +1,141 @@
+import { afterEach, describe, expect, it } from "vitest";
+import type { Breakage } from "../../../test/fakes/eve/server.ts";
+import type { Failure } from "../../contract/errors.ts";
+import type { Lab } from "../../intent/lab.ts";
+import { type EveBench, eveBench, lab, link, node, operation, pair } from "./eve-bench.fixture.ts";
+
+/** Whatever becomes of a call: it is sent once, the host is looked at, and what is told as done was done. */
+let bench: EveBench | undefined;
+
+afterEach(async () => {
+  const ended = bench;
+  bench = undefined;
+  await ended?.[Symbol.asyncDispose]();
+  expect(ended?.fake.defects ?? []).toEqual([]);
+});
+
+const editions = ["ce5", "ce6", "pro", "pnetlab"] as const;
+const done: readonly Breakage[] = ["page after", "cut in the answer"];
+const notDone: readonly Breakage[] = ["page before", "cut before"];
+
+/** The calls that matter, as the host of each edition hears them. */
+const calls = {
+  eve: {
+    folder: /^POST \/api\/folders/,
+    lab: /^POST \/api\/(import|labs)$/,
+    description: /^PUT \/api\/labs\/x\/pair\.unl$/,
+    node: /^POST .*\/nodes$/,
+    remove: /^DELETE \/api\/labs/,
+    start: /^GET .*\/nodes\/\d+\/start$/,
+    stop: /^GET .*\/nodes\/\d+\/stop/,
+  },
+  pnetlab: {
+    folder: /^POST \/api\/folders\/add/,
+    lab: /^POST \/api\/import$/,
+    description: /^POST \/api\/labs\/edit$/,
+    node: /^POST .*\/nodes\/add$/,
+    remove: /^DELETE \/api\/labs/,
+    start: /^POST .*\/nodes\/start$/,
+    stop: /^POST .*\/nodes\/stop$/,
+  },
+};
+
+const three: Lab = lab({ ...pair, nodes: [...pair.nodes, node("pc3", "vpcs", { start: false })] });
+const off: Lab = lab({ ...pair, nodes: pair.nodes.map((one) => ({ ...one, start: false })) });
+
+describe.each(editions)("on %s, a call that does not end well", (edition) => {
+  const of = calls[edition === "pnetlab" ? "pnetlab" : "eve"];
+  const open = async () => {
+    bench = await eveBench({ edition }, { timing: { pollMs: 10, patienceMs: 300 } });
+    return bench;
+  };
+  const heard = (pattern: RegExp) => bench?.calls().filter((call) => pattern.test(call)) ?? [];
+  const failure = async (work: Promise<unknown>): Promise<Failure> =>
+    (await work.then(
+      () => undefined,
+      (error) => error,
+    )) as Failure;
+
+  it.each(done)("%s: what was done is done, and is not asked for again", async (how) => {
+    const { fake, make } = await open();
+    for (const [what, pattern] of [
+      ["folder", of.folder],
+      ["lab", of.lab],
+    ] as const) {
+      fake.breakNext(pattern, how);
+      await make(`/${what}/pair`, off);
+    }
+    expect(heard(of.lab)).toHaveLength(2);
+    await make("/x/pair", off);
+    bench?.calls();
+    fake.breakNext(of.description, how);
+    await make("/x/pair", { ...off, description: "a" });
+    expect(heard(of.description)).toHaveLength(1);
+    fake.breakNext(of.node, how);
+    await make("/x/pair", { ...three, description: "a", nodes: three.nodes.map((one) => ({ ...one, start: false })) });
+    expect(heard(of.node).length).toBeLessThanOrEqual(1);
+    const started = { ...three, description: "a" };
+    fake.breakNext(of.start, how);
+    await make("/x/pair", { ...started, nodes: started.nodes.map((one) => ({ ...one, start: one.key !== "pc3" })) });
+    expect(heard(of.start)).toHaveLength(2);
+    fake.breakNext(of.stop, how);
+    await make("/x/pair", { ...started, nodes: started.nodes.map((one) => ({ ...one, start: false })) });
+    expect(heard(of.stop)).toHaveLength(2);
+    fake.breakNext(of.remove, how);
+    await make("/x/pair", null);
+    expect(heard(of.remove)).toHaveLength(1);
+    expect(fake.labFile("/x/pair.unl")).toBeUndefined();
+  });
+
+  it.each(notDone)("%s: what was not done is told as not done, and can be asked for anew", async (how) => {
+    const { fake, make, plan, run } = await open();
+    await make("/x/pair", off);
+    bench?.calls();
+    const wanted = { ...off, description: "a", texts: [{ text: "t", x: 1, y: 2 }] };
+    const { operations } = await plan("/x/pair", wanted);
+    fake.breakNext(of.description, how);
+    const refused = await failure(run("/x/pair", wanted, operations));
+    expect(refused.code).toBe("host_error");
+    expect(refused.data).toMatchObject({ applied: [], failed: operations[0]?.id, remaining: operations.slice(1).map(({ id }) => id) });
+    expect(heard(of.description)).toHaveLength(1);
+    await make("/x/pair", wanted);
+
+    fake.breakNext(of.start, how);
+    bench?.calls();
+    const steps = [operation({ do: "start", node: "pc1" }), operation({ do: "start", node: "pc2" })];
+    const halted = await failure(run("/x/pair", wanted, steps));
+    expect(halted).toMatchObject({ code: "host_error", message: expect.stringContaining("does not run") });
+    const up = fake.running().map(({ name }) => name);
+    expect(up).toHaveLength(1);
+    const applied = up[0] === "pc1" ? ["start:pc1"] : [];
+    expect(halted.data).toMatchObject({ applied, failed: applied.length === 0 ? "start:pc1" : "start:pc2" });
+    expect(heard(of.start)).toHaveLength(2);
+    await make("/x/pair", { ...wanted, nodes: wanted.nodes.map((one) => ({ ...one, start: true })) });
+
+    fake.breakNext(of.remove, how);
+    const kept = await failure(run("/x/pair", null, (await plan("/x/pair", null)).operations));
+    expect(["host_error", "host_unreachable"]).toContain(kept.code);
+    expect(kept.message).toContain("not done");
+    expect(fake.labFile("/x/pair.unl")).toBeDefined();
+    await make("/x/pair", null);
+  });
+
+  it("is told with how far the change came, where it is one of several", async () => {
+    const { fake, make, plan, run, session } = await open();
+    await make("/x/pair", off);
+    const more = lab({
+      ...off,
+      nodes: [...off.nodes, node("pc3", "vpcs", { start: false }), node("pc4", "vpcs", { start: false })],
+      links: [...off.links, link("pc3:eth0", "pc4:eth0")],
+    });
+    const { operations } = await plan("/x/pair", more);
+    const single = edition === "pro" || edition === "pnetlab";
+    fake.breakNext(single ? /(PUT .*\/interfaces|POST .*\/interfaces\/edit)$/ : /^POST \/api\/import$/, "page before");
+    const halted = await failure(run("/x/pair", more, operations));
+    const ids = operations.map(({ id }) => id);
+    const count = single ? 2 : 0;
+    expect(halted.data).toMatchObject({ applied: ids.slice(0, count), failed: ids[count], remaining: ids.slice(count + 1) });
+    expect((await session.observe("/x/pair"))?.nodes).toHaveLength(single ? 4 : 2);
+    await make("/x/pair", more);
+  });
+});
