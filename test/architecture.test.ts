@@ -13,6 +13,7 @@ type LayerName =
   | "engine"
   | "transport"
   | "console"
+  | "packets"
   | "host interface"
   | "local host"
   | "eve host"
@@ -89,16 +90,24 @@ const layers: Readonly<Record<LayerName, Layer>> = {
     node: { except: network },
     why: "bytes and prompts; where they come from is the driver's",
   },
+  packets: {
+    files: /^packets\//,
+    layers: [],
+    packages: [],
+    node: "none",
+    why: "bytes of captured packets; what they come from and who looks is others' part",
+  },
   "host interface": {
     files: /^hosts\/(host\.ts|conformance\b.*|memory\/.*)$/,
     layers: ["contract errors", "intent", "engine"],
+    types: ["packets"],
     packages: ["vitest"],
     node: { except: [...network, "node:child_process"] },
     why: "the driver interface, the suite that every driver passes, and the reference driver; vitest is for the suite",
   },
   "local host": {
     files: /^hosts\/local\//,
-    layers: ["contract errors", "intent", "engine", "console", "host interface"],
+    layers: ["contract errors", "intent", "engine", "console", "packets", "host interface"],
     packages: ["yaml"],
     node: "all",
     why: "all privilege lives here; drivers never see each other",
@@ -112,7 +121,7 @@ const layers: Readonly<Record<LayerName, Layer>> = {
   },
   service: {
     files: /^service\//,
-    layers: ["contract errors", "contract core", "contract schemas", "intent", "engine", "console", "host interface"],
+    layers: ["contract errors", "contract core", "contract schemas", "intent", "engine", "console", "packets", "host interface"],
     packages: [],
     node: { except: network },
     why: "use cases: no HTTP, and no driver, so that each can be replaced",
@@ -142,11 +151,11 @@ const layers: Readonly<Record<LayerName, Layer>> = {
   },
   cli: {
     files: /^cli\//,
-    layers: ["contract errors", "contract core", "client", "transport", "intent"],
+    layers: ["contract errors", "contract core", "client", "transport", "intent", "packets"],
     types: ["contract schemas"],
     packages: [],
     node: "all",
-    why: "everything goes through the SDK; intent is for offline validate",
+    why: "everything goes through the SDK; intent is for offline validate, packets for counting a capture's",
   },
 };
 

@@ -35,6 +35,10 @@ export const errors = {
   plan_stale: { status: 409, when: "the plan identity is not the one of the last plan of this direction, or what it saw has changed" },
   lab_busy: { status: 409, when: "another change of the same lab runs; data.operation tells which" },
   node_not_running: { status: 409, when: "the console of a stopped node" },
+  capture_limit: {
+    status: 409,
+    when: "as many captures of the lab or the host as there may be, or as much room as they may take; data.limit tells which",
+  },
   console_in_use: { status: 409, when: "exec on a console that another exec holds" },
   cancelled: { status: 409, when: "the change was cancelled: stopped after the step in flight; data.applied, data.remaining" },
   payload_too_large: { status: 413, when: "a body over the limit" },

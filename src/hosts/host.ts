@@ -2,6 +2,7 @@ import type { Duplex } from "node:stream";
 import type { ObservedLab, Power } from "../engine/observed.ts";
 import type { HostRules, Operation, StopMode } from "../engine/plan.ts";
 import type { Quality } from "../intent/lab.ts";
+import type { HostCaptures } from "./host-captures.ts";
 
 /**
  * A network-emulation host, as the service sees it. Small on purpose: what the service can do with observe, apply and
@@ -23,6 +24,8 @@ export interface Host {
    * restart and to finish jobs that a crash cut off. Absent: users must log in again. null: no such user.
    */
   readonly resume?: (user: string) => Promise<HostSession | null>;
+  /** The path of the lab that a capture belongs to, undefined where there is no such capture. Absent: the host makes none. */
+  readonly labOfCapture?: (capture: string) => Promise<string | undefined>;
   close(): Promise<void>;
 }
 
@@ -60,6 +63,8 @@ export interface HostSession {
   setLinkSuspend(lab: string, linkId: string, suspended: LinkSides<boolean>): Promise<Required<LinkSides<boolean>>>;
   /** What is wrong with a pcap filter, undefined for one that compiles. Absent: the host has nothing that could tell. */
   readonly checkPcapFilter?: (filter: string) => Promise<string | undefined>;
+  /** Packet captures. Absent where the host has none (feature `capture`). */
+  readonly captures?: HostCaptures;
   /** Sets or clears the lab's lock, where the host has one (feature `lock`). */
   setLock(lab: string, locked: boolean): Promise<void>;
   /**

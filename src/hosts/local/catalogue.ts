@@ -26,6 +26,8 @@ export function openCatalogue(options: {
   readonly state: string;
   readonly images: string;
   readonly shaping: Promise<ShapingMeans>;
+  /** Whether packets can be captured. */
+  readonly capture: Promise<boolean>;
   readonly warn: (text: string) => void;
   readonly freshMs?: number;
 }): () => Promise<Catalogue> {
@@ -40,7 +42,11 @@ export function openCatalogue(options: {
       if (!told.has(text)) options.warn(text);
       told.add(text);
     }
-    return catalogue(templates, await findImages(options.images), { nat: await nat, shaping: (await options.shaping) !== null });
+    return catalogue(templates, await findImages(options.images), {
+      nat: await nat,
+      shaping: (await options.shaping) !== null,
+      capture: await options.capture,
+    });
   }
 
   return () => {
@@ -60,7 +66,7 @@ export function openCatalogue(options: {
 function catalogue(
   templates: readonly LocalTemplate[],
   images: readonly LocalImage[],
-  { nat, shaping }: { readonly nat: boolean; readonly shaping: boolean },
+  { nat, shaping, capture }: { readonly nat: boolean; readonly shaping: boolean; readonly capture: boolean },
 ): Catalogue {
   const byId = new Map(templates.map((template) => [template.id, template]));
   const networkTypes: HostNetworkType[] = [
@@ -79,6 +85,7 @@ function catalogue(
     "resume",
     ...(nat ? (["nat"] as const) : []),
     ...(shaping ? (["linkQuality"] as const) : []),
+    ...(capture ? (["capture"] as const) : []),
   ]);
   const features = Object.fromEntries(featureNames.map((name) => [name, works.has(name)])) as Record<Feature, boolean>;
   const icons = new Set(templates.flatMap((template) => template.icon ?? []));

@@ -43,7 +43,8 @@ export type LiveNodes = ReadonlyMap<number, number | "bridge">;
 
 const defaultMtu = 1500;
 
-function portName(node: number, index: number): string {
+/** The fabric's end of a node's port. */
+export function portName(node: number, index: number): string {
   return `n${node}i${index}`;
 }
 

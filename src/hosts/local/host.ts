@@ -2,6 +2,9 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Failure } from "../../contract/errors.ts";
 import type { Host } from "../host.ts";
+import { type CaptureLimits, captureLimits } from "./capture/capture-limits.ts";
+import { captureWorks } from "./capture/capture-works.ts";
+import { Captures, findCapture } from "./capture/captures.ts";
 import { openCatalogue } from "./catalogue.ts";
 import { openDefinitions } from "./definitions.ts";
 import { endStrays } from "./end-strays.ts";
@@ -20,6 +23,8 @@ export interface LocalHostOptions {
   readonly paths: LocalPaths;
   /** Told what an administrator should know: a template or lab.json that does not read, a lab that cannot be adopted. Default: process.emitWarning. */
   readonly warn?: (text: string) => void;
+  /** Instead of the usual ones. */
+  readonly captureLimits?: Partial<CaptureLimits>;
 }
 
 /**
@@ -31,7 +36,7 @@ export function localHost(options: LocalHostOptions): Host {
   const warn = options.warn ?? ((text: string) => process.emitWarning(text, "LabwrightWarning"));
   const users = openUsers(join(paths.state, "users.json"));
   const labs = new Map<string, LocalLab>();
-  const opening = open(paths, labs, warn);
+  const opening = open(options, labs, warn);
   // Whoever logs in is told.
   opening.catch(() => undefined);
 
@@ -47,6 +52,17 @@ export function localHost(options: LocalHostOptions): Host {
       const user = await users.find(name);
       return user === null ? null : localSession(await opening, user);
     },
+    labOfCapture: async (capture) => {
+      const { definitions } = await opening;
+      const all = definitions.paths();
+      const known = await Promise.all(all.map((path) => definitions.get(path)));
+      const there = known.filter((definition) => definition !== undefined);
+      const at = await findCapture(
+        there.map(({ id }) => definitions.directory(id)),
+        capture,
+      );
+      return there[at]?.path;
+    },
     close: async () => {
       await opening.catch(() => undefined);
       for (const lab of labs.values()) lab.release();
@@ -54,7 +70,8 @@ export function localHost(options: LocalHostOptions): Host {
   };
 }
 
-async function open(paths: LocalPaths, labs: Map<string, LocalLab>, warn: (text: string) => void): Promise<LocalState> {
+async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn: (text: string) => void): Promise<LocalState> {
+  const { paths } = options;
   await makePassage(paths.state);
   // Drafts of the users' file whose writing a crash cut off; nobody else writes here now.
   for (const name of await readdir(paths.state)) if (/^users\.json\.[0-9a-f]{12}\.tmp$/.test(name)) await rm(join(paths.state, name));
@@ -64,7 +81,7 @@ async function open(paths: LocalPaths, labs: Map<string, LocalLab>, warn: (text:
   const readiness = new Map<string, Readiness>();
   const turns = new Map<string, Promise<unknown>>();
   const shaping = shapingMeans(paths.shaper);
-  const catalogue = openCatalogue({ state: paths.state, images: paths.images, shaping, warn });
+  const catalogue = openCatalogue({ state: paths.state, images: paths.images, shaping, capture: captureWorks(paths.tap), warn });
 
   const exclusive = <T>(path: string, work: () => Promise<T>): Promise<T> => {
     const turn = (turns.get(path) ?? Promise.resolve()).then(() => tellingTrouble(work));
@@ -126,6 +143,7 @@ async function open(paths: LocalPaths, labs: Map<string, LocalLab>, warn: (text:
       readiness.delete(id);
     },
     exclusive,
+    captures: new Captures(paths.tap, { ...captureLimits, ...options.captureLimits }, () => definitions.ids().map((id) => definitions.directory(id))),
   };
 }
 

@@ -12,6 +12,8 @@ export interface LocalPaths {
   readonly holder: string;
   /** The shaper binary, built by set-up. LABWRIGHT_SHAPER; by default beside the holder. */
   readonly shaper: string;
+  /** The program that takes packets, built by set-up. LABWRIGHT_TAP; by default beside the holder. */
+  readonly tap: string;
 }
 
 export function localPaths(env: Readonly<Record<string, string | undefined>>, uid: number): LocalPaths {
@@ -27,5 +29,6 @@ export function localPaths(env: Readonly<Record<string, string | undefined>>, ui
     images: env["LABWRIGHT_IMAGE_DIR"] ?? join(state, "images"),
     holder,
     shaper: env["LABWRIGHT_SHAPER"] ?? join(dirname(holder), "labwright-shaper"),
+    tap: env["LABWRIGHT_TAP"] ?? join(dirname(holder), "labwright-tap"),
   };
 }

@@ -5,25 +5,35 @@ import type { LocalImage } from "./images.ts";
 
 const program = "/usr/bin/tcpdump";
 
-/**
- * What is wrong with a pcap filter, by the tcpdump of an image; undefined for one that compiles, and where no image has a tcpdump. It runs in its image and
- * without any right or network: a filter may name hosts, which must not be looked up.
- */
+/** A filter as a machine runs it, classic BPF: "COUNT,CODE JT JF K,…", or what is wrong with its text. */
+export type CompiledFilter = { readonly program: string } | { readonly problem: string };
+
+/** What is wrong with a pcap filter; undefined for one that compiles, and where no image has a tcpdump. */
 export async function checkPcapFilter(images: readonly LocalImage[], filter: string): Promise<string | undefined> {
+  const compiled = await compilePcapFilter(images, filter);
+  return compiled !== undefined && "problem" in compiled ? compiled.problem : undefined;
+}
+
+/**
+ * Compiles a pcap filter for Ethernet frames by the tcpdump of an image; undefined where no image has one. It runs in its image and without any
+ * right or network: a filter may name hosts, which must not be looked up.
+ */
+export async function compilePcapFilter(images: readonly LocalImage[], filter: string): Promise<CompiledFilter | undefined> {
   const rootfs = await firstWith(images);
   if (rootfs === undefined) return undefined;
   const root = process.getuid?.() === 0;
   const apart = root ? ["--net", "chroot", "--userspec=65534:65534"] : ["--user", "--map-root-user", "--net", "chroot"];
-  const argv = [...apart, rootfs, program, "-d", "-y", "EN10MB", "--", filter];
+  const argv = [...apart, rootfs, program, "-ddd", "-y", "EN10MB", "--", filter];
   return new Promise((resolve) => {
     execFile(
       "unshare",
       argv,
       { timeout: 5_000, killSignal: "SIGKILL", env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" } },
-      (error, _stdout, stderr) => {
+      (error, stdout, stderr) => {
+        if (error === null) return resolve({ program: stdout.trim().replaceAll("\n", ",") });
         // Only what tcpdump itself says is about the filter.
         const said = stderr.split("\n").find((line) => line.startsWith("tcpdump: "));
-        resolve(error === null || said === undefined ? undefined : said.slice("tcpdump: ".length));
+        resolve(said === undefined ? undefined : { problem: said.slice("tcpdump: ".length) });
       },
     );
   });

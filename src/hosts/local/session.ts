@@ -2,6 +2,8 @@ import { Failure } from "../../contract/errors.ts";
 import type { Power } from "../../engine/observed.ts";
 import type { Feature, HostConsole, HostSession, LiveNode } from "../host.ts";
 import { applySteps } from "./apply.ts";
+import type { Captures } from "./capture/captures.ts";
+import { localCaptures } from "./capture/local-captures.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { type LabDefinition, observeDefinition } from "./definition.ts";
 import type { Definitions } from "./definitions.ts";
@@ -21,6 +23,7 @@ export interface LocalState {
   readonly lab: (id: string) => LocalLab;
   readonly readiness: (id: string) => Readiness;
   readonly forget: (id: string) => void;
+  readonly captures: Captures;
   /** One change of a lab at a time. */
   readonly exclusive: <T>(path: string, work: () => Promise<T>) => Promise<T>;
 }
@@ -97,6 +100,7 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
         return setLinkSuspend(await changing(path, "linkSuspend"), linkId, suspended);
       }),
     checkPcapFilter: async (filter) => checkPcapFilter((await catalogue()).images, filter),
+    captures: localCaptures(state, { lab, mayChange }),
     // Not in turn with apply: a lock that is set meanwhile is what stops one.
     setLock: async (path, locked) => {
       mayChange();

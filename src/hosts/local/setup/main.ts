@@ -13,7 +13,7 @@ import { unusedImages } from "./unused-images.ts";
 
 const help = `Usage: labwright setup [FLAG...]
 
-Builds the lab holder, the link shaper and the nodes' root file systems where they are missing or their sources changed. Run it as often as you like.
+Builds the lab holder, the link shaper, the packet tap and the nodes' root file systems where they are missing or their sources changed. Run it as often as you like.
 
   --fresh  look for newer Debian packages and build the root file systems anew where there are any
   --help
@@ -53,6 +53,10 @@ async function main(): Promise<void> {
   await run("shaper", async () => {
     const { built } = await buildProgram("shaper", { out: paths.shaper });
     return built ? `built ${paths.shaper}` : "up to date";
+  });
+  await run("tap", async () => {
+    const { built } = await buildProgram("tap", { out: paths.tap });
+    return built ? `built ${paths.tap}` : "up to date";
   });
   await run("root file systems", async (say) => {
     const place = { directory: paths.images, idBase: uid === 0 ? idRange.base : 0, triplet };

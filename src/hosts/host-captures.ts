@@ -1,0 +1,61 @@
+/**
+ * Captures of the packets of node interfaces. They run on the host, outlive the service, and end with their lab. Every method throws
+ * lab_not_found for a lab that this user does not see and capture_not_found for a capture that the lab does not have.
+ */
+export interface HostCaptures {
+  /**
+   * Answers when packets are being taken. Throws node_not_found, node_not_running, link_not_found (the interface has no port now), bad_request
+   * (no such interface, a wrong filter), capture_limit, operation_not_allowed.
+   */
+  start(lab: string, request: CaptureRequest): Promise<HostCapture>;
+  /** Newest last. */
+  list(lab: string): Promise<readonly HostCapture[]>;
+  get(lab: string, id: string): Promise<HostCapture>;
+  /** Its packets stay. One that has ended stays as it is. */
+  stop(lab: string, id: string): Promise<HostCapture>;
+  /** Stops it where it runs; its packets go. */
+  remove(lab: string, id: string): Promise<void>;
+  /**
+   * The packets as one well-formed pcapng: those there are now, or with `follow` also all that come until the capture ends or `signal` aborts.
+   */
+  read(lab: string, id: string, options: CaptureReadOptions): AsyncIterable<Uint8Array>;
+}
+
+export interface CaptureRequest {
+  readonly nodeId: string;
+  /** The interface's name on the node. */
+  readonly interface: string;
+  /** What the interface is called in the capture: r1:eth1. */
+  readonly label: string;
+  /** A pcap filter. */
+  readonly filter?: string;
+  /** Bytes kept of each packet; absent: all. */
+  readonly snaplen?: number;
+}
+
+export interface CaptureReadOptions {
+  readonly follow: boolean;
+  readonly signal?: AbortSignal;
+}
+
+export interface HostCapture extends CaptureRequest {
+  readonly id: string;
+  /** ms since 1970. */
+  readonly startedAt: number;
+  readonly stoppedAt?: number;
+  readonly status: "running" | "stopped" | "failed";
+  /** Why it ended, where nobody stopped it; of a running one, what it waits for. */
+  readonly reason?: string;
+  /** Taken so far. */
+  readonly packets?: number;
+  /** Lost, because nothing was fast enough to take them; known when it has ended. */
+  readonly dropped?: number;
+  /** On disk now. */
+  readonly sizeBytes: number;
+  /** The most that is kept on disk: beyond it the oldest packets go. */
+  readonly maxBytes: number;
+  /** The oldest packets are gone. */
+  readonly truncated: boolean;
+  /** Until when its packets are kept, ms since 1970; absent while it runs. */
+  readonly expiresAt?: number;
+}

@@ -1,0 +1,54 @@
+import { Failure } from "../../../contract/errors.ts";
+import { succeeded } from "../machine.ts";
+import type { Sandbox } from "../sandbox.ts";
+
+/** What a capture's process is told. */
+export interface CaptureProcess {
+  /** Also on its command line: the mark by which a later run of the service knows it. */
+  readonly id: string;
+  /** Where it writes; owned by the lab's root. */
+  readonly directory: string;
+  /** Further arguments of the tap. */
+  readonly arguments: readonly string[];
+}
+
+/** Prints the marks of those that live. Arguments: pid, mark, pid, mark … */
+const look = 'while [ $# -gt 1 ]; do grep -qzxF -- "$2" "/proc/$1/cmdline" 2> /dev/null && echo "$2"; shift 2; done; true';
+
+/**
+ * Starts it in the fabric, as root of the lab only. Answers when packets are taken, with its pid as the lab sees it. Throws link_not_found
+ * where the device is not there, host_error with the tap's words.
+ */
+export async function startCaptureProcess(sandbox: Pick<Sandbox, "run">, tap: string, process: CaptureProcess): Promise<number> {
+  const argv = [tap, markOf(process.id), `dir=${process.directory}`, ...process.arguments];
+  const { code, stdout, stderr } = await sandbox.run(argv);
+  if (code === goneCode) throw new Failure("link_not_found", "the interface has no port in the lab now");
+  const pid = Number(stdout);
+  if (code === 0 && Number.isInteger(pid) && pid > 1) return pid;
+  const words = stderr.trim() || `code ${code}`;
+  throw new Failure("host_error", `the capture did not start: ${words}`, { data: { host: { code, message: words } } });
+}
+
+const goneCode = 3;
+
+/** Which of these processes live: a pid alone may be another's by now. */
+export async function livingCaptures(
+  sandbox: Pick<Sandbox, "run">,
+  processes: readonly { readonly id: string; readonly pid: number }[],
+): Promise<ReadonlySet<string>> {
+  if (processes.length === 0) return new Set();
+  const pairs = processes.flatMap(({ id, pid }) => [String(pid), markOf(id)]);
+  const { stdout } = succeeded(["look for captures"], await sandbox.run(["sh", "-c", look, "labwright-look", ...pairs]));
+  const marks = new Set(stdout.split("\n"));
+  return new Set(processes.map(({ id }) => id).filter((id) => marks.has(markOf(id))));
+}
+
+/** TERM: it writes what it holds and ends. */
+export async function signalCapture(sandbox: Pick<Sandbox, "run">, pid: number, signal: "TERM" | "KILL"): Promise<void> {
+  // One that has just ended is no failure.
+  await sandbox.run(["sh", "-c", `kill -s ${signal} "$1" 2> /dev/null; true`, "labwright-kill", String(pid)]);
+}
+
+function markOf(id: string): string {
+  return `capture=${id}`;
+}

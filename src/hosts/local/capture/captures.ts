@@ -1,0 +1,243 @@
+import { randomBytes } from "node:crypto";
+import { chown, mkdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { Failure } from "../../../contract/errors.ts";
+import type { CaptureRequest, HostCapture } from "../../host-captures.ts";
+import type { LabDefinition } from "../definition.ts";
+import { idRange } from "../idmap.ts";
+import type { Sandbox } from "../sandbox.ts";
+import { type CaptureLimits, ringFiles } from "./capture-limits.ts";
+import { livingCaptures, signalCapture, startCaptureProcess } from "./capture-process.ts";
+import { type CaptureEnd, type CaptureRecord, namesIn, readCounters, readEnd, readRecord, ringFilesIn, writeRecord } from "./capture-record.ts";
+
+/** A lab whose captures are looked at. */
+export interface CapturedLab {
+  readonly definition: LabDefinition;
+  /** `<state>/labs/<id>`. */
+  readonly directory: string;
+  /** null: nothing of the lab lives. */
+  readonly sandbox: Sandbox | null;
+}
+
+export interface StartedCapture extends CaptureRequest {
+  /** The filter as the tap runs it; absent: every packet. */
+  readonly program?: string;
+}
+
+/** More than a process takes to write what it holds. */
+const patienceMs = 15_000;
+
+/**
+ * The captures of the embedded host. All that is known of one lies in its directory and in the lab's process table, so that they go on, and
+ * are known again, whatever happens to the service.
+ */
+export class Captures {
+  readonly #tap: string;
+  readonly #limits: CaptureLimits;
+  /** Directories of all labs, for what the captures of the host come to. */
+  readonly #labs: () => readonly string[];
+  /** One start at a time, so that two do not share the last free place. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  /** @param tap the program */
+  constructor(tap: string, limits: CaptureLimits, labs: () => readonly string[]) {
+    this.#tap = tap;
+    this.#limits = limits;
+    this.#labs = labs;
+  }
+
+  /** @param port the device in the fabric */
+  start(lab: CapturedLab & { readonly sandbox: Sandbox }, request: StartedCapture, port: string): Promise<HostCapture> {
+    const turn = this.#turn.then(() => this.#start(lab, request, port));
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #start(lab: CapturedLab & { readonly sandbox: Sandbox }, request: StartedCapture, port: string): Promise<HostCapture> {
+    await this.#refuseTooMany(await this.list(lab));
+    const id = randomBytes(8).toString("hex");
+    const directory = this.directory(lab, id);
+    const { ringBytes, longestSeconds } = this.#limits;
+    await mkdir(join(lab.directory, "captures"), { recursive: true, mode: 0o711 });
+    await mkdir(directory, { mode: 0o700 });
+    const { program, ...wanted } = request;
+    const record: CaptureRecord = { version: 1, id, ...wanted, port, startedAt: Date.now(), ringBytes };
+    try {
+      await writeRecord(directory, record);
+      if (process.getuid?.() === 0) await chown(directory, idRange.base, idRange.base);
+      const ring = [`files=${ringFiles}`, `file-bytes=${Math.floor(ringBytes / ringFiles)}`, `seconds=${longestSeconds}`];
+      const options = [...tapArguments(port, request, lab.definition.path), ...ring];
+      const pid = await startCaptureProcess(lab.sandbox, this.#tap, { id, directory, arguments: options });
+      await writeRecord(directory, { ...record, pid });
+    } catch (error) {
+      await rm(directory, { recursive: true, force: true });
+      throw error;
+    }
+    return this.get(lab, id);
+  }
+
+  /** Oldest first. */
+  async list(lab: CapturedLab): Promise<readonly HostCapture[]> {
+    const ids = (await namesIn(join(lab.directory, "captures"))).filter(isCaptureId);
+    const records = await Promise.all(ids.map((id) => readRecord(this.directory(lab, id))));
+    const found = await this.#state(
+      lab,
+      records.filter((record) => record !== undefined),
+    );
+    const now = Date.now();
+    const expired = found.filter(({ expiresAt = now }) => expiresAt < now);
+    await Promise.all(expired.map(({ id }) => this.#forget(lab, id)));
+    return found.filter((one) => !expired.includes(one)).sort((a, b) => a.startedAt - b.startedAt || (a.id < b.id ? -1 : 1));
+  }
+
+  async get(lab: CapturedLab, id: string): Promise<HostCapture> {
+    const [found] = await this.#state(lab, [await this.record(lab, id)]);
+    return found!;
+  }
+
+  /** Throws capture_not_found. */
+  async record(lab: Pick<CapturedLab, "directory" | "definition">, id: string): Promise<CaptureRecord> {
+    const record = isCaptureId(id) ? await readRecord(this.directory(lab, id)) : undefined;
+    if (record === undefined) throw new Failure("capture_not_found", `lab ${lab.definition.path} has no capture ${id}`);
+    return record;
+  }
+
+  async stop(lab: CapturedLab, id: string): Promise<HostCapture> {
+    const before = await this.get(lab, id);
+    const { pid } = await this.record(lab, id);
+    if (before.status === "running" && pid !== undefined && lab.sandbox !== null) {
+      await signalCapture(lab.sandbox, pid, "TERM");
+      await this.#ended(lab.sandbox, id, this.directory(lab, id), pid);
+    }
+    return this.get(lab, id);
+  }
+
+  async #ended(sandbox: Sandbox, id: string, directory: string, pid: number): Promise<void> {
+    const end = Date.now() + patienceMs;
+    while ((await readEnd(directory)) === undefined && (await livingCaptures(sandbox, [{ id, pid }])).size > 0) {
+      if (Date.now() > end) await signalCapture(sandbox, pid, "KILL");
+      await delay(20);
+    }
+  }
+
+  async remove(lab: CapturedLab, id: string): Promise<void> {
+    await this.stop(lab, id);
+    await this.#forget(lab, id);
+  }
+
+  directory(lab: Pick<CapturedLab, "directory">, id: string): string {
+    return join(lab.directory, "captures", id);
+  }
+
+  async #forget(lab: CapturedLab, id: string): Promise<void> {
+    await rm(this.directory(lab, id), { recursive: true, force: true });
+  }
+
+  async #state(lab: CapturedLab, records: readonly CaptureRecord[]): Promise<readonly HostCapture[]> {
+    const ends = await Promise.all(records.map(({ id }) => readEnd(this.directory(lab, id))));
+    const open = records.flatMap(({ id, pid, ended }, i) =>
+      ends[i] === undefined && ended === undefined && pid !== undefined ? [{ id, pid }] : [],
+    );
+    const living = lab.sandbox === null ? new Set<string>() : await livingCaptures(lab.sandbox, open);
+    return Promise.all(records.map((record, i) => this.#one(lab, record, ends[i], living.has(record.id))));
+  }
+
+  async #one(lab: CapturedLab, record: CaptureRecord, seen: CaptureEnd | undefined, lives: boolean): Promise<HostCapture> {
+    const directory = this.directory(lab, record.id);
+    // It may have ended between the look at the file and the look at the process.
+    const end = seen ?? (lives ? undefined : await readEnd(directory));
+    const [counters, files] = await Promise.all([readCounters(directory), ringFilesIn(directory)]);
+    const { version: _version, pid: _pid, port: _port, ended: _ended, ringBytes, stoppedAt: _stoppedAt, ...request } = record;
+    const base = {
+      ...request,
+      ...counters,
+      sizeBytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+      maxBytes: ringBytes,
+      truncated: (files[0]?.sequence ?? 1) > 1,
+    };
+    if (end === undefined && lives) return { ...base, status: "running" };
+    if (end === undefined) return { ...base, ...(await this.#lost(lab, record)) };
+    const ended = { ...base, stoppedAt: end.at, expiresAt: end.at + this.#limits.keptMs };
+    if (end.how === "stopped") return { ...ended, status: "stopped" };
+    if (end.how === "gone") return { ...ended, status: "stopped", reason: `${record.label} went away: its node was stopped, or lost the interface` };
+    if (end.how === "seconds") return { ...ended, status: "stopped", reason: `it ran for ${this.#limits.longestSeconds} s, the longest that one may` };
+    return { ...ended, status: "failed", reason: end.words };
+  }
+
+  /** Of one that is gone without a word: decided once, and written down. */
+  async #lost(
+    lab: CapturedLab,
+    record: CaptureRecord,
+  ): Promise<Pick<HostCapture, "status" | "reason" | "stoppedAt" | "expiresAt">> {
+    let { ended, stoppedAt } = record;
+    if (ended === undefined || stoppedAt === undefined) {
+      ended =
+        lab.sandbox === null
+          ? { failed: false, reason: "the lab was stopped" }
+          : { failed: true, reason: "its process was killed, or the service died while it was being started" };
+      stoppedAt = Date.now();
+      await writeRecord(this.directory(lab, record.id), { ...record, ended, stoppedAt });
+    }
+    return { status: ended.failed ? "failed" : "stopped", reason: ended.reason, stoppedAt, expiresAt: stoppedAt + this.#limits.keptMs };
+  }
+
+  async #refuseTooMany(here: readonly HostCapture[]): Promise<void> {
+    const { runningPerLab, keptPerLab, ringBytes, hostBytes } = this.#limits;
+    const refuse = (limit: string, most: number, message: string) => {
+      throw new Failure("capture_limit", message, { data: { limit, most } });
+    };
+    if (here.filter(({ status }) => status === "running").length >= runningPerLab) {
+      refuse("running_per_lab", runningPerLab, `${runningPerLab} captures of this lab run, the most that may: stop one first`);
+    }
+    if (here.length >= keptPerLab) refuse("kept_per_lab", keptPerLab, `this lab has ${keptPerLab} captures, the most that are kept: remove one first`);
+    const used = (await Promise.all(this.#labs().map(usedBy))).reduce((sum, bytes) => sum + bytes, 0);
+    if (used + ringBytes > hostBytes) {
+      refuse("host_bytes", hostBytes, `the captures of this host take ${used} bytes of ${hostBytes}: remove some first`);
+    }
+  }
+}
+
+/** What the captures in a lab's directory take; one that may still grow counts with all that it may come to. */
+async function usedBy(directory: string): Promise<number> {
+  const captures = join(directory, "captures");
+  const sizes = (await namesIn(captures)).filter(isCaptureId).map(async (id) => {
+    const own = join(captures, id);
+    const [record, end] = await Promise.all([readRecord(own), readEnd(own)]);
+    if (record !== undefined && end === undefined && record.ended === undefined) return record.ringBytes;
+    return (await ringFilesIn(own)).reduce((sum, { bytes }) => sum + bytes, 0);
+  });
+  return (await Promise.all(sizes)).reduce((sum, bytes) => sum + bytes, 0);
+}
+
+export function isCaptureId(id: string): boolean {
+  return /^[0-9a-f]{16}$/.test(id);
+}
+
+/** What the tap is told of what to take, and what to call it. */
+export function tapArguments(
+  port: string,
+  { label, filter, program, snaplen }: Pick<StartedCapture, "label" | "filter" | "program" | "snaplen">,
+  lab: string,
+): readonly string[] {
+  return [
+    ...[`port=${port}`, `name=${label}`, `description=${label} of lab ${lab}`],
+    ...(program === undefined ? [] : [`filter=${filter}`, `program=${program}`]),
+    ...(snaplen === undefined ? [] : [`snaplen=${snaplen}`]),
+  ];
+}
+
+/** The directories of captures, so that one is found by its id alone. */
+export async function findCapture(labs: readonly string[], id: string): Promise<number> {
+  if (!isCaptureId(id)) return -1;
+  const found = await Promise.all(
+    labs.map((directory) =>
+      stat(join(directory, "captures", id, "capture.json")).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
+  return found.indexOf(true);
+}
+

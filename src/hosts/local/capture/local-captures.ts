@@ -1,0 +1,81 @@
+import { Failure } from "../../../contract/errors.ts";
+import { interfaceNames } from "../../../engine/interface-names.ts";
+import type { CaptureRequest, HostCaptures } from "../../host-captures.ts";
+import type { Catalogue } from "../catalogue.ts";
+import type { DefinedNode, LabDefinition } from "../definition.ts";
+import { portName } from "../fabric.ts";
+import { compilePcapFilter } from "../pcap-filter.ts";
+import type { LocalState } from "../session.ts";
+import type { CapturedLab } from "./captures.ts";
+import { readCapture } from "./read-capture.ts";
+
+/** The captures of the embedded host, as one user sees them. `lab` throws lab_not_found, `mayChange` operation_not_allowed. */
+export function localCaptures(
+  state: LocalState,
+  user: { readonly lab: (path: string) => Promise<LabDefinition>; readonly mayChange: () => void },
+): HostCaptures {
+  const { captures, definitions } = state;
+
+  async function captured(path: string): Promise<CapturedLab> {
+    const definition = await user.lab(path);
+    const live = state.lab(definition.id);
+    await live.adopt();
+    return { definition, directory: definitions.directory(definition.id), sandbox: live.sandbox };
+  }
+
+  return {
+    start: async (path, request) => {
+      user.mayChange();
+      const definition = await user.lab(path);
+      const catalogue = await state.catalogue();
+      if (!catalogue.features.capture) throw new Failure("unsupported", "this host cannot capture", { data: { feature: "capture" } });
+      const { node, port } = portOf(definition, request, catalogue);
+      const program = await compiled(catalogue, request.filter);
+      const life = (await state.lab(definition.id).life(definition, catalogue)).get(node.id);
+      const { sandbox, ...lab } = await captured(path);
+      const stands = life !== undefined && ["running", "starting", "stopping"].includes(life.power);
+      if (sandbox === null || !stands) throw new Failure("node_not_running", `${node.name} does not run`);
+      return captures.start({ ...lab, sandbox }, { ...request, ...(program !== undefined && { program }) }, port);
+    },
+    list: async (path) => captures.list(await captured(path)),
+    get: async (path, id) => captures.get(await captured(path), id),
+    stop: async (path, id) => {
+      user.mayChange();
+      return captures.stop(await captured(path), id);
+    },
+    remove: async (path, id) => {
+      user.mayChange();
+      await captures.remove(await captured(path), id);
+    },
+    read: async function* (path, id, { follow, signal }) {
+      const lab = await captured(path);
+      await captures.record(lab, id);
+      const directory = captures.directory(lab, id);
+      yield* readCapture({ directory, state: async () => captures.get(await captured(path), id) }, follow, signal);
+    },
+  };
+}
+
+/** The device of a node's interface in the fabric. Throws node_not_found, bad_request for an interface that it does not have. */
+export function portOf(
+  definition: LabDefinition,
+  { nodeId, interface: name }: Pick<CaptureRequest, "nodeId" | "interface">,
+  catalogue: Catalogue,
+): { readonly node: DefinedNode; readonly port: string } {
+  const node = definition.nodes.find(({ id }) => String(id) === nodeId);
+  if (node === undefined) throw new Failure("node_not_found", `the lab has no node with id ${nodeId}`);
+  const names = interfaceNames(catalogue.template(node.template)?.ethFormat ?? "eth{0}", node.ethernet);
+  const index = names.indexOf(name);
+  if (index >= 0) return { node, port: portName(node.id, index) };
+  const message = `${node.name} has no interface ${name}; it has ${names.length === 0 ? "none" : names.slice(0, 8).join(", ")}`;
+  throw new Failure("bad_request", message, { data: { problems: [{ path: "/interface", message }] } });
+}
+
+/** undefined: every packet. Throws bad_request for a filter that does not compile. */
+async function compiled(catalogue: Catalogue, filter = ""): Promise<string | undefined> {
+  if (filter.trim() === "") return undefined;
+  const found = await compilePcapFilter(catalogue.images, filter);
+  if (found === undefined) throw new Failure("host_error", "no image on this host has a tcpdump, which compiles filters");
+  if ("program" in found) return found.program;
+  throw new Failure("bad_request", `filter: ${found.problem}`, { data: { problems: [{ path: "/filter", message: found.problem }] } });
+}

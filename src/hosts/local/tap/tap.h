@@ -1,0 +1,34 @@
+/* What the parts of the tap share. */
+#pragma once
+#define _GNU_SOURCE
+#include <stdbool.h>
+#include <stdint.h>
+#include <stddef.h>
+#include <linux/filter.h>
+
+/* One packet as it is told: the Ethernet frame with its VLAN tag where the sender put it. */
+struct packet {
+  uint64_t at; /* ns since 1970 */
+  const uint8_t *data;
+  uint32_t length, captured;
+  bool sent; /* by the node; else it received it */
+};
+
+struct counters { uint64_t packets, dropped; };
+
+/* filter.c */
+struct program { struct sock_filter *code; size_t length; };
+/* "COUNT,OP JT JF K,…" as tcpdump -ddd prints it, with commas for line breaks; false: malformed. */
+bool read_program(const char *text, struct program *p);
+/* Bytes of the packet that the program keeps; 0: none of it. Classic BPF over data alone. */
+uint32_t run_program(const struct program *p, const uint8_t *data, uint32_t length, uint32_t captured);
+
+/* output.c: a ring of files in the working directory, or standard output. Each ends the process with its words where it cannot write. */
+struct output_options { const char *name, *description, *filter; uint32_t snaplen; uint64_t file_bytes; unsigned files; bool pipe; };
+void output_open(const struct output_options *options);
+void output_packet(const struct packet *p);
+void output_counters(const struct counters *c);
+void output_flush(void);
+
+/* main.c */
+_Noreturn void end(const char *how, const char *words);
