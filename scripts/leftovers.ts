@@ -19,7 +19,9 @@ async function processes(): Promise<readonly string[]> {
         const command = (await readFile(`/proc/${pid}/cmdline`, "utf8")).replaceAll("\0", " ").trim();
         const names = await Promise.all(["net", "mnt", "user"].map((kind) => readlink(`/proc/${pid}/ns/${kind}`)));
         const spaces = names.map((name) => `namespace ${name}`);
-        return /labwright-holder|labwright-shaper|labwright-tap|labwright\S*\.sock/.test(command) ? [`process ${pid} ${command}`, ...spaces] : spaces;
+        return /labwright-holder|labwright-shaper|labwright-tap|labwright\S*\.sock/.test(command)
+          ? [`process ${pid} ${command}`, ...spaces]
+          : spaces;
       } catch (error) {
         // Processes end while they are read, and a zombie has no namespaces: neither holds anything.
         if (["ENOENT", "ESRCH", "EACCES"].includes((error as NodeJS.ErrnoException).code ?? "")) return [];

@@ -12,6 +12,8 @@ nftables   nft leads nat networks out of the machine
 tar        makes whiteouts and fifos of container layers
 xz-utils   unpacks container archives
 less       a pager that console tests page through
+tshark     tests read captures with it
+wireshark-common  its sharkd decodes the packets of captures
 '
 # busybox and busybox-static exclude each other: either will do, and one that is there is not replaced.
 command -v busybox > /dev/null || packages="$packages

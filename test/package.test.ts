@@ -77,7 +77,8 @@ test("the embedded host finds its templates, the sources of its programs and the
   const { templates } = await loadTemplates([builtinTemplates]);
   expect(templates.map(({ id }: { readonly id: string }) => id)).toContain("frr");
   const { buildProgram } = await part("setup/build-program.js");
-  for (const name of ["holder", "shaper", "tap"] as const) expect(await buildProgram(name, { out: join(project, name) })).toEqual({ built: true });
+  for (const name of ["holder", "shaper", "tap"] as const)
+    expect(await buildProgram(name, { out: join(project, name) })).toEqual({ built: true });
   // The digest of a recipe covers the content of the nodes' own files and who may run them: packing keeps both.
   const installedImages = await part("setup/image-builder.js");
   const place = {

@@ -1,6 +1,8 @@
 import { nearest } from "../intent/nearest.ts";
 import type { Command } from "./command.ts";
 import { apply } from "./commands/apply.ts";
+import { capture } from "./commands/capture.ts";
+import { captures } from "./commands/captures.ts";
 import { consoleCommand } from "./commands/console.ts";
 import { consoles } from "./commands/consoles.ts";
 import { deploy } from "./commands/deploy.ts";
@@ -86,6 +88,8 @@ export const commands: readonly Command[] = [
   wipe,
   resume,
   link,
+  capture,
+  captures,
   labs,
   templates,
   image,

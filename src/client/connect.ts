@@ -26,6 +26,8 @@ export interface LabwrightClient extends Methods, Disposable, AsyncDisposable {
   readonly token: string | undefined;
   /** A console's raw bytes: attach and stream in one. A late viewer first gets the recent scrollback. */
   openConsole(input: InputOf<"attachConsole"> & { readonly node: string }, options?: CallOptions): Promise<Duplex>;
+  /** A capture's packets as one pcapng: those there are, then each that comes. */
+  openCapture(input: InputOf<"attachCapture">, options?: CallOptions): Promise<Duplex>;
   /** Translated packets of a lab, one by one. */
   openTraffic(input: InputOf<"attachTraffic">, options?: CallOptions): Promise<Stream<Readonly<Record<string, unknown>>>>;
   /** Begins a change and comes back at once (Prefer: respond-async). */
@@ -92,6 +94,10 @@ export function connect(options: ConnectOptions): LabwrightClient {
     openConsole: async (input, callOptions) => {
       const { stream } = await methods.attachConsole(input, callOptions);
       return await methods.streamConsole({ ticket: stream ?? "" }, callOptions);
+    },
+    openCapture: async (input, callOptions) => {
+      const { stream } = await methods.attachCapture(input, callOptions);
+      return await methods.streamCapture({ ticket: stream }, callOptions);
     },
     openTraffic: async (input, callOptions) => {
       const { stream } = await methods.attachTraffic(input, callOptions);

@@ -3,7 +3,7 @@ import type { Answers, Requests } from "./schemas/table.ts";
 
 /** How an operation answers. data: the envelope; upgrade: 101 and raw bytes; events: NDJSON or SSE; bytes: a body with its own media type; document: plain JSON. */
 export type AnswerKind = "data" | "upgrade" | "events" | "bytes" | "document";
-export type StreamProtocol = "host-telnet" | "host-traffic";
+export type StreamProtocol = "host-telnet" | "host-traffic" | "host-capture";
 
 export interface OperationRow {
   readonly method: "GET" | "POST" | "PUT";
@@ -363,7 +363,7 @@ export const operations = {
     timeoutMs: 30_000,
     replay: false,
     feature: "capture",
-    errors: [...project, "node_not_found", "link_not_found", "node_not_running", "unsupported"],
+    errors: [...project, "node_not_found", "link_not_found", "node_not_running", "capture_limit", "rate_limited", "unsupported"],
     summary: "Capture the packets of one interface",
   },
   listCaptures: {
@@ -407,6 +407,38 @@ export const operations = {
     errors: captures,
     summary: "Stop a capture; its packets stay",
   },
+  removeCapture: {
+    ...bare,
+    path: "/api/v1/projects/captures/{id}/remove",
+    auth: "bearer",
+    timeoutMs: 30_000,
+    replay: false,
+    feature: "capture",
+    errors: captures,
+    summary: "Stop a capture where it runs, and remove its packets",
+  },
+  attachCapture: {
+    ...bare,
+    path: "/api/v1/projects/captures/{id}/attach",
+    auth: "bearer",
+    timeoutMs: 30_000,
+    replay: false,
+    feature: "capture",
+    errors: [...captures, "rate_limited"],
+    summary: "A one-time ticket for a capture's packets as they come",
+  },
+  streamCapture: {
+    ...get,
+    path: "/api/v1/projects/captures/stream/{ticket}",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: false,
+    answer: "upgrade",
+    protocol: "host-capture",
+    feature: "capture",
+    errors: [...captures, "browser_token_invalid"],
+    summary: "One pcapng: the packets there are, then each that comes until the capture ends, after Upgrade: host-capture",
+  },
   getPublicProject: {
     ...post,
     path: "/api/v1/projects/public",
@@ -444,7 +476,7 @@ export const operations = {
     answer: "upgrade",
     protocol: "host-traffic",
     feature: "traffic",
-    errors: [...bearer, "browser_token_invalid", "unsupported", "host_error", "host_unreachable", "host_timeout"],
+    errors: [...host, "browser_token_invalid", "lab_not_found", "operation_not_allowed", "unsupported"],
     summary: "One JSON object a line, each a packet in the lab's own words, after Upgrade: host-traffic",
   },
   listLabs: {

@@ -1,5 +1,6 @@
 const sectionHeader = 0x0a0d0d0a;
 const interfaceDescription = 1;
+const enhancedPacket = 6;
 /** Labwright's own files have no larger block: what says so is none. */
 const longestBlock = 1 << 24;
 
@@ -27,6 +28,37 @@ export function withoutHeader(dropHeader: boolean): (chunk: Uint8Array) => Uint8
     rest = bytes.subarray(at);
     return bytes.subarray(from, at);
   };
+}
+
+/** Counts the packets of a pcapng stream, and cuts it behind the last of `most`; what comes after is thrown away. */
+export class PacketLimit {
+  readonly #most: number;
+  readonly #whole = withoutHeader(false);
+  #packets = 0;
+
+  constructor(most = Number.POSITIVE_INFINITY) {
+    this.#most = most;
+  }
+
+  get packets(): number {
+    return this.#packets;
+  }
+
+  get reached(): boolean {
+    return this.#packets >= this.#most;
+  }
+
+  /** What of these bytes, and of those before that were no whole block, may go on. */
+  take(chunk: Uint8Array): Uint8Array {
+    const bytes = this.#whole(chunk);
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    let at = 0;
+    while (at < bytes.length && !this.reached) {
+      if (view.getUint32(at, true) === enhancedPacket) this.#packets++;
+      at += view.getUint32(at + 4, true);
+    }
+    return bytes.subarray(0, at);
+  }
 }
 
 function joined(a: Uint8Array, b: Uint8Array): Uint8Array {

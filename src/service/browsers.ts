@@ -13,6 +13,8 @@ import { Tickets } from "./tickets.ts";
 export interface WebUi {
   /** URL of the page that shows a lab, without a fragment: the ticket goes there. */
   readonly page: (lab: string) => string;
+  /** URL of the page that shows a capture. */
+  readonly capturePage: (capture: string) => string;
 }
 
 /** Long enough for a person to follow a link, too short to be found later in a history. */
@@ -43,14 +45,23 @@ export class Browsers {
     return { cookie, expires_at: timeText(expiresAt) };
   }
 
+  /** Where a capture is looked at: its page, or its packets where no pages are served. `fragment`: of fragmentFor, where one is to open it. */
+  captureUrl(capture: string, fragment = ""): string {
+    return this.#webUi === undefined ? `/api/v1/projects/captures/${capture}/pcapng` : `${this.#webUi.capturePage(capture)}${fragment}`;
+  }
+
+  /** What makes a page's URL good for one browser and a short time; empty where no pages are served. A fragment is sent to no server, and stands in no log. */
+  fragmentFor(session: string): string {
+    return this.#webUi === undefined ? "" : `#ticket=${this.#tickets.issue(session, { session })}`;
+  }
+
   /** A link to the page of a lab, good for one browser and a short time. Throws unsupported where no pages are served. */
   async openProject(caller: Caller, payload: ProjectPayload): Promise<OpenData> {
     if (this.#webUi === undefined) throw unsupported("webUi");
     const { path, host, record } = await addressProject(this.#context, caller, payload);
     if (record === undefined && (await this.#context.observations.structure(host, path, 5_000)) === null) throw labNotFound(path);
-    const ticket = this.#tickets.issue(caller.session, { session: caller.session });
+    const fragment = this.fragmentFor(caller.session);
     const expires = timeText(this.#context.clock.now() + ticketMs);
-    // A fragment is sent to no server, and stands in no log.
-    return { lab: path, url: `${this.#webUi.page(path)}#ticket=${ticket}`, expires_at: expires };
+    return { lab: path, url: `${this.#webUi.page(path)}${fragment}`, expires_at: expires };
   }
 }

@@ -6,7 +6,7 @@ import { type Feature, featureNames, type Host, type HostCapabilities, type Host
 const served: Readonly<Record<Feature, boolean>> = {
   linkQuality: true,
   linkSuspend: true,
-  capture: false,
+  capture: true,
   traffic: false,
   consoleStream: true,
   consoleRun: true,

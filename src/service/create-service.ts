@@ -6,6 +6,7 @@ import type { Feature, Host } from "../hosts/host.ts";
 import { completeLinkInterfaces, previewInterfaces } from "./authoring.ts";
 import { Browsers, type WebUi } from "./browsers.ts";
 import { capabilities, unsupported } from "./capabilities.ts";
+import { Captures } from "./captures.ts";
 import { icons, listTemplates, networkTypes, templateAttributes, templateDetail, templateImages } from "./catalogue.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { ConsoleDesk } from "./console-desk.ts";
@@ -146,6 +147,7 @@ export function createService(options: ServiceOptions): Service {
 
 function handlersOf(context: Context, tickets: Tickets<ConsoleGrant>, browsers: Browsers, metrics: Metrics): Handlers {
   const { sessions, jobs, version, events } = context;
+  const captures = new Captures(context, browsers);
 
   /** A handler for callers with a session; a host session that the host has ended is forgotten, so that the next login or resume counts. */
   const known =
@@ -221,11 +223,14 @@ function handlersOf(context: Context, tickets: Tickets<ConsoleGrant>, browsers: 
     importProject: changing("importProject", importProject),
     applyLinkQuality: known((caller, { body }) => applyLinkQuality(context, caller, body)),
     setLinkSuspend: known((caller, { body }) => setLinkSuspend(context, caller, body)),
-    startCapture: missing("capture"),
-    listCaptures: missing("capture"),
-    getCapture: missing("capture"),
-    downloadCapture: missing("capture"),
-    stopCapture: missing("capture"),
+    startCapture: known((caller, { body }) => captures.start(caller, body)),
+    listCaptures: known((caller, { query }) => captures.list(caller, query.lab)),
+    getCapture: known((caller, { params }) => captures.get(caller, params.id)),
+    downloadCapture: known((caller, { params }, call) => captures.download(caller, params.id, call)),
+    stopCapture: known((caller, { params }) => captures.stop(caller, params.id)),
+    removeCapture: known((caller, { params }) => captures.remove(caller, params.id)),
+    attachCapture: known((caller, { params }) => captures.attach(caller, params.id)),
+    streamCapture: known((caller, { params }, call) => captures.stream(caller, params.ticket, call)),
     attachTraffic: missing("traffic"),
     streamTraffic: missing("traffic"),
     getPublicProject: known((caller, { body }) => publicProject(context, caller, body)),

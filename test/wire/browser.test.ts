@@ -12,7 +12,10 @@ const time = { now: Date.now() };
 
 beforeAll(async () => {
   served = await serve({
-    service: { clock: { now: () => time.now }, webUi: { page: (lab) => `https://localhost:8443/labs${lab}` } },
+    service: {
+      clock: { now: () => time.now },
+      webUi: { page: (lab) => `https://localhost:8443/labs${lab}`, capturePage: (id) => `https://localhost:8443/ui/captures/${id}` },
+    },
   });
   client = await served.signIn("ann");
   origin = served.url;

@@ -423,7 +423,7 @@ test("every code of the table that a service can answer has the status of the sp
     403: "operation_not_allowed browser_token_invalid",
     404: "not_found lab_not_found node_not_found link_not_found template_not_found capture_not_found job_not_found",
     405: "method_not_allowed",
-    409: "lab_exists plan_stale lab_busy node_not_running console_in_use",
+    409: "lab_exists plan_stale lab_busy node_not_running console_in_use capture_limit",
     413: "payload_too_large",
     415: "unsupported_media_type",
     422: "invalid_intent unsupported",

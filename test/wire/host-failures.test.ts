@@ -131,8 +131,8 @@ async function send(id: OperationId): Promise<Answer> {
 test("every operation that needs its host is tried, but for those of other tests", () => {
   const listed = (Object.entries(operations) as [OperationId, OperationRow][]).filter(([, row]) => row.errors.includes("host_unreachable"));
   const streams = ["openProject", "streamConsole", "streamTraffic", "attachTraffic", "events"];
-  const captures = ["startCapture", "listCaptures", "getCapture", "downloadCapture", "stopCapture"];
-  const missing = listed.map(([id]) => id).filter((id) => calls[id] === undefined && ![...streams, ...captures].includes(id));
+  // The memory host makes no captures.
+  const missing = listed.map(([id]) => id).filter((id) => calls[id] === undefined && ![...streams].includes(id) && !/Captures?$/.test(id));
   expect(missing).toEqual([]);
 });
 

@@ -9,7 +9,7 @@ let served: Served;
 let ann: RawClient;
 
 beforeAll(async () => {
-  served = await serve({ service: { webUi: { page: () => "https://localhost/lab" } } });
+  served = await serve({ service: { webUi: { page: () => "https://localhost/lab", capturePage: () => "https://localhost/capture" } } });
   ann = await served.signIn("ann");
 });
 afterAll(() => served[Symbol.asyncDispose]());

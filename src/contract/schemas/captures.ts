@@ -1,6 +1,6 @@
 import Type, { type Static } from "typebox";
 import { selectorFields } from "./project.ts";
-import { integer, list, name, number, optionalText, text, time, word } from "./shapes.ts";
+import { flag, integer, list, name, number, optionalText, text, time, word } from "./shapes.ts";
 
 export const CapturePayload = Type.Object({
   ...selectorFields,
@@ -27,8 +27,19 @@ export const CaptureData = Type.Object({
   started_at: time,
   stopped_at: Type.Optional(time),
   status: word(["running", "stopped", "failed"]),
+  /** Why it ended, where nobody stopped it. */
+  reason: optionalText,
+  /** Taken so far. */
   packets: Type.Optional(number),
+  /** Lost, because nothing was fast enough to take them. */
+  dropped: Type.Optional(number),
   size_bytes: Type.Optional(number),
+  /** The most that is kept: beyond it the oldest packets go. */
+  max_bytes: Type.Optional(number),
+  /** The oldest packets are gone. */
+  truncated: Type.Optional(flag),
+  /** Until when the packets of one that has ended are kept. */
+  expires_at: Type.Optional(time),
 });
 export type CaptureData = Static<typeof CaptureData>;
 
@@ -37,3 +48,10 @@ export type CapturesQuery = Static<typeof CapturesQuery>;
 
 export const CapturesData = Type.Object({ captures: list(CaptureData) });
 export type CapturesData = Static<typeof CapturesData>;
+
+export const CaptureRemovedData = Type.Object({ capture: text });
+export type CaptureRemovedData = Static<typeof CaptureRemovedData>;
+
+/** stream: the one-time ticket for streamCapture. */
+export const CaptureAttachData = Type.Object({ capture: text, stream: text, transport: word(["host-capture"]) });
+export type CaptureAttachData = Static<typeof CaptureAttachData>;

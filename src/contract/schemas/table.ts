@@ -1,7 +1,15 @@
 import Type, { type Static, type TSchema } from "typebox";
 import type { BytesAnswer, OperationId, UpgradeGrant } from "../operations.ts";
 import { AuthoringPayload, InterfacesPreviewData, LinkCompletionsData } from "./authoring.ts";
-import { CaptureData, CapturePayload, CaptureStartData, CapturesData, CapturesQuery } from "./captures.ts";
+import {
+  CaptureAttachData,
+  CaptureData,
+  CapturePayload,
+  CaptureRemovedData,
+  CaptureStartData,
+  CapturesData,
+  CapturesQuery,
+} from "./captures.ts";
 import {
   IconsData,
   ListTemplatesQuery,
@@ -82,6 +90,9 @@ export const requestSchemas = {
   getCapture: { params: byId },
   downloadCapture: { params: byId },
   stopCapture: { params: byId },
+  removeCapture: { params: byId },
+  attachCapture: { params: byId },
+  streamCapture: { params: byTicket },
   getPublicProject: { body: SelectorPayload },
   editProject: { body: EditPayload },
   attachTraffic: { body: TrafficPayload },
@@ -140,6 +151,9 @@ export const dataSchemas = {
   getCapture: CaptureData,
   downloadCapture: bytes,
   stopCapture: CaptureData,
+  removeCapture: CaptureRemovedData,
+  attachCapture: CaptureAttachData,
+  streamCapture: upgrade,
   getPublicProject: PublicProjectData,
   editProject: EditData,
   attachTraffic: TrafficAttachData,

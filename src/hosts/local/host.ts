@@ -143,7 +143,9 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
       readiness.delete(id);
     },
     exclusive,
-    captures: new Captures(paths.tap, { ...captureLimits, ...options.captureLimits }, () => definitions.ids().map((id) => definitions.directory(id))),
+    captures: new Captures(paths.tap, { ...captureLimits, ...options.captureLimits }, () =>
+      definitions.ids().map((id) => definitions.directory(id)),
+    ),
   };
 }
 

@@ -30,13 +30,27 @@ export async function compilePcapFilter(images: readonly LocalImage[], filter: s
       argv,
       { timeout: 5_000, killSignal: "SIGKILL", env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" } },
       (error, stdout, stderr) => {
-        if (error === null) return resolve({ program: stdout.trim().replaceAll("\n", ",") });
+        if (error === null) return resolve(portable(stdout.trim().replaceAll("\n", ",")));
         // Only what tcpdump itself says is about the filter.
         const said = stderr.split("\n").find((line) => line.startsWith("tcpdump: "));
         resolve(said === undefined ? undefined : { problem: said.slice("tcpdump: ".length) });
       },
     );
   });
+}
+
+/** A program that asks the kernel for what is not in the frame (inbound, ifindex …) cannot be run anywhere else: such loads have offsets from here on. */
+const kernelOffsets = 0xffff_f000;
+
+function portable(program: string): CompiledFilter {
+  const loads = program
+    .split(",")
+    .slice(1)
+    .map((one) => one.split(" ").map(Number));
+  const asks = loads.some(([code = 0, , , k = 0]) => (code & 0x07) === 0 && (code & 0xe0) === 0x20 && k >= kernelOffsets);
+  return asks
+    ? { problem: "it asks for what is not in a packet, such as inbound or outbound: each packet has its direction" }
+    : { program };
 }
 
 async function firstWith(images: readonly LocalImage[]): Promise<string | undefined> {

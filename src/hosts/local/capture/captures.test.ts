@@ -30,7 +30,12 @@ links:
   - ["h1:eth0", "h2:eth0"]
 `),
     );
-    await eventually("a first ping", 20_000, () => local.exec(path, "h1", "ping", "-c1", "-W1", "10.0.0.2"), ({ code }) => code === 0);
+    await eventually(
+      "a first ping",
+      20_000,
+      () => local.exec(path, "h1", "ping", "-c1", "-W1", "10.0.0.2"),
+      ({ code }) => code === 0,
+    );
   });
   afterAll(async () => {
     await local?.[Symbol.asyncDispose]();
@@ -57,8 +62,18 @@ links:
     const started = await captures().start(path, { nodeId: await nodeId("h1"), interface: "eth0", label: "h1:eth0", filter: "icmp" });
     expect(started).toMatchObject({ status: "running", label: "h1:eth0", truncated: false });
     expect((await local.exec(path, "h1", "ping", "-c5", "-i0.1", "10.0.0.2")).code).toBe(0);
-    const rows = await eventually("the packets", 10_000, () => tshark(started.id, "frame.interface_name", "frame.packet_flags_direction", "icmp.type", "icmp.seq"), (all) => all.length === 10);
-    expect(rows).toEqual([1, 2, 3, 4, 5].flatMap((seq) => [["h1:eth0", "0x00000002", "8", String(seq)], ["h1:eth0", "0x00000001", "0", String(seq)]]));
+    const rows = await eventually(
+      "the packets",
+      10_000,
+      () => tshark(started.id, "frame.interface_name", "frame.packet_flags_direction", "icmp.type", "icmp.seq"),
+      (all) => all.length === 10,
+    );
+    expect(rows).toEqual(
+      [1, 2, 3, 4, 5].flatMap((seq) => [
+        ["h1:eth0", "0x00000002", "8", String(seq)],
+        ["h1:eth0", "0x00000001", "0", String(seq)],
+      ]),
+    );
     const stopped = await captures().stop(path, started.id);
     expect(stopped).toMatchObject({ status: "stopped", packets: 10, dropped: 0 });
     expect(stopped.reason).toBeUndefined();

@@ -9,7 +9,16 @@ import { idRange } from "../idmap.ts";
 import type { Sandbox } from "../sandbox.ts";
 import { type CaptureLimits, ringFiles } from "./capture-limits.ts";
 import { livingCaptures, signalCapture, startCaptureProcess } from "./capture-process.ts";
-import { type CaptureEnd, type CaptureRecord, namesIn, readCounters, readEnd, readRecord, ringFilesIn, writeRecord } from "./capture-record.ts";
+import {
+  type CaptureEnd,
+  type CaptureRecord,
+  namesIn,
+  readCounters,
+  readEnd,
+  readRecord,
+  ringFilesIn,
+  writeRecord,
+} from "./capture-record.ts";
 
 /** A lab whose captures are looked at. */
 export interface CapturedLab {
@@ -160,16 +169,15 @@ export class Captures {
     if (end === undefined) return { ...base, ...(await this.#lost(lab, record)) };
     const ended = { ...base, stoppedAt: end.at, expiresAt: end.at + this.#limits.keptMs };
     if (end.how === "stopped") return { ...ended, status: "stopped" };
-    if (end.how === "gone") return { ...ended, status: "stopped", reason: `${record.label} went away: its node was stopped, or lost the interface` };
-    if (end.how === "seconds") return { ...ended, status: "stopped", reason: `it ran for ${this.#limits.longestSeconds} s, the longest that one may` };
+    if (end.how === "gone")
+      return { ...ended, status: "stopped", reason: `${record.label} went away: its node was stopped, or lost the interface` };
+    if (end.how === "seconds")
+      return { ...ended, status: "stopped", reason: `it ran for ${this.#limits.longestSeconds} s, the longest that one may` };
     return { ...ended, status: "failed", reason: end.words };
   }
 
   /** Of one that is gone without a word: decided once, and written down. */
-  async #lost(
-    lab: CapturedLab,
-    record: CaptureRecord,
-  ): Promise<Pick<HostCapture, "status" | "reason" | "stoppedAt" | "expiresAt">> {
+  async #lost(lab: CapturedLab, record: CaptureRecord): Promise<Pick<HostCapture, "status" | "reason" | "stoppedAt" | "expiresAt">> {
     let { ended, stoppedAt } = record;
     if (ended === undefined || stoppedAt === undefined) {
       ended =
@@ -190,7 +198,8 @@ export class Captures {
     if (here.filter(({ status }) => status === "running").length >= runningPerLab) {
       refuse("running_per_lab", runningPerLab, `${runningPerLab} captures of this lab run, the most that may: stop one first`);
     }
-    if (here.length >= keptPerLab) refuse("kept_per_lab", keptPerLab, `this lab has ${keptPerLab} captures, the most that are kept: remove one first`);
+    if (here.length >= keptPerLab)
+      refuse("kept_per_lab", keptPerLab, `this lab has ${keptPerLab} captures, the most that are kept: remove one first`);
     const used = (await Promise.all(this.#labs().map(usedBy))).reduce((sum, bytes) => sum + bytes, 0);
     if (used + ringBytes > hostBytes) {
       refuse("host_bytes", hostBytes, `the captures of this host take ${used} bytes of ${hostBytes}: remove some first`);
@@ -240,4 +249,3 @@ export async function findCapture(labs: readonly string[], id: string): Promise<
   );
   return found.indexOf(true);
 }
-

@@ -77,5 +77,6 @@ async function compiled(catalogue: Catalogue, filter = ""): Promise<string | und
   const found = await compilePcapFilter(catalogue.images, filter);
   if (found === undefined) throw new Failure("host_error", "no image on this host has a tcpdump, which compiles filters");
   if ("program" in found) return found.program;
-  throw new Failure("bad_request", `filter: ${found.problem}`, { data: { problems: [{ path: "/filter", message: found.problem }] } });
+  const { problem } = found;
+  throw new Failure("bad_request", `filter: ${problem}`, { data: { problems: [{ path: "/filter", message: problem }] } });
 }

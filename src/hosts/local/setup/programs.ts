@@ -8,6 +8,7 @@ const programs: Readonly<Record<string, string>> = {
   cc: "gcc libc6-dev",
   ip: "iproute2",
   nft: "nftables",
+  sharkd: "wireshark-common",
   tar: "tar",
   xz: "xz-utils",
 };

@@ -1,0 +1,200 @@
+import { createWriteStream } from "node:fs";
+import type { Writable } from "node:stream";
+import type { LabwrightClient } from "../../client/index.ts";
+import { PacketLimit } from "../../packets/pcapng-blocks.ts";
+import type { Arguments } from "../arguments.ts";
+import { type Command, type ExitCode, labFlag, topoFlag } from "../command.ts";
+import type { Context } from "../context.ts";
+import { bytes } from "../table.ts";
+import { UsageError } from "../usage-error.ts";
+
+export const capture: Command = {
+  name: "capture",
+  summary: "Capture the packets of an interface: into a file, into Wireshark, or left running on the host",
+  operands: "[NODE:INTERFACE]",
+  maxOperands: 1,
+  details:
+    "With --write the packets come here as pcapng while they are captured, until Ctrl-C, a limit, or the node's end; then the capture is removed from the host.\n" +
+    "Without it the capture runs on the host until it is stopped: labwright captures lists them, --download fetches one, --stop and --remove end it.\n" +
+    "Into Wireshark: labwright capture r1:eth1 -w - | wireshark -k -i -",
+  flags: [
+    topoFlag,
+    labFlag,
+    { long: "write", short: "w", value: "FILE", completes: "file", summary: "Write the packets there; - is standard output" },
+    { long: "filter", short: "f", value: "PCAP", summary: "Only packets that this pcap filter takes" },
+    { long: "snaplen", short: "s", value: "BYTES", summary: "Keep only the first bytes of each packet" },
+    { long: "count", short: "c", value: "PACKETS", summary: "End after so many" },
+    { long: "duration", value: "SECONDS", summary: "End after so long" },
+    { long: "download", value: "ID", summary: "Write the packets of a capture on the host to --write" },
+    { long: "stop", value: "ID", summary: "Stop a capture on the host; its packets stay" },
+    { long: "remove", value: "ID", summary: "Remove a capture from the host, with its packets" },
+  ],
+  example: "labwright capture r1:eth1 -w ospf.pcapng --filter 'ip proto 89' --duration 60",
+  run: async (context, args) => {
+    const ended = await endOne(context, args);
+    if (ended !== undefined) return ended;
+    const { node, name } = interfaceOf(args);
+    const limits = limitsOf(args);
+    const { selector } = await context.project();
+    const client = await context.client();
+    const filter = args.text("filter");
+    const started = await client.startCapture({
+      ...selector,
+      node,
+      interface: name,
+      ...(filter === undefined ? {} : { filter }),
+      ...(limits.snaplen === undefined ? {} : { snaplen: limits.snaplen }),
+    });
+    const file = args.text("write");
+    if (file === undefined) {
+      context.result(started, ({ capture: id, url }) => `${id} captures ${node}:${name}\n${url}`);
+      return 0;
+    }
+    return follow(context, client, { id: started.capture, name: `${node}:${name}`, file, ...limits });
+  },
+};
+
+/** --download, --stop and --remove: of a capture that is there. */
+async function endOne(context: Context, args: Arguments): Promise<ExitCode | undefined> {
+  const [fetched, stopped, removed] = [args.text("download"), args.text("stop"), args.text("remove")];
+  if (fetched === undefined && stopped === undefined && removed === undefined) return undefined;
+  if (args.operands.length > 0) throw new UsageError("--download, --stop and --remove take the id of a capture, and no interface");
+  const client = await context.client();
+  if (stopped !== undefined) {
+    const data = await client.stopCapture({ id: stopped });
+    if (fetched === undefined && removed === undefined)
+      context.result(data, ({ capture: id, packets }) => `${id} stopped, ${packets} packets`);
+  }
+  if (fetched !== undefined) {
+    const file = args.text("write");
+    if (file === undefined) throw new UsageError("--download: where to?", "-w FILE, or -w - for standard output");
+    const { body } = await client.downloadCapture({ id: fetched });
+    const out = openOutput(context, file);
+    for await (const chunk of body as AsyncIterable<Buffer>) if (!(await out.write(chunk))) break;
+    await out.close();
+  }
+  if (removed !== undefined) {
+    const data = await client.removeCapture({ id: removed });
+    context.result(data, ({ capture: id }) => `${id} removed`);
+  }
+  return 0;
+}
+
+interface Followed {
+  readonly id: string;
+  readonly name: string;
+  readonly file: string;
+  readonly count?: number;
+  readonly duration?: number;
+}
+
+/** Writes what comes until a signal, a limit, the capture's end, or until nobody reads; what was captured until then is written first. */
+async function follow(context: Context, client: LabwrightClient, { id, name, file, count, duration }: Followed): Promise<ExitCode> {
+  const limit = new PacketLimit(count);
+  let size = 0;
+  let asked = false;
+  const abort = new AbortController();
+  // The first time it ends in order: the host writes what it holds, and the stream ends by itself. The second time at once.
+  const stop = () => {
+    if (asked) abort.abort();
+    asked = true;
+    client.stopCapture({ id }).catch(() => abort.abort());
+  };
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  for (const signal of signals) process.on(signal, stop);
+  const timer = duration === undefined ? undefined : setTimeout(stop, duration * 1000);
+  const out = openOutput(context, file);
+  try {
+    const connection = await client.openCapture({ id }, { signal: abort.signal });
+    abort.signal.addEventListener("abort", () => connection.destroy(), { once: true });
+    out.onGone(() => connection.destroy());
+    context.terminal.note(`capturing ${name}; Ctrl-C ends it`);
+    try {
+      for await (const chunk of connection as AsyncIterable<Buffer>) {
+        const taken = limit.take(chunk);
+        size += taken.length;
+        if (!(await out.write(taken)) || limit.reached) break;
+      }
+    } catch (error) {
+      if (!asked && !out.gone) throw new UsageError(`the connection to the capture broke: ${(error as Error).message}`);
+    }
+    await out.close();
+  } finally {
+    clearTimeout(timer);
+    for (const signal of signals) process.off(signal, stop);
+    await client.removeCapture({ id });
+  }
+  context.terminal.note(`${limit.packets} packets, ${bytes(size)}`);
+  return 0;
+}
+
+interface Output {
+  /** False: nobody reads any more, as when Wireshark was closed. */
+  write(chunk: Uint8Array): Promise<boolean>;
+  readonly gone: boolean;
+  onGone(call: () => void): void;
+  close(): Promise<void>;
+}
+
+function openOutput(context: Context, file: string): Output {
+  const standard = file === "-";
+  if (standard && context.terminal.stdout.isTTY === true)
+    throw new UsageError("packets are no text for a terminal", "-w FILE, or pipe into Wireshark");
+  const stream: Writable = standard ? context.terminal.stdout : createWriteStream(file);
+  let gone = false;
+  let failure: Error | undefined;
+  const told: (() => void)[] = [];
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    gone = true;
+    if (error.code !== "EPIPE") failure = error;
+    for (const call of told) call();
+  });
+  const check = () => {
+    if (failure !== undefined) throw new UsageError(`${file}: ${failure.message}`);
+  };
+  return {
+    get gone() {
+      return gone;
+    },
+    onGone: (call) => void told.push(call),
+    write: async (chunk) => {
+      check();
+      if (gone || chunk.length === 0) return !gone;
+      await new Promise<void>((resolve) => stream.write(chunk, () => resolve()));
+      check();
+      return !gone;
+    },
+    close: async () => {
+      check();
+      if (!standard && !gone) await new Promise<void>((resolve) => stream.end(() => resolve()));
+      check();
+    },
+  };
+}
+
+function interfaceOf(args: Arguments): { readonly node: string; readonly name: string } {
+  const [text] = args.operands;
+  if (text === undefined) throw new UsageError("capture: which interface?", "labwright capture r1:eth1 -w FILE");
+  const at = text.indexOf(":");
+  if (at < 1 || at === text.length - 1) throw new UsageError(`"${text}" is no interface`, "such as r1:eth1");
+  return { node: text.slice(0, at), name: text.slice(at + 1) };
+}
+
+function limitsOf(args: Arguments): { readonly snaplen?: number; readonly count?: number; readonly duration?: number } {
+  const [snaplen, count, duration] = [whole(args, "snaplen"), whole(args, "count"), whole(args, "duration")];
+  if ((count !== undefined || duration !== undefined) && args.text("write") === undefined) {
+    throw new UsageError("--count and --duration are for packets that come here", "add -w FILE, or -w - for standard output");
+  }
+  return {
+    ...(snaplen === undefined ? {} : { snaplen }),
+    ...(count === undefined ? {} : { count }),
+    ...(duration === undefined ? {} : { duration }),
+  };
+}
+
+function whole(args: Arguments, flag: string): number | undefined {
+  const text = args.text(flag);
+  if (text === undefined) return undefined;
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError(`--${flag} takes a number from 1 on, not "${text}"`);
+  return Number(text);
+}

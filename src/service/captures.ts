@@ -1,0 +1,222 @@
+import { Readable } from "node:stream";
+import { Failure } from "../contract/errors.ts";
+import type { BytesAnswer } from "../contract/operations.ts";
+import type {
+  CaptureAttachData,
+  CaptureData,
+  CapturePayload,
+  CaptureRemovedData,
+  CaptureStartData,
+  CapturesData,
+} from "../contract/schemas/captures.ts";
+import { joinIds } from "../engine/join.ts";
+import type { HostSession } from "../hosts/host.ts";
+import type { HostCapture, HostCaptures } from "../hosts/host-captures.ts";
+import { checkLabPath } from "../intent/lab-path.ts";
+import { addressProject, allowUse, badRequest, labNotFound } from "./address.ts";
+import type { Browsers } from "./browsers.ts";
+import { unsupported } from "./capabilities.ts";
+import { timeText } from "./clock.ts";
+import type { Context } from "./context.ts";
+import { joinStream } from "./join-stream.ts";
+import { rightOn } from "./rights.ts";
+import type { Call, Caller, Upgrade } from "./service.ts";
+import type { LabRecord } from "./store/store.ts";
+import { Tickets } from "./tickets.ts";
+
+/** A lab's captures, as a caller may see them. */
+interface CapturedLab {
+  readonly path: string;
+  readonly host: HostSession;
+  readonly captures: HostCaptures;
+  readonly record: LabRecord | undefined;
+}
+
+/** Packet captures of managed labs: whoever may look at a lab sees them, whoever may operate it starts and stops them. */
+export class Captures {
+  readonly #context: Context;
+  readonly #browsers: Browsers;
+  readonly #tickets: Tickets<{ readonly path: string; readonly capture: string }>;
+
+  constructor(context: Context, browsers: Browsers) {
+    this.#context = context;
+    this.#browsers = browsers;
+    this.#tickets = new Tickets(context.clock);
+  }
+
+  async start(caller: Caller, payload: CapturePayload): Promise<CaptureStartData> {
+    const target = await addressProject(this.#context, caller, payload);
+    const observed = await target.host.observe(target.path);
+    if (observed === null) throw labNotFound(target.path);
+    allowUse(target, "operate");
+    const captures = await capturesOf(target.host);
+    const ids = joinIds(target.intent?.lab ?? null, observed, target.ids);
+    const nodeId = Object.hasOwn(ids.nodes, payload.node) ? ids.nodes[payload.node] : undefined;
+    if (nodeId === undefined) throw new Failure("node_not_found", `${target.path} has no node ${payload.node}`);
+    const fragment = this.#browsers.fragmentFor(caller.session);
+    const { filter, snaplen } = payload;
+    const started = await captures.start(target.path, {
+      nodeId,
+      interface: payload.interface,
+      label: `${payload.node}:${payload.interface}`,
+      ...(filter !== undefined && filter.trim() !== "" && { filter }),
+      ...(snaplen !== undefined && { snaplen }),
+    });
+    this.#tell(target.path, started);
+    return {
+      capture: started.id,
+      node: payload.node,
+      interface: payload.interface,
+      url: this.#browsers.captureUrl(started.id, fragment),
+      started_at: timeText(started.startedAt),
+    };
+  }
+
+  /** Without a lab: of all managed labs that the caller sees. */
+  async list(caller: Caller, path: string | undefined): Promise<CapturesData> {
+    const { store } = this.#context;
+    if (path !== undefined) {
+      const checked = checkLabPath(path);
+      if ("problem" in checked) throw badRequest("/lab", checked.problem);
+      const lab = await this.#lab(caller, checked.path);
+      return { captures: (await lab.captures.list(lab.path)).map((one) => this.#data(lab.path, one)) };
+    }
+    const own = await this.#context.sessions.hostSession(caller);
+    await capturesOf(own);
+    const all: CaptureData[] = [];
+    for (const record of store.labs.list()) {
+      if (rightOn(record, caller) === undefined) continue;
+      const lab = await this.#lab(caller, record.path);
+      const found = await lab.captures.list(record.path).catch((error: unknown) => {
+        // The service manages it, and the host does not have it any more.
+        if (error instanceof Failure && error.code === "lab_not_found") return [];
+        throw error;
+      });
+      all.push(...found.map((one) => this.#data(record.path, one)));
+    }
+    return { captures: all };
+  }
+
+  async get(caller: Caller, id: string): Promise<CaptureData> {
+    const lab = await this.#find(caller, id);
+    return this.#data(lab.path, await lab.captures.get(lab.path, id));
+  }
+
+  async stop(caller: Caller, id: string): Promise<CaptureData> {
+    const lab = await this.#find(caller, id);
+    allowUse({ ...lab, caller }, "operate");
+    const stopped = await lab.captures.stop(lab.path, id);
+    this.#tell(lab.path, stopped);
+    return this.#data(lab.path, stopped);
+  }
+
+  async remove(caller: Caller, id: string): Promise<CaptureRemovedData> {
+    const lab = await this.#find(caller, id);
+    allowUse({ ...lab, caller }, "operate");
+    const gone = await lab.captures.get(lab.path, id);
+    await lab.captures.remove(lab.path, id);
+    this.#tell(lab.path, gone, "removed");
+    return { capture: id };
+  }
+
+  async download(caller: Caller, id: string, { signal }: Call): Promise<BytesAnswer> {
+    const lab = await this.#find(caller, id);
+    const { label } = await lab.captures.get(lab.path, id);
+    return {
+      mediaType: "application/x-pcapng",
+      filename: `${lab.path.slice(1).replaceAll("/", "-")}-${label.replaceAll(/[:/]/g, "-")}.pcapng`,
+      body: lab.captures.read(lab.path, id, { follow: false, signal }),
+    };
+  }
+
+  /** A one-time ticket for the packets as they come. */
+  async attach(caller: Caller, id: string): Promise<CaptureAttachData> {
+    const { path, captures } = await this.#find(caller, id);
+    await captures.get(path, id);
+    return { capture: id, stream: this.#tickets.issue(caller.session, { path, capture: id }), transport: "host-capture" };
+  }
+
+  /** Redeems a ticket. The stream ends with the capture, and with the session or the right to the lab. */
+  async stream(caller: Caller, ticket: string, call: Call): Promise<Upgrade> {
+    const { path, capture } = this.#tickets.redeem(ticket, caller.session);
+    // What was granted with the ticket may have been taken back since.
+    const { captures } = await this.#lab(caller, path);
+    await captures.get(path, capture);
+    const ended = new AbortController();
+    const source = Readable.from(captures.read(path, capture, { follow: true, signal: ended.signal }), { objectMode: false });
+    const close = () => void source.destroy();
+    const forget = [this.#context.sessions.onEnd(caller.session, close), this.#context.streams.add(caller.user, path, close)];
+    source.once("close", () => {
+      ended.abort();
+      for (const each of forget) each();
+    });
+    call.signal.addEventListener("abort", close, { once: true });
+    return {
+      protocol: "host-capture",
+      attach: (connection) => {
+        // From here on the connection's own end counts.
+        call.signal.removeEventListener("abort", close);
+        joinStream(connection, source);
+      },
+    };
+  }
+
+  /** Throws capture_not_found, also for a capture in a lab that the caller does not see. */
+  async #find(caller: Caller, id: string): Promise<CapturedLab> {
+    const own = await this.#context.sessions.hostSession(caller);
+    await capturesOf(own);
+    const path = await this.#context.host.labOfCapture?.(id);
+    const missing = () => new Failure("capture_not_found", `there is no capture ${id}`);
+    if (path === undefined) throw missing();
+    return this.#lab(caller, path).catch((error: unknown) => {
+      throw error instanceof Failure && error.code === "lab_not_found" ? missing() : error;
+    });
+  }
+
+  async #lab(caller: Caller, path: string): Promise<CapturedLab> {
+    const record = this.#context.store.labs.get(path);
+    if (record !== undefined && rightOn(record, caller) === undefined) throw labNotFound(path);
+    const host = await this.#context.sessions.hostSessionFor(caller, record?.owner);
+    return { path, host, captures: await capturesOf(host), record };
+  }
+
+  #data(lab: string, capture: HostCapture): CaptureData {
+    const { id, label, interface: name, filter, snaplen, startedAt, stoppedAt, status, reason, packets, dropped, expiresAt } = capture;
+    return {
+      capture: id,
+      lab,
+      node: splitLabel(label)[0],
+      interface: name,
+      ...(filter !== undefined && { filter }),
+      ...(snaplen !== undefined && { snaplen }),
+      url: this.#browsers.captureUrl(id),
+      started_at: timeText(startedAt),
+      ...(stoppedAt !== undefined && { stopped_at: timeText(stoppedAt) }),
+      status,
+      ...(reason !== undefined && { reason }),
+      ...(packets !== undefined && { packets }),
+      ...(dropped !== undefined && { dropped }),
+      size_bytes: capture.sizeBytes,
+      max_bytes: capture.maxBytes,
+      truncated: capture.truncated,
+      ...(expiresAt !== undefined && { expires_at: timeText(expiresAt) }),
+    };
+  }
+
+  #tell(lab: string, { id, label, status, reason }: HostCapture, change: string = status): void {
+    const [node, name] = splitLabel(label);
+    const data = { capture: id, node, interface: name, status: change, ...(reason !== undefined && { reason }) };
+    this.#context.events.publish({ type: "capture", lab, data });
+  }
+}
+
+function splitLabel(label: string): readonly [string, string] {
+  const at = label.indexOf(":");
+  return [label.slice(0, at), label.slice(at + 1)];
+}
+
+/** Throws unsupported. */
+async function capturesOf(host: HostSession): Promise<HostCaptures> {
+  if (host.captures === undefined || !(await host.capabilities()).features.capture) throw unsupported("capture");
+  return host.captures;
+}

@@ -1,0 +1,254 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Duplex } from "node:stream";
+import { promisify } from "node:util";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { connect, type LabwrightClient } from "../../src/client/index.ts";
+import { eventually, type TestLocalHost, testLocalHost } from "../../src/hosts/local/test-local-host.ts";
+import { openUsers } from "../../src/hosts/local/users.ts";
+import { PacketLimit } from "../../src/packets/pcapng-blocks.ts";
+import { openSocket, type Served, serve } from "./served.ts";
+
+const run = promisify(execFile);
+const yaml = `
+name: wire
+nodes:
+  h1: {template: linux, exec: ["ip addr add 10.0.0.1/24 dev eth0"]}
+  h2: {template: linux, exec: ["ip addr add 10.0.0.2/24 dev eth0"]}
+links:
+  - ["h1:eth0", "h2:eth0"]
+`;
+
+describe.skipIf(process.getuid?.() !== 0)("captures over the wire", () => {
+  let local: TestLocalHost;
+  let served: Served;
+  let work: string;
+  let admin: LabwrightClient;
+  let ann: LabwrightClient;
+
+  const as = (username: string, password: string) =>
+    connect({ url: served.url, pin: served.fingerprint, credentials: { username, password } });
+
+  beforeAll(async () => {
+    work = await mkdtemp(join(tmpdir(), "labwright-wire-capture-"));
+    local = await testLocalHost();
+    await openUsers(join(local.paths.state, "users.json")).put("ann", "ann", "user");
+    served = await serve({ host: local.host });
+    admin = as("admin", "test");
+    ann = as("ann", "ann");
+    await admin.deployProject({ yaml });
+    await eventually("a first ping", 20_000, ping, (answered) => answered);
+  });
+  afterAll(async () => {
+    admin?.close();
+    ann?.close();
+    await local?.[Symbol.asyncDispose]();
+    await served?.[Symbol.asyncDispose]();
+    await rm(work, { recursive: true, force: true });
+  });
+  afterEach(async () => {
+    for (const { capture } of (await admin.listCaptures({ lab: "/wire" })).captures) await admin.removeCapture({ id: capture });
+  });
+
+  async function ping(): Promise<boolean> {
+    const { output } = await admin.execConsole({ lab: "/wire", node: "h1", command: "ping -c1 -W1 10.0.0.2" });
+    return output?.includes(" 0% packet loss") === true;
+  }
+
+  async function download(id: string): Promise<{ readonly file: string; readonly filename: string | undefined; readonly media: string }> {
+    const { body, filename, mediaType } = await admin.downloadCapture({ id });
+    const parts: Buffer[] = [];
+    for await (const part of body as AsyncIterable<Buffer>) parts.push(part);
+    const file = join(work, `${id}.pcapng`);
+    await writeFile(file, Buffer.concat(parts));
+    return { file, filename, media: mediaType };
+  }
+
+  async function types(file: string): Promise<string[]> {
+    const { stdout } = await run("tshark", ["-r", file, "-T", "fields", "-e", "icmp.type"]);
+    return stdout.trim() === "" ? [] : stdout.trim().split("\n");
+  }
+
+  /** What of a stream has come until `enough`, then closes it. */
+  async function heard(stream: Duplex, enough: (packets: number) => boolean): Promise<Buffer> {
+    const parts: Buffer[] = [];
+    const limit = new PacketLimit();
+    for await (const part of stream as AsyncIterable<Buffer>) {
+      parts.push(part);
+      limit.take(part);
+      if (enough(limit.packets)) break;
+    }
+    return Buffer.concat(parts);
+  }
+
+  test("a capture is started, downloaded while it runs and after, listed, stopped and removed", async () => {
+    const started = await admin.startCapture({ lab: "/wire", node: "h1", interface: "eth0", filter: "icmp", snaplen: 60 });
+    expect(started).toMatchObject({ node: "h1", interface: "eth0", url: `/api/v1/projects/captures/${started.capture}/pcapng` });
+    const id = started.capture;
+    expect(await ping()).toBe(true);
+    await expect.poll(async () => types((await download(id)).file), { timeout: 10_000 }).toEqual(["8", "0"]);
+    expect(await admin.getCapture({ id })).toMatchObject({
+      capture: id,
+      lab: "/wire",
+      status: "running",
+      filter: "icmp",
+      snaplen: 60,
+      truncated: false,
+    });
+    expect(await admin.stopCapture({ id })).toMatchObject({
+      status: "stopped",
+      packets: 2,
+      dropped: 0,
+      size_bytes: expect.any(Number),
+      expires_at: expect.any(String),
+    });
+    const { file, filename, media } = await download(id);
+    expect([filename, media, await types(file)]).toEqual(["wire-h1-eth0.pcapng", "application/x-pcapng", ["8", "0"]]);
+    expect((await admin.listCaptures({ lab: "/wire" })).captures.map(({ capture }) => capture)).toEqual([id]);
+    expect((await admin.listCaptures()).captures.map(({ capture }) => capture)).toEqual([id]);
+    await admin.removeCapture({ id });
+    for (const call of [admin.getCapture, admin.downloadCapture, admin.stopCapture, admin.removeCapture, admin.attachCapture]) {
+      await expect(call({ id })).rejects.toMatchObject({ status: 404, code: "capture_not_found" });
+    }
+  });
+
+  test("what cannot be captured is refused with its reason", async () => {
+    const start = (more: object) => admin.startCapture({ lab: "/wire", node: "h1", interface: "eth0", ...more });
+    await expect(start({ node: "h9" })).rejects.toMatchObject({ code: "node_not_found" });
+    await expect(start({ interface: "eth9" })).rejects.toMatchObject({ code: "bad_request", data: { problems: [{ path: "/interface" }] } });
+    await expect(start({ filter: "hots 10.0.0.1" })).rejects.toMatchObject({
+      code: "bad_request",
+      data: { problems: [{ path: "/filter" }] },
+    });
+    await expect(start({ filter: "tcp) or (udp" })).rejects.toMatchObject({ code: "bad_request" });
+    await expect(start({ filter: "inbound" })).rejects.toMatchObject({ code: "bad_request" });
+    await expect(start({ lab: "/none" })).rejects.toMatchObject({ code: "lab_not_found" });
+    await expect(admin.getCapture({ id: "../../etc" })).rejects.toMatchObject({ code: "capture_not_found" });
+    expect((await admin.listCaptures()).captures).toEqual([]);
+  });
+
+  test("a capture of another's lab is as none, until the lab is shared", async () => {
+    const { capture: id } = await admin.startCapture({ lab: "/wire", node: "h1", interface: "eth0" });
+    await expect(ann.getCapture({ id })).rejects.toMatchObject({ code: "capture_not_found" });
+    await expect(ann.listCaptures({ lab: "/wire" })).rejects.toMatchObject({ code: "lab_not_found" });
+    expect((await ann.listCaptures()).captures).toEqual([]);
+    await admin.setLabGrants({ lab: "/wire", grants: [{ user: "ann", right: "view" }] });
+    expect(await ann.getCapture({ id })).toMatchObject({ status: "running" });
+    await expect(ann.stopCapture({ id })).rejects.toMatchObject({ code: "operation_not_allowed" });
+    await expect(ann.startCapture({ lab: "/wire", node: "h1", interface: "eth0" })).rejects.toMatchObject({
+      code: "operation_not_allowed",
+    });
+    await admin.setLabGrants({ lab: "/wire", grants: [{ user: "ann", right: "operate" }] });
+    const stream = await ann.openCapture({ id });
+    const ended = once(stream, "close");
+    stream.resume();
+    await admin.setLabGrants({ lab: "/wire", grants: [] });
+    await ended;
+  });
+
+  test("a stream has what was captured before and what comes, and ends with the capture", async () => {
+    const { capture: id } = await admin.startCapture({ lab: "/wire", node: "h1", interface: "eth0", filter: "icmp" });
+    expect(await ping()).toBe(true);
+    const first = await admin.openCapture({ id });
+    expect(await ping()).toBe(true);
+    const file = join(work, "stream.pcapng");
+    await writeFile(file, await heard(first, (packets) => packets === 4));
+    expect(await types(file)).toEqual(["8", "0", "8", "0"]);
+    const second = await admin.openCapture({ id });
+    const all = heard(second, () => false);
+    await admin.stopCapture({ id });
+    const limit = new PacketLimit();
+    limit.take(await all);
+    expect(limit.packets).toBe(4);
+  });
+
+  test("a stream over a WebSocket has the same bytes; a ticket is good once and for its session", async () => {
+    const { capture: id } = await admin.startCapture({ lab: "/wire", node: "h1", interface: "eth0", filter: "icmp" });
+    expect(await ping()).toBe(true);
+    const { stream } = await admin.attachCapture({ id });
+    const path = `/api/v1/projects/captures/stream/${stream}`;
+    const { socket, heard: text } = openSocket(served.url, path, { Authorization: `Bearer ${admin.token}` });
+    const limit = new PacketLimit();
+    let at = 0;
+    const packets = () => {
+      const bytes = Buffer.from(text(), "latin1");
+      limit.take(bytes.subarray(at));
+      at = bytes.length;
+      return limit.packets;
+    };
+    await expect.poll(packets, { timeout: 10_000 }).toBe(2);
+    socket.terminate();
+    await expect(admin.streamCapture({ ticket: stream })).rejects.toMatchObject({ code: "browser_token_invalid" });
+    await admin.setLabGrants({ lab: "/wire", grants: [{ user: "ann", right: "view" }] });
+    const other = await admin.attachCapture({ id });
+    await expect(ann.streamCapture({ ticket: other.stream })).rejects.toMatchObject({ code: "browser_token_invalid" });
+    await admin.setLabGrants({ lab: "/wire", grants: [] });
+  });
+
+  test("captures are told as events", async () => {
+    using events = await admin.events({ lab: "/wire", types: "capture" });
+    const told: unknown[] = [];
+    const listening = (async () => {
+      for await (const { type, data } of events) if (type === "capture") told.push(data);
+    })();
+    const { capture } = await admin.startCapture({ lab: "/wire", node: "h1", interface: "eth0" });
+    await admin.stopCapture({ id: capture });
+    await admin.removeCapture({ id: capture });
+    await expect.poll(() => told.length, { timeout: 5_000 }).toBe(3);
+    expect(told).toMatchObject(["running", "stopped", "removed"].map((status) => ({ capture, node: "h1", interface: "eth0", status })));
+    events[Symbol.dispose]();
+    await listening;
+  });
+
+  describe("the command line", () => {
+    const cli = (...args: readonly string[]): ChildProcess =>
+      spawn(
+        process.execPath,
+        [join(import.meta.dirname, "../../src/cli/main.ts"), ...args, "--url", served.url, "--pin", served.fingerprint],
+        {
+          env: { ...process.env, LABWRIGHT_TOKEN: admin.token, XDG_CONFIG_HOME: work },
+          stdio: ["ignore", "pipe", "pipe"],
+        },
+      );
+
+    async function ended(child: ChildProcess): Promise<{ readonly code: number | null; readonly out: Buffer; readonly err: string }> {
+      const out: Buffer[] = [];
+      let err = "";
+      child.stdout!.on("data", (chunk: Buffer) => out.push(chunk));
+      child.stderr!.on("data", (chunk: Buffer) => {
+        err += chunk.toString();
+      });
+      const [code] = (await once(child, "close")) as [number | null];
+      return { code, out: Buffer.concat(out), err };
+    }
+
+    test("capture -w - pipes pcapng and ends after --count packets, leaving nothing on the host", async () => {
+      const child = cli("capture", "h1:eth0", "--lab", "/wire", "--filter", "icmp", "-w", "-", "--count", "3");
+      const end = ended(child);
+      await expect.poll(async () => (await admin.listCaptures({ lab: "/wire" })).captures.length, { timeout: 20_000 }).toBe(1);
+      expect(await ping()).toBe(true);
+      expect(await ping()).toBe(true);
+      const { code, out, err } = await end;
+      expect([code, err]).toMatchObject([0, expect.stringContaining("3 packets")]);
+      const file = join(work, "piped.pcapng");
+      await writeFile(file, out);
+      expect(await types(file)).toEqual(["8", "0", "8"]);
+      expect((await admin.listCaptures({ lab: "/wire" })).captures).toEqual([]);
+    });
+
+    test("Ctrl-C ends a capture into a file in order", async () => {
+      const file = join(work, "interrupted.pcapng");
+      const child = cli("capture", "h1:eth0", "--lab", "/wire", "--filter", "icmp", "-w", file);
+      const end = ended(child);
+      await expect.poll(async () => (await readFile(file).catch(() => Buffer.alloc(0))).length, { timeout: 20_000 }).toBeGreaterThan(0);
+      expect(await ping()).toBe(true);
+      child.kill("SIGINT");
+      expect(await end).toMatchObject({ code: 0, err: expect.stringContaining("2 packets") });
+      expect(await types(file)).toEqual(["8", "0"]);
+      expect((await admin.listCaptures({ lab: "/wire" })).captures).toEqual([]);
+    });
+  });
+});
