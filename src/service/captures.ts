@@ -45,6 +45,7 @@ export class Captures {
   }
 
   async start(caller: Caller, payload: CapturePayload): Promise<CaptureStartData> {
+    await this.#supported(caller);
     const target = await addressProject(this.#context, caller, payload);
     const observed = await target.host.observe(target.path);
     if (observed === null) throw labNotFound(target.path);
@@ -75,14 +76,13 @@ export class Captures {
   /** Without a lab: of all managed labs that the caller sees. */
   async list(caller: Caller, path: string | undefined): Promise<CapturesData> {
     const { store } = this.#context;
+    await this.#supported(caller);
     if (path !== undefined) {
       const checked = checkLabPath(path);
       if ("problem" in checked) throw badRequest("/lab", checked.problem);
       const lab = await this.#lab(caller, checked.path);
       return { captures: (await lab.captures.list(lab.path)).map((one) => this.#data(lab.path, one)) };
     }
-    const own = await this.#context.sessions.hostSession(caller);
-    await capturesOf(own);
     const all: CaptureData[] = [];
     for (const record of store.labs.list()) {
       if (rightOn(record, caller) === undefined) continue;
@@ -161,10 +161,14 @@ export class Captures {
     };
   }
 
+  /** Before any lab is looked for: what is not there for anybody tells nothing of labs. */
+  async #supported(caller: Caller): Promise<void> {
+    await capturesOf(await this.#context.sessions.hostSession(caller));
+  }
+
   /** Throws capture_not_found, also for a capture in a lab that the caller does not see. */
   async #find(caller: Caller, id: string): Promise<CapturedLab> {
-    const own = await this.#context.sessions.hostSession(caller);
-    await capturesOf(own);
+    await this.#supported(caller);
     const path = await this.#context.host.labOfCapture?.(id);
     const missing = () => new Failure("capture_not_found", `there is no capture ${id}`);
     if (path === undefined) throw missing();

@@ -84,7 +84,7 @@ let bob: RawClient;
 let job: string;
 
 beforeAll(async () => {
-  served = await serve({ service: { webUi: { page: () => "https://localhost/lab" } } });
+  served = await serve({ service: { webUi: { page: () => "https://localhost/lab", capturePage: () => "https://localhost/lab" } } });
   const ann = await served.signIn("ann");
   bob = await served.signIn("bob");
   const keyed = (headers = {}) => ann.post("/api/v1/projects/deploy", { yaml }, { headers: { "Idempotency-Key": "once", ...headers } });

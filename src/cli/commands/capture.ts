@@ -29,7 +29,7 @@ export const capture: Command = {
     { long: "stop", value: "ID", summary: "Stop a capture on the host; its packets stay" },
     { long: "remove", value: "ID", summary: "Remove a capture from the host, with its packets" },
   ],
-  example: "labwright capture r1:eth1 -w ospf.pcapng --filter 'ip proto 89' --duration 60",
+  example: "labwright capture r1:eth1 -w pings.pcapng --filter icmp --duration 60",
   run: async (context, args) => {
     const ended = await endOne(context, args);
     if (ended !== undefined) return ended;
