@@ -161,7 +161,7 @@ beforeAll(async () => {
     version: "1",
     statusIntervalMs: 0,
     closeWaitMs: 100,
-    webUi: { page: () => "https://localhost/lab" },
+    webUi: { page: () => "https://localhost/lab", capturePage: () => "https://localhost/capture" },
   });
   server = await startServer({
     service: breakable(service),
