@@ -1,6 +1,9 @@
 import type { Duplex } from "node:stream";
-import { createContext, Script } from "node:vm";
+import { setTimeout as delay } from "node:timers/promises";
 import { Failure } from "../contract/errors.ts";
+import { blot } from "./blot.ts";
+import { cutOff } from "./cut-off.ts";
+import { EndlessExpression, Expressions } from "./expressions.ts";
 import { renderText } from "./terminal.ts";
 import { Transcript } from "./transcript.ts";
 
@@ -29,55 +32,63 @@ export interface DialogueOptions {
   readonly signal?: AbortSignal | undefined;
   /** Of steps without their own. Default 15,000. */
   readonly timeoutMs?: number;
+  /** Where expressions are tried; absent: in a thread for this dialogue. */
+  readonly expressions?: Expressions;
 }
 
-/** How much of a step's output an expression is tried on: an expected text stands near the end. */
+/** How much of a step's output an expectation is tried on, characters: an expected text stands near the end. */
 const window = 64 << 10;
+/** More output than that comes faster than it is worth trying: so often then, ms. */
+const floodMs = 20;
 
 /**
  * Types and waits, step by step. The first expected text that does not come stops it: console_timeout with what was done
- * (data.steps, data.output); node_not_running when the console ends; bad_request for an expression that is none.
+ * (data.steps, data.output); node_not_running when the console ends; cutOff() when the signal aborts; bad_request for an expression that is none, or
+ * that takes too long. Nothing is typed but the steps: what runs when it stops runs on.
  */
 export async function runDialogue(stream: Duplex, steps: readonly DialogueStep[], options: DialogueOptions = {}): Promise<DialogueResult> {
-  const expected = steps.map((step, index) => matcher(step.expect, index));
-  const console = new Transcript(stream);
+  for (const [index, { expect }] of steps.entries()) if (typeof expect === "object") checkExpression(expect.regex, index);
+  const expressions = options.expressions ?? new Expressions();
+  const console = new Transcript(stream, { tail: window });
   const done: StepResult[] = [];
   const secrets: string[] = [];
-  const blot = (text: string) => secrets.reduce((shown, secret) => shown.replaceAll(secret, "********"), text);
-  const all = () => done.map(({ output }) => output).join("");
+  const shown = (): DialogueResult => {
+    const outputs = blot(
+      done.map(({ output }) => output),
+      secrets,
+    );
+    return { steps: done.map((step, index) => ({ ...step, output: outputs[index]! })), output: outputs.join("") };
+  };
   try {
     for (const [index, step] of steps.entries()) {
       const started = performance.now();
       const timeoutMs = step.timeout_ms ?? options.timeoutMs ?? 15_000;
-      const match = expected[index]!;
       if (step.send !== undefined) {
-        if (step.secret === true && step.send.trim() !== "") secrets.push(step.send.replace(/[\r\n]+$/, ""));
+        if (step.secret === true) secrets.push(step.send.replace(/[\r\n]+$/, ""));
         console.clear();
         console.send(typed(step.send));
       }
-      const result = (matched: boolean): StepResult => ({
-        matched,
-        output: blot(renderText(console.take())),
-        duration_ms: Math.round(performance.now() - started),
-      });
-      for (;;) {
-        const end = match(renderText(console.text().slice(-window)));
-        if (end) break;
+      const finish = (matched: boolean) =>
+        done.push({ matched, output: renderText(console.take()), duration_ms: Math.round(performance.now() - started) });
+      while (!(await matches(step.expect, index, renderText(console.tail), expressions))) {
         const left = started + timeoutMs - performance.now();
-        const gone = console.ended || options.signal?.aborted === true;
-        if (left <= 0 || gone) {
-          done.push(result(false));
-          const data = { steps: done, output: all() };
-          if (console.ended) throw new Failure("node_not_running", "the console ended: the node stopped", { data });
+        const aborted = options.signal?.aborted === true;
+        if (left <= 0 || console.ended || aborted) {
+          finish(false);
+          const data = { ...shown() };
+          if (aborted) throw cutOff(options.signal!, data);
+          if (console.ended) throw new Failure("node_not_running", "the console ended: the node stopped, or its host closed it", { data });
           throw new Failure("console_timeout", `step ${index + 1}: what it expects did not come within ${timeoutMs} ms`, { data });
         }
+        if (console.length > window) await delay(Math.min(floodMs, left));
         await console.change(left, options.signal);
       }
-      done.push(result(true));
+      finish(true);
     }
-    return { steps: done, output: all() };
+    return shown();
   } finally {
     console.close();
+    if (options.expressions === undefined) await expressions.close();
   }
 }
 
@@ -87,27 +98,26 @@ function typed(text: string): string {
   return keys === "" || !(last < 0x20 || last === 0x7f) ? `${keys}\r` : keys;
 }
 
-function matcher(expect: DialogueStep["expect"], index: number): (output: string) => boolean {
-  if (expect === undefined) return () => true;
-  if (typeof expect === "string") return (output) => output.includes(expect);
-  let expression: RegExp;
+async function matches(expect: DialogueStep["expect"], index: number, output: string, expressions: Expressions): Promise<boolean> {
+  if (expect === undefined) return true;
+  if (typeof expect === "string") return output.includes(expect);
   try {
-    expression = new RegExp(expect.regex, "m");
+    return await expressions.test(expect.regex, output);
   } catch (error) {
-    const problem = { path: `/steps/${index}/expect/regex`, message: (error as Error).message };
-    throw new Failure("bad_request", problem.message, { data: { problems: [problem] } });
+    if (error instanceof EndlessExpression) throw badExpression(index, error);
+    throw error;
   }
-  // An expression may take exponential time; inside a context it can be stopped, and the service goes on.
-  const context = createContext({ expression, output: "" });
-  const script = new Script("expression.test(output)");
-  return (output) => {
-    context["output"] = output;
-    try {
-      return script.runInContext(context, { timeout: 250 }) === true;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
-      const problem = { path: `/steps/${index}/expect/regex`, message: "the expression takes too long on this output" };
-      throw new Failure("bad_request", problem.message, { data: { problems: [problem] }, cause: error });
-    }
-  };
+}
+
+function checkExpression(source: string, index: number): void {
+  try {
+    new RegExp(source, "m");
+  } catch (error) {
+    throw badExpression(index, error as Error);
+  }
+}
+
+function badExpression(index: number, cause: Error): Failure {
+  const problem = { path: `/steps/${index}/expect/regex`, message: cause.message };
+  return new Failure("bad_request", problem.message, { data: { problems: [problem] }, cause });
 }

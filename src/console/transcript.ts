@@ -1,8 +1,12 @@
 import type { Duplex } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 
-/** How much of the end is kept for looking at: more than any prompt or pager line. */
-const tailLength = 4096;
+export interface TranscriptOptions {
+  /** Characters kept at most; what comes later only moves the tail. Default 8 Mi. */
+  readonly limit?: number;
+  /** How much of the end is kept for looking at, characters. Default 4,096: more than any prompt or pager line. */
+  readonly tail?: number;
+}
 
 /**
  * What a console says, as text, piece by piece: everything since the last `clear` (up to a limit), and its tail. Waiting is
@@ -11,6 +15,7 @@ const tailLength = 4096;
 export class Transcript {
   readonly #stream: Duplex;
   readonly #limit: number;
+  readonly #tailLength: number;
   readonly #decoder = new StringDecoder("utf8");
   readonly #onData: (bytes: Buffer) => void;
   readonly #onEnd: () => void;
@@ -23,10 +28,10 @@ export class Transcript {
   #wake: (() => void) | undefined;
   #changed = false;
 
-  /** @param limit characters kept at most; what comes later only moves the tail */
-  constructor(stream: Duplex, limit = 8 << 20) {
+  constructor(stream: Duplex, { limit = 8 << 20, tail = 4096 }: TranscriptOptions = {}) {
     this.#stream = stream;
     this.#limit = limit;
+    this.#tailLength = tail;
     this.#onData = (bytes) => this.#add(this.#decoder.write(bytes));
     this.#onEnd = () => {
       this.#ended = true;
@@ -120,7 +125,7 @@ export class Transcript {
     else this.#truncated = true;
     this.#length += text.length;
     this.#pending += text.length;
-    this.#tail = (this.#tail + text).slice(-tailLength);
+    this.#tail = (this.#tail + text).slice(-this.#tailLength);
     this.#changed = true;
     this.#wake?.();
   }

@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import { cutOff } from "../console/cut-off.ts";
+import { Expressions } from "../console/expressions.ts";
 import { ConsoleHub } from "../console/hub.ts";
 import { Mutex } from "../console/mutex.ts";
 import { Failure } from "../contract/errors.ts";
@@ -17,6 +18,9 @@ const lastWordsMs = 2_000;
 export class ConsoleDesk {
   readonly #consoles = new Map<string, Console>();
   readonly #retired = new Map<Console, NodeJS.Timeout>();
+
+  /** Where the expressions of dialogues are tried. */
+  readonly expressions = new Expressions();
 
   /** Streams and commands that look at consoles now. */
   get viewers(): number {
@@ -82,7 +86,7 @@ export class ConsoleDesk {
     for (const key of [...this.#consoles.keys()]) if (key.startsWith(`${path}\0`)) this.retire(path, key.slice(path.length + 1));
   }
 
-  close(): void {
+  async close(): Promise<void> {
     for (const { hub } of this.#consoles.values()) hub.close();
     this.#consoles.clear();
     for (const [{ hub }, timer] of this.#retired) {
@@ -90,6 +94,7 @@ export class ConsoleDesk {
       hub.close();
     }
     this.#retired.clear();
+    await this.expressions.close();
   }
 
   #console(host: HostSession, path: string, nodeId: string): Console {

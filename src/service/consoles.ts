@@ -110,7 +110,11 @@ export async function runConsole(context: Context, caller: Caller, payload: Cons
   const at = { path: lab.target.path, nodeId: node.id };
   const { signal } = call;
   return context.consoles.inTurn(lab.target.host, at, { timeoutMs: Math.max(timeoutMs, defaultTimeoutMs), signal }, async (stream) => {
-    const { steps, output } = await runDialogue(stream, payload.steps, { signal, timeoutMs: defaultTimeoutMs });
+    const { steps, output } = await runDialogue(stream, payload.steps, {
+      signal,
+      timeoutMs: defaultTimeoutMs,
+      expressions: context.consoles.expressions,
+    });
     return { node: key, steps: [...steps], output };
   });
 }

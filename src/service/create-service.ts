@@ -137,7 +137,7 @@ export function createService(options: ServiceOptions): Service {
       await context.jobs.close(options.closeWaitMs ?? 10_000);
       events.close();
       metrics.close();
-      context.consoles.close();
+      await context.consoles.close();
       await work.close();
       await sessions.close();
       store.close();
