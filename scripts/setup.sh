@@ -8,6 +8,7 @@ packages='
 gcc        compiles the lab holder
 libc6-dev  compiles the lab holder
 iproute2   ip and tc lay links, bridges and shaping
+e2fsprogs  mke2fs makes the disk of the small virtual machine
 nftables   nft leads nat networks out of the machine
 tar        makes whiteouts and fifos of container layers
 xz-utils   unpacks container archives

@@ -206,7 +206,12 @@ async function commitEdit({ definitions, catalogue, lab }: ApplyContext, before:
   const live = lab(before.id);
   const kept = new Set(after.nodes.map((node) => node.id));
   const gone = before.nodes.filter((node) => !kept.has(node.id)).map((node) => node.id);
-  if (gone.length > 0) await live.stop(gone, 1);
+  if (gone.length > 0)
+    await live.stop(
+      before.nodes.filter(({ id }) => !kept.has(id)),
+      1,
+      catalogue,
+    );
   if (JSON.stringify(after) !== JSON.stringify(before)) await put(definitions, after);
   await live.sync(after, catalogue);
   await removeDisks(live, gone);
@@ -226,13 +231,27 @@ async function stopNodes(
   batch: readonly Operation[],
   mode: StopMode,
 ): Promise<void> {
-  if (mode === 2) throw new Failure("unsupported", "the embedded host cannot hibernate nodes", { data: { feature: "hibernate" } });
-  const wanted = nodesOf(edit, batch);
-  for (const id of wanted) edit.power(id, "stopped");
+  const named = new Set(nodesOf(edit, batch));
+  const live = lab(before.id);
+  // What is off stays off: only what runs can be hibernated.
+  const up = mode === 2 ? await running(live, before, catalogue) : named;
+  const nodes = before.nodes.filter(({ id }) => named.has(id) && up.has(id));
+  for (const { id } of nodes) edit.power(id, mode === 2 ? "suspended" : "stopped");
   const after = edit.result();
   await put(definitions, after);
-  await lab(before.id).stop(wanted, mode);
-  await lab(before.id).sync(after, catalogue);
+  try {
+    await live.stop(nodes, mode, catalogue);
+  } catch (error) {
+    // A node that could not be hibernated goes on, and is not called hibernated.
+    if (mode === 2) await put(definitions, before);
+    throw error;
+  }
+  await live.sync(after, catalogue);
+}
+
+async function running(live: LocalLab, definition: LabDefinition, catalogue: Catalogue): Promise<ReadonlySet<number>> {
+  const life = await live.life(definition, catalogue);
+  return new Set([...life].filter(([, { power }]) => power === "running" || power === "starting").map(([id]) => id));
 }
 
 async function wipeNodes(

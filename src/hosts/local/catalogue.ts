@@ -6,6 +6,9 @@ import { natWorks } from "./nat.ts";
 import type { ShapingMeans } from "./quality-means.ts";
 import { hostTemplate, type LocalTemplate, templateRules } from "./template.ts";
 import { builtinTemplates, loadTemplates } from "./templates.ts";
+import { kvmWorks } from "./vm/kvm.ts";
+import { findVmImages } from "./vm/vm-images.ts";
+import { hypervisorImage } from "./vm/vm-spawn.ts";
 
 /** What this host offers at one moment. */
 export interface Catalogue {
@@ -25,6 +28,7 @@ export interface Catalogue {
 export function openCatalogue(options: {
   readonly state: string;
   readonly images: string;
+  readonly vmImages: string;
   readonly shaping: Promise<ShapingMeans>;
   /** Whether packets can be captured. */
   readonly capture: Promise<boolean>;
@@ -34,6 +38,7 @@ export function openCatalogue(options: {
   let current: { readonly until: number; readonly catalogue: Promise<Catalogue> } | undefined;
   const told = new Set<string>();
   const nat = natWorks();
+  let kvm: Promise<boolean> | undefined;
 
   async function load(): Promise<Catalogue> {
     const { templates, problems } = await loadTemplates([builtinTemplates, join(options.state, "templates")]);
@@ -42,10 +47,20 @@ export function openCatalogue(options: {
       if (!told.has(text)) options.warn(text);
       told.add(text);
     }
-    return catalogue(templates, await findImages(options.images), {
+    const own = await findImages(options.images);
+    const brought = await findVmImages(options.vmImages);
+    for (const text of brought.problems) {
+      if (!told.has(text)) options.warn(text);
+      told.add(text);
+    }
+    const hypervisor = own.find(({ name }) => name === hypervisorImage);
+    if (hypervisor !== undefined) kvm ??= kvmWorks(hypervisor.rootfs);
+    const images = [...own, ...brought.images.filter(({ name }) => !own.some((image) => image.vm !== undefined && image.name === name))];
+    return catalogue(templates, images, {
       nat: await nat,
       shaping: (await options.shaping) !== null,
       capture: await options.capture,
+      kvm: (await kvm) ?? false,
     });
   }
 
@@ -66,7 +81,7 @@ export function openCatalogue(options: {
 function catalogue(
   templates: readonly LocalTemplate[],
   images: readonly LocalImage[],
-  { nat, shaping, capture }: { readonly nat: boolean; readonly shaping: boolean; readonly capture: boolean },
+  { nat, shaping, capture, kvm }: { readonly nat: boolean; readonly shaping: boolean; readonly capture: boolean; readonly kvm: boolean },
 ): Catalogue {
   const byId = new Map(templates.map((template) => [template.id, template]));
   const networkTypes: HostNetworkType[] = [
@@ -78,12 +93,14 @@ function catalogue(
     "consoleRun",
     "wipe",
     "gracefulStop",
+    "hibernate",
     "hotPlug",
     "lock",
     "importLab",
     "linkSuspend",
     "resume",
     ...(nat ? (["nat"] as const) : []),
+    ...(kvm ? (["kvm"] as const) : []),
     ...(shaping ? (["linkQuality"] as const) : []),
     ...(capture ? (["capture"] as const) : []),
   ]);

@@ -18,7 +18,8 @@ export function checkDefinition(value: unknown, id: string): LabDefinition {
     text(node.name, `${place}.name`);
     text(node.template, `${place}.template`);
     whole(node.ethernet, `${place}.ethernet`);
-    if (node.power !== "running" && node.power !== "stopped") throw new Error(`${place}.power is not running or stopped`);
+    if (!["running", "stopped", "suspended"].includes(node.power as string))
+      throw new Error(`${place}.power is not running, stopped or suspended`);
     if (!Array.isArray(node.exec)) throw new Error(`${place}.exec is not a list`);
     for (const word of ["env", "attributes", "labels"]) record(node[word], `${place}.${word}`);
   }

@@ -45,8 +45,8 @@ export interface DefinedNode {
   readonly env: Readonly<Record<string, string>>;
   readonly attributes: Readonly<Record<string, Scalar>>;
   readonly labels: Readonly<Record<string, string>>;
-  /** What was last asked for by a start or stop. */
-  readonly power: "running" | "stopped";
+  /** What was last asked for by a start or stop; suspended: by a hibernate. */
+  readonly power: "running" | "stopped" | "suspended";
   /** What the machine was when the node was last started (incarnation.ts): after a reboot, what does not run was not lost but is stopped. */
   readonly bootId?: string;
 }

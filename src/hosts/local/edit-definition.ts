@@ -5,6 +5,7 @@ import { type Endpoint, type LabLink, type LabNetwork, type LabNode, linkKey } f
 import type { NativeIds } from "../host.ts";
 import type { DefinedEndpoint, DefinedLink, DefinedNetwork, DefinedNode, LabDefinition } from "./definition.ts";
 import type { LocalTemplate } from "./template.ts";
+import { vmOf } from "./vm/vm-template.ts";
 
 /**
  * A lab definition being changed by steps. Every step is idempotent: what is already so stays as it is, what is already gone is gone.
@@ -67,6 +68,8 @@ export function editDefinition(
         `node ${wanted.key}: ${count} interfaces, template ${found.id} has at most ${found.maxInterfaces}`,
       );
     }
+    // What no machine can be is refused before anything is done.
+    if (found.backend === "vm") vmOf(found, wanted);
     nodes.set(id, definedNode(id, wanted, count, nodes.get(id)));
     for (const link of links.values()) for (const end of link.endpoints) if ("node" in end && end.node === id) growFor(end);
     ids.nodes.set(wanted.key, String(id));

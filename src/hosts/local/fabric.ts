@@ -66,7 +66,11 @@ export function wantedFabric(
   const bridges = new Set(definition.networks.map((network) => networkBridge(network.id)));
   const ports = new Map<string, WantedPort>();
   const shaped = new Map<number, number>();
+  const virtual = new Set(definition.nodes.filter((node) => template(node.template)?.backend === "vm").map(({ id }) => id));
   const namings = new Map(definition.nodes.map((node) => [node.id, interfaceNaming(template(node.template)?.ethFormat ?? "eth{0}")]));
+
+  /** Inside its node. A virtual machine's ports are its supervisor's, whatever the guest calls them. */
+  const inside = (node: number, index: number) => (virtual.has(node) ? `eth${index}` : namings.get(node)!.name(index));
 
   const place = (endpoint: DefinedEndpoint): { node: number; index: number } | undefined => {
     if ("network" in endpoint) return undefined;
@@ -82,7 +86,7 @@ export function wantedFabric(
       continue;
     }
     for (let index = 0; index < ethernet; index++) {
-      const far = { pid, name: namings.get(id)!.name(index), mac: macAddress(definition.id, id, index) };
+      const far = { pid, name: inside(id, index), mac: macAddress(definition.id, id, index) };
       ports.set(portName(id, index), { node: id, far, up: false, mtu: defaultMtu });
     }
   }
@@ -109,7 +113,7 @@ export function wantedFabric(
       const far =
         pid === "bridge"
           ? { name: `n${own.node}x${own.index}`, bridge: `s${own.node}` }
-          : { pid, name: namings.get(own.node)!.name(own.index), mac: macAddress(definition.id, own.node, own.index) };
+          : { pid, name: inside(own.node, own.index), mac: macAddress(definition.id, own.node, own.index) };
       const base = { node: own.node, far, mtu };
       if (end !== undefined) {
         ports.set(name, { ...base, up: !suspended, redirect: end.name });

@@ -73,6 +73,7 @@ export function localHost(options: LocalHostOptions): Host {
 async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn: (text: string) => void): Promise<LocalState> {
   const { paths } = options;
   await makePassage(paths.state);
+  await makePassage(paths.vmImages);
   // Drafts of the users' file whose writing a crash cut off; nobody else writes here now.
   for (const name of await readdir(paths.state)) if (/^users\.json\.[0-9a-f]{12}\.tmp$/.test(name)) await rm(join(paths.state, name));
   const bootId = await incarnation(paths.run);
@@ -81,7 +82,14 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
   const readiness = new Map<string, Readiness>();
   const turns = new Map<string, Promise<unknown>>();
   const shaping = shapingMeans(paths.shaper);
-  const catalogue = openCatalogue({ state: paths.state, images: paths.images, shaping, capture: captureWorks(paths.tap), warn });
+  const catalogue = openCatalogue({
+    state: paths.state,
+    images: paths.images,
+    vmImages: paths.vmImages,
+    shaping,
+    capture: captureWorks(paths.tap),
+    warn,
+  });
 
   const exclusive = <T>(path: string, work: () => Promise<T>): Promise<T> => {
     const turn = (turns.get(path) ?? Promise.resolve()).then(() => tellingTrouble(work));

@@ -1,6 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ContainerConfig } from "./containers/image-config.ts";
+import { readVmImage, type VmImage } from "./vm/vm-images.ts";
 
 /** A root file system in the image directory, ready to be an overlay's lower layers. */
 export interface LocalImage {
@@ -17,6 +18,8 @@ export interface LocalImage {
   readonly digest: string;
   /** Of an image from a container archive: the process that it is for. Others are booted by their template. */
   readonly container?: ContainerConfig;
+  /** Of a virtual machine's image; its tree holds the files that this names. */
+  readonly vm?: VmImage;
 }
 
 /**
@@ -28,6 +31,8 @@ export interface ImageRecord {
   readonly description: string;
   /** SHA-256 (hex) of what the recipe asks for: unchanged recipe, nothing to build. */
   readonly recipe: string;
+  /** Its tree is a virtual machine's image. */
+  readonly machine?: true;
   /** SHA-256 (hex) of recipe and package versions; its first 12 digits end the directory's name. */
   readonly digest: string;
   /** Directory names of the images below this one, top first. */
@@ -64,6 +69,7 @@ export async function findImages(directory: string): Promise<readonly LocalImage
       modified: record.created,
       digest: record.digest,
       ...(container === undefined ? {} : { container }),
+      ...(record.machine === true ? { vm: (await readVmImage(join(directory, entry, "rootfs"))).vm } : {}),
     };
     const key = `${container === undefined ? "" : "container "}${image.name}`;
     const other = newest.get(key);

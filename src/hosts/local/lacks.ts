@@ -11,7 +11,7 @@ export async function hostLacks(paths: LocalPaths): Promise<readonly string[]> {
     () => [`there is no lab holder at ${paths.holder}: labwright setup makes it`],
   );
   const images = (await findImages(paths.images)).length > 0 ? [] : [`there are no images in ${paths.images}: labwright setup makes them`];
-  return [...holder, ...images, ...(await impassable([paths.state, paths.images]))];
+  return [...holder, ...images, ...(await impassable([paths.state, paths.images, paths.vmImages]))];
 }
 
 /**

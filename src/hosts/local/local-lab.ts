@@ -22,6 +22,9 @@ import { LabShaper, type LinkShaper } from "./quality-shaper.ts";
 import { readFabric } from "./read-fabric.ts";
 import type { NodeState, Sandbox, SandboxOptions } from "./sandbox.ts";
 import { createSandbox, openSandbox } from "./sandbox-client.ts";
+import type { LocalTemplate } from "./template.ts";
+import { dropSavedState, hasSavedState, hibernateVm } from "./vm/suspend.ts";
+import { openTun } from "./vm/tun.ts";
 
 /** What of a node lives, as the lab's holder tells it. */
 export interface NodeLife {
@@ -128,7 +131,7 @@ export class LocalLab {
   async life(definition: LabDefinition, catalogue: Catalogue): Promise<ReadonlyMap<number, NodeLife>> {
     const states = await this.#states();
     const life = new Map<number, NodeLife>();
-    for (const node of definition.nodes) life.set(node.id, this.#nodeLife(node, states.get(node.id), isSwitch(node, catalogue)));
+    for (const node of definition.nodes) life.set(node.id, this.#nodeLife(node, states.get(node.id), backendOf(node, catalogue)));
     return life;
   }
 
@@ -141,20 +144,28 @@ export class LocalLab {
     const nodes = definition.nodes.filter((node) => ids.has(node.id));
     const processes = nodes.filter((node) => !isSwitch(node, catalogue));
     const states = await this.#states();
+    const machines = new Set(nodes.filter((node) => backendOf(node, catalogue) === "vm").map(({ id }) => id));
     const spawns = processes
       .filter((node) => !((states.get(node.id)?.pid ?? 0) > 0))
-      .map((node) => nodeSpawn(node, join(this.directory, "nodes", String(node.id)), catalogue));
+      .map((node) => nodeSpawn(this.id, node, join(this.directory, "nodes", String(node.id)), catalogue));
     const addresses = new Map(processes.map((node) => [node.id, nodeAddresses(node, catalogue)]));
+    const suspended = processes.flatMap(({ id }) => (states.get(id)?.state === "suspended" ? [id] : []));
+    if (machines.size > 0) await openTun();
     const sandbox = await this.#ensureSandbox();
     let spawned: readonly { readonly id: number; readonly pid: number }[] = [];
     try {
       if (spawns.length > 0) spawned = await sandbox.spawn(spawns);
+      await silence(
+        sandbox,
+        spawned.filter(({ id }) => machines.has(id)).map(({ pid }) => pid),
+      );
       await this.sync(definition, catalogue, new Set(spawned.map(({ id }) => id)));
       for (const { id, pid } of spawned) {
         const argv = ["nsenter", "-t", String(pid), "-n", "ip", "-batch", "-"];
         const lines = addresses.get(id) ?? "";
         if (lines !== "") succeeded(argv, await sandbox.run(argv, lines));
       }
+      if (suspended.length > 0) await sandbox.freeze(suspended, "thaw");
       await record();
       if (spawned.length > 0) await sandbox.release(spawned.map(({ id }) => id));
     } catch (error) {
@@ -165,17 +176,44 @@ export class LocalLab {
     }
   }
 
-  /** Ends these nodes' processes; answers when they are gone. Switches have none: a sync after the definition says so takes them away. */
-  async stop(ids: readonly number[], mode: StopMode): Promise<void> {
-    if (mode === 2) throw new Failure("unsupported", "the embedded host cannot hibernate nodes", { data: { feature: "hibernate" } });
+  /**
+   * Ends these nodes' processes, or with mode 2 makes them stand still; answers when it is so. Switches have none: a sync after the definition
+   * says so takes them away. A state that a virtual machine was hibernated with goes when it is stopped in another way.
+   */
+  async stop(nodes: readonly DefinedNode[], mode: StopMode, catalogue: Catalogue): Promise<void> {
     const states = await this.#states();
-    const alive = ids.filter((id) => (states.get(id)?.pid ?? 0) > 0);
     if (this.#foreign !== null) {
-      await this.refuseForeign(ids);
+      await this.refuseForeign(nodes.map(({ id }) => id));
       return this.#endForeign();
     }
-    if (alive.length === 0 || this.#sandbox === null) return;
-    await this.#sandbox.stop(alive, mode === 1 ? "kill" : "graceful", mode === 0 ? 60_000 : mode === 3 ? 5_000 : 0);
+    const sandbox = this.#sandbox;
+    const isVm = (node: DefinedNode) => backendOf(node, catalogue) === "vm";
+    const alive = nodes.filter(({ id }) => (states.get(id)?.pid ?? 0) > 0);
+    if (sandbox !== null && mode === 2) {
+      const frozen = alive.filter((node) => !isVm(node)).map(({ id }) => id);
+      const still = alive.filter(isVm).map(({ id }) => hibernateVm(sandbox, this.directory, id));
+      // One that fails leaves no other half way.
+      const [failure] = (await Promise.allSettled([sandbox.freeze(frozen, "freeze"), ...still])).filter((one) => one.status === "rejected");
+      if (failure !== undefined) throw failure.reason;
+    } else if (sandbox !== null) {
+      const end = async (those: readonly DefinedNode[], patience: number) => {
+        const grace = mode === 0 ? mostPatience : mode === 3 ? patience : 0;
+        if (those.length > 0)
+          await sandbox.stop(
+            those.map(({ id }) => id),
+            mode === 1 ? "kill" : "graceful",
+            grace,
+          );
+      };
+      await Promise.all([
+        end(
+          alive.filter((node) => !isVm(node)),
+          nodePatience,
+        ),
+        end(alive.filter(isVm), machinePatience),
+      ]);
+    }
+    if (mode !== 2) for (const { id } of nodes.filter(isVm)) dropSavedState(this.directory, id);
   }
 
   /**
@@ -372,7 +410,17 @@ export class LocalLab {
     await this.#sandbox?.stop(ids, "kill", 0);
   }
 
-  #nodeLife(node: DefinedNode, state: NodeState | undefined, bridge: boolean): NodeLife {
+  /** A node that was hibernated and is not there: a virtual machine's state is on its disk; of any other node the memory is gone. */
+  #hibernated(node: DefinedNode, state: NodeState | undefined, backend: Backend): NodeLife {
+    if (backend === "bridge") return { power: (this.#sandbox ?? this.#foreign) === null ? "stopped" : "suspended" };
+    if (backend === "vm") return { power: hasSavedState(this.directory, node.id) ? "suspended" : "stopped" };
+    return state?.state === "failed"
+      ? { power: "failed", ...(state.exitCode === undefined ? {} : { exitCode: state.exitCode }) }
+      : { power: "stopped" };
+  }
+
+  #nodeLife(node: DefinedNode, state: NodeState | undefined, backend: Backend): NodeLife {
+    if (node.power === "suspended" && !((state?.pid ?? 0) > 0)) return this.#hibernated(node, state, backend);
     const before = node.bootId !== this.#bootId;
     if (state !== undefined && (state.pid > 0 || node.power === "running")) {
       const power = state.state === "waiting" || state.state === "booting" ? "starting" : state.state;
@@ -386,13 +434,32 @@ export class LocalLab {
     }
     if (node.power === "stopped") return { power: "stopped" };
     // A switch is where its sandbox is. Anything else should run and does not: lost, or never brought back after a reboot.
-    if (bridge && (this.#sandbox ?? this.#foreign) !== null) return { power: "running" };
+    if (backend === "bridge" && (this.#sandbox ?? this.#foreign) !== null) return { power: "running" };
     return before ? { power: "stopped", lost: "host_restart" } : { power: "failed", lost: "lab_killed" };
   }
 }
 
+type Backend = LocalTemplate["backend"] | undefined;
+
+function backendOf(node: DefinedNode, catalogue: Catalogue): Backend {
+  return catalogue.template(node.template)?.backend;
+}
+
 function isSwitch(node: DefinedNode, catalogue: Catalogue): boolean {
-  return catalogue.template(node.template)?.backend === "bridge";
+  return backendOf(node, catalogue) === "bridge";
+}
+
+/** Milliseconds that nodes and virtual machines get to end by themselves before they are ended: when that was all that was asked for, and in mode 3. */
+const mostPatience = 60_000;
+const nodePatience = 5_000;
+const machinePatience = 30_000;
+
+/** Interfaces of a virtual machine's node are the guest's: the kernel that they are in must not speak on them. Before they are made. */
+async function silence(sandbox: Sandbox, pids: readonly number[]): Promise<void> {
+  if (pids.length === 0) return;
+  const quiet = "test ! -d /proc/sys/net/ipv6 || for which in all default; do echo 1 > /proc/sys/net/ipv6/conf/$which/disable_ipv6; done";
+  const argv = ["sh", "-c", `for pid in ${pids.join(" ")}; do nsenter -t $pid -n sh -c '${quiet}' || exit; done`];
+  succeeded(argv, await sandbox.run(argv));
 }
 
 /** Nodes that stand: processes by their pid, switches where they are wanted running. */

@@ -10,6 +10,8 @@ const maxBytes = 1024 * 1024;
 export interface NodeDisk {
   /** undefined: not there, not a plain file, or over 1 MiB. */
   read(path: string): Buffer | undefined;
+  /** Whether a plain file is there, of whatever size. */
+  has(path: string): boolean;
   /** Writes a file that is there already. */
   rewrite(path: string, text: string): void;
   remove(path: string): void;
@@ -69,6 +71,7 @@ function treeFiles(top: string): NodeDisk {
 
   return {
     read: (path) => withFile(path, constants.O_RDONLY, (file) => (fstatSync(file).size > maxBytes ? undefined : readFileSync(file))),
+    has: (path) => withFile(path, constants.O_RDONLY, () => true) ?? false,
     rewrite: (path, text) => {
       withFile(path, constants.O_WRONLY, (file) => {
         ftruncateSync(file);

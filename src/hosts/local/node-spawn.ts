@@ -6,13 +6,18 @@ import { containerSpawn } from "./containers/container-node.ts";
 import type { DefinedNode } from "./definition.ts";
 import type { NodeSpawn } from "./sandbox.ts";
 import { bootEnv, bootFiles, nodeImage } from "./template.ts";
+import { hypervisorImage, vmSpawn } from "./vm/vm-spawn.ts";
 
 /** What the holder needs to make this node; throws host_error where template or image are not on this host. */
-export function nodeSpawn(node: DefinedNode, disk: string, catalogue: Catalogue): NodeSpawn {
+export function nodeSpawn(lab: string, node: DefinedNode, disk: string, catalogue: Catalogue): NodeSpawn {
   const template = catalogue.template(node.template);
   if (template === undefined) throw refused(`node ${node.name}: the host has no template ${node.template}`);
   const image = nodeImage(template, catalogue.images, node.image);
   if (image === undefined) throw refused(`node ${node.name}: image ${node.image ?? template.images[0]} is not on this host`);
+  if (template.backend === "vm") {
+    const hypervisor = catalogue.images.find(({ name, vm }) => name === hypervisorImage && vm === undefined);
+    return vmSpawn(lab, node, { hostname: hostname(node.name), disk }, template, image, hypervisor, catalogue.features.kvm);
+  }
   const wanted = { ...node, key: node.name };
   const made = { id: node.id, hostname: hostname(node.name), lower: image.layers, disk };
   if (image.container !== undefined) {

@@ -8,6 +8,8 @@ export interface LocalPaths {
   readonly run: string;
   /** Root file systems by content, shared read-only. LABWRIGHT_IMAGE_DIR. */
   readonly images: string;
+  /** Disks of virtual machines, one directory an image, put there by the administrator. LABWRIGHT_VM_IMAGE_DIR. */
+  readonly vmImages: string;
   /** The holder binary, built by set-up. LABWRIGHT_HOLDER. */
   readonly holder: string;
   /** The shaper binary, built by set-up. LABWRIGHT_SHAPER; by default beside the holder. */
@@ -27,6 +29,7 @@ export function localPaths(env: Readonly<Record<string, string | undefined>>, ui
     state,
     run,
     images: env["LABWRIGHT_IMAGE_DIR"] ?? join(state, "images"),
+    vmImages: env["LABWRIGHT_VM_IMAGE_DIR"] ?? join(state, "vm-images"),
     holder,
     shaper: env["LABWRIGHT_SHAPER"] ?? join(dirname(holder), "labwright-shaper"),
     tap: env["LABWRIGHT_TAP"] ?? join(dirname(holder), "labwright-tap"),

@@ -2,6 +2,8 @@ import { isMap, LineCounter, type Node, type Pair, parseDocument } from "yaml";
 import type { FieldRule } from "../../engine/plan.ts";
 import type { TemplateAttribute } from "../host.ts";
 import { type LocalTemplate, type TemplateField, templateFields } from "./template.ts";
+import { readVm } from "./vm/read-vm.ts";
+import { supervisor } from "./vm/vm-spawn.ts";
 
 /** Lines and columns count from 1. */
 export interface TemplateProblem {
@@ -38,13 +40,13 @@ export function readTemplate(
 function templateOf(top: Reader, file: string): LocalTemplate {
   const map = top.map(
     ["id", "description", "type", "backend", "interfaces", "console", "startup-config", "fields", "links"],
-    ["icon", "images", "boot", "ready", "saved-config", "attributes"],
+    ["icon", "images", "boot", "ready", "saved-config", "attributes", "vm"],
   );
-  const backend = map.get("backend").oneOf(["namespace", "container", "bridge"]) ?? "namespace";
+  const backend = map.get("backend").oneOf(["namespace", "container", "bridge", "vm"]) ?? "namespace";
   const interfaces = map.get("interfaces").map(["format", "max"]);
   const ethFormat = interfaces.get("format").text(/^[A-Za-z][A-Za-z0-9./_-]*\{0\}$/, 'a name with {0} at its end, such as "eth{0}"') ?? "";
   const console = map.get("console").map(["type"], ["argv", "prompt", "login", "pager"]);
-  const consoleType = console.get("type").oneOf(["telnet", "none"]) ?? "none";
+  const consoleType = console.get("type").oneOf(["telnet", "serial", "none"]) ?? "none";
   const prompt = console.get("prompt").optional()?.pattern();
   const login = console.get("login").optional()?.map(["username"], ["password"]);
   const username = login?.get("username").text() ?? "";
@@ -60,13 +62,25 @@ function templateOf(top: Reader, file: string): LocalTemplate {
     if (boot.length === 0) map.get("boot").fail("a namespace template needs the command that boots a node");
   } else if (backend === "container") {
     if (boot.length + argv.length > 0) top.fail("a container's image says what it runs: boot and argv of the console make no sense");
+  } else if (backend === "vm") {
+    if (boot.length > 0) map.get("boot").fail("a virtual machine boots by itself: boot makes no sense");
+    if (consoleType !== "serial") console.get("type").fail("the console of a virtual machine is serial");
   } else if (images.length + boot.length > 0 || consoleType !== "none") {
     top.fail("a bridge has no process: images, boot and a console make no sense");
   }
   if (backend !== "container" && (consoleType === "telnet") !== argv.length > 0)
     console.get("argv").fail("argv goes with type telnet, and only with it");
   const icon = map.get("icon").optional()?.text();
-  const ready = map.get("ready").optional()?.map(["argv"]).get("argv").texts();
+  if ((backend === "vm") !== (consoleType === "serial"))
+    console.get("type").fail("serial is the console of a virtual machine, and only of one");
+  const vm = backend === "vm" ? readVm(map.get("vm"), map.get("ready")) : undefined;
+  if (backend !== "vm") map.get("vm").optional()?.fail("vm goes with backend vm, and only with it");
+  const readyArgv =
+    vm === undefined
+      ? map.get("ready").optional()?.map(["argv"]).get("argv").texts()
+      : vm.ready === undefined
+        ? undefined
+        : [supervisor, "ready"];
   const savedConfig = map
     .get("saved-config")
     .optional()
@@ -89,7 +103,8 @@ function templateOf(top: Reader, file: string): LocalTemplate {
       ...(login === undefined ? {} : { login: { username, ...(password === undefined ? {} : { password }) } }),
       ...(pattern === undefined ? {} : { pager: { pattern, key } }),
     },
-    ...(ready === undefined ? {} : { ready: { argv: ready } }),
+    ...(readyArgv === undefined ? {} : { ready: { argv: readyArgv } }),
+    ...(vm === undefined ? {} : { vm }),
     startupConfig: map.get("startup-config").boolean() ?? false,
     ...(savedConfig === undefined ? {} : { savedConfig }),
     attributes: map.get("attributes").optional()?.list().map(attributeOf) ?? [],
@@ -169,7 +184,7 @@ function defaultOf(reader: Reader, attribute: TemplateAttribute): string | numbe
 type Report = (offset: number, message: string) => void;
 
 /** A value of the file with its place: each reading method answers the value or reports and answers undefined. */
-class Reader {
+export class Reader {
   readonly node: Node | null | undefined;
   readonly value: unknown;
   readonly name: string;

@@ -101,6 +101,10 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
       await ask("stop", [mode, Math.max(0, Math.round(graceMs)), ...list(ids)]);
     },
 
+    async freeze(ids, how) {
+      await ask("freeze", [how, ...list(ids)]);
+    },
+
     run: (argv, stdin = "", { signal, timeoutMs = signal === undefined ? longestRunMs : 0 } = {}) =>
       runProgram(path, "run", [timeoutMs, ...list(argv), stdin], argv, signal),
 
@@ -181,7 +185,7 @@ function spawnFields(node: NodeSpawn): (string | number)[] {
     node.id,
     node.hostname,
     node.disk,
-    ...[node.lower, files, env, node.boot, node.console, main].flatMap((items, i) => list(items, i === 1 ? 3 : 1)),
+    ...[node.lower, files, env, node.boot, node.console, main, node.devices ?? []].flatMap((items, i) => list(items, i === 1 ? 3 : 1)),
   ];
 }
 

@@ -646,17 +646,17 @@ describe("the holder", () => {
   test("survives malformed requests", async () => {
     const options = newLab();
     const sandbox = await create(options);
-    const good = encodeRequest("spawn", [1, "a", "/b", 1, "/c", 1, "/f", 384, "text", 0, 0, 0, 0]);
+    const good = encodeRequest("spawn", [1, "a", "/b", 1, "/c", 1, "/f", 384, "text", 0, 0, 0, 0, 0]);
     const cases = [
       Buffer.alloc(4),
       Buffer.from([255, 255, 255, 255, 0]),
       Buffer.from([1, 0, 0, 0, 7]),
       encodeRequest("nonsense", []),
       encodeRequest("spawn", [1, "a"]),
-      encodeRequest("spawn", [-1, "a", "/b", 1, "/c", 0, 0, 0, 0, 0]),
-      encodeRequest("spawn", [1, "a", "relative", 1, "/c", 0, 0, 0, 0, 0]),
-      encodeRequest("spawn", [1, "a", "/b", 4_000_000_000, "/c", 0, 0, 0, 0, 0]),
-      encodeRequest("spawn", [1, "a", "/b", 1, "/c", 1, "/f", 99999, "text", 0, 0, 0, 0]),
+      encodeRequest("spawn", [-1, "a", "/b", 1, "/c", 0, 0, 0, 0, 0, 0]),
+      encodeRequest("spawn", [1, "a", "relative", 1, "/c", 0, 0, 0, 0, 0, 0]),
+      encodeRequest("spawn", [1, "a", "/b", 4_000_000_000, "/c", 0, 0, 0, 0, 0, 0]),
+      encodeRequest("spawn", [1, "a", "/b", 1, "/c", 1, "/f", 99999, "text", 0, 0, 0, 0, 0]),
       encodeRequest("run", [0, 0, ""]),
       encodeRequest("run", [0, 1, "nul\0inside", ""]),
       encodeRequest("release", [1, "x"]),

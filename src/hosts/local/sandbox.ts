@@ -16,6 +16,8 @@ export interface Sandbox {
   readonly release: (ids: readonly number[]) => Promise<void>;
   /** graceful: SIGTERM to the node's init, which ends its processes; after graceMs, and with kill at once: SIGKILL of the pid namespace. Answers when gone. */
   readonly stop: (ids: readonly number[], mode: "graceful" | "kill", graceMs: number) => Promise<void>;
+  /** Suspends running nodes, or lets suspended ones go on; others are left alone. */
+  readonly freeze: (ids: readonly number[], how: "freeze" | "thaw") => Promise<void>;
   /**
    * Runs a program of the machine in the fabric (`ip -batch -`, `tc -batch -`, `nft -f -`) as root of the lab only. Killed after timeoutMs (default
    * 300,000; with a signal: never).
@@ -61,6 +63,8 @@ export interface NodeSpawn {
   readonly console: readonly string[];
   /** The console program is the node: it runs once, as this user in this directory (made where missing), and its end is the node's, with its exit code. */
   readonly main?: NodeMain;
+  /** Devices of the machine that the node needs beside those that every node has. */
+  readonly devices?: readonly "kvm"[];
 }
 
 /** Ids are inside ones, 0 to 65535; gids has the primary group first. */
@@ -73,7 +77,7 @@ export interface NodeMain {
 export interface NodeState {
   readonly id: number;
   /** waiting: before release; booting: boot runs; running: boot ended well; failed: boot or init ended badly; stopped: by request. */
-  readonly state: "waiting" | "booting" | "running" | "stopping" | "stopped" | "failed";
+  readonly state: "waiting" | "booting" | "running" | "stopping" | "stopped" | "failed" | "suspended";
   readonly pid: number;
   /** Of a stopped or failed node; 128 + signal where one killed it. */
   readonly exitCode?: number;

@@ -58,7 +58,7 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
   return {
     user: name,
     role,
-    capabilities: async () => ({ reachable: true, features: (await catalogue()).features, stopModes: [0, 1, 3] }),
+    capabilities: async () => ({ reachable: true, features: (await catalogue()).features, stopModes: [0, 1, 2, 3] }),
     templates: async () => (await catalogue()).templates,
     networkTypes: async () => (await catalogue()).networkTypes,
     icons: async () => (await catalogue()).icons,

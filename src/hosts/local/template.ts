@@ -2,6 +2,7 @@ import type { FieldRule, TemplateRules } from "../../engine/plan.ts";
 import type { LabNode } from "../../intent/lab.ts";
 import type { HostTemplate, TemplateAttribute } from "../host.ts";
 import type { LocalImage } from "./images.ts";
+import type { VmTemplate } from "./vm/vm-template.ts";
 
 /** One template file, read and checked. docs/templates.md explains each key. */
 export interface LocalTemplate {
@@ -11,20 +12,20 @@ export interface LocalTemplate {
   readonly type: string;
   /**
    * namespace: a node of the lab's sandbox with its own root; container: the same, of an image from a container archive, which says what it runs;
-   * bridge: a bridge in the fabric, no process.
+   * vm: a virtual machine; bridge: a bridge in the fabric, no process.
    */
-  readonly backend: "namespace" | "container" | "bridge";
+  readonly backend: "namespace" | "container" | "vm" | "bridge";
   readonly icon?: string;
-  /** Names of the images it runs, the default first; empty for a bridge. Empty for a container: all of this host, and none by default. */
+  /** Names of the images it runs, the default first; empty for a bridge. Empty for a container or a vm: all of this host, and none by default. */
   readonly images: readonly string[];
   /** "eth{0}": {0} is the index, counted from 0. */
   readonly ethFormat: string;
   readonly maxInterfaces: number;
-  /** Empty for a bridge and for a container. */
+  /** Only of a namespace. */
   readonly boot: readonly string[];
   readonly console: {
-    readonly type: "telnet" | "none";
-    /** Runs on the node's PTY; empty where type is none, and for a container. */
+    readonly type: "telnet" | "serial" | "none";
+    /** Runs on the node's PTY; only of a namespace. */
     readonly argv: readonly string[];
     /** Regular expression of the prompt's line. */
     readonly prompt?: string;
@@ -35,6 +36,8 @@ export interface LocalTemplate {
   };
   /** Run inside the node; exit code 0 means ready, 1 not yet. Absent: a node that booted is ready. */
   readonly ready?: { readonly argv: readonly string[] };
+  /** What the machine is like; present for a vm. */
+  readonly vm?: VmTemplate;
   readonly startupConfig: boolean;
   /** The file inside the node where it saves its configuration by itself, in the form of a startup configuration. */
   readonly savedConfig?: string;
@@ -99,6 +102,7 @@ export function templateRules(template: LocalTemplate, images: readonly LocalIma
     ...(template.images[0] === undefined ? {} : { image: template.images[0] }),
     ...(template.backend === "bridge" ? {} : { images: there }),
     ...(template.icon === undefined ? {} : { icon: template.icon }),
+    ...(template.vm === undefined ? {} : { cpu: template.vm.cpu, ram: template.vm.ram }),
     attributes: Object.fromEntries(defaults),
     startupConfig: template.startupConfig,
     fields: template.fields as Readonly<Record<string, FieldRule>>,
@@ -120,10 +124,15 @@ export function nodeImage(template: LocalTemplate, images: readonly LocalImage[]
 
 /** The template's images that are on this host, in its order. */
 function imagesOf(template: LocalTemplate, images: readonly LocalImage[]): readonly LocalImage[] {
-  const container = template.backend === "container";
-  const suited = images.filter((image) => (image.container !== undefined) === container);
-  if (container && template.images.length === 0) return suited;
+  const suited = images.filter((image) => runner(image) === template.backend);
+  if (template.images.length === 0) return suited;
   return template.images.flatMap((name) => suited.filter((image) => image.name === name));
+}
+
+/** What a node of this image is. */
+function runner(image: LocalImage): LocalTemplate["backend"] {
+  if (image.vm !== undefined) return "vm";
+  return image.container === undefined ? "namespace" : "container";
 }
 
 /**

@@ -50,7 +50,7 @@ describe("Labwright's own templates", () => {
   test("are read without a problem and rule every field of a node", async () => {
     const { templates, problems } = await loadTemplates([builtinTemplates]);
     expect(problems.map(problemText)).toEqual([]);
-    expect(templates.map((template) => template.id)).toEqual(["container", "frr", "linux", "pc", "switch"]);
+    expect(templates.map((template) => template.id)).toEqual(["container", "frr", "linux", "pc", "qemu", "switch", "vm"]);
     for (const template of templates) {
       expect(Object.keys(template.fields).sort()).toEqual([...templateFields].sort());
       expect(Object.keys(template.reasons).sort()).toEqual(templateFields.filter((f) => template.fields[f] === "unsupported").sort());
@@ -122,7 +122,7 @@ describe("template directories", () => {
     await writeFile(join(directory, "notes.txt"), "not a template");
     const { templates, problems } = await loadTemplates([builtinTemplates, directory]);
     expect(problems).toEqual([]);
-    expect(templates.map((template) => template.id)).toEqual(["box", "container", "frr", "linux", "pc", "switch"]);
+    expect(templates.map((template) => template.id)).toEqual(["box", "container", "frr", "linux", "pc", "qemu", "switch", "vm"]);
     expect(templates.find((template) => template.id === "linux")?.description).toBe("A box");
   });
 

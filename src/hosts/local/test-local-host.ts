@@ -45,7 +45,13 @@ export async function testLocalHost({ images }: { readonly images?: string } = {
   }
   const base = await mkdtemp(join(tmpdir(), "labwright-host-"));
   await chmod(base, 0o711);
-  const paths: LocalPaths = { ...machine, state: join(base, "state"), run: join(base, "run"), ...(images === undefined ? {} : { images }) };
+  const paths: LocalPaths = {
+    ...machine,
+    state: join(base, "state"),
+    run: join(base, "run"),
+    vmImages: join(base, "state", "vm-images"),
+    ...(images === undefined ? {} : { images }),
+  };
   await mkdir(paths.state, { mode: 0o700 });
   await openUsers(join(paths.state, "users.json")).ensureFirstAdmin({ password });
   const warnings: string[] = [];

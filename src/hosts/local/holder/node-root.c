@@ -47,8 +47,25 @@ static void mount_overlay(struct spawn *s) {
   must(mount("overlay", s->disk, "overlay", 0, options), "overlay on", s->disk);
 }
 
+/* Devices of the machine that this node gets beside those that all have. */
+static const char *const lent_devices[] = {"kvm"};
+
+static void lend_devices(struct list wanted) {
+  for (uint32_t i = 0; i < wanted.count; i++) {
+    const char *name = take_text(&wanted.items);
+    bool known = false;
+    for (size_t k = 0; k < ARRAY(lent_devices); k++) known = known || strcmp(name, lent_devices[k]) == 0;
+    if (!known) errno = EINVAL, broken("device", name);
+    char from[32], to[32];
+    snprintf(from, sizeof from, "dev/%s", name); /* relative: the machine's */
+    snprintf(to, sizeof to, "/dev/%s", name);
+    must_make(to, S_IFREG, 0666);
+    must_mount(from, to, NULL, MS_BIND, NULL);
+  }
+}
+
 /* Answers the terminal's node side; its holder side goes to *master. */
-static int mount_dev(int *master) {
+static int mount_dev(int *master, struct list lent) {
   static const char *const devices[] = {"null", "zero", "full", "random", "urandom", "tty", "net/tun"};
   static const char *const links[][2] = {
     {"/proc/self/fd", "/dev/fd"}, {"fd/0", "/dev/stdin"}, {"fd/1", "/dev/stdout"}, {"fd/2", "/dev/stderr"}, {"pts/ptmx", "/dev/ptmx"},
@@ -65,6 +82,7 @@ static int mount_dev(int *master) {
     must_make(to, S_IFREG, 0666);
     must_mount(from, to, NULL, MS_BIND, NULL);
   }
+  lend_devices(lent);
   for (size_t i = 0; i < ARRAY(links); i++) must(symlink(links[i][0], links[i][1]), "link", links[i][1]);
   must_mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777,size=64m");
   unsigned long flags = MS_NOSUID | MS_NOEXEC;
@@ -120,7 +138,7 @@ int make_root(struct spawn *s, int *master) {
   must_mount("proc", "/proc", "proc", quiet | proc_times, NULL);
   must_make("/sys", S_IFDIR, 0555);
   must_mount("sysfs", "/sys", "sysfs", quiet | MS_RDONLY | sys_times, NULL);
-  int slave = mount_dev(master);
+  int slave = mount_dev(master, s->devices);
   mask_proc();
   must_make("/run", S_IFDIR, 0755);
   must_mount("tmpfs", "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=64m");

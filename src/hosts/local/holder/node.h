@@ -5,7 +5,7 @@
 enum { CONTROL_FD = 3 /* in a node's init: its line to the holder */ };
 
 /* One node of a spawn request; texts lie in the request. */
-struct spawn { long id; const char *hostname, *disk; struct list lower, files, env, boot, console, main; };
+struct spawn { long id; const char *hostname, *disk; struct list lower, files, env, boot, console, main, devices; };
 
 /* What a node's init tells the holder. READY brings the terminal's holder side along. */
 struct report { enum { READY, BROKEN, BOOTED } kind; int value; char step[112]; };

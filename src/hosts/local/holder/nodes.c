@@ -129,6 +129,7 @@ bool take_spawn(struct reader *r, struct spawn *s) {
   s->boot = take_list(r, 1);
   s->console = take_list(r, 1);
   s->main = take_list(r, 1);
+  s->devices = take_list(r, 1);
   struct reader check = s->files.items;
   for (uint32_t i = 0; i < s->files.count && !r->bad; i++) {
     size_t length;
@@ -137,7 +138,7 @@ bool take_spawn(struct reader *r, struct spawn *s) {
     take(&check, &length);
     r->bad = r->bad || check.bad;
   }
-  const struct list *texts[] = {&s->lower, &s->env, &s->boot, &s->console, &s->main};
+  const struct list *texts[] = {&s->lower, &s->env, &s->boot, &s->console, &s->main, &s->devices};
   for (size_t i = 0; i < ARRAY(texts) && !r->bad; i++) {
     check = texts[i]->items;
     for (uint32_t k = 0; k < texts[i]->count && !check.bad; k++)

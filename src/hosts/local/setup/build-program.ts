@@ -10,22 +10,19 @@ const sources = new URL("../../../../src/hosts/local/", import.meta.url);
 const flags = ["-O2", "-static", "-s", "-Wall", "-Wextra", "-Werror"];
 
 /** The C programs of the embedded host, each a folder of sources. */
-export type ProgramName = "holder" | "shaper" | "tap";
+export type ProgramName = "holder" | "shaper" | "tap" | "vm/supervisor";
 
 /**
  * Compiles the program to `out` with the machine's cc, unless it is there already, made of these very sources. The digest lies
  * beside it in `<out>.digest`. Running labs keep the program that they run. Throws an Error with the compiler's words.
  */
 export async function buildProgram(name: ProgramName, { out }: { readonly out: string }): Promise<{ readonly built: boolean }> {
-  const folder = fileURLToPath(new URL(name, sources));
-  const files = (await readdir(folder)).filter((file) => /\.[ch]$/.test(file)).sort();
-  const hash = createHash("sha256").update([process.arch, ...flags].join("\0"));
-  for (const file of files) hash.update(`\0${file}\0`).update(await readFile(join(folder, file)));
-  const digest = hash.digest("hex");
+  const digest = await programSources(name);
   if ((await textOf(`${out}.digest`)) === digest && (await isThere(out))) return { built: false };
   await mkdir(dirname(out), { recursive: true });
   const fresh = `${out}.${process.pid}.new`;
-  const units = files.filter((file) => file.endsWith(".c")).map((file) => join(folder, file));
+  const folder = fileURLToPath(new URL(name, sources));
+  const units = (await sourceFiles(folder)).filter((file) => file.endsWith(".c")).map((file) => join(folder, file));
   try {
     await promisify(execFile)("cc", [...flags, "-o", fresh, ...units]);
     await rename(fresh, out);
@@ -37,6 +34,18 @@ export async function buildProgram(name: ProgramName, { out }: { readonly out: s
   }
   await writeFile(`${out}.digest`, digest);
   return { built: true };
+}
+
+/** SHA-256 (hex) of what the program is made of. */
+export async function programSources(name: ProgramName): Promise<string> {
+  const folder = fileURLToPath(new URL(name, sources));
+  const hash = createHash("sha256").update([process.arch, ...flags].join("\0"));
+  for (const file of await sourceFiles(folder)) hash.update(`\0${file}\0`).update(await readFile(join(folder, file)));
+  return hash.digest("hex");
+}
+
+async function sourceFiles(folder: string): Promise<readonly string[]> {
+  return (await readdir(folder)).filter((file) => /\.[ch]$/.test(file)).sort();
 }
 
 async function textOf(path: string): Promise<string | undefined> {

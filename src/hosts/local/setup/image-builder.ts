@@ -3,11 +3,13 @@ import { chmod, copyFile, lchown, lstat, mkdir, readdir, readFile, rename, rm, s
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type ImageRecord, imageRecords } from "../images.ts";
+import { buildProgram, type ProgramName, programSources } from "./build-program.ts";
 import { command } from "./command.ts";
 import { contentsOf } from "./contents.ts";
 import { type IndexedFile, indexFiles } from "./file-index.ts";
+import { kernelOf, makeMachine } from "./machine-image.ts";
 import { fetchPackages } from "./packages.ts";
-import { type Recipe, recipes } from "./recipes.ts";
+import { type Recipe, recipesFor } from "./recipes.ts";
 
 /** Files of ours that go into an image as they are, by image name; shipped as sources, also beside a compiled package. */
 const ownFiles = fileURLToPath(new URL("../../../../src/hosts/local/setup/rootfs", import.meta.url));
@@ -27,7 +29,7 @@ export interface BuildOptions {
 export async function staleImages(options: Pick<BuildOptions, "directory" | "idBase" | "triplet">): Promise<readonly string[]> {
   const records = [...(await imageRecords(options.directory)).values()];
   const stale = [];
-  for (const recipe of recipes) {
+  for (const recipe of recipesFor(options.triplet)) {
     const digest = await recipeDigest(recipe, options);
     if (!records.some((record) => record.name === recipe.name && record.recipe === digest)) stale.push(recipe.name);
   }
@@ -41,6 +43,7 @@ export async function buildImages(options: BuildOptions): Promise<readonly Image
   const work = join(options.directory, `.build-${process.pid}`);
   try {
     await mkdir(work);
+    const recipes = recipesFor(options.triplet);
     const packages = await fetchPackages([...new Set(recipes.flatMap((recipe) => recipe.packages))].sort(), work, options.say);
     const index = await indexFiles(packages);
     const built: ImageRecord[] = [];
@@ -68,7 +71,8 @@ async function buildImage(
   const lower = under === undefined ? undefined : join(options.directory, under, "rootfs");
   const lowerPaths = lower === undefined ? new Set<string>() : new Set(await pathsBelow(lower, "/"));
   const contents = await contentsOf(recipe, index, options.triplet, (path) => lowerPaths.has(path));
-  const versions = new Map([...contents.values()].map((file) => [file.package.name, file.package.version]));
+  const kernel = recipe.machine === undefined ? [] : [kernelOf(index)];
+  const versions = new Map([...contents.values(), ...kernel].map((file) => [file.package.name, file.package.version]));
   const packages = Object.fromEntries([...versions].sort(([a], [b]) => (a < b ? -1 : 1)));
   const recipeHash = await recipeDigest(recipe, options);
   const layers = under === undefined ? [] : [under];
@@ -85,18 +89,21 @@ async function buildImage(
   await copyOwn(join(ownFiles, recipe.name), root);
   if (recipe.busybox) await linkApplets(root);
   if (recipe.packages.includes("ca-certificates")) await bundleCertificates(root);
+  for (const [path, name] of Object.entries(recipe.programs ?? {})) await compile(name, join(root, path), work);
   for (const { path, mode } of recipe.modes) {
     await mkdir(join(root, path), { recursive: true }).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "EEXIST") throw error;
     });
     await chmod(join(root, path), mode);
   }
-  await own(root, recipe, options.idBase);
+  if (recipe.machine !== undefined) await makeMachine(root, recipe.description, recipe.machine, index);
+  await own(root, recipe.machine === undefined ? recipe.modes : [], options.idBase);
   const record: ImageRecord = {
     name: recipe.name,
     description: recipe.description,
     recipe: recipeHash,
     digest,
+    ...(recipe.machine === undefined ? {} : { machine: true }),
     layers,
     packages,
     size_bytes: await treeSize(root),
@@ -118,8 +125,9 @@ async function recipeDigest(recipe: Recipe, options: Pick<BuildOptions, "idBase"
     const { mode } = await lstat(join(tree, path));
     hash.update(`\0${path}\0${mode & 0o111}\0`).update(await readFile(join(tree, path)));
   }
+  for (const name of Object.values(recipe.programs ?? {})) hash.update(await programSources(name));
   if (recipe.over !== undefined) {
-    const below = recipes.find((other) => other.name === recipe.over);
+    const below = recipesFor(options.triplet).find((other) => other.name === recipe.over);
     if (below === undefined) throw new Error(`image ${recipe.name} lies over ${recipe.over}, which has no recipe`);
     hash.update(await recipeDigest(below, options));
   }
@@ -131,6 +139,14 @@ async function place(file: IndexedFile, root: string): Promise<void> {
   if (file.target !== undefined) return link(to, file.target);
   await mkdir(dirname(to), { recursive: true });
   await copyFile(file.source, to);
+}
+
+async function compile(name: ProgramName, to: string, work: string): Promise<void> {
+  const out = join(work, name.replaceAll("/", "-"));
+  await buildProgram(name, { out });
+  await mkdir(dirname(to), { recursive: true });
+  await copyFile(out, to);
+  await chmod(to, 0o755);
 }
 
 async function link(path: string, target: string): Promise<void> {
@@ -171,9 +187,9 @@ async function bundleCertificates(root: string): Promise<void> {
 }
 
 /** As root every entry goes to the outside id of its inside owner; changing an owner drops set-user-id bits, so modes come after. */
-async function own(root: string, recipe: Recipe, idBase: number): Promise<void> {
+async function own(root: string, modes: Recipe["modes"], idBase: number): Promise<void> {
   if (process.getuid?.() !== 0) return;
-  const owners = new Map(recipe.modes.map((entry) => [entry.path, entry]));
+  const owners = new Map(modes.map((entry) => [entry.path, entry]));
   const visit = async (path: string): Promise<void> => {
     const at = join(root, path);
     const { mode } = await lstat(at);
@@ -194,8 +210,14 @@ async function pathsBelow(root: string, directory: string): Promise<readonly str
   return paths.flat();
 }
 
+/** Bytes that its files take; one with holes takes less than it is long. */
 async function treeSize(root: string): Promise<number> {
-  const sizes = await Promise.all((await pathsBelow(root, "/")).map(async (path) => (await lstat(join(root, path))).size));
+  const sizes = await Promise.all(
+    (await pathsBelow(root, "/")).map(async (path) => {
+      const { size, blocks } = await lstat(join(root, path));
+      return Math.min(size, blocks * 512);
+    }),
+  );
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 

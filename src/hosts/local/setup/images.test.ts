@@ -7,7 +7,7 @@ import { findImages, type ImageRecord, imageRecords } from "../images.ts";
 import { localPaths } from "../paths.ts";
 import { elfNeeds } from "./elf.ts";
 import { staleImages } from "./image-builder.ts";
-import { recipes } from "./recipes.ts";
+import { recipesFor } from "./recipes.ts";
 import { unusedImages } from "./unused-images.ts";
 
 const uid = process.getuid?.() ?? 0;
@@ -18,12 +18,13 @@ describe("the images that set-up built", () => {
   test("are there, and nothing is to be built anew", async () => {
     expect(await staleImages({ directory: paths.images, ...place })).toEqual([]);
     const images = await findImages(paths.images);
-    expect(images.map((image) => image.name)).toEqual(expect.arrayContaining(recipes.map((recipe) => recipe.name)));
+    expect(images.map((image) => image.name)).toEqual(expect.arrayContaining(recipesFor(place.triplet).map((recipe) => recipe.name)));
     expect(images.find((image) => image.name === "frr")?.layers).toHaveLength(2);
     for (const image of images) expect(image.size).toBeLessThan(100e6);
   });
 
-  test.each(recipes.map((recipe) => recipe.name))("%s has every library that its programs need", async (name) => {
+  const roots = recipesFor(place.triplet).filter(({ machine }) => machine === undefined);
+  test.each(roots.map((recipe) => recipe.name))("%s has every library that its programs need", async (name) => {
     const image = (await findImages(paths.images)).find((candidate) => candidate.name === name);
     const files = new Map<string, string>();
     for (const layer of [...(image?.layers ?? [])].reverse())
@@ -121,6 +122,6 @@ describe("an image directory", () => {
     expect(await findImages(directory)).toEqual([]);
     expect([...(await imageRecords(directory)).keys()]).toEqual(["frr-1"]);
     expect(await findImages(join(directory, "absent"))).toEqual([]);
-    expect(await staleImages({ directory, ...place })).toEqual(recipes.map((recipe) => recipe.name));
+    expect(await staleImages({ directory, ...place })).toEqual(recipesFor(place.triplet).map((recipe) => recipe.name));
   });
 });

@@ -21,7 +21,7 @@ export async function fetchPackages(
 ): Promise<readonly UnpackedPackage[]> {
   const apt = await Apt.open(work);
   const download = async () => {
-    const wanted = (await apt.closure(names)).filter((pkg) => names.includes(pkg.name) || isLibrary(pkg.name));
+    const wanted = (await apt.closure(names)).filter((pkg) => names.includes(pkg.name) || isLibrary(pkg.name) || isKernel(pkg.name));
     say(`fetching ${wanted.length} Debian packages`);
     await apt.download(wanted);
     return wanted;
@@ -41,6 +41,11 @@ export async function fetchPackages(
 /** Libraries are kept by their name: the programs, scripts and documentation that packages also depend on have no use in an image. */
 function isLibrary(name: string): boolean {
   return /^lib.*\d/.test(name) || ["zlib1g", "libpam-modules"].includes(name);
+}
+
+/** What the name without a version depends on. */
+function isKernel(name: string): boolean {
+  return /^linux-image-\d.*-cloud-amd64$/.test(name);
 }
 
 interface Version {

@@ -7,6 +7,7 @@ const programs: Readonly<Record<string, string>> = {
   busybox: "busybox",
   cc: "gcc libc6-dev",
   ip: "iproute2",
+  mke2fs: "e2fsprogs",
   nft: "nftables",
   sharkd: "wireshark-common",
   tar: "tar",

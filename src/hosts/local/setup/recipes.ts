@@ -1,3 +1,5 @@
+import type { ProgramName } from "./build-program.ts";
+
 /** What an image is made of. Paths are those of a merged-/usr system: /usr/bin, never /bin. */
 export interface Recipe {
   readonly name: string;
@@ -17,6 +19,12 @@ export interface Recipe {
   readonly modes: readonly { readonly path: string; readonly mode: number; readonly uid?: number; readonly gid?: number }[];
   /** Links every applet of the busybox it took that has no program of its own. */
   readonly busybox: boolean;
+  /** Programs of ours that are compiled into it, by their path there. */
+  readonly programs?: Readonly<Record<string, ProgramName>>;
+  /** The image is a virtual machine's: a Linux kernel, the tree in its initial RAM disk with these modules (and those they need), and an empty disk. */
+  readonly machine?: { readonly modules: readonly string[]; readonly commandLine: string; readonly diskMb: number };
+  /** Only for machines of this library directory name; absent: for all. */
+  readonly only?: string;
 }
 
 const base: Recipe = {
@@ -115,5 +123,65 @@ const frr: Recipe = {
   busybox: false,
 };
 
+/** What VM nodes run in: the hypervisor and its supervisor. What a guest's firmware needs, no boot from a network, no sound and no screen but VNC. */
+const qemu: Recipe = {
+  name: "qemu",
+  description: "base with QEMU for x86-64 guests",
+  over: "base",
+  packages: ["genisoimage", "qemu-system-common", "qemu-system-data", "qemu-system-x86", "qemu-utils", "seabios"],
+  take: [
+    "/usr/bin/genisoimage",
+    "/usr/bin/qemu-img",
+    "/usr/bin/qemu-system-x86_64",
+    ...["kvmvapic.bin", "linuxboot.bin", "linuxboot_dma.bin", "multiboot.bin", "multiboot_dma.bin", "pvh.bin"].map(
+      (file) => `/usr/share/qemu/${file}`,
+    ),
+    ...["accel-tcg-x86_64", "hw-display-virtio-gpu", "hw-display-virtio-gpu-pci", "hw-display-virtio-vga"].map(
+      (name) => `/usr/lib/@/qemu/${name}.so`,
+    ),
+    "/usr/share/qemu/keymaps/",
+    "/usr/share/seabios/",
+  ],
+  links: {},
+  modes: [],
+  busybox: false,
+  programs: { "/usr/lib/labwright/vm": "vm/supervisor" },
+};
+
+/** The guest of template vm: small, and up in seconds without hardware virtualisation. */
+const tiny: Recipe = {
+  name: "tiny",
+  description: "small Linux virtual machine: Debian's cloud kernel, busybox, iproute2",
+  packages: ["busybox", "iproute2", "linux-image-cloud-amd64"],
+  take: ["/usr/bin/busybox", "/usr/bin/ip", "/usr/sbin/bridge", "/usr/sbin/tc", "/etc/iproute2/"],
+  links: {
+    "/bin": "usr/bin",
+    "/sbin": "usr/sbin",
+    "/lib": "usr/lib",
+    "/lib64": "usr/lib64",
+    "/var/run": "/run",
+    "/etc/mtab": "/proc/self/mounts",
+  },
+  modes: [
+    ...["/config", "/dev", "/disk", "/mnt", "/proc", "/run", "/sys", "/system", "/tmp", "/usr/lib64", "/var/log"].map((path) => ({
+      path,
+      mode: 0o755,
+    })),
+    { path: "/root", mode: 0o700 },
+  ],
+  busybox: true,
+  machine: {
+    modules: ["virtio_pci", "virtio_blk", "virtio_net", "isofs", "overlay", "button", "evdev", "8021q"],
+    commandLine: "console=ttyS0 quiet panic=5 mitigations=off random.trust_cpu=on",
+    diskMb: 256,
+  },
+  only: "x86_64-linux-gnu",
+};
+
 /** In the order they are built: what an image is laid over comes before it. */
-export const recipes: readonly Recipe[] = [base, frr];
+const recipes: readonly Recipe[] = [base, frr, qemu, tiny];
+
+/** Those of a machine with this library directory name. */
+export function recipesFor(triplet: string): readonly Recipe[] {
+  return recipes.filter(({ only }) => only === undefined || only === triplet);
+}

@@ -1,0 +1,48 @@
+import { readFile } from "node:fs/promises";
+import { basename } from "node:path";
+import type { IndexedFile } from "./file-index.ts";
+
+/**
+ * The modules and all that they need, in the order in which they must be loaded. A name that no package has as a file is taken to be built into the
+ * kernel where `builtin` has it; else throws.
+ */
+export async function moduleClosure(
+  names: readonly string[],
+  index: ReadonlyMap<string, IndexedFile>,
+): Promise<readonly { readonly name: string; readonly file: IndexedFile }[]> {
+  const files = new Map<string, IndexedFile>();
+  let builtin: readonly string[] = [];
+  for (const [path, file] of index) {
+    if (path.endsWith(".ko")) files.set(moduleName(path), file);
+    if (path.endsWith("/modules.builtin")) builtin = (await readFile(file.source, "utf8")).split("\n").map(moduleName);
+  }
+  const ordered: { readonly name: string; readonly file: IndexedFile }[] = [];
+  const visited = new Set<string>();
+  const add = async (name: string, wantedBy: string): Promise<void> => {
+    if (visited.has(name)) return;
+    visited.add(name);
+    const file = files.get(name);
+    if (file === undefined) {
+      if (builtin.includes(name)) return;
+      throw new Error(`the kernel has no module ${name}, wanted by ${wantedBy}`);
+    }
+    for (const needed of dependencies(await readFile(file.source))) await add(needed, name);
+    ordered.push({ name, file });
+  };
+  for (const name of names) await add(name, "the recipe");
+  return ordered;
+}
+
+function moduleName(path: string): string {
+  return basename(path, ".ko").replaceAll("-", "_");
+}
+
+/** From the module's own .modinfo: "depends=a,b". */
+function dependencies(module: Buffer): readonly string[] {
+  const word = Buffer.from("\0depends=");
+  const at = module.indexOf(word);
+  if (at < 0) return [];
+  const start = at + word.length;
+  const text = module.toString("latin1", start, module.indexOf(0, start));
+  return text === "" ? [] : text.split(",").map((name) => name.replaceAll("-", "_"));
+}

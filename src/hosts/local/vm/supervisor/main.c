@@ -1,0 +1,168 @@
+/* The supervisor's start and its loop. */
+#include "vm.h"
+#include <poll.h>
+#include <stdarg.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+enum { STEP_MS = 50, POWERDOWN_AGAIN_MS = 10000 /* a guest that was busy booting missed the first */ };
+
+static struct config config;
+static pid_t hypervisor;
+
+void fail(const char *format, ...) {
+  char words[1024];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(words, sizeof words, format, args);
+  va_end(args);
+  dprintf(2, "labwright: %s\r\n", words);
+  exit(1); /* the hypervisor, where there is one, ends with us */
+}
+
+/* Nothing of the kernel's own may come out of the node's interfaces: they are the guest's. */
+static void be_quiet(void) {
+  static const char *const which[] = {"all", "default"};
+  for (size_t i = 0; i < ARRAY(which); i++) {
+    char path[96];
+    snprintf(path, sizeof path, "/proc/sys/net/ipv6/conf/%s/disable_ipv6", which[i]);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT) continue; /* a kernel without IPv6 */
+    if (fd < 0 || write(fd, "1", 1) != 1) fail("%s: %s", path, strerror(errno));
+    close(fd);
+  }
+}
+
+static int pair(int *far) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) fail("socketpair: %s", strerror(errno));
+  *far = ends[1];
+  return ends[0];
+}
+
+static void launch(void) {
+  int keep[MAX_PORTS + 3], serial, monitor;
+  size_t kept = 0;
+  serial_fd = pair(&serial);
+  qmp_fd = pair(&monitor);
+  keep[kept++] = serial;
+  keep[kept++] = monitor;
+  config_arg(&config, "-chardev");
+  config_arg(&config, "socket,id=serial,fd=%d", serial);
+  config_arg(&config, "-serial");
+  config_arg(&config, "chardev:serial");
+  config_arg(&config, "-chardev");
+  config_arg(&config, "socket,id=monitor,fd=%d", monitor);
+  config_arg(&config, "-mon");
+  config_arg(&config, "chardev=monitor,mode=control");
+  config_arg(&config, "-S"); /* until its interfaces have the carrier that they should have */
+  ports_arguments(&config, keep, &kept);
+  int state = saved_state_open();
+  if (state >= 0) {
+    config_arg(&config, "-incoming");
+    config_arg(&config, "fd:%d", state);
+    keep[kept++] = state;
+  }
+  hypervisor = start_hypervisor(config.args, keep, kept);
+  if (hypervisor < 0) fail("the hypervisor: %s", strerror(errno));
+  close(serial);
+  close(monitor);
+  if (state >= 0) close(state);
+  fcntl(serial_fd, F_SETFL, O_NONBLOCK);
+}
+
+/* Ends as the hypervisor did. */
+static _Noreturn void end(void) {
+  int status = 0;
+  kill(hypervisor, SIGKILL); /* where it hung up without ending; what ended already keeps its code */
+  while (waitpid(hypervisor, &status, 0) < 0 && errno == EINTR) {}
+  fcntl(terminal_fd, F_SETFL, 0);
+  while (serial_ready() && console_stuck()) console_drain();
+  console_drain();
+  exit(exit_code(status));
+}
+
+static _Noreturn void end_gently(void) {
+  int status;
+  for (int i = 0; i < 200; i++) {
+    pid_t pid = waitpid(hypervisor, &status, WNOHANG);
+    if (pid == hypervisor) {
+      while (serial_ready() && !console_stuck()) {}
+      exit(exit_code(status));
+    }
+    nanosleep(&(struct timespec){.tv_nsec = 25000000}, NULL);
+  }
+  end();
+}
+
+static void go_on(void) {
+  ports_attach(&config);
+  if (!qmp(-1, "{\"execute\":\"cont\"}")) dprintf(2, "labwright: the guest does not go on: %s\r\n", qmp_answer), end_gently();
+}
+
+static int64_t now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static int boot(void) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigprocmask(SIG_SETMASK, &set, NULL);
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGHUP, SIG_IGN); /* TERM says it all */
+  umask(022);
+  config_read(&config, CONFIG);
+  be_quiet();
+  console_open(config.ready);
+  make_disks(&config);
+  make_config_drive(&config);
+  ports_open();
+  control_open();
+  int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (signals < 0) fail("signals: %s", strerror(errno));
+  launch();
+  if (!qmp_open()) end_gently();
+  bool running = false;
+  int64_t powerdown = 0;
+  for (;;) {
+    if (!running && resuming()) resume_step();
+    if (!running && !resuming()) running = true, go_on();
+    if (hibernating()) hibernate_step();
+    if (powerdown && running && !hibernating() && now_ms() >= powerdown) {
+      qmp(-1, "{\"execute\":\"system_powerdown\"}");
+      powerdown = now_ms() + POWERDOWN_AGAIN_MS;
+    }
+    ports_settle();
+    struct pollfd p[] = {
+      {.fd = qmp_fd, .events = POLLIN},
+      {.fd = signals, .events = POLLIN},
+      {.fd = link_fd, .events = POLLIN},
+      {.fd = running ? control_fd : -1, .events = POLLIN},
+      {.fd = console_stuck() ? -1 : serial_fd, .events = POLLIN},
+      {.fd = terminal_fd, .events = (short)(POLLIN | (console_stuck() ? POLLOUT : 0))},
+    };
+    int wait = !running || hibernating() ? STEP_MS : powerdown ? 1000 : -1;
+    if (poll(p, ARRAY(p), wait) < 0 && errno != EINTR) fail("poll: %s", strerror(errno));
+    if (p[4].revents && !serial_ready()) serial_fd = -1;
+    if (p[5].revents & POLLOUT) console_drain();
+    if (p[5].revents & POLLIN) terminal_ready();
+    if (p[1].revents) {
+      struct signalfd_siginfo info;
+      while (read(signals, &info, sizeof info) == sizeof info) powerdown = powerdown ? powerdown : now_ms();
+    }
+    if (p[2].revents) ports_events();
+    if (p[3].revents) control_ready();
+    if (p[0].revents && !qmp_events()) end_gently();
+  }
+}
+
+int main(int argc, char **argv) {
+  if (argc == 2 && !strcmp(argv[1], "boot")) return boot();
+  return tool(argc, argv);
+}

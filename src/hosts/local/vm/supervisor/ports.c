@@ -1,0 +1,203 @@
+/*
+ * Interfaces. eth<i> in this net namespace is the node's end of a pair whose other end is a port of the lab's fabric. Each is joined with a tap
+ * tap<i>, frame for frame, and the tap is the guest's interface. Whatever happens to the pair's carrier happens to the guest's.
+ */
+#include "vm.h"
+#include <linux/if_tun.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+enum { LARGEST_MTU = 65521, CARRIER = 1 << 16 /* IFF_LOWER_UP, which linux/if.h and net/if.h quarrel about */ };
+
+static struct port { int tap; bool there, carrier, plugged, released; unsigned mtu; unsigned char mac[6]; } ports[MAX_PORTS];
+static const struct config *attached;
+int link_fd = -1;
+
+static void device_up(const char *name, int mtu) {
+  struct ifreq r = {0};
+  int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  snprintf(r.ifr_name, sizeof r.ifr_name, "%s", name);
+  r.ifr_mtu = mtu;
+  if (fd < 0 || ioctl(fd, SIOCSIFMTU, &r) < 0 || ioctl(fd, SIOCGIFFLAGS, &r) < 0) fail("%s: %s", name, strerror(errno));
+  r.ifr_flags |= IFF_UP;
+  if (ioctl(fd, SIOCSIFFLAGS, &r) < 0) fail("%s: %s", name, strerror(errno));
+  close(fd);
+}
+
+static int tap_open(int index) {
+  struct ifreq r = {.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR};
+  int fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC | O_NONBLOCK);
+  snprintf(r.ifr_name, sizeof r.ifr_name, "tap%d", index);
+  if (fd < 0 || ioctl(fd, TUNSETIFF, &r) < 0) fail("tap%d: %s", index, strerror(errno));
+  device_up(r.ifr_name, LARGEST_MTU);
+  return fd;
+}
+
+/* Every frame that comes in at one goes out at the other. u32 that matches everything: unlike matchall it is in every kernel with tc. */
+static void join(int index, bool new_tap) {
+  static const char filter[] = "filter replace dev %s%d ingress protocol all prio 1 handle 800::800 u32 match u32 0 0 action mirred egress redirect dev %s%d\n";
+  char text[1024];
+  int n = snprintf(text, sizeof text, "qdisc replace dev eth%d clsact\n", index);
+  if (new_tap) n += snprintf(text + n, sizeof text - (size_t)n, "qdisc replace dev tap%d clsact\n", index);
+  n += snprintf(text + n, sizeof text - (size_t)n, filter, "eth", index, "tap", index);
+  snprintf(text + n, sizeof text - (size_t)n, filter, "tap", index, "eth", index);
+  char *const argv[] = {"/usr/sbin/tc", "-batch", "-", NULL};
+  if (run(argv, text, true) != 0) fail("interface %d could not be joined", index);
+}
+
+static void nic_words(const struct config *c, int index, char *text, size_t size, const char *format) {
+  const unsigned char *m = ports[index].mac;
+  char mac[24];
+  snprintf(mac, sizeof mac, "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
+  snprintf(text, size, format, c->nic, index, index, mac, c->bus, FIRST_SLOT + index);
+}
+
+static void trouble(const char *what, int index) { dprintf(2, "labwright: interface %d: %s: %s\r\n", index, what, qmp_answer); }
+
+static void plug(int index) {
+  char words[512];
+  struct port *p = &ports[index];
+  nic_words(attached, index, words, sizeof words,
+            "\"driver\":\"%s\",\"netdev\":\"net%d\",\"id\":\"nic%d\",\"mac\":\"%s\",\"bus\":\"%s\",\"addr\":\"0x%x\",\"romfile\":\"\"");
+  if (!qmp(p->tap, "{\"execute\":\"getfd\",\"arguments\":{\"fdname\":\"tap%d\"}}", index) ||
+      !qmp(-1, "{\"execute\":\"netdev_add\",\"arguments\":{\"type\":\"tap\",\"id\":\"net%d\",\"fd\":\"tap%d\"}}", index, index))
+    return trouble("it could not be added", index);
+  p->plugged = qmp(-1, "{\"execute\":\"device_add\",\"arguments\":{%s}}", words);
+  if (!p->plugged) {
+    trouble("it could not be plugged in", index);
+    qmp(-1, "{\"execute\":\"netdev_del\",\"arguments\":{\"id\":\"net%d\"}}", index);
+  }
+}
+
+static void set_carrier(int index) {
+  const struct port *p = &ports[index];
+  if (attached && p->plugged && !qmp(-1, "{\"execute\":\"set_link\",\"arguments\":{\"name\":\"nic%d\",\"up\":%s}}", index, p->carrier ? "true" : "false"))
+    trouble("its carrier could not be set", index);
+}
+
+static void appeared(int index, bool carrier, unsigned mtu, const unsigned char *mac) {
+  struct port *p = &ports[index];
+  bool fresh = !p->there;
+  if (fresh) {
+    bool had = p->tap > 0;
+    memcpy(p->mac, mac, sizeof p->mac);
+    p->mtu = mtu;
+    if (!had) p->tap = tap_open(index);
+    join(index, !had);
+    p->there = true;
+    if (attached && !p->plugged) plug(index);
+  }
+  if (!fresh && p->carrier == carrier) return;
+  p->carrier = carrier;
+  set_carrier(index);
+}
+
+static void vanished(int index) {
+  struct port *p = &ports[index];
+  if (!p->there) return;
+  p->there = p->carrier = false;
+  set_carrier(index);
+  if (!attached || !p->plugged) return;
+  if (!qmp(-1, "{\"execute\":\"device_del\",\"arguments\":{\"id\":\"nic%d\"}}", index)) trouble("it cannot be unplugged", index);
+}
+
+/* The guest let go of it. */
+void port_unplugged(const char *device) {
+  char *end;
+  if (strncmp(device, "nic", 3) != 0) return;
+  long index = strtol(device + 3, &end, 10);
+  if (*end || index < 0 || index >= MAX_PORTS) return;
+  ports[index].released = true;
+}
+
+/* In the loop, when no other command is on its way. */
+void ports_settle(void) {
+  for (int i = 0; i < MAX_PORTS; i++) {
+    struct port *p = &ports[i];
+    if (!p->released) continue;
+    p->released = p->plugged = false;
+    qmp(-1, "{\"execute\":\"netdev_del\",\"arguments\":{\"id\":\"net%d\"}}", i);
+    if (p->there) {
+      plug(i);
+      set_carrier(i);
+      continue;
+    }
+    close(p->tap);
+    p->tap = 0;
+  }
+}
+
+static void link_message(const struct nlmsghdr *m) {
+  const struct ifinfomsg *info = NLMSG_DATA(m);
+  const char *name = NULL;
+  const unsigned char *mac = NULL;
+  unsigned mtu = 1500;
+  int left = (int)IFLA_PAYLOAD(m);
+  for (const struct rtattr *a = IFLA_RTA(info); RTA_OK(a, left); a = RTA_NEXT(a, left)) {
+    if (a->rta_type == IFLA_IFNAME) name = RTA_DATA(a);
+    if (a->rta_type == IFLA_ADDRESS && RTA_PAYLOAD(a) == 6) mac = RTA_DATA(a);
+    if (a->rta_type == IFLA_MTU) memcpy(&mtu, RTA_DATA(a), sizeof mtu);
+  }
+  char *end;
+  if (!name || strncmp(name, "eth", 3) != 0 || !mac) return;
+  long index = strtol(name + 3, &end, 10);
+  if (*end || end == name + 3 || index < 0 || index >= MAX_PORTS) return;
+  if (m->nlmsg_type == RTM_DELLINK) vanished((int)index);
+  else appeared((int)index, (info->ifi_flags & CARRIER) != 0, mtu, mac);
+}
+
+static bool ask_for_all(void) {
+  struct { struct nlmsghdr header; struct ifinfomsg info; } ask = {
+    .header = {.nlmsg_len = sizeof ask, .nlmsg_type = RTM_GETLINK, .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
+  };
+  return send(link_fd, &ask, sizeof ask, 0) == sizeof ask;
+}
+
+/* False when there is nothing more now. */
+static bool receive(int flags, bool *done) {
+  static char bytes[65536];
+  ssize_t got = recv(link_fd, bytes, sizeof bytes, flags);
+  if (got < 0 && errno == ENOBUFS) return ask_for_all(); /* too much at once: look at all anew */
+  if (got <= 0) return false;
+  size_t left = (size_t)got;
+  for (struct nlmsghdr *m = (void *)bytes; NLMSG_OK(m, left); m = NLMSG_NEXT(m, left)) {
+    if (m->nlmsg_type == NLMSG_DONE) *done = true;
+    if (m->nlmsg_type == RTM_NEWLINK || m->nlmsg_type == RTM_DELLINK) link_message(m);
+  }
+  return true;
+}
+
+void ports_open(void) {
+  struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK};
+  link_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+  if (link_fd < 0 || bind(link_fd, (struct sockaddr *)&address, sizeof address) < 0 || !ask_for_all()) fail("interfaces: %s", strerror(errno));
+  for (bool done = false; !done && receive(0, &done);) {}
+}
+
+void ports_arguments(struct config *c, int *keep, size_t *keep_count) {
+  char words[512];
+  for (int i = 0; i < MAX_PORTS; i++) {
+    struct port *p = &ports[i];
+    if (!p->there) continue;
+    config_arg(c, "-netdev");
+    config_arg(c, "tap,id=net%d,fd=%d", i, p->tap);
+    nic_words(c, i, words, sizeof words, "%s,netdev=net%d,id=nic%d,mac=%s,bus=%s,addr=0x%x,romfile=");
+    config_arg(c, "-device");
+    if (!strcmp(c->nic, "virtio-net-pci") && p->mtu != 1500) config_arg(c, "%s,host_mtu=%u", words, p->mtu);
+    else config_arg(c, "%s", words);
+    keep[(*keep_count)++] = p->tap;
+    p->plugged = true;
+  }
+}
+
+void ports_attach(const struct config *c) {
+  attached = c;
+  for (int i = 0; i < MAX_PORTS; i++) set_carrier(i);
+}
+
+void ports_events(void) {
+  bool done = false;
+  while (receive(MSG_DONTWAIT, &done)) {}
+}

@@ -1,0 +1,53 @@
+/* What the service runs in the node: ready, hibernate, relay <socket>; and on the machine: probe-kvm. */
+#include "vm.h"
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+static int reach(const char *path) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
+    dprintf(2, "%s: %s\n", path, strerror(errno));
+    exit(1);
+  }
+  return fd;
+}
+
+static int hibernate(void) {
+  char words[4096];
+  size_t length = 0;
+  int fd = reach(CONTROL_SOCKET);
+  for (ssize_t got; length < sizeof words - 1 && (got = read(fd, words + length, sizeof words - 1 - length)) > 0;) length += (size_t)got;
+  words[length] = 0;
+  if (!strcmp(words, "saved")) return 0;
+  dprintf(2, "%s\n", length ? words : "the virtual machine ended");
+  return 1;
+}
+
+static bool pass(int from, int to) {
+  char bytes[16384];
+  ssize_t got = read(from, bytes, sizeof bytes);
+  for (ssize_t at = 0, sent; at < got; at += sent)
+    if ((sent = write(to, bytes + at, (size_t)(got - at))) <= 0) return false;
+  return got > 0;
+}
+
+static int relay(const char *path) {
+  int fd = reach(path);
+  for (;;) {
+    struct pollfd p[] = {{.fd = 0, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
+    if (poll(p, 2, -1) < 0) return 1;
+    if ((p[0].revents && !pass(0, fd)) || (p[1].revents && !pass(fd, 1))) return 0;
+  }
+}
+
+int tool(int argc, char **argv) {
+  if (argc == 2 && !strcmp(argv[1], "ready")) return access(READY_MARK, F_OK) == 0 ? 0 : 1;
+  if (argc == 2 && !strcmp(argv[1], "hibernate")) return hibernate();
+  if (argc == 2 && !strcmp(argv[1], "probe-kvm")) return probe_kvm();
+  if (argc == 3 && !strcmp(argv[1], "relay")) return relay(argv[2]);
+  dprintf(2, "usage: vm boot | ready | hibernate | relay <socket> | probe-kvm\n");
+  return 2;
+}

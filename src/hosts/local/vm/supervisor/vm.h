@@ -1,0 +1,97 @@
+/* The supervisor of a VM node: what its parts share. README.md tells what it does. */
+#pragma once
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#define ARRAY(a) (sizeof(a) / sizeof *(a))
+#define CONFIG "/etc/labwright/vm"
+#define DRIVE_FILES "/etc/labwright/config-drive"
+#define RUN "/run/vm"
+#define DISKS "/vm"
+#define CONTROL_SOCKET RUN "/control.sock"
+#define READY_MARK RUN "/ready"
+#define SAVED_STATE DISKS "/state"
+
+enum {
+  MAX_PORTS = 24,
+  FIRST_SLOT = 8, /* PCI slot of the first interface: the same at every start, so that a saved state fits */
+  VM_UID = 1000,  /* whom the hypervisor runs as, inside the node */
+};
+
+/* Ends the node, with words on its console. */
+_Noreturn __attribute__((format(printf, 1, 2))) void fail(const char *format, ...);
+
+/* config.c: what the service asks for. Pointers into the text stay valid. */
+struct config {
+  char *text;
+  char **args; /* of the hypervisor, NULL at the end; room for more is made by config_arg */
+  size_t arg_count, arg_room;
+  const char *nic, *bus, *ready, *label;
+  struct { const char *format, *file; } disks[16];
+  size_t disk_count;
+};
+void config_read(struct config *c, const char *path);
+__attribute__((format(printf, 2, 3))) void config_arg(struct config *c, const char *format, ...);
+
+/* run.c: programs. */
+void drop_privilege(void);
+int run(char *const argv[], const char *input, bool privileged);
+pid_t start_hypervisor(char **argv, const int *keep, size_t keep_count);
+int exit_code(int status);
+
+/* disks.c: the node's own disks over those of its image, and the config drive. */
+void make_disks(const struct config *c);
+void make_config_drive(const struct config *c);
+
+/* qmp.c: the hypervisor's control line. */
+extern int qmp_fd;
+bool qmp_open(void);
+/* Sends one command, with a file descriptor where fd is not -1; answers whether it was done. What was told stays in qmp_answer. */
+extern char qmp_answer[4096];
+__attribute__((format(printf, 2, 3))) bool qmp(int fd, const char *format, ...);
+/* Reads what came unasked; false when the hypervisor has hung up. */
+bool qmp_events(void);
+
+/* ports.c: interfaces. */
+extern int link_fd;
+void ports_open(void);
+void ports_arguments(struct config *c, int *keep, size_t *keep_count);
+void ports_attach(const struct config *c); /* the hypervisor is there: changes go to it from now on */
+void ports_events(void);
+void port_unplugged(const char *device);
+void ports_settle(void);
+
+/* console.c: the serial line and the node's terminal. */
+extern int serial_fd, terminal_fd;
+void console_open(const char *ready);
+bool serial_ready(void); /* false at the serial line's end */
+void terminal_ready(void);
+bool console_stuck(void);
+void console_drain(void);
+
+/* hibernate.c */
+extern int control_fd;
+void control_open(void);
+void control_ready(void);
+bool hibernating(void);
+void hibernate_step(void);
+bool resuming(void);
+void resume_step(void);
+int saved_state_open(void);
+
+/* probe.c: 0 where hardware virtualisation works. */
+int probe_kvm(void);
+
+/* tool.c: what the service runs in the node. */
+int tool(int argc, char **argv);

@@ -1,0 +1,48 @@
+import { join } from "node:path";
+import { Failure } from "../../../contract/errors.ts";
+import { nodeDisk } from "../node-disk.ts";
+import type { Sandbox } from "../sandbox.ts";
+import { supervisor } from "./vm-spawn.ts";
+
+/** Where the supervisor keeps a hibernated guest (supervisor/vm.h), on the node's disk. */
+const savedState = "/vm/state";
+
+/** @param directory of the lab */
+export function hasSavedState(directory: string, node: number): boolean {
+  return nodeDisk(join(directory, "nodes", String(node))).has(savedState);
+}
+
+/** The node's next start is a boot. */
+export function dropSavedState(directory: string, node: number): void {
+  nodeDisk(join(directory, "nodes", String(node))).remove(savedState);
+}
+
+/** Saves the guest's state on its disk and ends the machine. Throws host_error with the hypervisor's words; the guest then goes on. */
+export async function hibernateVm(sandbox: Sandbox, directory: string, node: number): Promise<void> {
+  // When it is done, the node ends, and with it what asked.
+  const said = await sandbox.exec(node, [supervisor, "hibernate"], { timeoutMs: mostMs }).catch((error: unknown) => {
+    if (error instanceof Failure) return { stderr: error.message };
+    throw error;
+  });
+  await new Promise<void>((resolve, reject) => {
+    let watch: { close(): void } | undefined;
+    const settle = () => {
+      watch?.close();
+      resolve();
+    };
+    if (!hasSavedState(directory, node)) {
+      const message = `the virtual machine could not be hibernated: ${said.stderr.trim() || "it ended"}`;
+      return reject(new Failure("host_error", message, { data: { host: { message } } }));
+    }
+    const gone = (state: { readonly id: number; readonly pid: number } | "gone") =>
+      (state === "gone" || (state.id === node && state.pid === 0)) && settle();
+    sandbox.watch(gone).then(async (made) => {
+      watch = made;
+      const { nodes } = await sandbox.info();
+      if (!nodes.some(({ id, pid }) => id === node && pid > 0)) settle();
+    }, reject);
+  });
+}
+
+/** A guest of tens of gigabytes on a slow disk. */
+const mostMs = 600_000;

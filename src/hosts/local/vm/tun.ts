@@ -1,0 +1,24 @@
+import { chmod, stat } from "node:fs/promises";
+import { Failure } from "../../../contract/errors.ts";
+
+const device = "/dev/net/tun";
+
+/**
+ * Labs must be able to open the device that interfaces of virtual machines are made with. Whoever opens it can do nothing without power over a net namespace,
+ * which is why Debian's udev lets everybody; machines without udev do not, and there root does the same. Throws host_error where it is missing or closed.
+ */
+export async function openTun(): Promise<void> {
+  const found = await stat(device).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  });
+  if (found === undefined) throw lacking("is missing: load the kernel's module tun (in a container: let it have the device)");
+  if ((found.mode & 0o006) === 0o006) return;
+  if (process.getuid?.() !== 0) throw lacking("may not be opened by ordinary users: chmod 666 it, as udev does");
+  await chmod(device, 0o666);
+}
+
+function lacking(what: string): Failure {
+  const message = `virtual machines have no interfaces here: ${device} ${what}`;
+  return new Failure("host_error", message, { data: { host: { message } } });
+}

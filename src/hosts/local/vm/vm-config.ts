@@ -1,0 +1,96 @@
+import { Failure } from "../../../contract/errors.ts";
+import { parseArguments } from "./extra-arguments.ts";
+import type { VmImage } from "./vm-images.ts";
+import type { VmTemplate } from "./vm-template.ts";
+
+/** PCI slots: 0 and 1 are the machine's own, interfaces begin at 8 (supervisor/vm.h). The same at every start, or a saved state would not fit. */
+const videoSlot = 2;
+const controllerSlot = 3;
+const firstDiskSlot = 4;
+const configSlot = 7;
+/** Interfaces up to the last PCI slot that both machines have free. */
+export const mostVmInterfaces = 23;
+
+/** Where a VNC client finds the guest's screen, inside the node. */
+export const screenSocket = "/run/vm/screen/vnc.sock";
+
+const videoModels = { std: "VGA", cirrus: "cirrus-vga", vmware: "vmware-svga", virtio: "virtio-vga" } as const;
+
+export function usesKvm(vm: VmTemplate, kvm: boolean): boolean {
+  return kvm && vm.accelerator !== "tcg";
+}
+
+/** The supervisor's settings file (supervisor/config.c). Throws unsupported where the node insists on KVM and it does not work here. */
+export function vmConfig(vm: VmTemplate, image: VmImage, kvm: boolean): string {
+  if (vm.accelerator === "kvm" && !kvm) {
+    throw new Failure("unsupported", "accelerator kvm: hardware virtualisation does not work on this machine", {
+      data: { feature: "kvm" },
+    });
+  }
+  const accelerated = usesKvm(vm, kvm);
+  const extra = parseArguments(vm.arguments);
+  if ("problem" in extra) throw new Error(extra.problem);
+  const bus = vm.machine === "pc" ? "pci.0" : "pcie.0";
+  const cpu = vm["cpu-model"] === "auto" ? (accelerated ? "host" : "max") : vm["cpu-model"];
+  const argv = [
+    "/usr/bin/qemu-system-x86_64",
+    "-nodefaults",
+    "-no-user-config",
+    ...["-machine", `${vm.machine},accel=${accelerated ? "kvm" : "tcg"}`],
+    ...["-cpu", cpu],
+    ...["-smp", String(vm.cpu)],
+    ...["-m", String(vm.ram)],
+    ...["-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"],
+    ...["-display", "none"],
+    ...(vm.video === "none" ? [] : ["-vnc", `unix:${screenSocket}`, "-device", `${videoModels[vm.video]},bus=${bus},addr=${videoSlot}`]),
+    ...(image.kernel === undefined ? [] : ["-kernel", `/${image.kernel}`]),
+    ...(image.initrd === undefined ? [] : ["-initrd", `/${image.initrd}`]),
+    ...(image.commandLine === undefined ? [] : ["-append", image.commandLine]),
+    ...disks(vm, image, bus),
+    ...extra.argv,
+  ];
+  const lines = [
+    ...argv.map((word) => `arg ${word}`),
+    ...image.disks.map(({ file, format }) => `disk ${format} ${file}`),
+    `nic ${vm.nic} ${bus}`,
+    ...(vm.configDrive === undefined ? [] : [`drive ${vm.configDrive.label}`]),
+    ...(vm.ready === undefined ? [] : [`ready ${vm.ready}`]),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function disks(vm: VmTemplate, image: VmImage, bus: string): readonly string[] {
+  const controller = `bus=${bus},addr=${controllerSlot}`;
+  // q35 has SATA of its own, and no other IDE.
+  const sata = vm["disk-bus"] === "sata" && vm.machine === "pc";
+  const argv: string[] = [];
+  if (sata) argv.push("-device", `ahci,id=sata,${controller}`);
+  if (vm["disk-bus"] === "scsi") argv.push("-device", `virtio-scsi-pci,id=scsi,${controller}`);
+  const place = (index: number): string => {
+    switch (vm["disk-bus"]) {
+      case "virtio":
+        return `virtio-blk-pci,bus=${bus},addr=${firstDiskSlot + index}`;
+      case "scsi":
+        return `scsi-hd,bus=scsi.0,scsi-id=${index}`;
+      case "sata":
+        return `ide-hd,bus=${sata ? "sata" : "ide"}.${index}`;
+      case "ide":
+        return vm.machine === "pc" ? `ide-hd,bus=ide.${index >> 1},unit=${index & 1}` : `ide-hd,bus=ide.${index}`;
+    }
+  };
+  for (const index of image.disks.keys()) {
+    argv.push("-drive", `file=/vm/disk${index}.qcow2,if=none,id=disk${index},format=qcow2,discard=unmap`);
+    argv.push("-device", `${place(index)},drive=disk${index},bootindex=${index + 1}`);
+  }
+  // The second IDE channel's second place, q35's last two ports: whatever the disks' bus is, these are free.
+  const cd = (id: string, unit: number) => `ide-cd,bus=${vm.machine === "pc" ? `ide.1,unit=${unit}` : `ide.${4 + unit}`},drive=${id}`;
+  for (const file of image.cdroms) {
+    argv.push("-drive", `file=/${file},if=none,id=cdrom,format=raw,media=cdrom,readonly=on`);
+    argv.push("-device", `${cd("cdrom", 1)},bootindex=${image.disks.length + 1}`);
+  }
+  if (vm.configDrive !== undefined) {
+    argv.push("-drive", "file=/vm/config.iso,if=none,id=config,format=raw,readonly=on");
+    argv.push("-device", vm.configDrive.bus === "cdrom" ? cd("config", 0) : `virtio-blk-pci,bus=${bus},addr=${configSlot},drive=config`);
+  }
+  return argv;
+}

@@ -1,0 +1,64 @@
+import { Failure } from "../../../contract/errors.ts";
+import type { LocalImage } from "../images.ts";
+import type { NodeSpawn } from "../sandbox.ts";
+import type { LocalTemplate } from "../template.ts";
+import { usesKvm, vmConfig } from "./vm-config.ts";
+import type { ConfigDriveSource, VmNode } from "./vm-template.ts";
+import { vmOf } from "./vm-template.ts";
+
+/** The image that every virtual machine runs in; set-up builds it. */
+export const hypervisorImage = "qemu";
+/** The supervisor, inside it. */
+export const supervisor = "/usr/lib/labwright/vm";
+
+export interface SpawnedVm extends VmNode {
+  readonly id: number;
+  readonly startupConfig?: string;
+  readonly exec: readonly string[];
+}
+
+/**
+ * What the holder needs to make this node: the hypervisor in a root of its own, over it nothing but the files of the machine's image.
+ * @param lab id of the lab
+ * @param image of the machine
+ * @param hypervisor undefined: set-up did not build it
+ * @param kvm whether hardware virtualisation works here
+ */
+export function vmSpawn(
+  lab: string,
+  node: SpawnedVm,
+  place: { readonly hostname: string; readonly disk: string },
+  template: LocalTemplate,
+  image: LocalImage,
+  hypervisor: LocalImage | undefined,
+  kvm: boolean,
+): NodeSpawn {
+  if (hypervisor === undefined || image.vm === undefined) {
+    const message = `node ${node.name}: ${hypervisor === undefined ? "there is no hypervisor on this host: labwright setup builds it" : `image ${image.name} is no virtual machine's`}`;
+    throw new Failure("host_error", message, { data: { host: { message } } });
+  }
+  const vm = vmOf(template, node);
+  const text: Readonly<Record<ConfigDriveSource, () => string>> = {
+    "startup-config": () => node.startupConfig ?? "",
+    // As in a namespace node's /etc/labwright/exec.
+    exec: () => node.exec.map((command) => `${command.trim().replaceAll("\\", "\\\\").replaceAll("\n", "\\n")}\n`).join(""),
+    identity: () => `instance-id: ${lab}-${node.id}\nlocal-hostname: ${place.hostname}\n`,
+  };
+  const files = Object.entries(vm.configDrive?.files ?? {}).map(([name, source]) => ({
+    path: `/etc/labwright/config-drive/${name}`,
+    mode: 0o600,
+    text: text[source](),
+  }));
+  return {
+    id: node.id,
+    hostname: place.hostname,
+    lower: [...image.layers, ...hypervisor.layers],
+    disk: place.disk,
+    files: [{ path: "/etc/labwright/vm", mode: 0o600, text: vmConfig(vm, image.vm, kvm) }, ...files],
+    env: {},
+    boot: [],
+    console: [supervisor, "boot"],
+    main: { workdir: "/", uid: 0, gids: [0] },
+    ...(usesKvm(vm, kvm) ? { devices: ["kvm"] } : {}),
+  };
+}
