@@ -35,7 +35,14 @@ export interface OperationRow {
 }
 
 /** Any operation may give these. not_found and method_not_allowed come from the router. */
-export const commonErrors = ["tls_required", "tls_untrusted", "tls_pin_mismatch", "bad_request", "internal"] as const satisfies ErrorCode[];
+export const commonErrors = [
+  "tls_required",
+  "tls_untrusted",
+  "tls_pin_mismatch",
+  "bad_request",
+  "internal",
+  "shutting_down",
+] as const satisfies ErrorCode[];
 
 const maxBody = 33_554_432;
 const get = { method: "GET", body: "none", maxBody: 0, unknownFields: "ignore", answer: "data", change: false } as const;
@@ -46,8 +53,10 @@ const change = { ...post, change: true } as const;
 const bearer = ["unauthenticated", "expired_agent_session"] as const;
 const host = [...bearer, "expired_host_session", "host_error", "host_unreachable", "host_timeout"] as const;
 const bodied = ["payload_too_large", "unsupported_media_type"] as const;
-const authoring = [...host, ...bodied, "field_not_allowed", "invalid_intent", "template_not_found", "node_not_found"] as const;
-const project = [...host, ...bodied, "field_not_allowed", "invalid_intent", "lab_not_found", "operation_not_allowed"] as const;
+/** Intents are read in threads, so many at once. */
+const reading = ["field_not_allowed", "invalid_intent", "rate_limited"] as const;
+const authoring = [...host, ...bodied, ...reading, "template_not_found", "node_not_found"] as const;
+const project = [...host, ...bodied, ...reading, "lab_not_found", "operation_not_allowed"] as const;
 const changing = [...project, "lab_busy", "lab_locked", "lab_locked_mid_apply", "cancelled", "unsupported"] as const;
 /** Of one link, in one step: nothing to stop in between. */
 const linkChange = [...project, "lab_busy", "lab_locked", "unsupported", "link_not_found"] as const;
@@ -192,7 +201,7 @@ export const operations = {
     auth: "bearer",
     timeoutMs: 15_000,
     replay: true,
-    errors: [...bearer, ...bodied, "field_not_allowed", "invalid_intent"],
+    errors: [...bearer, ...bodied, ...reading],
     summary: "Check an intent; every problem at once",
   },
   importProject: {
@@ -265,7 +274,7 @@ export const operations = {
     auth: "bearer",
     timeoutMs: 30_000,
     replay: true,
-    errors: [...project, "unsupported", "rate_limited"],
+    errors: [...project, "unsupported"],
     summary: "A page that shows the lab",
   },
   listProjectConsoles: {
@@ -311,7 +320,7 @@ export const operations = {
     timeoutMs: 30_000,
     replay: false,
     feature: "consoleStream",
-    errors: [...consoles, "browser_token_invalid", "rate_limited"],
+    errors: [...consoles, "browser_token_invalid"],
     summary: "A one-time ticket for a console's byte stream",
   },
   runConsole: {
@@ -464,7 +473,7 @@ export const operations = {
     timeoutMs: 30_000,
     replay: false,
     feature: "traffic",
-    errors: [...project, "node_not_found", "link_not_found", "unsupported", "rate_limited"],
+    errors: [...project, "node_not_found", "link_not_found", "unsupported"],
     summary: "A one-time ticket for a stream of translated packets",
   },
   streamTraffic: {
