@@ -1,6 +1,7 @@
 /**
  * Writes what is generated from the code: schema/openapi.json, schema/lab.schema.json, docs/errors.md, docs/api.md. They are committed.
- * With --check nothing is written: names the files that are stale and exits 1.
+ * With --check nothing is written: names the files that are stale and exits 1. What is new in the contract is added to schema/v1.frozen.json;
+ * a promise of it that the code breaks is named, exits 1, and is never written.
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -8,15 +9,23 @@ import { openApiDocument } from "../src/contract/openapi.ts";
 import { labSchema } from "../src/intent/schema.ts";
 import { apiPage } from "./pages/api.ts";
 import { errorsPage } from "./pages/errors.ts";
+import { compareSurfaces } from "./surface/compare.ts";
+import { frozenFile, frozenSurface, frozenText } from "./surface/frozen.ts";
+import { surfaceNow } from "./surface/surface.ts";
 
 const root = join(import.meta.dirname, "..");
 const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { version: string };
+
+const { broken } = compareSurfaces(await frozenSurface(), surfaceNow());
+for (const line of broken) console.log(`breaks API v1: ${line} (never released? take it out of ${frozenFile})`);
+if (broken.length > 0) process.exitCode = 1;
 
 const files: Readonly<Record<string, string>> = {
   "schema/openapi.json": `${JSON.stringify(openApiDocument(version), null, 2)}\n`,
   "schema/lab.schema.json": `${JSON.stringify(labSchema, null, 2)}\n`,
   "docs/errors.md": errorsPage(),
   "docs/api.md": apiPage(),
+  ...(broken.length === 0 && { [frozenFile]: frozenText(surfaceNow()) }),
 };
 
 const check = process.argv.includes("--check");

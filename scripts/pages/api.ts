@@ -34,7 +34,8 @@ in; \`null\` is refused except in \`state\`, \`source\` and \`value\`. Unknown f
 bytes (login: 16 KiB). The machine-readable form is [openapi.json](../schema/openapi.json), also at \`GET /api/v1/openapi.json\`.
 
 Changes (⟳) are jobs: with \`Prefer: respond-async\` they answer \`{"job": "<id>"}\` at once; with \`Idempotency-Key\`, what is sent twice within 24 hours is done once. Replay: whether a client may send the call again,
-once, after a new login.
+once, after a new login. The service keeps to the time-outs by itself: a call that has no result by then answers \`host_timeout\`, and a change
+goes on as the job that \`data.job\` names. \`Prefer: wait=SECONDS\` asks for another time; console commands have what their \`timeout_ms\` asks for.
 
 | operation | request | needs | time-out | replay | |
 |---|---|---|---|---|---|

@@ -27,6 +27,9 @@ export interface ConnectOptions {
   readonly timeouts?: Readonly<Partial<Record<OperationId, number>>> | undefined;
 }
 
+/** Seconds: what Prefer: wait says for a call that waits as long as it takes. */
+const longestWait = 86_400;
+
 type Input = Readonly<Record<string, unknown>>;
 
 const expired: ReadonlySet<string | undefined> = new Set(["unauthenticated", "expired_agent_session", "expired_host_session"]);
@@ -129,6 +132,10 @@ export class Caller implements Disposable {
       for (const [name, value] of Object.entries(rest)) if (value !== undefined) query.append(name, String(value));
       if (query.size > 0) path += `?${query}`;
     }
+    const own = options.timeoutMs ?? this.#options.timeouts?.[id];
+    // The service has the same default, and would give up first where the caller waits longer.
+    const wait = own === undefined ? [] : [`wait=${own > 0 ? Math.ceil(own / 1000) : longestWait}`];
+    const prefer = [headers.Prefer ?? [], wait].flat().join(", ");
     const body = row.body === "json" ? JSON.stringify(rest) : row.body === "unread" ? "{}" : undefined;
     return {
       method: row.method,
@@ -138,9 +145,10 @@ export class Caller implements Disposable {
         ...(body === undefined ? {} : { "Content-Type": "application/json" }),
         ...(row.change && options.idempotencyKey !== undefined ? { "Idempotency-Key": options.idempotencyKey } : {}),
         ...headers,
+        ...(prefer === "" ? {} : { Prefer: prefer }),
       },
       body,
-      timeoutMs: options.timeoutMs ?? this.#options.timeouts?.[id] ?? defaultTimeout(row, input),
+      timeoutMs: own ?? defaultTimeout(row, input),
       signal: options.signal,
       repeatable: row.replay || id === "getHealth",
     };
