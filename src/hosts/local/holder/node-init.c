@@ -94,20 +94,26 @@ static pid_t start_program(struct node *n, char **argv, int slave, bool on_termi
 
 int exit_code(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
 
+/* What a node's init waits for; blocked from the clone on, or a signal that comes early would be lost: TERM, what a halt or poweroff typed in the
+ * node sends, and that somebody looks at the console. */
+static sigset_t wanted_signals(void) {
+  sigset_t set;
+  sigemptyset(&set);
+  const int all[] = {SIGCHLD, SIGTERM, SIGUSR1, SIGUSR2, SIG_LOOKED_AT};
+  for (size_t i = 0; i < ARRAY(all); i++) sigaddset(&set, all[i]);
+  return set;
+}
+
 /* The node's pid 1 from release to its end. Leaving this function by _exit ends the node: the kernel kills its pid namespace. */
 static _Noreturn void node_init(struct node *n, int slave, const struct termios *fresh) {
-  sigset_t wanted;
-  sigemptyset(&wanted);
-  /* TERM, and what a halt or poweroff typed in the node sends. */
-  const int all[] = {SIGCHLD, SIGTERM, SIGUSR1, SIGUSR2};
-  for (size_t i = 0; i < ARRAY(all); i++) sigaddset(&wanted, all[i]);
-  sigprocmask(SIG_SETMASK, &wanted, NULL);
+  sigset_t wanted = wanted_signals();
   char released;
   while (read(CONTROL_FD, &released, 1) != 1)
     if (errno != EINTR) _exit(0);
   sync_carriers();
   pid_t boot = *n->boot ? start_program(n, n->boot, slave, false) : 0, console = 0;
-  bool booted = false, ending = false;
+  /* A program that is the node itself is wanted at once; a shell that nobody sees would only cost. */
+  bool booted = false, ending = false, looked_at = *n->main != NULL;
   int64_t not_before = 0;
   if (boot < 0) _exit(126);
   for (;;) {
@@ -131,7 +137,7 @@ static _Noreturn void node_init(struct node *n, int slave, const struct termios 
       report(CONTROL_FD, BOOTED, 0, "boot");
     }
     int64_t now = clock_ms(CLOCK_MONOTONIC);
-    bool want_console = booted && !ending && !console && *n->console;
+    bool want_console = booted && looked_at && !ending && !console && *n->console;
     if (want_console && now >= not_before) {
       tcsetattr(slave, TCSANOW, fresh);
       console = start_program(n, n->console, slave, true);
@@ -141,7 +147,8 @@ static _Noreturn void node_init(struct node *n, int slave, const struct termios 
     }
     struct timespec pause = {.tv_sec = (not_before - now) / 1000, .tv_nsec = (not_before - now) % 1000 * 1000000};
     int signal = want_console ? sigtimedwait(&wanted, NULL, &pause) : sigwaitinfo(&wanted, NULL);
-    if (signal == SIGCHLD || signal < 0 || ending) continue;
+    if (signal == SIG_LOOKED_AT) looked_at = true;
+    if (signal == SIGCHLD || signal == SIG_LOOKED_AT || signal < 0 || ending) continue;
     ending = true;
     kill(-1, SIGTERM);
     kill(-1, SIGCONT);
@@ -151,6 +158,8 @@ static _Noreturn void node_init(struct node *n, int slave, const struct termios 
 
 _Noreturn void node_main(struct node *n, struct spawn *s, int control, const struct door *door, struct buffer *request) {
   char text[32];
+  sigset_t wanted = wanted_signals();
+  sigprocmask(SIG_SETMASK, &wanted, NULL);
   int entered = door_enter(door), problem = errno;
   if (dup3(control, CONTROL_FD, O_CLOEXEC) < 0) _exit(71);
   close_range(CONTROL_FD + 1, ~0u, 0);

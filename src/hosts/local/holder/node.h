@@ -3,6 +3,8 @@
 #include "lab.h"
 
 enum { CONTROL_FD = 3 /* in a node's init: its line to the holder */ };
+/* The holder tells a node's init by this signal that somebody looks at its console. */
+#define SIG_LOOKED_AT SIGRTMIN
 
 /* One node of a spawn request; texts lie in the request. */
 struct spawn { long id; const char *hostname, *disk; struct list lower, files, env, boot, console, main, devices; };

@@ -133,6 +133,7 @@ static void do_console(struct client *c, struct reader *r, bool stay) {
     c->at = at;
     c->until = UINT64_MAX;
     c->mode = VIEWING;
+    kill(n->pid, SIG_LOOKED_AT);
     return client_update(c);
   }
   while (at < n->total) {
