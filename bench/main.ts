@@ -87,7 +87,7 @@ async function ring(count: number, rounds: number): Promise<readonly Row[]> {
       aim: count === 500 ? "≥ 20× faster" : "",
     },
     {
-      what: `${title}: memory per idle node with its console shell (PSS)`,
+      what: `${title}: memory per idle node (PSS)`,
       figure: `${of("api", "pssKib").toFixed(0)} KiB`,
       ratio: `${(of("api", "pssKib") / of("mininet", "pssKib")).toFixed(2)}× mininet (${of("mininet", "pssKib").toFixed(0)} KiB)`,
       aim: "< 1×",

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Failure } from "../../contract/errors.ts";
 import type { Operation, Step, StopMode } from "../../engine/plan.ts";
@@ -11,6 +10,7 @@ import { type DefinitionEdit, editDefinition } from "./edit-definition.ts";
 import type { LocalLab } from "./local-lab.ts";
 import { machineTrouble } from "./machine-trouble.ts";
 import { takeOverConfig } from "./saved-config.ts";
+import type { Trash } from "./trash.ts";
 
 /** What an apply works on. */
 export interface ApplyContext {
@@ -18,6 +18,7 @@ export interface ApplyContext {
   /** Who a lab that is made belongs to. */
   readonly user: string;
   readonly definitions: Definitions;
+  readonly trash: Trash;
   readonly catalogue: Catalogue;
   readonly bootId: string;
   /** The living part of a lab; made where there is none yet. */
@@ -60,6 +61,12 @@ export async function applySteps(context: ApplyContext, operations: readonly Ope
 
 type BatchKind = "create-lab" | "delete-lab" | "edit" | "start" | "stop" | "wipe";
 
+/** Steps that end a lab whose disks go with it: what runs has nothing left to save, and is ended with the lab itself. */
+function isTeardown(operations: readonly Operation[]): boolean {
+  const last = operations.at(-1)?.step;
+  return last?.do === "delete-lab" && last.wipe && operations.every(({ step }) => ["stop", "wipe", "delete-lab"].includes(step.do));
+}
+
 function batchKind(step: Step): BatchKind {
   switch (step.do) {
     case "create-lab":
@@ -75,6 +82,7 @@ function batchKind(step: Step): BatchKind {
 
 /** Neighbours that can be done as one; their order is kept. */
 export function batches(operations: readonly Operation[]): readonly (readonly Operation[])[] {
+  if (isTeardown(operations)) return [operations];
   const all: Operation[][] = [];
   for (const operation of operations) {
     const last = all.at(-1)?.[0]?.step;
@@ -101,13 +109,14 @@ async function runBatch(
   partly: (count: number) => void,
 ): Promise<NativeIds> {
   const first = batch[0]!.step;
+  const last = batch.at(-1)!.step;
   if (first.do === "create-lab") {
     if (definition === undefined) await context.definitions.put(await newLab(context, first));
     else await context.definitions.change(context.path, (now) => renewedLab(now, first));
     return ids;
   }
-  if (first.do === "delete-lab") {
-    if (definition !== undefined) await deleteLab(context, definition, first.wipe);
+  if (last.do === "delete-lab") {
+    if (definition !== undefined) await deleteLab(context, definition, last.wipe);
     return { nodes: {}, networks: {}, links: {} };
   }
   if (definition === undefined) throw new Failure("lab_not_found", `there is no lab ${context.path}`);
@@ -201,7 +210,11 @@ async function deleteLab({ path, definitions, lab, forget }: ApplyContext, defin
 }
 
 /** Nodes that go are stopped before the definition forgets them, and lose their disks after: a crash in between leaves nothing running unknown. */
-async function commitEdit({ definitions, catalogue, lab }: ApplyContext, before: LabDefinition, edit: DefinitionEdit): Promise<void> {
+async function commitEdit(
+  { definitions, trash, catalogue, lab }: ApplyContext,
+  before: LabDefinition,
+  edit: DefinitionEdit,
+): Promise<void> {
   const after = edit.result();
   const live = lab(before.id);
   const kept = new Set(after.nodes.map((node) => node.id));
@@ -214,7 +227,7 @@ async function commitEdit({ definitions, catalogue, lab }: ApplyContext, before:
     );
   if (JSON.stringify(after) !== JSON.stringify(before)) await put(definitions, after);
   await live.sync(after, catalogue);
-  await removeDisks(live, gone);
+  await removeDisks(trash, live, gone);
 }
 
 async function startNodes(context: ApplyContext, before: LabDefinition, edit: DefinitionEdit, batch: readonly Operation[]): Promise<void> {
@@ -262,7 +275,7 @@ async function wipeNodes(
   mode: StopMode,
 ): Promise<void> {
   await stopNodes(context, before, edit, batch, mode);
-  await removeDisks(context.lab(before.id), nodesOf(edit, batch));
+  await removeDisks(context.trash, context.lab(before.id), nodesOf(edit, batch));
 }
 
 /** A lock that was set meanwhile stays. */
@@ -280,9 +293,9 @@ function nodesOf(edit: DefinitionEdit, batch: readonly Operation[]): readonly nu
   });
 }
 
-/** Of stopped nodes: nothing writes there any more. rm does not follow links that a node planted. */
-async function removeDisks(lab: LocalLab, ids: readonly number[]): Promise<void> {
-  await Promise.all(ids.map((id) => rm(join(lab.directory, "nodes", String(id)), { recursive: true, force: true })));
+/** Of stopped nodes: nothing writes there any more. */
+async function removeDisks(trash: Trash, lab: LocalLab, ids: readonly number[]): Promise<void> {
+  await Promise.all(ids.map((id) => trash.discard(join(lab.directory, "nodes", String(id)))));
 }
 
 function lockedNow(finished: readonly string[], operations: readonly Operation[]): Failure {

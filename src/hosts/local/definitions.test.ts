@@ -6,6 +6,7 @@ import type { LabDefinition } from "./definition.ts";
 import { openDefinitions } from "./definitions.ts";
 import { editDefinition } from "./edit-definition.ts";
 import type { LocalTemplate } from "./template.ts";
+import { openTrash } from "./trash.ts";
 
 const id = "1b4e28ba-2fa1-41d2-883f-0016d3cca427";
 const empty: LabDefinition = {
@@ -46,7 +47,10 @@ const link = (a: string, b: string, more: object = {}) => {
 describe("labs on disk", () => {
   let state: string;
   let warnings: string[];
-  const open = () => openDefinitions(state, (text) => warnings.push(text));
+  const open = async () => {
+    const warn = (text: string) => void warnings.push(text);
+    return openDefinitions(state, await openTrash(join(state, "trash"), warn), warn);
+  };
   beforeEach(async () => {
     state = await mkdtemp(join(tmpdir(), "labwright-state-"));
     warnings = [];

@@ -5,6 +5,7 @@ import { checkDefinition } from "./check-definition.ts";
 import type { LabDefinition } from "./definition.ts";
 import { fileMark } from "./file-mark.ts";
 import { makePassage } from "./passage.ts";
+import type { Trash } from "./trash.ts";
 import { writeFileAtomic } from "./write-file-atomic.ts";
 
 /** The persisted labs: one directory each, named by the lab's uuid, below `<state>/labs`. */
@@ -36,9 +37,10 @@ interface Entry {
 
 /**
  * @param state the state directory
+ * @param trash takes the files of labs that are removed
  * @param warn told of a lab.json that does not read or claims the path of another lab; such a lab is left alone
  */
-export async function openDefinitions(state: string, warn: (text: string) => void): Promise<Definitions> {
+export async function openDefinitions(state: string, trash: Trash, warn: (text: string) => void): Promise<Definitions> {
   const labs = join(state, "labs");
   await makePassage(labs);
   const file = (id: string) => join(labs, id, "lab.json");
@@ -74,7 +76,7 @@ export async function openDefinitions(state: string, warn: (text: string) => voi
       if (definition === undefined) {
         const kept = await readKept(keptFile(id), id);
         if (kept !== undefined) keptIndex.set(kept.path, id);
-        else if (uuid.test(id)) await rm(join(labs, id), { recursive: true, force: true }); // a removal that was cut off
+        else if (uuid.test(id)) await trash.discard(join(labs, id)); // a removal that was cut off
         continue;
       }
       const other = index.get(definition.path);
@@ -136,13 +138,13 @@ export async function openDefinitions(state: string, warn: (text: string) => voi
         const other = keptIndex.get(path);
         await rename(file(id), keptFile(id));
         keptIndex.set(path, id);
-        if (other !== undefined && other !== id) await rm(join(labs, other), { recursive: true, force: true });
+        if (other !== undefined && other !== id) await trash.discard(join(labs, other));
       } else {
         await rm(file(id), { force: true });
       }
       index.delete(path);
       entries.delete(id);
-      if (!keepDisks) await rm(join(labs, id), { recursive: true, force: true });
+      if (!keepDisks) await trash.discard(join(labs, id));
     },
     kept: async (path) => {
       const id = keptIndex.get(path);

@@ -17,6 +17,7 @@ import type { LocalPaths } from "./paths.ts";
 import { shapingMeans } from "./quality-means.ts";
 import { Readiness } from "./readiness.ts";
 import { type LocalState, localSession } from "./session.ts";
+import { openTrash } from "./trash.ts";
 import { openUsers } from "./users.ts";
 
 export interface LocalHostOptions {
@@ -64,7 +65,8 @@ export function localHost(options: LocalHostOptions): Host {
       return there[at]?.path;
     },
     close: async () => {
-      await opening.catch(() => undefined);
+      const state = await opening.catch(() => undefined);
+      await state?.trash.emptied();
       for (const lab of labs.values()) lab.release();
     },
   };
@@ -78,7 +80,8 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
   for (const name of await readdir(paths.state)) if (/^users\.json\.[0-9a-f]{12}\.tmp$/.test(name)) await rm(join(paths.state, name));
   const bootId = await incarnation(paths.run);
   for (const lack of await hostLacks(paths)) warn(lack);
-  const definitions = await openDefinitions(paths.state, warn);
+  const trash = await openTrash(join(paths.state, "trash"), warn);
+  const definitions = await openDefinitions(paths.state, trash, warn);
   const readiness = new Map<string, Readiness>();
   const turns = new Map<string, Promise<unknown>>();
   const shaping = shapingMeans(paths.shaper);
@@ -138,6 +141,7 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
 
   return {
     definitions,
+    trash,
     bootId,
     lab,
     catalogue,

@@ -13,11 +13,13 @@ import { tellingTrouble } from "./machine-trouble.ts";
 import { checkPcapFilter } from "./pcap-filter.ts";
 import type { Candidate, Readiness } from "./readiness.ts";
 import { savedConfigs } from "./saved-config.ts";
+import type { Trash } from "./trash.ts";
 import type { LocalUser } from "./users.ts";
 
 /** What all sessions of the embedded host share. */
 export interface LocalState {
   readonly definitions: Definitions;
+  readonly trash: Trash;
   readonly catalogue: () => Promise<Catalogue>;
   readonly bootId: string;
   readonly lab: (id: string) => LocalLab;
@@ -81,8 +83,12 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
       state.exclusive(path, async () => {
         mayChange();
         if ((await definitions.get(path)) !== undefined) await lab(path);
-        const { bootId, lab: live, forget } = state;
-        return applySteps({ path, user: name, definitions, catalogue: await catalogue(), bootId, lab: live, forget }, operations, progress);
+        const { bootId, lab: live, forget, trash } = state;
+        return applySteps(
+          { path, user: name, definitions, trash, catalogue: await catalogue(), bootId, lab: live, forget },
+          operations,
+          progress,
+        );
       }),
     status: async (path) => {
       const definition = await lab(path);
