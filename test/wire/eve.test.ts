@@ -1,12 +1,14 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, it } from "vitest";
-import { connect } from "../../src/client/connect.ts";
-import { startFakeEve } from "../fakes/eve/server.ts";
+import { afterEach, describe, expect, it } from "vitest";
+import { connect, type LabwrightClient } from "../../src/client/connect.ts";
+import type { FakeEveOptions } from "../fakes/eve/options.ts";
+import { type FakeEve, startFakeEve } from "../fakes/eve/server.ts";
 
 const yaml = `
 name: pair
@@ -16,41 +18,134 @@ nodes:
 links:
   - endpoints: ["pc1:eth0", "pc2:eth0"]
 `;
+const project = { yaml, lab: "/pair", project_mode: "create" } as never;
+const names = (fake: FakeEve) =>
+  fake
+    .running()
+    .map(({ name }) => name)
+    .sort();
 
-it("labwright serve --host eve deploys a lab, tells its state, runs a command on a console and destroys it", async () => {
-  await using fake = await startFakeEve({ latency: "none" });
+let ends: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const end of ends.reverse()) await end();
+  ends = [];
+});
+
+/** labwright serve --host eve on a fake host, and someone who is signed in there. */
+async function serve(
+  options: FakeEveOptions = {},
+): Promise<{ readonly fake: FakeEve; readonly client: LabwrightClient; readonly warned: () => string }> {
+  const fake = await startFakeEve({ latency: "none", templates: ["linux", "vpcs"], ...options });
+  ends.push(async () => {
+    await fake.close();
+    expect(fake.defects).toEqual([]);
+  });
   const stateDir = await mkdtemp(join(tmpdir(), "labwright-eve-"));
+  ends.push(() => rm(stateDir, { recursive: true, force: true }));
   const main = fileURLToPath(new URL("../../src/server/main.ts", import.meta.url));
   const flags = ["--host", "eve", "--url", fake.url, "--host-plain-http", "--port", "0", "--state-dir", stateDir];
-  const service = spawn(process.execPath, [main, ...flags], { stdio: ["ignore", "pipe", "pipe"] });
+  const service: ChildProcess = spawn(process.execPath, [main, ...flags], { stdio: ["ignore", "pipe", "pipe"] });
   const ended = once(service, "exit");
-  let [told, warned] = ["", ""];
-  service.stdout.on("data", (chunk: Buffer) => (told += chunk));
-  service.stderr.on("data", (chunk: Buffer) => (warned += chunk));
-  try {
-    await expect.poll(() => told, { timeout: 15_000 }).toMatch(/listens on (\S+) \(eve host\), certificate sha256:(\w+)/);
-    expect(warned).toContain("in the clear");
-    const [, url = "", pin = ""] = /listens on (\S+) .*sha256:([\w:]+)/.exec(told) ?? [];
-    const client = connect({ url, pin, credentials: { username: "admin", password: "eve" } });
-    const project = { yaml, lab: "/pair", project_mode: "create" };
-    await client.deployProject(project as never);
-    expect(
-      fake
-        .running()
-        .map(({ name }) => name)
-        .sort(),
-    ).toEqual(["pc1", "pc2"]);
-    const status = await client.getProjectStatus(project as never);
-    expect(status).toMatchObject({ exists: true, live: { available: true, joined: true } });
-    const run = await client.execConsole({ ...project, node: "pc1", command: "echo over telnet" } as never);
-    expect(JSON.stringify(run)).toContain("over telnet");
-    await client.destroyProject(project as never);
-    expect(fake.running()).toEqual([]);
-    expect(fake.labFile("/pair.unl")).toBeUndefined();
-  } finally {
+  ends.push(async () => {
     service.kill("SIGTERM");
     await ended;
-    await rm(stateDir, { recursive: true, force: true });
+  });
+  let [told, warned] = ["", ""];
+  service.stdout?.on("data", (chunk: Buffer) => (told += chunk));
+  service.stderr?.on("data", (chunk: Buffer) => (warned += chunk));
+  await expect.poll(() => told, { timeout: 60_000 }).toMatch(/listens on (\S+) \(eve host\), certificate sha256:(\w+)/);
+  const [, url = "", pin = ""] = /listens on (\S+) .*sha256:([\w:]+)/.exec(told) ?? [];
+  const client = connect({ url, pin, credentials: { username: "admin", password: "eve" } });
+  ends.push(async () => client[Symbol.dispose]());
+  return { fake, client, warned: () => warned };
+}
+
+describe.each(["ce5", "pro", "pnetlab"] as const)("labwright serve --host eve on %s", (edition) => {
+  it("deploys a lab, tells its state to a hundred at once in three calls, runs a command on a console and destroys it", async () => {
+    const { fake, client, warned } = await serve({ edition });
+    expect(warned()).toContain("in the clear");
+    await client.deployProject(project);
+    expect(names(fake)).toEqual(["pc1", "pc2"]);
+    const status = await client.getProjectStatus(project);
+    expect(status).toMatchObject({ exists: true, live: { available: true, joined: true } });
+    const run = await client.execConsole({ yaml, lab: "/pair", project_mode: "create", node: "pc1", command: "echo over telnet" } as never);
+    expect(JSON.stringify(run)).toContain("over telnet");
+    const heard = fake.calls.length;
+    const began = performance.now();
+    const poller = async () => {
+      for (let i = 0; i < 2; i++) expect(await client.getProjectStatus(project)).toMatchObject({ live: { available: true } });
+    };
+    await Promise.all(Array.from({ length: 100 }, poller));
+    // The service looks at most once in an interval, whoever asks.
+    const intervals = Math.ceil((performance.now() - began) / 250) + 1;
+    expect(fake.calls.slice(heard).length).toBeLessThanOrEqual(3 * intervals);
+
+    await client.destroyProject(project);
+    expect(fake.running()).toEqual([]);
+    expect(fake.labFile("/pair.unl")).toBeUndefined();
+  });
+});
+
+describe("labs of the host that were made elsewhere", () => {
+  it("are imported as a copy with an id of its own; the source stays as it is, byte for byte, and runs on", async () => {
+    const { fake, client } = await serve();
+    await client.deployProject(project);
+    const drawn =
+      '<objects><pictures><picture id="1" name="map" type="image/png" width="1" height="1"><data>aGk=</data><map></map></picture></pictures></objects></lab>';
+    const source = (fake.labFile("/pair.unl") ?? "").replace("</lab>", drawn);
+    fake.putLabFile("/pair.unl", source);
+    const { managed_lab: copy = "", yaml: text = "" } = await client.importProject({ lab: "/pair" } as never);
+    expect(fake.labFile("/pair.unl")).toBe(source);
+    expect(names(fake).filter((name) => name === "pc1")).not.toEqual([]);
+    const uuid = (file: string | undefined) => /<lab [^>]*\bid="([^"]*)"/.exec(file ?? "")?.[1];
+    expect(uuid(fake.labFile(`${copy}.unl`))).toMatch(/^[0-9a-f-]{36}$/);
+    expect(uuid(fake.labFile(`${copy}.unl`))).not.toBe(uuid(source));
+    expect(text).toContain("pc1");
+  });
+});
+
+describe("authoring", () => {
+  interface Recorded {
+    readonly template: string;
+    readonly type: string;
+    readonly names: readonly string[] | Readonly<Record<string, string>>;
   }
-  expect(fake.defects).toEqual([]);
+  const recorded = readFileSync(new URL("../fakes/eve/recorded/interface-names.jsonl", import.meta.url), "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Recorded);
+
+  it("shows the interfaces that a real host gave to nodes of all of its templates, and offers those that are free", async () => {
+    const { client } = await serve({ templates: recorded.map(({ template }) => template) });
+    const shown = new Map<string, readonly string[]>();
+    const expected = new Map<string, readonly string[]>();
+    for (const { template, type, names: seen } of recorded) {
+      const listed = Object.entries(seen).sort(([a], [b]) => order(type, Number(a)) - order(type, Number(b)));
+      expected.set(
+        template,
+        listed.map(([, name]) => name),
+      );
+      const { items } = await client.previewInterfaces({ template, attributes: { ethernet: listed.length } } as never);
+      shown.set(
+        template,
+        (items ?? []).map(({ name }) => name ?? ""),
+      );
+    }
+    expect(Object.fromEntries(shown)).toEqual(Object.fromEntries(expected));
+
+    const yaml =
+      "name: a\nnodes: {r1: {template: vios}, s1: {template: viosl2}, i1: {template: iol}}\n" +
+      'links: [["r1:Gi0/0", "s1:Gi0/3"], ["s1:Gi1/0", "i1:e0/0"]]\n';
+    const free = async (node: string) => {
+      const { items } = await client.completeLinkInterfaces({ yaml, node, excludeUsed: true } as never);
+      return (items ?? []).slice(0, 4).map(({ name }) => name);
+    };
+    expect(await free("r1")).toEqual(["Gi0/1", "Gi0/2", "Gi0/3", "Gi0/4"]);
+    expect(await free("s1")).toEqual(["Gi0/0", "Gi0/1", "Gi0/2", "Gi1/1"]);
+    expect(await free("i1")).toEqual(["e0/1", "e0/2", "e0/3", "e1/0"]);
+  });
+
+  /** Of IOL x/y has the number x + 16 y. */
+  const order = (type: string, id: number) => (type === "iol" ? (id % 16) * 16 + Math.floor(id / 16) : id);
 });

@@ -21,8 +21,8 @@ async function bench(options: FakeEveOptions = {}): Promise<EveBench> {
 }
 
 describe("writes", () => {
-  it("a new lab is one import, a small change a call, and status one call", async () => {
-    const { make, session, calls } = await bench();
+  it("a new lab is one import, and a small change a call", async () => {
+    const { make, calls } = await bench();
     await make("/pair", pair);
     const first = calls();
     expect(first.filter((call) => call.startsWith("POST /api/import"))).toHaveLength(1);
@@ -31,8 +31,77 @@ describe("writes", () => {
     expect(calls().filter((call) => /^(PUT|DELETE|POST) /.test(call) && !call.startsWith("POST /api/export"))).toEqual([
       "PUT /api/labs/pair.unl",
     ]);
+  });
+
+  it.each([
+    ["ce5", 1],
+    ["ce6", 1],
+    ["pro", 2],
+    ["pnetlab", 3],
+  ] as const)("%s: a lab's status takes %i calls, running or not", async (edition, count) => {
+    const { make, session, calls } = await bench({ edition });
+    await make("/pair", pair);
     await session.status("/pair");
-    expect(calls()).toEqual(["GET /api/labs/pair.unl/nodes"]);
+    calls();
+    await session.status("/pair");
+    expect(calls()).toHaveLength(count);
+    await make("/pair", { ...pair, nodes: pair.nodes.map((one) => ({ ...one, start: false })) });
+    calls();
+    await session.status("/pair");
+    expect(calls().length).toBeLessThanOrEqual(3);
+  });
+
+  it("PNETLab: looking at a lab opens no session of it, and makes none of a path that has none", async () => {
+    const { make, session, fake, host, calls } = await bench({ edition: "pnetlab" });
+    await make("/other", pair);
+    fake.putLabFile(
+      "/mine.unl",
+      (fake.labFile("/other.unl") ?? "").replace(/(<lab [^>]*\bid=")[^"]*/, "$1aaaaaaaa-2222-4333-8444-555555555555"),
+    );
+    calls();
+    expect((await session.status("/mine")).nodes.map(({ status }) => status)).toEqual(["stopped", "stopped"]);
+    expect((await session.observe("/mine"))?.nodes).toHaveLength(2);
+    expect(await session.observe("/nowhere")).toBeNull();
+    expect(fake.labFile("/nowhere.unl")).toBeUndefined();
+    expect(calls().filter((call) => call.includes("factory/create"))).toEqual([]);
+    // Another service, which knows of no session, finds the one that runs.
+    const fresh = eveHost({ url: fake.url, plainHttp: true, warn: () => {} });
+    const found = await (await fresh.login("admin", "eve")).status("/other");
+    expect(found.nodes.map(({ status }) => status)).toEqual(["running", "running"]);
+    await fresh.close();
+    await host.close();
+  });
+
+  it("PNETLab: a change is told as doubtful where the user was led into another lab meanwhile", async () => {
+    const { make, plan, run, fake } = await bench({ edition: "pnetlab" });
+    await make("/pair", pair);
+    const wanted = { ...pair, texts: [{ text: "x", x: 1, y: 2 }] };
+    const { operations } = await plan("/pair", wanted);
+    fake.leadAway(/textobjects\/add/, "admin");
+    await expect(run("/pair", wanted, operations)).rejects.toMatchObject({
+      code: "host_error",
+      message: expect.stringContaining("another lab"),
+    });
+  });
+
+  it("PNETLab: a lab that is locked by password is not changed, and is not locked or unlocked from here", async () => {
+    const { make, session, fake, plan, run } = await bench({ edition: "pnetlab" });
+    await make("/pair", pair);
+    fake.putLabFile("/pair.unl", (fake.labFile("/pair.unl") ?? "").replace("<lab ", '<lab password="md5" '));
+    expect(await session.observe("/pair")).toMatchObject({ locked: true, lock: 1 });
+    const before = fake.labFile("/pair.unl");
+    await expect(run("/pair", pair, (await plan("/pair", null)).operations)).rejects.toMatchObject({ code: "lab_locked" });
+    await expect(session.setLock("/pair", false)).rejects.toMatchObject({ code: "unsupported", data: { feature: "lock" } });
+    expect(fake.labFile("/pair.unl")).toBe(before);
+    expect((await session.capabilities()).features).toMatchObject({ lock: false, hotPlug: true, linkQuality: true, linkSuspend: false });
+  });
+
+  it("PNETLab: a captcha is told as what keeps programs out", async () => {
+    fixture = await eveFixture({ edition: "pnetlab", captcha: true });
+    await expect(fixture.host.login("admin", "eve")).rejects.toMatchObject({
+      code: "host_error",
+      message: expect.stringContaining("captcha"),
+    });
   });
 
   it("what is not managed stays: pictures, unknown attributes, drawn shapes, configs that are not used", async () => {
@@ -67,28 +136,72 @@ describe("writes", () => {
     expect(read).toEqual(exported);
   });
 
-  it("a stale lock is told with what an administrator can do, and nothing is stopped for it", async () => {
-    const { make, plan, run, fake, calls } = await bench();
+  it.each(["ce5", "ce6", "pro"] as const)(
+    "%s: a stale lock is told with what an administrator can do, and nothing is stopped for it",
+    async (edition) => {
+      const { make, plan, run, fake, calls } = await bench({ edition });
+      await make("/pair", pair);
+      const changed = { ...pair, description: "x" };
+      const { operations } = await plan("/pair", changed);
+      fake.leaveLock("/pair.unl");
+      calls();
+      await expect(run("/pair", pair, operations)).rejects.toMatchObject({
+        code: "host_error",
+        message: expect.stringMatching(/administrator.*\.unl\.lock/),
+        data: { host: { code: 60061 }, retryable: true, ...(edition !== "pro" && { applied: [], failed: operations[0]?.id }) },
+      });
+      // Professional does not even tell startup configs while the file is locked.
+      expect(calls().filter((call) => call.startsWith("PUT"))).toHaveLength(edition === "pro" ? 0 : 1);
+      expect(fake.calls.filter((call) => call.includes("/api/status") && !call.startsWith("GET"))).toEqual([]);
+      expect(fake.running()).toHaveLength(2);
+      fake.removeLock("/pair.unl");
+      await make("/pair", changed);
+    },
+  );
+
+  it("PNETLab waits for a lock and takes it, so that a stale one is in nobody's way", async () => {
+    const { make, fake } = await bench({ edition: "pnetlab" });
     await make("/pair", pair);
     fake.leaveLock("/pair.unl");
-    const { operations } = await plan("/pair", { ...pair, description: "x" });
-    await expect(run("/pair", pair, operations)).rejects.toMatchObject({
-      code: "host_error",
-      message: expect.stringContaining(".unl.lock"),
-      data: { host: { code: 60061 } },
-    });
-    expect(calls().filter((call) => call.includes("/api/status") && !call.startsWith("GET"))).toEqual([]);
+    await make("/pair", { ...pair, texts: [{ text: "x", x: 1, y: 2 }] });
+    expect(fake.locks()).toEqual([]);
   });
 });
 
 describe("sessions", () => {
-  it("a read after the session has ended signs in again; a change is not repeated", async () => {
-    const { make, fake, session } = await bench();
-    await make("/pair", pair);
-    fake.expireSession("admin");
-    expect((await session.status("/pair")).nodes).toHaveLength(2);
-    fake.expireSession("admin");
-    await expect(session.labs()).rejects.toMatchObject({ code: "expired_host_session", message: expect.stringContaining("taken over") });
+  describe.each([
+    ["ce5", 90001],
+    ["ce6", 90001],
+    ["pro", 90001],
+    ["pro", 60027],
+    ["pnetlab", 90001],
+  ] as const)("that end on %s, told as %i", (edition, sessionLostAs) => {
+    it("are opened again for a read, once; taken over again and again they are told", async () => {
+      const { make, fake, session, calls } = await bench({ edition, sessionLostAs });
+      await make("/pair", pair);
+      calls();
+      fake.expireSession("admin");
+      expect((await session.status("/pair")).nodes).toHaveLength(2);
+      expect(calls().filter((call) => call.startsWith("POST") && call.includes("login"))).toHaveLength(1);
+      fake.expireSession("admin");
+      await expect(session.labs()).rejects.toMatchObject({ code: "expired_host_session", message: expect.stringContaining("taken over") });
+    });
+
+    it("are not opened again for a change: nothing was done, and it is the caller's to repeat", async () => {
+      const { make, plan, run, fake, calls } = await bench({ edition, sessionLostAs });
+      await make("/pair", pair);
+      const changed = { ...pair, description: "x" };
+      const { operations } = await plan("/pair", changed);
+      const change = edition === "pnetlab" ? /^POST \/api\/labs\/edit$/ : /^PUT \/api\/labs\/pair\.unl$/;
+      fake.breakNext(change, "signed out before");
+      calls();
+      await expect(run("/pair", pair, operations)).rejects.toMatchObject({
+        code: "expired_host_session",
+        data: { applied: [], failed: operations[0]?.id },
+      });
+      expect(calls().filter((call) => change.test(call))).toHaveLength(1);
+      await make("/pair", changed);
+    });
   });
 
   it.each(["ce5", "ce6", "pro"] as const)("%s: all sessions of a user share one, and the last one out signs off", async (edition) => {

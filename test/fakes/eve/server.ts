@@ -12,9 +12,9 @@ import type { RunningNode, StartFault } from "./runtime.ts";
 
 /**
  * An error page before or after the host did what it was asked for; the connection cut before the host did anything, or – with all done –
- * in the middle of the answer.
+ * in the middle of the answer; all sessions ended before the host looked at the call.
  */
-export type Breakage = "page before" | "page after" | "cut before" | "cut in the answer";
+export type Breakage = "page before" | "page after" | "cut before" | "cut in the answer" | "signed out before";
 
 interface Trap {
   readonly call: RegExp;
@@ -42,6 +42,8 @@ export interface FakeEve extends AsyncDisposable {
   expireSession(username: string): void;
   failNextStart(fault: StartFault): void;
   failNextExport(): void;
+  /** PNETLab: after the next call that matches, the user is in no lab any more, as if someone had left it in the web interface. */
+  leadAway(call: RegExp, username: string): void;
   /** The next call whose "GET /api/…" matches does not end well. */
   breakNext(call: RegExp, how: Breakage): void;
   /** What may change under a client. */
@@ -60,11 +62,17 @@ export async function startFakeEve(options: FakeEveOptions = {}): Promise<FakeEv
   const calls: string[] = [];
   const defects: unknown[] = [];
   const traps: Trap[] = [];
+  const away: { readonly call: RegExp; readonly username: string }[] = [];
   const listener = (request: IncomingMessage, response: ServerResponse) => {
     calls.push(`${request.method} ${request.url}`);
     const trap = traps.findIndex(({ call }) => call.test(`${request.method} ${request.url}`));
     const [sprung] = trap < 0 ? [] : traps.splice(trap, 1);
-    serve(host, request, response, sprung?.how).catch((error: unknown) => {
+    const led = away.findIndex(({ call }) => call.test(`${request.method} ${request.url}`));
+    const [left] = led < 0 ? [] : away.splice(led, 1);
+    const lose = () => {
+      for (const user of host.users.all()) if (user.username === left?.username) user.lab = null;
+    };
+    serve(host, request, response, sprung?.how, lose).catch((error: unknown) => {
       defects.push(error);
       request.socket.destroy();
     });
@@ -96,6 +104,9 @@ export async function startFakeEve(options: FakeEveOptions = {}): Promise<FakeEv
     expireSession: (username) => host.users.expire(username),
     failNextStart: (fault) => host.runtime.faults.push(fault),
     failNextExport: () => host.failingExports++,
+    leadAway: (call, username) => {
+      away.push({ call, username });
+    },
     breakNext: (call, how) => {
       traps.push({ call, how });
     },
@@ -117,7 +128,13 @@ function ownAddress(): string {
   return `127.${64 + ((process.pid >> 8) & 127)}.${process.pid & 255}.${1 + (started % 254)}`;
 }
 
-async function serve(host: Host, request: IncomingMessage, response: ServerResponse, how?: Breakage): Promise<void> {
+async function serve(
+  host: Host,
+  request: IncomingMessage,
+  response: ServerResponse,
+  how: Breakage | undefined,
+  after: () => void,
+): Promise<void> {
   const raw = await bodyOf(request);
   if (how === "cut before") {
     request.socket.destroy();
@@ -142,6 +159,7 @@ async function serve(host: Host, request: IncomingMessage, response: ServerRespo
     headers: request.headers,
     serverName: (request.headers.host ?? "").replace(/:\d+$/, ""),
   };
+  if (how === "signed out before") for (const { username } of host.users.all()) host.users.expire(username);
   const broken = new SlimError("Undefined array key", { file: "api.php", line: 1, frames: [] }).reply();
   let reply: Reply | undefined = broken;
   if (how !== "page before") {
@@ -152,6 +170,7 @@ async function serve(host: Host, request: IncomingMessage, response: ServerRespo
       reply = error.reply();
     }
   }
+  after();
   if (how === "cut in the answer") {
     const { status, body } = reply ?? unknown;
     const half = Buffer.from(body).subarray(0, Math.floor(Buffer.byteLength(body) / 2));
