@@ -121,10 +121,10 @@ export function labOf(yaml: string, files: Readonly<Record<string, string>> = {}
   return lab;
 }
 
-/** One of labwright's example labs, with the files that it refers to. */
-export async function exampleLab(name: string): Promise<Lab> {
+/** One of labwright's example labs, with the files that it refers to. @param edit changes its text */
+export async function exampleLab(name: string, edit: (yaml: string) => string = (yaml) => yaml): Promise<Lab> {
   const file = fileURLToPath(new URL(`../../../labs/${name}.yaml`, import.meta.url));
-  const yaml = await readFile(file, "utf8");
+  const yaml = edit(await readFile(file, "utf8"));
   const files: Record<string, string> = {};
   for (const [, path] of yaml.matchAll(/startup-config: (\S+)/g)) {
     files[normalize(path!)] = await readFile(join(dirname(file), path!), "utf8");

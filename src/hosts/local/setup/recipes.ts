@@ -29,11 +29,12 @@ export interface Recipe {
 
 const base: Recipe = {
   name: "base",
-  description: "busybox, iproute2, ping, traceroute, tcpdump, curl, iperf3, nftables",
+  description: "busybox, iproute2, ping, traceroute, tcpdump, curl, iperf3, nftables, dnsmasq",
   packages: [
     "busybox",
     "ca-certificates",
     "curl",
+    "dnsmasq-base",
     "ethtool",
     "iperf3",
     "iproute2",
@@ -61,6 +62,7 @@ const base: Recipe = {
     "/usr/bin/tracepath",
     "/usr/bin/traceroute.db",
     "/usr/sbin/bridge",
+    "/usr/sbin/dnsmasq",
     "/usr/sbin/ethtool",
     "/usr/sbin/ip",
     "/usr/sbin/nft",
