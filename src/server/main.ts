@@ -17,18 +17,21 @@ import { jsonLog } from "./json-log.ts";
 import { type ServeOptions, serveOptions, usage } from "./options.ts";
 import { removeServiceFile, writeServiceFile } from "./service-file.ts";
 import { startServer } from "./start.ts";
+import { startTrouble } from "./start-trouble.ts";
 import { holdStateDir } from "./state-lock.ts";
 
 const env = process.env;
 const uid = process.getuid?.() ?? 0;
 
+let stateDir: string | undefined;
 try {
   const options = serveOptions(process.argv.slice(2), env, localPaths(env, uid).state);
+  if (options !== "help") stateDir = options.stateDir;
   if (options === "help") process.stdout.write(usage);
   else await serve(options);
   process.exit();
 } catch (error) {
-  process.stderr.write(`labwright serve: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`labwright serve: ${await startTrouble(error, stateDir)}\n`);
   process.exit(1);
 }
 

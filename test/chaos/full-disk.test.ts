@@ -1,0 +1,171 @@
+import { mkdir, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type Job, LabwrightError } from "../../src/client/index.ts";
+import { EmbeddedService } from "./embedded-service.ts";
+import { eventually } from "./eventually.ts";
+import { type SmallDisk, smallDisk } from "./small-disk.ts";
+
+/** The state directory's file system is full: every change says so, loses nothing, and goes through when there is space again. */
+
+let service: EmbeddedService;
+let disk: SmallDisk;
+beforeEach(async () => {
+  service = await EmbeddedService.make();
+  await mkdir(service.stateDir);
+  disk = await smallDisk(service.stateDir, 16);
+  await service.start(disk.within);
+});
+afterEach(async () => {
+  await service[Symbol.asyncDispose]();
+  await disk[Symbol.asyncDispose]();
+});
+
+const yaml = (hosts: number) => `name: full
+nodes:
+${Array.from({ length: hosts }, (_, i) => `  h${i + 1}: {template: linux}`).join("\n")}
+links:
+  - ["h1:eth0", "h2:eth0"]
+`;
+const lab = "/full";
+
+/** The failure of a call, which must tell what is wrong and what to do. */
+async function refused(call: Promise<unknown>): Promise<LabwrightError> {
+  const error = await call.then(
+    () => undefined,
+    (failure: unknown) => failure,
+  );
+  if (!(error instanceof LabwrightError)) throw new Error(`it was not refused, but ${JSON.stringify(error)}`);
+  expect(["internal", "host_error"]).toContain(error.code);
+  expect(error.message).toMatch(/file system is full: free space on it and try again/);
+  return error;
+}
+
+async function powers(): Promise<readonly string[]> {
+  const { live } = await service.client.getProjectStatus({ lab });
+  return (live?.nodes ?? []).map(({ name, status }) => `${name} ${status}`);
+}
+
+async function allRun(hosts: number): Promise<void> {
+  let told: readonly string[] = [];
+  await eventually(
+    "all run",
+    async () => {
+      told = await powers();
+      return told.length === hosts && told.every((one) => one.endsWith("running"));
+    },
+    () => `${told}\n${service.log}`,
+  );
+}
+
+test("a deploy is refused, leaves nothing, and goes through when there is space again", async () => {
+  const { client } = service;
+  await disk.fill();
+  await refused(client.deployProject({ yaml: yaml(2) }));
+  expect((await client.listLabs()).labs).toEqual([]);
+  await disk.free();
+  await client.deployProject({ yaml: yaml(2) });
+  await allRun(2);
+  expect((await client.planProject({ yaml: yaml(2), prune: true })).actions).toEqual([]);
+});
+
+test("every change of a lab that runs tells of it, whichever write has no room; nodes run on, and the same call goes through afterwards", async () => {
+  const { client } = service;
+  await client.deployProject({ yaml: yaml(2) });
+  await allRun(2);
+  const wider = yaml(4).replace('  - ["h1:eth0"', '  - ["h3:eth0", "h4:eth0"]\n  - ["h1:eth0"');
+  const changes: readonly (readonly [string, () => Promise<unknown>])[] = [
+    ["stop", () => client.execProject({ lab, action: "stop", node: "h2", stopmode: 1 })],
+    ["suspend", () => client.setLinkSuspend({ lab, endpoints: ["h1:eth0", "h2:eth0"], suspended: true })],
+    ["quality", () => client.applyLinkQuality({ lab, endpoints: ["h1:eth0", "h2:eth0"], a: { delay: 3 }, save: true })],
+    ["policy", () => client.setLabResume({ lab, resume: "always" })],
+    ["reconcile", () => client.reconcileProject({ yaml: wider })],
+    ["destroy", () => client.destroyProject({ lab: "/other" })],
+  ];
+  await client.deployProject({ yaml: "name: other\nnodes: {o: {template: linux}}\n" });
+  for (const [what, change] of changes) {
+    // With no room at all, and with so little that the first writes fit.
+    for (const spare of [0, 8 << 10, 24 << 10, 64 << 10]) {
+      await disk.fill(spare);
+      const failure = await change().then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      if (failure !== undefined) await refused(Promise.reject(failure));
+      else if (spare === 0 && what !== "destroy") throw new Error(`${what} found room`);
+      const { operation, live } = await client.getProjectStatus({ lab });
+      expect([what, operation, live?.available]).toEqual([what, undefined, true]);
+      expect(await powers(), what).toContain("h1 running");
+      await disk.free();
+      if (failure === undefined) break;
+    }
+    if (what !== "destroy" || (await client.listLabs()).labs.some((one) => one.lab === "/other")) await change();
+  }
+  await client.reconcileProject({ yaml: wider });
+  await client.execProject({ lab, action: "start" });
+  await allRun(4);
+  const { plan_identity = "" } = await client.planProject({ yaml: wider, prune: true });
+  await client.reconcileProject({ yaml: wider, prune: true, confirm: true, plan_identity });
+  expect((await client.planProject({ yaml: wider, prune: true })).actions).toEqual([]);
+  expect((await client.listLabs()).labs.map((one) => one.lab)).toEqual([lab]);
+  const drafts = (await readdir(disk.path(service.stateDir), { recursive: true })).filter((name) => name.endsWith(".tmp"));
+  expect(drafts).toEqual([]);
+});
+
+test("a node that fills the disk keeps nobody from looking, and from changing only until it has room again", async () => {
+  const { client } = service;
+  await client.deployProject({ yaml: yaml(2) });
+  await allRun(2);
+  const { output } = await client.execConsole({ lab, node: "h1", command: "dd if=/dev/zero of=/root/big bs=64k 2>&1", timeout_ms: 20_000 });
+  expect(output).toContain("No space left on device");
+  await disk.fill();
+  await refused(client.reconcileProject({ yaml: yaml(3) }));
+  await allRun(2);
+  await disk.free();
+  await client.execConsole({ lab, node: "h1", command: "rm /root/big" });
+  await client.reconcileProject({ yaml: yaml(3) });
+  await client.execProject({ lab, action: "start" });
+  await allRun(3);
+});
+
+test("a job whose end found no room has ended all the same, and says so after a restart too", async () => {
+  const { client } = service;
+  await client.deployProject({ yaml: yaml(2) });
+  await allRun(2);
+  let job: Job | undefined;
+  // Graceful stops take a moment: the disk is filled while they run.
+  const { job: id } = await client.startJob("execProject", { lab, action: "stop", stopmode: 0 });
+  await disk.fill();
+  await eventually(
+    "the job ends",
+    async () => {
+      job = await client.getJob({ id });
+      return job.status !== "running";
+    },
+    () => JSON.stringify(job),
+  );
+  await disk.free();
+  await eventually(
+    "the lab can be changed",
+    async () => (await client.execProject({ lab, action: "stop", stopmode: 1 })).failed === 0,
+    () => service.log,
+  );
+  await service.end("SIGKILL");
+  await service.start(disk.within);
+  await eventually(
+    "the job has ended",
+    async () => (await service.client.getJob({ id })).status !== "running",
+    () => service.log,
+  );
+  expect((await powers()).every((one) => one.endsWith("stopped"))).toBe(true);
+});
+
+test("a service that starts without room says so in one line, and starts when there is some", async () => {
+  await service.end("SIGTERM");
+  await disk.fill();
+  await expect(service.start(disk.within)).rejects.toThrow(
+    new RegExp(`labwright serve: .*${join(service.stateDir)}.* is full: free space on it`),
+  );
+  await disk.free();
+  await service.start(disk.within);
+});
