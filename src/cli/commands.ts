@@ -22,6 +22,7 @@ import { resume } from "./commands/resume.ts";
 import { serve } from "./commands/serve.ts";
 import { setup } from "./commands/setup.ts";
 import { status } from "./commands/status.ts";
+import { systemdUnitCommand } from "./commands/systemd-unit.ts";
 import { templates } from "./commands/templates.ts";
 import { up } from "./commands/up.ts";
 import { validate } from "./commands/validate.ts";
@@ -69,6 +70,7 @@ export const commands: readonly Command[] = [
   up,
   setup,
   serve,
+  systemdUnitCommand,
   login,
   logout,
   validate,

@@ -26,7 +26,8 @@ export function imagesPath(): string {
   return programPath("hosts/local/containers/main");
 }
 
-function programPath(name: string): string {
+/** A program of this package, from its sources or built: "cli/main". */
+export function programPath(name: string): string {
   return fileURLToPath(new URL(`../${name}${extname(import.meta.url)}`, import.meta.url));
 }
 

@@ -1,0 +1,26 @@
+import type { Command } from "../command.ts";
+import { commandHelp } from "../help.ts";
+import { programPath } from "../service-process.ts";
+import { systemdUnit } from "../systemd-unit.ts";
+
+export const systemdUnitCommand: Command = {
+  name: "systemd-unit",
+  summary: "Print a systemd unit that runs the service",
+  operands: "[FLAG...]",
+  details:
+    "The flags are those that labwright serve shall get. Labs run on while the unit is stopped or restarted. Variables such as\n" +
+    "LABWRIGHT_ADMIN_PASSWORD go into /etc/default/labwright.",
+  flags: [],
+  raw: true,
+  offline: true,
+  example: "labwright systemd-unit --resume always > /etc/systemd/system/labwright.service",
+  run: async ({ terminal }, args) => {
+    // All else is for labwright serve, unread.
+    if (args.operands.includes("--help") || args.operands.includes("-h")) {
+      terminal.print(commandHelp(systemdUnitCommand));
+      return 0;
+    }
+    terminal.stdout.write(systemdUnit([process.execPath, programPath("cli/main"), "serve", ...args.operands]));
+    return 0;
+  },
+};
