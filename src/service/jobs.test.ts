@@ -1,6 +1,9 @@
 import { afterEach, describe, expect, test } from "vitest";
+import { Failure } from "../contract/errors.ts";
 import type { ServiceOptions } from "./create-service.ts";
 import { type Bench, createBench, failureOf, listOf, pair, three, until } from "./service.fixture.ts";
+import { sqliteStore } from "./store/sqlite.ts";
+import type { Store } from "./store/store.ts";
 
 const benches: Bench[] = [];
 function bench(options?: Partial<ServiceOptions>): Bench {
@@ -127,6 +130,60 @@ describe("a change always ends", () => {
   });
 });
 
+describe("a store that takes no more", () => {
+  /** Every write of a job's end fails while `full`. */
+  function fullStore(): { full: boolean; readonly store: Store } {
+    const store = sqliteStore(":memory:");
+    const state = {
+      full: false,
+      store: {
+        ...store,
+        jobs: {
+          ...store.jobs,
+          finish: (...given: Parameters<Store["jobs"]["finish"]>) => {
+            if (state.full) throw new Failure("internal", "the file system is full: free space on it and try again");
+            store.jobs.finish(...given);
+          },
+        },
+      },
+    };
+    return state;
+  }
+
+  test("keeps no change from ending: the job tells how, and it is written down when there is room again", async () => {
+    const disk = fullStore();
+    const made = bench({ store: disk.store });
+    const ann = await made.login();
+    disk.full = true;
+    const { job } = (await ann.call("deployProject", { yaml: pair }, { respondAsync: true })) as { job: string };
+    await until(async () => (await ann.get("getJob", { id: job })).status !== "running");
+    expect(await ann.get("getJob", { id: job })).toMatchObject({ status: "done", outcome: "finished", result: { nodes: 2 } });
+    expect(disk.store.jobs.get(job)?.status).toBe("running");
+    // The lab is free for the next change.
+    expect(await ann.call("reconcileProject", { yaml: three })).toMatchObject({ status: "applied" });
+    disk.full = false;
+    await until(() => disk.store.jobs.get(job)?.status === "done");
+    expect(disk.store.jobs.unfinished()).toEqual([]);
+  });
+
+  test("leaves to the next start what it never took, oldest first, and each of them ends", async () => {
+    const disk = fullStore();
+    const made = bench({ store: disk.store });
+    const ann = await made.login();
+    disk.full = true;
+    await ann.call("deployProject", { yaml: pair });
+    await ann.call("reconcileProject", { yaml: three });
+    expect(disk.store.jobs.unfinished()).toHaveLength(2);
+    disk.full = false;
+    const next = made.restart();
+    await next.service.recover();
+    expect(disk.store.jobs.unfinished()).toEqual([]);
+    const again = await next.login();
+    expect((await again.call("planProject", { yaml: three, prune: true })).actions).toEqual([]);
+    expect((await again.call("getProjectStatus", { lab: "/pair" })).live?.nodes).toHaveLength(3);
+  });
+});
+
 test("a cancelled change keeps what is done, and what is left can be finished", async () => {
   const made = bench();
   const ann = await made.login();
@@ -151,7 +208,6 @@ test("a cancelled change keeps what is done, and what is left can be finished", 
 test("a change that is refused before its first step leaves the record as it was", async () => {
   const made = bench();
   const ann = await made.login();
-  const { Failure } = await import("../contract/errors.ts");
   made.step = () => {
     throw new Failure("host_error", "full", { data: { host: { message: "full" } } });
   };

@@ -67,7 +67,7 @@ links:
 const nodeCount: Readonly<Record<Stand, number>> = { absent: 0, plain: 3, other: 3 };
 
 /** A change or a call that has not ended by then never will. */
-const hangMs = 90_000;
+const hangMs = 120_000;
 
 /** Kills parts of the service and of a lab while the lab changes, round by round, and checks after each that nothing is lost, wrong or left. */
 export async function chaos(options: ChaosOptions): Promise<ChaosReport> {

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Asks until the answer is neither undefined nor false; throws after `ms` (default 30 s: a hang, not a busy machine). */
+/** Asks until the answer is neither undefined nor false; throws after `ms` (default 90 s: a hang, not a busy machine). */
 export async function eventually<T>(
   what: string,
   ask: () => Promise<T | undefined | false>,
   explain: () => string,
-  ms = 30_000,
+  ms = 90_000,
 ): Promise<T> {
   for (const end = performance.now() + ms; ; await delay(20)) {
     const answer = await ask();
