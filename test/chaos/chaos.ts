@@ -16,6 +16,8 @@ export interface ChaosOptions {
   readonly say?: (line: string) => void;
   /** Ends the run with what is done after so long, ms. */
   readonly limitMs?: number;
+  /** Ends the run after the round under way. */
+  readonly signal?: AbortSignal;
   /** Goes on after a round that failed, from a machine that is cleaned up. Else that round's failure is thrown. */
   readonly goOn?: boolean;
 }
@@ -81,7 +83,8 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
   await service.start();
   for (const round of roundsOf(seed)) {
     if (round.number < from) continue;
-    if (done === options.rounds || performance.now() - began > (options.limitMs ?? Number.POSITIVE_INFINITY)) break;
+    if (done === options.rounds || options.signal?.aborted || performance.now() - began > (options.limitMs ?? Number.POSITIVE_INFINITY))
+      break;
     const { number, victim, change } = round;
     const about = `seed ${seed} round ${number}: ${victim} killed at ${round.moment} of ${change}, ${round.before} → ${round.after}`;
     const start = performance.now();

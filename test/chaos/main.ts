@@ -16,7 +16,10 @@ const from = Number(values.from ?? 0);
 const rounds = Number(values.rounds ?? 1000);
 console.log(`seed ${seed}, ${rounds} rounds from round ${from}; one round again: npm run chaos -- --seed ${seed} --from N --rounds 1`);
 const began = performance.now();
+const ending = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => ending.abort());
 const report = await chaos({
+  signal: ending.signal,
   seed,
   from,
   rounds,
