@@ -1,0 +1,186 @@
+import { readFileSync } from "node:fs";
+import { mkdir, readFile, rmdir, stat, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+
+/** What limits a thing or tells about it: which of the hierarchies, and which generation of files it has. */
+export interface Controller {
+  /** Index into ControlGroups.hierarchies. */
+  readonly hierarchy: number;
+  readonly version: 1 | 2;
+}
+
+/** What the machine gives us of control groups, as tried out; nothing in `hierarchies` where it gives none. */
+export interface ControlGroups {
+  /** Where labs get their directories, one in each; made when the first lab needs it. The order is that of the holder's `cgroup` arguments. */
+  readonly hierarchies: readonly { readonly mount: string; readonly base: string; readonly version: 1 | 2 }[];
+  readonly cpu?: Controller;
+  readonly memory?: Controller;
+  readonly pids?: Controller;
+  /** Counts CPU time. */
+  readonly usage?: Controller;
+  readonly freeze?: Controller;
+  /** For people: why a controller is not there, by its name. */
+  readonly why: Readonly<Partial<Record<ControllerName, string>>>;
+}
+
+const controllerNames = ["cpu", "memory", "pids", "usage", "freeze"] as const;
+export type ControllerName = (typeof controllerNames)[number];
+
+export const noControlGroups = (why: string): ControlGroups => ({
+  hierarchies: [],
+  why: Object.fromEntries(controllerNames.map((name) => [name, why])),
+});
+
+/** Below the service's own group, so that what limits the service limits labs. */
+const baseName = "labwright";
+
+interface Mounted {
+  readonly mount: string;
+  readonly version: 1 | 2;
+  /** v1: the controllers of the mount. */
+  readonly options: readonly string[];
+}
+
+/**
+ * Tries out which controllers this process may use, by making a group and removing it. On machines with both generations
+ * each controller is taken where it is.
+ * @param where LABWRIGHT_CGROUP: `none`, or the group below which labs get theirs, in each hierarchy
+ */
+export async function probeControlGroups(where: string | undefined = process.env["LABWRIGHT_CGROUP"]): Promise<ControlGroups> {
+  if (where === "none") return noControlGroups("LABWRIGHT_CGROUP is none");
+  const mounts = cgroupMounts(await readFile("/proc/self/mounts", "utf8"));
+  const own = ownGroups(await readFile("/proc/self/cgroup", "utf8"));
+  const hierarchies: { mount: string; base: string; version: 1 | 2 }[] = [];
+  const found: Partial<Record<ControllerName, Controller>> = {};
+  const why: Partial<Record<ControllerName, string>> = {};
+  const unified = mounts.find(({ version }) => version === 2);
+  if (unified !== undefined) {
+    const taken = await takeUnified(unified.mount, where ?? own.get("") ?? "/", where !== undefined);
+    if (typeof taken === "string") for (const name of controllerNames) why[name] = taken;
+    else {
+      const one: Controller = { hierarchy: hierarchies.push({ mount: unified.mount, base: taken.base, version: 2 }) - 1, version: 2 };
+      found.usage = found.freeze = one;
+      for (const name of ["cpu", "memory", "pids"] as const) {
+        if (taken.controllers.has(name)) found[name] = one;
+        else why[name] = `cgroup ${taken.base} has no controller ${name}`;
+      }
+    }
+  }
+  const old = { cpu: "cpu", memory: "memory", pids: "pids", usage: "cpuacct", freeze: "freezer" } as const;
+  for (const name of controllerNames) {
+    const mounted = mounts.find(({ version, options }) => version === 1 && options.includes(old[name]));
+    if (found[name] !== undefined || mounted === undefined) {
+      if (found[name] === undefined) why[name] ??= `this machine has no cgroup controller ${old[name]}`;
+      continue;
+    }
+    const known = hierarchies.findIndex(({ mount }) => mount === mounted.mount);
+    if (known >= 0) {
+      found[name] = { hierarchy: known, version: 1 };
+      continue;
+    }
+    const base = join(mounted.mount, where ?? (await visible(mounted.mount, own.get(old[name]) ?? "/")), where === undefined ? baseName : "");
+    const refused = await tryGroup(base);
+    if (refused === undefined) found[name] = { hierarchy: hierarchies.push({ mount: mounted.mount, base, version: 1 }) - 1, version: 1 };
+    else why[name] = refused;
+  }
+  for (const name of controllerNames) if (found[name] !== undefined) delete why[name];
+  return { hierarchies, ...found, why };
+}
+
+/** The directories of a lab, by hierarchy; undefined where its holder is in none of ours (an older one, or groups were not there then). */
+export function groupsOfHolder(groups: ControlGroups, pid: number, lab: string): readonly string[] | undefined {
+  const own = ownGroups(readFileSync(`/proc/${pid}/cgroup`, "utf8"));
+  const mounts = cgroupMounts(readFileSync("/proc/self/mounts", "utf8"));
+  const directories = groups.hierarchies.map(({ mount, version }) => {
+    const options = mounts.find((one) => one.mount === mount)?.options ?? [];
+    const path = version === 2 ? own.get("") : [...own].find(([name]) => name !== "" && options.includes(name))?.[1];
+    return path !== undefined && basename(path) === "lab" && basename(dirname(path)) === lab ? join(mount, dirname(path)) : undefined;
+  });
+  return directories.length > 0 && directories.every((one) => one !== undefined) ? (directories as string[]) : undefined;
+}
+
+function cgroupMounts(text: string): readonly Mounted[] {
+  return text.split("\n").flatMap((line): Mounted[] => {
+    const [, mount = "", type, options = ""] = line.split(" ");
+    if (type !== "cgroup" && type !== "cgroup2") return [];
+    return [{ mount: mount.replaceAll("\\040", " "), version: type === "cgroup" ? 1 : 2, options: options.split(",") }];
+  });
+}
+
+/** Controller → path; "" is the unified hierarchy. */
+function ownGroups(text: string): ReadonlyMap<string, string> {
+  const lines = text.trim().split("\n");
+  return new Map(
+    lines.flatMap((line) => {
+      const [, names = "", ...path] = line.split(":");
+      return names.split(",").map((name) => [name, path.join(":")] as const);
+    }),
+  );
+}
+
+/** In a container the path may be the machine's, and nothing of it be there. */
+async function visible(mount: string, path: string): Promise<string> {
+  const there = await stat(join(mount, path)).then(
+    () => true,
+    () => false,
+  );
+  return there && !path.startsWith("/..") ? path : "/";
+}
+
+/** Why no group can be made there; undefined: it can. */
+async function tryGroup(base: string): Promise<string | undefined> {
+  const probe = join(base, `probe-${process.pid}`);
+  try {
+    await mkdir(probe, { recursive: true });
+    await rmdir(probe);
+    // Others of ours may be in it.
+    await rmdir(base).catch(() => undefined);
+    return undefined;
+  } catch (error) {
+    return `no cgroup can be made in ${base}: ${(error as Error).message}`;
+  }
+}
+
+/**
+ * In the unified hierarchy a group that has processes cannot give controllers to others. So labs live beside the service where it was put into
+ * a group `service` of one that is delegated to it (systemd's DelegateSubgroup=service), otherwise, for root, below the root group.
+ */
+async function takeUnified(
+  mount: string,
+  own: string,
+  given: boolean,
+): Promise<string | { readonly base: string; readonly controllers: ReadonlySet<string> }> {
+  const root = process.getuid?.() === 0;
+  const beside = basename(own) === "service" || !root ? join(mount, dirname(own), baseName) : undefined;
+  const candidates = given ? [join(mount, own)] : [...(beside === undefined ? [] : [beside]), ...(root ? [join(mount, baseName)] : [])];
+  let refused = "";
+  for (const base of candidates) {
+    // Controllers come from the parent; what it cannot give is not there, and told so.
+    await enableControllers(dirname(base));
+    const problem = await tryGroup(base);
+    if (problem !== undefined) {
+      refused = problem;
+      continue;
+    }
+    try {
+      await mkdir(base, { recursive: true });
+      const controllers = await enableControllers(base);
+      await rmdir(base).catch(() => undefined);
+      return { base, controllers };
+    } catch (error) {
+      refused = `cgroup ${base}: ${(error as Error).message}`;
+    }
+  }
+  return refused;
+}
+
+/** Gives a group's children what it can give of what we use; answers what they have. */
+export async function enableControllers(group: string): Promise<ReadonlySet<string>> {
+  const words = async (file: string) => (await readFile(join(group, file), "utf8").catch(() => "")).trim().split(/\s+/);
+  const available = await words("cgroup.controllers");
+  for (const name of ["cpu", "memory", "pids"]) {
+    // One by one: where one is refused the others still are worth having. What they have is read back.
+    if (available.includes(name)) await writeFile(join(group, "cgroup.subtree_control"), `+${name}`).catch(() => undefined);
+  }
+  return new Set(await words("cgroup.subtree_control"));
+}

@@ -1,0 +1,134 @@
+import { readFileSync } from "node:fs";
+import { chown, mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { setImmediate, setTimeout as delay } from "node:timers/promises";
+import { type ControlGroups, type Controller, enableControllers } from "./control-groups.ts";
+
+/** The directories of one lab in each hierarchy; in them one for the holder, `lab`, and one for each node that runs, named by its id. */
+export interface LabGroups {
+  readonly groups: ControlGroups;
+  /** In the order of the hierarchies. */
+  readonly directories: readonly string[];
+}
+
+/** What nodes took; a node that has no group (any more) is not in it. */
+export interface NodeUsage {
+  /** Microseconds of CPU time since the node started. */
+  readonly cpu?: number;
+  /** Bytes that could not be given back at once: without the page cache that is not in use. */
+  readonly memory?: number;
+}
+
+/** Makes the lab's directories, for the lab's root to make nodes' groups in. Throws Error with the kernel's words. */
+export async function makeLabGroups(groups: ControlGroups, lab: string, owner: number | undefined, most: GroupCeilings): Promise<LabGroups> {
+  const directories = groups.hierarchies.map(({ base }) => join(base, lab));
+  for (const [i, { base, version }] of groups.hierarchies.entries()) {
+    const directory = directories[i]!;
+    await mkdir(directory, { recursive: true });
+    if (version === 2) {
+      await enableControllers(base);
+      await enableControllers(directory);
+    }
+    await mkdir(join(directory, "lab"), { recursive: true });
+    if (owner === undefined) continue;
+    await chown(directory, owner, owner);
+    // cgroup.procs of the directory too: the unified hierarchy asks for the right to write the common ancestor's.
+    for (const file of ["cgroup.procs", "lab", "lab/cgroup.procs"]) await chown(join(directory, file), owner, owner);
+  }
+  const { pids, memory } = groups;
+  if (pids !== undefined) {
+    await writeFile(join(groups.hierarchies[pids.hierarchy]!.base, "pids.max"), String(most.machineProcesses));
+    await writeFile(join(directories[pids.hierarchy]!, "pids.max"), String(most.labProcesses));
+  }
+  if (memory !== undefined) {
+    const file = memory.version === 1 ? "memory.limit_in_bytes" : "memory.max";
+    await writeFile(join(groups.hierarchies[memory.hierarchy]!.base, file), String(most.machineMemory));
+  }
+  return { groups, directories };
+}
+
+/** What all labs together, and one of them, may take, so that the machine and the service go on. */
+export interface GroupCeilings {
+  readonly machineProcesses: number;
+  readonly labProcesses: number;
+  /** Bytes. */
+  readonly machineMemory: number;
+}
+
+/** Removes them; the lab has ended. Processes take a moment to be gone; whoever is still in one after that keeps it. */
+export async function removeLabGroups({ groups, directories }: LabGroups): Promise<void> {
+  for (const directory of directories) {
+    const inner = await readdir(directory, { withFileTypes: true }).catch(() => []);
+    for (const one of inner) if (one.isDirectory()) await removeGroup(join(directory, one.name));
+    await removeGroup(directory);
+    // The base goes with the last lab. Only what bears our name.
+    if (groups.hierarchies.some(({ base }) => base === dirname(directory))) await rmdir(dirname(directory)).catch(() => undefined);
+  }
+}
+
+async function removeGroup(directory: string): Promise<void> {
+  for (let patience = 100; patience > 0; patience--) {
+    try {
+      return await rmdir(directory);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
+      if ((error as NodeJS.ErrnoException).code !== "EBUSY") throw error;
+      await delay(10);
+    }
+  }
+}
+
+/** One read of all these nodes; others have their turn in between. */
+export async function readUsage({ groups, directories }: LabGroups, ids: readonly number[]): Promise<ReadonlyMap<number, NodeUsage>> {
+  const all = new Map<number, NodeUsage>();
+  for (const [i, id] of ids.entries()) {
+    if (i % 50 === 49) await setImmediate();
+    const cpu = groups.usage === undefined ? undefined : cpuTime(groups.usage, file(directories, groups.usage, id));
+    const memory = groups.memory === undefined ? undefined : memoryInUse(groups.memory, file(directories, groups.memory, id));
+    if (cpu === undefined && memory === undefined) continue;
+    all.set(id, { ...(cpu === undefined ? {} : { cpu }), ...(memory === undefined ? {} : { memory }) });
+  }
+  return all;
+}
+
+function file(directories: readonly string[], { hierarchy }: Controller, id: number): string {
+  return join(directories[hierarchy]!, String(id));
+}
+
+function cpuTime({ version }: Controller, group: string): number | undefined {
+  if (version === 2) return numberAfter("usage_usec ", textOf(join(group, "cpu.stat")));
+  const nanoseconds = textOf(join(group, "cpuacct.usage"));
+  return nanoseconds === undefined ? undefined : Math.round(Number(nanoseconds) / 1000);
+}
+
+function memoryInUse({ version }: Controller, group: string): number | undefined {
+  const used = textOf(join(group, version === 1 ? "memory.usage_in_bytes" : "memory.current"));
+  if (used === undefined) return undefined;
+  const idle = numberAfter(version === 1 ? "\ntotal_inactive_file " : "\ninactive_file ", textOf(join(group, "memory.stat")));
+  return Math.max(0, Number(used) - (idle ?? 0));
+}
+
+function numberAfter(word: string, text: string | undefined): number | undefined {
+  const at = text?.indexOf(word) ?? -1;
+  return at < 0 ? undefined : Number.parseInt(text!.slice(at + word.length), 10);
+}
+
+/** undefined where the node has just ended. Not a promise each: for 500 nodes that would cost ten times the reading. */
+function textOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENODEV") return undefined;
+    throw error;
+  }
+}
+
+/** How often the kernel killed processes of this node because its memory was used up. */
+export async function memoryKills({ groups, directories }: LabGroups, id: number): Promise<number> {
+  if (groups.memory === undefined) return 0;
+  const group = file(directories, groups.memory, id);
+  const name = groups.memory.version === 1 ? "memory.oom_control" : "memory.events";
+  const text = await readFile(join(group, name), "utf8").catch(() => "");
+  return numberAfter("oom_kill ", text) ?? 0;
+}

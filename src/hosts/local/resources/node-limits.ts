@@ -1,0 +1,63 @@
+import type { DefinedNode } from "../definition.ts";
+import type { LocalTemplate } from "../template.ts";
+import type { ControlGroups, Controller } from "./control-groups.ts";
+
+/** What a node may take of the machine. */
+export interface NodeLimits {
+  /** Cores. Absent: all that the machine has, shared evenly with others that want it. */
+  readonly cpu?: number;
+  /** MiB, with page cache, tmpfs and what the kernel keeps for it. */
+  readonly ram: number;
+  /** Processes and threads. */
+  readonly processes: number;
+  /** MiB of its disk; no single file becomes larger. */
+  readonly disk: number;
+}
+
+/** Where neither node nor template says it: roomy for a router or a host, small beside a machine. */
+export const defaultLimits = { ram: 1024, processes: 1024, disk: 4096 } as const;
+
+export function nodeLimits(node: DefinedNode, template: LocalTemplate | undefined): NodeLimits {
+  const given = template?.limits ?? {};
+  return {
+    ...(node.cpu === undefined ? {} : { cpu: node.cpu }),
+    ram: node.ram ?? given.ram ?? defaultLimits.ram,
+    processes: given.processes ?? defaultLimits.processes,
+    disk: given.disk ?? defaultLimits.disk,
+  };
+}
+
+/** MiB that a node is expected to take; what is declared is taken at its word. */
+export function nodeNeed(node: { readonly ram?: number }, template: { readonly need?: number } | undefined): number {
+  return node.ram ?? template?.need ?? 0;
+}
+
+/** One write for the holder: index of the hierarchy or "rlimit", file of the node's group there, value. */
+export type LimitEntry = readonly [hierarchy: number | "rlimit", file: string, value: string | number];
+
+const mebi = 1024 * 1024;
+/** Microseconds in which the share of CPU time is meted out. */
+const period = 100_000;
+
+/** What brings the limits about. The first entries make the node's group in every hierarchy, so that it is in all of them. */
+export function limitEntries(groups: ControlGroups, limits: NodeLimits): readonly LimitEntry[] {
+  const entries: LimitEntry[] = groups.hierarchies.map((_, i) => [i, "", ""]);
+  const put = (controller: Controller | undefined, v1: readonly (readonly [string, string | number])[], v2: typeof v1) => {
+    if (controller === undefined) return;
+    for (const [file, value] of controller.version === 1 ? v1 : v2) entries.push([controller.hierarchy, file, value]);
+  };
+  const bytes = limits.ram * mebi;
+  const quota = limits.cpu === undefined ? undefined : Math.max(1000, Math.round(limits.cpu * period));
+  put(groups.memory, [["memory.limit_in_bytes", bytes]], [["memory.max", bytes]]);
+  put(groups.pids, [["pids.max", limits.processes]], [["pids.max", limits.processes]]);
+  put(
+    groups.cpu,
+    [
+      ["cpu.cfs_period_us", period],
+      ["cpu.cfs_quota_us", quota ?? -1],
+    ],
+    [["cpu.max", `${quota ?? "max"} ${period}`]],
+  );
+  entries.push(["rlimit", "fsize", limits.disk * mebi]);
+  return entries;
+}
