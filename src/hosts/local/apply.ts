@@ -227,6 +227,9 @@ async function commitEdit(
     );
   if (JSON.stringify(after) !== JSON.stringify(before)) await put(definitions, after);
   await live.sync(after, catalogue);
+  const old = new Map(before.nodes.map((node) => [node.id, node]));
+  const limited = after.nodes.filter(({ id, cpu, ram }) => cpu !== old.get(id)?.cpu || ram !== old.get(id)?.ram);
+  if (limited.length > 0) await live.limit(after, new Set(limited.map(({ id }) => id)), catalogue);
   await removeDisks(trash, live, gone);
 }
 
@@ -274,7 +277,8 @@ async function wipeNodes(
   batch: readonly Operation[],
   mode: StopMode,
 ): Promise<void> {
-  await stopNodes(context, before, edit, batch, mode);
+  // A node that is only suspended would go on with a disk that is gone.
+  await stopNodes(context, before, edit, batch, mode === 2 ? 3 : mode);
   await removeDisks(context.trash, context.lab(before.id), nodesOf(edit, batch));
 }
 

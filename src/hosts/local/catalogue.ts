@@ -4,6 +4,7 @@ import { type Feature, featureNames, type HostIcon, type HostNetworkType, type H
 import { findImages, type LocalImage } from "./images.ts";
 import { natWorks } from "./nat.ts";
 import type { ShapingMeans } from "./quality-means.ts";
+import type { MachineMeans } from "./resources/lab-resources.ts";
 import { hostTemplate, type LocalTemplate, templateRules } from "./template.ts";
 import { builtinTemplates, loadTemplates } from "./templates.ts";
 import { kvmWorks } from "./vm/kvm.ts";
@@ -32,6 +33,7 @@ export function openCatalogue(options: {
   readonly shaping: Promise<ShapingMeans>;
   /** Whether packets can be captured. */
   readonly capture: Promise<boolean>;
+  readonly means: Promise<MachineMeans>;
   readonly warn: (text: string) => void;
   readonly freshMs?: number;
 }): () => Promise<Catalogue> {
@@ -61,6 +63,7 @@ export function openCatalogue(options: {
       shaping: (await options.shaping) !== null,
       capture: await options.capture,
       kvm: (await kvm) ?? false,
+      means: await options.means,
     });
   }
 
@@ -81,7 +84,19 @@ export function openCatalogue(options: {
 function catalogue(
   templates: readonly LocalTemplate[],
   images: readonly LocalImage[],
-  { nat, shaping, capture, kvm }: { readonly nat: boolean; readonly shaping: boolean; readonly capture: boolean; readonly kvm: boolean },
+  {
+    nat,
+    shaping,
+    capture,
+    kvm,
+    means,
+  }: {
+    readonly nat: boolean;
+    readonly shaping: boolean;
+    readonly capture: boolean;
+    readonly kvm: boolean;
+    readonly means: MachineMeans;
+  },
 ): Catalogue {
   const byId = new Map(templates.map((template) => [template.id, template]));
   const networkTypes: HostNetworkType[] = [
@@ -105,6 +120,8 @@ function catalogue(
     ...(capture ? (["capture"] as const) : []),
   ]);
   const features = Object.fromEntries(featureNames.map((name) => [name, works.has(name)])) as Record<Feature, boolean>;
+  const { cpu, memory } = means.groups.why;
+  const cannot = { ...(cpu === undefined ? {} : { cpu }), ...(memory === undefined ? {} : { ram: memory }) };
   const icons = new Set(templates.flatMap((template) => template.icon ?? []));
   return {
     template: (id) => byId.get(id),
@@ -114,7 +131,7 @@ function catalogue(
     icons: [...icons].sort().map((name) => ({ name })),
     features,
     rules: {
-      templates: templates.map((template) => templateRules(template, images)),
+      templates: templates.map((template) => templateRules(template, images, template.backend === "namespace" ? cannot : {})),
       networkTypes: networkTypes.map(({ type }) => type),
       features,
       unsupportedFields: [],

@@ -16,6 +16,7 @@ import { makePassage } from "./passage.ts";
 import type { LocalPaths } from "./paths.ts";
 import { shapingMeans } from "./quality-means.ts";
 import { Readiness } from "./readiness.ts";
+import { probeMachine } from "./resources/probe-machine.ts";
 import { type LocalState, localSession } from "./session.ts";
 import { openTrash } from "./trash.ts";
 import { openUsers } from "./users.ts";
@@ -85,12 +86,14 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
   const readiness = new Map<string, Readiness>();
   const turns = new Map<string, Promise<unknown>>();
   const shaping = shapingMeans(paths.shaper);
+  const means = probeMachine();
   const catalogue = openCatalogue({
     state: paths.state,
     images: paths.images,
     vmImages: paths.vmImages,
     shaping,
     capture: captureWorks(paths.tap),
+    means,
     warn,
   });
 
@@ -107,7 +110,7 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
   const lab = (id: string): LocalLab => {
     const known = labs.get(id);
     if (known !== undefined) return known;
-    const made = new LocalLab(id, definitions.directory(id), { paths, bootId, shaping });
+    const made = new LocalLab(id, definitions.directory(id), { paths, bootId, shaping, means });
     labs.set(id, made);
     return made;
   };

@@ -20,6 +20,7 @@ import type { ShapingMeans } from "./quality-means.ts";
 import { LabNetem } from "./quality-netem.ts";
 import { LabShaper, type LinkShaper } from "./quality-shaper.ts";
 import { readFabric } from "./read-fabric.ts";
+import { LabResources, type MachineMeans, type NodeLoad } from "./resources/lab-resources.ts";
 import type { NodeState, Sandbox, SandboxOptions } from "./sandbox.ts";
 import { createSandbox, openSandbox } from "./sandbox-client.ts";
 import type { LocalTemplate } from "./template.ts";
@@ -54,6 +55,7 @@ export class LocalLab {
   readonly #shaping: Promise<ShapingMeans>;
   readonly #shaperProgram: string;
   readonly #qualities = new LinkQualities();
+  readonly #resources: LabResources;
   #sandbox: Sandbox | null = null;
   /** In place of a sandbox: one of another release, which can only be looked at and ended. */
   #foreign: ForeignHolder | null = null;
@@ -68,7 +70,17 @@ export class LocalLab {
   constructor(
     id: string,
     directory: string,
-    { paths, bootId, shaping }: { readonly paths: LocalPaths; readonly bootId: string; readonly shaping: Promise<ShapingMeans> },
+    {
+      paths,
+      bootId,
+      shaping,
+      means,
+    }: {
+      readonly paths: LocalPaths;
+      readonly bootId: string;
+      readonly shaping: Promise<ShapingMeans>;
+      readonly means: Promise<MachineMeans>;
+    },
   ) {
     this.id = id;
     this.directory = directory;
@@ -77,6 +89,7 @@ export class LocalLab {
     this.#shaperProgram = paths.shaper;
     const root = process.getuid?.() === 0;
     this.#options = { holder: paths.holder, dir: join(paths.run, id), lab: id, ...(root ? { idMap: idRange } : {}) };
+    this.#resources = new LabResources(id, means, root ? idRange.base : undefined);
   }
 
   /** Takes over the sandbox that an earlier run of the service left; removes what a dead one left. Does so once; again where it failed. */
@@ -102,6 +115,7 @@ export class LocalLab {
       await rm(this.#options.dir, { recursive: true, force: true });
     }
     await removeUplinks(this.directory);
+    await this.#resources.remove();
   }
 
   /** Nodes of a start that was cut off before their boot: it never comes, and nothing of them is wired or written down for certain. */
@@ -151,9 +165,15 @@ export class LocalLab {
     const addresses = new Map(processes.map((node) => [node.id, nodeAddresses(node, catalogue)]));
     const suspended = processes.flatMap(({ id }) => (states.get(id)?.state === "suspended" ? [id] : []));
     if (machines.size > 0) await openTun();
-    const sandbox = await this.#ensureSandbox();
+    const sandbox = await this.#ensureSandbox(definition.nodes.length);
     let spawned: readonly { readonly id: number; readonly pid: number }[] = [];
     try {
+      const unborn = new Set(spawns.map(({ id }) => id));
+      await this.#resources.limit(
+        sandbox,
+        processes.filter(({ id }) => unborn.has(id)),
+        catalogue,
+      );
       if (spawns.length > 0) spawned = await sandbox.spawn(spawns);
       await silence(
         sandbox,
@@ -269,6 +289,19 @@ export class LocalLab {
     if (change.remove !== "" || change.ip !== "" || change.tc !== "") this.#wiring++;
   }
 
+  /** Puts what the definition declares of these nodes' limits on those that run. */
+  async limit(definition: LabDefinition, ids: ReadonlySet<number>, catalogue: Catalogue): Promise<void> {
+    const states = await this.#states();
+    if (this.#sandbox === null) return;
+    const running = definition.nodes.filter(({ id }) => ids.has(id) && (states.get(id)?.pid ?? 0) > 0);
+    await this.#resources.limit(this.#sandbox, running, catalogue);
+  }
+
+  /** What nodes take of the machine; of all that run, where the machine counts it. */
+  async load(): Promise<ReadonlyMap<number, NodeLoad>> {
+    return this.#resources.load(await this.#states());
+  }
+
   /** Changes what a link is like now, not what is declared of it. Takes effect with the next sync. */
   changeQuality(link: DefinedLink, sides: Sides): void {
     this.#qualities.change(link, sides);
@@ -303,6 +336,7 @@ export class LocalLab {
     this.release();
     this.#sandbox = null;
     await removeUplinks(this.directory);
+    await this.#resources.remove();
     await rm(this.#options.dir, { recursive: true, force: true });
   }
 
@@ -314,7 +348,7 @@ export class LocalLab {
     this.#shaper = null;
   }
 
-  async #ensureSandbox(): Promise<Sandbox> {
+  async #ensureSandbox(nodes: number): Promise<Sandbox> {
     if (this.#foreign !== null) throw this.#foreign.refusal();
     // One that dies meanwhile is cleaned up after first, or the cleaning would take the new one's files.
     await this.#cleaning;
@@ -322,7 +356,8 @@ export class LocalLab {
     // What a sandbox that died left behind.
     await removeUplinks(this.directory);
     await mkdir(this.#options.dir, { recursive: true, mode: 0o700 });
-    const sandbox = await createSandbox(this.#options).catch(async (error: unknown) => {
+    const share = await this.#resources.prepare(nodes);
+    const sandbox = await createSandbox({ ...this.#options, ...share }).catch(async (error: unknown) => {
       // The launcher may have been killed after its work was done: then the lab lives.
       const found = await openSandbox(this.#options);
       if (found === null) throw error;
@@ -345,6 +380,7 @@ export class LocalLab {
   async #take(sandbox: Sandbox, adopted: boolean): Promise<void> {
     this.#watch?.close(); // of an adoption that failed half way
     this.#sandbox = sandbox;
+    if (adopted) await this.#resources.adopt(sandbox.pid);
     this.#shaper = await this.#openShaper(sandbox, adopted);
     this.#watch = await sandbox.watch((change) => {
       if (change === "gone") void this.#lost(sandbox);
@@ -393,7 +429,8 @@ export class LocalLab {
   }
 
   async #clean(): Promise<unknown> {
-    return Promise.all([removeUplinks(this.directory), rm(this.#options.dir, { recursive: true, force: true })]).catch(() => undefined);
+    const files = rm(this.#options.dir, { recursive: true, force: true });
+    return Promise.all([removeUplinks(this.directory), this.#resources.remove(), files]).catch(() => undefined);
   }
 
   /** The sandbox died; what of the lab was outside it is removed, tried again at the next start or adoption where that fails. */

@@ -40,7 +40,7 @@ export function readTemplate(
 function templateOf(top: Reader, file: string): LocalTemplate {
   const map = top.map(
     ["id", "description", "type", "backend", "interfaces", "console", "startup-config", "fields", "links"],
-    ["icon", "images", "boot", "ready", "saved-config", "attributes", "vm"],
+    ["icon", "images", "boot", "ready", "saved-config", "attributes", "vm", "limits", "need"],
   );
   const backend = map.get("backend").oneOf(["namespace", "container", "bridge", "vm"]) ?? "namespace";
   const interfaces = map.get("interfaces").map(["format", "max"]);
@@ -85,6 +85,17 @@ function templateOf(top: Reader, file: string): LocalTemplate {
     .get("saved-config")
     .optional()
     ?.text(/^(\/[A-Za-z0-9._-]+)+$/, "an absolute path inside the node");
+  const limits = map.get("limits").optional()?.map([], ["ram", "processes", "disk"]);
+  const [ram, processes, disk] = ["ram", "processes", "disk"].map((name) =>
+    limits
+      ?.get(name)
+      .optional()
+      ?.integer(1, 1 << 30),
+  );
+  const need = map
+    .get("need")
+    .optional()
+    ?.integer(0, 1 << 30);
   const { fields, reasons } = fieldRules(map.get("fields"));
   return {
     id: map.get("id").text(/^[a-z0-9][a-z0-9._-]{0,63}$/, "lower-case letters, digits, '.', '_' and '-'") ?? "",
@@ -105,6 +116,16 @@ function templateOf(top: Reader, file: string): LocalTemplate {
     },
     ...(readyArgv === undefined ? {} : { ready: { argv: readyArgv } }),
     ...(vm === undefined ? {} : { vm }),
+    ...(limits === undefined
+      ? {}
+      : {
+          limits: {
+            ...(ram === undefined ? {} : { ram }),
+            ...(processes === undefined ? {} : { processes }),
+            ...(disk === undefined ? {} : { disk }),
+          },
+        }),
+    ...(need === undefined ? {} : { need }),
     startupConfig: map.get("startup-config").boolean() ?? false,
     ...(savedConfig === undefined ? {} : { savedConfig }),
     attributes: map.get("attributes").optional()?.list().map(attributeOf) ?? [],

@@ -16,7 +16,9 @@ import type { NodeSpawn, NodeState, RunResult, Sandbox, SandboxOptions } from ".
  */
 export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   const range = options.idMap === undefined ? [] : [`uid-base=${options.idMap.base}`, `uid-count=${options.idMap.count}`];
-  const text = await launch(options.holder, [`lab=${options.lab}`, `dir=${options.dir}`, ...range]);
+  const processes = options.processes === undefined ? [] : [`processes=${options.processes}`];
+  const share = [...processes, ...(options.cgroups ?? []).map((directory) => `cgroup=${directory}`)];
+  const text = await launch(options.holder, [`lab=${options.lab}`, `dir=${options.dir}`, ...range, ...share]);
   const identity = parseIdentity(text);
   if (identity === null) throw new Failure("host_error", `the holder answered ${JSON.stringify(text)}`);
   return sandbox(options, identity);
@@ -95,6 +97,22 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
       const words = [...told, ...(failed.length > mostTold ? [`and ${failed.length - mostTold} more`] : [])].join("; ");
       const data = { host: words, failed: failed.slice(0, mostTold) };
       throw new Failure("host_error", `${failed.length} of ${nodes.length} nodes could not be made: ${words}`, { data });
+    },
+
+    async limit(nodes) {
+      const refused: string[] = [];
+      const onFrame = (frame: Frame) => {
+        const [id, , problem = ""] = texts(frame);
+        refused.push(`node ${id}: ${problem}`);
+      };
+      await ask(
+        "limits",
+        nodes.flatMap(({ id, entries }) => [id, ...list(entries.flat(), 3)]),
+        { onFrame },
+      );
+      if (refused.length === 0) return;
+      const words = refused.slice(0, mostTold).join("; ");
+      throw new Failure("host_error", `the machine refused limits of ${refused.length} nodes: ${words}`, { data: { host: words } });
     },
 
     async release(ids) {

@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import type { LimitEntry } from "./resources/node-limits.ts";
 
 /**
  * One lab's sandbox: a user, mount, pid and net namespace whose init is the holder (holder/holder.c). Its net namespace is the
@@ -16,6 +17,8 @@ export interface Sandbox {
   readonly release: (ids: readonly number[]) => Promise<void>;
   /** graceful: SIGTERM to the node's init, which ends its processes; after graceMs, and with kill at once: SIGKILL of the pid namespace. Answers when gone. */
   readonly stop: (ids: readonly number[], mode: "graceful" | "kill", graceMs: number) => Promise<void>;
+  /** Limits of nodes that are spawned next, or that run; the entries are the holder's (resources/node-limits.ts). Throws host_error naming nodes that refused. */
+  readonly limit: (nodes: readonly { readonly id: number; readonly entries: readonly LimitEntry[] }[]) => Promise<void>;
   /** Suspends running nodes, or lets suspended ones go on; others are left alone. */
   readonly freeze: (ids: readonly number[], how: "freeze" | "thaw") => Promise<void>;
   /**
@@ -106,6 +109,10 @@ export interface SandboxOptions {
   readonly dir: string;
   /** Ownership mark: also on the process's command line. */
   readonly lab: string;
+  /** The lab's control groups, one directory in each hierarchy (holder/README.md). */
+  readonly cgroups?: readonly string[];
+  /** The most processes and threads that the lab may have, also where there are no control groups. */
+  readonly processes?: number;
   /** First outside uid/gid and count of the range that the lab's user namespace maps 0.. to; absent: only the own id as 0. */
   readonly idMap?: { readonly base: number; readonly count: number };
 }

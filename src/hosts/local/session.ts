@@ -135,9 +135,10 @@ async function liveNodes(state: LocalState, definition: LabDefinition, offered: 
     sandbox === null || candidates.length === 0
       ? new Map<number, boolean>()
       : await state.readiness(definition.id).ask(sandbox, candidates, live.wiring, 1000);
-  const now = Date.now();
+  const [now, load] = [Date.now(), await live.load()];
   return definition.nodes.map((node) => {
     const one = life.get(node.id);
+    const taken = load.get(node.id);
     const power = one?.power ?? "stopped";
     const up = power === "running" || power === "starting" || power === "stopping";
     return {
@@ -147,6 +148,8 @@ async function liveNodes(state: LocalState, definition: LabDefinition, offered: 
       ...(checked.has(node.id) ? { ready: ready.get(node.id) ?? false } : {}),
       ...(one?.exitCode === undefined ? {} : { exit_code: one.exitCode }),
       ...(one?.lost === undefined ? {} : { lost: one.lost }),
+      ...(taken?.cpuPercent === undefined ? {} : { cpu_percent: taken.cpuPercent }),
+      ...(taken?.memoryBytes === undefined ? {} : { memory_bytes: taken.memoryBytes }),
       ...(up && one?.startedAt !== undefined ? { uptime_ms: Math.max(0, now - one.startedAt) } : {}),
     };
   });

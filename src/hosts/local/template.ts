@@ -38,6 +38,10 @@ export interface LocalTemplate {
   readonly ready?: { readonly argv: readonly string[] };
   /** What the machine is like; present for a vm. */
   readonly vm?: VmTemplate;
+  /** What a node may take where its intent does not say: ram and disk in MiB. Absent: what resources/node-limits.ts says. */
+  readonly limits?: { readonly ram?: number; readonly processes?: number; readonly disk?: number };
+  /** MiB of memory that a node is expected to take where its intent does not say. */
+  readonly need?: number;
   readonly startupConfig: boolean;
   /** The file inside the node where it saves its configuration by itself, in the form of a startup configuration. */
   readonly savedConfig?: string;
@@ -92,8 +96,15 @@ export function hostTemplate(template: LocalTemplate, images: readonly LocalImag
   };
 }
 
-/** What the engine plans with. `images` are those found on this host. */
-export function templateRules(template: LocalTemplate, images: readonly LocalImage[]): TemplateRules {
+/** What the engine plans with. `images` are those found on this host; `cannot` tells why the machine cannot limit a namespace node's cpu or ram. */
+export function templateRules(
+  template: LocalTemplate,
+  images: readonly LocalImage[],
+  cannot: Readonly<Partial<Record<"cpu" | "ram", string>>> = {},
+): TemplateRules {
+  const absent = (["cpu", "ram"] as const).filter((name) => cannot[name] !== undefined && template.fields[name] !== "unsupported");
+  const unsupported = Object.fromEntries(absent.map((name) => [name, "unsupported" as const]));
+  const reasons = Object.fromEntries(absent.map((name) => [name, `this machine cannot limit it: ${cannot[name]}`]));
   const there = imagesOf(template, images).map((image) => image.name);
   const defaults = template.attributes.flatMap((a) => (a.default === undefined ? [] : [[a.name, a.default] as const]));
   return {
@@ -105,8 +116,8 @@ export function templateRules(template: LocalTemplate, images: readonly LocalIma
     ...(template.vm === undefined ? {} : { cpu: template.vm.cpu, ram: template.vm.ram }),
     attributes: Object.fromEntries(defaults),
     startupConfig: template.startupConfig,
-    fields: template.fields as Readonly<Record<string, FieldRule>>,
-    why: template.reasons as Readonly<Record<string, string>>,
+    fields: { ...template.fields, ...unsupported } as Readonly<Record<string, FieldRule>>,
+    why: { ...template.reasons, ...reasons } as Readonly<Record<string, string>>,
     links: template.links,
     ethFormat: template.ethFormat,
     maxInterfaces: template.maxInterfaces,

@@ -78,7 +78,11 @@ export async function probeControlGroups(where: string | undefined = process.env
       found[name] = { hierarchy: known, version: 1 };
       continue;
     }
-    const base = join(mounted.mount, where ?? (await visible(mounted.mount, own.get(old[name]) ?? "/")), where === undefined ? baseName : "");
+    const base = join(
+      mounted.mount,
+      where ?? (await visible(mounted.mount, own.get(old[name]) ?? "/")),
+      where === undefined ? baseName : "",
+    );
     const refused = await tryGroup(base);
     if (refused === undefined) found[name] = { hierarchy: hierarchies.push({ mount: mounted.mount, base, version: 1 }) - 1, version: 1 };
     else why[name] = refused;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { chown, mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { setImmediate, setTimeout as delay } from "node:timers/promises";
+import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { type ControlGroups, type Controller, enableControllers } from "./control-groups.ts";
 
 /** The directories of one lab in each hierarchy; in them one for the holder, `lab`, and one for each node that runs, named by its id. */
@@ -20,7 +20,12 @@ export interface NodeUsage {
 }
 
 /** Makes the lab's directories, for the lab's root to make nodes' groups in. Throws Error with the kernel's words. */
-export async function makeLabGroups(groups: ControlGroups, lab: string, owner: number | undefined, most: GroupCeilings): Promise<LabGroups> {
+export async function makeLabGroups(
+  groups: ControlGroups,
+  lab: string,
+  owner: number | undefined,
+  most: GroupCeilings,
+): Promise<LabGroups> {
   const directories = groups.hierarchies.map(({ base }) => join(base, lab));
   for (const [i, { base, version }] of groups.hierarchies.entries()) {
     const directory = directories[i]!;
@@ -57,13 +62,14 @@ export interface GroupCeilings {
 
 /** Removes them; the lab has ended. Processes take a moment to be gone; whoever is still in one after that keeps it. */
 export async function removeLabGroups({ groups, directories }: LabGroups): Promise<void> {
-  for (const directory of directories) {
+  const remove = async (directory: string): Promise<void> => {
     const inner = await readdir(directory, { withFileTypes: true }).catch(() => []);
     for (const one of inner) if (one.isDirectory()) await removeGroup(join(directory, one.name));
     await removeGroup(directory);
-    // The base goes with the last lab. Only what bears our name.
+    // The base goes with the last lab.
     if (groups.hierarchies.some(({ base }) => base === dirname(directory))) await rmdir(dirname(directory)).catch(() => undefined);
-  }
+  };
+  await Promise.all(directories.map(remove));
 }
 
 async function removeGroup(directory: string): Promise<void> {

@@ -1,0 +1,127 @@
+import { Failure } from "../../../contract/errors.ts";
+import type { Catalogue } from "../catalogue.ts";
+import type { DefinedNode } from "../definition.ts";
+import type { NodeState, Sandbox } from "../sandbox.ts";
+import { type ControlGroups, groupsOfHolder } from "./control-groups.ts";
+import { type LabGroups, makeLabGroups, type NodeUsage, readUsage, removeLabGroups } from "./lab-groups.ts";
+import { type CapacityRules, ceilings, machineMemory } from "./machine-capacity.ts";
+import { limitEntries, nodeLimits } from "./node-limits.ts";
+
+/** What a node takes now. */
+export interface NodeLoad {
+  /** Of one core: 200 are two. */
+  readonly cpuPercent?: number;
+  readonly memoryBytes?: number;
+}
+
+/** What is known of the machine once, for all labs. */
+export interface MachineMeans {
+  readonly groups: ControlGroups;
+  readonly rules: CapacityRules;
+}
+
+/** One lab's share of the machine: its control groups, from its sandbox's start to its end, and what its nodes take. */
+export class LabResources {
+  readonly #lab: string;
+  readonly #means: Promise<MachineMeans>;
+  /** The lab's root outside; undefined: we are it. */
+  readonly #owner: number | undefined;
+  #groups: LabGroups | undefined;
+  #sample: Sample | undefined;
+  #reading: Promise<ReadonlyMap<number, NodeLoad>> | undefined;
+
+  constructor(lab: string, means: Promise<MachineMeans>, owner: number | undefined) {
+    this.#lab = lab;
+    this.#means = means;
+    this.#owner = owner;
+  }
+
+  /** What a sandbox of so many nodes is started with. Throws host_error where the machine refuses what it gave at the start of the service. */
+  async prepare(nodes: number): Promise<{ readonly cgroups: readonly string[]; readonly processes: number }> {
+    const { groups, rules } = await this.#means;
+    const most = ceilings(nodes, machineMemory(groups), rules);
+    this.#groups = await makeLabGroups(groups, this.#lab, this.#owner, most).catch((error: Error) => {
+      const message = `the lab's control groups: ${error.message}`;
+      throw new Failure("host_error", message, { data: { host: { message } }, cause: error });
+    });
+    return { cgroups: this.#groups.directories, processes: most.labProcesses };
+  }
+
+  async adopt(pid: number): Promise<void> {
+    const { groups } = await this.#means;
+    const directories = groupsOfHolder(groups, pid, this.#lab);
+    this.#groups = directories === undefined ? undefined : { groups, directories };
+  }
+
+  /** Puts limits on nodes: before they are spawned, and when those of running ones change. A lab that was started without groups has none. */
+  async limit(sandbox: Sandbox, nodes: readonly DefinedNode[], catalogue: Catalogue): Promise<void> {
+    const lab = this.#groups;
+    if (lab === undefined || nodes.length === 0) return;
+    const entries = nodes.map((node) => ({
+      id: node.id,
+      entries: limitEntries(lab.groups, nodeLimits(node, catalogue.template(node.template))),
+    }));
+    await sandbox.limit(entries);
+  }
+
+  /** What these nodes take. However many ask, the machine is read at most once a second. */
+  load(states: ReadonlyMap<number, NodeState>): Promise<ReadonlyMap<number, NodeLoad>> {
+    this.#reading ??= this.#load(states).finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  async #load(states: ReadonlyMap<number, NodeState>): Promise<ReadonlyMap<number, NodeLoad>> {
+    const lab = this.#groups;
+    if (lab === undefined) return new Map();
+    const now = performance.now();
+    const before = this.#sample;
+    if (before !== undefined && now - before.at < freshMs) return before.load;
+    const alive = [...states.values()].filter(({ pid }) => pid > 0);
+    const usage = await readUsage(
+      lab,
+      alive.map(({ id }) => id),
+    );
+    const load = new Map<number, NodeLoad>();
+    for (const { id, startedAt } of alive) {
+      const one = usage.get(id);
+      if (one === undefined) continue;
+      const cpu = cpuPercent(one, now, before?.startedAt.get(id) === startedAt ? before : undefined, id, startedAt);
+      load.set(id, {
+        ...(cpu === undefined ? {} : { cpuPercent: cpu }),
+        ...(one.memory === undefined ? {} : { memoryBytes: one.memory }),
+      });
+    }
+    this.#sample = { at: now, usage, load, startedAt: new Map(alive.map(({ id, startedAt }) => [id, startedAt])) };
+    return load;
+  }
+
+  /** After the sandbox's end; also of one that ended while nobody looked. */
+  async remove(): Promise<void> {
+    const { groups } = await this.#means;
+    const directories = groups.hierarchies.map(({ base }) => `${base}/${this.#lab}`);
+    const lab = this.#groups ?? { groups, directories };
+    this.#groups = undefined;
+    this.#sample = undefined;
+    await removeLabGroups(lab);
+  }
+}
+
+interface Sample {
+  /** Of performance.now(). */
+  readonly at: number;
+  readonly usage: ReadonlyMap<number, NodeUsage>;
+  readonly load: ReadonlyMap<number, NodeLoad>;
+  readonly startedAt: ReadonlyMap<number, number>;
+}
+
+const freshMs = 1000;
+
+/** Since the sample before; of a node that was not in it, since its start. */
+function cpuPercent({ cpu }: NodeUsage, now: number, before: Sample | undefined, id: number, startedAt: number): number | undefined {
+  if (cpu === undefined) return undefined;
+  const then = before?.usage.get(id)?.cpu;
+  const [used, elapsed] = then === undefined || before === undefined ? [cpu, Date.now() - startedAt] : [cpu - then, now - before.at];
+  return Math.round(Math.max(0, used / 1000 / Math.max(1, elapsed)) * 1000) / 10;
+}
