@@ -1,0 +1,170 @@
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Operation, Step } from "../../../engine/plan.ts";
+import { eventually, labOf, type TestLocalHost, testLocalHost } from "../test-local-host.ts";
+import { type ControlGroups, probeControlGroups } from "./control-groups.ts";
+
+let local: TestLocalHost;
+let groups: ControlGroups;
+const path = "/limits";
+const lab = (a: string) =>
+  labOf(`
+name: limits
+nodes:
+  a: {template: linux, ${a}}
+  b: {template: linux}
+links: [["a:eth0", "b:eth0"]]
+`);
+
+const final = "ram: 256, cpu: 0.2";
+
+beforeAll(async () => {
+  groups = await probeControlGroups();
+  local = await testLocalHost();
+  await local.deploy(path, lab("ram: 64"));
+}, 60_000);
+
+afterAll(async () => {
+  await local[Symbol.asyncDispose]();
+}, 60_000);
+
+async function power(step: Step & { readonly node: string }): Promise<void> {
+  const nodes = Object.fromEntries((await local.session.observe(path))!.nodes.map(({ id, name }) => [name, id]));
+  const reason = { code: "test", text: "" };
+  const action = { id: "0", of: "0", op: "update", kind: "node", key: step.node, disruption: "none", affects: [], changes: [] } as const;
+  const operation: Operation = { ...action, reason, prune: false, step };
+  await local.session.apply(path, [operation], { ids: { nodes, networks: {}, links: {} }, step: () => undefined });
+}
+
+async function status(name: string) {
+  const found = (await local.session.status(path)).nodes.find((node) => node.name === name);
+  if (found === undefined) throw new Error(`no node ${name}`);
+  return found;
+}
+
+const sh = (node: string, script: string) => local.exec(path, node, "sh", "-c", script);
+
+describe("what the machine gives", () => {
+  test("is told with a reason for each controller that is not there, and none is used where the administrator says so", async () => {
+    for (const name of ["cpu", "memory", "pids", "usage", "freeze"] as const) {
+      expect(groups[name] === undefined, name).toBe(groups.why[name] !== undefined);
+    }
+    const none = await probeControlGroups("none");
+    expect(none).toEqual({ hierarchies: [], why: expect.objectContaining({ memory: "LABWRIGHT_CGROUP is none" }) });
+  });
+});
+
+describe("a node with a memory limit", () => {
+  test("loses the process that wants more, and no other", async (context) => {
+    if (groups.memory === undefined) return context.skip(groups.why.memory);
+    const hog = await sh("a", "sleep 1000 & head -c 200000000 /dev/zero | tail > /dev/null; kill -0 $! && echo alive; kill $!");
+    expect(hog.stdout).toBe("alive\n");
+    expect(hog.stderr).toMatch(/[Kk]illed/);
+    expect((await sh("b", "head -c 100000000 /dev/zero | tail | wc -c")).stdout.trim()).toBe("100000000");
+  });
+
+  test("takes a new one while it runs", async (context) => {
+    if (groups.memory === undefined) return context.skip(groups.why.memory);
+    const { plan } = await local.deploy(path, lab("ram: 256"));
+    expect(plan.operations.map(({ step, disruption }) => [step.do, disruption])).toEqual([["update-node", "none"]]);
+    expect((await sh("a", "head -c 100000000 /dev/zero | tail | wc -c")).stdout.trim()).toBe("100000000");
+  });
+});
+
+describe("a node with a CPU limit", () => {
+  test("gets that share and no more, and the status tells it", async (context) => {
+    if (groups.cpu === undefined || groups.usage === undefined) return context.skip(groups.why.cpu ?? groups.why.usage);
+    await local.deploy(path, lab(final));
+    await sh("a", "(while :; do :; done) > /dev/null 2>&1 & (while :; do :; done) > /dev/null 2>&1 &");
+    // A busy machine may give less. What it gives is never more.
+    await eventually(
+      "load",
+      20_000,
+      () => status("a"),
+      ({ cpu_percent }) => cpu_percent !== undefined && cpu_percent > 1,
+    );
+    const readings: number[] = [];
+    for (let i = 0; i < 3; i++) {
+      const before = (await status("a")).cpu_percent;
+      const next = await eventually(
+        "another reading",
+        10_000,
+        () => status("a"),
+        ({ cpu_percent }) => cpu_percent !== before,
+      );
+      readings.push(next.cpu_percent ?? 0);
+    }
+    expect(Math.max(...readings)).toBeLessThan(60);
+    await sh("a", "kill -9 -1");
+  });
+});
+
+test("a node's status tells its memory, and asking more often does not read more often", async (context) => {
+  if (groups.memory === undefined) return context.skip(groups.why.memory);
+  const first = await status("b");
+  expect(first.memory_bytes).toBeGreaterThan(10_000);
+  expect(first.memory_bytes).toBeLessThan(1024 * 1024 * 1024);
+  const [one, two] = [await local.session.status(path), await local.session.status(path)];
+  expect(one.nodes.map(({ memory_bytes }) => memory_bytes)).toEqual(two.nodes.map(({ memory_bytes }) => memory_bytes));
+});
+
+test("a node has so many processes and no more, and the others have theirs", async (context) => {
+  if (groups.pids === undefined) return context.skip(groups.why.pids);
+  const sleeper = "sleep 1000 > /dev/null 2>&1 < /dev/null &";
+  const bomb = await sh("b", `i=0; while [ $i -lt 1500 ]; do ${sleeper} i=$((i+1)); done`);
+  expect(bomb).toMatchObject({ code: 2, stderr: expect.stringContaining("can't fork") });
+  const count = Number((await sh("b", "set -- /proc/[0-9]*; echo $#")).stdout);
+  expect(count).toBeGreaterThan(1000);
+  expect(count).toBeLessThanOrEqual(1026);
+  expect((await sh("a", "sleep 0 & sleep 0 & wait; echo well")).stdout).toBe("well\n");
+  await power({ do: "stop", node: "b", mode: 1 });
+  await power({ do: "start", node: "b" });
+  expect((await sh("b", "echo back")).stdout).toBe("back\n");
+});
+
+describe("a node that hibernates", () => {
+  test("is suspended, keeps its processes and memory, and goes on where it was", async () => {
+    await sh("b", "echo remembered > /tmp/memory; (while :; do echo . >> /tmp/ticks; sleep 0.01; done) > /dev/null 2>&1 &");
+    await power({ do: "stop", node: "b", mode: 2 });
+    expect(await status("b")).toMatchObject({ status: "suspended" });
+    expect(await status("a")).toMatchObject({ status: "running" });
+    await expect(sh("b", "true")).rejects.toMatchObject({ code: "node_not_running" });
+    expect((await local.deploy(path, lab(final))).plan.operations).toEqual([]);
+    // Also a service that comes later knows.
+    await local.reopen();
+    expect(await status("b")).toMatchObject({ status: "suspended" });
+    await power({ do: "start", node: "b" });
+    expect(await status("b")).toMatchObject({ status: "running" });
+    const ticks = async () => Number((await sh("b", "wc -l < /tmp/ticks")).stdout);
+    const before = await ticks();
+    await eventually("its process goes on", 10_000, ticks, (now) => now > before);
+    expect((await sh("b", "cat /tmp/memory")).stdout).toBe("remembered\n");
+  });
+
+  test("can be stopped as it is, and its memory is gone", async () => {
+    for (const mode of [0, 1, 3] as const) {
+      await power({ do: "stop", node: "b", mode: 2 });
+      await power({ do: "stop", node: "b", mode });
+      expect(await status("b")).toMatchObject({ status: "stopped" });
+      await power({ do: "start", node: "b" });
+      expect((await sh("b", "cat /tmp/memory")).code).toBe(1);
+    }
+  });
+});
+
+test("nothing of a lab is left in the control groups when it is gone", async () => {
+  const observed = await local.session.observe(path);
+  const inGroups = () => groups.hierarchies.some(({ base }) => readable(`${base}/${observed!.id}/cgroup.procs`));
+  expect(inGroups()).toBe(groups.hierarchies.length > 0);
+  await local.deploy(path, null);
+  expect(inGroups()).toBe(false);
+});
+
+function readable(file: string): boolean {
+  try {
+    readFileSync(file);
+    return true;
+  } catch {
+    return false;
+  }
+}
