@@ -10,7 +10,7 @@ export interface NodeLimits {
   readonly ram: number;
   /** Processes and threads. */
   readonly processes: number;
-  /** MiB of its disk; no single file becomes larger. */
+  /** MiB; no file of its disk becomes larger. 0: no limit. */
   readonly disk: number;
 }
 
@@ -19,6 +19,11 @@ export const defaultLimits = { ram: 1024, processes: 1024, disk: 4096 } as const
 
 export function nodeLimits(node: DefinedNode, template: LocalTemplate | undefined): NodeLimits {
   const given = template?.limits ?? {};
+  if (template?.vm !== undefined) {
+    // What its hypervisor needs: the guest's memory and its own, with the code that a software processor translates. The guest's CPUs are its limit.
+    const guest = node.ram ?? template.vm.ram;
+    return { ram: Math.ceil(guest * 1.1) + 1024, processes: given.processes ?? defaultLimits.processes, disk: given.disk ?? 0 };
+  }
   return {
     ...(node.cpu === undefined ? {} : { cpu: node.cpu }),
     ram: node.ram ?? given.ram ?? defaultLimits.ram,
@@ -28,9 +33,13 @@ export function nodeLimits(node: DefinedNode, template: LocalTemplate | undefine
 }
 
 /** MiB that a node is expected to take; what is declared is taken at its word. */
-export function nodeNeed(node: { readonly ram?: number }, template: { readonly need?: number } | undefined): number {
+export function nodeNeed(node: { readonly ram?: number }, template: LocalTemplate | undefined): number {
+  if (template?.vm !== undefined) return (node.ram ?? template.vm.ram) + hypervisorNeed;
   return node.ram ?? template?.need ?? 0;
 }
+
+/** MiB that a hypervisor takes beside its guest. */
+const hypervisorNeed = 64;
 
 /** One write for the holder: index of the hierarchy or "rlimit", file of the node's group there, value. */
 export type LimitEntry = readonly [hierarchy: number | "rlimit", file: string, value: string | number];
