@@ -473,7 +473,7 @@ export const operations = {
     timeoutMs: 30_000,
     replay: false,
     feature: "traffic",
-    errors: [...project, "node_not_found", "link_not_found", "unsupported"],
+    errors: [...project, "node_not_found", "link_not_found", "capture_limit", "unsupported", "rate_limited"],
     summary: "A one-time ticket for a stream of translated packets",
   },
   streamTraffic: {

@@ -3,6 +3,7 @@ import type { ObservedLab, Power } from "../engine/observed.ts";
 import type { HostRules, Operation, StopMode } from "../engine/plan.ts";
 import type { Quality } from "../intent/lab.ts";
 import type { HostCaptures } from "./host-captures.ts";
+import type { HostTraffic } from "./host-traffic.ts";
 
 /**
  * A network-emulation host, as the service sees it. Small on purpose: what the service can do with observe, apply and
@@ -65,6 +66,8 @@ export interface HostSession {
   readonly checkPcapFilter?: (filter: string) => Promise<string | undefined>;
   /** Packet captures. Absent where the host has none (feature `capture`). */
   readonly captures?: HostCaptures;
+  /** Packets of links as they pass. Absent where the host has none (feature `traffic`). */
+  readonly traffic?: HostTraffic;
   /** Sets or clears the lab's lock, where the host has one (feature `lock`). */
   setLock(lab: string, locked: boolean): Promise<void>;
   /**

@@ -7,7 +7,7 @@ const served: Readonly<Record<Feature, boolean>> = {
   linkQuality: true,
   linkSuspend: true,
   capture: true,
-  traffic: false,
+  traffic: true,
   consoleStream: true,
   consoleRun: true,
   wipe: true,

@@ -32,7 +32,7 @@ interface CapturedLab {
   readonly record: LabRecord | undefined;
 }
 
-/** Packet captures of managed labs: whoever may look at a lab sees them, whoever may operate it starts and stops them. */
+/** Packet captures of labs. Whoever may look at a lab sees that they are there; whoever may operate it starts and stops them, and reads their packets. */
 export class Captures {
   readonly #context: Context;
   readonly #browsers: Browsers;
@@ -121,6 +121,7 @@ export class Captures {
 
   async download(caller: Caller, id: string, { signal }: Call): Promise<BytesAnswer> {
     const lab = await this.#find(caller, id);
+    allowUse({ ...lab, caller }, "operate");
     const { label } = await lab.captures.get(lab.path, id);
     return {
       mediaType: "application/x-pcapng",
@@ -131,7 +132,8 @@ export class Captures {
 
   /** A one-time ticket for the packets as they come. */
   async attach(caller: Caller, id: string): Promise<CaptureAttachData> {
-    const { path, captures } = await this.#find(caller, id);
+    const { path, captures, record } = await this.#find(caller, id);
+    allowUse({ path, record, caller }, "operate");
     await captures.get(path, id);
     return { capture: id, stream: this.#tickets.issue(caller.session, { path, capture: id }), transport: "host-capture" };
   }
@@ -140,7 +142,8 @@ export class Captures {
   async stream(caller: Caller, ticket: string, call: Call): Promise<Upgrade> {
     const { path, capture } = this.#tickets.redeem(ticket, caller.session);
     // What was granted with the ticket may have been taken back since.
-    const { captures } = await this.#lab(caller, path);
+    const { captures, record } = await this.#lab(caller, path);
+    allowUse({ path, record, caller }, "operate");
     await captures.get(path, capture);
     const ended = new AbortController();
     const source = Readable.from(captures.read(path, capture, { follow: true, signal: ended.signal }), { objectMode: false });

@@ -2,10 +2,10 @@ import { Failure } from "../contract/errors.ts";
 import type { ChangeOperationId, DataOf } from "../contract/operations.ts";
 import type { JobStarted } from "../contract/schemas/jobs.ts";
 import type { InspectionData } from "../contract/schemas/observe.ts";
-import type { Feature, Host } from "../hosts/host.ts";
+import type { Host } from "../hosts/host.ts";
 import { completeLinkInterfaces, previewInterfaces } from "./authoring.ts";
 import { Browsers, type WebUi } from "./browsers.ts";
-import { capabilities, unsupported } from "./capabilities.ts";
+import { capabilities } from "./capabilities.ts";
 import { Captures } from "./captures.ts";
 import { icons, listTemplates, networkTypes, templateAttributes, templateDetail, templateImages } from "./catalogue.ts";
 import { type Clock, systemClock } from "./clock.ts";
@@ -40,6 +40,7 @@ import { Sessions } from "./sessions.ts";
 import { projectStatus } from "./status.ts";
 import type { Store } from "./store/store.ts";
 import { Tickets } from "./tickets.ts";
+import { Traffic } from "./traffic/traffic.ts";
 import { validateProject } from "./validate.ts";
 import type { PoolOptions } from "./work/pool.ts";
 import { Work } from "./work/work.ts";
@@ -111,8 +112,9 @@ export function createService(options: ServiceOptions): Service {
     unrecordedPlans: new RecentMap<string>(1000),
   };
   const metrics = new Metrics(context);
+  const traffic = new Traffic(context);
   return {
-    handlers: handlersOf(context, new Tickets<ConsoleGrant>(clock), new Browsers(context, options.webUi), metrics),
+    handlers: handlersOf(context, new Tickets<ConsoleGrant>(clock), new Browsers(context, options.webUi), traffic, metrics),
     health: healthOf(version),
     requestEnded: (request) => metrics.request(request),
     authenticate: (token) => sessions.authenticate(token),
@@ -137,7 +139,12 @@ export function createService(options: ServiceOptions): Service {
       await context.jobs.close(options.closeWaitMs ?? 10_000);
       events.close();
       metrics.close();
+<<<<<<< HEAD
       await context.consoles.close();
+=======
+      context.consoles.close();
+      traffic.close();
+>>>>>>> 4c934ea (service: live traffic of links in the lab's words; packets: decoder and filters)
       await work.close();
       await sessions.close();
       store.close();
@@ -145,7 +152,7 @@ export function createService(options: ServiceOptions): Service {
   };
 }
 
-function handlersOf(context: Context, tickets: Tickets<ConsoleGrant>, browsers: Browsers, metrics: Metrics): Handlers {
+function handlersOf(context: Context, tickets: Tickets<ConsoleGrant>, browsers: Browsers, traffic: Traffic, metrics: Metrics): Handlers {
   const { sessions, jobs, version, events } = context;
   const captures = new Captures(context, browsers);
 
@@ -171,10 +178,6 @@ function handlersOf(context: Context, tickets: Tickets<ConsoleGrant>, browsers: 
     known((caller, { body }: { readonly body: Body }, call) =>
       idempotency.once(caller, call, { operation, body }, (once) => change(context, caller, body, once)),
     );
-  const missing = (feature: Feature) =>
-    known(async (): Promise<never> => {
-      throw unsupported(feature);
-    });
 
   return {
     getHealth: async () => healthOf(version),
@@ -231,8 +234,8 @@ function handlersOf(context: Context, tickets: Tickets<ConsoleGrant>, browsers: 
     removeCapture: known((caller, { params }) => captures.remove(caller, params.id)),
     attachCapture: known((caller, { params }) => captures.attach(caller, params.id)),
     streamCapture: known((caller, { params }, call) => captures.stream(caller, params.ticket, call)),
-    attachTraffic: missing("traffic"),
-    streamTraffic: missing("traffic"),
+    attachTraffic: known((caller, { body }) => traffic.attach(caller, body)),
+    streamTraffic: known((caller, { params }, call) => traffic.stream(caller, params.ticket, call)),
     getPublicProject: known((caller, { body }) => publicProject(context, caller, body)),
     editProject: known((caller, { body }) => editProject(context, caller, body)),
     events: known((caller, { query }, call) => events.open(caller, query, call)),

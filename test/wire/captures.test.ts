@@ -137,6 +137,7 @@ describe.skipIf(process.getuid?.() !== 0)("captures over the wire", () => {
     expect((await ann.listCaptures()).captures).toEqual([]);
     await admin.setLabGrants({ lab: "/wire", grants: [{ user: "ann", right: "view" }] });
     expect(await ann.getCapture({ id })).toMatchObject({ status: "running" });
+    await expect(ann.downloadCapture({ id })).rejects.toMatchObject({ code: "operation_not_allowed" });
     await expect(ann.stopCapture({ id })).rejects.toMatchObject({ code: "operation_not_allowed" });
     await expect(ann.startCapture({ lab: "/wire", node: "h1", interface: "eth0" })).rejects.toMatchObject({
       code: "operation_not_allowed",
@@ -182,7 +183,7 @@ describe.skipIf(process.getuid?.() !== 0)("captures over the wire", () => {
     await expect.poll(packets, { timeout: 10_000 }).toBe(2);
     socket.terminate();
     await expect(admin.streamCapture({ ticket: stream })).rejects.toMatchObject({ code: "browser_token_invalid" });
-    await admin.setLabGrants({ lab: "/wire", grants: [{ user: "ann", right: "view" }] });
+    await admin.setLabGrants({ lab: "/wire", grants: [{ user: "ann", right: "operate" }] });
     const other = await admin.attachCapture({ id });
     await expect(ann.streamCapture({ ticket: other.stream })).rejects.toMatchObject({ code: "browser_token_invalid" });
     await admin.setLabGrants({ lab: "/wire", grants: [] });

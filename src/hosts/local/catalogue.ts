@@ -117,7 +117,7 @@ function catalogue(
     ...(nat ? (["nat"] as const) : []),
     ...(kvm ? (["kvm"] as const) : []),
     ...(shaping ? (["linkQuality"] as const) : []),
-    ...(capture ? (["capture"] as const) : []),
+    ...(capture ? (["capture", "traffic"] as const) : []),
   ]);
   const features = Object.fromEntries(featureNames.map((name) => [name, works.has(name)])) as Record<Feature, boolean>;
   const { cpu, memory } = means.groups.why;

@@ -130,6 +130,16 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
     run: (argv, stdin = "", { signal, timeoutMs = signal === undefined ? longestRunMs : 0 } = {}) =>
       runProgram(path, "run", [timeoutMs, ...list(argv), stdin], argv, signal),
 
+    async pipe(argv, onOutput, signal) {
+      let stderr = "";
+      const onFrame = ({ type, data }: Frame) => {
+        if (type === "O") onOutput(data);
+        else if (type === "X" && stderr.length < 4096) stderr += data.toString("utf8");
+      };
+      const [code] = texts(await ask("run", [0, ...list(argv), ""], { onFrame, signal }));
+      return { code: Number(code), stderr };
+    },
+
     exec: (id, argv, { stdin = "", timeoutMs = 0, signal } = {}) =>
       runProgram(path, "exec", [id, Math.round(timeoutMs), ...list(argv), stdin], argv, signal),
 

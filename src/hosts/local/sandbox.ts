@@ -30,6 +30,11 @@ export interface Sandbox {
     stdin?: string,
     options?: { readonly signal?: AbortSignal; readonly timeoutMs?: number },
   ) => Promise<RunResult>;
+  /**
+   * Runs a program in the fabric as `run` does and gives its standard output as it comes; while `onOutput` works nothing more is read. Answers when it has
+   * ended; `signal` ends it.
+   */
+  readonly pipe: (argv: readonly string[], onOutput: (chunk: Buffer) => void, signal: AbortSignal) => Promise<Omit<RunResult, "stdout">>;
   /** Runs a program inside a running node, with the node's confinement. */
   readonly exec: (
     id: number,

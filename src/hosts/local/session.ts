@@ -4,6 +4,7 @@ import type { Feature, HostConsole, HostSession, LiveNode } from "../host.ts";
 import { applySteps } from "./apply.ts";
 import type { Captures } from "./capture/captures.ts";
 import { localCaptures } from "./capture/local-captures.ts";
+import { localTraffic } from "./capture/local-traffic.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { type LabDefinition, observeDefinition } from "./definition.ts";
 import type { Definitions } from "./definitions.ts";
@@ -107,6 +108,7 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
       }),
     checkPcapFilter: async (filter) => checkPcapFilter((await catalogue()).images, filter),
     captures: localCaptures(state, { lab, mayChange }),
+    traffic: localTraffic(state, { lab }, state.captures.tap),
     // Not in turn with apply: a lock that is set meanwhile is what stops one.
     setLock: async (path, locked) => {
       mayChange();

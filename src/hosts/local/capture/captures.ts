@@ -42,16 +42,16 @@ const patienceMs = 15_000;
  * are known again, whatever happens to the service.
  */
 export class Captures {
-  readonly #tap: string;
+  /** The program. */
+  readonly tap: string;
   readonly #limits: CaptureLimits;
   /** Directories of all labs, for what the captures of the host come to. */
   readonly #labs: () => readonly string[];
   /** One start at a time, so that two do not share the last free place. */
   #turn: Promise<unknown> = Promise.resolve();
 
-  /** @param tap the program */
   constructor(tap: string, limits: CaptureLimits, labs: () => readonly string[]) {
-    this.#tap = tap;
+    this.tap = tap;
     this.#limits = limits;
     this.#labs = labs;
   }
@@ -77,7 +77,7 @@ export class Captures {
       if (process.getuid?.() === 0) await chown(directory, idRange.base, idRange.base);
       const ring = [`files=${ringFiles}`, `file-bytes=${Math.floor(ringBytes / ringFiles)}`, `seconds=${longestSeconds}`];
       const options = [...tapArguments(port, request, lab.definition.path), ...ring];
-      const pid = await startCaptureProcess(lab.sandbox, this.#tap, { id, directory, arguments: options });
+      const pid = await startCaptureProcess(lab.sandbox, this.tap, { id, directory, arguments: options });
       await writeRecord(directory, { ...record, pid });
     } catch (error) {
       await rm(directory, { recursive: true, force: true });

@@ -4,9 +4,9 @@ import type { CaptureRequest, HostCaptures } from "../../host-captures.ts";
 import type { Catalogue } from "../catalogue.ts";
 import type { DefinedNode, LabDefinition } from "../definition.ts";
 import { portName } from "../fabric.ts";
-import { compilePcapFilter } from "../pcap-filter.ts";
 import type { LocalState } from "../session.ts";
 import type { CapturedLab } from "./captures.ts";
+import { compileFilter } from "./compile-filter.ts";
 import { readCapture } from "./read-capture.ts";
 
 /** The captures of the embedded host, as one user sees them. `lab` throws lab_not_found, `mayChange` operation_not_allowed. */
@@ -30,7 +30,7 @@ export function localCaptures(
       const catalogue = await state.catalogue();
       if (!catalogue.features.capture) throw new Failure("unsupported", "this host cannot capture", { data: { feature: "capture" } });
       const { node, port } = portOf(definition, request, catalogue);
-      const program = await compiled(catalogue, request.filter);
+      const program = request.filter === undefined ? undefined : await compileFilter(catalogue.images, request.filter);
       const life = (await state.lab(definition.id).life(definition, catalogue)).get(node.id);
       const { sandbox, ...lab } = await captured(path);
       const stands = life !== undefined && ["running", "starting", "stopping"].includes(life.power);
@@ -69,14 +69,4 @@ export function portOf(
   if (index >= 0) return { node, port: portName(node.id, index) };
   const message = `${node.name} has no interface ${name}; it has ${names.length === 0 ? "none" : names.slice(0, 8).join(", ")}`;
   throw new Failure("bad_request", message, { data: { problems: [{ path: "/interface", message }] } });
-}
-
-/** undefined: every packet. Throws bad_request for a filter that does not compile. */
-async function compiled(catalogue: Catalogue, filter = ""): Promise<string | undefined> {
-  if (filter.trim() === "") return undefined;
-  const found = await compilePcapFilter(catalogue.images, filter);
-  if (found === undefined) throw new Failure("host_error", "no image on this host has a tcpdump, which compiles filters");
-  if ("program" in found) return found.program;
-  const { problem } = found;
-  throw new Failure("bad_request", `filter: ${problem}`, { data: { problems: [{ path: "/filter", message: problem }] } });
 }

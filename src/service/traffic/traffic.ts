@@ -1,0 +1,220 @@
+import { Failure } from "../../contract/errors.ts";
+import type { TrafficAttachData, TrafficPayload } from "../../contract/schemas/editing.ts";
+import { endpointKeys, endpointOf, joinIds } from "../../engine/join.ts";
+import { compareNatural } from "../../engine/natural-order.ts";
+import type { ObservedLab } from "../../engine/observed.ts";
+import type { HostSession } from "../../hosts/host.ts";
+import type { HostTraffic } from "../../hosts/host-traffic.ts";
+import { type Endpoint, endpointText, type TrafficFilter } from "../../intent/lab.ts";
+import { packetFilter } from "../../packets/bpf.ts";
+import { addressProject, allowUse, badRequest, labNotFound, type Target } from "../address.ts";
+import { unsupported } from "../capabilities.ts";
+import type { Context } from "../context.ts";
+import { joinStream } from "../join-stream.ts";
+import { rightOn } from "../rights.ts";
+import type { Call, Caller, Upgrade } from "../service.ts";
+import { Tickets } from "../tickets.ts";
+import { TrafficDesk } from "./traffic-desk.ts";
+import { type NamedFilter, type NamedLink, TrafficStream } from "./traffic-stream.ts";
+
+interface TrafficGrant {
+  readonly target: Target;
+  readonly filters: readonly NamedFilter[];
+  readonly onlyFiltered: boolean;
+  readonly node?: string;
+  readonly link?: string;
+}
+
+/** A link of the lab as it stands, by its host's id. */
+interface StandingLink extends NamedLink {
+  readonly nodes: readonly string[];
+}
+
+/** Of one viewer: each is a process on the host. */
+const mostLinks = 64;
+/** How soon links that come and go are noticed, ms. */
+const lookMs = 2_000;
+
+/** The packets of a lab's links, in the lab's own words, for whoever may look at the lab. */
+export class Traffic {
+  readonly #context: Context;
+  readonly #desk = new TrafficDesk();
+  readonly #tickets: Tickets<TrafficGrant>;
+
+  constructor(context: Context) {
+    this.#context = context;
+    this.#tickets = new Tickets(context.clock);
+  }
+
+  /** Links watched now. */
+  get links(): number {
+    return this.#desk.links;
+  }
+
+  async attach(caller: Caller, payload: TrafficPayload): Promise<TrafficAttachData> {
+    await trafficOf(await this.#context.sessions.hostSession(caller));
+    const target = await addressProject(this.#context, caller, payload);
+    allowUse(target, "view");
+    const observed = await target.host.observe(target.path);
+    if (observed === null) throw labNotFound(target.path);
+    const standing = standingLinks(target, observed);
+    const { node, link } = payload;
+    const keys = nodeKeys(target, observed);
+    if (node !== undefined && !keys.includes(node)) throw new Failure("node_not_found", `${target.path} has no node ${node}`);
+    const wanted = link === undefined ? undefined : linkNamed(standing, link);
+    if (link !== undefined && wanted === undefined) throw new Failure("link_not_found", `${target.path} has no link ${link}`);
+    const filters = await this.#filters(target, observed, standing, payload.filters);
+    const grant: TrafficGrant = {
+      target,
+      filters,
+      onlyFiltered: payload.filters !== undefined,
+      ...(node !== undefined && { node }),
+      ...(wanted !== undefined && { link: wanted.key }),
+    };
+    const many = selected(grant, standing).size;
+    if (many > mostLinks) {
+      const message = `${many} links are more than can be watched at once: choose a node, a link, or filters with nodes or links`;
+      throw new Failure("capture_limit", message, { data: { limit: "watched_links", most: mostLinks } });
+    }
+    return { stream: this.#tickets.issue(caller.session, grant), transport: "host-traffic" };
+  }
+
+  /** Redeems a ticket. The stream ends with the session, the right to the lab, or the lab. */
+  async stream(caller: Caller, ticket: string, call: Call): Promise<Upgrade> {
+    const grant = this.#tickets.redeem(ticket, caller.session);
+    const { path } = grant.target;
+    // What was granted with the ticket may have been taken back since.
+    const record = this.#context.store.labs.get(path);
+    if (record !== undefined && rightOn(record, caller) === undefined) throw labNotFound(path);
+    const host = await this.#context.sessions.hostSessionFor(caller, record?.owner);
+    await trafficOf(host);
+    const watched = new Map<string, () => void>();
+    let standing: ReadonlyMap<string, StandingLink> = new Map();
+    const { filters, onlyFiltered } = grant;
+    const stream = new TrafficStream({ filters, onlyFiltered, link: (id) => standing.get(id) });
+    const close = () => void stream.destroy();
+    const viewer = {
+      packet: stream.packet.bind(stream),
+      dropped: stream.dropped.bind(stream),
+      failed: (error: unknown) => {
+        this.#context.log("warn", "watching a link failed", { lab: path, error: String(error) });
+        close();
+      },
+    };
+    const look = async () => {
+      const observed = await this.#context.observations.structure(host, path, lookMs);
+      if (stream.destroyed) return;
+      if (observed === null) return close();
+      standing = standingLinks(grant.target, observed);
+      const wanted = selected(grant, standing);
+      for (const [linkId, end] of watched) {
+        if (wanted.has(linkId)) continue;
+        end();
+        watched.delete(linkId);
+      }
+      for (const linkId of [...wanted].slice(0, mostLinks)) {
+        if (!watched.has(linkId)) watched.set(linkId, this.#desk.view({ host, path, linkId }, viewer));
+      }
+    };
+    await look();
+    const timer = setInterval(() => look().catch(viewer.failed), lookMs);
+    timer.unref();
+    const forget = [this.#context.sessions.onEnd(caller.session, close), this.#context.streams.add(caller.user, path, close)];
+    stream.once("close", () => {
+      clearInterval(timer);
+      for (const end of watched.values()) end();
+      for (const each of forget) each();
+    });
+    call.signal.addEventListener("abort", close, { once: true });
+    return {
+      protocol: "host-traffic",
+      attach: (connection) => {
+        // From here on the connection's own end counts.
+        call.signal.removeEventListener("abort", close);
+        joinStream(connection, stream);
+      },
+    };
+  }
+
+  close(): void {
+    this.#desk.close();
+  }
+
+  /** Those that are asked for; where none are, all of them, to name packets by. Throws bad_request for names that there are not. */
+  async #filters(
+    target: Target,
+    observed: ObservedLab,
+    standing: ReadonlyMap<string, StandingLink>,
+    names: readonly string[] | undefined,
+  ): Promise<readonly NamedFilter[]> {
+    const all = target.intent?.lab.trafficFilters ?? observed.trafficFilters;
+    const wanted = names?.map((name) => {
+      const found = all.find((filter) => filter.name === name);
+      if (found !== undefined) return found;
+      const known = all.map((filter) => filter.name).join(", ") || "none";
+      throw badRequest("/filters", `the lab has no traffic filter ${JSON.stringify(name)}; it has ${known}`);
+    });
+    const traffic = await trafficOf(target.host);
+    const compiled: NamedFilter[] = [];
+    for (const filter of wanted ?? all) {
+      const links = linksOf(filter, standing);
+      try {
+        const program = packetFilter(await traffic.compile(filter.match));
+        compiled.push({ name: filter.name, program, ...(links !== undefined && { links }) });
+      } catch (error) {
+        if (!(error instanceof Failure) || error.code !== "bad_request") throw error;
+        // One that nobody asked for names no packets.
+        if (names !== undefined) throw badRequest("/filters", `${filter.name}: ${error.message}`);
+      }
+    }
+    return compiled;
+  }
+}
+
+/** Ids of the links that the viewer asked for. */
+function selected({ filters, onlyFiltered, node, link }: TrafficGrant, standing: ReadonlyMap<string, StandingLink>): ReadonlySet<string> {
+  const wanted = [...standing].filter(
+    ([, one]) =>
+      (node === undefined || one.nodes.includes(node)) &&
+      (link === undefined || one.key === link) &&
+      (!onlyFiltered || filters.some(({ links }) => links === undefined || links.has(one.key))),
+  );
+  return new Set(wanted.sort(([, a], [, b]) => compareNatural(a.key, b.key)).map(([id]) => id));
+}
+
+/** The links that a filter is narrowed to; undefined: all. */
+function linksOf({ nodes, links }: TrafficFilter, standing: ReadonlyMap<string, StandingLink>): ReadonlySet<string> | undefined {
+  if (nodes === undefined && links === undefined) return undefined;
+  const named = (links ?? []).flatMap((text) => linkNamed(standing, text)?.key ?? text);
+  const reached = [...standing.values()].filter((one) => one.nodes.some((key) => nodes?.includes(key) === true)).map(({ key }) => key);
+  return new Set([...named, ...reached]);
+}
+
+function standingLinks(target: Target, observed: ObservedLab): ReadonlyMap<string, StandingLink> {
+  const ids = joinIds(target.intent?.lab ?? null, observed, target.ids);
+  const keys = endpointKeys(ids);
+  const keyOf = new Map(Object.entries(ids.links).map(([key, id]) => [id, key]));
+  return new Map(
+    observed.links.map((link) => {
+      const ends = link.endpoints.map((end) => endpointOf(end, keys)) as unknown as readonly [Endpoint, Endpoint];
+      const nodes = ends.flatMap((end) => ("node" in end ? [end.node] : []));
+      return [link.id, { key: keyOf.get(link.id) ?? link.id, ends: [endpointText(ends[0]), endpointText(ends[1])], nodes }];
+    }),
+  );
+}
+
+/** By its key, or by its endpoints in the other order. */
+function linkNamed(standing: ReadonlyMap<string, StandingLink>, text: string): StandingLink | undefined {
+  const turned = text.split(" -- ").reverse().join(" -- ");
+  return [...standing.values()].find(({ key }) => key === text || key === turned);
+}
+
+function nodeKeys(target: Target, observed: ObservedLab): readonly string[] {
+  return Object.keys(joinIds(target.intent?.lab ?? null, observed, target.ids).nodes);
+}
+
+/** Throws unsupported. */
+async function trafficOf(host: HostSession): Promise<HostTraffic> {
+  if (host.traffic === undefined || !(await host.capabilities()).features.traffic) throw unsupported("traffic");
+  return host.traffic;
+}

@@ -1,0 +1,184 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { connect, type LabwrightClient } from "../../src/client/index.ts";
+import { eventually, type TestLocalHost, testLocalHost } from "../../src/hosts/local/test-local-host.ts";
+import { openSocket, type Served, serve } from "./served.ts";
+
+const yaml = `
+name: talk
+nodes:
+  h1: {template: linux, exec: ["ip addr add 10.0.0.1/24 dev eth0"]}
+  h2: {template: linux, exec: ["ip addr add 10.0.0.2/24 dev eth0", "ip addr add 10.0.1.2/24 dev eth1"]}
+  h3: {template: linux, exec: ["ip addr add 10.0.1.3/24 dev eth0"]}
+networks:
+  lan: {type: bridge}
+links:
+  - ["h1:eth0", "h2:eth0"]
+  - ["h2:eth1", "lan"]
+  - ["h3:eth0", "lan"]
+traffic_filters:
+  - {name: pings, match: icmp}
+  - {name: lan-arp, match: arp, links: ["h3:eth0"]}
+`;
+
+interface Line {
+  readonly at: string;
+  readonly link: string;
+  readonly from: string;
+  readonly to: string;
+  readonly length: number;
+  readonly protocols: readonly string[];
+  readonly summary: string;
+  readonly filter: string | null;
+}
+
+describe.skipIf(process.getuid?.() !== 0)("traffic over the wire", () => {
+  let local: TestLocalHost;
+  let served: Served;
+  let admin: LabwrightClient;
+
+  beforeAll(async () => {
+    local = await testLocalHost();
+    served = await serve({ host: local.host });
+    admin = connect({ url: served.url, pin: served.fingerprint, credentials: { username: "admin", password: "test" } });
+    await admin.deployProject({ yaml });
+    await eventually(
+      "first pings",
+      20_000,
+      async () => (await ping("h1", "10.0.0.2")) && (await ping("h2", "10.0.1.3")),
+      (answered) => answered,
+    );
+  });
+  afterAll(async () => {
+    admin?.close();
+    await local?.[Symbol.asyncDispose]();
+    await served?.[Symbol.asyncDispose]();
+  });
+
+  async function ping(node: string, to: string): Promise<boolean> {
+    const { output } = await admin.execConsole({ lab: "/talk", node, command: `ping -c1 -W1 ${to}` });
+    return output?.includes(" 0% packet loss") === true;
+  }
+
+  /** What a viewer hears while `act` is repeated, until `enough`. */
+  async function heard(input: object, act: () => Promise<unknown>, enough: (lines: readonly Line[]) => boolean): Promise<readonly Line[]> {
+    using stream = await admin.openTraffic({ lab: "/talk", ...input });
+    const lines: Line[] = [];
+    let done = false;
+    const listening = (async () => {
+      for await (const line of stream) {
+        if ("link" in line) lines.push(line as unknown as Line);
+        if (enough(lines)) break;
+      }
+      done = true;
+    })();
+    await eventually(
+      "the traffic",
+      20_000,
+      async () => {
+        await act();
+        return lines;
+      },
+      () => done || enough(lines),
+    );
+    stream[Symbol.dispose]();
+    await listening.catch(() => undefined);
+    return lines;
+  }
+
+  const shown = (line: Line) => `${line.from} → ${line.to}: ${line.summary.replace(/ id \d+ seq \d+/, "")}`;
+
+  test("each packet of a link is told once, in the lab's words, with its direction", async () => {
+    const lines = await heard(
+      { filters: ["pings"], link: "h2:eth0 -- h1:eth0" },
+      () => ping("h1", "10.0.0.2"),
+      (all) => all.length >= 2,
+    );
+    expect(lines.slice(0, 2).map(shown)).toEqual([
+      "h1:eth0 → h2:eth0: 10.0.0.1 → 10.0.0.2 ICMP echo request",
+      "h2:eth0 → h1:eth0: 10.0.0.2 → 10.0.0.1 ICMP echo reply",
+    ]);
+    expect(lines[0]).toMatchObject({ link: "h1:eth0 -- h2:eth0", length: 98, protocols: ["eth", "ip", "icmp"], filter: "pings" });
+    expect(Math.abs(Date.now() - Date.parse(lines[0]!.at))).toBeLessThan(60_000);
+  });
+
+  test("a packet that crosses a network is told on each link that it takes", async () => {
+    const lines = await heard(
+      { filters: ["pings"], node: "h3" },
+      () => ping("h2", "10.0.1.3"),
+      (all) => all.length >= 2,
+    );
+    expect(lines.slice(0, 2).map(shown)).toEqual([
+      "lan → h3:eth0: 10.0.1.2 → 10.0.1.3 ICMP echo request",
+      "h3:eth0 → lan: 10.0.1.3 → 10.0.1.2 ICMP echo reply",
+    ]);
+    const both = await heard(
+      { filters: ["pings"] },
+      () => ping("h2", "10.0.1.3"),
+      (all) => new Set(all.map(({ link }) => link)).size === 2,
+    );
+    expect(new Set(both.map(({ link }) => link))).toEqual(new Set(["h2:eth1 -- lan", "h3:eth0 -- lan"]));
+  });
+
+  test("without filters everything is told, named by the filter that takes it; a filter counts on its links only", async () => {
+    const act = async () => {
+      await admin.execConsole({ lab: "/talk", node: "h2", command: "ip neigh flush all" });
+      await ping("h2", "10.0.1.3");
+    };
+    const lines = await heard(
+      { node: "h2" },
+      act,
+      (all) => all.some(({ protocols }) => protocols.includes("arp")) && all.some(({ filter }) => filter === "pings"),
+    );
+    expect(lines.filter(({ protocols }) => protocols.includes("arp")).map(({ filter }) => filter)).not.toContain("lan-arp");
+    const narrowed = await heard({ filters: ["lan-arp"] }, act, (all) => all.length > 0);
+    expect(new Set(narrowed.map(({ link, filter }) => `${link} ${filter}`))).toEqual(new Set(["h3:eth0 -- lan lan-arp"]));
+  });
+
+  test("what is asked for must be there", async () => {
+    const attach = (more: object) => admin.attachTraffic({ lab: "/talk", ...more });
+    await expect(attach({ filters: ["nope"] })).rejects.toMatchObject({ code: "bad_request", data: { problems: [{ path: "/filters" }] } });
+    await expect(attach({ node: "h9" })).rejects.toMatchObject({ code: "node_not_found" });
+    await expect(attach({ link: "h1:eth0 -- h3:eth0" })).rejects.toMatchObject({ code: "link_not_found" });
+    await expect(attach({ lab: "/none" })).rejects.toMatchObject({ code: "lab_not_found" });
+    const { stream } = await attach({});
+    const used = await admin.streamTraffic({ ticket: stream });
+    used.destroy();
+    await expect(admin.streamTraffic({ ticket: stream })).rejects.toMatchObject({ code: "browser_token_invalid" });
+  });
+
+  test("viewers of a link share one process on the host, from the first to the last", async () => {
+    const sandbox = await local.sandbox("/talk");
+    const taps = async () => {
+      const { stdout } = await sandbox.run([
+        "sh",
+        "-c",
+        "grep -lz watch /proc/[0-9]*/cmdline 2> /dev/null | while read f; do tr '\\0' ' ' < $f; echo; done",
+      ]);
+      return stdout.split("\n").filter((line) => line.includes("labwright-tap watch")).length;
+    };
+    const input = { lab: "/talk", link: "h1:eth0 -- h2:eth0" };
+    using first = await admin.openTraffic(input);
+    using second = await admin.openTraffic(input);
+    await eventually("one tap", 10_000, taps, (count) => count === 1);
+    first[Symbol.dispose]();
+    expect(await taps()).toBe(1);
+    second[Symbol.dispose]();
+    await eventually("no tap", 10_000, taps, (count) => count === 0);
+  });
+
+  test("a browser gets the same lines in frames; a stream ends with its session", async () => {
+    const other = connect({ url: served.url, pin: served.fingerprint, credentials: { username: "admin", password: "test" } });
+    const { stream } = await other.attachTraffic({ lab: "/talk", filters: ["pings"] });
+    const {
+      socket,
+      heard: text,
+      closed,
+    } = openSocket(served.url, `/api/v1/projects/traffic/stream/${stream}`, { Authorization: `Bearer ${other.token}` });
+    await expect.poll(async () => (await ping("h1", "10.0.0.2")) && text().includes("ICMP echo reply"), { timeout: 20_000 }).toBe(true);
+    expect(JSON.parse(text().split("\n")[0]!)).toMatchObject({ filter: "pings" });
+    await other.logout();
+    await expect.poll(closed, { timeout: 10_000 }).toBeDefined();
+    socket.terminate();
+    other.close();
+  });
+});
