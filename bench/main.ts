@@ -41,13 +41,10 @@ for (const name of chosen) {
   console.error(`bench: ${name} …`);
   rows.push(...(await (parts[name]?.() ?? [])));
 }
-const table = [
-  "| what | figure | ratio | aim |",
-  "|---|---|---|---|",
-  ...rows.map((row) => `| ${row.what} | ${row.figure} | ${row.ratio} | ${row.aim} |`),
-].join("\n");
-console.log(table);
-if (args.includes("--write")) await write(table);
+const tableHead = ["| what | figure | ratio | aim |", "|---|---|---|---|"];
+const rowText = (row: Row) => `| ${row.what} | ${row.figure} | ${row.ratio} | ${row.aim} |`;
+console.log([...tableHead, ...rows.map(rowText)].join("\n"));
+if (args.includes("--write")) await write(rows);
 
 async function ring(count: number, rounds: number): Promise<readonly Row[]> {
   const systems = { api: ringThroughApi, holder: ringByHolder, kernel: ringByKernel, mininet: ringByMininet };
@@ -170,11 +167,30 @@ function install(packages: readonly string[]): void {
   execFileSync("apt-get", ["install", "-yq", "--no-install-recommends", ...missing], { stdio: ["ignore", "ignore", "inherit"] });
 }
 
-async function write(table: string): Promise<void> {
+/** Of parts that were chosen only their rows are replaced; a figure of another day than the table's says so. */
+async function write(rows: readonly Row[]): Promise<void> {
   const file = join(import.meta.dirname, "../docs/performance.md");
   const text = await readFile(file, "utf8");
   const [start, end] = ["<!-- figures -->", "<!-- /figures -->"];
-  const machine = `${new Date().toISOString().slice(0, 10)}; ${cpus().length} × ${cpus()[0]?.model.trim() ?? "?"}, Linux ${release()}, Node ${process.version}`;
   if (!text.includes(start) || !text.includes(end)) throw new Error(`${file} has no place for figures`);
-  await writeFile(file, text.replace(new RegExp(`${start}[^]*${end}`), `${start}\n\n${machine}\n\n${table}\n\n${end}`));
+  const today = new Date().toISOString().slice(0, 10);
+  const [told = "", , , , ...lines] = text
+    .slice(text.indexOf(start) + start.length, text.indexOf(end))
+    .trim()
+    .split("\n");
+  const whole = names.length === 0;
+  const here = `${today}; ${cpus().length} × ${cpus()[0]?.model.trim() ?? "?"}, Linux ${release()}, Node ${process.version}`;
+  const head = whole || told === "" ? here : told;
+  const fresh = new Map(rows.map((row) => [row.what, head.startsWith(today) ? row : { ...row, figure: `${row.figure} (${today})` }]));
+  const kept = whole ? [] : lines.map((line) => [line.split("|")[1]?.trim() ?? "", line] as const);
+  const merged = kept.map(([what, line]) => {
+    const row = fresh.get(what);
+    fresh.delete(what);
+    return row === undefined ? line : rowText(row);
+  });
+  const table = [...tableHead, ...merged, ...[...fresh.values()].map(rowText)].join("\n");
+  await writeFile(
+    file,
+    text.replace(new RegExp(`${start}[^]*${end}`), () => `${start}\n\n${head}\n\n${table}\n\n${end}`),
+  );
 }
