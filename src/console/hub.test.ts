@@ -136,6 +136,22 @@ test("viewers that stay behind hold the node back no longer", async () => {
   expect(seen()).toMatch(/\[labwright: \d{7} bytes of output lost: this viewer reads too slowly\]\r\n$/);
 });
 
+test("a console that talks and talks to nobody is closed, and opened for who comes", async () => {
+  const opened: ReturnType<typeof talker>[] = [];
+  const hub = new ConsoleHub({
+    open: async () => {
+      opened.push(talker());
+      return { stream: opened.at(-1)!.stream };
+    },
+  });
+  (await hub.view()).destroy();
+  await until(() => opened[0]!.stream.destroyed);
+  const seen = collect(await hub.view());
+  await until(() => seen().length > 100_000);
+  expect(opened.length).toBe(2);
+  hub.close();
+});
+
 test("a hundred viewers see the same, and one of them typing is seen by all", async () => {
   const console = source();
   const hub = new ConsoleHub({ open: async () => ({ stream: console.stream }) });

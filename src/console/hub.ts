@@ -19,7 +19,7 @@ export interface HubOptions {
   readonly viewerBytes?: number;
   /** How long the node is held back at once for viewers that are all behind. Default 250 ms. */
   readonly stallMs?: number;
-  /** How long the upstream stays open without viewers. Default 30 s. */
+  /** How long the upstream stays open without viewers, unless it says more than 1 MiB. Default 30 s. */
   readonly idleMs?: number;
   /** Called when the upstream is closed: idle, ended or close(). */
   readonly onClosed?: () => void;
@@ -34,6 +34,9 @@ interface Upstream {
   readonly source: ConsoleSource;
   readonly scrollback: Scrollback;
 }
+
+/** Bytes that a console may say while nobody looks, before it is closed. */
+const mostUnseen = 1 << 20;
 
 /** Keys are held back at most so long, ms: whoever holds them may have died with its work undone. */
 const holdMs = 5_000;
@@ -56,6 +59,8 @@ export class ConsoleHub {
   #stall: NodeJS.Timeout | undefined;
   #stream: Duplex | undefined;
   #holder: { readonly viewer: Duplex; readonly release: () => void; readonly waiting: (() => void)[] } | undefined;
+  /** Bytes that came since nobody looks. */
+  #unseen = 0;
   #closed = false;
 
   constructor(options: HubOptions) {
@@ -144,6 +149,13 @@ export class ConsoleHub {
   }
 
   #tell(bytes: Buffer): void {
+    if (this.#viewers.size === 0) {
+      this.#unseen += bytes.length;
+      // A node that talks and talks to nobody costs the service nothing; who comes next opens the console anew.
+      if (this.#unseen > mostUnseen) void this.#shut();
+      return;
+    }
+    this.#unseen = 0;
     const quiet = this.#silent.size === 0 ? bytes : this.#queries.push(bytes);
     for (const viewer of this.#viewers) viewer.deliver(this.#silent.has(viewer) ? quiet : bytes);
     this.#flow();
