@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { connect as connectTcp } from "node:net";
 import { tmpdir } from "node:os";
@@ -13,26 +14,41 @@ import { localPaths } from "../src/hosts/local/paths.ts";
 import { openSandbox } from "../src/hosts/local/sandbox-client.ts";
 import { startService } from "./service.ts";
 
-/** MB/s of one stream over each path, in rounds that take turns. */
+/** One stream over one path, in one round. */
+export interface Stream {
+  /** MB/s. */
+  readonly rate: number;
+  /** Processor time that what carries it takes, ms per MB: says the same on a machine that is busy with other things. */
+  readonly cost: number;
+}
+
+/** In rounds that take turns. */
 export interface Streams {
-  readonly service: readonly number[];
-  readonly tls: readonly number[];
-  readonly tcp: readonly number[];
+  readonly service: readonly Stream[];
+  readonly tls: readonly Stream[];
+  readonly tcp: readonly Stream[];
 }
 
 const warmMs = 300;
 
-/** What arrives in `ms`, MB/s. */
-async function rate(stream: Duplex, ms: number): Promise<number> {
+/** User and system time of a process so far, ms; its clock ticks 100 times a second. */
+function processorMs(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "latin1").split(") ")[1]?.split(" ") ?? [];
+  return 10 * (Number(fields[11]) + Number(fields[12]));
+}
+
+/** What arrives in `ms`. */
+async function measure(stream: Duplex, pid: number, ms: number): Promise<Stream> {
   let bytes = 0;
   stream.on("data", (chunk: Buffer) => {
     bytes += chunk.length;
   });
   stream.on("error", () => stream.destroy());
   await delay(warmMs);
-  const [begin, from] = [performance.now(), bytes];
+  const [begin, from, worked] = [performance.now(), bytes, processorMs(pid)];
   await delay(ms);
-  const result = (bytes - from) / (performance.now() - begin) / 1000;
+  const megabytes = (bytes - from) / 1e6;
+  const result = { rate: (1000 * megabytes) / (performance.now() - begin), cost: (processorMs(pid) - worked) / megabytes };
   stream.destroy();
   return result;
 }
@@ -42,11 +58,13 @@ export async function streamFromMemory(rounds: number, ms = 1500): Promise<Strea
   const dir = await mkdtemp(join(tmpdir(), "labwright-bench-"));
   const socket = join(dir, "source");
   const children: ChildProcess[] = [];
+  const pids: Record<string, number> = {};
   const start = async (role: string): Promise<readonly [string, string]> => {
     const child = spawn(process.execPath, [join(import.meta.dirname, "console-relays.ts"), role, socket], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     children.push(child);
+    pids[role] = child.pid ?? 0;
     const [line] = (await once(child.stdout!, "data")) as [Buffer];
     const [where = "", pin = ""] = line.toString().trim().split(" ");
     return [where, pin];
@@ -72,9 +90,9 @@ export async function streamFromMemory(rounds: number, ms = 1500): Promise<Strea
         return stream;
       },
     };
-    const results: Record<keyof Streams, number[]> = { service: [], tls: [], tcp: [] };
+    const results: Record<keyof Streams, Stream[]> = { service: [], tls: [], tcp: [] };
     for (let round = 0; round < rounds; round++) {
-      for (const path of ["service", "tls", "tcp"] as const) results[path].push(await rate(await opened[path](), ms));
+      for (const path of ["service", "tls", "tcp"] as const) results[path].push(await measure(await opened[path](), pids[path] ?? 0, ms));
     }
     return results;
   } finally {
@@ -87,7 +105,7 @@ export async function streamFromMemory(rounds: number, ms = 1500): Promise<Strea
 export async function streamFromTerminal(
   rounds: number,
   ms = 1500,
-): Promise<{ readonly service: readonly number[]; readonly holder: readonly number[] }> {
+): Promise<{ readonly service: readonly Stream[]; readonly holder: readonly Stream[] }> {
   const service = await startService("embedded");
   try {
     const { client } = service;
@@ -104,10 +122,10 @@ export async function streamFromTerminal(
     talk.write("stty -opost; head -c 4000000 /dev/zero | tr '\\0' x > /tmp/x; while :; do cat /tmp/x /tmp/x /tmp/x /tmp/x; done\r");
     await delay(1_000);
     talk.destroy();
-    const results = { service: [] as number[], holder: [] as number[] };
+    const results = { service: [] as Stream[], holder: [] as Stream[] };
     for (let round = 0; round < rounds; round++) {
-      results.holder.push(await rate(await sandbox.console(native), ms));
-      results.service.push(await rate(await client.openConsole({ lab: "/stream", node: "h1" }), ms));
+      results.holder.push(await measure(await sandbox.console(native), sandbox.pid, ms));
+      results.service.push(await measure(await client.openConsole({ lab: "/stream", node: "h1" }), service.pid, ms));
       // The service lets go of a console that talks to nobody.
       await delay(200);
     }

@@ -34,7 +34,7 @@ export class Viewer extends Duplex {
 
   /** Little more is taken before something is read. */
   get behind(): boolean {
-    return this.#lost > 0 || this.#weight >= this.#options.limit / 2;
+    return this.#lost > 0 || this.#weight >= this.#options.limit / 8;
   }
 
   deliver(bytes: Buffer): void {

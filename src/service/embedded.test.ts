@@ -1,8 +1,9 @@
+import { duplexPair } from "node:stream";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type TestLocalHost, testLocalHost } from "../hosts/local/test-local-host.ts";
 import { createService } from "./create-service.ts";
 import { until } from "./service.fixture.ts";
-import type { Handlers, Service } from "./service.ts";
+import type { Handlers, Service, Upgrade } from "./service.ts";
 import { sqliteStore } from "./store/sqlite.ts";
 
 const yaml = `name: real
@@ -12,6 +13,7 @@ nodes:
   r1: {template: frr}
 links:
   - ["r1:eth0", "h1:eth0"]
+  - ["r1:eth1", "p1:eth0"]
 `;
 
 let local: TestLocalHost;
@@ -65,4 +67,70 @@ test("commands run in a busybox shell, and what does not end is interrupted", as
 
 test("commands run at a small host's prompt", async () => {
   expect(await typed("p1", "help")).toContain("ping HOST");
+});
+
+test("pagers of a real node are paged through, and its shell comes back after it was left", async () => {
+  const numbers = Array.from({ length: 200 }, (_, index) => index + 1).join("\n");
+  expect(await typed("h1", "seq 1 200 > /tmp/long; more /tmp/long")).toBe(numbers);
+  expect((await typed("h1", "less /tmp/long")).replace(/\n~$/gm, "")).toContain("\n150\n");
+  expect(await typed("h1", "cd /usr; stty cols 30")).toBe("");
+  const words = Array.from({ length: 30 }, (_, index) => `word${index}`).join(" ");
+  expect(await typed("h1", `echo ${words}`)).toBe(words);
+  expect(await typed("h1", "stty cols 80; cd /")).toBe("");
+  // The console's program ends and is started again: its prompt comes later.
+  expect(await typed("h1", "exit")).toContain("BusyBox");
+  expect(await typed("h1", "echo back")).toBe("back");
+});
+
+test("two commands at once on one real console wait for each other", async () => {
+  const both = await Promise.all(["sleep 1; echo one", "echo two"].map((command) => typed("h1", command)));
+  expect(both).toEqual(["one", "two"]);
+});
+
+test("FRR's name and modes may change; its errors are what is answered", async () => {
+  expect(await typed("r1", "configure terminal\nhostname core\nend")).toBe("");
+  expect(await typed("r1", "bogus")).toBe("% Unknown command: bogus");
+  expect(await typed("r1", "configure terminal\nno hostname\nend")).toBe("");
+  expect(await typed("r1", "show running-config")).toContain("frr version");
+});
+
+test("a small host's commands are answered, those that take their time too", async () => {
+  expect(await typed("p1", "nonsense")).toContain("unknown command");
+  expect(await typed("p1", "ip 10.9.9.1/24")).toBe("");
+  expect(await typed("p1", "ping 10.9.9.1 -c 2")).toContain("2 packets transmitted");
+  expect(await typed("p1", "show ip")).toContain("10.9.9.1/24");
+});
+
+test("the window size that a viewer tells is the terminal's; the last one told counts", async () => {
+  const open = async () => {
+    const { stream } = await post("attachConsole", { lab: "/real", node: "h1" });
+    const handle = service.handlers.streamConsole as unknown as (request: unknown, caller: unknown, with_: unknown) => Promise<Upgrade>;
+    const upgrade = await handle({ body: undefined, query: {}, params: { ticket: stream } }, service.authenticate(token), call);
+    const [near, far] = duplexPair();
+    upgrade.attach(near);
+    far.on("error", () => {}).resume();
+    return { resize: upgrade.resize!, far };
+  };
+  const [first, second] = [await open(), await open()];
+  const size = () => typed("h1", "stty size");
+  first.resize(132, 43);
+  await expect.poll(size, { timeout: 20_000 }).toBe("43 132");
+  second.resize(100, 30);
+  await expect.poll(size, { timeout: 20_000 }).toBe("30 100");
+  first.far.destroy();
+  second.far.destroy();
+});
+
+test("what a real shell asks of its terminal is not asked again by the scrollback", async () => {
+  await typed("h1", "printf '\\033[6nmark\\033[c\\n'");
+  const { stream } = await post("attachConsole", { lab: "/real", node: "h1" });
+  const handle = service.handlers.streamConsole as unknown as (request: unknown, caller: unknown, with_: unknown) => Promise<Upgrade>;
+  const upgrade = await handle({ body: undefined, query: {}, params: { ticket: stream } }, service.authenticate(token), call);
+  const [near, far] = duplexPair();
+  upgrade.attach(near);
+  const seen: Buffer[] = [];
+  far.on("error", () => {}).on("data", (bytes: Buffer) => seen.push(bytes));
+  await expect.poll(() => Buffer.concat(seen).toString()).toContain("mark\r\n");
+  expect(["\x1b[6n", "\x1b[c"].filter((ask) => Buffer.concat(seen).includes(ask))).toEqual([]);
+  far.destroy();
 });
