@@ -28,8 +28,19 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-function serve(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}): Started {
-  const child = spawn(process.execPath, [join(import.meta.dirname, "main.ts"), "--host", "memory", "--port", "0", ...args], {
+/** @param within a command that runs it */
+function serve(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}, within: readonly string[] = []): Started {
+  const [program = "", ...argv] = [
+    ...within,
+    process.execPath,
+    join(import.meta.dirname, "main.ts"),
+    "--host",
+    "memory",
+    "--port",
+    "0",
+    ...args,
+  ];
+  const child = spawn(program, argv, {
     env: { PATH: process.env.PATH, LABWRIGHT_STATE_DIR: join(dir, "state"), ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -111,7 +122,21 @@ test("a second service on the same state directory is refused", async () => {
   expect(first.out()).toMatch(/^first start: sign in as admin with the password \S{20}$/m);
   const second = serve();
   expect(await second.ended).toEqual([1, null]);
-  expect(second.err()).toMatch(/^labwright serve: another service runs on the state directory/);
+  expect(second.err()).toMatch(
+    new RegExp(
+      `^labwright serve: another service runs on the state directory .* \\(https:.*, process ${first.child.pid}\\): end that one first`,
+    ),
+  );
+  expect(second.err().trim().split("\n")).toHaveLength(1);
+  // Also one that sees the directory and nothing else of the first, as in a container.
+  const third = serve([], {}, process.getuid?.() === 0 ? ["unshare", "--net"] : []);
+  expect(await third.ended).toEqual([1, null]);
+  expect(third.err()).toMatch(/^labwright serve: another service runs on the state directory/);
+  // Killed, it leaves no lock.
+  first.child.kill("SIGKILL");
+  await first.ended;
+  const fourth = serve();
+  await expect.poll(fourth.out, patient).toMatch(announcement);
 });
 
 test("a wrong flag and a port that is taken end it with one line", async () => {

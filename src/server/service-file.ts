@@ -16,6 +16,16 @@ export async function writeServiceFile(stateDir: string, file: ServiceFile): Pro
   await rename(draft, path);
 }
 
+/** What the service on this directory said last; undefined where none did, or the file does not read. */
+export async function serviceAt(stateDir: string): Promise<ServiceFile | undefined> {
+  try {
+    return JSON.parse(await readFile(join(stateDir, "service.json"), "utf8")) as ServiceFile;
+  } catch (error) {
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
 /** Takes the file away, unless it is another process's by now. */
 export async function removeServiceFile(stateDir: string, pid: number): Promise<void> {
   const path = join(stateDir, "service.json");

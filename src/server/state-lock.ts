@@ -1,22 +1,33 @@
-import { createHash } from "node:crypto";
+import { closeSync, openSync } from "node:fs";
 import { realpath } from "node:fs/promises";
-import { createServer } from "node:net";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { serviceAt } from "./service-file.ts";
 
 /**
- * Holds a state directory for this process: two services on one would each finish the other's jobs. An abstract socket, which the kernel
- * drops with the process however it ends, so that no stale lock is ever left. Throws when another process holds it.
+ * Holds a state directory for this process: two services on one would each finish the other's jobs. A lock of the kernel on a file there,
+ * taken by SQLite since Node has none: it goes with the process, however that ends, and counts in every container and namespace that sees
+ * the file. Throws when another process holds it.
  */
 export async function holdStateDir(stateDir: string): Promise<{ release(): Promise<void> }> {
-  const name = createHash("sha256")
-    .update(await realpath(stateDir))
-    .digest("hex");
-  const server = createServer((connection) => connection.destroy());
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => {
-      reject(error.code === "EADDRINUSE" ? new Error(`another service runs on the state directory ${stateDir}`) : error);
-    });
-    server.listen({ path: `\0labwright-state-${name}` }, resolve);
-  });
-  server.unref();
-  return { release: () => new Promise((resolve) => server.close(() => resolve())) };
+  const directory = await realpath(stateDir);
+  const file = join(directory, "service.lock");
+  closeSync(openSync(file, "a", 0o600)); // SQLite would make it readable by all
+  const lock = new DatabaseSync(file);
+  try {
+    lock.exec("PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE");
+  } catch (error) {
+    lock.close();
+    const { errcode } = error as { readonly errcode?: number };
+    if (errcode !== busy) throw error;
+    const other = await serviceAt(directory);
+    const who = other === undefined ? "" : ` (${other.url}, process ${other.pid})`;
+    throw new Error(
+      `another service runs on the state directory ${stateDir}${who}: end that one first, or give this one another --state-dir`,
+    );
+  }
+  return { release: async () => lock.close() };
 }
+
+/** SQLITE_BUSY */
+const busy = 5;
