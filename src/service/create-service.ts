@@ -139,12 +139,8 @@ export function createService(options: ServiceOptions): Service {
       await context.jobs.close(options.closeWaitMs ?? 10_000);
       events.close();
       metrics.close();
-<<<<<<< HEAD
       await context.consoles.close();
-=======
-      context.consoles.close();
       traffic.close();
->>>>>>> 4c934ea (service: live traffic of links in the lab's words; packets: decoder and filters)
       await work.close();
       await sessions.close();
       store.close();
