@@ -5,6 +5,7 @@ import { commonErrors, type OperationId, type OperationRow, operations } from ".
 import type { HostRules, Operation } from "../../src/engine/plan.ts";
 import type { Host, HostCapabilities, HostSession } from "../../src/hosts/host.ts";
 import { memoryHost } from "../../src/hosts/memory/memory-host.ts";
+import { memoryFeatures } from "../../src/hosts/memory/memory-rules.ts";
 import { memoryTemplates } from "../../src/hosts/memory/memory-template.ts";
 import { fingerprintOf } from "../../src/server/certificate.ts";
 import { selfSigned } from "../../src/server/self-signed.ts";
@@ -62,6 +63,8 @@ const good: Readonly<Partial<Record<OperationId, Readonly<Record<string, unknown
   attachTraffic: { lab },
   getLabGrants: { lab },
   setLabGrants: { lab, grants: [] },
+  setLabResume: { lab, resume: "never" },
+  resumeLab: { lab },
   events: { lab },
 };
 
@@ -71,6 +74,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "* rate_limited": "too many large intents at once: src/service/work/pool.test.ts",
   "getHealth internal": "answered before anything that could break",
   "getOpenApi internal": "a constant document: nothing of it can break",
+  "streamCapture unsupported": "its ticket comes first, and a host without captures gives none",
   "openProject unsupported": "without web pages: test/wire/browser.test.ts",
   "runConsole console_in_use": "a dialogue waits at least 15 s for its turn",
   "attachConsole browser_token_invalid": "attach gives tickets and takes none; the code is its stream's",
@@ -452,7 +456,7 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
     };
     const key = { "Idempotency-Key": `cancel-${id}` };
     const { job } = (await send(ann, id, {}, undefined, { ...key, Prefer: "respond-async" })).json.data;
-    await standing;
+    await Promise.race([standing, jobEnds(job)]);
     await send(ann, "cancelJob", {}, job);
     release();
     hold = undefined;
@@ -545,10 +549,12 @@ async function endedJob(): Promise<string> {
   return job;
 }
 
-/** The memory host passes no packets: captures and traffic have their tests on the embedded host. Here they show what they share with all. */
+/** The rest of what operations of features that the memory host has not may give is shown where those features are. */
+const ofAll: readonly ErrorCode[] = [...commonErrors, "unauthenticated", "expired_agent_session", "unsupported"];
+const features: Readonly<Record<string, boolean>> = { ...memoryFeatures, events: true, jobs: true };
 const listed = rows.flatMap(([id, row]) =>
   [...new Set<ErrorCode>([...commonErrors, ...row.errors])]
-    .filter((code) => (row.feature !== "capture" && row.feature !== "traffic") || (commonErrors as readonly ErrorCode[]).includes(code))
+    .filter((code) => row.feature === undefined || features[row.feature] === true || ofAll.includes(code))
     .map((code) => ({ id, row, code, pair: `${id} ${code}` })),
 );
 /** Their rate_limited is that of tickets and logins, and brought about here. */
