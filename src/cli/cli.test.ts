@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -440,6 +440,108 @@ describe("a lab's life", () => {
       expect([typeof JSON.parse(stdout), stderr], command[0]).toEqual(["object", ""]);
     }
   });
+});
+
+describe("labs of others, and what became of changes", () => {
+  test("import clones a lab and writes its intent, load only looks, grants share, jobs tell", async () => {
+    write("source");
+    expect((await run(["deploy", "-q"])).code).toBe(0);
+    const imported = await run(["import", "/source", "--as", "/copies/one", "-t", "copy.lw.yml"]);
+    expect([imported.code, imported.stdout], imported.stderr).toEqual([
+      0,
+      expect.stringMatching(
+        /^\/source was cloned to \/copies\/one, stopped\n\d+ kept, \d+ mapped, \d+ dropped\n[^]*wrote copy\.lw\.yml\n$/,
+      ),
+    ]);
+    expect((await run(["plan", "-t", "copy.lw.yml", "--lab", "/copies/one"])).code).toBe(0);
+    const again = await run(["import", "/source", "-t", "copy.lw.yml"]);
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("copy.lw.yml is there already")]);
+    expect((await run(["import", "/source", "--as", "/copies/one"])).stderr).toContain("(lab_exists)");
+
+    const loaded = await run(["load", "/copies/one", "-t", "loaded.lw.yml", "--format", "json"]);
+    expect(JSON.parse(loaded.stdout)).toMatchObject({ lab: "/copies/one", mode: "load", written: ["loaded.lw.yml"] });
+    expect(readFileSync(join(folder, "loaded.lw.yml"), "utf8")).toContain("template: frr");
+
+    const shared = await run(["grants", "--lab", "/source", "--grant", "bob=view,eve=edit"]);
+    expect(shared.stdout).toMatch(/admin +owner\n *bob +view\n *eve +edit/);
+    const less = await run(["grants", "--lab", "/source", "--revoke", "eve", "--grant", "bob=operate", "--format", "json"]);
+    expect(JSON.parse(less.stdout)).toMatchObject({ owner: "admin", grants: [{ user: "bob", right: "operate" }] });
+    expect(await run(["grants", "--lab", "/source", "--grant", "bob=own"])).toMatchObject({ code: 1, stdout: "" });
+
+    const listed = await run(["jobs", "--lab", "/copies/one", "--format", "json"]);
+    const { jobs } = JSON.parse(listed.stdout);
+    expect(jobs).toMatchObject([{ operation: "importProject", status: "done" }]);
+    expect((await run(["jobs", jobs[0].job])).stdout).toContain("importProject of admin");
+    expect((await run(["jobs", jobs[0].job, "--cancel"])).stderr).toContain("(operation_not_allowed)");
+  });
+
+  test("users of the embedded host are added, changed and removed on its machine, and the last admin stays", async () => {
+    const own = { LABWRIGHT_STATE_DIR: join(folder, "state") };
+    mkdirSync(own.LABWRIGHT_STATE_DIR);
+    const users = (args: readonly string[], input = "") => run(["users", ...args], { env: own, input });
+    expect(await users(["add", "root", "--role", "admin", "--password-stdin"], "secret-1\n")).toMatchObject({
+      code: 0,
+      stdout: "root: added as admin\n",
+    });
+    expect((await users(["add", "ann", "--password-stdin"], "secret-2\n")).code).toBe(0);
+    expect((await users(["add", "ann", "--password-stdin"], "secret-3\n")).stderr).toContain("there is a user ann already");
+    expect((await users(["role", "ann", "viewer"])).code).toBe(0);
+    expect(JSON.parse((await users(["list", "--format", "json"])).stdout)).toEqual([
+      { name: "ann", role: "viewer" },
+      { name: "root", role: "admin" },
+    ]);
+    expect((await users(["remove", "root"])).stderr).toContain("the last admin stays");
+    expect((await users(["passwd", "nobody", "--password-stdin"], "x\n")).stderr).toContain("there is no user nobody");
+    expect((await users(["remove", "ann"])).stdout).toBe("ann: removed\n");
+  });
+});
+
+test("status --watch says that the service went away, and goes on when it is back", async () => {
+  const own = join(folder, "own");
+  const env = {
+    LABWRIGHT_STATE_DIR: own,
+    XDG_CONFIG_HOME: join(folder, "config"),
+    LABWRIGHT_ADMIN_PASSWORD: password,
+    LABWRIGHT_USER: "admin",
+    LABWRIGHT_PASSWORD: password,
+  };
+  const file = join(own, "service.json");
+  const serve = async (port: string) => {
+    const child = begin(["serve", "--port", port, "--host", "memory"], env);
+    const told = watch(child);
+    await until(
+      () => `the service; it said: ${told.stderr}`,
+      () => existsSync(file) || child.exitCode !== null,
+    );
+    return child;
+  };
+  const first = await serve("0");
+  const at = JSON.parse(readFileSync(file, "utf8")) as { url: string; fingerprint: string };
+  const there = ["--url", at.url, "--pin", at.fingerprint];
+  write("watched");
+  expect((await run(["deploy", "-q", ...there], { env })).code).toBe(0);
+  const watching = begin(["status", "--watch", ...there], env);
+  const seen = watch(watching);
+  await until(
+    () => `the status; it said: ${seen.stderr}`,
+    () => seen.stdout.includes("/watched"),
+  );
+  first.kill("SIGTERM");
+  await ended(first);
+  await until(
+    () => `the note; it said: ${seen.stderr}`,
+    () => seen.stderr.includes("trying again"),
+  );
+  const second = await serve(new URL(at.url).port);
+  await until(
+    () => `the return; it said: ${seen.stderr}`,
+    () => seen.stderr.includes("the service answers again"),
+  );
+  expect(seen.stderr.match(/trying again/g)).toHaveLength(1);
+  watching.kill("SIGINT");
+  expect(await ended(watching)).toBe(0);
+  second.kill("SIGTERM");
+  await ended(second);
 });
 
 describe("up", () => {

@@ -9,10 +9,14 @@ import { deploy } from "./commands/deploy.ts";
 import { destroy } from "./commands/destroy.ts";
 import { events } from "./commands/events.ts";
 import { exec } from "./commands/exec.ts";
+import { grants } from "./commands/grants.ts";
 import { image } from "./commands/image.ts";
+import { importCommand } from "./commands/import.ts";
 import { inspect } from "./commands/inspect.ts";
+import { jobs } from "./commands/jobs.ts";
 import { labs } from "./commands/labs.ts";
 import { link } from "./commands/link.ts";
+import { load } from "./commands/load.ts";
 import { login } from "./commands/login.ts";
 import { logout } from "./commands/logout.ts";
 import { plan } from "./commands/plan.ts";
@@ -25,6 +29,7 @@ import { status } from "./commands/status.ts";
 import { systemdUnitCommand } from "./commands/systemd-unit.ts";
 import { templates } from "./commands/templates.ts";
 import { up } from "./commands/up.ts";
+import { users } from "./commands/users.ts";
 import { validate } from "./commands/validate.ts";
 import { version } from "./commands/version.ts";
 import { completionScript, type Shell, shells } from "./completion.ts";
@@ -79,6 +84,8 @@ export const commands: readonly Command[] = [
   apply,
   pull,
   destroy,
+  importCommand,
+  load,
   status,
   events,
   inspect,
@@ -92,9 +99,12 @@ export const commands: readonly Command[] = [
   link,
   capture,
   captures,
+  jobs,
   labs,
+  grants,
   templates,
   image,
+  users,
   completion,
   version,
   help,

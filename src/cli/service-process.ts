@@ -26,6 +26,11 @@ export function imagesPath(): string {
   return programPath("hosts/local/containers/main");
 }
 
+/** The program that keeps the accounts of this machine's embedded host. */
+export function usersPath(): string {
+  return programPath("hosts/local/accounts/main");
+}
+
 /** A program of this package, from its sources or built: "cli/main". */
 export function programPath(name: string): string {
   return fileURLToPath(new URL(`../${name}${extname(import.meta.url)}`, import.meta.url));

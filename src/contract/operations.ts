@@ -548,6 +548,16 @@ export const operations = {
     errors: [...host, "lab_not_found"],
     summary: "Node, link, lab, job and capture events as NDJSON, or SSE by Accept; resumes after an id",
   },
+  listJobs: {
+    ...get,
+    path: "/api/v1/jobs",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: true,
+    feature: "jobs",
+    errors: bearer,
+    summary: "The newest changes that the caller may see, a hundred at most",
+  },
   getJob: {
     ...get,
     path: "/api/v1/jobs/{id}",

@@ -210,6 +210,7 @@ function handlersOf(context: Context, tickets: Tickets<ConsoleGrant>, browsers: 
     setLabResume: known((caller, { body }) => setLabResume(context, caller, body)),
     resumeLab: changing("resumeLab", resumeLab),
     setLabGrants: known((caller, { body }) => setLabGrants(context, caller, body)),
+    listJobs: known((caller) => jobs.list(caller)),
     getJob: known((caller, { params }) => jobs.get(params.id, caller)),
     cancelJob: known((caller, { params }) => jobs.cancel(params.id, caller)),
 

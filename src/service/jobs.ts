@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type ErrorCode, Failure } from "../contract/errors.ts";
-import type { JobData } from "../contract/schemas/jobs.ts";
+import type { JobData, JobsData } from "../contract/schemas/jobs.ts";
 import type { RunningOperation } from "../contract/schemas/project.ts";
 import type { Operation } from "../engine/plan.ts";
 import { type Clock, timeText } from "./clock.ts";
@@ -49,6 +49,11 @@ export interface JobLimits {
 type JobEndData = Pick<JobRow, "status" | "outcome" | "finishedAt" | "result" | "error">;
 
 const rewriteMs = 1_000;
+/** A list is for looking: older changes are found by their id. */
+const mostListed = 100;
+/** Of all users; what others did is left out afterwards. */
+const mostLooked = 2_000;
+
 const keepEndedMs = 30 * 24 * 3_600_000;
 
 /** One change at a time per lab, each of them in the journal from before its first step until its end. */
@@ -125,6 +130,12 @@ export class Jobs {
   /** Throws job_not_found for a job of another user. */
   get(id: string, caller: Caller): JobData {
     return this.#data(this.#find(id, caller));
+  }
+
+  /** The newest changes that this caller may see, newest first. */
+  list(caller: Caller): JobsData {
+    const seen = this.#store.jobs.newest(mostLooked).filter((row) => this.#sees(row, caller));
+    return { jobs: seen.slice(0, mostListed).map((row) => this.#data(row)) };
   }
 
   /** Stops a change after the step in flight. Throws job_not_found, and operation_not_allowed when it has ended. */
@@ -252,11 +263,13 @@ export class Jobs {
 
   #find(id: string, caller: Caller): JobRow {
     const row = this.#row(id);
-    // Who has the lab sees who changes it.
-    const owns = row !== undefined && this.#store.labs.get(row.lab)?.owner === caller.user;
-    if (row === undefined || (row.user !== caller.user && !owns && caller.role !== "admin"))
-      throw new Failure("job_not_found", `there is no job ${id}`);
+    if (row === undefined || !this.#sees(row, caller)) throw new Failure("job_not_found", `there is no job ${id}`);
     return row;
+  }
+
+  /** Who has the lab sees who changes it. */
+  #sees({ user, lab }: JobRow, caller: Caller): boolean {
+    return user === caller.user || caller.role === "admin" || this.#store.labs.get(lab)?.owner === caller.user;
   }
 
   #data(row: JobRow): JobData {

@@ -44,7 +44,7 @@ const further: Readonly<Partial<Record<OperationId, readonly object[]>>> = {
 const withoutLab: ReadonlySet<OperationId> = new Set([
   ...(["getHealth", "login", "logout", "getSession", "createBrowserSession", "getCapabilities", "listTemplates", "getTemplate"] as const),
   ...(["listTemplateImages", "listTemplateAttributes", "listNetworkTypes", "listIcons", "completeLinkInterfaces"] as const),
-  ...(["previewInterfaces", "listLabs", "getOpenApi", "getMetrics"] as const),
+  ...(["previewInterfaces", "listLabs", "listJobs", "getOpenApi", "getMetrics"] as const),
 ]);
 
 /** Tickets belong to a session, and are tried by themselves. */

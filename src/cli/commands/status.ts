@@ -1,9 +1,17 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { LabwrightError } from "../../client/index.ts";
 import { type Command, labFlag, topoFlag } from "../command.ts";
 import { showStatus } from "../show-status.ts";
 
 /** How often --watch looks, milliseconds. */
 const interval = 1000;
+
+/** A service that was stopped, is starting, or is out of reach for a while; not one that refuses. */
+function comesBack(error: unknown): error is LabwrightError {
+  if (!(error instanceof LabwrightError)) return false;
+  if (error.status === 0) return error.code === "host_unreachable" || error.code === "host_timeout";
+  return error.status === 429 || error.status >= 502;
+}
 
 export const status: Command = {
   name: "status",
@@ -22,9 +30,20 @@ export const status: Command = {
     const end = () => ended.abort();
     process.once("SIGINT", end).once("SIGTERM", end);
     let before = "";
+    let away = false;
     try {
       while (!ended.signal.aborted) {
-        const data = await client.getProjectStatus(selector, { signal: ended.signal });
+        const data = await client.getProjectStatus(selector, { signal: ended.signal }).catch((error: unknown) => {
+          if (ended.signal.aborted || !comesBack(error)) throw error;
+          if (!away) terminal.note(`${error.message}; trying again`);
+          return undefined;
+        });
+        if (away && data !== undefined) terminal.note("the service answers again");
+        away = data === undefined;
+        if (data === undefined) {
+          await pause(interval, undefined, { signal: ended.signal });
+          continue;
+        }
         const now = context.json ? JSON.stringify(data) : showStatus(terminal.paint, data);
         if (terminal.stdout.isTTY === true && !context.json) terminal.stdout.write(`\u001b[H\u001b[2J${now}\n`);
         else if (now !== before) terminal.print(now);

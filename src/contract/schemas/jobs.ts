@@ -1,5 +1,5 @@
 import Type, { type Static } from "typebox";
-import { integer, json, optionalText, text, time, word } from "./shapes.ts";
+import { integer, json, list, optionalText, text, time, word } from "./shapes.ts";
 
 /** What a change answers at once to Prefer: respond-async. */
 export const JobStarted = Type.Object({ job: text });
@@ -25,3 +25,7 @@ export const JobData = Type.Object({
   text: optionalText,
 });
 export type JobData = Static<typeof JobData>;
+
+/** Newest first; without results, which getJob has. */
+export const JobsData = Type.Object({ jobs: list(JobData) });
+export type JobsData = Static<typeof JobsData>;

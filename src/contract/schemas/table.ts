@@ -29,7 +29,7 @@ import {
   ConsolesData,
 } from "./console.ts";
 import { EditData, EditPayload, PublicProjectData, SelectorPayload, TrafficAttachData, TrafficPayload } from "./editing.ts";
-import { JobData } from "./jobs.ts";
+import { JobData, JobsData } from "./jobs.ts";
 import { LinkQualityData, LinkQualityPayload, LinkSuspendData, LinkSuspendPayload } from "./links.ts";
 import { EventData, EventsQuery, InspectionData, LabsData, OpenData, StatusData } from "./observe.ts";
 import { PlanData, ReconcileData } from "./plan.ts";
@@ -103,6 +103,7 @@ export const requestSchemas = {
   setLabResume: { body: ResumePayload },
   resumeLab: { body: ProjectPayload },
   events: { query: EventsQuery },
+  listJobs: {},
   getJob: { params: byId },
   cancelJob: { params: byId },
   getOpenApi: {},
@@ -164,6 +165,7 @@ export const dataSchemas = {
   setLabResume: ResumeData,
   resumeLab: BulkResult,
   events: Type.Unsafe<AsyncIterable<EventData>>(EventData),
+  listJobs: JobsData,
   getJob: JobData,
   cancelJob: JobData,
   getOpenApi: Type.Unsafe<Readonly<Record<string, unknown>>>({ type: "object" }),

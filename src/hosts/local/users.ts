@@ -19,6 +19,9 @@ export interface Users {
   list(): Promise<readonly LocalUser[]>;
   /** Adds the user, or gives an existing one this password and role. Throws bad_request for a name or password that cannot be. */
   put(name: string, password: string, role: Role): Promise<void>;
+  /** Throws bad_request where no admin would be left. */
+  setRole(name: string, role: Role): Promise<void>;
+  /** Throws bad_request where no admin would be left. */
   remove(name: string): Promise<void>;
   /**
    * Makes the user `admin` where there is no user at all. Without a given password a random one is made; it is returned once, for
@@ -77,7 +80,12 @@ export function openUsers(file: string): Users {
       const hash = await hashPassword(password);
       await change(async (users) => ({ users: [...users.filter((one) => one.name !== name), { name, role, hash }], result: undefined }));
     },
-    remove: (name) => change(async (users) => ({ users: users.filter((one) => one.name !== name), result: undefined })),
+    setRole: (name, role) =>
+      change(async (users) => ({
+        users: withAdmin(users.map((one) => (one.name === name ? { ...one, role } : one))),
+        result: undefined,
+      })),
+    remove: (name) => change(async (users) => ({ users: withAdmin(users.filter((one) => one.name !== name)), result: undefined })),
     ensureFirstAdmin: (options) =>
       change<{ created: boolean; password?: string }>(async (users) => {
         if (users.length > 0) return { result: { created: false } };
@@ -89,6 +97,12 @@ export function openUsers(file: string): Users {
         };
       }),
   };
+}
+
+/** Nobody could make another one. */
+function withAdmin(users: readonly StoredUser[]): readonly StoredUser[] {
+  if (users.some(({ role }) => role === "admin")) return users;
+  throw new Failure("bad_request", "the last admin stays: make another one first");
 }
 
 /** 32 MiB and about 60 ms a guess. */

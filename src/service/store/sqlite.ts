@@ -73,6 +73,11 @@ export function sqliteStore(file: string): Store {
       "UPDATE jobs SET status = ?, outcome = ?, finished_at = ?, result = ?, error = ?, request = 'null' WHERE id = ?",
     ),
     getJob: db.prepare("SELECT * FROM jobs WHERE id = ?"),
+    newestJobs: db.prepare(
+      // Results and requests may be megabytes, and are not for lists.
+      `SELECT id, lab, operation, user, 'null' AS request, status, outcome, started_at, finished_at, steps, done, NULL AS result, error
+       FROM jobs ORDER BY started_at DESC, rowid DESC LIMIT ?`,
+    ),
     unfinishedJobs: db.prepare("SELECT * FROM jobs WHERE status = 'running' ORDER BY started_at, id"),
     lastJob: db.prepare("SELECT * FROM jobs WHERE lab = ? AND finished_at IS NOT NULL ORDER BY finished_at DESC, rowid DESC LIMIT 1"),
     lastEnd: db.prepare(
@@ -173,6 +178,7 @@ export function sqliteStore(file: string): Store {
         sql.finishJob.run(status, outcome ?? null, finishedAt ?? null, jsonOrNull(result), jsonOrNull(error), id);
       },
       get: (id) => jobOf(sql.getJob.get(id)),
+      newest: (limit) => sql.newestJobs.all(limit).map((row) => jobOf(row)!),
       unfinished: () => sql.unfinishedJobs.all().map((row) => jobOf(row)!),
       lastOf: (lab) => jobOf(sql.lastJob.get(lab)),
       lastEnd: (lab) => {

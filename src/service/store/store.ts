@@ -136,6 +136,8 @@ export interface Store {
     progress(id: string, done: number): void;
     finish(id: string, end: Pick<JobRow, "status" | "outcome" | "finishedAt" | "result" | "error">): void;
     get(id: string): JobRow | undefined;
+    /** The newest, newest first. */
+    newest(limit: number): readonly JobRow[];
     /** Those that never ended, oldest first. */
     unfinished(): readonly JobRow[];
     /** The newest that ended. */

@@ -1,0 +1,47 @@
+import type { ResultOf } from "../../client/index.ts";
+import { type Command, labFlag, topoFlag } from "../command.ts";
+import { table, wordList } from "../table.ts";
+import { UsageError } from "../usage-error.ts";
+
+type Grant = ResultOf<"getLabGrants">["grants"][number];
+
+const rights: readonly Grant["right"][] = ["view", "operate", "edit"];
+
+export const grants: Command = {
+  name: "grants",
+  summary: "With whom a lab is shared; give a right, or take it back",
+  details:
+    "view: look and plan. operate: also power, consoles, links, captures. edit: also change the lab. Its owner and admins change grants, and only\n" +
+    "they destroy the lab.",
+  flags: [
+    topoFlag,
+    labFlag,
+    { long: "grant", value: "USER=RIGHT", multiple: true, summary: "Give a user view, operate or edit; repeatable, or a comma list" },
+    { long: "revoke", value: "USER", multiple: true, summary: "Take a user's right back; repeatable, or a comma list" },
+  ],
+  example: "labwright grants --lab /campus --grant bob=operate",
+  run: async (context, args) => {
+    const given = args.list("grant").map(grantOf);
+    const revoked = new Set(args.list("revoke"));
+    const { selector, title } = await context.project();
+    const client = await context.client();
+    const lab = selector.lab ?? (await client.getProjectStatus(selector)).lab;
+    const now = await client.getLabGrants({ lab });
+    const unknown = [...revoked].find((user) => !now.grants.some((grant) => grant.user === user));
+    if (unknown !== undefined) throw new UsageError(`${title} is not shared with ${unknown}`, "labwright grants lists with whom it is");
+    const changed = new Set([...revoked, ...given.map(({ user }) => user)]);
+    const wanted = [...now.grants.filter(({ user }) => !changed.has(user)), ...given];
+    const data = changed.size === 0 ? now : await client.setLabGrants({ lab, grants: wanted });
+    context.result(data, ({ owner, grants: all }) =>
+      table(["USER", "RIGHT"], [[owner, "owner"], ...all.map(({ user, right }) => [user, right])]),
+    );
+    return 0;
+  },
+};
+
+function grantOf(text: string): Grant {
+  const at = text.lastIndexOf("=");
+  const right = rights.find((one) => one === text.slice(at + 1));
+  if (at <= 0 || right === undefined) throw new UsageError(`--grant takes USER=RIGHT, with a right of ${wordList(rights)}, not "${text}"`);
+  return { user: text.slice(0, at), right };
+}

@@ -1,0 +1,58 @@
+import type { Job } from "../../client/index.ts";
+import { type Command, labFlag } from "../command.ts";
+import { table } from "../table.ts";
+import { UsageError } from "../usage-error.ts";
+
+export const jobs: Command = {
+  name: "jobs",
+  summary: "Changes: those of late, one of them, or stop one that runs",
+  operands: "[ID]",
+  maxOperands: 1,
+  flags: [
+    { ...labFlag, summary: "Only changes of this lab" },
+    { long: "cancel", summary: "Stop the change ID after the step in flight" },
+  ],
+  example: "labwright jobs --lab /campus",
+  run: async (context, args) => {
+    const [id] = args.operands;
+    const [lab, cancel] = [args.text("lab"), args.has("cancel")];
+    if (cancel && id === undefined) throw new UsageError("--cancel needs the id of a change", "labwright jobs lists them");
+    const client = await context.client();
+    if (id !== undefined) {
+      context.result(cancel ? await client.cancelJob({ id }) : await client.getJob({ id }), (job) =>
+        cancel ? `stopping ${job.job}` : showJob(job),
+      );
+      return 0;
+    }
+    const data = await client.listJobs();
+    const shown = { jobs: data.jobs.filter((job) => lab === undefined || job.lab === lab) };
+    context.result(shown, ({ jobs: all }) =>
+      all.length === 0
+        ? "no changes yet"
+        : table(
+            ["JOB", "LAB", "CHANGE", "USER", "STATUS", "STEPS", "STARTED"],
+            all.map((job) => [job.job, job.lab, job.operation, job.user, statusOf(job), `${job.step}/${job.steps}`, job.started_at]),
+          ),
+    );
+    return 0;
+  },
+};
+
+function statusOf({ status, outcome, error }: Job): string {
+  const word = outcome === undefined || outcome === "finished" || outcome === status ? status : `${status}, ${outcome}`;
+  return error === undefined ? word : `${word} (${error.code})`;
+}
+
+function showJob(job: Job): string {
+  const lines = [
+    ["job", job.job],
+    ["lab", job.lab],
+    ["change", `${job.operation} of ${job.user}`],
+    ["status", statusOf(job)],
+    ["steps", `${job.step} of ${job.steps}${job.text === undefined ? "" : `, ${job.text}`}`],
+    ["started", job.started_at],
+    ...(job.finished_at === undefined ? [] : [["ended", job.finished_at]]),
+    ...(job.error === undefined ? [] : [["error", job.error.error]]),
+  ];
+  return lines.map(([name = "", value = ""]) => `${name.padEnd(8)} ${value}`).join("\n");
+}

@@ -1,0 +1,28 @@
+import { type Command, topoFlag } from "../command.ts";
+import { showInspection } from "../show-inspection.ts";
+import { UsageError } from "../usage-error.ts";
+import { mustBeNew, writeProject } from "../write-project.ts";
+
+export const load: Command = {
+  name: "load",
+  summary: "Look at a lab of the host for reading only, managed or not",
+  operands: "LAB",
+  maxOperands: 1,
+  details: "Nothing is changed, and nothing is managed by it. With -t the host's definition is written as a new file.",
+  flags: [{ ...topoFlag, summary: "Write what the host has to this file, which must not be there yet" }],
+  example: "labwright load /teacher/bgp",
+  run: async (context, args) => {
+    const [lab] = args.operands;
+    if (lab === undefined) throw new UsageError("load needs the path of a lab", "labwright labs lists them");
+    const file = args.text("topo");
+    if (file !== undefined) await mustBeNew(file);
+    const selector = { lab, manifest: `version: 1\nmode: load\nlab: ${JSON.stringify(lab)}\n` };
+    const client = await context.client();
+    const data = await client.inspectProject({ ...selector, refresh: true });
+    const written =
+      file === undefined ? [] : await writeProject(file, await client.reconcileProject({ ...selector, direction: "from_host" }));
+    if (context.json) context.terminal.print(JSON.stringify({ ...data, written }, null, 2));
+    else context.terminal.print([showInspection(data), ...(written.length === 0 ? [] : [`wrote ${written.join(", ")}`])].join("\n"));
+    return 0;
+  },
+};

@@ -1,0 +1,40 @@
+import type { ResultOf } from "../client/index.ts";
+import { table } from "./table.ts";
+
+type Inspection = ResultOf<"inspectProject">;
+
+/** The structure of a lab as tables: nodes, interfaces, networks. */
+export function showInspection(data: Inspection): string {
+  const parts = [`${data.lab}  ${data.mode}${data.locked ? "  locked" : ""}${data.cached ? `  as of ${data.taken_at}` : ""}`];
+  const nodes = data.nodes.map((node) => [
+    node.node ?? node.name,
+    node.id,
+    node.template,
+    node.image ?? "",
+    node.status,
+    node.cpu === undefined ? "" : String(node.cpu),
+    node.ram === undefined ? "" : `${node.ram} MiB`,
+    node.console.type,
+  ]);
+  if (nodes.length > 0) parts.push(table(["NODE", "ID", "TEMPLATE", "IMAGE", "STATUS", "CPU", "RAM", "CONSOLE"], nodes));
+  const interfaces = data.nodes.flatMap((node) =>
+    node.interfaces.map((one) => [
+      `${node.node ?? node.name}:${one.name}`,
+      one.mac ?? "",
+      one.peer ?? one.network ?? "",
+      one.suspended ? "suspended" : "",
+      one.quality === undefined ? "" : qualityText(one.quality),
+    ]),
+  );
+  if (interfaces.length > 0) parts.push(table(["INTERFACE", "MAC", "PEER", "STATE", "QUALITY"], interfaces));
+  const networks = data.networks.map((network) => [network.key ?? network.name, network.id, network.type]);
+  if (networks.length > 0) parts.push(table(["NETWORK", "ID", "TYPE"], networks));
+  return parts.join("\n\n");
+}
+
+function qualityText(quality: Readonly<Record<string, number | undefined>>): string {
+  return Object.entries(quality)
+    .filter(([, value]) => value !== undefined && value !== 0)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(", ");
+}

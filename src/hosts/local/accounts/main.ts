@@ -1,0 +1,131 @@
+import { join } from "node:path";
+import { createInterface } from "node:readline/promises";
+import { Writable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { parseArgs } from "node:util";
+import { Failure } from "../../../contract/errors.ts";
+import { localPaths } from "../paths.ts";
+import { type LocalUser, openUsers, type Role, type Users } from "../users.ts";
+
+const help = `Usage: labwright users list [--format json]
+       labwright users add NAME [--role ROLE] [--password-stdin]
+       labwright users passwd NAME [--password-stdin]
+       labwright users role NAME ROLE
+       labwright users remove NAME
+
+Accounts of this machine's embedded host: whoever may write its state directory manages them; a running service knows at once.
+
+  --role ROLE         admin, user (default) or viewer
+  --password-stdin    read the password from standard input; else LABWRIGHT_PASSWORD, or it is typed
+  --format FORMAT     table or json
+  --help`;
+
+const roles: readonly Role[] = ["admin", "user", "viewer"];
+
+class UsageError extends Error {}
+
+async function main(): Promise<void> {
+  const { values, positionals } = options();
+  const [action, name, word, ...rest] = positionals;
+  if (values.help === true || action === undefined) {
+    console.log(help);
+    return;
+  }
+  if (rest.length > 0 || (word !== undefined && action !== "role")) throw new UsageError(`"${rest[0] ?? word}" is one argument too many`);
+  if (values.format !== undefined && values.format !== "table" && values.format !== "json")
+    throw new UsageError("--format takes table or json");
+  const json = values.format === "json";
+  const users = openUsers(join(localPaths(process.env, process.getuid?.() ?? 0).state, "users.json"));
+  const tell = (user: LocalUser, what: string) => console.log(json ? JSON.stringify(user) : `${user.name}: ${what}`);
+  switch (action) {
+    case "list": {
+      const all = await users.list();
+      console.log(json ? JSON.stringify(all, null, 2) : all.map((user) => `${user.name.padEnd(24)} ${user.role}`).join("\n"));
+      return;
+    }
+    case "add": {
+      const role = roleOf(values.role ?? "user");
+      const user = { name: named(name), role };
+      if ((await users.find(user.name)) !== null) throw new UsageError(`there is a user ${user.name} already: passwd or role change it`);
+      await users.put(user.name, await password(user.name, values["password-stdin"] === true), role);
+      return tell(user, `added as ${role}`);
+    }
+    case "passwd": {
+      const user = await known(users, name);
+      await users.put(user.name, await password(user.name, values["password-stdin"] === true), user.role);
+      return tell(user, "has a new password");
+    }
+    case "role": {
+      const user = await known(users, name);
+      const role = roleOf(word ?? "");
+      await users.setRole(user.name, role);
+      return tell({ ...user, role }, `is ${role} now; sessions that are open keep the old role until the next login`);
+    }
+    case "remove": {
+      const user = await known(users, name);
+      await users.remove(user.name);
+      return tell(user, "removed");
+    }
+    default:
+      throw new UsageError(`users has list, add, passwd, role and remove, not "${action}"`);
+  }
+}
+
+function options() {
+  try {
+    return parseArgs({
+      args: process.argv.slice(2),
+      allowPositionals: true,
+      options: {
+        role: { type: "string" },
+        "password-stdin": { type: "boolean" },
+        format: { type: "string" },
+        help: { type: "boolean", short: "h" },
+      },
+    });
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+function named(name: string | undefined): string {
+  if (name === undefined) throw new UsageError("the name of a user is missing");
+  return name;
+}
+
+async function known(users: Users, name: string | undefined): Promise<LocalUser> {
+  const user = await users.find(named(name));
+  if (user === null) throw new UsageError(`there is no user ${name}`);
+  return user;
+}
+
+function roleOf(text: string): Role {
+  const role = roles.find((one) => one === text);
+  if (role === undefined) throw new UsageError(`a role is admin, user or viewer, not "${text}"`);
+  return role;
+}
+
+/** Never from the command line, where others see it. */
+async function password(user: string, fromStdin: boolean): Promise<string> {
+  if (fromStdin) return (await text(process.stdin)).replace(/\r?\n$/, "");
+  const given = process.env.LABWRIGHT_PASSWORD;
+  if (given !== undefined && given !== "") return given;
+  if (process.stdin.isTTY !== true) throw new UsageError("no password: set LABWRIGHT_PASSWORD, or pipe it in with --password-stdin");
+  process.stderr.write(`Password of ${user}: `);
+  const nothing = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: process.stdin, output: nothing, terminal: true });
+  try {
+    return await lines.question("");
+  } finally {
+    lines.close();
+    process.stderr.write("\n");
+  }
+}
+
+try {
+  await main();
+} catch (error) {
+  process.exitCode = 1;
+  if (error instanceof UsageError || error instanceof Failure) console.error(`error: ${error.message}`);
+  else throw error;
+}
