@@ -1,0 +1,270 @@
+/*
+ * Tries to get out of a node, as root in it. One line for each try: its name, and "refused" with errno, or "DONE" where it worked.
+ * Those whose name begins with + must work: they show that the tries are real ones. Test program; isolation.test.ts runs it.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/keyctl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/reboot.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/timex.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <time.h>
+#include <unistd.h>
+
+static char zeros[4096];
+
+/* Each try runs in a process of its own: what it does to itself stays there, and a killed one counts as refused. */
+#define TRY(name, expression)                                                                 \
+  do {                                                                                        \
+    fflush(stdout);                                                                           \
+    pid_t pid = fork();                                                                       \
+    if (pid == 0) {                                                                           \
+      alarm(5);                                                                               \
+      errno = 0;                                                                              \
+      long result = (long)(expression);                                                       \
+      _exit(result >= 0 ? 0 : errno ? errno : 1);                                             \
+    }                                                                                         \
+    int status = 0;                                                                           \
+    waitpid(pid, &status, 0);                                                                 \
+    if (WIFSIGNALED(status)) printf("%s refused signal %d\n", name, WTERMSIG(status));        \
+    else if (WEXITSTATUS(status)) printf("%s refused %s\n", name, strerrorname_np(WEXITSTATUS(status))); \
+    else printf("%s DONE\n", name);                                                           \
+  } while (0)
+
+static int put(const char *path, const char *text) {
+  int fd = open(path, O_WRONLY | O_CLOEXEC);
+  return fd < 0 ? -1 : (int)write(fd, text, strlen(text));
+}
+
+/* What can be read of it: a masked file has nothing. */
+static int get(const char *path) {
+  char text[16];
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text);
+  if (n == 0) errno = ENODATA;
+  return n > 0 ? 0 : -1;
+}
+
+static int device(const char *path, mode_t kind, unsigned major_, unsigned minor_) {
+  if (mknod(path, kind | 0600, makedev(major_, minor_)) < 0) return -1;
+  return open(path, O_RDWR | O_NONBLOCK);
+}
+
+static int raise_capability(int capability) {
+  struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+  struct __user_cap_data_struct data[2];
+  syscall(SYS_capget, &header, data);
+  data[capability / 32].permitted |= 1u << capability % 32;
+  data[capability / 32].effective |= 1u << capability % 32;
+  return (int)syscall(SYS_capset, &header, data);
+}
+
+static int raise_limit(int which) {
+  struct rlimit limit;
+  getrlimit(which, &limit);
+  if (limit.rlim_max == RLIM_INFINITY) return 0;
+  limit.rlim_cur = limit.rlim_max = limit.rlim_max + 1;
+  return setrlimit(which, &limit);
+}
+
+static int clone3_user(void) {
+  struct { uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls; } args = {.flags = CLONE_NEWUSER, .exit_signal = SIGCHLD};
+  long pid = syscall(435, &args, sizeof args);
+  if (pid == 0) _exit(0);
+  return (int)pid;
+}
+
+static int join(const char *path) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  return fd < 0 ? -1 : setns(fd, 0);
+}
+
+/* Out of a chroot one comes, but not above the node's own root. */
+static int above_root(void) {
+  struct stat top, here;
+  stat("/", &top);
+  mkdir("/tmp/cage", 0700);
+  int out = open("/", O_RDONLY | O_DIRECTORY);
+  if (chroot("/tmp/cage") < 0 || fchdir(out) < 0) return 0;
+  for (int i = 0; i < 64; i++)
+    if (chdir("..") < 0) return 0;
+  stat(".", &here);
+  errno = EXDEV;
+  return here.st_ino == top.st_ino && here.st_dev == top.st_dev ? -1 : 0;
+}
+
+static int type_into(const char *path) {
+  int fd = open(path, O_RDWR | O_NOCTTY);
+  return fd < 0 ? -1 : ioctl(fd, 0x5412 /* TIOCSTI */, "x");
+}
+
+static int trace_init(void) {
+  return (int)ptrace(PTRACE_SEIZE, 1, 0, 0);
+}
+
+static int read_init(void) {
+  struct iovec here = {zeros, 8}, there = {(void *)0x400000, 8};
+  return (int)process_vm_readv(1, &here, 1, &there, 1, 0);
+}
+
+static int fd_of_init(void) {
+  int pid = (int)syscall(SYS_pidfd_open, 1, 0);
+  return pid < 0 ? -1 : (int)syscall(438 /* pidfd_getfd */, pid, 3, 0);
+}
+
+static int handle(void) {
+  struct { struct file_handle head; char room[128]; } h = {.head = {.handle_bytes = 8, .handle_type = 1}};
+  ((uint32_t *)h.head.f_handle)[0] = 2; /* the root of an ext4 file system */
+  return open_by_handle_at(open("/", O_RDONLY), &h.head, O_RDONLY);
+}
+
+static int overlay_mark(const char *name, const char *value) {
+  mkdir("/root/mark", 0700);
+  return setxattr("/root/mark", name, value, strlen(value), 0);
+}
+
+int main(void) {
+  struct timex clock = {.modes = ADJ_TICK, .tick = 10001};
+  struct timespec now = {.tv_sec = 1};
+  mkdir("/tmp/m", 0700);
+
+  TRY("+socket-inet", socket(AF_INET, SOCK_DGRAM, 0));
+  TRY("+socket-packet", socket(AF_PACKET, SOCK_RAW, 0));
+  TRY("+chroot", chroot("/tmp"));
+  TRY("+unshare-net", unshare(CLONE_NEWNET));
+  TRY("+write-own-file", put("/proc/self/comm", "x"));
+
+  TRY("mount-tmpfs", mount("none", "/tmp/m", "tmpfs", 0, NULL));
+  TRY("mount-proc", mount("none", "/tmp/m", "proc", 0, NULL));
+  TRY("mount-cgroup", mount("none", "/tmp/m", "cgroup", 0, "memory"));
+  TRY("mount-cgroup2", mount("none", "/tmp/m", "cgroup2", 0, NULL));
+  TRY("mount-overlay", mount("none", "/tmp/m", "overlay", 0, "lowerdir=/,upperdir=/tmp,workdir=/root"));
+  TRY("mount-bind", mount("/", "/tmp/m", NULL, MS_BIND, NULL));
+  TRY("remount-sys", mount(NULL, "/sys", NULL, MS_REMOUNT, NULL));
+  TRY("remount-masked", mount(NULL, "/proc/irq", NULL, MS_REMOUNT | MS_BIND, NULL));
+  TRY("umount-masked-file", umount2("/proc/sysrq-trigger", MNT_DETACH));
+  TRY("umount-masked-directory", umount2("/proc/irq", MNT_DETACH));
+  TRY("umount-proc", umount2("/proc", MNT_DETACH));
+  TRY("propagation", mount(NULL, "/", NULL, MS_REC | MS_SHARED, NULL));
+  TRY("pivot_root", syscall(SYS_pivot_root, ".", "."));
+  TRY("fsopen", syscall(430, "proc", 0));
+  TRY("open_tree", syscall(428, AT_FDCWD, "/", 1));
+  TRY("move_mount", syscall(429, AT_FDCWD, "/tmp", AT_FDCWD, "/tmp/m", 0));
+  TRY("mount_setattr", syscall(442, AT_FDCWD, "/sys", 0, zeros, 32));
+  TRY("unshare-mount-and-mount", unshare(CLONE_NEWNS) < 0 ? -1 : mount("none", "/tmp/m", "tmpfs", 0, NULL));
+  TRY("above-root", above_root());
+  TRY("open_by_handle_at", handle());
+  TRY("name_to_handle_at", syscall(SYS_name_to_handle_at, AT_FDCWD, "/", zeros, zeros, 0));
+  TRY("overlay-trusted-xattr", overlay_mark("trusted.overlay.redirect", "/../../.."));
+  TRY("file-capability", setxattr("/tmp/m", "security.capability", "\1\0\0\2\377\377\377\377\0\0\0\0\0\0\0\0\0\0\0\0", 20, 0));
+
+  TRY("ptrace-init", trace_init());
+  TRY("memory-of-init", open("/proc/1/mem", O_RDWR));
+  TRY("process_vm_readv-init", read_init());
+  TRY("root-of-init", open("/proc/1/root/etc", O_RDONLY));
+  TRY("cwd-of-init", open("/proc/1/cwd/etc", O_RDONLY));
+  TRY("descriptors-of-init", open("/proc/1/fd/3", O_RDWR));
+  TRY("pidfd_getfd-init", fd_of_init());
+  TRY("environment-of-init", get("/proc/1/environ"));
+  TRY("program-of-init", open("/proc/1/exe", O_RDONLY));
+  TRY("kill-init", kill(1, SIGKILL) < 0 ? -1 : (usleep(100000), errno = EPERM, -1)); /* the kernel ignores it; that we live shows in the next line */
+
+  TRY("sysctl-core_pattern", put("/proc/sys/kernel/core_pattern", "|/tmp/x"));
+  TRY("sysctl-modprobe", put("/proc/sys/kernel/modprobe", "/tmp/x"));
+  TRY("sysctl-drop_caches", put("/proc/sys/vm/drop_caches", "3"));
+  TRY("sysctl-overcommit", put("/proc/sys/vm/overcommit_memory", "2"));
+  TRY("sysctl-panic", put("/proc/sys/kernel/panic", "1"));
+  TRY("sysctl-protected_hardlinks", put("/proc/sys/fs/protected_hardlinks", "0"));
+  TRY("sysctl-user-namespaces", put("/proc/sys/user/max_net_namespaces", "0"));
+  TRY("sysrq", put("/proc/sysrq-trigger", "h") < 0 ? -1 : get("/proc/sysrq-trigger")); /* what is there is /dev/null */
+  TRY("uevent_helper", put("/sys/kernel/uevent_helper", "/tmp/x"));
+  TRY("sys-write", open("/sys/kernel/mm/ksm/run", O_WRONLY));
+  TRY("cgroup-release_agent", put("/sys/fs/cgroup/release_agent", "/tmp/x"));
+  TRY("cgroup-limits", open("/sys/fs/cgroup/memory/memory.limit_in_bytes", O_WRONLY));
+  TRY("cgroup-limits-unified", open("/sys/fs/cgroup/memory.max", O_WRONLY));
+  TRY("kcore", get("/proc/kcore"));
+  TRY("kallsyms", get("/proc/kallsyms"));
+  TRY("keys", get("/proc/keys"));
+  TRY("kmsg", get("/proc/kmsg"));
+  TRY("timer_list", get("/proc/timer_list"));
+  TRY("oom-immunity", put("/proc/self/oom_score_adj", "-1000"));
+
+  TRY("init_module", syscall(SYS_init_module, zeros, sizeof zeros, ""));
+  TRY("finit_module", syscall(SYS_finit_module, 0, "", 0));
+  TRY("delete_module", syscall(SYS_delete_module, "x", 0));
+  TRY("bpf", syscall(SYS_bpf, 0, zeros, 48));
+  TRY("keyctl", syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, KEY_SPEC_SESSION_KEYRING, 1));
+  TRY("add_key", syscall(SYS_add_key, "user", "x", "x", 1, KEY_SPEC_SESSION_KEYRING));
+  TRY("request_key", syscall(SYS_request_key, "user", "x", "", 0));
+  TRY("perf_event_open", syscall(SYS_perf_event_open, zeros, 0, -1, -1, 0));
+  TRY("userfaultfd", syscall(SYS_userfaultfd, 1));
+  TRY("io_uring_setup", syscall(425, 1, zeros));
+  TRY("kexec_load", syscall(SYS_kexec_load, 0, 0, NULL, 0));
+  TRY("reboot", reboot(RB_DISABLE_CAD));
+  TRY("swapon", syscall(SYS_swapon, "/tmp/m", 0));
+  TRY("acct", syscall(SYS_acct, "/tmp/m"));
+  TRY("syslog", syscall(SYS_syslog, 10, NULL, 0));
+  TRY("settimeofday", clock_settime(CLOCK_REALTIME, &now));
+  TRY("adjtimex", adjtimex(&clock));
+  TRY("quotactl", syscall(SYS_quotactl, 0, NULL, 0, NULL));
+  TRY("fanotify", syscall(SYS_fanotify_init, 0, 0));
+#ifdef __x86_64__
+  TRY("iopl", syscall(SYS_iopl, 3));
+  TRY("x32-call", syscall(0x40000000 | SYS_getpid));
+#endif
+
+  TRY("unshare-user", unshare(CLONE_NEWUSER));
+  TRY("clone-user", syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0));
+  TRY("clone3-user", clone3_user());
+  TRY("setns-user", join("/proc/self/ns/user"));
+  TRY("setns-of-init", join("/proc/1/ns/mnt"));
+  TRY("capability-sys_module", raise_capability(CAP_SYS_MODULE));
+  TRY("capability-sys_rawio", raise_capability(CAP_SYS_RAWIO));
+  TRY("capability-mknod", raise_capability(CAP_MKNOD));
+  TRY("capability-sys_ptrace", raise_capability(CAP_SYS_PTRACE));
+  TRY("capability-dac_read_search", raise_capability(CAP_DAC_READ_SEARCH));
+  TRY("new-privileges", prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ? (errno = EPERM, -1) : 0);
+  TRY("limit-files", raise_limit(RLIMIT_NOFILE));
+  TRY("limit-processes", raise_limit(RLIMIT_NPROC));
+  TRY("limit-file-size", raise_limit(RLIMIT_FSIZE));
+  TRY("real-time", sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 1}));
+
+  TRY("device-disk", device("/tmp/disk", S_IFBLK, 254, 0));
+  TRY("device-memory", device("/tmp/mem", S_IFCHR, 1, 1));
+  TRY("device-kmsg", device("/tmp/kmsg", S_IFCHR, 1, 11));
+  TRY("device-on-dev", device("/dev/disk", S_IFBLK, 254, 0));
+  TRY("open-mem", open("/dev/mem", O_RDONLY));
+  TRY("open-kmsg", open("/dev/kmsg", O_RDONLY));
+  TRY("open-kvm", open("/dev/kvm", O_RDWR));
+  TRY("open-fuse", open("/dev/fuse", O_RDWR));
+  TRY("open-loop", open("/dev/loop-control", O_RDWR));
+  TRY("open-vhost", open("/dev/vhost-net", O_RDWR));
+
+  TRY("socket-vsock", socket(40, SOCK_STREAM, 0));
+  TRY("socket-alg", socket(38, SOCK_SEQPACKET, 0));
+  TRY("socket-can", socket(29, SOCK_RAW, 1));
+  TRY("socket-bluetooth", socket(31, SOCK_RAW, 1));
+  TRY("socketpair-tipc", socketpair(30, SOCK_RDM, 0, (int *)zeros));
+  TRY("type-into-console", type_into("/dev/console"));
+  TRY("type-into-terminal", type_into("/dev/pts/0"));
+  return 0;
+}

@@ -1,0 +1,148 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { createServer, type Server } from "node:net";
+import { networkInterfaces, tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { idRange } from "../idmap.ts";
+import { labOf, type TestLocalHost, testLocalHost } from "../test-local-host.ts";
+
+let local: TestLocalHost;
+const lab = (name: string) =>
+  labOf(`name: ${name}\nnodes:\n  a: {template: linux}\n  b: {template: linux}\nlinks: [["a:eth0", "b:eth0"]]\n`);
+const sh = (script: string, path = "/one") => local.exec(path, "a", "sh", "-c", script);
+
+beforeAll(async () => {
+  local = await testLocalHost();
+  await local.deploy("/one", lab("one"));
+  await local.deploy("/two", lab("two"));
+}, 60_000);
+
+afterAll(async () => {
+  await local[Symbol.asyncDispose]();
+}, 60_000);
+
+/** Name of each try → what came of it. */
+async function tries(): Promise<ReadonlyMap<string, string>> {
+  const directory = mkdtempSync(join(tmpdir(), "labwright-escapes-"));
+  try {
+    const program = join(directory, "escapes");
+    execFileSync("cc", ["-O1", "-static", "-o", program, fileURLToPath(new URL("escapes.c", import.meta.url))]);
+    const sandbox = await local.sandbox("/one");
+    const id = Number((await local.session.observe("/one"))!.nodes.find(({ name }) => name === "a")!.id);
+    const put = ["sh", "-c", "base64 -d > /root/escapes && chmod +x /root/escapes"];
+    expect(await sandbox.exec(id, put, { stdin: readFileSync(program).toString("base64") })).toMatchObject({ code: 0, stderr: "" });
+    const { code, stdout, stderr } = await sandbox.exec(id, ["/root/escapes"], { timeoutMs: 60_000 });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    return new Map(
+      stdout
+        .trim()
+        .split("\n")
+        .map((line) => [line.split(" ")[0]!, line.split(" ").slice(1).join(" ")]),
+    );
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+describe("root in a node", () => {
+  test("is refused every known way out, by the kernel itself", async () => {
+    const all = await tries();
+    const worked = [...all].filter(([, result]) => result === "DONE").map(([name]) => name);
+    expect(worked).toEqual(["+socket-inet", "+socket-packet", "+chroot", "+unshare-net", "+write-own-file"]);
+    expect([...all.keys()].at(-1)).toBe("type-into-terminal");
+    // The filter answers these, whatever the kernel would say by itself.
+    for (const name of [
+      "mount-tmpfs",
+      "bpf",
+      "keyctl",
+      "userfaultfd",
+      "io_uring_setup",
+      "kexec_load",
+      "unshare-user",
+      "type-into-console",
+    ]) {
+      expect(all.get(name), name).toBe("refused EPERM");
+    }
+    for (const name of ["socket-vsock", "socket-alg", "socket-can"]) expect(all.get(name), name).toBe("refused EAFNOSUPPORT");
+    expect((await sh("echo alive")).stdout).toBe("alive\n");
+    // Of its own pid namespace on newer kernels, refused on others; the machine's stays.
+    const most = readFileSync("/proc/sys/kernel/pid_max", "utf8");
+    await sh("echo 5000 > /proc/sys/kernel/pid_max");
+    expect(readFileSync("/proc/sys/kernel/pid_max", "utf8")).toBe(most);
+    expect(Number((await sh("cat /proc/sys/kernel/pid_max", "/two")).stdout)).toBe(Number(most));
+  });
+
+  test("sees no process but its node's, no file of the machine and no network but its own", async () => {
+    const processes = (await sh("cat /proc/[0-9]*/comm")).stdout.trim().split("\n");
+    expect(new Set(processes)).not.toContain("node");
+    expect(processes.length).toBeLessThan(10);
+    for (const path of [local.paths.state, local.paths.run, local.paths.holder, "/etc/shadow-", "/home", process.cwd()]) {
+      const outside = (await sh(`ls -A ${path} 2>/dev/null | head -1`)).stdout.trim();
+      expect(outside, path).toBe("");
+    }
+    const mounts = (await sh("cat /proc/self/mountinfo")).stdout;
+    expect(mounts.split("\n").filter((line) => / - (ext4|xfs|btrfs|cgroup2?) /.test(line))).toEqual([]);
+    const devices = (await sh("ls /sys/class/net; ip -o link | wc -l")).stdout.trim().split("\n");
+    expect(devices).toEqual(["eth0", "lo", "2"]);
+    expect((await sh("cat /proc/self/cgroup")).stdout.split("\n").every((line) => line === "" || line.endsWith(":/"))).toBe(true);
+  });
+
+  test("reaches no port of the machine, none of another lab, and no abstract socket", async () => {
+    const abstract = `labwright-isolation-${process.pid}`;
+    await using tcp = await listening(0, "0.0.0.0");
+    await using unix = await listening(`\0${abstract}`);
+    const port = (tcp.server.address() as { readonly port: number }).port;
+    expect(unix.server.listening).toBe(true);
+    const addresses = Object.values(networkInterfaces()).flatMap((all) =>
+      (all ?? []).flatMap((one) => (one.family === "IPv4" ? [one.address] : [])),
+    );
+    expect(addresses).toContain("127.0.0.1");
+    await sh("ip addr add 10.9.0.1/24 dev eth0; ip link set eth0 up; ip route add default via 10.9.0.2");
+    for (const address of addresses) expect((await sh(`nc -w 1 ${address} ${port} < /dev/null`)).code, address).not.toBe(0);
+    expect(readFileSync("/proc/net/unix", "utf8")).toContain(abstract);
+    expect((await sh("cat /proc/net/unix")).stdout).not.toContain(abstract);
+    // The same addresses in the other lab, on the same wire name: nobody there.
+    await sh("ip addr add 10.9.0.2/24 dev eth0; ip link set eth0 up", "/two");
+    expect((await sh("ping -c 1 -W 1 10.9.0.2")).code).not.toBe(0);
+    expect(tcp.connections()).toBe(0);
+  });
+
+  test("leaves only files of nobody on the machine, below a directory that others may not pass", async () => {
+    await sh("cp /bin/busybox /root/sh; chmod 6755 /root/sh; mkfifo /root/pipe; ln -s /etc/shadow /root/link");
+    const observed = (await local.session.observe("/one"))!;
+    const disk = join(local.paths.state, "labs", observed.id, "nodes", observed.nodes.find(({ name }) => name === "a")!.id);
+    const root = join(disk, "upper", "root");
+    expect(readdirSync(root)).toEqual(expect.arrayContaining(["link", "pipe", "sh"]));
+    const { uid, mode } = statSync(join(root, "sh"));
+    expect(mode & 0o6000).toBe(0o6000);
+    expect(uid).toBe(process.getuid?.() === 0 ? idRange.base : process.getuid?.());
+    const passage = statSync(local.paths.state);
+    expect(passage.mode & 0o007).toBe(0);
+  });
+});
+
+interface Listening extends AsyncDisposable {
+  readonly server: Server;
+  readonly connections: () => number;
+}
+
+async function listening(where: number | string, host?: string): Promise<Listening> {
+  let count = 0;
+  const server = createServer((socket) => {
+    count++;
+    socket.destroy();
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ ...(typeof where === "number" ? { port: where } : { path: where }), ...(host === undefined ? {} : { host }) }, resolve);
+  });
+  return {
+    server,
+    connections: () => count,
+    async [Symbol.asyncDispose]() {
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
