@@ -8,6 +8,7 @@ import { cpus, release } from "node:os";
 import { join } from "node:path";
 import { health, planUnchanged, statusPolls } from "./api.ts";
 import { type EveResult, eveByCalls, eveByDriver } from "./eve.ts";
+import { type FrrResult, frrAlone, frrThroughApi } from "./frr.ts";
 import { type RingResult, ringByHolder, ringByKernel, ringByMininet, ringThroughApi } from "./ring.ts";
 
 interface Row {
@@ -21,6 +22,7 @@ interface Row {
 const parts: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   ring100: () => ring(100, 3),
   ring500: () => ring(500, 3),
+  frr: () => frr(100, 3),
   plan,
   status,
   health: healthRows,
@@ -35,7 +37,7 @@ if (unknown.length > 0) {
   process.exit(1);
 }
 const chosen = names.length > 0 ? names : Object.keys(parts);
-if (chosen.some((name) => name !== "eve")) install(["mininet", "wrk"]);
+if (chosen.some((name) => name !== "eve" && name !== "frr")) install(["mininet", "wrk"]);
 const rows: Row[] = [];
 for (const name of chosen) {
   console.error(`bench: ${name} …`);
@@ -89,6 +91,27 @@ async function ring(count: number, rounds: number): Promise<readonly Row[]> {
       ratio: `${(of("api", "pssKib") / of("mininet", "pssKib")).toFixed(2)}× mininet (${of("mininet", "pssKib").toFixed(0)} KiB)`,
       aim: "< 1×",
     },
+  ];
+}
+
+async function frr(count: number, rounds: number): Promise<readonly Row[]> {
+  const ours: FrrResult[] = [];
+  const alone: FrrResult[] = [];
+  for (let i = 0; i < rounds; i++) {
+    ours.push(await frrThroughApi(count));
+    alone.push(await frrAlone(count));
+  }
+  const [mine, floor] = [median(ours.map(({ started }) => started)), median(alone.map(({ started }) => started))];
+  const ready = median(ours.map((one) => one.ready ?? Number.NaN));
+  const title = `ring of ${count} FRR routers with OSPF`;
+  return [
+    {
+      what: `${title}: every daemon has started, through the API`,
+      figure: `${mine.toFixed(1)} s`,
+      ratio: `${(mine / floor).toFixed(2)}× the daemons alone in bare namespaces (${floor.toFixed(1)} s)`,
+      aim: "≤ 1.5×",
+    },
+    { what: `${title}: every router is ready`, figure: `${ready.toFixed(1)} s`, ratio: "", aim: "" },
   ];
 }
 
