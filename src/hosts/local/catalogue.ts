@@ -4,6 +4,7 @@ import { type Feature, featureNames, type HostIcon, type HostNetworkType, type H
 import { findImages, type LocalImage } from "./images.ts";
 import { natWorks } from "./nat.ts";
 import type { ShapingMeans } from "./quality-means.ts";
+import { problemText } from "./read-template.ts";
 import type { MachineMeans } from "./resources/lab-resources.ts";
 import { hostTemplate, type LocalTemplate, templateRules } from "./template.ts";
 import { builtinTemplates, loadTemplates } from "./templates.ts";
@@ -44,8 +45,8 @@ export function openCatalogue(options: {
 
   async function load(): Promise<Catalogue> {
     const { templates, problems } = await loadTemplates([builtinTemplates, join(options.state, "templates")]);
-    for (const { file, line, message } of problems) {
-      const text = `${file}:${line}: ${message}`;
+    for (const problem of problems) {
+      const text = problemText(problem);
       if (!told.has(text)) options.warn(text);
       told.add(text);
     }

@@ -1,5 +1,6 @@
 import { isMap, LineCounter, type Node, type Pair, parseDocument } from "yaml";
 import type { FieldRule } from "../../engine/plan.ts";
+import { nearest } from "../../intent/nearest.ts";
 import type { TemplateAttribute } from "../host.ts";
 import { type LocalTemplate, type TemplateField, templateFields } from "./template.ts";
 import { readVm } from "./vm/read-vm.ts";
@@ -202,6 +203,12 @@ function defaultOf(reader: Reader, attribute: TemplateAttribute): string | numbe
   }
 }
 
+/** What may have been meant, or else what there is. */
+function hint(key: string, known: readonly string[]): string {
+  const meant = nearest(key, known);
+  return meant === undefined ? ` (known: ${known.join(", ")})` : `; did you mean "${meant}"?`;
+}
+
 type Report = (offset: number, message: string) => void;
 
 /** A value of the file with its place: each reading method answers the value or reports and answers undefined. */
@@ -245,7 +252,7 @@ export class Reader {
     for (const pair of this.node.items) {
       const key = String((pair.key as { value?: unknown } | null)?.value ?? pair.key);
       if (known.includes(key)) pairs.set(key, pair);
-      else this.report((pair.key as Node | null)?.range?.[0] ?? this.offset, `unknown key "${key}" (known: ${known.join(", ")})`);
+      else this.report((pair.key as Node | null)?.range?.[0] ?? this.offset, `unknown key "${key}"${hint(key, known)}`);
     }
     for (const key of required) if (!pairs.has(key)) this.fail(`key "${key}" is missing in ${this.name}`);
     const values = this.value as Readonly<Record<string, unknown>>;
@@ -291,7 +298,10 @@ export class Reader {
   }
 
   oneOf<const Word extends string>(words: readonly Word[], expected = words.join(", ")): Word | undefined {
-    return words.find((word) => word === this.value) ?? this.wrong(`one of ${expected}`);
+    const found = words.find((word) => word === this.value);
+    if (found !== undefined || typeof this.value !== "string") return found ?? this.wrong(`one of ${expected}`);
+    const meant = nearest(this.value, words);
+    return this.wrong(`one of ${expected}${meant === undefined ? "" : `; did you mean ${meant}?`}`);
   }
 
   boolean(): boolean | undefined {

@@ -85,12 +85,13 @@ describe("reading a template", () => {
   });
 
   test.each([
-    ["an unknown key", valid.replace("links: live", "links: live\nlinx: 1"), "box.yaml:17:1: unknown key"],
+    ["an unknown key", valid.replace("links: live", "links: live\nlink: 1"), 'box.yaml:17:1: unknown key "link"; did you mean "links"?'],
     ["a missing key", valid.replace("description: A box\n", ""), 'key "description" is missing'],
     ["a key given twice", `${valid}links: live\n`, "box.yaml:17:1: Map keys must be unique"],
     ["broken YAML", valid.replace("images: [base]", "images: [base"), "box.yaml:"],
     ["a wrong type", valid.replace("startup-config: true", "startup-config: yes"), "box.yaml:9:17: startup-config must be true or false"],
     ["an unknown word", valid.replace("links: live", "links: hot"), "box.yaml:16:8: links must be one of live, restart, recreate"],
+    ["a word that is nearly right", valid.replace("type: integer", "type: intger"), "did you mean integer?"],
     ["an unknown field rule", valid.replace("name: live", "name: never"), "box.yaml:14:10: name must be one of"],
     ["a default out of range", valid.replace("default: 5", "default: 50"), "default must be a number from 1 to 10"],
     ["a default of another type", valid.replace("default: false", "default: 1"), "default must be true or false"],

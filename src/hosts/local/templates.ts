@@ -15,7 +15,7 @@ export interface LoadedTemplates {
 }
 
 /**
- * Reads every *.yaml of the directories. A template of a later directory takes the place of one with the same id in an earlier: that
+ * Reads every *.yaml and *.yml of the directories. A template of a later directory takes the place of one with the same id in an earlier: that
  * is how users replace ours. A directory that does not exist has no templates.
  */
 export async function loadTemplates(directories: readonly string[]): Promise<LoadedTemplates> {
@@ -42,5 +42,5 @@ async function templateFiles(directory: string): Promise<readonly string[]> {
     if (error.code === "ENOENT") return [];
     throw error;
   });
-  return names.filter((name) => name.endsWith(".yaml")).sort();
+  return names.filter((name) => /\.ya?ml$/.test(name)).sort();
 }

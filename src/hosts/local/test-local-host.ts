@@ -26,6 +26,8 @@ export interface TestLocalHost extends AsyncDisposable {
   plan(path: string, lab: Lab | null): Promise<{ readonly plan: Plan }>;
   /** Plans from what the host holds to this lab and applies all of it; keeps the ids for the next time. */
   deploy(path: string, lab: Lab | null): Promise<{ readonly plan: Plan; readonly applied: Applied }>;
+  /** Of the last deploy. */
+  ids(path: string): NativeIds;
   /** A program inside a node, named by key. */
   exec(path: string, node: string, ...argv: readonly string[]): Promise<RunResult>;
   /** The lab's sandbox, apart from the host's own handle. */
@@ -91,6 +93,7 @@ export async function testLocalHost({ images }: { readonly images?: string } = {
       ids.set(path, applied.ids);
       return { plan: made, applied };
     },
+    ids: (path) => ids.get(path) ?? noIds,
     exec: async (path, node, ...argv) => {
       const id = ids.get(path)?.nodes[node];
       if (id === undefined) throw new Error(`no node ${node}`);
