@@ -75,6 +75,11 @@ export interface HostSession {
    * Throws node_not_running.
    */
   console(lab: string, nodeId: string): Promise<HostConsole>;
+  /**
+   * Where VNC clients on the service's own machine find the screens of running nodes that have one beside their console: node id → address, such
+   * as `unix:<path>`. Absent: the host has none.
+   */
+  readonly screens?: (lab: string) => Promise<ReadonlyMap<string, string>>;
   close(): Promise<void>;
 }
 

@@ -49,12 +49,15 @@ export async function listConsoles(context: Context, caller: Caller, payload: Pr
   const { target, nodes } = await consoleLab(context, caller, payload);
   const live = await context.observations.status(target.host, target.path).catch(() => undefined);
   const powers = new Map((live?.nodes ?? []).map(({ id, status }) => [id, status]));
+  const screens = (await target.host.screens?.(target.path).catch(() => undefined)) ?? new Map<string, string>();
   const consoles = nodes
     .filter(({ node }) => node.consoleType !== "none")
     .map(({ key, joined, node }): ConsoleEntry => {
       const status = powers.get(node.id) ?? node.power;
       const available = status === "running" || status === "starting";
-      return { node: joined ? key : null, id: node.id, name: node.name, console_type: node.consoleType, status, available };
+      const vnc = screens.get(node.id);
+      const entry = { node: joined ? key : null, id: node.id, name: node.name, console_type: node.consoleType, status, available };
+      return vnc === undefined ? entry : { ...entry, vnc };
     });
   return { lab: target.path, consoles };
 }

@@ -86,6 +86,8 @@ export const ConsoleEntry = Type.Object({
   console_type: text,
   status: text,
   available: flag,
+  /** Where a VNC client on the service's machine finds the running node's screen, beside this console: `unix:<path>`. */
+  vnc: optionalText,
 });
 export type ConsoleEntry = Static<typeof ConsoleEntry>;
 

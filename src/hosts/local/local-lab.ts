@@ -24,8 +24,10 @@ import { LabResources, type MachineMeans, type NodeLoad } from "./resources/lab-
 import type { NodeState, Sandbox, SandboxOptions } from "./sandbox.ts";
 import { createSandbox, openSandbox } from "./sandbox-client.ts";
 import type { LocalTemplate } from "./template.ts";
+import { Screens } from "./vm/screens.ts";
 import { dropSavedState, hasSavedState, hibernateVm } from "./vm/suspend.ts";
 import { openTun } from "./vm/tun.ts";
+import { vmOf } from "./vm/vm-template.ts";
 
 /** What of a node lives, as the lab's holder tells it. */
 export interface NodeLife {
@@ -56,6 +58,7 @@ export class LocalLab {
   readonly #shaperProgram: string;
   readonly #qualities = new LinkQualities();
   readonly #resources: LabResources;
+  readonly #screens: Screens;
   #sandbox: Sandbox | null = null;
   /** In place of a sandbox: one of another release, which can only be looked at and ended. */
   #foreign: ForeignHolder | null = null;
@@ -88,6 +91,7 @@ export class LocalLab {
     this.#shaping = shaping;
     this.#shaperProgram = paths.shaper;
     const root = process.getuid?.() === 0;
+    this.#screens = new Screens(join(paths.run, id));
     this.#options = { holder: paths.holder, dir: join(paths.run, id), lab: id, ...(root ? { idMap: idRange } : {}) };
     this.#resources = new LabResources(id, means, root ? idRange.base : undefined);
   }
@@ -346,6 +350,19 @@ export class LocalLab {
     this.#watch = null;
     this.#shaper?.close();
     this.#shaper = null;
+    this.#screens.close();
+  }
+
+  /** Where a VNC client finds the screens of those virtual machines that run and have one: node → path of a socket. */
+  async screens(definition: LabDefinition, catalogue: Catalogue): Promise<ReadonlyMap<number, string>> {
+    const states = await this.#states();
+    const found = new Map<number, string>();
+    for (const node of definition.nodes) {
+      const template = catalogue.template(node.template);
+      if (this.#sandbox === null || template?.backend !== "vm" || states.get(node.id)?.state !== "running") continue;
+      if (vmOf(template, node).video !== "none") found.set(node.id, await this.#screens.path(this.#sandbox, node.id));
+    }
+    return found;
   }
 
   async #ensureSandbox(nodes: number): Promise<Sandbox> {

@@ -65,6 +65,12 @@ async function forget(dir: string): Promise<void> {
 
 function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
   const path = join(options.dir, "holder.sock");
+  const openStream = async (command: string, fields: Fields): Promise<Duplex> => {
+    const { socket, reader } = await openRequest(path, command, fields);
+    const rest = reader.rest();
+    if (rest.length > 0) socket.unshift(rest);
+    return socket;
+  };
   const ask = (command: string, fields: Fields, more?: RequestOptions) => request(path, command, fields, more);
 
   return {
@@ -143,12 +149,9 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
     exec: (id, argv, { stdin = "", timeoutMs = 0, signal } = {}) =>
       runProgram(path, "exec", [id, Math.round(timeoutMs), ...list(argv), stdin], argv, signal),
 
-    async console(id): Promise<Duplex> {
-      const { socket, reader } = await openRequest(path, "console", [id]);
-      const rest = reader.rest();
-      if (rest.length > 0) socket.unshift(rest);
-      return socket;
-    },
+    join: (id, argv) => openStream("join", [id, ...list(argv)]),
+
+    console: (id) => openStream("console", [id]),
 
     async tail(id) {
       const parts: Buffer[] = [];

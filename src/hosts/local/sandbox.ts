@@ -41,6 +41,8 @@ export interface Sandbox {
     argv: readonly string[],
     options?: { readonly stdin?: string; readonly timeoutMs?: number; readonly signal?: AbortSignal },
   ) => Promise<RunResult>;
+  /** Runs a program inside a running node whose input and output are the stream's, as long as either lasts. Throws node_not_running. */
+  readonly join: (id: number, argv: readonly string[]) => Promise<Duplex>;
   /** Scrollback (up to 64 KiB), then live bytes; any number at once. Ends when the node does. Throws node_not_running. */
   readonly console: (id: number) => Promise<Duplex>;
   /** The scrollback as it is now; of a stopped or failed node what it said last, until it is spawned again. */

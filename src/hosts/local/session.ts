@@ -115,6 +115,11 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
       await lab(path);
       await tellingTrouble(() => definitions.change(path, (definition) => ({ ...definition, locked })));
     },
+    screens: async (path) => {
+      const definition = await lab(path);
+      const found = await state.lab(definition.id).screens(definition, await catalogue());
+      return new Map([...found].map(([id, socket]) => [String(id), `unix:${socket}`]));
+    },
     console: async (path, nodeId) => openConsole(state, await lab(path), nodeId, await catalogue()),
     close: async () => undefined,
   };

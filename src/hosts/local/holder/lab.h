@@ -104,6 +104,7 @@ bool viewer_input(struct client *c);
 
 /* jobs.c */
 void job_start(struct client *c, struct node *n, struct list argv, const char *input, size_t length, long timeout);
+void job_join(struct client *c, struct node *n, struct list argv);
 void job_update(struct job *j);
 void job_kill(struct job *j);
 void job_drop(struct job *j);

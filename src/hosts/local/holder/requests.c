@@ -121,6 +121,17 @@ static void do_job(struct client *c, struct reader *r, bool in_node) {
   job_start(c, n, argv, input, length, timeout);
 }
 
+static void do_join(struct client *c, struct reader *r) {
+  struct node *n = node_find(take_number(r, INT32_MAX));
+  struct list argv = take_list(r, 1);
+  struct reader check = argv.items;
+  for (uint32_t i = 0; i < argv.count; i++) take_text(&check);
+  if (r->bad || check.bad || argv.count == 0) return refuse(c, "protocol", "malformed program");
+  if (!n) return refuse(c, "no-node", "no such node");
+  if (!n->pid || n->state == SETUP || n->state == SUSPENDED) return refuse(c, "not-running", "the node does not run");
+  job_join(c, n, argv);
+}
+
 static void do_console(struct client *c, struct reader *r, bool stay) {
   struct node *n = node_find(take_number(r, INT32_MAX));
   if (r->bad) return refuse(c, "protocol", "malformed console");
@@ -179,6 +190,7 @@ void handle(struct client *c) {
   else if (!strcmp(what, "freeze")) do_freeze(c, &r);
   else if (!strcmp(what, "run")) do_job(c, &r, false);
   else if (!strcmp(what, "exec")) do_job(c, &r, true);
+  else if (!strcmp(what, "join")) do_join(c, &r);
   else if (!strcmp(what, "console")) do_console(c, &r, true);
   else if (!strcmp(what, "tail")) do_console(c, &r, false);
   else if (!strcmp(what, "resize")) do_resize(c, &r);

@@ -1,0 +1,154 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { eventually, labOf, testLocalHost } from "../test-local-host.ts";
+import { parseArguments } from "./extra-arguments.ts";
+import { findVmImages } from "./vm-images.ts";
+
+const qcow2 = Buffer.concat([Buffer.from([0x51, 0x46, 0x49, 0xfb]), Buffer.alloc(508)]);
+
+describe("the directory of virtual machines' images", () => {
+  let directory: string;
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), "labwright-vm-images-"));
+  });
+  afterEach(() => rm(directory, { recursive: true }));
+
+  async function image(name: string, files: Readonly<Record<string, string | Buffer>>): Promise<void> {
+    await mkdir(join(directory, name));
+    await chmod(join(directory, name), 0o755);
+    for (const [file, data] of Object.entries(files)) {
+      await writeFile(join(directory, name, file), data);
+      await chmod(join(directory, name, file), 0o644);
+    }
+  }
+
+  test("gives an image for each directory; what a disk is its bytes say, not its name", async () => {
+    await image("router-1.2", { "disk2.raw": "data", "disk10.img": qcow2, "disk1.qcow2": qcow2, "setup.iso": "cd" });
+    await image("direct", { vmlinuz: "kernel", "image.yaml": "description: a kernel\nkernel: vmlinuz\ncommand-line: console=ttyS0\n" });
+    const { images, problems } = await findVmImages(directory);
+    expect(problems).toEqual([]);
+    expect(images.map(({ name, description }) => [name, description])).toEqual([
+      ["direct", "a kernel"],
+      ["router-1.2", ""],
+    ]);
+    expect(images[0]?.vm).toEqual({ disks: [], cdroms: [], kernel: "vmlinuz", commandLine: "console=ttyS0" });
+    expect(images[1]?.vm).toEqual({
+      disks: [
+        { file: "disk1.qcow2", format: "qcow2" },
+        { file: "disk2.raw", format: "raw" },
+        { file: "disk10.img", format: "qcow2" },
+      ],
+      cdroms: ["setup.iso"],
+    });
+  });
+
+  test("says what is wrong with each that is none, and gives the others", async () => {
+    await image("good", { "disk.raw": "x" });
+    await image("empty", {});
+    await image("words", { "disk.raw": "x", "image.yaml": "kernal: vmlinuz\n" });
+    await image("nokernel", { "disk.raw": "x", "image.yaml": "kernel: vmlinuz\n" });
+    await image("deep", { "disk.raw": "x" });
+    await mkdir(join(directory, "deep", "usr"));
+    const { images, problems } = await findVmImages(directory);
+    expect(images.map(({ name }) => name)).toEqual(["good"]);
+    expect(problems.map((text) => text.slice(directory.length + 1))).toEqual([
+      "deep is no image of a virtual machine: usr is no file",
+      "empty is no image of a virtual machine: it has no .qcow2, .raw, .img or .iso file",
+      "nokernel is no image of a virtual machine: image.yaml: there is no file vmlinuz",
+      "words is no image of a virtual machine: image.yaml: kernal is none of description, kernel, initrd, command-line",
+    ]);
+    expect(await findVmImages(join(directory, "none"))).toEqual({ images: [], problems: [] });
+  });
+
+  test.runIf(process.getuid?.() === 0)("names files that nodes may not read", async () => {
+    await image("closed", { "disk.raw": "x" });
+    await chmod(join(directory, "closed", "disk.raw"), 0o600);
+    expect((await findVmImages(directory)).problems.join()).toContain("nodes may not read disk.raw: chmod 644 it");
+  });
+});
+
+describe("arguments that a node may bring", () => {
+  test("are those of a list, with values of a shape", () => {
+    expect(parseArguments("")).toEqual({ argv: [] });
+    expect(parseArguments('-usb --device usb-tablet -smbios "type=1,product=Big Router"')).toEqual({
+      argv: ["-usb", "-device", "usb-tablet", "-smbios", "type=1,product=Big Router"],
+    });
+  });
+
+  test.each([
+    "-drive file=/etc/passwd",
+    "-netdev user,id=n",
+    "-device virtio-blk-pci,drive=disk0",
+    "-device vfio-pci,host=00:01.0",
+    "-smbios type=1,file=/etc/passwd",
+    "-rtc",
+    "-boot order=c,splash=/etc/passwd",
+    "-monitor stdio",
+    '-smbios "type=1',
+    "/etc/passwd",
+    "-global driver=x,property=y,value=z",
+  ])("%s is refused", (text) => {
+    expect(parseArguments(text)).toHaveProperty("problem");
+  });
+});
+
+describe.runIf(process.getuid?.() === 0)("a machine of one's own image", () => {
+  test("has the disk bus, interfaces and screen that it asks for, whatever the guest does", async () => {
+    await using local = await testLocalHost();
+    const home = join(local.paths.vmImages, "blank");
+    await mkdir(home);
+    await writeFile(join(home, "disk.raw"), Buffer.alloc(1 << 20));
+    await chmod(home, 0o755);
+    await chmod(join(home, "disk.raw"), 0o644);
+    const machines = {
+      m1: "q35, nic: e1000e, disk-bus: sata",
+      m2: "pc, nic: rtl8139, disk-bus: scsi",
+      m3: "q35, nic: vmxnet3, disk-bus: ide",
+    };
+    const nodes = Object.entries(machines).map(
+      ([name, words]) =>
+        `  ${name}: {template: qemu, image: blank, ram: 32, attributes: {machine: ${words}, video: std, arguments: -device virtio-rng-pci}}`,
+    );
+    const yaml = `name: own\nnodes:\n${nodes.join("\n")}\nlinks: [["m1:eth0", "m2:eth0"], ["m2:eth1", "m3:eth0"]]\n`;
+    // The catalogue looks at the directory again after a while.
+    await eventually(
+      "the image is there",
+      30_000,
+      () => local.session.templates(),
+      (all) => all.some(({ images }) => images.some(({ name }) => name === "blank")),
+    );
+    await local.deploy("/own", labOf(yaml));
+    const { nodes: live } = await local.session.status("/own");
+    expect(live.map(({ status }) => status)).toEqual(["running", "running", "running"]);
+    for (const { id } of live) {
+      const address = (await local.session.screens!("/own")).get(id) ?? "";
+      expect(address).toMatch(/^unix:\//);
+      // What a VNC server says first. It is there when the supervisor has made the disks.
+      await eventually(
+        `the screen of ${id}`,
+        60_000,
+        () => greeting(address.slice("unix:".length)),
+        (said) => said.startsWith("RFB 003."),
+      );
+    }
+    // The hypervisor had nothing to complain of.
+    const sandbox = await local.sandbox("/own");
+    for (const { id } of live) expect(await sandbox.tail(Number(id))).toBe("");
+    expect((await local.session.status("/own")).nodes.map(({ status }) => status)).toEqual(["running", "running", "running"]);
+    expect(local.warnings).toEqual([]);
+  }, 120_000);
+});
+
+function greeting(path: string): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once("data", (bytes) => {
+      resolve(bytes.toString());
+      socket.destroy();
+    });
+    socket.once("error", (error) => resolve(error.message)).once("close", () => resolve(""));
+  });
+}
