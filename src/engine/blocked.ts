@@ -1,6 +1,7 @@
 import type { Comparison, LinkWork, NetworkWork, NodeWork } from "./comparison.ts";
 import { interfaceAlias, interfaceNaming } from "./interface-names.ts";
 import type { HostRules, SerialRule, TemplateRules } from "./plan.ts";
+import { type SerialPort, serialPort } from "./serial-port.ts";
 import { unsupportedOnNode } from "./support.ts";
 
 export interface Obstacle {
@@ -116,16 +117,6 @@ function serialObstacle(
   if (slots === 0) return `${node.key} has no interface ${name}: its attribute ${rule.attribute} is 0`;
   const [low, high] = [`${rule.prefix}${first}/0`, `${rule.prefix}${first + slots - 1}/${rule.ports - 1}`];
   return `${node.key} has no interface ${name}; its serial interfaces are ${low} to ${high}, ${slots} slots by its attribute ${rule.attribute}`;
-}
-
-interface SerialPort {
-  readonly slot: number;
-  readonly port: number;
-}
-
-function serialPort(name: string, rule: SerialRule): SerialPort | undefined {
-  const [, slot, port] = name.startsWith(rule.prefix) ? (/^(\d{1,3})\/(\d{1,2})$/.exec(name.slice(rule.prefix.length)) ?? []) : [];
-  return slot === undefined ? undefined : { slot: Number(slot), port: Number(port) };
 }
 
 /** A serial interface of the node with a link that stays. */

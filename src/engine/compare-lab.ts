@@ -11,7 +11,8 @@ import { fieldWord, nodeFields } from "./node-fields.ts";
 import { hostPosition, observedNode, wantedNode } from "./node-values.ts";
 import type { ObservedLab, ObservedNode } from "./observed.ts";
 import type { Change, HostRules, TemplateRules } from "./plan.ts";
-import { unsupportedOnHost, unsupportedOnLink, unsupportedOnNode } from "./support.ts";
+import { serialPort } from "./serial-port.ts";
+import { unsupportedOnHost, unsupportedOnLink, unsupportedOnNode, unsupportedQuality } from "./support.ts";
 
 export interface CompareInput {
   readonly desired: Lab;
@@ -240,7 +241,11 @@ function compareLinks(
     const native = observedLinks.get(ids.links[link.key] ?? "");
     const before = native && observedLink(native, keys, link);
     const missing: string[] = [];
-    const after = supportedLink(link, before, input.rules, missing);
+    const serial = interfacesOf(link.endpoints).some(({ node, interface: name }) => {
+      const rule = templates.get(intents.get(node)?.template ?? nativeOf(node)?.template ?? "")?.serial;
+      return rule !== undefined && serialPort(name, rule) !== undefined;
+    });
+    const after = supportedLink(link, before, input.rules, serial, missing);
     const fate = before === undefined ? "create" : "keep";
     if (fate === "create") for (const end of interfacesOf(link.endpoints)) newLinkAt.set(endpointText(end), link.key);
     links.set(link.key, {
@@ -291,13 +296,13 @@ function compareLinks(
 }
 
 /** The link as the host can have it: what it has no place for stays as it is. */
-function supportedLink(link: LabLink, before: LabLink | undefined, rules: HostRules, missing: string[]): LabLink {
+function supportedLink(link: LabLink, before: LabLink | undefined, rules: HostRules, serial: boolean, missing: string[]): LabLink {
   const differences = diffLink(before, link);
   const words = new Map<string, string>();
   for (const { field, changes } of differences) {
     for (const change of changes) {
       const word = field === "quality" ? `quality.${change.field.split(".").at(-1)}` : field;
-      const why = unsupportedOnLink(rules, word);
+      const why = unsupportedOnLink(rules, word) ?? unsupportedQuality(rules, link, change, serial);
       if (why !== undefined && change.after !== null && change.after !== false) words.set(change.field, why);
       else if (why !== undefined) words.set(change.field, "");
     }

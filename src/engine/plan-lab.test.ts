@@ -346,6 +346,37 @@ describe("the plan of a lab", () => {
     expect(made[0]?.image).toBe("base");
   });
 
+  it("names the link quality that a host of plain quality cannot keep, and keeps the rest", () => {
+    const plain: HostRules = { ...rules, plainQuality: true };
+    const iol = template("iol", {
+      ethFormat: "e{0}/{0-4}",
+      ethernet: 4,
+      serial: { prefix: "s", ports: 4, attribute: "serial" },
+      attributes: { serial: 1 },
+    });
+    const desired = lab(
+      [node("a"), node("b"), node("x", { template: "iol" }), node("y", { template: "iol" })],
+      [
+        link("a:eth0", "b:eth0", { quality: { a: { delay: 5, loss: 0.5 }, b: { jitter: 1.5 } } }),
+        link("a:eth1", "lan", { quality: { a: { delay: 5 }, b: { delay: 6 } } }),
+        link("b:eth1", "b:eth2", { quality: { a: { delay: 7 } } }),
+        link("x:s1/0", "y:s1/0", { quality: { a: { delay: 8 } } }),
+      ],
+      { networks: [{ key: "lan", name: "lan", type: "bridge" }] },
+    );
+    const planned = plan(desired, null, { rules: { ...plain, templates: [...plain.templates, iol] } });
+    expect(planned.blocked).toEqual([]);
+    expect(planned.unsupported).toEqual([
+      "a:eth0 -- b:eth0.quality.a.loss: this host keeps link quality in whole numbers",
+      "a:eth0 -- b:eth0.quality.b.jitter: this host keeps link quality in whole numbers",
+      "a:eth1 -- lan.quality.b.delay: this host has link quality at nodes only, not where a network is",
+      "b:eth1 -- b:eth2.quality.a.delay: this host has no quality for a link from a node to itself",
+      "x:s1/0 -- y:s1/0.quality.a.delay: this host has no quality for serial links",
+    ]);
+    const made = planned.operations.flatMap(({ step }) => (step.do === "create-link" ? [step.link.quality] : []));
+    expect(made).toEqual([{ a: { delay: 5 } }, { a: { delay: 5 } }, undefined, undefined]);
+  });
+
   it("is not applicable while the lab is locked", () => {
     const planned = plan({ ...triangle, description: "new" }, { ...host(triangle), locked: true, lock: 1 });
     expect(planned).toMatchObject({ applicable: false, blocked: [] });

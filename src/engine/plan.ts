@@ -162,6 +162,8 @@ export interface HostRules {
   readonly unsupportedFields: readonly string[];
   /** Positions are whole numbers from 0 here: others are moved to the nearest. Default false. */
   readonly wholePositions?: boolean;
+  /** Link quality is kept in whole numbers, at the ends that are nodes, not of serial links, and not of a link from a node to itself. Default: all of it is kept. */
+  readonly plainQuality?: boolean;
   /** A regular expression that shown names of nodes must match; absent: any name will do. */
   readonly nodeName?: string;
 }

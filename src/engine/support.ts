@@ -1,5 +1,6 @@
+import type { LabLink } from "../intent/lab.ts";
 import type { NodeField } from "./node-fields.ts";
-import type { HostRules, TemplateRules } from "./plan.ts";
+import type { Change, HostRules, TemplateRules } from "./plan.ts";
 
 export type ResourceKind = "lab" | "node" | "network" | "link";
 
@@ -29,4 +30,17 @@ export function unsupportedOnLink(rules: HostRules, word: string): string | unde
   }
   if (word === "suspended" && rules.features.linkSuspend !== true) return "this host cannot suspend links";
   return unsupportedOnHost(rules, "link", word);
+}
+
+/**
+ * Why the host cannot keep a value of this link's quality; undefined where it can.
+ * @param serial whether the link is between serial interfaces
+ */
+export function unsupportedQuality(rules: HostRules, { endpoints: [a, b] }: LabLink, change: Change, serial: boolean): string | undefined {
+  const [word, side] = change.field.split(".");
+  if (rules.plainQuality !== true || word !== "quality" || typeof change.after !== "number" || change.after === 0) return undefined;
+  if (serial) return "this host has no quality for serial links";
+  if ("network" in (side === "a" ? a : b)) return "this host has link quality at nodes only, not where a network is";
+  if ("node" in a && "node" in b && a.node === b.node) return "this host has no quality for a link from a node to itself";
+  return Number.isInteger(change.after) ? undefined : "this host keeps link quality in whole numbers";
 }

@@ -74,6 +74,7 @@ export class CatalogueReader {
         features: editionCapabilities(this.#edition).features,
         unsupportedFields: noPlace,
         wholePositions: true,
+        plainQuality: true,
         nodeName: "^[A-Za-z0-9_-]+$",
       },
     };

@@ -6,7 +6,7 @@ import type { HostRules } from "../../engine/plan.ts";
 import { planLab } from "../../engine/plan-lab.ts";
 import { canonicalLab } from "../../intent/canonical.ts";
 import { arbitraryLab } from "../../intent/lab.arbitrary.ts";
-import type { Lab, LabLink, Quality } from "../../intent/lab.ts";
+import type { Lab } from "../../intent/lab.ts";
 import { type ConformanceDialect, speaking } from "../conformance-dialect.ts";
 import type { HostSession, NativeIds } from "../host.ts";
 import { type EveFixture, eveFixture } from "./eve-host.fixture.ts";
@@ -33,16 +33,8 @@ function fit(lab: Lab): Lab {
     name: network.key,
     type: network.type === "nat" ? "pnet1" : network.type,
   }));
-  const links = lab.links.map(({ quality, ...link }) => ({
-    ...link,
-    ...(quality !== undefined &&
-      betweenNodes(link) && { quality: { ...(quality.a && { a: whole(quality.a) }), ...(quality.b && { b: whole(quality.b) }) } }),
-  }));
-  return canonicalLab({ ...lab, nodes, networks, links });
+  return canonicalLab({ ...lab, nodes, networks });
 }
-
-const betweenNodes = ({ endpoints: [a, b] }: Omit<LabLink, "quality">) => "node" in a && "node" in b && a.node !== b.node;
-const whole = (quality: Quality): Quality => Object.fromEntries(Object.entries(quality).map(([word, value]) => [word, Math.ceil(value)]));
 
 /** As many as a test run can take; many more, from a seed of one's choice (LABWRIGHT_SEED), show what is rare. */
 const usual = { ce5: 20, ce6: 10, pro: 12, pnetlab: 8 };

@@ -1,0 +1,12 @@
+import type { SerialRule } from "./plan.ts";
+
+export interface SerialPort {
+  readonly slot: number;
+  readonly port: number;
+}
+
+/** Where a serial interface of this name is; undefined: it is none. */
+export function serialPort(name: string, rule: SerialRule): SerialPort | undefined {
+  const [, slot, port] = name.startsWith(rule.prefix) ? (/^(\d{1,3})\/(\d{1,2})$/.exec(name.slice(rule.prefix.length)) ?? []) : [];
+  return slot === undefined ? undefined : { slot: Number(slot), port: Number(port) };
+}
