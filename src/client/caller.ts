@@ -1,6 +1,8 @@
 import type { Duplex, Readable } from "node:stream";
 import { type OperationId, type OperationRow, operations } from "../contract/operations.ts";
 import { type Answer, Transport, type TransportCall } from "../transport/transport.ts";
+import { composeCall, type Input } from "./compose.ts";
+import { envelopeData, isRecord, parseJson, refusal, type TextAnswer } from "./envelope.ts";
 import { fromTransport, LabwrightError } from "./error.ts";
 import { jsonLines } from "./lines.ts";
 import type { CallOptions, Download, Stream } from "./methods.ts";
@@ -26,11 +28,6 @@ export interface ConnectOptions {
   /** Milliseconds by operation id, instead of the operation's own time-out. */
   readonly timeouts?: Readonly<Partial<Record<OperationId, number>>> | undefined;
 }
-
-/** Seconds: what Prefer: wait says for a call that waits as long as it takes. */
-const longestWait = 86_400;
-
-type Input = Readonly<Record<string, unknown>>;
 
 const expired: ReadonlySet<string | undefined> = new Set(["unauthenticated", "expired_agent_session", "expired_host_session"]);
 
@@ -66,7 +63,7 @@ export class Caller implements Disposable {
   /** `headers` come on top of those that every call has. */
   async call(id: OperationId, input: Input, options: CallOptions = {}, headers: Readonly<Record<string, string>> = {}): Promise<unknown> {
     const row: OperationRow = operations[id];
-    const call = this.#compose(id, row, input, options, headers);
+    const call = composeCall(id, row, input, options, { headers, usualMs: this.#options.timeouts?.[id] });
     if (row.auth === "none") return await this.#answered(id, row, call);
     if (this.#token === undefined) await this.#renew(undefined, options.signal);
     const used = this.#token;
@@ -113,47 +110,6 @@ export class Caller implements Disposable {
     }
   }
 
-  #compose(
-    id: OperationId,
-    row: OperationRow,
-    input: Input,
-    options: CallOptions,
-    headers: Readonly<Record<string, string>>,
-  ): TransportCall {
-    const rest: Record<string, unknown> = { ...input };
-    let path = row.path.replace(/\{(\w+)\}/g, (_match, name: string) => {
-      const value = rest[name];
-      delete rest[name];
-      if (typeof value !== "string" || value === "") throw new TypeError(`${id}: "${name}" is missing`);
-      return encodeURIComponent(value);
-    });
-    if (row.method === "GET") {
-      const query = new URLSearchParams();
-      for (const [name, value] of Object.entries(rest)) if (value !== undefined) query.append(name, String(value));
-      if (query.size > 0) path += `?${query}`;
-    }
-    const own = options.timeoutMs ?? this.#options.timeouts?.[id];
-    // The service has the same default, and would give up first where the caller waits longer.
-    const wait = own === undefined ? [] : [`wait=${own > 0 ? Math.ceil(own / 1000) : longestWait}`];
-    const prefer = [headers.Prefer ?? [], wait].flat().join(", ");
-    const body = row.body === "json" ? JSON.stringify(rest) : row.body === "unread" ? "{}" : undefined;
-    return {
-      method: row.method,
-      path,
-      headers: {
-        Accept: row.answer === "events" ? "application/x-ndjson, application/json" : "application/json",
-        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
-        ...(row.change && options.idempotencyKey !== undefined ? { "Idempotency-Key": options.idempotencyKey } : {}),
-        ...headers,
-        ...(prefer === "" ? {} : { Prefer: prefer }),
-      },
-      body,
-      timeoutMs: own ?? defaultTimeout(row, input),
-      signal: options.signal,
-      repeatable: row.replay || id === "getHealth",
-    };
-  }
-
   async #answered(id: OperationId, row: OperationRow, composed: TransportCall): Promise<unknown> {
     const bearer = row.auth !== "none" && this.#token !== undefined ? { Authorization: `Bearer ${this.#token}` } : {};
     const call = { ...composed, headers: { ...composed.headers, ...bearer } };
@@ -166,11 +122,11 @@ export class Caller implements Disposable {
           return await this.#stream(row, call);
         case "document": {
           const answer = await this.#transport.request(call);
-          if (answer.status !== 200) throw refusal(answer);
-          return parseJson(answer);
+          if (answer.status !== 200) throw refusal(textOf(answer));
+          return parseJson(textOf(answer));
         }
         case "data": {
-          const data = envelopeData(await this.#transport.request(call));
+          const data = envelopeData(textOf(await this.#transport.request(call)));
           if (id === "login") this.#keep(data);
           if (id === "logout") this.#token = undefined;
           return data;
@@ -190,7 +146,7 @@ export class Caller implements Disposable {
   async #upgrade(row: OperationRow, call: TransportCall): Promise<Duplex> {
     const upgraded = await this.#transport.upgrade({ ...call, protocol: row.protocol ?? "" });
     if ("connection" in upgraded) return upgraded.connection;
-    throw refusal(upgraded.refusal);
+    throw refusal(textOf(upgraded.refusal));
   }
 
   async #stream(row: OperationRow, call: TransportCall): Promise<Download | Stream<unknown>> {
@@ -198,7 +154,7 @@ export class Caller implements Disposable {
     if (open.status !== 200) {
       const chunks: Buffer[] = [];
       for await (const chunk of open.body as AsyncIterable<Buffer>) chunks.push(chunk);
-      throw refusal({ ...open, body: Buffer.concat(chunks) });
+      throw refusal(textOf({ ...open, body: Buffer.concat(chunks) }));
     }
     if (row.answer === "events") return eventStream(open.body);
     const filename = /filename="([^"]*)"/.exec(String(open.headers["content-disposition"] ?? ""))?.[1];
@@ -210,60 +166,15 @@ export class Caller implements Disposable {
   }
 }
 
-/** A console command may be given more time than the call's default: the answer needs that time, and a little to travel. */
-function defaultTimeout(row: OperationRow, input: Input): number {
-  const asked = input.timeout_ms;
-  return typeof asked === "number" ? Math.max(row.timeoutMs, asked + 5_000) : row.timeoutMs;
-}
-
 function eventStream(body: Readable): Stream<unknown> {
   const lines = jsonLines<unknown>(body);
   return { [Symbol.asyncIterator]: () => lines, [Symbol.dispose]: () => void body.destroy() };
 }
 
-function envelopeData(answer: Answer): unknown {
-  const envelope = parseJson(answer);
-  if (isRecord(envelope) && envelope.ok === true) return envelope.data;
-  throw refusal(answer);
-}
-
-function parseJson(answer: Answer): unknown {
-  try {
-    return JSON.parse(answer.body.toString("utf8"));
-  } catch {
-    throw refusal(answer);
-  }
-}
-
-/** The error that an answer other than success stands for; also one that is no envelope, such as a proxy's page. */
-function refusal(answer: Answer): LabwrightError {
-  let envelope: unknown;
-  try {
-    envelope = JSON.parse(answer.body.toString("utf8"));
-  } catch {
-    envelope = undefined;
-  }
-  const retryAfter = Number(answer.headers["retry-after"]);
-  const fields = {
-    status: answer.status,
-    requestId: headerText(answer.headers["x-request-id"]),
-    retryAfter: Number.isFinite(retryAfter) ? retryAfter : undefined,
+function textOf({ status, headers, body }: Answer): TextAnswer {
+  const header = (name: string) => {
+    const value = headers[name];
+    return Array.isArray(value) ? value[0] : value;
   };
-  if (!isRecord(envelope) || envelope.ok !== false) {
-    return new LabwrightError(`what answered is not a Labwright service (HTTP ${answer.status}, no envelope)`, fields);
-  }
-  const { error, code, data } = envelope;
-  return new LabwrightError(typeof error === "string" ? error : `HTTP ${answer.status}`, {
-    ...fields,
-    code: typeof code === "string" ? code : undefined,
-    data: isRecord(data) ? data : undefined,
-  });
-}
-
-function headerText(value: string | string[] | undefined): string | undefined {
-  return Array.isArray(value) ? value[0] : value;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return { status, text: body.toString("utf8"), header };
 }

@@ -1,7 +1,7 @@
-import { setTimeout as pause } from "node:timers/promises";
 import type { EventData } from "../contract/schemas/observe.ts";
 import { LabwrightError } from "./error.ts";
 import type { CallOptions, Stream } from "./methods.ts";
+import { pause } from "./pause.ts";
 
 /** Opens a stream of events after an id; `signal` closes it. */
 export type OpenEvents = (after: string | undefined, signal: AbortSignal) => Promise<Stream<EventData>>;
@@ -77,7 +77,7 @@ async function* eventsFrom(first: Connection, open: OpenEvents, ends: Ends, time
     if (ends.closed.aborted) return;
     ends.until.throwIfAborted();
     if (performance.now() - heardAt > times.patienceMs) throw broken ?? new LabwrightError("the service sends no events", { status: 0 });
-    await pause(times.pauses[Math.min(turn, times.pauses.length - 1)], undefined, { signal: ends.until }).catch(() => {});
+    await pause(times.pauses[Math.min(turn, times.pauses.length - 1)] ?? 0, ends.until).catch(() => {});
     turn += 1;
     if (ends.closed.aborted) return;
     ends.until.throwIfAborted();

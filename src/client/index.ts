@@ -3,6 +3,7 @@ export type { ErrorCode } from "../contract/errors.ts";
 export type { OperationId } from "../contract/operations.ts";
 export { showFingerprint } from "../transport/fingerprint.ts";
 export type { ConnectOptions, Credentials } from "./caller.ts";
-export { connect, type Job, type JobOptions, type LabwrightClient, type StartedJob } from "./connect.ts";
+export { connect, type LabwrightClient } from "./connect.ts";
 export { LabwrightError } from "./error.ts";
+export type { Job, JobOptions, StartedJob } from "./jobs.ts";
 export type { CallOptions, Download, InputOf, Methods, ResultOf, Stream } from "./methods.ts";

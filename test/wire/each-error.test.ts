@@ -74,6 +74,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "* rate_limited": "too many large intents at once: src/service/work/pool.test.ts",
   "getHealth internal": "answered before anything that could break",
   "getOpenApi internal": "a constant document: nothing of it can break",
+  "streamTraffic unsupported": "its ticket comes first, and a host without traffic gives none",
   "streamCapture unsupported": "its ticket comes first, and a host without captures gives none",
   "openProject unsupported": "without web pages: test/wire/browser.test.ts",
   "runConsole console_in_use": "a dialogue waits at least 15 s for its turn",

@@ -1,0 +1,67 @@
+import { type ChangeOperationId, operations } from "../contract/operations.ts";
+import { LabwrightError } from "./error.ts";
+import type { CallOptions, InputOf, ResultOf } from "./methods.ts";
+import { pause } from "./pause.ts";
+
+export type Job = ResultOf<"getJob">;
+
+/** A change that runs as a job: what the operation would have answered is in `result`. */
+export interface StartedJob {
+  readonly job: string;
+}
+
+export interface JobOptions extends CallOptions {
+  /** Told each state that differs from the one before; the last one has ended. */
+  readonly onProgress?: ((job: Job) => void) | undefined;
+}
+
+export interface JobMethods {
+  /** Begins a change and comes back at once (Prefer: respond-async). */
+  startJob<Id extends ChangeOperationId>(id: Id, input: InputOf<Id>, options?: CallOptions): Promise<StartedJob>;
+  /** Waits for a job's end and gives its result; a failed or cancelled one throws its error as LabwrightError. timeoutMs: the whole wait. */
+  waitForJob<Id extends ChangeOperationId>(id: Id, job: string, options?: JobOptions): Promise<ResultOf<Id>>;
+}
+
+/** How often waitForJob looks, milliseconds: often at first, for short changes. */
+const jobPolls = [50, 100, 200, 300, 500] as const;
+
+/** `begin` sends a change with these headers on top; `getJob` looks at one. */
+export function jobMethods(
+  begin: (
+    id: ChangeOperationId,
+    input: object,
+    options: CallOptions | undefined,
+    headers: Readonly<Record<string, string>>,
+  ) => Promise<unknown>,
+  getJob: (input: { readonly id: string }, options: CallOptions) => Promise<Job>,
+): JobMethods {
+  return {
+    startJob: async (id, input, options) => (await begin(id, input, options, { Prefer: "respond-async" })) as StartedJob,
+    waitForJob: async (id, job, { signal, timeoutMs = operations[id].timeoutMs, onProgress } = {}) => {
+      const deadline = timeoutMs > 0 ? Date.now() + timeoutMs : Number.POSITIVE_INFINITY;
+      let before = "";
+      for (let turn = 0; ; turn++) {
+        const state = await getJob({ id: job }, { signal });
+        const now = `${state.status} ${state.step} ${state.steps} ${state.text ?? ""}`;
+        if (now !== before) onProgress?.(state);
+        before = now;
+        if (state.status === "done") return state.result as never;
+        if (state.status !== "running") throw jobError(state);
+        if (Date.now() > deadline) {
+          throw new LabwrightError(`${id} has not ended within ${timeoutMs / 1000} s; job ${job} goes on`, {
+            status: 0,
+            code: "host_timeout",
+            data: { job },
+          });
+        }
+        await pause(jobPolls[Math.min(turn, jobPolls.length - 1)] ?? 500, signal);
+      }
+    },
+  };
+}
+
+function jobError(job: Job): LabwrightError {
+  const { code, error, data } = job.error ?? { code: undefined, error: `the change was ${job.status}` };
+  const known = typeof data === "object" && data !== null ? (data as Readonly<Record<string, unknown>>) : undefined;
+  return new LabwrightError(error, { status: 200, code, data: known });
+}

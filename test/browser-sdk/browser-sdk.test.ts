@@ -1,0 +1,86 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { memoryHost } from "../../src/hosts/memory/memory-host.ts";
+import { fingerprintOf } from "../../src/server/certificate.ts";
+import { startServer } from "../../src/server/start.ts";
+import { createService } from "../../src/service/create-service.ts";
+import { sqliteStore } from "../../src/service/store/sqlite.ts";
+import { selfSigned } from "../self-signed.ts";
+import { users } from "../wire/served.ts";
+
+/** The SDK for pages, bundled as a page would have it, and run where there is nothing but what browsers have, too. */
+
+let folder: string;
+let code: string;
+let imports: readonly string[];
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "labwright-browser-"));
+  const { build } = await import("vite");
+  const built = await build({
+    configFile: false,
+    logLevel: "silent",
+    root: import.meta.dirname,
+    build: { write: false, minify: false, target: "es2023", lib: { entry: join(import.meta.dirname, "page.ts"), formats: ["cjs"] } },
+  });
+  const [output] = [built].flat() as { readonly output: readonly { readonly code: string; readonly imports: readonly string[] }[] }[];
+  code = output!.output[0]!.code;
+  imports = output!.output.flatMap((chunk) => chunk.imports ?? []);
+}, 60_000);
+afterAll(() => rm(folder, { recursive: true }));
+
+test("nothing of Node is in it, by name or as a stand-in", () => {
+  expect(imports).toEqual([]);
+  expect(code.match(/\brequire\(|\bnode:[a-z_]+|\bBuffer\b|\bprocess\b|__vite-browser-external/g)).toBeNull();
+});
+
+/** What web pages have; nothing else is to be found in the page's world. */
+const webGlobals =
+  "fetch AbortController AbortSignal URL URLSearchParams TextDecoder TextEncoder ReadableStream Headers Response WebSocket performance setTimeout clearTimeout";
+
+test("it does against the real service what it does in Node", async () => {
+  const { cert, key } = selfSigned();
+  const host = memoryHost({ users });
+  const service = createService({ host, store: sqliteStore(":memory:"), log: () => {}, version: "1" });
+  const server = await startServer({ service, certificate: { certificate: cert, key, fingerprint: fingerprintOf(cert) }, version: "1" });
+  try {
+    await writeFile(join(folder, "cert.pem"), cert);
+    await writeFile(join(folder, "page.cjs"), code);
+    await writeFile(
+      join(folder, "world.mjs"),
+      `import { createContext, runInContext } from "node:vm";
+import { readFileSync } from "node:fs";
+const names = ${JSON.stringify(webGlobals.split(" "))};
+const world = createContext({ exports: {}, ...Object.fromEntries(names.map((name) => [name, globalThis[name]])) });
+runInContext(readFileSync(process.argv[2], "utf8"), world);
+const missing = runInContext("[typeof require, typeof process, typeof Buffer].join()", world);
+console.log(JSON.stringify({ missing, ...(await world.exports.page(process.argv[3])) }));
+`,
+    );
+    const { stdout } = await promisify(execFile)(process.execPath, [join(folder, "world.mjs"), join(folder, "page.cjs"), server.url], {
+      env: { ...process.env, NODE_EXTRA_CA_CERTS: join(folder, "cert.pem") },
+      timeout: 50_000,
+    });
+    expect(JSON.parse(stdout)).toEqual({
+      missing: "undefined,undefined,undefined",
+      signedIn: true,
+      creates: 2,
+      nodes: 1,
+      looked: true,
+      seen: "/page",
+      frr: true,
+      refused: [409, "lab_exists", "string"],
+      gone: [404, "lab_not_found", "string"],
+      stranger: [401, "unauthenticated", "string"],
+      away: [0, "host_unreachable", "undefined"],
+    });
+  } finally {
+    await server.close();
+    await service.close();
+    await host.close();
+  }
+});
