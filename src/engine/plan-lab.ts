@@ -1,4 +1,5 @@
 import type { Lab } from "../intent/lab.ts";
+import { admit } from "./admission.ts";
 import { compareLab } from "./compare-lab.ts";
 import type { Comparison } from "./comparison.ts";
 import type { JoinedIds } from "./join.ts";
@@ -32,10 +33,15 @@ export interface PlanInput {
 
 /** What must happen so that the host holds the lab as wanted. Pure: the same input gives the same plan. */
 export function planLab(input: PlanInput): Plan {
-  const { desired, observed, rules, ids, prune, wipe = true } = input;
+  const { desired, observed, rules, ids, wipe = true } = input;
   if (desired === null) return planDestroy(observed, rules, ids, wipe);
+  return admit(planWanted({ ...input, desired }), desired, rules, observed?.locked ?? false);
+}
+
+function planWanted(input: PlanInput & { readonly desired: Lab }): Plan {
+  const { desired, observed, rules, ids, prune, wipe = true } = input;
   if (observed !== null && input.replace) {
-    const anew = planLab({ desired, observed: null, rules, prune, replace: false });
+    const anew = planWanted({ desired, observed: null, rules, prune, replace: false });
     return planReplace({ desired, observed, rules, anew, wipe, ...(ids !== undefined && { ids }) });
   }
   return planComparison(compareLab({ desired, observed, rules, prune, ...(ids !== undefined && { ids }) }));

@@ -122,6 +122,8 @@ export interface TemplateRules {
   readonly icon?: string;
   readonly cpu?: number;
   readonly ram?: number;
+  /** MiB that a node takes whose intent declares no ram. */
+  readonly need?: number;
   /** Interfaces that a node has when neither intent nor links ask for more; absent: none. */
   readonly ethernet?: number;
   readonly attributes: Readonly<Record<string, string | number | boolean>>;
@@ -164,6 +166,8 @@ export interface HostRules {
   readonly wholePositions?: boolean;
   /** Link quality is kept in whole numbers, at the ends that are nodes, not of serial links, and not of a link from a node to itself. Default: all of it is kept. */
   readonly plainQuality?: boolean;
+  /** MiB of memory that nodes which are started may still have; absent: the host does not tell. */
+  readonly freeMemory?: number;
   /** A regular expression that shown names of nodes must match; absent: any name will do. */
   readonly nodeName?: string;
 }

@@ -90,6 +90,9 @@ export async function deployed(context: Context, target: Target, intent: Intent,
 /** Throws invalid_intent for what of the intent this host cannot make: unknown templates, images that it has not … */
 export function refuseBlocked(plan: Plan, yaml: string): void {
   if (plan.blocked.length === 0) return;
+  if (plan.blocked.every(({ reason }) => reason.code === "no_memory")) {
+    throw new Failure("unsupported", blockedText(plan.blocked), { data: { feature: "memory", blocked: plan.blocked } });
+  }
   const locate = locator(yaml);
   throw new Failure("invalid_intent", blockedText(plan.blocked), {
     data: {

@@ -148,6 +148,7 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
     bootId,
     lab,
     catalogue,
+    means,
     readiness: (id) => {
       const one = readiness.get(id) ?? new Readiness();
       readiness.set(id, one);

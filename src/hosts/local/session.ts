@@ -13,6 +13,8 @@ import type { LocalLab } from "./local-lab.ts";
 import { tellingTrouble } from "./machine-trouble.ts";
 import { checkPcapFilter } from "./pcap-filter.ts";
 import type { Candidate, Readiness } from "./readiness.ts";
+import { roomFor } from "./resources/admission.ts";
+import type { MachineMeans } from "./resources/lab-resources.ts";
 import { savedConfigs } from "./saved-config.ts";
 import type { Trash } from "./trash.ts";
 import type { LocalUser } from "./users.ts";
@@ -22,6 +24,7 @@ export interface LocalState {
   readonly definitions: Definitions;
   readonly trash: Trash;
   readonly catalogue: () => Promise<Catalogue>;
+  readonly means: Promise<MachineMeans>;
   readonly bootId: string;
   readonly lab: (id: string) => LocalLab;
   readonly readiness: (id: string) => Readiness;
@@ -65,7 +68,10 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
     templates: async () => (await catalogue()).templates,
     networkTypes: async () => (await catalogue()).networkTypes,
     icons: async () => (await catalogue()).icons,
-    rules: async () => (await catalogue()).rules,
+    rules: async () => {
+      const offered = await catalogue();
+      return { ...offered.rules, freeMemory: await roomFor(definitions, await state.means, offered) };
+    },
     labs: async () => {
       const all = definitions.paths();
       const mine = await Promise.all(all.map(async (path) => (await seen(path)) !== undefined));
@@ -86,7 +92,7 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
         if ((await definitions.get(path)) !== undefined) await lab(path);
         const { bootId, lab: live, forget, trash } = state;
         return applySteps(
-          { path, user: name, definitions, trash, catalogue: await catalogue(), bootId, lab: live, forget },
+          { path, user: name, definitions, trash, catalogue: await catalogue(), means: await state.means, bootId, lab: live, forget },
           operations,
           progress,
         );

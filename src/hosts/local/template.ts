@@ -2,6 +2,7 @@ import type { FieldRule, TemplateRules } from "../../engine/plan.ts";
 import type { LabNode } from "../../intent/lab.ts";
 import type { HostTemplate, TemplateAttribute } from "../host.ts";
 import type { LocalImage } from "./images.ts";
+import { nodeNeed } from "./resources/node-limits.ts";
 import type { VmTemplate } from "./vm/vm-template.ts";
 
 /** One template file, read and checked. docs/templates.md explains each key. */
@@ -114,6 +115,7 @@ export function templateRules(
     ...(template.backend === "bridge" ? {} : { images: there }),
     ...(template.icon === undefined ? {} : { icon: template.icon }),
     ...(template.vm === undefined ? {} : { cpu: template.vm.cpu, ram: template.vm.ram }),
+    ...(template.backend === "bridge" ? {} : { need: nodeNeed({}, template) }),
     attributes: Object.fromEntries(defaults),
     startupConfig: template.startupConfig,
     fields: { ...template.fields, ...unsupported } as Readonly<Record<string, FieldRule>>,

@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Operation, Step } from "../../../engine/plan.ts";
+import { planLab } from "../../../engine/plan-lab.ts";
 import { eventually, labOf, type TestLocalHost, testLocalHost } from "../test-local-host.ts";
 import { type ControlGroups, probeControlGroups } from "./control-groups.ts";
+import { capacityRules, ceilings, freeMemory, machineMemory } from "./machine-capacity.ts";
 
 let local: TestLocalHost;
 let groups: ControlGroups;
@@ -152,6 +154,60 @@ describe("a node that hibernates", () => {
       expect(await status("b")).toMatchObject({ status: "stopped" });
       await power({ do: "start", node: "b" });
       expect((await sh("b", "cat /tmp/memory")).code).toBe(1);
+    }
+  });
+});
+
+describe("a machine without room", () => {
+  const more = (start: boolean) =>
+    labOf(`name: more\nnodes:\n  x: {template: linux, ram: 2048, start: ${start}}\n  y: {template: linux, ram: 2048, start: ${start}}\n`);
+
+  test("blocks the plan and refuses the start, with both figures, and what runs goes on", async () => {
+    const before = process.env["LABWRIGHT_MEMORY_RESERVE"];
+    const { total } = machineMemory(groups);
+    process.env["LABWRIGHT_MEMORY_RESERVE"] = String(total - 1024);
+    try {
+      await local.reopen();
+      await expect(local.deploy("/more", more(true))).rejects.toMatchObject({
+        code: "host_error",
+        message: expect.stringMatching(/^the nodes that would start need 4\.0 GiB of memory, \d+ MiB are free$/),
+        data: { host: { needs_mib: 4096 } },
+      });
+      const rules = await local.session.rules();
+      const plan = planLab({ desired: more(true), observed: await local.session.observe("/more"), rules, prune: true, replace: false });
+      expect(plan.applicable).toBe(false);
+      expect(plan.blocked.map(({ reason, affects }) => [reason.code, affects])).toEqual([["no_memory", ["x", "y"]]]);
+      expect((await local.deploy("/more", more(false))).plan.applicable).toBe(true);
+      expect(await status("b")).toMatchObject({ status: "running" });
+    } finally {
+      if (before === undefined) delete process.env["LABWRIGHT_MEMORY_RESERVE"];
+      else process.env["LABWRIGHT_MEMORY_RESERVE"] = before;
+      await local.reopen();
+      await local.deploy("/more", null);
+    }
+  });
+
+  test("is one of which more is promised than it has, where its administrator says so", () => {
+    const memory = { total: 1000, available: 900 };
+    expect(freeMemory(memory, { reserve: 100, overcommit: 1 }, 500)).toBe(400);
+    expect(freeMemory(memory, { reserve: 100, overcommit: 3 }, 500)).toBe(2200);
+    expect(freeMemory({ total: 1000, available: 150 }, { reserve: 100, overcommit: 1 }, 0)).toBe(50);
+    expect(freeMemory(memory, { reserve: 100, overcommit: 1 }, 5000)).toBe(0);
+    expect(capacityRules({ LABWRIGHT_MEMORY_RESERVE: "0", LABWRIGHT_MEMORY_OVERCOMMIT: "1.5" }, 1000)).toEqual({
+      reserve: 0,
+      overcommit: 1.5,
+    });
+    expect(() => capacityRules({ LABWRIGHT_MEMORY_OVERCOMMIT: "half" }, 1000)).toThrow(
+      "LABWRIGHT_MEMORY_OVERCOMMIT must be a number of at least 1",
+    );
+  });
+
+  test("never gives one lab all processes, and all labs together leave some", () => {
+    const most = Number(readFileSync("/proc/sys/kernel/pid_max", "utf8"));
+    for (const nodes of [1, 100, 500, 100_000]) {
+      const { labProcesses, machineProcesses } = ceilings(nodes, machineMemory(groups), { reserve: 256, overcommit: 1 });
+      expect(labProcesses).toBeLessThanOrEqual(0.75 * most);
+      expect(machineProcesses).toBeLessThanOrEqual(most - 1024);
     }
   });
 });

@@ -70,11 +70,6 @@ export function freeMemory({ total, available }: MachineMemory, { reserve, overc
   return Math.max(0, Math.floor(Math.min((total - reserve) * overcommit - promised, (available - reserve) * overcommit)));
 }
 
-/** "6.2 GiB", "300 MiB". */
-export function memoryText(mebibytes: number): string {
-  return mebibytes < 1024 ? `${Math.round(mebibytes)} MiB` : `${(mebibytes / 1024).toFixed(1)} GiB`;
-}
-
 /**
  * How much of the machine labs may take: an eighth of all processes (at least 1,024) stays with the rest, and the reserve of its memory. One lab may
  * have a quarter of the processes; one of many nodes more, 48 a node, never more than three quarters.

@@ -34,12 +34,8 @@ export function nodeLimits(node: DefinedNode, template: LocalTemplate | undefine
 
 /** MiB that a node is expected to take; what is declared is taken at its word. */
 export function nodeNeed(node: { readonly ram?: number }, template: LocalTemplate | undefined): number {
-  if (template?.vm !== undefined) return (node.ram ?? template.vm.ram) + hypervisorNeed;
-  return node.ram ?? template?.need ?? 0;
+  return node.ram ?? template?.vm?.ram ?? template?.need ?? 0;
 }
-
-/** MiB that a hypervisor takes beside its guest. */
-const hypervisorNeed = 64;
 
 /** One write for the holder: index of the hierarchy or "rlimit", file of the node's group there, value. */
 export type LimitEntry = readonly [hierarchy: number | "rlimit", file: string, value: string | number];
