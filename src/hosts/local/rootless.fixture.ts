@@ -1,0 +1,64 @@
+import { labOf, testLocalHost } from "./test-local-host.ts";
+
+/**
+ * What an ordinary user can do with the embedded host, told as JSON on standard output. rootless.test.ts runs it as one.
+ */
+await using local = await testLocalHost();
+const path = "/rootless";
+const lab = labOf(`
+name: rootless
+nodes:
+  a: {template: linux, exec: ["ip addr add 10.0.0.1/24 dev eth0", "ip link set eth0 up"]}
+  b: {template: linux, exec: ["ip addr add 10.0.0.2/24 dev eth0", "ip link set eth0 up"]}
+links: [["a:eth0", "b:eth0"]]
+`);
+const { features } = await local.session.capabilities();
+const rules = await local.session.rules();
+const linux = rules.templates.find(({ id }) => id === "linux");
+
+async function power(node: string, step: "stop" | "start", mode: 0 | 1 | 2 | 3): Promise<string | undefined> {
+  const nodes = Object.fromEntries((await local.session.observe(path))!.nodes.map(({ id, name }) => [name, id]));
+  const action = {
+    id: "0",
+    of: "0",
+    op: step,
+    kind: "node",
+    key: node,
+    disruption: "none",
+    affects: [],
+    changes: [],
+    prune: false,
+  } as const;
+  const reason = { code: "test", text: "" };
+  const operation = { ...action, reason, step: step === "stop" ? { do: step, node, mode } : { do: step, node } };
+  await local.session.apply(path, [operation], { ids: { nodes, networks: {}, links: {} }, step: () => undefined });
+  return (await local.session.status(path)).nodes.find(({ name }) => name === node)?.status;
+}
+
+await local.deploy(path, lab);
+const ping = await local.exec(path, "a", "ping", "-c", "1", "-w", "8", "10.0.0.2");
+const id = await local.exec(path, "a", "id", "-u");
+await local.exec(path, "a", "sh", "-c", "echo kept > /root/kept");
+const suspended = await power("a", "stop", 2);
+const resumed = await power("a", "start", 3);
+const stopped = await power("a", "stop", 3);
+const started = await power("a", "start", 3);
+const kept = await local.exec(path, "a", "cat", "/root/kept");
+await local.deploy(path, null);
+const labs = await local.session.labs();
+
+process.stdout.write(
+  JSON.stringify({
+    uid: process.getuid?.(),
+    nat: features.nat,
+    hibernate: features.hibernate,
+    networkTypes: rules.networkTypes,
+    cpu: [linux?.fields["cpu"], linux?.why?.["cpu"]],
+    ping: ping.code,
+    id: id.stdout.trim(),
+    power: [suspended, resumed, stopped, started],
+    kept: kept.stdout.trim(),
+    labs,
+    warnings: local.warnings,
+  }),
+);

@@ -1,0 +1,96 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { findImages } from "./images.ts";
+import { localPaths } from "./paths.ts";
+import { buildHolder } from "./setup/holder.ts";
+import { eventually } from "./test-local-host.ts";
+
+/** Nobody's, and in nobody's range. */
+const user = 61_234;
+const repository = fileURLToPath(new URL("../../../", import.meta.url));
+const as = ["--reuid", String(user), "--regid", String(user), "--clear-groups"];
+const possible =
+  process.getuid?.() === 0 &&
+  spawnSync("setpriv", [...as, "unshare", "--user", "--map-root-user", "--net", "--mount", "true"]).status === 0;
+
+describe.runIf(possible)("an ordinary user", () => {
+  let top: string;
+  let node: string;
+
+  beforeAll(async () => {
+    top = mkdtempSync(join(tmpdir(), "labwright-rootless-"));
+    chmodSync(top, 0o755);
+    // Copies: the user need not be able to reach this repository or root's state directory.
+    for (const name of ["src", "templates", "package.json", "node_modules/yaml"]) {
+      cpSync(join(repository, name), join(top, "labwright", name), { recursive: true });
+    }
+    const reachable = spawnSync("setpriv", [...as, "test", "-x", process.execPath]).status === 0;
+    node = reachable ? process.execPath : join(top, "node");
+    if (!reachable) cpSync(process.execPath, node);
+    await buildHolder({ out: join(top, "bin", "labwright-holder") });
+    // As set-up makes them for the user who runs it: the files are the user's own.
+    const base = (await findImages(localPaths(process.env, 0).images)).find(({ name }) => name === "base");
+    if (base === undefined) throw new Error("no image base: npm run setup makes it");
+    const image = join(base.rootfs, "..");
+    mkdirSync(join(top, "images"));
+    execFileSync("cp", ["-a", image, join(top, "images")]);
+    execFileSync("chown", ["-R", `${user}:${user}`, join(top, "images")]);
+    mkdirSync(join(top, "home"), { mode: 0o700 });
+    mkdirSync(join(top, "tmp"), { mode: 0o700 });
+    execFileSync("chown", [`${user}:${user}`, join(top, "home"), join(top, "tmp")]);
+  }, 60_000);
+
+  afterAll(async () => {
+    // The last of a lab are reaped a moment after its holder.
+    await eventually(
+      "no process is left",
+      10_000,
+      async () => processesOf(user),
+      (left) => left.length === 0,
+    );
+    rmSync(top, { recursive: true, force: true });
+  });
+
+  test("deploys, pings, runs programs, suspends, stops and destroys; what needs root is a false capability", () => {
+    const env = {
+      PATH: process.env["PATH"],
+      HOME: join(top, "home"),
+      TMPDIR: join(top, "tmp"),
+      LABWRIGHT_IMAGE_DIR: join(top, "images"),
+      LABWRIGHT_HOLDER: join(top, "bin", "labwright-holder"),
+    };
+    const script = join(top, "labwright", "src", "hosts", "local", "rootless.fixture.ts");
+    const child = spawnSync("setpriv", [...as, node, script], { env, encoding: "utf8", timeout: 90_000, cwd: "/" });
+    expect(child.stderr).not.toMatch(/Error|Failure/);
+    expect(JSON.parse(child.stdout)).toMatchObject({
+      uid: user,
+      nat: false,
+      hibernate: true,
+      networkTypes: ["bridge"],
+      ping: 0,
+      id: "0",
+      power: ["suspended", "running", "stopped", expect.stringMatching(/starting|running/)],
+      kept: "kept",
+      labs: [],
+    });
+    // Limits are where a group was delegated to the user, and otherwise told as not there.
+    const { cpu } = JSON.parse(child.stdout) as { readonly cpu: readonly [string, string?] };
+    expect(cpu[0] === "unsupported" ? cpu[1] : "").toMatch(cpu[0] === "unsupported" ? /^this machine cannot limit it: / : /^$/);
+    expect(readdirSync(join(top, "tmp"))).toEqual([]);
+  }, 120_000);
+});
+
+function processesOf(uid: number): string[] {
+  return readdirSync("/proc").filter((pid) => {
+    if (!/^\d+$/.test(pid)) return false;
+    try {
+      return readFileSync(`/proc/${pid}/status`, "utf8").includes(`\nUid:\t${uid}\t`);
+    } catch {
+      return false; // ended just now
+    }
+  });
+}
