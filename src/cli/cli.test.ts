@@ -450,7 +450,7 @@ describe("labs of others, and what became of changes", () => {
     expect([imported.code, imported.stdout], imported.stderr).toEqual([
       0,
       expect.stringMatching(
-        /^\/source was cloned to \/copies\/one, stopped\n\d+ kept, \d+ mapped, \d+ dropped\n[^]*wrote copy\.lw\.yml\n$/,
+        /^\/source was cloned to \/copies\/one, stopped\n\d+ kept, \d+ mapped, \d+ dropped\n[\s\S]*wrote copy\.lw\.yml\n$/,
       ),
     ]);
     expect((await run(["plan", "-t", "copy.lw.yml", "--lab", "/copies/one"])).code).toBe(0);
