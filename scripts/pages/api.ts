@@ -2,6 +2,7 @@ import type { TSchema } from "typebox";
 import { openApiDocument } from "../../src/contract/openapi.ts";
 import { type OperationId, type OperationRow, operations } from "../../src/contract/operations.ts";
 import { requestSchemas } from "../../src/contract/schemas/table.ts";
+import exchanges from "./exchanges.json" with { type: "json" };
 
 interface Shape {
   readonly $ref?: string;
@@ -41,10 +42,26 @@ goes on as the job that \`data.job\` names. \`Prefer: wait=SECONDS\` asks for an
 |---|---|---|---|---|---|
 ${ids.map(operationLine).join("\n")}
 
+## A request and its answer, for each
+
+Recorded from the real service on the memory host, which passes no packets: what needs a kernel answers \`unsupported\` there. Of lists the first
+entry is shown, of long texts the beginning; tokens, ids, digests and times stand for others of their kind.
+
+${ids.map(exchangeSection).join("\n\n")}
+
 ## Types
 
 ${types.map(([name, schema]) => typeSection(name, schema)).join("\n\n")}
 `;
+}
+
+function exchangeSection(id: OperationId): string {
+  const exchange = (exchanges as Readonly<Record<string, { readonly request: string; readonly answer: string } | undefined>>)[id];
+  const shown =
+    exchange === undefined
+      ? "Not recorded yet: node scripts/record.ts"
+      : `\`\`\`http\n${exchange.request}\n\`\`\`\n\n\`\`\`http\n${exchange.answer}\n\`\`\``;
+  return `### ${id}\n\n${operations[id].summary}.\n\n${shown}`;
 }
 
 function operationLine(id: OperationId): string {
