@@ -164,6 +164,17 @@ describe.skipIf(process.getuid?.() !== 0)("deployed, the example lab", () => {
     await local.deploy("/impaired-wan", null);
   });
 
+  test.concurrent("vm-mix has virtual machines that reach the others through the router", { timeout: 300_000 }, async () => {
+    await deploy("vm-mix");
+    // A processor made of software, on a machine that has much else to do.
+    const { session } = local;
+    const booted = async () => (await session.status("/vm-mix")).nodes.every(({ ready }) => ready !== false);
+    await eventually("the virtual machines are ready", 240_000, booted, (all) => all);
+    for (const address of ["10.1.0.2", "10.2.0.2"]) await pings("vm-mix", "h1", address);
+    await pings("vm-mix", "r1", "10.3.0.2");
+    await local.deploy("/vm-mix", null);
+  });
+
   test.concurrent("office gives addresses and names, also to a PC that comes later, and leads out", { timeout: 300_000 }, async () => {
     await deploy("office");
     const address = (node: string) =>

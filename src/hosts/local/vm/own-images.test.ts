@@ -139,7 +139,7 @@ describe.runIf(process.getuid?.() === 0)("a machine of one's own image", () => {
     for (const { id } of live) expect(await sandbox.tail(Number(id))).toBe("");
     expect((await local.session.status("/own")).nodes.map(({ status }) => status)).toEqual(["running", "running", "running"]);
     expect(local.warnings).toEqual([]);
-  }, 120_000);
+  }, 300_000);
 });
 
 function greeting(path: string): Promise<string> {

@@ -9,7 +9,7 @@ import { eventually, labOf, noIds, type TestLocalHost, testLocalHost } from "../
 
 /** Virtual machines on a processor made of software: one lab, booted once, for all tests of this file. They build on each other's end. */
 const at = "/vms";
-const hang = 120_000;
+const hang = 300_000;
 
 const links = ['{endpoints: ["v1:eth0", "h1:eth0"]}', '{endpoints: ["v1:eth1", "v2:eth0"]}'];
 const yaml = (change: { readonly v1?: string; readonly links?: readonly string[]; readonly more?: string } = {}) => `
@@ -71,7 +71,7 @@ async function ready(...names: readonly string[]): Promise<void> {
 async function guest(name: string, command: string): Promise<string> {
   const { stream } = await local.session.console(at, (await live(name)).id);
   try {
-    return (await execCommand(stream, { command, timeoutMs: 30_000 })).output;
+    return (await execCommand(stream, { command, timeoutMs: 120_000 })).output;
   } finally {
     stream.destroy();
   }
@@ -136,7 +136,7 @@ async function hypervisorOf(name: string): Promise<number> {
   return found.pid;
 }
 
-describe.runIf(process.getuid?.() === 0)("virtual machines", () => {
+describe.runIf(process.getuid?.() === 0)("virtual machines", { timeout: hang }, () => {
   test("boot, take startup-config and exec from their config drive, and reach nodes and each other", async () => {
     await reaches("h1", "10.0.0.1");
     expect(await guest("v2", "cat /tmp/said; hostname")).toBe("a b\nv2");
