@@ -13,5 +13,5 @@ test(`${rounds} rounds in which parts of the service and of a lab are killed lea
   expect(done).toBe(rounds);
   // A run in which no kill hit a change has shown nothing.
   const hit = Object.keys(hits).map((what) => what.split(" ")[0]);
-  expect([...new Set(hit)].sort()).toEqual(["holder", "node", "service", "shaper"]);
+  expect([...new Set(hit)].sort()).toEqual(["holder", "node", "service", "shaper", "tap"]);
 });

@@ -12,6 +12,8 @@ export interface ChaosOptions {
   /** The first round, counted from 0; what came before it is only thought of. */
   readonly from?: number;
   readonly rounds: number;
+  /** One node is a virtual machine, whose QEMU is killed too. Slow. */
+  readonly vm?: boolean;
   /** Told each round when it has ended. */
   readonly say?: (line: string) => void;
   /** Ends the run with what is done after so long, ms. */
@@ -65,6 +67,11 @@ links:
 `,
 };
 
+function intentOf({ vm }: Run, stand: Stand): string {
+  const yaml = stand === "absent" ? "" : intents[stand];
+  return vm ? yaml.replace("h3: {template: linux}", "h3: {template: vm}") : yaml;
+}
+
 /** Processes that the lab's nodes are: a switch has none. */
 const nodeCount: Readonly<Record<Stand, number>> = { absent: 0, plain: 3, other: 3 };
 
@@ -75,13 +82,14 @@ const hangMs = 120_000;
 export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
   const { seed, from = 0, say = () => {} } = options;
   await using service = await EmbeddedService.make();
-  const run: Run = { service, takes: new Map(), userNamespaces: new Set(), hits: {} };
+  const vm = options.vm === true;
+  const run: Run = { vm, service, takes: new Map(), userNamespaces: new Set(), hits: {} };
   const failures: string[] = [];
   const began = performance.now();
   let done = 0;
   let stands: Stand = "absent";
   await service.start();
-  for (const round of roundsOf(seed)) {
+  for (const round of roundsOf(seed, vm ? ["hypervisor"] : [])) {
     if (round.number < from) continue;
     if (done === options.rounds || options.signal?.aborted || performance.now() - began > (options.limitMs ?? Number.POSITIVE_INFINITY))
       break;
@@ -109,6 +117,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
 }
 
 interface Run {
+  readonly vm: boolean;
   readonly service: EmbeddedService;
   /** How long each change took last, ms. */
   readonly takes: Map<Change, number>;
@@ -122,6 +131,7 @@ async function play(run: Run, round: Round): Promise<boolean> {
   const { service } = run;
   const { change, victim, after } = round;
   if (change === "start") await power(run, "stop");
+  const capture = victim === "tap" && change !== "deploy" ? await startCapture(run, change === "start") : undefined;
   run.userNamespaces.clear();
   await note(run);
   const began = performance.now();
@@ -151,6 +161,7 @@ async function play(run: Run, round: Round): Promise<boolean> {
   await idle(run);
   await note(run);
   await tellsTheTruth(run);
+  if (capture !== undefined) await captureIsTold(run, capture);
 
   // The same call again brings it about.
   await again(run, round);
@@ -165,10 +176,37 @@ async function play(run: Run, round: Round): Promise<boolean> {
   return hit;
 }
 
+/** On a node that runs: none where the round begins with a lab that is down. */
+async function startCapture({ service: { client } }: Run, down: boolean): Promise<string | undefined> {
+  return down ? undefined : (await client.startCapture({ lab, node: "h2", interface: "eth0" })).capture;
+}
+
+/** A capture is running where its tap is, and is removed whatever became of it. */
+async function captureIsTold({ service }: Run, id: string): Promise<void> {
+  let told = "";
+  const there = (await service.client.listLabs()).labs.some((one) => one.lab === lab && one.exists);
+  if (!there) return;
+  await eventually(
+    "a capture that was killed is told as ended",
+    async () => {
+      const capture = (await service.client.listCaptures({ lab })).captures.find((one) => one.capture === id);
+      const taps = (await processesOf(service.labs)).filter(({ role }) => role === "tap").length;
+      told = JSON.stringify({ capture, taps });
+      return (capture?.status === "running") === taps > 0;
+    },
+    () => told,
+  );
+  await service.client.stopCapture({ id }).catch((error: unknown) => {
+    // One that has ended by itself needs no stop.
+    if (!(error instanceof LabwrightError)) throw error;
+  });
+}
+
 /** The round's call, as a promise that ends when the change has. */
-function begin({ service: { client } }: Run, { change, after, before, random }: Round): Promise<unknown> {
+function begin(run: Run, { change, after, before, random }: Round): Promise<unknown> {
+  const { client } = run.service;
   const links = { plain: ["h1:eth0", "h2:eth0"], other: ["h1:eth0", "h2:eth0"] } as const;
-  const yaml = after === "absent" ? "" : intents[after];
+  const yaml = after === "absent" ? "" : intentOf(run, after);
   const job = async (id: "deployProject" | "destroyProject" | "execProject" | "reconcileProject", input: object): Promise<unknown> => {
     const started = await client.startJob(id, input as never);
     return client.waitForJob(id, started.job, { timeoutMs: hangMs });
@@ -212,7 +250,7 @@ async function again(run: Run, { change, after }: Round): Promise<void> {
       else if ((await client.listLabs()).labs.some((one) => one.lab === lab)) await client.destroyProject({ lab });
       return;
     case "deploy":
-      if (!there) await client.deployProject({ yaml: intents[after as "plain"] });
+      if (!there) await client.deployProject({ yaml: intentOf(run, after) });
       else await reconcile(run, after as "plain");
       return;
     case "stop":
@@ -238,8 +276,9 @@ async function again(run: Run, { change, after }: Round): Promise<void> {
   }
 }
 
-async function reconcile({ service: { client } }: Run, to: Exclude<Stand, "absent">): Promise<void> {
-  const wanted = { yaml: intents[to], prune: true };
+async function reconcile(run: Run, to: Exclude<Stand, "absent">): Promise<void> {
+  const { client } = run.service;
+  const wanted = { yaml: intentOf(run, to), prune: true };
   const { plan_identity = "" } = await client.planProject(wanted);
   const { status } = await client.reconcileProject({ ...wanted, confirm: true, plan_identity });
   if (status !== "applied" && status !== "unchanged") throw new Error(`the second reconcile ended as ${status}`);
@@ -333,9 +372,9 @@ async function allAre({ service }: Run, stand: Stand, wanted: "running" | "stopp
   );
 }
 
-async function nothingPlanned({ service }: Run, stand: Stand): Promise<void> {
+async function nothingPlanned(run: Run, stand: Stand): Promise<void> {
   if (stand === "absent") return;
-  const { actions, text } = await service.client.planProject({ yaml: intents[stand], prune: true });
+  const { actions, text } = await run.service.client.planProject({ yaml: intentOf(run, stand), prune: true });
   if (actions?.length !== 0) throw new Error(`the plan is not empty: ${text}`);
 }
 
@@ -353,7 +392,7 @@ async function nothingElse(run: Run, stand: Stand): Promise<void> {
       const there = stand !== "absent";
       const kept = (await readdir(join(service.stateDir, "labs"))).length;
       const wanted = {
-        counts: [there ? 1 : 0, nodeCount[stand]],
+        counts: [there ? 1 : 0, nodeCount[stand], 0],
         run: living === undefined ? [] : [living, `${living}/holder.json`, `${living}/holder.log`, `${living}/holder.sock`],
         drafts: [],
         labs: stand === "absent" ? kept <= 1 : kept === 1,
@@ -362,7 +401,7 @@ async function nothingElse(run: Run, stand: Stand): Promise<void> {
       const inside = there ? new Set<string>() : run.userNamespaces;
       const found = await outside(service.labs, service.base, inside);
       const is = {
-        counts: [of("init"), of("node")],
+        counts: [of("init"), of("node"), of("tap")],
         run: await filesBelow(service.runDir),
         drafts: (await readdir(service.stateDir))
           .concat(await filesBelow(join(service.stateDir, "labs")))
@@ -397,7 +436,7 @@ async function bring(run: Run, stand: Stand): Promise<void> {
     return;
   }
   if (there) await reconcile(run, stand);
-  else await client.deployProject({ yaml: intents[stand] });
+  else await client.deployProject({ yaml: intentOf(run, stand) });
   await power(run, "start");
 }
 

@@ -7,8 +7,8 @@ import { runOnMachine } from "../../src/hosts/local/machine.ts";
 export interface LabProcess {
   readonly pid: number;
   readonly lab: string;
-  /** The lab's init, a node's init, the shaper itself, or something that only asks it. */
-  readonly role: "init" | "node" | "shaper" | "asking";
+  /** The lab's init, a node's init, the shaper itself, something that only asks it, a capture's tap, or a virtual machine's QEMU. */
+  readonly role: "init" | "node" | "shaper" | "asking" | "tap" | "hypervisor";
   /** Of a node. */
   readonly node?: number;
 }
@@ -34,7 +34,29 @@ export async function processesOf(labs: ReadonlySet<string>): Promise<readonly L
       return undefined;
     }),
   );
-  return found.filter((one) => one !== undefined);
+  const marked = found.filter((one) => one !== undefined);
+  return [...marked, ...(await unmarked(pids, marked))];
+}
+
+/** Those that say nothing of their lab, found by whose children they are. */
+async function unmarked(pids: readonly string[], marked: readonly LabProcess[]): Promise<readonly LabProcess[]> {
+  const labOf = new Map(marked.map(({ pid, lab }) => [pid, lab]));
+  const found: LabProcess[] = [];
+  for (const name of pids) {
+    const [program = "", mark = ""] = (await read(`/proc/${name}/cmdline`)).split("\0");
+    const role =
+      program.endsWith("labwright-tap") && mark.startsWith("capture=") ? "tap" : /\/qemu-system-/.test(program) ? "hypervisor" : undefined;
+    if (role === undefined) continue;
+    // A tap is the lab's own child, QEMU a grandchild of its node's init.
+    let lab: string | undefined;
+    for (let pid = Number(name), up = 0; lab === undefined && pid > 1 && up < 4; up++) {
+      const stat = await read(`/proc/${pid}/stat`);
+      pid = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
+      lab = labOf.get(pid);
+    }
+    if (lab !== undefined) found.push({ pid: Number(name), lab, role });
+  }
+  return found;
 }
 
 /** What stands outside a lab's own namespaces for these labs: tables, interfaces, mounts below the directory, processes in these user namespaces. */

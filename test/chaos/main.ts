@@ -9,6 +9,7 @@ const { values } = parseArgs({
     rounds: { type: "string" },
     minutes: { type: "string" },
     quiet: { type: "boolean" },
+    vm: { type: "boolean" },
   },
 });
 const seed = Number(values.seed ?? Date.now() % 1_000_000_000);
@@ -24,6 +25,7 @@ const report = await chaos({
   from,
   rounds,
   goOn: true,
+  vm: values.vm === true,
   limitMs: Number(values.minutes ?? 120) * 60_000,
   say: (line) => {
     if (values.quiet !== true || !line.startsWith("ok")) console.log(line);

@@ -1,8 +1,8 @@
 import { Random } from "../abuse/random.ts";
 
 /** What is killed. */
-export const victims = ["service", "holder", "shaper", "node"] as const;
-export type Victim = (typeof victims)[number];
+export const victims = ["service", "holder", "shaper", "node", "tap"] as const;
+export type Victim = (typeof victims)[number] | "hypervisor";
 
 /** What runs meanwhile. */
 export const changes = ["deploy", "reconcile", "destroy", "stop", "start", "wipe", "quality", "suspend"] as const;
@@ -24,11 +24,11 @@ export interface Round {
 }
 
 /** The rounds of a seed, from the first on. A round is the same whatever runs before it: its number and the seed choose it. */
-export function* roundsOf(seed: number): Generator<Round, never> {
+export function* roundsOf(seed: number, more: readonly Victim[] = []): Generator<Round, never> {
   let before: Stand = "absent";
   for (let number = 0; ; number++) {
     const random = new Random(seed, number);
-    const victim = random.pick(victims);
+    const victim = random.pick<Victim>([...victims, ...more]);
     const change: Change =
       before === "absent"
         ? "deploy"
