@@ -8,6 +8,8 @@ import { type SmallDisk, smallDisk } from "./small-disk.ts";
 
 /** The state directory's file system is full: every change says so, loses nothing, and goes through when there is space again. */
 
+/** A hang, not a busy machine. */
+const hangs = { timeout: 300_000 };
 let service: EmbeddedService;
 let disk: SmallDisk;
 beforeEach(async () => {
@@ -58,7 +60,7 @@ async function allRun(hosts: number): Promise<void> {
   );
 }
 
-test("a deploy is refused, leaves nothing, and goes through when there is space again", async () => {
+test("a deploy is refused, leaves nothing, and goes through when there is space again", hangs, async () => {
   const { client } = service;
   await disk.fill();
   await refused(client.deployProject({ yaml: yaml(2) }));
@@ -69,50 +71,54 @@ test("a deploy is refused, leaves nothing, and goes through when there is space 
   expect((await client.planProject({ yaml: yaml(2), prune: true })).actions).toEqual([]);
 });
 
-test("every change of a lab that runs tells of it, whichever write has no room; nodes run on, and the same call goes through afterwards", async () => {
-  const { client } = service;
-  await client.deployProject({ yaml: yaml(2) });
-  await allRun(2);
-  const wider = yaml(4).replace('  - ["h1:eth0"', '  - ["h3:eth0", "h4:eth0"]\n  - ["h1:eth0"');
-  const changes: readonly (readonly [string, () => Promise<unknown>])[] = [
-    ["stop", () => client.execProject({ lab, action: "stop", node: "h2", stopmode: 1 })],
-    ["suspend", () => client.setLinkSuspend({ lab, endpoints: ["h1:eth0", "h2:eth0"], suspended: true })],
-    ["quality", () => client.applyLinkQuality({ lab, endpoints: ["h1:eth0", "h2:eth0"], a: { delay: 3 }, save: true })],
-    ["policy", () => client.setLabResume({ lab, resume: "always" })],
-    ["reconcile", () => client.reconcileProject({ yaml: wider })],
-    ["destroy", () => client.destroyProject({ lab: "/other" })],
-  ];
-  await client.deployProject({ yaml: "name: other\nnodes: {o: {template: linux}}\n" });
-  for (const [what, change] of changes) {
-    // With no room at all, and with so little that the first writes fit.
-    for (const spare of [0, 8 << 10, 24 << 10, 64 << 10]) {
-      await disk.fill(spare);
-      const failure = await change().then(
-        () => undefined,
-        (error: unknown) => error,
-      );
-      if (failure !== undefined) await refused(Promise.reject(failure));
-      else if (spare === 0 && what !== "destroy") throw new Error(`${what} found room`);
-      const { operation, live } = await client.getProjectStatus({ lab });
-      expect([what, operation, live?.available]).toEqual([what, undefined, true]);
-      expect(await powers(), what).toContain("h1 running");
-      await disk.free();
-      if (failure === undefined) break;
+test(
+  "every change of a lab that runs tells of it, whichever write has no room; nodes run on, and the same call goes through afterwards",
+  hangs,
+  async () => {
+    const { client } = service;
+    await client.deployProject({ yaml: yaml(2) });
+    await allRun(2);
+    const wider = yaml(4).replace('  - ["h1:eth0"', '  - ["h3:eth0", "h4:eth0"]\n  - ["h1:eth0"');
+    const changes: readonly (readonly [string, () => Promise<unknown>])[] = [
+      ["stop", () => client.execProject({ lab, action: "stop", node: "h2", stopmode: 1 })],
+      ["suspend", () => client.setLinkSuspend({ lab, endpoints: ["h1:eth0", "h2:eth0"], suspended: true })],
+      ["quality", () => client.applyLinkQuality({ lab, endpoints: ["h1:eth0", "h2:eth0"], a: { delay: 3 }, save: true })],
+      ["policy", () => client.setLabResume({ lab, resume: "always" })],
+      ["reconcile", () => client.reconcileProject({ yaml: wider })],
+      ["destroy", () => client.destroyProject({ lab: "/other" })],
+    ];
+    await client.deployProject({ yaml: "name: other\nnodes: {o: {template: linux}}\n" });
+    for (const [what, change] of changes) {
+      // With no room at all, and with so little that the first writes fit.
+      for (const spare of [0, 8 << 10, 24 << 10, 64 << 10]) {
+        await disk.fill(spare);
+        const failure = await change().then(
+          () => undefined,
+          (error: unknown) => error,
+        );
+        if (failure !== undefined) await refused(Promise.reject(failure));
+        else if (spare === 0 && what !== "destroy") throw new Error(`${what} found room`);
+        const { operation, live } = await client.getProjectStatus({ lab });
+        expect([what, operation, live?.available]).toEqual([what, undefined, true]);
+        expect(await powers(), what).toContain("h1 running");
+        await disk.free();
+        if (failure === undefined) break;
+      }
+      if (what !== "destroy" || (await client.listLabs()).labs.some((one) => one.lab === "/other")) await change();
     }
-    if (what !== "destroy" || (await client.listLabs()).labs.some((one) => one.lab === "/other")) await change();
-  }
-  await client.reconcileProject({ yaml: wider });
-  await client.execProject({ lab, action: "start" });
-  await allRun(4);
-  const { plan_identity = "" } = await client.planProject({ yaml: wider, prune: true });
-  await client.reconcileProject({ yaml: wider, prune: true, confirm: true, plan_identity });
-  expect((await client.planProject({ yaml: wider, prune: true })).actions).toEqual([]);
-  expect((await client.listLabs()).labs.map((one) => one.lab)).toEqual([lab]);
-  const drafts = (await readdir(disk.path(service.stateDir), { recursive: true })).filter((name) => name.endsWith(".tmp"));
-  expect(drafts).toEqual([]);
-});
+    await client.reconcileProject({ yaml: wider });
+    await client.execProject({ lab, action: "start" });
+    await allRun(4);
+    const { plan_identity = "" } = await client.planProject({ yaml: wider, prune: true });
+    await client.reconcileProject({ yaml: wider, prune: true, confirm: true, plan_identity });
+    expect((await client.planProject({ yaml: wider, prune: true })).actions).toEqual([]);
+    expect((await client.listLabs()).labs.map((one) => one.lab)).toEqual([lab]);
+    const drafts = (await readdir(disk.path(service.stateDir), { recursive: true })).filter((name) => name.endsWith(".tmp"));
+    expect(drafts).toEqual([]);
+  },
+);
 
-test("a node that fills the disk keeps nobody from looking, and from changing only until it has room again", async () => {
+test("a node that fills the disk keeps nobody from looking, and from changing only until it has room again", hangs, async () => {
   const { client } = service;
   await client.deployProject({ yaml: yaml(2) });
   await allRun(2);
@@ -128,7 +134,7 @@ test("a node that fills the disk keeps nobody from looking, and from changing on
   await allRun(3);
 });
 
-test("a job whose end found no room has ended all the same, and says so after a restart too", async () => {
+test("a job whose end found no room has ended all the same, and says so after a restart too", hangs, async () => {
   const { client } = service;
   await client.deployProject({ yaml: yaml(2) });
   await allRun(2);
@@ -160,7 +166,7 @@ test("a job whose end found no room has ended all the same, and says so after a 
   expect((await powers()).every((one) => one.endsWith("stopped"))).toBe(true);
 });
 
-test("a service that starts without room says so in one line, and starts when there is some", async () => {
+test("a service that starts without room says so in one line, and starts when there is some", hangs, async () => {
   await service.end("SIGTERM");
   await disk.fill();
   await expect(service.start(disk.within)).rejects.toThrow(

@@ -7,6 +7,8 @@ import { noteLabs } from "./machine.ts";
 
 /** The machine goes down and comes up again, as far as the service can see it: no process, no namespace, no run directory. */
 
+/** A hang, not a busy machine. */
+const hangs = { timeout: 300_000 };
 let service: EmbeddedService;
 beforeEach(async () => {
   service = await EmbeddedService.make();
@@ -55,64 +57,68 @@ async function become(lab: string, wanted: Readonly<Record<string, string>>): Pr
   );
 }
 
-test("labs that resume come back with power, links, quality and suspends; others stay stopped, and say why and how they come back", async () => {
+test(
+  "labs that resume come back with power, links, quality and suspends; others stay stopped, and say why and how they come back",
+  hangs,
+  async () => {
+    const { client } = service;
+    for (const name of ["mine", "other"]) await client.deployProject({ yaml: yaml(name) });
+    await client.execProject({ lab: "/mine", action: "stop", node: "c" });
+    expect(await client.setLabResume({ lab: "/mine", resume: "always" })).toEqual({ lab: "/mine", resume: "always", own: true });
+    await client.applyLinkQuality({ lab: "/mine", endpoints: ["a:eth0", "b:eth0"], a: { delay: 15 }, b: { delay: 9 }, save: true });
+    const heard: { readonly id: string; readonly lab?: string; readonly data?: unknown }[] = [];
+    for await (const event of await client.events({ types: "lab" })) {
+      heard.push(event);
+      break;
+    }
+
+    await reboot();
+
+    await become("/mine", { a: "running", b: "running", c: "stopped", s: "running" });
+    const { live, resume, last_job } = await service.client.getProjectStatus({ lab: "/mine" });
+    expect(resume).toEqual({ policy: "always" });
+    expect(last_job).toMatchObject({ operation: "resumeLab", outcome: "finished" });
+    expect(live?.netem).toEqual([
+      expect.objectContaining({ a: expect.objectContaining({ delay: 15 }), b: expect.objectContaining({ delay: 9 }) }),
+    ]);
+    const { links } = await service.client.inspectProject({ lab: "/mine", refresh: true });
+    expect(links.find(({ key }) => key.includes("c:eth0"))?.suspended).toBe(true);
+    expect((await service.client.execConsole({ lab: "/mine", node: "a", command: "cat /sys/class/net/eth0/carrier" })).output).toBe("1");
+
+    // The other one waits.
+    expect(await powers("/other")).toEqual({ a: "stopped", b: "stopped", c: "stopped", s: "stopped" });
+    const waiting = { policy: "never", waiting: ["a", "b", "c", "s"], reason: "host_restart" };
+    expect((await service.client.getProjectStatus({ lab: "/other" })).resume).toEqual(waiting);
+    const { labs } = await service.client.listLabs();
+    expect(labs.map(({ lab, resume: state }) => [lab, state])).toEqual([
+      ["/mine", { policy: "always" }],
+      ["/other", waiting],
+    ]);
+    const told: unknown[] = [];
+    for await (const event of await service.client.events({ types: "lab", after: heard[0]!.id })) {
+      if (event.type === "lab" && event.data !== undefined && "resume" in (event.data as object)) told.push([event.lab, event.data]);
+      if (told.length === 3) break;
+    }
+    expect(told).toHaveLength(3);
+    for (const one of [
+      ["/other", { resume: "waiting", nodes: 4 }],
+      ["/mine", { resume: "begins", nodes: 3 }],
+      ["/mine", { resume: "done", nodes: 3 }],
+    ])
+      expect(told).toContainEqual(one);
+
+    expect(await service.client.resumeLab({ lab: "/other" })).toMatchObject({ requested: 4, started: 4, failed: 0 });
+    await become("/other", { a: "running", b: "running", c: "running", s: "running" });
+    expect((await service.client.getProjectStatus({ lab: "/other" })).resume).toBeUndefined();
+    expect((await service.client.listLabs()).labs.map(({ resume: state }) => state)).toEqual([{ policy: "always" }, undefined]);
+    expect((await service.client.planProject({ yaml: yaml("other"), prune: true })).actions).toEqual([]);
+    expect(await service.client.resumeLab({ lab: "/other" })).toMatchObject({ requested: 0, started: 0 });
+  },
+);
+
+test("a resume that fails says why, keeps no node and no lab from coming back, and can be tried again", hangs, async () => {
   const { client } = service;
-  for (const name of ["mine", "other"]) await client.deployProject({ yaml: yaml(name) });
-  await client.execProject({ lab: "/mine", action: "stop", node: "c" });
-  expect(await client.setLabResume({ lab: "/mine", resume: "always" })).toEqual({ lab: "/mine", resume: "always", own: true });
-  await client.applyLinkQuality({ lab: "/mine", endpoints: ["a:eth0", "b:eth0"], a: { delay: 15 }, b: { delay: 9 }, save: true });
-  const heard: { readonly id: string; readonly lab?: string; readonly data?: unknown }[] = [];
-  for await (const event of await client.events({ types: "lab" })) {
-    heard.push(event);
-    break;
-  }
-
-  await reboot();
-
-  await become("/mine", { a: "running", b: "running", c: "stopped", s: "running" });
-  const { live, resume, last_job } = await service.client.getProjectStatus({ lab: "/mine" });
-  expect(resume).toEqual({ policy: "always" });
-  expect(last_job).toMatchObject({ operation: "resumeLab", outcome: "finished" });
-  expect(live?.netem).toEqual([
-    expect.objectContaining({ a: expect.objectContaining({ delay: 15 }), b: expect.objectContaining({ delay: 9 }) }),
-  ]);
-  const { links } = await service.client.inspectProject({ lab: "/mine", refresh: true });
-  expect(links.find(({ key }) => key.includes("c:eth0"))?.suspended).toBe(true);
-  expect((await service.client.execConsole({ lab: "/mine", node: "a", command: "cat /sys/class/net/eth0/carrier" })).output).toBe("1");
-
-  // The other one waits.
-  expect(await powers("/other")).toEqual({ a: "stopped", b: "stopped", c: "stopped", s: "stopped" });
-  const waiting = { policy: "never", waiting: ["a", "b", "c", "s"], reason: "host_restart" };
-  expect((await service.client.getProjectStatus({ lab: "/other" })).resume).toEqual(waiting);
-  const { labs } = await service.client.listLabs();
-  expect(labs.map(({ lab, resume: state }) => [lab, state])).toEqual([
-    ["/mine", { policy: "always" }],
-    ["/other", waiting],
-  ]);
-  const told: unknown[] = [];
-  for await (const event of await service.client.events({ types: "lab", after: heard[0]!.id })) {
-    if (event.type === "lab" && event.data !== undefined && "resume" in (event.data as object)) told.push([event.lab, event.data]);
-    if (told.length === 3) break;
-  }
-  expect(told).toHaveLength(3);
-  for (const one of [
-    ["/other", { resume: "waiting", nodes: 4 }],
-    ["/mine", { resume: "begins", nodes: 3 }],
-    ["/mine", { resume: "done", nodes: 3 }],
-  ])
-    expect(told).toContainEqual(one);
-
-  expect(await service.client.resumeLab({ lab: "/other" })).toMatchObject({ requested: 4, started: 4, failed: 0 });
-  await become("/other", { a: "running", b: "running", c: "running", s: "running" });
-  expect((await service.client.getProjectStatus({ lab: "/other" })).resume).toBeUndefined();
-  expect((await service.client.listLabs()).labs.map(({ resume: state }) => state)).toEqual([{ policy: "always" }, undefined]);
-  expect((await service.client.planProject({ yaml: yaml("other"), prune: true })).actions).toEqual([]);
-  expect(await service.client.resumeLab({ lab: "/other" })).toMatchObject({ requested: 0, started: 0 });
-});
-
-test("a resume that fails says why, keeps no node and no lab from coming back, and can be tried again", async () => {
-  const { client } = service;
-  for (const name of ["x1", "x2", "x3", "x4", "x5"]) {
+  for (const name of ["x1", "x2", "x3", "x4"]) {
     await client.deployProject({ yaml: yaml(name) });
     await client.setLabResume({ lab: `/${name}`, resume: "always" });
   }
@@ -127,7 +133,7 @@ test("a resume that fails says why, keeps no node and no lab from coming back, a
     await writeFile(disk, "");
   });
 
-  for (const name of ["x2", "x3", "x4", "x5"]) await become(`/${name}`, { a: "running", b: "running", c: "running", s: "running" });
+  for (const name of ["x2", "x3", "x4"]) await become(`/${name}`, { a: "running", b: "running", c: "running", s: "running" });
   await become("/x1", { a: "running", b: "failed", c: "running", s: "running" });
   await eventually(
     "the resume of /x1 has ended",
