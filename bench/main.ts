@@ -7,6 +7,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { cpus, release } from "node:os";
 import { join } from "node:path";
 import { health, planUnchanged, statusPolls } from "./api.ts";
+import { type Stream, streamFromMemory, streamFromTerminal } from "./console.ts";
 import { type EveResult, eveByCalls, eveByDriver } from "./eve.ts";
 import { type FrrResult, frrAlone, frrThroughApi } from "./frr.ts";
 import { type RingResult, ringByHolder, ringByKernel, ringByMininet, ringThroughApi } from "./ring.ts";
@@ -26,6 +27,7 @@ const parts: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   plan,
   status,
   health: healthRows,
+  console: consoleRows,
   eve,
 };
 
@@ -37,7 +39,7 @@ if (unknown.length > 0) {
   process.exit(1);
 }
 const chosen = names.length > 0 ? names : Object.keys(parts);
-if (chosen.some((name) => name !== "eve" && name !== "frr")) install(["mininet", "wrk"]);
+if (chosen.some((name) => !["eve", "frr", "console"].includes(name))) install(["mininet", "wrk"]);
 const rows: Row[] = [];
 for (const name of chosen) {
   console.error(`bench: ${name} …`);
@@ -143,6 +145,31 @@ async function healthRows(): Promise<readonly Row[]> {
       ratio: `${(median(pairs) * 100).toFixed(0)} % of raw node:https (${median(raw).toFixed(0)}/s)`,
       aim: "≥ 80 %",
     },
+  ];
+}
+
+async function consoleRows(): Promise<readonly Row[]> {
+  const memory = await streamFromMemory(5);
+  const terminal = await streamFromTerminal(5);
+  const of = (streams: readonly Stream[], field: keyof Stream) => median(streams.map((one) => one[field]));
+  const against = (streams: readonly Stream[], floor: readonly Stream[], field: keyof Stream) =>
+    median(streams.map((one, round) => one[field] / (floor[round]?.[field] ?? Number.NaN)));
+  const row = (what: string, streams: readonly Stream[], floor: readonly Stream[], name: string, aim: string): Row => ({
+    what,
+    figure: `${of(streams, "rate").toFixed(0)} MB/s, ${of(streams, "cost").toFixed(2)} ms of processor per MB`,
+    ratio: `${(against(streams, floor, "rate") * 100).toFixed(0)} % of ${name} (${of(floor, "rate").toFixed(0)} MB/s, ${of(floor, "cost").toFixed(2)} ms)`,
+    aim,
+  });
+  return [
+    row("console stream from a process that makes it, through the service (TLS)", memory.service, memory.tls, "a bare TLS relay", "≥ 80 %"),
+    row("the same against a bare TCP relay, nothing encrypted", memory.service, memory.tcp, "it", ""),
+    row(
+      "what a real node writes to its terminal, through holder and service (TLS)",
+      terminal.service,
+      terminal.holder,
+      "the holder's socket",
+      "",
+    ),
   ];
 }
 

@@ -380,7 +380,7 @@ describe("a lab's life", () => {
   test("a console carries bytes both ways and is left by its escape", async () => {
     write("talk");
     expect((await run(["deploy"])).code).toBe(0);
-    const { child, seen } = onTerminal(["console", "r1"]);
+    const { child, seen } = onTerminal(["console", "r1", "--record", "talk.cast"]);
     await until(
       () => `the prompt: ${seen.stdout}`,
       () => seen.stdout.includes("r1# "),
@@ -393,6 +393,10 @@ describe("a lab's life", () => {
     child.stdin?.write("\u001d");
     expect(await ended(child), seen.stdout).toBe(0);
     expect(seen.stdout).toContain("left the console of r1");
+    const [head, ...events] = readFileSync(join(folder, "talk.cast"), "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
+    expect(head).toMatchObject({ version: 2, width: expect.any(Number) });
+    expect(events.map(([, , text]: readonly [number, string, string]) => text).join("")).toMatch(/over there[\r\n]+over there/);
+    expect(await run(["console", "r1", "--record", "talk.cast"])).toMatchObject({ code: 1, stderr: expect.stringContaining("there already") });
     expect((await run(["consoles"])).stdout).toMatch(/r1 +\w+ +running +yes/);
   });
 

@@ -2,6 +2,7 @@ import type { Duplex } from "node:stream";
 import { type Command, labFlag, topoFlag } from "../command.ts";
 import type { Context } from "../context.ts";
 import { Escape } from "../escape.ts";
+import { Recording } from "../recording.ts";
 import { UsageError } from "../usage-error.ts";
 
 export const consoleCommand: Command = {
@@ -12,7 +13,11 @@ export const consoleCommand: Command = {
   details:
     "Others can look at the same console at the same time. Ctrl-] leaves at once; ~. at the beginning of a line does the same, as in ssh.\n" +
     "Without a terminal, standard input is sent to the node and what it says is printed, until the input ends or the node closes.",
-  flags: [topoFlag, labFlag],
+  flags: [
+    topoFlag,
+    labFlag,
+    { long: "record", value: "FILE", completes: "file", summary: "Also write what the console says to a new file, for asciinema play" },
+  ],
   example: "labwright console r1",
   run: async (context, args) => {
     const [node] = args.operands;
@@ -21,11 +26,33 @@ export const consoleCommand: Command = {
     const client = await context.client();
     const connection = await client.openConsole({ ...selector, node });
     if (context.terminal.interactive) context.terminal.note(`console of ${node}; Ctrl-] or ~. leaves it`);
-    await talk(context, connection);
+    const file = args.text("record");
+    const recording = file === undefined ? undefined : await startRecording(context, connection, file);
+    try {
+      await talk(context, connection);
+    } finally {
+      await recording?.end();
+    }
     if (context.terminal.interactive) context.terminal.note(`\nleft the console of ${node}`);
     return 0;
   },
 };
+
+async function startRecording({ terminal }: Context, connection: Duplex, file: string): Promise<Recording> {
+  const { columns = 80, rows = 24 } = terminal.stdout as { readonly columns?: number; readonly rows?: number };
+  try {
+    const recording = await Recording.start(file, [columns, rows]);
+    connection.on("data", (chunk: Buffer) => recording.add(chunk));
+    return recording;
+  } catch (error) {
+    connection.destroy();
+    const exists = (error as NodeJS.ErrnoException).code === "EEXIST";
+    throw new UsageError(
+      `console: ${exists ? `${file} is there already` : (error as Error).message}`,
+      "--record takes the name of a new file",
+    );
+  }
+}
 
 /** Carries bytes both ways until the person leaves, the node's side closes, or a signal ends it. The terminal is put back in any case. */
 async function talk(context: Context, connection: Duplex): Promise<void> {

@@ -1,4 +1,4 @@
-import type { ResultOf } from "../../client/index.ts";
+import type { LabwrightClient, ResultOf } from "../../client/index.ts";
 import { type Command, labFlag, nodeFlag, timeoutFlag, topoFlag } from "../command.ts";
 import { Progress } from "../progress.ts";
 import type { Terminal } from "../terminal.ts";
@@ -10,6 +10,8 @@ type Result = NonNullable<ResultOf<"execConsoleMany">["results"]>[number];
 const defaultTimeoutMs = 15_000;
 /** What an answer may take on top of the commands themselves. */
 const graceMs = 10_000;
+/** Nodes that are waited for at the same time. */
+const atOnce = 16;
 
 export const exec: Command = {
   name: "exec",
@@ -37,15 +39,35 @@ export const exec: Command = {
       if (context.json || text !== "") context.result(data, () => text);
       return 0;
     }
-    const targets = nodes.length === 0 ? {} : { targets: nodes.map((node) => ({ node, command, ...timed })) };
-    const data = await client.execConsoleMany({ ...selector, command, ...timed, ...targets }, limit);
+    const wanted = nodes.length > 0 ? nodes : await runningNodes(client, selector);
+    // Node by node, so that the person sees how far it is; the service runs them at the same time all the same.
+    const results: Result[] = [];
+    let done = 0;
+    const queue = [...wanted.entries()];
+    const next = async () => {
+      for (let one = queue.shift(); one !== undefined; one = queue.shift()) {
+        const [index, node] = one;
+        const { results: [result] = [] } = await client.execConsoleMany({ ...selector, targets: [{ node, command, ...timed }] }, limit);
+        if (result !== undefined) results[index] = result;
+        done += 1;
+        progress.say(`${command}: ${done} of ${wanted.length} nodes`);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(atOnce, wanted.length) }, next));
     progress[Symbol.dispose]();
-    const results = data.results ?? [];
-    if (context.json) context.result(data, () => "");
+    if (context.json) context.result({ results }, () => "");
     else for (const result of results) showResult(context.terminal, result, results);
     return results.some(({ ok }) => ok === false) ? 1 : 0;
   },
 };
+
+/** The nodes whose text console can be opened now, by the names of the intent. */
+async function runningNodes(client: LabwrightClient, selector: object): Promise<readonly string[]> {
+  const { consoles = [] } = await client.listProjectConsoles(selector);
+  return consoles.flatMap(({ node, name, console_type, status }) =>
+    status === "running" && (console_type === "telnet" || console_type === "serial") ? [node ?? name] : [],
+  );
+}
 
 /** Each line of output behind its node's name; failures go to stderr. */
 function showResult(terminal: Terminal, result: Result, all: readonly Result[]): void {

@@ -69,6 +69,20 @@ describe("Labwright's own templates", () => {
 });
 
 describe("reading a template", () => {
+  test("gives the login and the pager of its console, whole or not at all", () => {
+    const with_ = (more: string) => valid.replace("prompt: '^# $'}", () => `prompt: '^# $', ${more}}`);
+    const { template, problems } = readTemplate(
+      "box.yaml",
+      with_("login: {username: u, password: p}, pager: {pattern: '^<more>$', key: ' '}"),
+    );
+    expect(problems).toEqual([]);
+    const traits = { login: { username: "u", password: "p" }, pager: { pattern: "^<more>$", key: " " } };
+    expect(template?.console).toMatchObject(traits);
+    expect(hostTemplate(template!, [base])).toMatchObject(traits);
+    expect(problemsOf(with_("login: {password: p}"))[0]).toContain("username");
+    expect(problemsOf(with_("pager: {pattern: '('}")).length).toBe(2);
+  });
+
   test("gives what the file says", () => {
     const { template, problems } = readTemplate("box.yaml", valid);
     expect(problems).toEqual([]);
