@@ -53,7 +53,8 @@ function templateOf(top: Reader, file: string): LocalTemplate {
   const username = login?.get("username").text() ?? "";
   const password = login?.get("password").optional()?.text();
   const pager = console.get("pager").optional()?.map(["pattern", "key"]);
-  const key = pager?.get("key").text() ?? "";
+  const named = pager?.get("key").text(/^(?:space|enter|\S)$/, "space, enter, or one character") ?? "";
+  const key = named === "space" ? " " : named === "enter" ? "\r" : named;
   const pattern = pager?.get("pattern").pattern();
   const images = map.get("images").optional()?.texts() ?? [];
   const boot = map.get("boot").optional()?.texts() ?? [];

@@ -73,7 +73,7 @@ describe("reading a template", () => {
     const with_ = (more: string) => valid.replace("prompt: '^# $'}", () => `prompt: '^# $', ${more}}`);
     const { template, problems } = readTemplate(
       "box.yaml",
-      with_("login: {username: u, password: p}, pager: {pattern: '^<more>$', key: ' '}"),
+      with_("login: {username: u, password: p}, pager: {pattern: '^<more>$', key: space}"),
     );
     expect(problems).toEqual([]);
     const traits = { login: { username: "u", password: "p" }, pager: { pattern: "^<more>$", key: " " } };
