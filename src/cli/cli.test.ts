@@ -393,10 +393,16 @@ describe("a lab's life", () => {
     child.stdin?.write("\u001d");
     expect(await ended(child), seen.stdout).toBe(0);
     expect(seen.stdout).toContain("left the console of r1");
-    const [head, ...events] = readFileSync(join(folder, "talk.cast"), "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
+    const [head, ...events] = readFileSync(join(folder, "talk.cast"), "utf8")
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
     expect(head).toMatchObject({ version: 2, width: expect.any(Number) });
     expect(events.map(([, , text]: readonly [number, string, string]) => text).join("")).toMatch(/over there[\r\n]+over there/);
-    expect(await run(["console", "r1", "--record", "talk.cast"])).toMatchObject({ code: 1, stderr: expect.stringContaining("there already") });
+    expect(await run(["console", "r1", "--record", "talk.cast"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("there already"),
+    });
     expect((await run(["consoles"])).stdout).toMatch(/r1 +\w+ +running +yes/);
   });
 
