@@ -19,6 +19,58 @@ export interface HostCaptures {
    * The packets as one well-formed pcapng: those there are now, or with `follow` also all that come until the capture ends or `signal` aborts.
    */
   read(lab: string, id: string, options: CaptureReadOptions): AsyncIterable<Uint8Array>;
+  /** Packets as rows, decoded. Throws bad_request for a wrong display filter, host_error where they cannot be decoded here. */
+  packets(lab: string, id: string, query: CapturePacketsQuery): Promise<CapturePackets>;
+  /** One packet to the last field. Throws as packets. */
+  packet(lab: string, id: string, number: number): Promise<CapturePacketDetails>;
+}
+
+export interface CapturePacketsQuery {
+  /** Only packets with a higher number. */
+  readonly after: number;
+  readonly limit: number;
+  /** A Wireshark display filter; empty: all. */
+  readonly filter: string;
+}
+
+/** Numbers count from 1 on, and mean the same packets as long as `view` is the same: a ring that is full drops its oldest packets. */
+export interface CapturePackets {
+  readonly view: string;
+  /** Of the capture as it is decoded, whatever the filter. */
+  readonly total: number;
+  readonly packets: readonly CapturePacketRow[];
+}
+
+export interface CapturePacketRow {
+  readonly number: number;
+  /** RFC 3339, microseconds. */
+  readonly at: string;
+  /** Addresses. */
+  readonly from: string;
+  readonly to: string;
+  /** From the outside in. */
+  readonly protocols: readonly string[];
+  /** On the wire, bytes. */
+  readonly length: number;
+  readonly summary: string;
+}
+
+export interface CapturePacketDetails {
+  readonly number: number;
+  readonly view: string;
+  /** Hexadecimal. */
+  readonly bytes: string;
+  readonly tree: readonly PacketTreeNode[];
+}
+
+export interface PacketTreeNode {
+  readonly label: string;
+  /** A display filter for packets that are alike in this. */
+  readonly filter?: string;
+  /** Where in `bytes` it stands. */
+  readonly offset?: number;
+  readonly length?: number;
+  readonly children?: readonly PacketTreeNode[];
 }
 
 export interface CaptureRequest {

@@ -4,6 +4,9 @@ import type { BytesAnswer } from "../contract/operations.ts";
 import type {
   CaptureAttachData,
   CaptureData,
+  CapturePacketData,
+  CapturePacketsData,
+  CapturePacketsQuery,
   CapturePayload,
   CaptureRemovedData,
   CaptureStartData,
@@ -128,6 +131,21 @@ export class Captures {
       filename: `${lab.path.slice(1).replaceAll("/", "-")}-${label.replaceAll(/[:/]/g, "-")}.pcapng`,
       body: lab.captures.read(lab.path, id, { follow: false, signal }),
     };
+  }
+
+  /** Throws bad_request for a wrong display filter. */
+  async packets(caller: Caller, id: string, { after = "0", limit = "100", filter = "" }: CapturePacketsQuery): Promise<CapturePacketsData> {
+    const lab = await this.#find(caller, id);
+    allowUse({ ...lab, caller }, "operate");
+    const most = Number(limit);
+    if (most < 1 || most > 1000) throw badRequest("/limit", "1 to 1000 packets at a time");
+    return { capture: id, ...(await lab.captures.packets(lab.path, id, { after: Number(after), limit: most, filter })) };
+  }
+
+  async packet(caller: Caller, id: string, number: string): Promise<CapturePacketData> {
+    const lab = await this.#find(caller, id);
+    allowUse({ ...lab, caller }, "operate");
+    return { capture: id, ...(await lab.captures.packet(lab.path, id, Number(number))) };
   }
 
   /** A one-time ticket for the packets as they come. */

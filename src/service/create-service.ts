@@ -227,6 +227,8 @@ function handlersOf(context: Context, tickets: Tickets<ConsoleGrant>, browsers: 
     listCaptures: known((caller, { query }) => captures.list(caller, query.lab)),
     getCapture: known((caller, { params }) => captures.get(caller, params.id)),
     downloadCapture: known((caller, { params }, call) => captures.download(caller, params.id, call)),
+    listCapturePackets: known((caller, { params, query }) => captures.packets(caller, params.id, query)),
+    getCapturePacket: known((caller, { params }) => captures.packet(caller, params.id, params.number)),
     stopCapture: known((caller, { params }) => captures.stop(caller, params.id)),
     removeCapture: known((caller, { params }) => captures.remove(caller, params.id)),
     attachCapture: known((caller, { params }) => captures.attach(caller, params.id)),

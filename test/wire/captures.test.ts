@@ -189,6 +189,42 @@ describe.skipIf(process.getuid?.() !== 0)("captures over the wire", () => {
     await admin.setLabGrants({ lab: "/wire", grants: [] });
   });
 
+  test("packets are listed as rows, by number and by display filter, and told to the last field", async () => {
+    const { capture: id } = await admin.startCapture({ lab: "/wire", node: "h1", interface: "eth0", filter: "icmp" });
+    expect((await admin.listCapturePackets({ id })).packets).toEqual([]);
+    expect(await ping()).toBe(true);
+    await expect.poll(async () => (await admin.listCapturePackets({ id })).total, { timeout: 20_000 }).toBe(2);
+    const { packets } = await admin.listCapturePackets({ id });
+    expect(packets).toMatchObject([
+      {
+        number: 1,
+        from: "10.0.0.1",
+        to: "10.0.0.2",
+        protocols: ["eth", "ip", "icmp", "data"],
+        length: 98,
+        summary: expect.stringContaining("request"),
+      },
+      { number: 2, from: "10.0.0.2", to: "10.0.0.1", length: 98, summary: expect.stringContaining("reply") },
+    ]);
+    expect(Math.abs(Date.parse(packets[0]!.at) - Date.now())).toBeLessThan(60_000);
+    const numbers = async (query: object) => (await admin.listCapturePackets({ id, ...query })).packets.map(({ number }) => number);
+    expect(await numbers({ after: "1" })).toEqual([2]);
+    expect(await numbers({ limit: "1" })).toEqual([1]);
+    expect(await numbers({ filter: "icmp.type == 0" })).toEqual([2]);
+    expect(await numbers({ filter: "icmp", after: "1" })).toEqual([2]);
+    expect(await numbers({ filter: "arp" })).toEqual([]);
+    for (const filter of ["icmp.nope", "icmp) || (arp", "&&"]) {
+      await expect(numbers({ filter })).rejects.toMatchObject({ code: "bad_request", data: { problems: [{ path: "/filter" }] } });
+    }
+    await expect(numbers({ limit: "5000" })).rejects.toMatchObject({ code: "bad_request" });
+    const { tree, bytes } = await admin.getCapturePacket({ id, number: "2" });
+    expect(bytes).toHaveLength(98 * 2);
+    const icmp = tree.find(({ filter }) => filter === "icmp");
+    expect(icmp).toMatchObject({ label: "Internet Control Message Protocol", offset: 34, length: 64 });
+    expect(icmp?.children?.map(({ label }) => label)).toContain("Type: 0 (Echo (ping) reply)");
+    await expect(admin.getCapturePacket({ id, number: "3" })).rejects.toMatchObject({ code: "bad_request" });
+  });
+
   test("captures are told as events", async () => {
     using events = await admin.events({ lab: "/wire", types: "capture" });
     const told: unknown[] = [];

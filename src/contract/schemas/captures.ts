@@ -55,3 +55,51 @@ export type CaptureRemovedData = Static<typeof CaptureRemovedData>;
 /** stream: the one-time ticket for streamCapture. */
 export const CaptureAttachData = Type.Object({ capture: text, stream: text, transport: word(["host-capture"]) });
 export type CaptureAttachData = Static<typeof CaptureAttachData>;
+
+export const CapturePacketsQuery = Type.Object({
+  /** A number: only packets after it. */
+  after: Type.Optional(Type.String({ pattern: "^[0-9]{1,9}$" })),
+  /** At most so many, 1 to 1000; default 100. */
+  limit: Type.Optional(Type.String({ pattern: "^[0-9]{1,4}$" })),
+  /** A Wireshark display filter. */
+  filter: Type.Optional(Type.String({ maxLength: 4096 })),
+});
+export type CapturePacketsQuery = Static<typeof CapturePacketsQuery>;
+
+export const CapturePacketRow = Type.Object({
+  number: integer,
+  at: time,
+  from: text,
+  to: text,
+  protocols: list(text),
+  length: integer,
+  summary: text,
+});
+export type CapturePacketRow = Static<typeof CapturePacketRow>;
+
+/** Numbers mean the same packets as long as view is the same: a ring that is full drops its oldest packets. */
+export const CapturePacketsData = Type.Object({ capture: text, view: text, total: integer, packets: list(CapturePacketRow) });
+export type CapturePacketsData = Static<typeof CapturePacketsData>;
+
+export const CapturePacketParams = Type.Object({ id: text, number: Type.String({ pattern: "^[1-9][0-9]{0,8}$" }) });
+export type CapturePacketParams = Static<typeof CapturePacketParams>;
+
+/** tree: nodes {label, filter?, offset?, length?, children?}; bytes: hexadecimal. */
+export const CapturePacketData = Type.Object({
+  capture: text,
+  number: integer,
+  view: text,
+  bytes: text,
+  tree: list(Type.Unsafe<PacketNode>({ type: "object" })),
+});
+export type CapturePacketData = Static<typeof CapturePacketData>;
+
+export interface PacketNode {
+  readonly label: string;
+  /** A display filter for packets that are alike in this. */
+  readonly filter?: string;
+  /** Where in bytes it stands. */
+  readonly offset?: number;
+  readonly length?: number;
+  readonly children?: readonly PacketNode[];
+}

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Failure } from "../../contract/errors.ts";
 import type { Host } from "../host.ts";
 import { type CaptureLimits, captureLimits } from "./capture/capture-limits.ts";
+import { CaptureViews } from "./capture/capture-views.ts";
 import { captureWorks } from "./capture/capture-works.ts";
 import { Captures, findCapture } from "./capture/captures.ts";
 import { openCatalogue } from "./catalogue.ts";
@@ -38,7 +39,8 @@ export function localHost(options: LocalHostOptions): Host {
   const warn = options.warn ?? ((text: string) => process.emitWarning(text, "LabwrightWarning"));
   const users = openUsers(join(paths.state, "users.json"));
   const labs = new Map<string, LocalLab>();
-  const opening = open(options, labs, warn);
+  const views = new CaptureViews();
+  const opening = open(options, views, labs, warn);
   // Whoever logs in is told.
   opening.catch(() => undefined);
 
@@ -68,12 +70,18 @@ export function localHost(options: LocalHostOptions): Host {
     close: async () => {
       const state = await opening.catch(() => undefined);
       await state?.trash.emptied();
+      await views.close();
       for (const lab of labs.values()) lab.release();
     },
   };
 }
 
-async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn: (text: string) => void): Promise<LocalState> {
+async function open(
+  options: LocalHostOptions,
+  views: CaptureViews,
+  labs: Map<string, LocalLab>,
+  warn: (text: string) => void,
+): Promise<LocalState> {
   const { paths } = options;
   await makePassage(paths.state);
   await makePassage(paths.vmImages);
@@ -159,6 +167,7 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
       readiness.delete(id);
     },
     exclusive,
+    views,
     captures: new Captures(paths.tap, { ...captureLimits, ...options.captureLimits }, () =>
       definitions.ids().map((id) => definitions.directory(id)),
     ),

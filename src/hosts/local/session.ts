@@ -2,6 +2,7 @@ import { Failure } from "../../contract/errors.ts";
 import type { Power } from "../../engine/observed.ts";
 import type { Feature, HostConsole, HostSession, LiveNode } from "../host.ts";
 import { applySteps } from "./apply.ts";
+import type { CaptureViews } from "./capture/capture-views.ts";
 import type { Captures } from "./capture/captures.ts";
 import { localCaptures } from "./capture/local-captures.ts";
 import { localTraffic } from "./capture/local-traffic.ts";
@@ -30,6 +31,7 @@ export interface LocalState {
   readonly readiness: (id: string) => Readiness;
   readonly forget: (id: string) => void;
   readonly captures: Captures;
+  readonly views: CaptureViews;
   /** One change of a lab at a time. */
   readonly exclusive: <T>(path: string, work: () => Promise<T>) => Promise<T>;
 }

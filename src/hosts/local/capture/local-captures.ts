@@ -23,6 +23,12 @@ export function localCaptures(
     return { definition, directory: definitions.directory(definition.id), sandbox: live.sandbox };
   }
 
+  async function directoryOf(path: string, id: string): Promise<string> {
+    const lab = await captured(path);
+    await captures.record(lab, id);
+    return captures.directory(lab, id);
+  }
+
   return {
     start: async (path, request) => {
       user.mayChange();
@@ -45,8 +51,13 @@ export function localCaptures(
     },
     remove: async (path, id) => {
       user.mayChange();
-      await captures.remove(await captured(path), id);
+      const lab = await captured(path);
+      await captures.record(lab, id);
+      await state.views.forget(captures.directory(lab, id));
+      await captures.remove(lab, id);
     },
+    packets: async (path, id, query) => state.views.packets(await directoryOf(path, id), query),
+    packet: async (path, id, number) => state.views.packet(await directoryOf(path, id), number),
     read: async function* (path, id, { follow, signal }) {
       const lab = await captured(path);
       await captures.record(lab, id);
