@@ -65,7 +65,7 @@ describe.each(names)("the example lab %s", (name) => {
   });
 });
 
-/** Deployed on the embedded host, seen to do what its first lines say, changed once, and taken down. All at once: IS-IS mostly waits. */
+/** Deployed on the embedded host, seen to do what its first lines say, changed once, and taken down. All at once: routing protocols mostly wait. */
 describe.skipIf(process.getuid?.() !== 0)("deployed, the example lab", () => {
   let local: TestLocalHost;
   beforeAll(async () => {
