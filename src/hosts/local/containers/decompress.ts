@@ -102,8 +102,11 @@ async function* unxz(source: Bytes): Bytes {
     yield* xz.stdout;
     whole = true;
   } finally {
-    input.destroy();
-    xz.kill("SIGKILL");
+    // One that gave all it had ends by itself, and its exit code counts.
+    if (!whole) {
+      input.destroy();
+      xz.kill("SIGKILL");
+    }
     await flow;
     const code = await ended;
     if (whole) failed(code, words, broken);
