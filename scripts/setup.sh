@@ -131,4 +131,5 @@ fi
 # --- holder and root file systems -------------------------------------------------------------------------------------------------
 PATH="$root/node_modules/.bin:$PATH"
 export PATH
+node scripts/web.ts
 exec node src/hosts/local/setup/main.ts "$@"

@@ -21,7 +21,8 @@ type LayerName =
   | "server"
   | "server main"
   | "client"
-  | "cli";
+  | "cli"
+  | "web";
 
 interface Layer {
   readonly files: RegExp;
@@ -157,6 +158,14 @@ const layers: Readonly<Record<LayerName, Layer>> = {
     node: "all",
     why: "everything goes through the SDK; intent is for offline validate, packets for counting a capture's",
   },
+  web: {
+    files: /^web\//,
+    layers: ["contract errors", "contract core", "client"],
+    types: ["contract schemas"],
+    packages: ["preact"],
+    node: "none",
+    why: "pages run in a browser, on the SDK's browser build; what they import is what a person waits for",
+  },
 };
 
 interface Import {
@@ -168,7 +177,7 @@ interface Import {
 /** Test code may import anything; nothing but test code may import it. */
 const isTestCode = (file: string) => /\.(test|arbitrary|fixture)\.ts$/.test(file);
 
-const sources = globSync("**/*.ts", { cwd: join(root, "src") }).sort();
+const sources = globSync("**/*.{ts,tsx}", { cwd: join(root, "src") }).sort();
 const imports = (await Promise.all(sources.filter((file) => !isTestCode(file)).map(importsOf))).flat();
 
 async function importsOf(file: string): Promise<Import[]> {
@@ -279,7 +288,9 @@ function firstCircle(edges: ReadonlyMap<string, readonly string[]>): string | un
 describe("packages", () => {
   test("the product's dependencies are those that src imports, no more and no fewer", async () => {
     const { dependencies } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { dependencies: Record<string, string> };
-    const used = imports.filter(({ from }) => !from.startsWith(".") && !from.startsWith("node:")).map(({ from }) => packageOf(from));
+    // What pages import is bundled into them.
+    const installed = imports.filter(({ file }) => layerOf(file) !== "web");
+    const used = installed.filter(({ from }) => !from.startsWith(".") && !from.startsWith("node:")).map(({ from }) => packageOf(from));
     expect(Object.keys(dependencies).sort()).toEqual([...new Set(used.filter((name) => name !== "vitest"))].sort());
   });
 

@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { access, mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { eveHost } from "../hosts/eve/host.ts";
 import type { Host } from "../hosts/host.ts";
 import { localHost } from "../hosts/local/host.ts";
@@ -15,6 +16,7 @@ import { batchedLines } from "./batched-lines.ts";
 import { serverCertificate } from "./certificate.ts";
 import { jsonLog } from "./json-log.ts";
 import { type ServeOptions, serveOptions, usage } from "./options.ts";
+import { loadPages } from "./pages.ts";
 import { removeServiceFile, writeServiceFile } from "./service-file.ts";
 import { startServer } from "./start.ts";
 import { startTrouble } from "./start-trouble.ts";
@@ -54,8 +56,16 @@ async function serve(options: ServeOptions): Promise<void> {
   const host = await openHost(options, (text) => log("warn", text));
   cleanup.defer(() => host.close());
   const { sessionIdleMs, sessionAbsoluteMs } = options;
+  const pages = await loadPages(fileURLToPath(new URL("../../dist/web", import.meta.url)));
+  let url = "";
   const service = createService({
     host,
+    ...(pages !== undefined && {
+      webUi: {
+        page: (lab: string) => `${url}/ui/labs${lab.split("/").map(encodeURIComponent).join("/")}`,
+        capturePage: (capture: string) => `${url}/ui/captures/${capture}`,
+      },
+    }),
     store: sqliteStore(join(stateDir, "labwright.db")),
     log,
     version,
@@ -72,9 +82,11 @@ async function serve(options: ServeOptions): Promise<void> {
     service,
     certificate,
     version,
+    pages,
     listen: { host: options.listen, port: options.port },
     log: { level: logLevel, stream: lines },
   });
+  url = server.url;
   cleanup.defer(() => server.close());
   await writeServiceFile(stateDir, { url: server.url, fingerprint: server.fingerprint, pid: process.pid });
   cleanup.defer(() => removeServiceFile(stateDir, process.pid));

@@ -9,6 +9,7 @@ import { toFailure } from "./failures.ts";
 import { createFront } from "./front.ts";
 import { answerHealth } from "./health.ts";
 import { answerMalformed, noteRequests } from "./malformed.ts";
+import { addPages, type Pages } from "./pages.ts";
 import { newRequestId } from "./request-id.ts";
 import { addRoutes, answerUnknown, sendFailure } from "./routes.ts";
 import { routeUpgrades, wantsStream } from "./upgrades.ts";
@@ -19,6 +20,8 @@ export interface ServerOptions {
   readonly certificate: ServerCertificate;
   /** Default 127.0.0.1, and any free port. */
   readonly listen?: { readonly host?: string; readonly port?: number };
+  /** The web pages, served below /ui/; absent: none. */
+  readonly pages?: Pages | undefined;
   /** Of the product; in the OpenAPI document. */
   readonly version: string;
   /** JSON lines; absent: none. */
@@ -95,6 +98,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     webSockets: new WebSockets(options.webSockets),
     stallMs: options.stallMs ?? 30_000,
   });
+  if (options.pages !== undefined) addPages(app, options.pages);
   answerUnknown(app);
   await app.ready();
 

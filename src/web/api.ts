@@ -1,0 +1,27 @@
+import type { InputOf } from "../client/browser.ts";
+import { connect, LabwrightError } from "../client/browser.ts";
+import type { DataOf, OperationId } from "../contract/operations.ts";
+
+/** Told when a call finds nobody signed in, so that the page can ask. */
+export const signedOut = new EventTarget();
+
+const page = connect();
+
+/** Calls an operation with the cookie of this browser, or with a token. Throws LabwrightError. */
+export async function call<Id extends OperationId>(
+  id: Id,
+  input: InputOf<Id>,
+  { signal, token }: { readonly signal?: AbortSignal; readonly token?: string } = {},
+): Promise<DataOf<Id>> {
+  const methods = token === undefined ? page : connect({ token });
+  try {
+    return (await (methods[id] as (input: InputOf<Id>, options: { readonly signal?: AbortSignal | undefined }) => Promise<unknown>)(input, {
+      signal,
+    })) as DataOf<Id>;
+  } catch (error) {
+    if (error instanceof LabwrightError && error.status === 401 && error.code !== "invalid_credentials") {
+      signedOut.dispatchEvent(new Event("signedout"));
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,66 @@
+import { call } from "./api.ts";
+import { LabPage } from "./pages/lab.tsx";
+import { Labs } from "./pages/labs.tsx";
+import { Login } from "./pages/login.tsx";
+import { NewLab } from "./pages/new-lab.tsx";
+import { Link } from "./parts/link.tsx";
+import { ThemeButton } from "./parts/theme-button.tsx";
+import { type Route, useRoute } from "./route.ts";
+import { useSession } from "./session.tsx";
+
+export function App() {
+  const route = useRoute();
+  const [signIn, enter] = useSession();
+  if (signIn.state === "asking") return <p class="waiting">Looking who you are…</p>;
+  if (signIn.state === "out") return <Login why={signIn.why} enter={enter} />;
+  const { username, role } = signIn.session;
+  return (
+    <>
+      <header class="top">
+        <Link to={{ page: "labs" }} class="brand">
+          Labwright
+        </Link>
+        <nav aria-label="Pages">
+          <Link to={{ page: "labs" }}>Labs</Link>
+          {role !== "viewer" && <Link to={{ page: "new" }}>New lab</Link>}
+        </nav>
+        <span class="who">
+          {username} <small>({role})</small>
+        </span>
+        <ThemeButton />
+        <button
+          type="button"
+          onClick={async () => {
+            await call("logout", {});
+            location.assign("/ui/");
+          }}
+        >
+          Sign out
+        </button>
+      </header>
+      <main>
+        <Page route={route} mayChange={role !== "viewer"} />
+      </main>
+    </>
+  );
+}
+
+function Page({ route, mayChange }: { readonly route: Route; readonly mayChange: boolean }) {
+  switch (route.page) {
+    case "labs":
+      return <Labs mayChange={mayChange} />;
+    case "new":
+      return <NewLab />;
+    case "lab":
+      return <LabPage key={route.lab} lab={route.lab} view={route.view} mayChange={mayChange} />;
+    default:
+      return (
+        <section class="empty">
+          <h1>There is nothing here</h1>
+          <p>
+            The address leads to no page. <Link to={{ page: "labs" }}>See your labs</Link>.
+          </p>
+        </section>
+      );
+  }
+}

@@ -1,0 +1,69 @@
+import { useMemo, useState } from "preact/hooks";
+import type { LiveNodeData } from "../../contract/schemas/observe.ts";
+import { call } from "../api.ts";
+import { useEvents } from "../events.ts";
+import { Link } from "../parts/link.tsx";
+import { NodePanel } from "../parts/node-panel.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { useAnswer } from "../parts/use-answer.ts";
+import { type LabView, labViews } from "../route.ts";
+import { graphOf } from "../topology/graph.ts";
+import { Topology } from "../topology/topology.tsx";
+
+const titles: Readonly<Record<LabView, string>> = { topology: "Topology" };
+
+export function LabPage({ lab, view, mayChange }: { readonly lab: string; readonly view: LabView; readonly mayChange: boolean }) {
+  const inspection = useAnswer((signal) => call("inspectProject", { lab }, { signal }), [lab]);
+  const status = useAnswer((signal) => call("getProjectStatus", { lab }, { signal }), [lab]);
+  const [selected, setSelected] = useState<string>();
+  useEvents(lab, ({ type }) => {
+    if (type !== "heartbeat") status.again();
+    if (type === "lab" || type === "link" || type === "job" || type === "gap") inspection.again();
+  });
+  const graph = useMemo(() => inspection.data && graphOf(inspection.data), [inspection.data]);
+  const live = useMemo(() => new Map((status.data?.live?.nodes ?? []).map((node) => [node.id, node] as const)), [status.data]);
+  const error = inspection.error ?? status.error;
+  if (graph === undefined || inspection.data === undefined) {
+    return error === undefined ? <p class="waiting">Reading {lab}…</p> : <Problem error={error} retry={inspection.again} />;
+  }
+  const node = inspection.data.nodes.find(({ id }) => id === selected);
+  const running = status.data?.operation;
+  return (
+    <section class="lab">
+      <div class="lab-head">
+        <h1>{inspection.data.name}</h1>
+        {labViews.length > 1 && (
+          <nav aria-label="Views of the lab">
+            {labViews.map((one) => (
+              <Link key={one} to={{ page: "lab", lab, view: one }} class={one === view ? "here" : ""}>
+                {titles[one]}
+              </Link>
+            ))}
+          </nav>
+        )}
+        <span>{summary([...live.values()])}</span>
+        {inspection.data.locked && <span class="mark">locked</span>}
+        {running !== undefined && (
+          <span class="mark busy">
+            {running.name} by {running.user}: step {running.step} of {running.steps}
+          </span>
+        )}
+      </div>
+      {error !== undefined && <Problem error={error} />}
+      {view === "topology" && (
+        <div class="split">
+          <Topology graph={graph} live={live} selected={selected} onSelect={setSelected} />
+          {node !== undefined && (
+            <NodePanel lab={lab} node={node} live={live.get(node.id)} mayChange={mayChange} onClose={() => setSelected(undefined)} />
+          )}
+        </div>
+      )}
+    </section>
+  );
+}
+
+function summary(nodes: readonly LiveNodeData[]): string {
+  const counts = new Map<string, number>();
+  for (const { status } of nodes) counts.set(status, (counts.get(status) ?? 0) + 1);
+  return [...counts].map(([status, count]) => `${count} ${status}`).join(", ");
+}

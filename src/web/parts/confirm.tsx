@@ -1,0 +1,47 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+interface ConfirmProps {
+  readonly title: string;
+  readonly children: ComponentChildren;
+  /** What the button says. */
+  readonly action: string;
+  /** Must be typed before the button works; absent: one press is enough. */
+  readonly word?: string;
+  readonly onConfirm: () => void;
+  readonly onCancel: () => void;
+}
+
+/** A question before something that cannot be taken back. */
+export function Confirm({ title, children, action, word, onConfirm, onCancel }: ConfirmProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [typed, setTyped] = useState("");
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog ref={dialog} onCancel={onCancel} aria-label={title}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          onConfirm();
+        }}
+      >
+        <h2>{title}</h2>
+        <p>{children}</p>
+        {word !== undefined && (
+          <label>
+            Type <code>{word}</code> to go on
+            <input value={typed} onInput={(event) => setTyped(event.currentTarget.value)} autocomplete="off" />
+          </label>
+        )}
+        <div class="buttons">
+          <button type="button" onClick={onCancel}>
+            Cancel
+          </button>
+          <button type="submit" class="danger" disabled={word !== undefined && typed !== word}>
+            {action}
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+}

@@ -1,0 +1,57 @@
+import { useEffect, useState } from "preact/hooks";
+
+/** Where the page is: one of the service's paths below /ui. */
+export type Route =
+  | { readonly page: "labs" }
+  | { readonly page: "new" }
+  | { readonly page: "lab"; readonly lab: string; readonly view: LabView }
+  | { readonly page: "capture"; readonly capture: string }
+  | { readonly page: "unknown" };
+
+/** Each a tab of the lab's page. */
+export const labViews = ["topology"] as const;
+export type LabView = (typeof labViews)[number];
+
+const base = "/ui";
+
+/** A lab's path has slashes of its own; its view is a query, so that the two cannot meet. */
+export function routeOf(pathname: string, search: string): Route {
+  const path = pathname.startsWith(base) ? pathname.slice(base.length) : pathname;
+  if (path === "" || path === "/") return { page: "labs" };
+  if (path === "/new") return { page: "new" };
+  const capture = /^\/captures\/([^/]+)$/.exec(path)?.[1];
+  if (capture !== undefined) return { page: "capture", capture: decodeURIComponent(capture) };
+  const lab = /^\/labs(\/.+)$/.exec(path)?.[1];
+  if (lab === undefined) return { page: "unknown" };
+  const view = labViews.find((one) => one === new URLSearchParams(search).get("view")) ?? "topology";
+  return { page: "lab", lab: decodeURIComponent(lab), view };
+}
+
+export function pathOf(route: Route): string {
+  switch (route.page) {
+    case "lab":
+      return `${base}/labs${route.lab.split("/").map(encodeURIComponent).join("/")}${route.view === "topology" ? "" : `?view=${route.view}`}`;
+    case "capture":
+      return `${base}/captures/${encodeURIComponent(route.capture)}`;
+    case "new":
+      return `${base}/new`;
+    default:
+      return `${base}/`;
+  }
+}
+
+export function goTo(route: Route): void {
+  history.pushState(null, "", pathOf(route));
+  dispatchEvent(new PopStateEvent("popstate"));
+}
+
+export function useRoute(): Route {
+  const now = () => routeOf(location.pathname, location.search);
+  const [route, setRoute] = useState(now);
+  useEffect(() => {
+    const moved = () => setRoute(now());
+    addEventListener("popstate", moved);
+    return () => removeEventListener("popstate", moved);
+  }, []);
+  return route;
+}
