@@ -181,6 +181,10 @@ export const featureNames = [
   "jobs",
   "checkpoints",
   "resume",
+  "cpuLimit",
+  "memoryLimit",
+  "processLimit",
+  "nodeLoad",
 ] as const;
 export type Feature = (typeof featureNames)[number];
 

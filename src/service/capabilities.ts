@@ -23,6 +23,10 @@ const served: Readonly<Record<Feature, boolean>> = {
   jobs: true,
   checkpoints: false,
   resume: true,
+  cpuLimit: true,
+  memoryLimit: true,
+  processLimit: true,
+  nodeLoad: true,
 };
 
 /** Features that are the service's own and need nothing of the host. */

@@ -5,6 +5,7 @@ import { findImages, type LocalImage } from "./images.ts";
 import { natWorks } from "./nat.ts";
 import type { ShapingMeans } from "./quality-means.ts";
 import { problemText } from "./read-template.ts";
+import type { ControlGroups } from "./resources/control-groups.ts";
 import type { MachineMeans } from "./resources/lab-resources.ts";
 import { hostTemplate, type LocalTemplate, templateRules } from "./template.ts";
 import { builtinTemplates, loadTemplates } from "./templates.ts";
@@ -119,6 +120,7 @@ function catalogue(
     ...(kvm ? (["kvm"] as const) : []),
     ...(shaping ? (["linkQuality"] as const) : []),
     ...(capture ? (["capture", "traffic"] as const) : []),
+    ...limitFeatures(means.groups),
   ]);
   const features = Object.fromEntries(featureNames.map((name) => [name, works.has(name)])) as Record<Feature, boolean>;
   const { cpu, memory } = means.groups.why;
@@ -138,4 +140,13 @@ function catalogue(
       unsupportedFields: [],
     },
   };
+}
+
+function limitFeatures({ cpu, memory, pids, usage }: ControlGroups): readonly Feature[] {
+  return [
+    ...(cpu === undefined ? [] : (["cpuLimit"] as const)),
+    ...(memory === undefined ? [] : (["memoryLimit"] as const)),
+    ...(pids === undefined ? [] : (["processLimit"] as const)),
+    ...(usage === undefined || memory === undefined ? [] : (["nodeLoad"] as const)),
+  ];
 }

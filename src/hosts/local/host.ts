@@ -17,7 +17,7 @@ import { makePassage } from "./passage.ts";
 import type { LocalPaths } from "./paths.ts";
 import { shapingMeans } from "./quality-means.ts";
 import { Readiness } from "./readiness.ts";
-import { probeMachine } from "./resources/probe-machine.ts";
+import { limitLacks, probeMachine } from "./resources/probe-machine.ts";
 import { type LocalState, localSession } from "./session.ts";
 import { openTrash } from "./trash.ts";
 import { openUsers } from "./users.ts";
@@ -88,13 +88,13 @@ async function open(
   // Drafts of the users' file whose writing a crash cut off; nobody else writes here now.
   for (const name of await readdir(paths.state)) if (/^users\.json\.[0-9a-f]{12}\.tmp$/.test(name)) await rm(join(paths.state, name));
   const bootId = await incarnation(paths.run);
-  for (const lack of await hostLacks(paths)) warn(lack);
+  const means = probeMachine();
+  for (const lack of [...(await hostLacks(paths)), ...limitLacks(await means)]) warn(lack);
   const trash = await openTrash(join(paths.state, "trash"), warn);
   const definitions = await openDefinitions(paths.state, trash, warn);
   const readiness = new Map<string, Readiness>();
   const turns = new Map<string, Promise<unknown>>();
   const shaping = shapingMeans(paths.shaper);
-  const means = probeMachine();
   const catalogue = openCatalogue({
     state: paths.state,
     images: paths.images,

@@ -7,3 +7,12 @@ export async function probeMachine(): Promise<MachineMeans> {
   const groups = await probeControlGroups();
   return { groups, rules: capacityRules(process.env, machineMemory(groups).total) };
 }
+
+/** What an administrator should know of limits that this machine cannot keep. */
+export function limitLacks({ groups: { why } }: MachineMeans): readonly string[] {
+  if (process.env["LABWRIGHT_CGROUP"] === "none") return [];
+  const words = { cpu: "CPU", memory: "memory", pids: "processes" } as const;
+  return (["cpu", "memory", "pids"] as const).flatMap((name) =>
+    why[name] === undefined ? [] : [`nodes have no limit of ${words[name]} on this machine: ${why[name]}`],
+  );
+}
