@@ -8,7 +8,7 @@ import { planLab } from "../../engine/plan-lab.ts";
 import type { Lab } from "../../intent/lab.ts";
 import { readIntent } from "../../intent/read.ts";
 import type { Applied, Host, HostSession, NativeIds } from "../host.ts";
-import { localHost } from "./host.ts";
+import { type LocalHostOptions, localHost } from "./host.ts";
 import { idRange } from "./idmap.ts";
 import { type LocalPaths, localPaths } from "./paths.ts";
 import type { RunResult, Sandbox } from "./sandbox.ts";
@@ -40,7 +40,10 @@ export const noIds: NativeIds = { nodes: {}, networks: {}, links: {} };
 const password = "test";
 
 /** @param images another image directory than the machine's */
-export async function testLocalHost({ images }: { readonly images?: string } = {}): Promise<TestLocalHost> {
+export async function testLocalHost({
+  images,
+  ...options
+}: { readonly images?: string } & Pick<LocalHostOptions, "captureLimits"> = {}): Promise<TestLocalHost> {
   const machine = localPaths(process.env, process.getuid!());
   for (const needed of [machine.holder, machine.images]) {
     await stat(needed).catch(() => Promise.reject(new Error(`${needed} is missing: npm run setup makes it`)));
@@ -58,7 +61,7 @@ export async function testLocalHost({ images }: { readonly images?: string } = {
   await openUsers(join(paths.state, "users.json")).ensureFirstAdmin({ password });
   const warnings: string[] = [];
   const ids = new Map<string, NativeIds>();
-  const open = () => localHost({ paths, warn: (text) => warnings.push(text) });
+  const open = () => localHost({ ...options, paths, warn: (text) => warnings.push(text) });
   let host = open();
   let session = await host.login("admin", password);
 

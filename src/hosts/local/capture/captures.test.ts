@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { HostCaptures } from "../../host-captures.ts";
+import type { HostCapture, HostCaptures } from "../../host-captures.ts";
 import { eventually, labOf, type TestLocalHost, testLocalHost } from "../test-local-host.ts";
 
 const run = promisify(execFile);
@@ -80,5 +80,111 @@ links:
     expect(await tshark(started.id, "icmp.seq")).toHaveLength(10);
     await captures().remove(path, started.id);
     await expect(captures().get(path, started.id)).rejects.toMatchObject({ code: "capture_not_found" });
+  });
+
+  const start = async (more: object = {}) =>
+    captures().start(path, { nodeId: await nodeId("h1"), interface: "eth0", label: "h1:eth0", ...more });
+  const ping = async (count: number) => (await local.exec(path, "h1", "ping", `-c${count}`, "-i0.1", "-W1", "10.0.0.2")).code === 0;
+  const settled = (id: string, holds: (one: HostCapture) => boolean) =>
+    eventually("the capture", 10_000, () => captures().get(path, id), holds);
+  const pidOf = async (id: string) => {
+    const { stdout } = await (await local.sandbox(path)).run([
+      "sh",
+      "-c",
+      'grep -lzxF "capture=$1" /proc/[0-9]*/cmdline 2> /dev/null',
+      "x",
+      id,
+    ]);
+    return /\/proc\/(\d+)\//.exec(stdout)![1]!;
+  };
+  const clear = async () => {
+    for (const { id } of await captures().list(path)) await captures().remove(path, id);
+  };
+
+  test("two captures of one interface do not know of each other", async () => {
+    const [all, pings] = [await start(), await start({ filter: "icmp", snaplen: 40 })];
+    expect(await ping(2)).toBe(true);
+    await captures().stop(path, pings.id);
+    expect(await ping(1)).toBe(true);
+    expect(await captures().get(path, pings.id)).toMatchObject({ status: "stopped", packets: 4 });
+    expect((await captures().stop(path, all.id)).packets).toBeGreaterThanOrEqual(6);
+    expect((await tshark(pings.id, "frame.cap_len", "frame.len"))[0]).toEqual(["40", "98"]);
+    await clear();
+  });
+
+  test("a capture outlives the service and is known again; one that was killed has failed, and says so", async () => {
+    const { id } = await start({ filter: "icmp" });
+    const killed = await start();
+    expect(await ping(1)).toBe(true);
+    await local.reopen();
+    expect(await ping(1)).toBe(true);
+    expect(await settled(id, ({ packets }) => packets === 4)).toMatchObject({ status: "running" });
+    const sandbox = await local.sandbox(path);
+    await sandbox.run(["kill", "-9", await pidOf(killed.id)]);
+    const failed = await settled(killed.id, ({ status }) => status !== "running");
+    expect(failed).toMatchObject({ status: "failed", reason: expect.stringContaining("killed"), stoppedAt: expect.any(Number) });
+    expect((await tshark(killed.id, "frame.number")).length).toBeGreaterThan(0);
+    expect(await captures().get(path, killed.id)).toEqual(failed);
+    expect(await captures().stop(path, id)).toMatchObject({ status: "stopped", packets: 4 });
+    await clear();
+  });
+
+  test("an interface without carrier is captured when it comes back; one that goes away ends its capture", async () => {
+    const { id } = await start({ filter: "icmp" });
+    const { links } = (await local.session.observe(path))!;
+    await local.session.setLinkSuspend(path, links[0]!.id, { a: true, b: true });
+    expect(await captures().get(path, id)).toMatchObject({ status: "running" });
+    await local.session.setLinkSuspend(path, links[0]!.id, { a: false, b: false });
+    await eventually(
+      "a ping",
+      20_000,
+      () => ping(1),
+      (answered) => answered,
+    );
+    expect((await settled(id, ({ packets = 0 }) => packets >= 2)).status).toBe("running");
+    // The device goes with its node's end of it.
+    await local.exec(path, "h1", "ip", "link", "del", "eth0");
+    expect(await settled(id, ({ status }) => status !== "running")).toMatchObject({
+      status: "stopped",
+      reason: expect.stringContaining("went away"),
+    });
+    await expect(start()).rejects.toMatchObject({ code: "link_not_found" });
+    await clear();
+  });
+
+  test("captures are limited, each with its reason; a full ring drops its oldest packets", async () => {
+    await using small = await testLocalHost({
+      captureLimits: { runningPerLab: 1, keptPerLab: 2, ringBytes: 64 << 10, hostBytes: 200 << 10 },
+    });
+    await small.deploy(
+      "/small",
+      labOf('name: small\nnodes:\n  h1: {template: linux}\n  s1: {template: switch}\nlinks:\n  - ["h1:eth0", "s1:eth0"]\n'),
+    );
+    const { nodes } = (await small.session.observe("/small"))!;
+    const [h1, s1] = ["h1", "s1"].map((name) => nodes.find((node) => node.name === name)!);
+    const request = { nodeId: s1!.id, interface: s1!.interfaces[0]!.name, label: "s1:eth0" };
+    const own = small.session.captures!;
+    const begin = (one: object = {}) => own.start("/small", { ...request, ...one });
+    const first = await begin();
+    await expect(begin()).rejects.toMatchObject({ code: "capture_limit", data: { limit: "running_per_lab", most: 1 } });
+    const flood = [
+      "sh",
+      "-c",
+      "ip addr add 10.1.0.1/24 dev eth0; ip neigh replace 10.1.0.2 lladdr 02:00:00:00:00:02 dev eth0; for i in 1 2 3 4; do ping -q -c20 -i0.002 -s1400 -W1 10.1.0.2; done; true",
+    ];
+    await small.exec("/small", "h1", ...flood);
+    const full = await eventually(
+      "a full ring",
+      10_000,
+      () => own.get("/small", first.id),
+      ({ truncated }) => truncated,
+    );
+    expect(full.sizeBytes).toBeLessThanOrEqual(64 << 10);
+    expect((await own.stop("/small", first.id)).packets).toBeGreaterThan(60);
+    const second = await begin({ nodeId: h1!.id, interface: "eth0", label: "h1:eth0" });
+    await own.stop("/small", second.id);
+    await expect(begin()).rejects.toMatchObject({ code: "capture_limit", data: { limit: "kept_per_lab" } });
+    await own.remove("/small", second.id);
+    expect((await own.list("/small")).map(({ id }) => id)).toEqual([first.id]);
   });
 });
