@@ -191,7 +191,8 @@ test("a viewer that does not read loses bytes and is told so; it holds up neithe
     node.push(chunk);
     if (said % (1 << 19) === 0) await expect.poll(() => received, { timeout: 10_000, interval: 1 }).toBe(said);
   }
-  expect(heldBytes() - before).toBeLessThan(8 << 20);
+  // What is garbage is given back by a thread of its own, which may be late on a busy machine; what is held stays held.
+  await expect.poll(() => heldBytes() - before, { timeout: 20_000, interval: 100 }).toBeLessThan(8 << 20);
   stuck.socket.resume();
   await expect.poll(stuck.heard, { timeout: 10_000 }).toMatch(/this viewer reads too slowly\]\r\n$/);
   // It goes on with what comes from then on.
@@ -217,7 +218,7 @@ test("a node that takes no input holds up who types, not the service", async () 
   const left = socket.bufferedAmount;
   expect((await ann.get("/api/v1/session")).status).toBe(200);
   expect(left).toBeGreaterThan(8 << 20);
-  expect(heldBytes() - before - left).toBeLessThan(8 << 20);
+  await expect.poll(() => heldBytes() - before - left, { timeout: 20_000, interval: 100 }).toBeLessThan(8 << 20);
   socket.terminate();
 });
 
