@@ -49,6 +49,7 @@ export async function listConsoles(context: Context, caller: Caller, payload: Pr
   const { target, nodes } = await consoleLab(context, caller, payload);
   const live = await context.observations.status(target.host, target.path).catch(() => undefined);
   const powers = new Map((live?.nodes ?? []).map(({ id, status }) => [id, status]));
+  // A screen that cannot be told now is not listed; its console is.
   const screens = (await target.host.screens?.(target.path).catch(() => undefined)) ?? new Map<string, string>();
   const consoles = nodes
     .filter(({ node }) => node.consoleType !== "none")

@@ -9,12 +9,19 @@ export const consoles: Command = {
   run: async (context, _args) => {
     const { selector } = await context.project();
     const client = await context.client();
-    context.result(await client.listProjectConsoles(selector), ({ consoles = [] }) =>
-      table(
-        ["NODE", "CONSOLE", "STATUS", "AVAILABLE"],
-        consoles.map((one) => [one.node ?? one.name, one.console_type, one.status, one.available ? "yes" : "no"]),
-      ),
-    );
+    context.result(await client.listProjectConsoles(selector), ({ consoles = [] }) => {
+      const screens = consoles.some(({ vnc }) => vnc !== undefined);
+      return table(
+        ["NODE", "CONSOLE", "STATUS", "AVAILABLE", ...(screens ? ["SCREEN"] : [])],
+        consoles.map((one) => [
+          one.node ?? one.name,
+          one.console_type,
+          one.status,
+          one.available ? "yes" : "no",
+          ...(screens ? [one.vnc ?? ""] : []),
+        ]),
+      );
+    });
     return 0;
   },
 };

@@ -276,9 +276,16 @@ describe.runIf(process.getuid?.() === 0)("virtual machines", { timeout: hang }, 
     expect((await local.session.observe(at))?.nodes).toHaveLength(3);
   });
 
-  test("are gone without a trace when their lab is destroyed", async () => {
+  test("have failed when their supervisor is killed, and are gone without a trace when their lab is destroyed", async () => {
     await power("v2", { do: "start" });
     const [found] = await eventually("v2's hypervisor", hang, hypervisors, (all) => all.length === 1);
+    const sandbox = await local.sandbox(at);
+    const supervisor = (await sandbox.run(["sh", "-c", "grep -lx 'Name:.vm' /proc/[0-9]*/status"])).stdout.replace(/\D+/g, " ").trim();
+    await sandbox.run(["kill", "-9", ...supervisor.split(" ")]);
+    expect(await status("v2", "failed")).toMatchObject({ exit_code: 137 });
+    expect(await hypervisors()).toEqual([]);
+    await power("v2", { do: "start" });
+    await eventually("v2's hypervisor", hang, hypervisors, (all) => all.length === 1);
     await local.deploy(at, null);
     expect(await readFile(`/proc/${found?.pid}/cmdline`, "utf8").catch(() => "")).toBe("");
     expect(await readdir(join(local.paths.state, "labs"))).toEqual([]);

@@ -82,13 +82,23 @@ bool serial_ready(void) {
   return true;
 }
 
-/* What is typed: a serial line has no flow control, so what the guest does not take now waits in the terminal. */
-void terminal_ready(void) {
-  char typed[256];
-  ssize_t got = read(terminal_fd, typed, sizeof typed);
-  for (ssize_t at = 0; at < got;) {
-    ssize_t sent = send(serial_fd, typed + at, (size_t)(got - at), MSG_NOSIGNAL);
+static char typed[256]; /* typed, and not yet taken by the guest */
+static size_t typed_at, typed_end;
+
+/* A guest that does not listen leaves what is typed in the terminal. */
+bool typing_stuck(void) { return typed_at < typed_end; }
+
+void typing_drain(void) {
+  while (typed_at < typed_end) {
+    ssize_t sent = send(serial_fd, typed + typed_at, typed_end - typed_at, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent <= 0) return;
-    at += sent;
+    typed_at += (size_t)sent;
   }
+}
+
+void terminal_ready(void) {
+  ssize_t got = read(terminal_fd, typed, sizeof typed);
+  typed_at = 0;
+  typed_end = got > 0 ? (size_t)got : 0;
+  typing_drain();
 }

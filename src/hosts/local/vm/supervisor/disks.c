@@ -34,6 +34,8 @@ void make_config_drive(const struct config *c) {
     "/usr/bin/genisoimage", "-quiet", "-output", RUN "/config.new", "-volid", (char *)(uintptr_t)c->label, "-joliet", "-rock", DRIVE_FILES, NULL,
   };
   if (run(argv, "", true) != 0) fail("the config drive could not be made");
+  /* The directory is the hypervisor's: what stands there may be a link. It does not run yet. */
+  unlink(DISKS "/config.iso");
   char *const copy[] = {"/usr/bin/busybox", "cp", RUN "/config.new", DISKS "/config.iso", NULL};
   if (run(copy, "", true) != 0 || chmod(DISKS "/config.iso", 0644) < 0) fail("the config drive could not be kept");
   unlink(RUN "/config.new");

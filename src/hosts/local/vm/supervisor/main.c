@@ -144,12 +144,13 @@ static int boot(void) {
       {.fd = signals, .events = POLLIN},
       {.fd = link_fd, .events = POLLIN},
       {.fd = running ? control_fd : -1, .events = POLLIN},
-      {.fd = console_stuck() ? -1 : serial_fd, .events = POLLIN},
-      {.fd = terminal_fd, .events = (short)(POLLIN | (console_stuck() ? POLLOUT : 0))},
+      {.fd = serial_fd, .events = (short)((console_stuck() ? 0 : POLLIN) | (typing_stuck() ? POLLOUT : 0))},
+      {.fd = terminal_fd, .events = (short)((typing_stuck() ? 0 : POLLIN) | (console_stuck() ? POLLOUT : 0))},
     };
     int wait = !running || hibernating() ? STEP_MS : powerdown ? 1000 : -1;
     if (poll(p, ARRAY(p), wait) < 0 && errno != EINTR) fail("poll: %s", strerror(errno));
-    if (p[4].revents && !serial_ready()) serial_fd = -1;
+    if (p[4].revents & POLLOUT) typing_drain();
+    if (p[4].revents & ~POLLOUT && !console_stuck() && !serial_ready()) serial_fd = -1;
     if (p[5].revents & POLLOUT) console_drain();
     if (p[5].revents & POLLIN) terminal_ready();
     if (p[1].revents) {

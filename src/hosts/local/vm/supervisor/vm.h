@@ -79,6 +79,8 @@ bool serial_ready(void); /* false at the serial line's end */
 void terminal_ready(void);
 bool console_stuck(void);
 void console_drain(void);
+bool typing_stuck(void);
+void typing_drain(void);
 
 /* hibernate.c */
 extern int control_fd;
