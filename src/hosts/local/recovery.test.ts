@@ -98,7 +98,7 @@ describe("a lab that another release of Labwright started", () => {
     process.kill(pid, "SIGKILL");
     await eventually(
       "both failed",
-      10_000,
+      30_000,
       () => powers(),
       (all) => Object.values(all).every((one) => one === "failed"),
     );
