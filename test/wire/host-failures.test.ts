@@ -110,6 +110,8 @@ const calls: Readonly<Partial<Record<OperationId, object>>> = {
   listLabs: {},
   getLabGrants: {},
   setLabGrants: { lab, grants: [] },
+  setLabResume: { lab, resume: "always" },
+  resumeLab: { lab },
 };
 
 /** These have their answer without the host, or tell its trouble inside the answer. */

@@ -153,7 +153,7 @@ test("pollers and starts while the holder is killed again and again never take e
       await new Promise((resolve) => setImmediate(resolve));
     }
   });
-  for (let round = 0; round < 10; round++) {
+  for (let round = 0; round < 5; round++) {
     process.kill((await local.sandbox("/t")).pid, "SIGKILL");
     for (let tries = 0; ; tries++) {
       try {
