@@ -15,6 +15,8 @@ xz-utils   unpacks container archives
 less       a pager that console tests page through
 tshark     tests read captures with it
 wireshark-common  its sharkd decodes the packets of captures
+chromium   tests look at the web pages with it
+fonts-dejavu-core  letters for that browser
 '
 # busybox and busybox-static exclude each other: either will do, and one that is there is not replaced.
 command -v busybox > /dev/null || packages="$packages

@@ -1,4 +1,5 @@
 import { call } from "./api.ts";
+import { forgetSession } from "./known-until.ts";
 import { LabPage } from "./pages/lab.tsx";
 import { Labs } from "./pages/labs.tsx";
 import { Login } from "./pages/login.tsx";
@@ -32,6 +33,7 @@ export function App() {
           type="button"
           onClick={async () => {
             await call("logout", {});
+            forgetSession();
             location.assign("/ui/");
           }}
         >

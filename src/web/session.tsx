@@ -2,6 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { LabwrightError } from "../client/browser.ts";
 import type { DataOf } from "../contract/operations.ts";
 import { call, signedOut } from "./api.ts";
+import { forgetSession, maybeSignedIn, rememberSession } from "./known-until.ts";
 
 export type Session = DataOf<"getSession">;
 
@@ -16,17 +17,22 @@ export function useSession(): readonly [SignIn, (token: string) => Promise<void>
   const look = async () => setSignIn({ state: "in", session: await call("getSession", {}) });
 
   useEffect(() => {
-    const out = () =>
+    const out = () => {
+      forgetSession();
       setSignIn((now) =>
         now.state === "in" ? { state: "out", why: new LabwrightError("Your session has ended.", { status: 401 }) } : now,
       );
+    };
     signedOut.addEventListener("signedout", out);
     const begin = async () => {
       const ticket = new URLSearchParams(location.hash.slice(1)).get("ticket");
       // Out of the address at once: it must not be found in a history.
       if (ticket !== null) {
         history.replaceState(null, "", location.pathname + location.search);
-        await call("createBrowserSession", { ticket });
+        rememberSession((await call("createBrowserSession", { ticket })).expires_at);
+      } else if (!maybeSignedIn(Date.now())) {
+        setSignIn({ state: "out" });
+        return;
       }
       await look();
     };
@@ -37,7 +43,7 @@ export function useSession(): readonly [SignIn, (token: string) => Promise<void>
   }, []);
 
   const enter = async (token: string) => {
-    await call("createBrowserSession", {}, { token });
+    rememberSession((await call("createBrowserSession", {}, { token })).expires_at);
     await look();
   };
   return [signIn, enter];

@@ -1,0 +1,80 @@
+import { join } from "node:path";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { loadPages } from "../../src/server/pages.ts";
+import { type Served, type ServedOptions, serve } from "../wire/served.ts";
+
+/** A page in a real browser, with cookies of its own. Closing it throws where the page complained of anything that the test did not expect. */
+export interface TestPage extends AsyncDisposable {
+  readonly page: Page;
+  /** What the page complained of so far: console errors, refusals of the policy, exceptions nobody caught. */
+  readonly complaints: readonly string[];
+  /** Takes complaints that match away; there must be one. */
+  expectComplaint(pattern: RegExp): void;
+}
+
+export interface TestBrowser extends AsyncDisposable {
+  open(options?: BrowserContextOptions): Promise<TestPage>;
+}
+
+/** Debian's headless Chromium; as root it has no sandbox of its own. */
+export async function testBrowser(): Promise<TestBrowser> {
+  const browser = await chromium.launch({
+    executablePath: process.env.LABWRIGHT_CHROMIUM ?? "/usr/bin/chromium",
+    args: [...(process.getuid?.() === 0 ? ["--no-sandbox"] : []), "--disable-dev-shm-usage"],
+  });
+  return { open: (options) => openPage(browser, options), [Symbol.asyncDispose]: () => browser.close() };
+}
+
+async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<TestPage> {
+  const context = await browser.newContext({ ignoreHTTPSErrors: true, ...options });
+  context.setDefaultTimeout(20_000);
+  const page = await context.newPage();
+  let complaints: string[] = [];
+  page.on("pageerror", (error) => complaints.push(`exception: ${error.message}`));
+  page.on("console", (message) => {
+    // Refusals of the policy are errors of the console, too; that of a report-only one would be a warning.
+    if (message.type() === "error" || /Content.Security.Policy/i.test(message.text()))
+      complaints.push(`${message.type()}: ${message.text()} (${message.location().url})`);
+  });
+  return {
+    page,
+    get complaints() {
+      return complaints;
+    },
+    expectComplaint: (pattern) => {
+      const rest = complaints.filter((complaint) => !pattern.test(complaint));
+      if (rest.length === complaints.length) throw new Error(`nothing matches ${pattern} in ${JSON.stringify(complaints)}`);
+      complaints = rest;
+    },
+    async [Symbol.asyncDispose]() {
+      await context.close();
+      if (complaints.length > 0) throw new Error(`the page complained:\n${complaints.join("\n")}`);
+    },
+  };
+}
+
+/** The real service with its pages, as set-up built them. */
+export async function servePages(options: ServedOptions = {}): Promise<Served> {
+  const pages = await loadPages(join(import.meta.dirname, "../../dist/web"));
+  if (pages === undefined) throw new Error("the web pages are not built: npm run web");
+  let url = "";
+  const served = await serve({
+    ...options,
+    service: {
+      webUi: { page: (lab) => `${url}/ui/labs${lab}`, capturePage: (capture) => `${url}/ui/captures/${capture}` },
+      ...options.service,
+    },
+    server: { pages, ...options.server },
+  });
+  url = served.url;
+  return served;
+}
+
+/** By the form, as a person does. */
+export async function signIn(page: Page, url: string, username = "admin", password = `${username}-password`): Promise<void> {
+  await page.goto(`${url}/ui/`);
+  await page.getByLabel("User name").fill(username);
+  await page.getByLabel("Password").fill(password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("button", { name: "Sign out" }).waitFor();
+}

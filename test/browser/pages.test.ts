@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Served } from "../wire/served.ts";
+import { servePages, signIn, type TestBrowser, testBrowser } from "./browser.fixture.ts";
+
+/** The pages in a real browser, against the real service. */
+
+let browser: TestBrowser;
+let served: Served;
+
+beforeAll(async () => {
+  [browser, served] = await Promise.all([testBrowser(), servePages()]);
+});
+afterAll(async () => {
+  await browser[Symbol.asyncDispose]();
+  await served[Symbol.asyncDispose]();
+});
+
+const yaml = (name: string) => `name: ${name}\nnodes:\n  r1: {template: frr}\n  r2: {template: frr}\nlinks:\n  - ["r1:eth0", "r2:eth0"]\n`;
+
+test("a person signs in, deploys a lab from YAML, sees its nodes and one of them closely, and signs out", async () => {
+  await using tab = await browser.open();
+  const { page } = tab;
+  await signIn(page, served.url);
+  await page.getByRole("heading", { name: "No labs yet" }).waitFor();
+  await page.getByRole("link", { name: "Make the first one" }).click();
+  await page.getByLabel("The lab as YAML").fill(yaml("seen"));
+  await page.getByRole("button", { name: "Check" }).click();
+  await page.getByText("The text is right.").waitFor();
+  await page.getByRole("button", { name: "Deploy" }).click();
+  await page.getByRole("heading", { name: "seen" }).waitFor();
+  expect(new URL(page.url()).pathname).toBe("/ui/labs/seen");
+  await page.getByRole("button", { name: /^r1, router, (running|starting)$/ }).click();
+  const panel = page.getByRole("complementary", { name: "Node r1" });
+  await panel.getByRole("rowheader", { name: "eth0" }).waitFor();
+  expect(await panel.getByText("r2:eth0").count()).toBe(1);
+  await page.getByRole("link", { name: "Labs" }).click();
+  await page.getByRole("rowheader", { name: /^seen/ }).waitFor();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByLabel("Password").waitFor();
+  expect((await page.context().cookies()).map(({ name }) => name)).toEqual([]);
+});
+
+test("who was here before stays signed in over a reload, until the session ends elsewhere", async () => {
+  await using tab = await browser.open();
+  const { page } = tab;
+  await signIn(page, served.url, "ann");
+  await page.reload();
+  await page.getByRole("button", { name: "Sign out" }).waitFor();
+  await page.evaluate(
+    `fetch("/api/v1/logout", {method: "POST", headers: {"X-Labwright-Csrf": "1", "Content-Type": "application/json"}, body: "{}"})`,
+  );
+  await page.reload();
+  await page.getByLabel("Password").waitFor();
+  tab.expectComplaint(/401/);
+  // From here on the page knows better than to ask.
+  await page.reload();
+  await page.getByLabel("Password").waitFor();
+});
+
+test("what the policy refuses, and what nobody caught, is a complaint of the page", async () => {
+  await using tab = await browser.open();
+  await tab.page.goto(`${served.url}/ui/`);
+  await tab.page.getByLabel("Password").waitFor();
+  await tab.page.evaluate(`document.head.append(Object.assign(document.createElement("style"), { textContent: "p { color: red }" }))`);
+  await tab.page.evaluate(`void setTimeout(() => { throw new Error("nobody's"); })`);
+  await expect.poll(() => tab.complaints).toHaveLength(2);
+  tab.expectComplaint(/Content Security Policy/);
+  tab.expectComplaint(/exception: nobody's/);
+});
+
+test("a wrong password is told, and the name stays", async () => {
+  await using tab = await browser.open();
+  const { page } = tab;
+  await page.goto(`${served.url}/ui/`);
+  await page.getByLabel("User name").fill("ann");
+  await page.getByLabel("Password").fill("wrong");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("alert").waitFor();
+  expect(await page.getByLabel("User name").inputValue()).toBe("ann");
+  tab.expectComplaint(/401/);
+});
+
+test("the link that openProject gives shows the lab without a password, once", async () => {
+  const client = await served.signIn("bob");
+  expect((await client.post("/api/v1/projects/deploy", { yaml: yaml("linked") })).status).toBe(200);
+  const { url } = (await client.post("/api/v1/projects/open", { lab: "/linked" })).json.data as { readonly url: string };
+  {
+    await using tab = await browser.open();
+    await tab.page.goto(url);
+    await tab.page.getByRole("button", { name: /^r1, / }).waitFor();
+    expect(tab.page.url()).toBe(`${served.url}/ui/labs/linked`);
+  }
+  await using other = await browser.open();
+  await other.page.goto(url);
+  await other.page.getByRole("alert").waitFor();
+  other.expectComplaint(/403/);
+});
