@@ -7,6 +7,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { cpus, release } from "node:os";
 import { join } from "node:path";
 import { health, planUnchanged, statusPolls } from "./api.ts";
+import { captureUnderLoad } from "./capture.ts";
 import { type Stream, streamFromMemory, streamFromTerminal } from "./console.ts";
 import { type EveResult, eveByCalls, eveByDriver } from "./eve.ts";
 import { type FrrResult, frrAlone, frrThroughApi } from "./frr.ts";
@@ -29,6 +30,7 @@ const parts: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   health: healthRows,
   console: consoleRows,
   eve,
+  capture,
 };
 
 const args = process.argv.slice(2);
@@ -39,7 +41,7 @@ if (unknown.length > 0) {
   process.exit(1);
 }
 const chosen = names.length > 0 ? names : Object.keys(parts);
-if (chosen.some((name) => !["eve", "frr", "console"].includes(name))) install(["mininet", "wrk"]);
+if (chosen.some((name) => !["eve", "frr", "console", "capture"].includes(name))) install(["mininet", "wrk"]);
 const rows: Row[] = [];
 for (const name of chosen) {
   console.error(`bench: ${name} …`);
@@ -49,6 +51,15 @@ const tableHead = ["| what | figure | ratio | aim |", "|---|---|---|---|"];
 const rowText = (row: Row) => `| ${row.what} | ${row.figure} | ${row.ratio} | ${row.aim} |`;
 console.log([...tableHead, ...rows.map(rowText)].join("\n"));
 if (args.includes("--write")) await write(rows);
+
+async function capture(): Promise<readonly Row[]> {
+  const told = async (what: string, rate: number, aim: string): Promise<Row> => {
+    const { alone, captured, packets, dropped } = await captureUnderLoad(rate);
+    const figure = `${Math.round(captured)} packets/s, ${packets} captured, ${dropped} dropped`;
+    return { what, figure, ratio: `${(captured / alone).toFixed(2)} of the same without a capture`, aim };
+  };
+  return [await told("capture at 50,000 packets/s", 50_000, "at least 0.9"), await told("capture as fast as a node sends", 0, "")];
+}
 
 async function ring(count: number, rounds: number): Promise<readonly Row[]> {
   const systems = { api: ringThroughApi, holder: ringByHolder, kernel: ringByKernel, mininet: ringByMininet };
