@@ -1,6 +1,7 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { connect } from "../src/client/index.ts";
 import { ringYaml } from "./ring.ts";
@@ -28,34 +29,48 @@ export async function planUnchanged(count: number): Promise<{ readonly seconds: 
   }
 }
 
-/** Milliseconds of each status call of a running lab on the embedded host, for each number of pollers that poll as fast as they are answered. */
+export interface Polling {
+  readonly pollers: number;
+  /** From the begin of a poller's call to the begin of its next, ms; 0: as fast as it is answered. */
+  readonly everyMs: number;
+}
+
+/** How long pollers poll, ms. */
+export const pollingMs = 5_000;
+
+/** Milliseconds of each status call of a running lab on the embedded host. The first calls after the deploy are not counted. */
 export async function statusPolls(
   count: number,
-  pollers: readonly number[],
-): Promise<readonly { readonly pollers: number; readonly ms: readonly number[] }[]> {
+  pollings: readonly Polling[],
+): Promise<readonly (Polling & { readonly ms: readonly number[] })[]> {
   const service = await startService("embedded");
   try {
     const yaml = ringYaml(count);
     await service.client.deployProject({ yaml });
     const results = [];
-    for (const many of pollers) {
+    for (const polling of pollings) {
+      const { pollers, everyMs } = polling;
       const ms: number[] = [];
-      const calls = many === 1 ? 100 : 10;
       await Promise.all(
-        Array.from({ length: many }, async () => {
+        Array.from({ length: pollers }, async (_, poller) => {
           using client = connect({
             url: service.url,
             pin: service.fingerprint,
             ...(service.client.token ? { token: service.client.token } : {}),
           });
-          for (let i = 0; i < calls; i++) {
+          await client.getProjectStatus({ lab: `/ring${count}` });
+          await delay((poller * everyMs) / pollers);
+          const end = performance.now() + pollingMs;
+          while (performance.now() < end) {
             const begin = performance.now();
             await client.getProjectStatus({ lab: `/ring${count}` });
-            ms.push(performance.now() - begin);
+            const took = performance.now() - begin;
+            ms.push(took);
+            if (took < everyMs) await delay(everyMs - took);
           }
         }),
       );
-      results.push({ pollers: many, ms });
+      results.push({ ...polling, ms });
     }
     await service.client.destroyProject({ lab: `/ring${count}` });
     return results;

@@ -53,17 +53,18 @@ export async function startService(host: "embedded" | "memory") {
 function announced(child: ChildProcess, logFile: string): Promise<{ url: string; fingerprint: string }> {
   return new Promise((resolve, reject) => {
     let text = "";
+    const ended = (code: number | null) =>
+      reject(new Error(`the service ended with ${code} before it listened:\n${text}${readFileSync(logFile, "utf8")}`));
     const read = (chunk: Buffer) => {
       text += chunk;
       const url = /https:\/\/[^\s,"]+/.exec(text)?.[0];
       const fingerprint = /sha256[:\s]+([0-9a-f:]{64,95})/i.exec(text)?.[1];
       if (!url || !fingerprint) return;
       child.stdout?.off("data", read).resume();
+      child.off("exit", ended);
       resolve({ url, fingerprint });
     };
     child.stdout?.on("data", read);
-    child.once("exit", (code) => {
-      reject(new Error(`the service ended with ${code} before it listened:\n${text}${readFileSync(logFile, "utf8")}`));
-    });
+    child.once("exit", ended);
   });
 }

@@ -7,11 +7,14 @@ import { RecentMap } from "./recent-map.ts";
 interface Kept<T> {
   readonly at: number;
   readonly value: Promise<T>;
+  /** While this read runs: the one it renews. */
+  before: Kept<T> | undefined;
 }
 
 /**
  * Reads of labs, shared: however many pollers ask, the host is asked at most once per lab and interval, and those who ask meanwhile
  * get the same answer. A failed read is shared too, so that a host in trouble is not asked more often. Changes forget what is kept.
+ * Whoever asks for a status in the interval after gets the last one at once while the next is read: among many pollers nobody waits.
  */
 export class Observations {
   readonly #clock: Clock;
@@ -26,7 +29,7 @@ export class Observations {
   }
 
   status(host: HostSession, path: string): Promise<LiveStatus> {
-    return this.#shared(this.#status, path, this.#statusMs, async () => {
+    const kept = this.#kept(this.#status, path, this.#statusMs, async () => {
       try {
         const status = await host.status(path);
         this.#seen.set(path, status);
@@ -36,6 +39,8 @@ export class Observations {
         throw error;
       }
     });
+    const { before } = kept;
+    return before !== undefined && this.#clock.now() - before.at < 2 * this.#statusMs ? before.value : kept.value;
   }
 
   /** The newest status that was read, however long ago; reads nothing. */
@@ -45,7 +50,7 @@ export class Observations {
 
   /** The persisted definition, at most `maxAgeMs` old. */
   structure(host: HostSession, path: string, maxAgeMs: number): Promise<ObservedLab | null> {
-    return this.#shared(this.#structure, path, maxAgeMs, () => host.observe(path));
+    return this.#kept(this.#structure, path, maxAgeMs, () => host.observe(path)).value;
   }
 
   /** When the kept definition was read; undefined when none is kept. */
@@ -58,16 +63,19 @@ export class Observations {
     this.#structure.delete(path);
   }
 
-  #shared<T>(kept: Map<string, Kept<T>>, path: string, maxAgeMs: number, read: () => Promise<T>): Promise<T> {
+  #kept<T>(all: Map<string, Kept<T>>, path: string, maxAgeMs: number, read: () => Promise<T>): Kept<T> {
     const now = this.#clock.now();
-    const known = kept.get(path);
-    if (known !== undefined && now - known.at < maxAgeMs) return known.value;
-    const value = read();
+    const known = all.get(path);
+    if (known !== undefined && now - known.at < maxAgeMs) return known;
+    const kept: Kept<T> = { at: now, value: read(), before: known === undefined ? undefined : { ...known, before: undefined } };
+    const ended = () => {
+      kept.before = undefined;
+    };
     // Those who wait for it see the failure; kept without a waiter it must not count as unhandled.
-    value.catch(() => {});
-    kept.delete(path);
-    kept.set(path, { at: now, value });
-    if (kept.size > 1000) kept.delete(kept.keys().next().value!);
-    return value;
+    kept.value.then(ended, ended);
+    all.delete(path);
+    all.set(path, kept);
+    if (all.size > 1000) all.delete(all.keys().next().value!);
+    return kept;
   }
 }

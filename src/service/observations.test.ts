@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { Failure } from "../contract/errors.ts";
+import type { HostSession, LiveStatus } from "../hosts/host.ts";
+import { Observations } from "./observations.ts";
+
+/** A host whose reads the test ends by itself, and a clock that it moves. */
+function bench(statusMs: number) {
+  const clock = { time: 0, now: () => clock.time };
+  const reads: { resolve: (status: LiveStatus) => void; reject: (error: Error) => void }[] = [];
+  const host = {
+    status: () => new Promise<LiveStatus>((resolve, reject) => void reads.push({ resolve, reject })),
+  } as Partial<HostSession> as HostSession;
+  const observations = new Observations(clock as never, statusMs);
+  return { clock, reads, ask: () => observations.status(host, "/lab"), forget: () => observations.forget("/lab") };
+}
+
+const told = (name: string): LiveStatus => ({ nodes: [{ id: "1", name, status: "running" }], links: [] });
+
+test("a hundred pollers of one interval cost one read and get the same answer", async () => {
+  const { reads, ask } = bench(250);
+  const answers = Promise.all(Array.from({ length: 100 }, ask));
+  expect(reads.length).toBe(1);
+  reads[0]!.resolve(told("a"));
+  expect(new Set(await answers).size).toBe(1);
+});
+
+test("in the interval after, pollers get the last answer while one new read runs, and then the new one", async () => {
+  const { clock, reads, ask } = bench(250);
+  const first = ask();
+  reads[0]!.resolve(told("a"));
+  await first;
+  clock.time = 300;
+  expect(await ask()).toEqual(told("a"));
+  expect(await ask()).toEqual(told("a")); // one of its own: nobody waits for the read either
+  expect(reads.length).toBe(2);
+  reads[1]!.resolve(told("b"));
+  await expect.poll(ask).toEqual(told("b"));
+  expect(reads.length).toBe(2);
+});
+
+test("a status that is older than two intervals is not shown", async () => {
+  const { clock, reads, ask } = bench(250);
+  const first = ask();
+  reads[0]!.resolve(told("a"));
+  await first;
+  clock.time = 500;
+  const second = ask();
+  reads[1]!.resolve(told("b"));
+  expect(await second).toEqual(told("b"));
+});
+
+test("after a change nothing old is shown, and a failed read is shared", async () => {
+  const { reads, ask, forget } = bench(250);
+  const first = ask();
+  reads[0]!.resolve(told("a"));
+  await first;
+  forget();
+  const both = Promise.allSettled([ask(), ask()]);
+  expect(reads.length).toBe(2);
+  reads[1]!.reject(new Failure("host_unreachable", "gone"));
+  expect((await both).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+});
