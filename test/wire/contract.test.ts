@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
@@ -67,6 +67,21 @@ describe("operations", () => {
   test("need only features that capabilities name", () => {
     const unknown = rows.filter(([, { feature }]) => feature !== undefined && !(featureNames as readonly string[]).includes(feature));
     expect(unknown).toEqual([]);
+  });
+
+  test("that are unsupported name a feature of the capabilities, in the service and in every host", async () => {
+    const names: string[] = [];
+    for (const layer of ["service", "hosts"]) {
+      const folder = join(root, "src", layer);
+      for (const file of await readdir(folder, { recursive: true })) {
+        if (!file.endsWith(".ts") || file.endsWith(".test.ts")) continue;
+        const text = await readFile(join(folder, file), "utf8");
+        // At its own place, or by the function that makes the failure.
+        for (const [, name = ""] of text.matchAll(/(?:\bfeature: |\bunsupported\()["`]([^"`]+)["`]/g)) names.push(`${name} in ${layer}/${file}`);
+      }
+    }
+    expect(names.length).toBeGreaterThan(10);
+    expect(names.filter((name) => !(featureNames as readonly string[]).includes(name.split(" in ")[0]!))).toEqual([]);
   });
 
   test("keep the time-outs and the replay rule of the specification", () => {
