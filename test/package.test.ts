@@ -42,7 +42,7 @@ test("it has programs, types, sources of the holder and documents, and nothing t
   const names = files.map((entry) => join(entry.parentPath, entry.name).slice(installed.length + 1));
   const outside = names.filter(
     (name) =>
-      !/^(dist|docs|labs|schema|templates|src\/hosts\/local\/setup\/rootfs)\//.test(name) &&
+      !/^(dist|docs|examples|labs|schema|templates|src\/hosts\/local\/setup\/rootfs)\//.test(name) &&
       // Some versions of npm pack every README beside what is listed.
       !/^src\/hosts\/local\/\w+(\/supervisor)?\/([\w-]+\.[ch]|README\.md)$/.test(name),
   );

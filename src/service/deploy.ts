@@ -87,12 +87,9 @@ export async function deployed(context: Context, target: Target, intent: Intent,
   return { lab: target.path, nodes: intent.lab.nodes.length, links: intent.lab.links.length, state, unsupported: [...unsupported] };
 }
 
-/** Throws invalid_intent for what of the intent this host cannot make: unknown templates, images that it has not … */
+/** Throws invalid_intent for what of the intent this host cannot make: unknown templates, images that it has not, more memory than is free … */
 export function refuseBlocked(plan: Plan, yaml: string): void {
   if (plan.blocked.length === 0) return;
-  if (plan.blocked.every(({ reason }) => reason.code === "no_memory")) {
-    throw new Failure("unsupported", blockedText(plan.blocked), { data: { feature: "memory", blocked: plan.blocked } });
-  }
   const locate = locator(yaml);
   throw new Failure("invalid_intent", blockedText(plan.blocked), {
     data: {

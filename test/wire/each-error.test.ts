@@ -195,7 +195,7 @@ async function deploy(): Promise<void> {
   if (answer.status !== 200) throw new Error(`deploy: ${answer.text}`);
 }
 
-const pathOf = (row: OperationRow, part = "frr") => row.path.replace(/\{\w+\}/, part);
+const pathOf = (row: OperationRow, part = "frr") => row.path.replace("{number}", "1").replace(/\{\w+\}/, part);
 
 function send(
   client: RawClient,
@@ -260,7 +260,7 @@ async function onTrouble(id: OperationId, trouble: Failure): Promise<Answer> {
 async function viaSdk(id: OperationId, pin: string | undefined): Promise<ErrorCode> {
   using client = connect({ url: server.url, pin, token: "x" });
   const method = client[id] as (input: object) => Promise<unknown>;
-  const error = await method({ ...good[id], id: "x", ticket: "x" })
+  const error = await method({ ...good[id], id: "x", ticket: "x", number: "1" })
     .then(
       async (answer) => {
         // A stream of events connects when it is read.

@@ -82,7 +82,7 @@ export async function recordExchanges(): Promise<Readonly<Record<OperationId, Ex
   });
   const [ann, eve] = [await served.signIn("ann"), await served.signIn("eve")];
   const exchanges = new Map<OperationId, Exchange>();
-  const words: Record<string, string> = { id: "none", ticket: "0".repeat(64) };
+  const words: Record<string, string> = { id: "none", ticket: "0".repeat(64), number: "1" };
   const rest = (Object.keys(operations) as OperationId[])
     .filter((id) => !["destroyProject", "logout"].includes(id) && !order.some(([known]) => known === id))
     .map((id) => [id, { lab }] as const);

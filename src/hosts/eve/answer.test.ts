@@ -70,5 +70,5 @@ test("a lab has a file, and names that EVE-NG breaks over are refused", () => {
   });
   expect(eveLabPath("/x").folder).toBe("/");
   for (const path of ["/a.b", "/", "/x/ü", "/a /b"])
-    expect(() => eveLabPath(path)).toThrow(expect.objectContaining({ code: "unsupported" }));
+    expect(() => eveLabPath(path)).toThrow(expect.objectContaining({ code: "bad_request" }));
 });

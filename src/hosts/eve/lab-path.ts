@@ -17,17 +17,14 @@ export interface EveLabPath {
 /** What EVE-NG takes as the name of a lab or folder; another name breaks it instead of being refused. */
 const named = /^[A-Za-z0-9_ -]+$/;
 
-/** Throws unsupported for a path that EVE-NG has no name for, before anything is sent. */
+/** Throws bad_request for a path that EVE-NG has no name for, before anything is sent. */
 export function eveLabPath(path: string): EveLabPath {
   const segments = path.split("/").filter((segment) => segment !== "");
   const wrong = segments.find((segment) => !named.test(segment) || segment.trim() !== segment);
   const name = segments.at(-1);
   if (wrong !== undefined || name === undefined) {
-    throw new Failure(
-      "unsupported",
-      `EVE-NG cannot have a lab ${JSON.stringify(path)}: names of labs and folders there are letters, digits, spaces, underscores and hyphens`,
-      { data: { feature: "lab path" } },
-    );
+    const message = `EVE-NG cannot have a lab ${JSON.stringify(path)}: names of labs and folders there are letters, digits, spaces, underscores and hyphens`;
+    throw new Failure("bad_request", message, { data: { problems: [{ path: "/lab", message }] } });
   }
   const clean = `/${segments.join("/")}`;
   return {
