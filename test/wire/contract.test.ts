@@ -77,7 +77,8 @@ describe("operations", () => {
         if (!file.endsWith(".ts") || file.endsWith(".test.ts")) continue;
         const text = await readFile(join(folder, file), "utf8");
         // At its own place, or by the function that makes the failure.
-        for (const [, name = ""] of text.matchAll(/(?:\bfeature: |\bunsupported\()["`]([^"`]+)["`]/g)) names.push(`${name} in ${layer}/${file}`);
+        for (const [, name = ""] of text.matchAll(/(?:\bfeature: |\bunsupported\()["`]([^"`]+)["`]/g))
+          names.push(`${name} in ${layer}/${file}`);
       }
     }
     expect(names.length).toBeGreaterThan(10);

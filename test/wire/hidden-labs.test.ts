@@ -58,7 +58,9 @@ function asks(id: OperationId): Ask {
     return (lab, job) => [
       {
         method: row.method,
-        path: row.path.replace("{number}", "1").replace("{id}", lab === hidden ? job : job.replace(/^./, (first) => (first === "0" ? "1" : "0"))),
+        path: row.path
+          .replace("{number}", "1")
+          .replace("{id}", lab === hidden ? job : job.replace(/^./, (first) => (first === "0" ? "1" : "0"))),
       },
     ];
   }
