@@ -137,9 +137,10 @@ export class LocalLab {
   async refuseForeign(stopping: readonly number[] = []): Promise<void> {
     if (this.#foreign === null) return;
     const states = await this.#states();
-    if (this.#foreign !== null && (stopping.length === 0 || [...states.keys()].some((id) => !stopping.includes(id)))) {
-      throw this.#foreign.refusal();
-    }
+    if (this.#foreign === null) return;
+    // Nothing runs in it any more, or it is about to end by itself: nothing is lost with it.
+    if (states.size === 0) return this.#endForeign();
+    if (stopping.length === 0 || [...states.keys()].some((id) => !stopping.includes(id))) throw this.#foreign.refusal();
   }
 
   get wiring(): number {
