@@ -171,7 +171,9 @@ export class Captures {
       ended.abort();
       for (const each of forget) each();
     });
-    call.signal.addEventListener("abort", close, { once: true });
+    // It may have gone while this was being opened.
+    if (call.signal.aborted) close();
+    else call.signal.addEventListener("abort", close, { once: true });
     return {
       protocol: "host-capture",
       attach: (connection) => {

@@ -5,6 +5,8 @@ import { finished } from "node:stream/promises";
 export function joinStream(connection: Duplex, source: Readable): void {
   source.pipe(connection);
   connection.resume();
+  // Who ends its side has gone: a connection that is only listened to would not be found out until something is said.
+  connection.once("end", () => source.destroy());
   connection.once("close", () => source.destroy());
   connection.on("error", () => source.destroy());
   finished(source, { cleanup: true }).catch(() => connection.destroy());

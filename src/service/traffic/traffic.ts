@@ -125,7 +125,9 @@ export class Traffic {
       for (const end of watched.values()) end();
       for (const each of forget) each();
     });
-    call.signal.addEventListener("abort", close, { once: true });
+    // It may have gone while this was being opened.
+    if (call.signal.aborted) close();
+    else call.signal.addEventListener("abort", close, { once: true });
     return {
       protocol: "host-traffic",
       attach: (connection) => {

@@ -50,6 +50,8 @@ export async function openRequest(
   const socket = await connectTo(path, command);
   const reader = new FrameReader();
   try {
+    // Aborted while it was connecting: no event tells that any more.
+    signal?.throwIfAborted();
     const result = await new Promise<Frame>((resolve, reject) => {
       const broke = (why: string) => () => reject(new Failure("host_error", `the lab's holder broke off ${command}: ${why}`));
       // Ended while it was handed over: no event would tell of it any more.
