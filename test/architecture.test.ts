@@ -162,7 +162,7 @@ const layers: Readonly<Record<LayerName, Layer>> = {
     files: /^web\//,
     layers: ["contract errors", "contract core", "client"],
     types: ["contract schemas"],
-    packages: ["preact"],
+    packages: ["preact", "yaml", "@codemirror", "@lezer"],
     node: "none",
     why: "pages run in a browser, on the SDK's browser build; what they import is what a person waits for",
   },
@@ -202,6 +202,9 @@ function packageOf(from: string): string {
   return from.split("/", from.startsWith("@") ? 2 : 1).join("/");
 }
 
+/** By name, or by scope where a layer uses a family of packages. */
+const isNamed = (packages: readonly string[], owner: string) => packages.includes(owner) || packages.includes(owner.split("/")[0] ?? "");
+
 function layerOf(file: string): LayerName | undefined {
   return (Object.keys(layers) as LayerName[]).find((name) => layers[name].files.test(file));
 }
@@ -218,7 +221,7 @@ function problemOf({ file, from, typeOnly }: Import): string | undefined {
   }
   if (!from.startsWith(".")) {
     const owner = packageOf(from);
-    return layer.packages.includes(owner) ? undefined : refuse(`the package ${owner}`);
+    return isNamed(layer.packages, owner) ? undefined : refuse(`the package ${owner}`);
   }
   const target = normalize(join(dirname(file), from));
   if (target.startsWith("..")) return refuse("files outside src");

@@ -475,7 +475,7 @@ export const operations = {
     timeoutMs: 15_000,
     replay: true,
     errors: project,
-    summary: "The intent without secrets, and its revision",
+    summary: "The intent without secrets, or as it was written for who may edit it, and its revision",
   },
   editProject: {
     ...post,

@@ -49,6 +49,19 @@ describe("the public project", () => {
     expect(shown.revision).toMatch(/^[0-9a-f]{64}$/);
   });
 
+  test("as written is the very text, for those who may edit it", async () => {
+    const made = bench();
+    const ann = await made.login();
+    await ann.call("deployProject", { yaml: secrets, files });
+    const shown = await ann.call("getPublicProject", { lab: "/pair" });
+    const written = await ann.call("getPublicProject", { lab: "/pair", as_written: true });
+    expect(written).toMatchObject({ yaml: secrets, files, revision: shown.revision });
+    await ann.call("setLabGrants", { lab: "/pair", grants: [{ user: "bob", right: "operate" }] });
+    const bob = await made.login("bob");
+    expect((await failureOf(bob.call("getPublicProject", { lab: "/pair", as_written: true }))).code).toBe("operation_not_allowed");
+    expect((await bob.call("getPublicProject", { lab: "/pair" })).yaml).not.toContain("hunter2");
+  });
+
   test("of a lab that is not managed is what the host has", async () => {
     const made = bench();
     const ann = await made.login();

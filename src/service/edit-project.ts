@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { Failure } from "../contract/errors.ts";
-import type { EditData, EditPayload, PublicProjectData, SelectorPayload } from "../contract/schemas/editing.ts";
+import type { EditData, EditPayload, PublicProjectData, PublicProjectPayload } from "../contract/schemas/editing.ts";
 import { canonicalText } from "../engine/canonical.ts";
 import { captureLab } from "../engine/capture.ts";
 import { joinIds } from "../engine/join.ts";
@@ -10,6 +10,7 @@ import { printLab } from "../intent/print.ts";
 import {
   addressProject,
   allowChange,
+  allowUse,
   badRequest,
   type Intent,
   labNotFound,
@@ -23,14 +24,24 @@ import type { Caller } from "./service.ts";
 
 /**
  * The intent for eyes that may not see its secrets. It is printed anew: comments and inheritance are left out, as secrets may stand there too. Of
- * a lab without an intent, what the host has.
+ * a lab without an intent, what the host has. as_written: the text itself, for who may edit it and so could read it by other ways.
  */
-export async function publicProject(context: Context, caller: Caller, selector: SelectorPayload): Promise<PublicProjectData> {
+export async function publicProject(context: Context, caller: Caller, selector: PublicProjectPayload): Promise<PublicProjectData> {
   const target = await addressProject(context, caller, selector);
+  if (selector.as_written === true) await allowSecrets(target);
   const intent = target.intent ?? (await observedIntent(target));
+  if (selector.as_written === true) {
+    const { yaml, files, lab } = intent;
+    return { lab: target.path, name: lab.name, yaml, files, traffic_filters: [...lab.trafficFilters], revision: revisionOf(intent) };
+  }
   const masked = maskLab(intent.lab);
   const { yaml, files } = printLab(masked);
   return { lab: target.path, name: masked.name, yaml, files, traffic_filters: [...masked.trafficFilters], revision: revisionOf(intent) };
+}
+
+async function allowSecrets(target: Target): Promise<void> {
+  await refuseAbsent(target);
+  allowUse(target, "edit");
 }
 
 async function observedIntent({ host, path, ids }: Target): Promise<Pick<Intent, "lab" | "yaml" | "files">> {

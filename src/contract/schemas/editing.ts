@@ -1,6 +1,6 @@
 import Type, { type Static } from "typebox";
 import { selectorFields } from "./project.ts";
-import { files, json, list, name, optionalName, optionalText, text, word } from "./shapes.ts";
+import { files, json, list, name, optionalFlag, optionalName, optionalText, text, word } from "./shapes.ts";
 
 export const TrafficFilterData = Type.Object({
   name: text,
@@ -12,10 +12,11 @@ export const TrafficFilterData = Type.Object({
 });
 export type TrafficFilterData = Static<typeof TrafficFilterData>;
 
-export const SelectorPayload = Type.Object(selectorFields);
-export type SelectorPayload = Static<typeof SelectorPayload>;
+/** as_written true: the text as it was written, comments and secrets included, for who may edit the lab. */
+export const PublicProjectPayload = Type.Object({ ...selectorFields, as_written: optionalFlag });
+export type PublicProjectPayload = Static<typeof PublicProjectPayload>;
 
-/** The intent without secrets. */
+/** The intent without secrets; with as_written as it was written. */
 export const PublicProjectData = Type.Object({
   lab: text,
   name: text,

@@ -32,7 +32,7 @@ import {
   ConsoleRunPayload,
   ConsolesData,
 } from "./console.ts";
-import { EditData, EditPayload, PublicProjectData, SelectorPayload, TrafficAttachData, TrafficPayload } from "./editing.ts";
+import { EditData, EditPayload, PublicProjectData, PublicProjectPayload, TrafficAttachData, TrafficPayload } from "./editing.ts";
 import { JobData, JobsData } from "./jobs.ts";
 import { LinkQualityData, LinkQualityPayload, LinkSuspendData, LinkSuspendPayload } from "./links.ts";
 import { EventData, EventsQuery, InspectionData, LabsData, OpenData, StatusData } from "./observe.ts";
@@ -99,7 +99,7 @@ export const requestSchemas = {
   removeCapture: { params: byId },
   attachCapture: { params: byId },
   streamCapture: { params: byTicket },
-  getPublicProject: { body: SelectorPayload },
+  getPublicProject: { body: PublicProjectPayload },
   editProject: { body: EditPayload },
   attachTraffic: { body: TrafficPayload },
   streamTraffic: { params: byTicket },
