@@ -9,8 +9,9 @@ import { fingerprintOf } from "../../src/server/certificate.ts";
 import { startServer } from "../../src/server/start.ts";
 import { createService } from "../../src/service/create-service.ts";
 import { sqliteStore } from "../../src/service/store/sqlite.ts";
+import { testBrowser } from "../browser/browser.fixture.ts";
 import { selfSigned } from "../self-signed.ts";
-import { users } from "../wire/served.ts";
+import { serve, users } from "../wire/served.ts";
 
 /** The SDK for pages, bundled as a page would have it, and run where there is nothing but what browsers have, too. */
 
@@ -65,22 +66,38 @@ console.log(JSON.stringify({ missing, ...(await world.exports.page(process.argv[
       env: { ...process.env, NODE_EXTRA_CA_CERTS: join(folder, "cert.pem") },
       timeout: 50_000,
     });
-    expect(JSON.parse(stdout)).toEqual({
-      missing: "undefined,undefined,undefined",
-      signedIn: true,
-      creates: 2,
-      nodes: 1,
-      looked: true,
-      seen: "/page",
-      frr: true,
-      refused: [409, "lab_exists", "string"],
-      gone: [404, "lab_not_found", "string"],
-      stranger: [401, "unauthenticated", "string"],
-      away: [0, "host_unreachable", "undefined"],
-    });
+    expect(JSON.parse(stdout)).toEqual({ missing: "undefined,undefined,undefined", ...seen });
   } finally {
     await server.close();
     await service.close();
     await host.close();
   }
 });
+
+test("it does the same in a browser, and there a cookie stands for the token, on a console's WebSocket too", async () => {
+  await using served = await serve();
+  await using browser = await testBrowser();
+  await using opened = await browser.open();
+  const { page } = opened;
+  // Any answer of the service makes a page of its origin.
+  await page.goto(`${served.url}/api/v1/health`);
+  const run = (call: string) => page.evaluate(`(async () => { const exports = {}; ${code}; return await exports.${call}; })()`);
+  expect(await run(`page(${JSON.stringify(served.url)})`)).toEqual(seen);
+  expect(await run("consoleByCookie()")).toContain("over here");
+  // Chromium tells of every refused call in its console: 401, 404, 409, and the address where nobody is.
+  for (const refused of [/409/, /404/, /401/, /ERR_/]) opened.expectComplaint(refused);
+});
+
+/** What the page has seen, wherever it ran. */
+const seen = {
+  signedIn: true,
+  creates: 2,
+  nodes: 1,
+  looked: true,
+  seen: "/page",
+  frr: true,
+  refused: [409, "lab_exists", "string"],
+  gone: [404, "lab_not_found", "string"],
+  stranger: [401, "unauthenticated", "string"],
+  away: [0, "host_unreachable", "undefined"],
+};

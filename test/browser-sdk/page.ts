@@ -39,3 +39,24 @@ export async function page(url: string): Promise<unknown> {
     away: told(away),
   };
 }
+
+/** The cookie in place of the token, and a console over a WebSocket. Answers what the console said. */
+export async function consoleByCookie(): Promise<string> {
+  const first = connect();
+  await first.login({ username: "ann", password: "ann-password" });
+  await first.createBrowserSession({});
+  const client = connect();
+  await client.deployProject({ yaml: "name: cookie\nnodes:\n  r1: {template: frr}\n" });
+  const socket = await client.openConsole({ lab: "/cookie", node: "r1" });
+  const said = await new Promise<string>((resolve) => {
+    let heard = "";
+    socket.addEventListener("message", ({ data }) => {
+      heard += new TextDecoder().decode(data as ArrayBuffer);
+      if (/\r\nover here\r\n/.test(heard)) resolve(heard);
+    });
+    socket.send(new TextEncoder().encode("echo over here\r"));
+  });
+  socket.close();
+  await client.destroyProject({ lab: "/cookie" });
+  return said;
+}
