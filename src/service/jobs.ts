@@ -185,6 +185,17 @@ export class Jobs {
     const watch = new Watch(abort, this.#limits);
     const about = { job: id, lab: change.lab, operation: change.operation, user: change.user };
     this.#log("info", "change begins", about);
+    let unwritten: number | undefined;
+    const writeDown = () => {
+      const count = unwritten;
+      unwritten = undefined;
+      if (count === undefined || watch.over) return;
+      try {
+        this.#store.jobs.progress(id, count);
+      } catch (error) {
+        abort.abort(error instanceof Failure ? error : new Failure("internal", "the journal takes no steps", { cause: error }));
+      }
+    };
     try {
       const work = change.work({
         id,
@@ -200,7 +211,9 @@ export class Jobs {
           if (watch.over) return;
           watch.progress();
           running.step = count;
-          this.#store.jobs.progress(id, count);
+          // A batch ends hundreds of steps at once: written down together, before anything else can happen.
+          if (unwritten === undefined) queueMicrotask(writeDown);
+          unwritten = count;
         },
       });
       const result = await watch.limit(work);
