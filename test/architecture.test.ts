@@ -162,7 +162,7 @@ const layers: Readonly<Record<LayerName, Layer>> = {
     files: /^web\//,
     layers: ["contract errors", "contract core", "client"],
     types: ["contract schemas"],
-    packages: ["preact", "yaml", "@codemirror", "@lezer"],
+    packages: ["preact", "yaml", "@codemirror", "@lezer", "@xterm"],
     node: "none",
     why: "pages run in a browser, on the SDK's browser build; what they import is what a person waits for",
   },

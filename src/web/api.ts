@@ -1,4 +1,4 @@
-import type { InputOf } from "../client/browser.ts";
+import type { CallOptions, InputOf } from "../client/browser.ts";
 import { connect, LabwrightError } from "../client/browser.ts";
 import type { DataOf, OperationId } from "../contract/operations.ts";
 
@@ -11,12 +11,13 @@ const page = connect();
 export async function call<Id extends OperationId>(
   id: Id,
   input: InputOf<Id>,
-  { signal, token }: { readonly signal?: AbortSignal; readonly token?: string } = {},
+  { signal, token, timeoutMs }: { readonly signal?: AbortSignal; readonly token?: string; readonly timeoutMs?: number } = {},
 ): Promise<DataOf<Id>> {
   const methods = token === undefined ? page : connect({ token });
   try {
-    return (await (methods[id] as (input: InputOf<Id>, options: { readonly signal?: AbortSignal | undefined }) => Promise<unknown>)(input, {
+    return (await (methods[id] as (input: InputOf<Id>, options: CallOptions) => Promise<unknown>)(input, {
       signal,
+      timeoutMs,
     })) as DataOf<Id>;
   } catch (error) {
     if (error instanceof LabwrightError && error.status === 401 && error.code !== "invalid_credentials") {

@@ -54,7 +54,7 @@ function Page({ route, mayChange }: { readonly route: Route; readonly mayChange:
     case "new":
       return <NewLab />;
     case "lab":
-      return <LabPage key={route.lab} lab={route.lab} view={route.view} mayChange={mayChange} />;
+      return <LabPage key={route.lab} lab={route.lab} view={route.view} node={route.node} mayChange={mayChange} />;
     default:
       return (
         <section class="empty">

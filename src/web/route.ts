@@ -4,12 +4,12 @@ import { useEffect, useState } from "preact/hooks";
 export type Route =
   | { readonly page: "labs" }
   | { readonly page: "new" }
-  | { readonly page: "lab"; readonly lab: string; readonly view: LabView }
+  | { readonly page: "lab"; readonly lab: string; readonly view: LabView; readonly node?: string }
   | { readonly page: "capture"; readonly capture: string }
   | { readonly page: "unknown" };
 
 /** Each a tab of the lab's page. */
-export const labViews = ["topology"] as const;
+export const labViews = ["topology", "consoles"] as const;
 export type LabView = (typeof labViews)[number];
 
 const base = "/ui";
@@ -23,14 +23,21 @@ export function routeOf(pathname: string, search: string): Route {
   if (capture !== undefined) return { page: "capture", capture: decodeURIComponent(capture) };
   const lab = /^\/labs(\/.+)$/.exec(path)?.[1];
   if (lab === undefined) return { page: "unknown" };
-  const view = labViews.find((one) => one === new URLSearchParams(search).get("view")) ?? "topology";
-  return { page: "lab", lab: decodeURIComponent(lab), view };
+  const query = new URLSearchParams(search);
+  const view = labViews.find((one) => one === query.get("view")) ?? "topology";
+  const node = query.get("node");
+  return { page: "lab", lab: decodeURIComponent(lab), view, ...(node !== null && { node }) };
 }
 
 export function pathOf(route: Route): string {
   switch (route.page) {
-    case "lab":
-      return `${base}/labs${route.lab.split("/").map(encodeURIComponent).join("/")}${route.view === "topology" ? "" : `?view=${route.view}`}`;
+    case "lab": {
+      const query = new URLSearchParams({
+        ...(route.view !== "topology" && { view: route.view }),
+        ...(route.node !== undefined && { node: route.node }),
+      }).toString();
+      return `${base}/labs${route.lab.split("/").map(encodeURIComponent).join("/")}${query === "" ? "" : `?${query}`}`;
+    }
     case "capture":
       return `${base}/captures/${encodeURIComponent(route.capture)}`;
     case "new":

@@ -1,18 +1,30 @@
 import { useMemo, useState } from "preact/hooks";
-import type { LiveNodeData } from "../../contract/schemas/observe.ts";
+import type { InspectedNode, LiveNodeData } from "../../contract/schemas/observe.ts";
 import { call } from "../api.ts";
 import { useEvents } from "../events.ts";
+import { lazy } from "../parts/lazy.tsx";
 import { Link } from "../parts/link.tsx";
 import { NodePanel } from "../parts/node-panel.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
-import { type LabView, labViews } from "../route.ts";
+import { goTo, type LabView, labViews } from "../route.ts";
 import { graphOf } from "../topology/graph.ts";
 import { Topology } from "../topology/topology.tsx";
 
-const titles: Readonly<Record<LabView, string>> = { topology: "Topology" };
+const titles: Readonly<Record<LabView, string>> = { topology: "Topology", consoles: "Consoles" };
 
-export function LabPage({ lab, view, mayChange }: { readonly lab: string; readonly view: LabView; readonly mayChange: boolean }) {
+/** The terminal weighs more than all the rest. */
+const Consoles = lazy(() => import("../consoles/consoles.tsx"));
+
+interface LabPageProps {
+  readonly lab: string;
+  readonly view: LabView;
+  /** Key of the node that the address names. */
+  readonly node: string | undefined;
+  readonly mayChange: boolean;
+}
+
+export function LabPage({ lab, view, node: named, mayChange }: LabPageProps) {
   const inspection = useAnswer((signal) => call("inspectProject", { lab }, { signal }), [lab]);
   const status = useAnswer((signal) => call("getProjectStatus", { lab }, { signal }), [lab]);
   const [selected, setSelected] = useState<string>();
@@ -28,6 +40,10 @@ export function LabPage({ lab, view, mayChange }: { readonly lab: string; readon
   }
   const node = inspection.data.nodes.find(({ id }) => id === selected);
   const running = status.data?.operation;
+  const openConsole = (id: string) => {
+    const one = inspection.data?.nodes.find((each) => each.id === id);
+    if (one !== undefined && hasConsole(one)) goTo({ page: "lab", lab, view: "consoles", node: one.node ?? one.name });
+  };
   return (
     <section class="lab">
       <div class="lab-head">
@@ -52,14 +68,26 @@ export function LabPage({ lab, view, mayChange }: { readonly lab: string; readon
       {error !== undefined && <Problem error={error} />}
       {view === "topology" && (
         <div class="split">
-          <Topology graph={graph} live={live} selected={selected} onSelect={setSelected} />
+          <Topology graph={graph} live={live} selected={selected} onSelect={setSelected} onOpen={openConsole} />
           {node !== undefined && (
-            <NodePanel lab={lab} node={node} live={live.get(node.id)} mayChange={mayChange} onClose={() => setSelected(undefined)} />
+            <NodePanel
+              lab={lab}
+              node={node}
+              live={live.get(node.id)}
+              mayChange={mayChange}
+              onConsole={hasConsole(node) ? () => openConsole(node.id) : undefined}
+              onClose={() => setSelected(undefined)}
+            />
           )}
         </div>
       )}
+      {view === "consoles" && <Consoles lab={lab} nodes={inspection.data.nodes} live={live} node={named} />}
     </section>
   );
+}
+
+function hasConsole({ console }: InspectedNode): boolean {
+  return console.type !== "none" && console.type !== "vnc";
 }
 
 function summary(nodes: readonly LiveNodeData[]): string {

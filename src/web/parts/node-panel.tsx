@@ -9,11 +9,13 @@ interface NodePanelProps {
   readonly node: InspectedNode;
   readonly live: LiveNodeData | undefined;
   readonly mayChange: boolean;
+  /** Opens its console; absent where it has none. */
+  readonly onConsole: (() => void) | undefined;
   readonly onClose: () => void;
 }
 
 /** One node: what it is, how it does, and what can be done with it. */
-export function NodePanel({ lab, node, live, mayChange, onClose }: NodePanelProps) {
+export function NodePanel({ lab, node, live, mayChange, onConsole, onClose }: NodePanelProps) {
   const [busy, setBusy] = useState<string>();
   const [error, setError] = useState<unknown>();
   const [wiping, setWiping] = useState(false);
@@ -63,6 +65,13 @@ export function NodePanel({ lab, node, live, mayChange, onClose }: NodePanelProp
           </>
         )}
       </dl>
+      {onConsole !== undefined && (
+        <p>
+          <button type="button" onClick={onConsole}>
+            Console
+          </button>
+        </p>
+      )}
       {mayChange && (
         <div class="buttons">
           {status === "running" || status === "starting" ? (

@@ -8,6 +8,8 @@ interface TopologyProps {
   readonly live: ReadonlyMap<string, LiveNodeData>;
   readonly selected: string | undefined;
   readonly onSelect: (id: string | undefined) => void;
+  /** Enter or a double click on a node. */
+  readonly onOpen: (id: string) => void;
 }
 
 interface View {
@@ -18,8 +20,8 @@ interface View {
 
 const margin = 80;
 
-/** The lab drawn. Drag or arrow keys move the picture, wheel or + and − zoom, 0 shows all; nodes are reached by Tab. */
-export function Topology({ graph, live, selected, onSelect }: TopologyProps) {
+/** The lab drawn. Drag or arrow keys move the picture, wheel or + and − zoom, 0 shows all; nodes are reached by Tab, shown by Space, opened by Enter. */
+export function Topology({ graph, live, selected, onSelect, onOpen }: TopologyProps) {
   const svg = useRef<SVGSVGElement>(null);
   const layer = useRef<SVGGElement>(null);
   const view = useRef<View>({ x: 0, y: 0, scale: 1 });
@@ -114,14 +116,20 @@ export function Topology({ graph, live, selected, onSelect }: TopologyProps) {
           Show all
         </button>
       </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it takes arrow keys */}
-      <svg ref={svg} tabIndex={0} onPointerDown={drag} onKeyDown={key} role="application" aria-label="Topology of the lab">
+      <svg ref={svg} tabindex={0} onPointerDown={drag} onKeyDown={key} role="application" aria-label="Topology of the lab">
         <g ref={layer}>
           {graph.links.map((link) => (
             <LinkLine key={link.id} link={link} from={places.get(link.from)!} to={places.get(link.to)!} />
           ))}
           {graph.nodes.map((node) => (
-            <NodeShape key={node.id} node={node} status={live.get(node.id)?.status} selected={selected === node.id} onSelect={onSelect} />
+            <NodeShape
+              key={node.id}
+              node={node}
+              status={live.get(node.id)?.status}
+              selected={selected === node.id}
+              onSelect={onSelect}
+              onOpen={onOpen}
+            />
           ))}
         </g>
       </svg>
@@ -146,11 +154,13 @@ function NodeShape({
   status,
   selected,
   onSelect,
+  onOpen,
 }: {
   readonly node: GraphNode;
   readonly status: string | undefined;
   readonly selected: boolean;
   readonly onSelect: (id: string) => void;
+  readonly onOpen: (id: string) => void;
 }) {
   const { id, label, kind, type, at } = node;
   if (kind === "network") {
@@ -162,19 +172,22 @@ function NodeShape({
     );
   }
   return (
+    // In SVG names of attributes have a case: tabIndex would be another.
     // biome-ignore lint/a11y/useSemanticElements: a button cannot stand in a picture
     <g
       class={`node ${status ?? "unknown"}${selected ? " selected" : ""}`}
       transform={`translate(${at.x} ${at.y})`}
       role="button"
-      tabIndex={0}
+      tabindex={0}
       aria-label={`${label}, ${type}, ${status ?? "state unknown"}`}
       aria-pressed={selected}
       onClick={() => onSelect(id)}
+      onDblClick={() => onOpen(id)}
       onKeyDown={(event) => {
         if (event.key !== "Enter" && event.key !== " ") return;
         event.preventDefault();
-        onSelect(id);
+        if (event.key === "Enter") onOpen(id);
+        else onSelect(id);
       }}
     >
       <rect x={-22} y={-22} width={44} height={44} rx={10} />

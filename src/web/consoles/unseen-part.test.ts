@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { unseenPart } from "./unseen-part.ts";
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const unseen = (shown: string, scrollback: string) => new TextDecoder().decode(unseenPart(bytes(shown), bytes(scrollback)));
+
+test("what was shown already is not shown again", () => {
+  expect(unseen("the last line that was seen\n", "older\nthe last line that was seen\nnew\n")).toBe("new\n");
+});
+
+test("what a console asked of its terminal is no difference: scrollback is without it", () => {
+  expect(unseen("root@h1:/# ls\r\nroot@h1:/# \x1b[6n", "root@h1:/# ls\r\nroot@h1:/# new")).toBe("new");
+});
+
+test("nothing new is nothing", () => {
+  expect(unseen("the last line that was seen\n", "older\nthe last line that was seen\n")).toBe("");
+});
+
+test("where the scrollback has nothing of it, all is new", () => {
+  expect(unseen("a console before its restart", "booting\n")).toBe("booting\n");
+  expect(unseen("", "booting\n")).toBe("booting\n");
+});
+
+test("a few bytes, as of a prompt, tell nothing", () => {
+  expect(unseen("h1:~# ", "h1:~# ls\nh1:~# ")).toBe("h1:~# ls\nh1:~# ");
+});

@@ -1,0 +1,246 @@
+import type { BrowserContext, Locator, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { eventually, type TestLocalHost, testLocalHost } from "../../src/hosts/local/test-local-host.ts";
+import type { RawClient } from "../wire/raw-client.ts";
+import type { Served } from "../wire/served.ts";
+import { servePages, signIn, type TestBrowser, testBrowser } from "./browser.fixture.ts";
+
+/** Consoles of real nodes in a real browser. */
+
+type StorageState = Awaited<ReturnType<BrowserContext["storageState"]>>;
+
+let local: TestLocalHost;
+let browser: TestBrowser;
+let served: Served;
+let client: RawClient;
+/** Signed in once for all. */
+let storageState: StorageState;
+
+beforeAll(async () => {
+  [browser, local] = await Promise.all([testBrowser(), testLocalHost()]);
+  served = await servePages({ host: local.host });
+  client = await served.signIn("admin", "test");
+  const yaml = `name: talk\nnodes:\n  h1: {template: linux}\n  h2: {template: linux}\n  h3: {template: linux, start: false}\nlinks:\n  - ["h1:eth0", "h2:eth0"]\n`;
+  expect((await client.post("/api/v1/projects/deploy", { yaml })).status).toBe(200);
+  await using tab = await browser.open();
+  await signIn(tab.page, served.url, "admin", "test");
+  storageState = await tab.page.context().storageState();
+  for (const node of ["h1", "h2"])
+    await eventually(
+      `${node} runs`,
+      20_000,
+      () => stateOf(node),
+      (state) => state === "running",
+    );
+});
+afterAll(async () => {
+  await browser[Symbol.asyncDispose]();
+  await local[Symbol.asyncDispose]();
+  await served[Symbol.asyncDispose]();
+});
+
+async function stateOf(node: string): Promise<string | undefined> {
+  const { nodes } = (await client.post("/api/v1/projects/status", { lab: "/talk" })).json.data.live as {
+    readonly nodes: readonly { readonly node: string; readonly status: string }[];
+  };
+  return nodes.find((one) => one.node === node)?.status;
+}
+
+async function power(action: "start" | "stop", node: string): Promise<void> {
+  const answer = await client.post("/api/v1/projects/exec", { lab: "/talk", action, node, stopmode: 1 });
+  expect([answer.status, answer.json.data.failed]).toEqual([200, 0]);
+}
+
+const tileOf = (page: Page, node: string): Locator => page.getByRole("region", { name: `Console of ${node}`, exact: true });
+
+/** What the terminal shows, without the gaps of its letters. */
+async function shown(page: Page, node: string): Promise<string> {
+  const rows = await tileOf(page, node).locator(".xterm-rows > div").allTextContents();
+  return rows.map((row) => row.replaceAll("\u00a0", " ").trimEnd()).join("\n");
+}
+
+const poll = { timeout: 20_000 };
+
+/** Opens the consoles' page with one of them, when its prompt is there. */
+async function openConsole(page: Page, node: string): Promise<void> {
+  await page.goto(`${served.url}/ui/labs/talk?view=consoles&node=${node}`);
+  await tileOf(page, node).getByText("Connected", { exact: true }).waitFor();
+  await typing(page, node, "");
+  await expect.poll(() => shown(page, node), poll).toMatch(/[#$] *$/m);
+}
+
+/** Types into the terminal of a node and presses Enter. */
+async function typing(page: Page, node: string, text: string): Promise<void> {
+  const input = tileOf(page, node).getByRole("textbox", { name: `Console of ${node}` });
+  await input.focus();
+  await page.keyboard.type(text);
+  await page.keyboard.press("Enter");
+}
+
+test("a person opens a console from the topology, types, and sees the answer in all its colours", async () => {
+  await using tab = await browser.open({ storageState });
+  const { page } = tab;
+  await page.goto(`${served.url}/ui/labs/talk`);
+  const node = page.getByRole("button", { name: /^h1, / });
+  await node.focus();
+  await page.keyboard.press("Enter");
+  await tileOf(page, "h1").getByText("Connected", { exact: true }).waitFor();
+  expect(new URL(page.url()).search).toBe("?view=consoles&node=h1");
+  await typing(page, "h1", "echo $((6*7))");
+  await expect.poll(() => shown(page, "h1"), poll).toMatch(/^42$/m);
+  // Colours that are no class of the terminal's are styles of an element each, which the policy lets through only as properties.
+  await typing(page, "h1", "printf '\\033[38;2;255;0;128mpin%s\\033[0m\\n' k");
+  const pink = tileOf(page, "h1").locator(".xterm-rows span", { hasText: /^pink$/ });
+  await pink.waitFor();
+  expect(await pink.getAttribute("style")).toContain("color");
+  // The panel of the topology leads there, too, and so does a double click.
+  await page.getByRole("link", { name: "Topology" }).click();
+  await page.getByRole("button", { name: /^h2, / }).click();
+  await page.getByRole("complementary", { name: "Node h2" }).getByRole("button", { name: "Console" }).click();
+  await tileOf(page, "h2").getByText("Connected", { exact: true }).waitFor();
+  await page.getByRole("link", { name: "Topology" }).click();
+  await page.getByRole("button", { name: /^h1, / }).dblclick();
+  // Both are open still, and what was said is there again.
+  await expect.poll(() => shown(page, "h1"), poll).toMatch(/^42$/m);
+  await page.getByRole("button", { name: "Side by side" }).click();
+  await tileOf(page, "h2").getByText("Connected", { exact: true }).waitFor();
+  expect(await page.locator(".tile:visible").count()).toBe(2);
+});
+
+test("the node sees the window as large as it is, also when it changes", async () => {
+  await using tab = await browser.open({ storageState, viewport: { width: 1200, height: 800 } });
+  const { page } = tab;
+  await openConsole(page, "h1");
+  /** As the node tells it. */
+  const size = async (mark: string): Promise<{ readonly rows: number; readonly columns: number }> => {
+    await typing(page, "h1", `echo ${mark} $(stty size)`);
+    let found: RegExpExecArray | null = null;
+    await expect.poll(async () => (found = new RegExp(`^${mark} (\\d+) (\\d+)$`, "m").exec(await shown(page, "h1"))), poll).not.toBeNull();
+    return { rows: Number(found![1]), columns: Number(found![2]) };
+  };
+  const rowsDrawn = () => tileOf(page, "h1").locator(".xterm-rows > div").count();
+  const large = await size("large");
+  expect(large.rows).toBe(await rowsDrawn());
+  await page.setViewportSize({ width: 900, height: 600 });
+  await expect.poll(rowsDrawn, poll).toBeLessThan(large.rows);
+  const small = await size("small");
+  expect(small.rows).toBe(await rowsDrawn());
+  expect(small.columns).toBeLessThan(large.columns);
+});
+
+test("two browsers on one console see the same, and both type", async () => {
+  await using first = await browser.open({ storageState });
+  await using second = await browser.open({ storageState });
+  await openConsole(first.page, "h2");
+  await openConsole(second.page, "h2");
+  await typing(first.page, "h2", "echo from-$((40+2))");
+  await typing(second.page, "h2", "echo also-$((50+2))");
+  for (const { page } of [first, second]) {
+    await expect.poll(() => shown(page, "h2"), poll).toMatch(/^from-42$/m);
+    await expect.poll(() => shown(page, "h2"), poll).toMatch(/^also-52$/m);
+  }
+});
+
+test("a console says that its node stopped, and goes on when it starts", async () => {
+  await using tab = await browser.open({ storageState });
+  const { page } = tab;
+  await openConsole(page, "h2");
+  await power("stop", "h2");
+  await tileOf(page, "h2").getByText("Not running; waits for its start").waitFor();
+  await expect.poll(() => shown(page, "h2"), poll).toContain("h2 is not running");
+  await power("start", "h2");
+  await tileOf(page, "h2").getByText("Connected", { exact: true }).waitFor();
+  await expect.poll(() => shown(page, "h2"), poll).toContain("connected again");
+  await typing(page, "h2", "echo back-$((6*7))");
+  await expect.poll(() => shown(page, "h2"), poll).toMatch(/^back-42$/m);
+});
+
+test("a broken connection is told and mended, and nothing is shown twice", async () => {
+  await using tab = await browser.open({ storageState });
+  const { page } = tab;
+  // The browser's own end of each WebSocket, to break it.
+  await page.addInitScript(`{
+    const Real = WebSocket;
+    globalThis.sockets = [];
+    globalThis.WebSocket = class extends Real { constructor(...given) { super(...given); sockets.push(this); } };
+  }`);
+  await openConsole(page, "h1");
+  await typing(page, "h1", "echo once-$((6*7))");
+  await expect.poll(() => shown(page, "h1"), poll).toMatch(/^once-42$/m);
+  await page.evaluate("sockets.at(-1).close()");
+  await expect.poll(() => shown(page, "h1"), poll).toContain("connected again");
+  await typing(page, "h1", "echo twice-$((6*7))");
+  await expect.poll(() => shown(page, "h1"), poll).toMatch(/^twice-42$/m);
+  expect((await shown(page, "h1")).match(/^once-42$/gm)).toHaveLength(1);
+});
+
+test("a paste of several lines asks first; copy, search and clear do what they say", async () => {
+  await using tab = await browser.open({ storageState });
+  const { page } = tab;
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"], { origin: served.url });
+  await openConsole(page, "h1");
+  await typing(page, "h1", "clear");
+  const pasted = async (text: string) => {
+    await page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(text)})`);
+    await tileOf(page, "h1").getByRole("textbox", { name: "Console of h1" }).focus();
+    await page.keyboard.press("Control+Shift+V");
+  };
+  await pasted("echo one-$((1+1))\necho two-$((2+2))\n");
+  const question = page.getByRole("dialog", { name: "Paste 2 lines into h1?" });
+  await question.getByRole("button", { name: "Cancel" }).click();
+  await pasted("echo one-$((1+1))\necho two-$((2+2))\n");
+  await question.getByRole("button", { name: "Paste" }).click();
+  await expect.poll(() => shown(page, "h1"), poll).toMatch(/^two-4$/m);
+  expect((await shown(page, "h1")).match(/^one-2$/gm)).toHaveLength(1);
+  await pasted("echo single-$((3+3))");
+  await page.keyboard.press("Enter");
+  await expect.poll(() => shown(page, "h1"), poll).toMatch(/^single-6$/m);
+
+  const tile = tileOf(page, "h1");
+  await tile.getByRole("button", { name: "Copy" }).click();
+  await tile.getByText("All copied").waitFor();
+  expect(await page.evaluate("navigator.clipboard.readText()")).toMatch(/^single-6$/m);
+  await tile.getByRole("button", { name: "Search" }).click();
+  const field = tile.getByRole("searchbox", { name: "Search the console of h1" });
+  await field.fill("two-4");
+  await page.keyboard.press("Enter");
+  await tile.getByRole("button", { name: "Copy" }).click();
+  await tile.getByText("Selection copied").waitFor();
+  expect(await page.evaluate("navigator.clipboard.readText()")).toBe("two-4");
+  await field.fill("never said");
+  await page.keyboard.press("Enter");
+  await tile.getByText("No “never said” here").waitFor();
+  await tile.getByRole("button", { name: "Clear" }).click();
+  await expect.poll(() => shown(page, "h1"), poll).not.toContain("two-4");
+  // Out of the terminal by keys alone.
+  await tile.getByRole("textbox", { name: "Console of h1" }).focus();
+  await page.keyboard.press("Control+Shift+L");
+  await page.locator(":focus", { hasText: "Search" }).waitFor();
+});
+
+test("one command runs on many nodes; each answer has its own state, and all are copied at once", async () => {
+  await using tab = await browser.open({ storageState });
+  const { page } = tab;
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"], { origin: served.url });
+  await page.goto(`${served.url}/ui/labs/talk?view=consoles`);
+  await page.getByRole("button", { name: "One command, many nodes" }).click();
+  await page.getByRole("checkbox", { name: /^h3/ }).check();
+  const command = page.getByLabel("Command", { exact: true });
+  const answer = (node: string) => page.getByRole("article", { name: `Answer of ${node}` });
+  await command.fill("echo $(hostname)-$((6*7))");
+  await page.getByRole("button", { name: "Run on 3 nodes" }).click();
+  await answer("h1").getByText("h1-42").waitFor();
+  await answer("h2").getByText("h2-42").waitFor();
+  await answer("h1").getByText(/^ok, /).waitFor();
+  await answer("h3").getByText("not running", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Copy all" }).click();
+  await page.getByText("Copied").waitFor();
+  const copied = String(await page.evaluate("navigator.clipboard.readText()"));
+  expect(copied).toMatch(/^=== h1: ok, [\d.]+ s\nh1-42\n\n=== h2: ok, [\d.]+ s\nh2-42\n\n=== h3: not running\n/);
+  await page.getByRole("button", { name: "None" }).click();
+  await page.getByRole("checkbox", { name: "h1" }).check();
+  await page.getByLabel("Seconds each").fill("1");
+  await command.fill("sleep 20");
+  await page.getByRole("button", { name: "Run on 1 node" }).click();
+  await answer("h1").getByText("time-out").waitFor();
+});
