@@ -25,9 +25,25 @@ export interface Host {
    * restart and to finish jobs that a crash cut off. Absent: users must log in again. null: no such user.
    */
   readonly resume?: (user: string) => Promise<HostSession | null>;
+  /** What the host says of its users at any time. Absent: it says it at login only, and a session keeps the role of its login. */
+  readonly accounts?: HostAccounts;
   /** The path of the lab that a capture belongs to, undefined where there is no such capture. Absent: the host makes none. */
   readonly labOfCapture?: (capture: string) => Promise<string | undefined>;
   close(): Promise<void>;
+}
+
+/** Asked with every request: answers come at once, from what the host has in memory. Throws host_error where they cannot be read. */
+export interface HostAccounts {
+  /** Another text whenever any account may have changed. */
+  mark(): string;
+  /** null: no such user. */
+  find(user: string): HostAccount | null;
+}
+
+export interface HostAccount {
+  readonly role: HostSession["role"];
+  /** Another text with every new password; tells nothing of the password itself. */
+  readonly credential: string;
 }
 
 export interface HostSession {

@@ -86,7 +86,7 @@ export function createService(options: ServiceOptions): Service {
       metrics.job(news);
     },
   });
-  const sessions = new Sessions(host, store, clock, {
+  const sessions = new Sessions(host, store, clock, log, {
     idleMs: options.sessionIdleMs ?? 12 * hour,
     absoluteMs: options.sessionAbsoluteMs ?? 7 * 24 * hour,
   });

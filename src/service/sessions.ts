@@ -2,6 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { Failure } from "../contract/errors.ts";
 import type { Host, HostSession } from "../hosts/host.ts";
 import type { Clock } from "./clock.ts";
+import type { Log } from "./log.ts";
 import type { Call, Caller } from "./service.ts";
 import type { SessionRow, Store } from "./store/store.ts";
 import { LoginThrottle } from "./throttle.ts";
@@ -24,6 +25,8 @@ export interface BrowserSession {
 const rememberExpiredMs = 7 * 24 * 3_600_000;
 /** A session's last use is written at most this often. */
 const touchEveryMs = 60_000;
+/** How soon streams end of a user who was removed. */
+const accountsEveryMs = 1_000;
 /** Browsers that one session may be open in; the oldest must sign in again. */
 const browsersPerSession = 20;
 
@@ -44,17 +47,22 @@ export class Sessions {
   readonly #leases = new Map<HostSession, number>();
   readonly #ended = new Set<HostSession>();
   readonly #closers = new Map<string, Set<() => void>>();
+  readonly #log: Log;
+  #watching: NodeJS.Timeout | undefined;
 
-  constructor(host: Host, store: Store, clock: Clock, limits: SessionLimits) {
+  constructor(host: Host, store: Store, clock: Clock, log: Log, limits: SessionLimits) {
     this.#host = host;
     this.#store = store;
     this.#clock = clock;
+    this.#log = log;
     this.#limits = limits;
     this.#throttle = new LoginThrottle(clock);
   }
 
   async login(user: string, password: string, call: Call): Promise<{ readonly token: string; readonly username: string }> {
     const succeeded = this.#throttle.attempt(user, call.address);
+    // Before the password is looked at: one that is changed meanwhile ends this session.
+    const credential = this.#host.accounts?.find(user)?.credential;
     const hostSession = await this.#host.login(user, password, call.signal).catch((error: unknown) => {
       // A host that is away says nothing about the password.
       if (!(error instanceof Failure) || error.code !== "invalid_credentials") succeeded();
@@ -65,7 +73,8 @@ export class Sessions {
     const now = this.#clock.now();
     const hash = hashOf(token);
     this.#store.sessions.purge(now - this.#limits.absoluteMs - rememberExpiredMs);
-    this.#store.sessions.insert({ hash, user: hostSession.user, role: hostSession.role, createdAt: now, usedAt: now, revoked: false });
+    const row = { hash, user: hostSession.user, role: hostSession.role, createdAt: now, usedAt: now, revoked: false };
+    this.#store.sessions.insert({ ...row, ...(credential !== undefined && { credential }) });
     this.#hostSessions.set(hash, Promise.resolve(hostSession));
     return { token, username: hostSession.user };
   }
@@ -83,7 +92,8 @@ export class Sessions {
   /** A cookie's value that stands for this session until it ends, at `expiresAt` at the latest. Throws unauthenticated. */
   openBrowser(session: string): BrowserSession {
     const row = this.#store.sessions.find(session);
-    if (row === undefined || this.#expiry(row) <= this.#clock.now()) throw new Failure("unauthenticated", "the session has ended");
+    if (row === undefined || this.#expiry(row) <= this.#clock.now() || this.#role(row) === undefined)
+      throw new Failure("unauthenticated", "the session has ended");
     const cookie = randomBytes(32).toString("base64url");
     this.#store.sessions.insertBrowser({ hash: hashOf(cookie), session, createdAt: this.#clock.now() }, browsersPerSession);
     return { cookie, expiresAt: row.createdAt + this.#limits.absoluteMs };
@@ -92,7 +102,7 @@ export class Sessions {
   /** Whether this session has neither ended nor expired. Does not count as use. */
   alive(session: string): boolean {
     const row = this.#store.sessions.find(session);
-    return row !== undefined && this.#clock.now() < this.#expiry(row);
+    return row !== undefined && this.#clock.now() < this.#expiry(row) && this.#role(row) !== undefined;
   }
 
   /** Sessions that are neither ended nor expired. */
@@ -109,7 +119,14 @@ export class Sessions {
   /** The host session of this caller. Throws expired_host_session. */
   async hostSession(caller: Caller): Promise<HostSession> {
     const known = this.#hostSessions.get(caller.session);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      const session = await known;
+      if (this.#isOfNow(session)) return session;
+      // Changes that run end with the role they began with.
+      if (this.#hostSessions.get(caller.session) !== known) return this.hostSession(caller);
+      this.#hostSessions.delete(caller.session);
+      this.#letGo(known);
+    }
     const resuming = this.resume(caller.user);
     this.#hostSessions.set(caller.session, resuming);
     resuming.catch(() => this.#hostSessions.delete(caller.session));
@@ -124,6 +141,12 @@ export class Sessions {
     const own = await this.hostSession(caller);
     if (owner === undefined || owner === caller.user || caller.role !== "user") return own;
     let shared = this.#ownerSessions.get(owner);
+    const before = await shared;
+    if (shared !== undefined && before !== undefined && !this.#isOfNow(before)) {
+      if (this.#ownerSessions.get(owner) === shared) this.#ownerSessions.delete(owner);
+      this.#letGo(shared);
+      shared = this.#ownerSessions.get(owner);
+    }
     if (shared === undefined) {
       shared = (async () => (await this.#host.resume?.(owner)) ?? undefined)();
       this.#ownerSessions.set(owner, shared);
@@ -162,14 +185,16 @@ export class Sessions {
     this.#ownerSessions.clear();
   }
 
-  /** Runs `close` when the session ends by logout or expiry. Answers the function that takes it back. */
+  /** Runs `close` when the session ends, by logout, expiry or its account, or its user has another role. Answers the function that takes it back. */
   onEnd(session: string, close: () => void): () => void {
     const closers = this.#closers.get(session) ?? new Set();
     this.#closers.set(session, closers);
     closers.add(close);
+    this.#watch();
     return () => {
       closers.delete(close);
-      if (closers.size === 0) this.#closers.delete(session);
+      if (closers.size === 0 && this.#closers.get(session) === closers) this.#closers.delete(session);
+      if (this.#closers.size === 0) this.#unwatch();
     };
   }
 
@@ -180,6 +205,7 @@ export class Sessions {
     this.#ownerSessions.clear();
     this.#ended.clear();
     for (const hash of [...this.#closers.keys()]) this.#runClosers(hash);
+    this.#unwatch();
     const sessions = await Promise.allSettled(open);
     await Promise.allSettled(sessions.map((one) => (one.status === "fulfilled" ? one.value?.close() : undefined)));
   }
@@ -193,8 +219,63 @@ export class Sessions {
       if (now >= expires + rememberExpiredMs) throw new Failure("unauthenticated", "a valid bearer token is needed");
       throw new Failure("expired_agent_session", "the session has expired; log in again");
     }
+    const role = this.#role(row);
+    if (role === undefined) throw new Failure("unauthenticated", "the account is gone or has another password; log in again");
     if (now - row.usedAt >= Math.min(touchEveryMs, this.#limits.idleMs / 10)) this.#store.sessions.touch(row.hash, now);
-    return { user: row.user, role: row.role, session: row.hash };
+    return { user: row.user, role, session: row.hash };
+  }
+
+  /** As the account is now. undefined: it is gone, or has another password than the session began with; then the session has ended. */
+  #role(row: SessionRow): SessionRow["role"] | undefined {
+    const { accounts } = this.#host;
+    if (accounts === undefined) return row.role;
+    const account = accounts.find(row.user);
+    if (account === null || account.credential !== row.credential) {
+      this.#store.sessions.revoke(row.hash);
+      this.#end(row.hash);
+      return undefined;
+    }
+    if (account.role !== row.role) {
+      this.#store.sessions.setRole(row.hash, account.role);
+      // They were opened with the rights of the old role.
+      this.#runClosers(row.hash);
+    }
+    return account.role;
+  }
+
+  /** Whether its role is still the account's. */
+  #isOfNow({ user, role }: HostSession): boolean {
+    const { accounts } = this.#host;
+    return accounts === undefined || accounts.find(user)?.role === role;
+  }
+
+  /** Streams make no calls: while some are open, their sessions' accounts are looked at when an account has changed. */
+  #watch(): void {
+    const { accounts } = this.#host;
+    if (accounts === undefined || this.#watching !== undefined) return;
+    let seen: string | undefined;
+    let trouble: string | undefined;
+    const look = () => {
+      try {
+        const mark = accounts.mark();
+        if (mark === seen) return;
+        for (const hash of [...this.#closers.keys()]) this.alive(hash);
+        seen = mark;
+        trouble = undefined;
+      } catch (error) {
+        // Tried again with every look, and told once.
+        const { message } = error as Error;
+        if (message !== trouble) this.#log("error", "the host's accounts cannot be read", { error: message });
+        trouble = message;
+      }
+    };
+    this.#watching = setInterval(look, accountsEveryMs);
+    this.#watching.unref();
+  }
+
+  #unwatch(): void {
+    clearInterval(this.#watching);
+    this.#watching = undefined;
   }
 
   /** ms; 0 for a revoked one. */
@@ -206,8 +287,14 @@ export class Sessions {
     this.#runClosers(hash);
     const ending = this.#hostSessions.get(hash);
     this.#hostSessions.delete(hash);
-    ending?.then(
+    if (ending !== undefined) this.#letGo(ending);
+  }
+
+  /** Closes a host session when no change uses it any more. */
+  #letGo(ending: Promise<HostSession | undefined>): void {
+    ending.then(
       (session) => {
+        if (session === undefined) return;
         this.#ended.add(session);
         this.#closeIfFree(session);
       },

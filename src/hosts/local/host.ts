@@ -47,6 +47,7 @@ export function localHost(options: LocalHostOptions): Host {
   return {
     kind: "embedded",
     url: "local:",
+    accounts: users.accounts,
     login: async (name, password) => {
       const user = await users.check(name, password);
       if (user === null) throw new Failure("invalid_credentials", "wrong user name or password");

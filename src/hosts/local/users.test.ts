@@ -40,13 +40,14 @@ test("the file is for us alone and holds no password", async () => {
 test("users are added, changed and removed, also by another process, and seen at once", async () => {
   const [one, two] = [openUsers(file), openUsers(file)];
   expect(await one.find("ann")).toBeNull();
+  await two.put("admin", "x", "admin");
   await two.put("ann", "first", "user");
   expect(await one.check("ann", "first")).toEqual({ name: "ann", role: "user" });
   await two.put("ann", "second", "viewer");
   expect(await one.check("ann", "first")).toBeNull();
   expect(await one.check("ann", "second")).toEqual({ name: "ann", role: "viewer" });
   await Promise.all([one.put("bob", "x", "user"), one.put("cid", "x", "user")]);
-  expect((await two.list()).map(({ name }) => name)).toEqual(["ann", "bob", "cid"]);
+  expect((await two.list()).map(({ name }) => name)).toEqual(["admin", "ann", "bob", "cid"]);
   await one.remove("ann");
   expect(await two.find("ann")).toBeNull();
 });

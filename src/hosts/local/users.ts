@@ -1,7 +1,8 @@
-import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { createHash, randomBytes, scrypt, timingSafeEqual } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { Failure } from "../../contract/errors.ts";
-import { fileMark } from "./file-mark.ts";
+import type { HostAccounts } from "../host.ts";
+import { fileMarkNow } from "./file-mark.ts";
 import { writeFileAtomic } from "./write-file-atomic.ts";
 
 export type Role = "admin" | "user" | "viewer";
@@ -17,6 +18,8 @@ export interface Users {
   check(name: string, password: string): Promise<LocalUser | null>;
   find(name: string): Promise<LocalUser | null>;
   list(): Promise<readonly LocalUser[]>;
+  /** What sessions that are open ask for, as the file is now. */
+  readonly accounts: HostAccounts;
   /** Adds the user, or gives an existing one this password and role. Throws bad_request for a name or password that cannot be. */
   put(name: string, password: string, role: Role): Promise<void>;
   /** Throws bad_request where no admin would be left. */
@@ -42,17 +45,17 @@ export function openUsers(file: string): Users {
   let known: { readonly mark: string | undefined; readonly users: readonly StoredUser[] } = { mark: undefined, users: [] };
   let changes: Promise<unknown> = Promise.resolve();
 
-  async function read(): Promise<readonly StoredUser[]> {
-    const mark = await fileMark(file);
+  function read(): readonly StoredUser[] {
+    const mark = fileMarkNow(file);
     if (mark === known.mark) return known.users;
-    known = { mark, users: mark === undefined ? [] : parseUsers(file, await readFile(file, "utf8")) };
+    known = { mark, users: mark === undefined ? [] : parseUsers(file, readFileSync(file, "utf8")) };
     return known.users;
   }
 
   /** One change at a time: each sees the one before. */
   function change<T>(edit: (users: readonly StoredUser[]) => Promise<{ users?: readonly StoredUser[]; result: T }>): Promise<T> {
     const done = changes.then(async () => {
-      const { users, result } = await edit(await read());
+      const { users, result } = await edit(read());
       if (users !== undefined) {
         const sorted = [...users].sort((a, b) => (a.name < b.name ? -1 : 1));
         await writeFileAtomic(file, `${JSON.stringify({ version: 1, users: sorted }, null, 2)}\n`, 0o600);
@@ -65,15 +68,22 @@ export function openUsers(file: string): Users {
 
   return {
     check: async (name, password) => {
-      const user = (await read()).find((one) => one.name === name);
+      const user = read().find((one) => one.name === name);
       const right = await verify(password, user?.hash ?? (await nobody()));
       return user !== undefined && right ? { name: user.name, role: user.role } : null;
     },
     find: async (name) => {
-      const user = (await read()).find((one) => one.name === name);
+      const user = read().find((one) => one.name === name);
       return user === undefined ? null : { name: user.name, role: user.role };
     },
-    list: async () => (await read()).map(({ name, role }) => ({ name, role })),
+    list: async () => read().map(({ name, role }) => ({ name, role })),
+    accounts: {
+      mark: () => fileMarkNow(file) ?? "",
+      find: (name) => {
+        const user = read().find((one) => one.name === name);
+        return user === undefined ? null : { role: user.role, credential: createHash("sha256").update(user.hash).digest("hex") };
+      },
+    },
     put: async (name, password, role) => {
       if (!/^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/.test(name)) throw new Failure("bad_request", `"${name}" cannot be a user name`);
       if (password === "" || password.length > 1024) throw new Failure("bad_request", "a password has 1 to 1024 characters");

@@ -28,6 +28,7 @@ const migrations = [
      user TEXT NOT NULL, key TEXT NOT NULL, request TEXT NOT NULL, job TEXT NOT NULL, created_at INTEGER NOT NULL, PRIMARY KEY (user, key)
    ) STRICT;
    CREATE INDEX job_keys_by_age ON job_keys (created_at);`,
+  "ALTER TABLE sessions ADD COLUMN credential TEXT",
 ];
 
 /** The store in one SQLite file (mode 0600; ":memory:" keeps nothing). Throws when the file is of a newer version than this program. */
@@ -39,9 +40,12 @@ export function sqliteStore(file: string): Store {
   migrate(db);
 
   const sql = {
-    insertSession: db.prepare("INSERT INTO sessions (hash, user, role, created_at, used_at, revoked) VALUES (?, ?, ?, ?, ?, ?)"),
+    insertSession: db.prepare(
+      "INSERT INTO sessions (hash, user, role, credential, created_at, used_at, revoked) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    ),
     findSession: db.prepare("SELECT * FROM sessions WHERE hash = ?"),
     touchSession: db.prepare("UPDATE sessions SET used_at = ? WHERE hash = ?"),
+    setRole: db.prepare("UPDATE sessions SET role = ? WHERE hash = ?"),
     revokeSession: db.prepare("UPDATE sessions SET revoked = 1 WHERE hash = ?"),
     purgeSessions: db.prepare("DELETE FROM sessions WHERE created_at < ?"),
     countSessions: db.prepare("SELECT count(*) AS count FROM sessions WHERE revoked = 0 AND used_at > ? AND created_at > ?"),
@@ -119,11 +123,14 @@ export function sqliteStore(file: string): Store {
   const store: Store = {
     sessions: {
       insert: (row) => {
-        sql.insertSession.run(row.hash, row.user, row.role, row.createdAt, row.usedAt, row.revoked ? 1 : 0);
+        sql.insertSession.run(row.hash, row.user, row.role, row.credential ?? null, row.createdAt, row.usedAt, row.revoked ? 1 : 0);
       },
       find: (hash) => sessionOf(sql.findSession.get(hash)),
       touch: (hash, usedAt) => {
         sql.touchSession.run(usedAt, hash);
+      },
+      setRole: (hash, role) => {
+        sql.setRole.run(role, hash);
       },
       revoke: (hash) => {
         sql.revokeSession.run(hash);
@@ -230,6 +237,7 @@ function sessionOf(row: Row | undefined): SessionRow | undefined {
     hash: row["hash"] as string,
     user: row["user"] as string,
     role: row["role"] as SessionRow["role"],
+    ...(row["credential"] !== null && { credential: row["credential"] as string }),
     createdAt: row["created_at"] as number,
     usedAt: row["used_at"] as number,
     revoked: row["revoked"] === 1,

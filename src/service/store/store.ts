@@ -9,6 +9,8 @@ export interface SessionRow {
   readonly hash: string;
   readonly user: string;
   readonly role: HostSession["role"];
+  /** Of the account when the session began; absent where the host does not tell. */
+  readonly credential?: string;
   readonly createdAt: number;
   readonly usedAt: number;
   readonly revoked: boolean;
@@ -110,6 +112,7 @@ export interface Store {
     insert(row: SessionRow): void;
     find(hash: string): SessionRow | undefined;
     touch(hash: string, usedAt: number): void;
+    setRole(hash: string, role: SessionRow["role"]): void;
     /** Also ends its browser sessions. */
     revoke(hash: string): void;
     /** Forgets sessions created before. */

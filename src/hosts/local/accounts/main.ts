@@ -59,7 +59,7 @@ async function main(): Promise<void> {
       const user = await known(users, name);
       const role = roleOf(word ?? "");
       await users.setRole(user.name, role);
-      return tell({ ...user, role }, `is ${role} now; sessions that are open keep the old role until the next login`);
+      return tell({ ...user, role }, `is ${role} now, in sessions that are open too`);
     }
     case "remove": {
       const user = await known(users, name);
