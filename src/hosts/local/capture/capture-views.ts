@@ -1,13 +1,10 @@
-import { createWriteStream } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { Failure } from "../../../contract/errors.ts";
 import type { CapturePacketDetails, CapturePacketRow, CapturePackets, CapturePacketsQuery, PacketTreeNode } from "../../host-captures.ts";
 import { ringFilesIn } from "./capture-record.ts";
 import { readCapture } from "./read-capture.ts";
-import { giveToDecoder, makeDecoderDirectory, Sharkd, SharkdRefusal } from "./sharkd.ts";
+import { copyForDecoder, makeDecoderDirectory, Sharkd, SharkdRefusal } from "./sharkd.ts";
 
 /** A capture that is looked at closely: a copy of its packets, and the sharkd that has read it. */
 interface View {
@@ -118,9 +115,7 @@ export class CaptureViews {
     const view = known !== undefined && !known.sharkd.ended ? known : await this.#open(directory);
     const started = Date.now();
     const name = `capture-${++view.copies}.pcapng`;
-    const copy = join(view.directory, name);
-    await pipeline(Readable.from(readCapture({ directory, state: stopped }, false)), createWriteStream(copy, { mode: 0o600 }));
-    await giveToDecoder(copy);
+    await copyForDecoder(join(view.directory, name), readCapture({ directory, state: stopped }, false));
     await view.sharkd.request("load", { file: name });
     await rm(join(view.directory, `capture-${view.copies - 1}.pcapng`), { force: true });
     Object.assign(view, { mark, oldest: files[0]?.sequence ?? 1, readAt: Date.now(), readMs: Date.now() - started, usedAt: Date.now() });

@@ -35,7 +35,7 @@ export async function* readCapture(feed: CaptureFeed, follow: boolean, signal?: 
       if (signal?.aborted === true) return;
       const { bytesRead } = await file.read(buffer, 0, chunkBytes);
       if (bytesRead > 0) {
-        const whole = blocks(Uint8Array.from(buffer.subarray(0, bytesRead)));
+        const whole = blocks(new Uint8Array(buffer.subarray(0, bytesRead)));
         if (whole.length > 0) yield whole;
         continue;
       }

@@ -1,5 +1,5 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { chown, mkdir, writeFile } from "node:fs/promises";
+import { chown, mkdir, open, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Failure } from "../../../contract/errors.ts";
 import { idRange } from "../idmap.ts";
@@ -28,9 +28,15 @@ export async function makeDecoderDirectory(directory: string): Promise<void> {
   if (process.getuid?.() === 0) await chown(directory, decoderId, decoderId);
 }
 
-/** Gives a file in that directory to the decoder. */
-export async function giveToDecoder(file: string): Promise<void> {
-  if (process.getuid?.() === 0) await chown(file, decoderId, decoderId);
+/**
+ * Writes a file for the decoder into that directory. The decoder, which strangers' packets may have taken over, can plant whatever it likes there:
+ * what stands at the path is removed, and only a file that was not there is written and given away.
+ */
+export async function copyForDecoder(file: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+  await rm(file, { recursive: true, force: true });
+  await using handle = await open(file, "wx", 0o600);
+  if (process.getuid?.() === 0) await handle.chown(decoderId, decoderId);
+  for await (const chunk of bytes) await handle.writeFile(chunk);
 }
 
 /** A refusal of sharkd, such as of a display filter. */
@@ -45,7 +51,9 @@ export class Sharkd {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #waiting = new Map<number, Waiting>();
   #next = 1;
-  #text = "";
+  /** The beginning of an answer that is yet to end. */
+  #parts: string[] = [];
+  #length = 0;
   #ended: Error | undefined;
 
   constructor(directory: string) {
@@ -84,23 +92,32 @@ export class Sharkd {
   }
 
   #take(text: string): void {
-    this.#text += text;
-    if (this.#text.length > longestAnswer) {
-      this.#end(new Error("sharkd answered too much"));
+    const [first = "", ...others] = text.split("\n");
+    this.#parts.push(first);
+    this.#length += first.length;
+    for (const other of others) {
+      this.#answer(this.#parts.join(""));
+      this.#parts = [other];
+      this.#length = other.length;
+    }
+    if (this.#length > longestAnswer) this.#end(new Error("sharkd answered too much"));
+  }
+
+  #answer(line: string): void {
+    if (this.#ended !== undefined || !line.startsWith("{")) return;
+    let answer: { readonly id?: number; readonly result?: unknown; readonly error?: { readonly message?: string } };
+    try {
+      answer = JSON.parse(line);
+    } catch {
+      this.#end(new Error("sharkd answered what is no JSON"));
       return;
     }
-    const lines = this.#text.split("\n");
-    this.#text = lines.pop() ?? "";
-    for (const line of lines) {
-      if (!line.startsWith("{")) continue;
-      const answer = JSON.parse(line) as { readonly id: number; readonly result?: unknown; readonly error?: { readonly message: string } };
-      const waiting = this.#waiting.get(answer.id);
-      if (waiting === undefined) continue;
-      this.#waiting.delete(answer.id);
-      clearTimeout(waiting.timer);
-      if (answer.error === undefined) waiting.resolve(answer.result);
-      else waiting.reject(new SharkdRefusal(answer.error.message));
-    }
+    const waiting = this.#waiting.get(answer.id ?? 0);
+    if (waiting === undefined) return;
+    this.#waiting.delete(answer.id ?? 0);
+    clearTimeout(waiting.timer);
+    if (answer.error === undefined) waiting.resolve(answer.result);
+    else waiting.reject(new SharkdRefusal(String(answer.error.message)));
   }
 
   #end(error: Error): void {
