@@ -64,16 +64,21 @@ export class Expressions {
   #start(): Worker {
     const worker = new Worker(new URL(`./expression-worker${extname(import.meta.url)}`, import.meta.url), { execArgv: [] });
     this.#online = false;
+    // One that was ended may still have said something: it is of no trial that waits now.
     worker.once("online", () => {
+      if (this.#worker !== worker) return;
       this.#online = true;
       if (this.#current !== undefined) this.#arm();
     });
     worker.on("message", (matched: boolean) => {
+      if (this.#worker !== worker) return;
       clearTimeout(this.#timer);
       this.#current?.settle(matched);
       this.#next();
     });
-    worker.on("error", (error) => void this.#end(error).then(() => this.#next()));
+    worker.on("error", (error) => {
+      if (this.#worker === worker) void this.#end(error).then(() => this.#next());
+    });
     return worker;
   }
 
