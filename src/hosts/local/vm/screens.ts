@@ -11,7 +11,7 @@ import { supervisor } from "./vm-spawn.ts";
  */
 export class Screens {
   readonly #directory: string;
-  readonly #open = new Map<number, { readonly server: Server; readonly connections: Set<Socket> }>();
+  readonly #open = new Map<number, Screen>();
 
   /** @param directory the lab's runtime directory */
   constructor(directory: string) {
@@ -19,32 +19,17 @@ export class Screens {
   }
 
   /** Path of the node's socket; it listens from here on. */
-  async path(sandbox: Sandbox, node: number): Promise<string> {
+  async path(sandbox: Pick<Sandbox, "join">, node: number): Promise<string> {
     const path = join(this.#directory, `vnc-${node}.sock`);
-    if (this.#open.has(node)) return path;
-    const connections = new Set<Socket>();
-    const server = createServer((client) => {
-      connections.add(client.on("error", () => client.destroy()));
-      client.once("close", () => connections.delete(client));
-      sandbox.join(node, [supervisor, "relay", screenSocket]).then(
-        (far) => {
-          far.on("error", () => client.destroy()).once("close", () => client.destroy());
-          client.once("close", () => far.destroy());
-          client.pipe(far).pipe(client);
-        },
-        () => client.destroy(), // the node has ended: so does the connection
-      );
-    });
-    const entry = { server, connections };
-    this.#open.set(node, entry);
+    let screen = this.#open.get(node);
+    if (screen === undefined) {
+      screen = openScreen(sandbox, node, path);
+      this.#open.set(node, screen);
+    }
     try {
-      await rm(path, { force: true });
-      await new Promise<void>((resolve, reject) => {
-        server.once("error", reject).listen(path, () => resolve());
-      });
-      server.unref();
+      await screen.listening;
     } catch (error) {
-      this.#open.delete(node);
+      if (this.#open.get(node) === screen) this.#open.delete(node);
       throw error;
     }
     return path;
@@ -58,4 +43,36 @@ export class Screens {
     }
     this.#open.clear();
   }
+}
+
+interface Screen {
+  readonly server: Server;
+  readonly connections: ReadonlySet<Socket>;
+  readonly listening: Promise<void>;
+}
+
+function openScreen(sandbox: Pick<Sandbox, "join">, node: number, path: string): Screen {
+  const connections = new Set<Socket>();
+  const server = createServer((client) => {
+    connections.add(client.on("error", () => client.destroy()));
+    client.once("close", () => connections.delete(client));
+    sandbox.join(node, [supervisor, "relay", screenSocket]).then(
+      (far) => {
+        far.on("error", () => client.destroy()).once("close", () => client.destroy());
+        // It may have left meanwhile, and would not tell again.
+        if (client.destroyed) far.destroy();
+        client.once("close", () => far.destroy());
+        client.pipe(far).pipe(client);
+      },
+      () => client.destroy(), // the node has ended: so does the connection
+    );
+  });
+  const listen = async () => {
+    await rm(path, { force: true });
+    await new Promise<void>((resolve, reject) => {
+      // Also one connection that cannot be taken later on: it is lost, and the others go on.
+      server.on("error", reject).listen(path, resolve).unref();
+    });
+  };
+  return { server, connections, listening: listen() };
 }

@@ -24,24 +24,23 @@ export async function hibernateVm(sandbox: Sandbox, directory: string, node: num
     if (error instanceof Failure) return { stderr: error.message };
     throw error;
   });
-  await new Promise<void>((resolve, reject) => {
-    let watch: { close(): void } | undefined;
-    const settle = () => {
-      watch?.close();
-      resolve();
-    };
-    if (!hasSavedState(directory, node)) {
-      const message = `the virtual machine could not be hibernated: ${said.stderr.trim() || "it ended"}`;
-      return reject(new Failure("host_error", message, { data: { host: { message } } }));
-    }
-    const gone = (state: { readonly id: number; readonly pid: number } | "gone") =>
-      (state === "gone" || (state.id === node && state.pid === 0)) && settle();
-    sandbox.watch(gone).then(async (made) => {
-      watch = made;
-      const { nodes } = await sandbox.info();
-      if (!nodes.some(({ id, pid }) => id === node && pid > 0)) settle();
-    }, reject);
+  if (!hasSavedState(directory, node)) {
+    const message = `the virtual machine could not be hibernated: ${said.stderr.trim() || "it ended"}`;
+    throw new Failure("host_error", message, { data: { host: { message } } });
+  }
+  let over = (): void => undefined;
+  const ended = new Promise<void>((resolve) => {
+    over = resolve;
   });
+  const watch = await sandbox.watch((state) => {
+    if (state === "gone" || (state.id === node && state.pid === 0)) over();
+  });
+  try {
+    const { nodes } = await sandbox.info();
+    if (nodes.some(({ id, pid }) => id === node && pid > 0)) await ended;
+  } finally {
+    watch.close();
+  }
 }
 
 /** A guest of tens of gigabytes on a slow disk. */
