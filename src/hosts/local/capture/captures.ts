@@ -49,6 +49,8 @@ export class Captures {
   readonly #labs: () => readonly string[];
   /** One start at a time, so that two do not share the last free place. */
   #turn: Promise<unknown> = Promise.resolve();
+  /** Ids of those that are being started: their records do not say yet which process they have, and would be taken for lost ones. */
+  readonly #starting = new Set<string>();
 
   constructor(tap: string, limits: CaptureLimits, labs: () => readonly string[]) {
     this.tap = tap;
@@ -72,6 +74,7 @@ export class Captures {
     await mkdir(directory, { mode: 0o700 });
     const { program, ...wanted } = request;
     const record: CaptureRecord = { version: 1, id, ...wanted, port, startedAt: Date.now(), ringBytes };
+    this.#starting.add(id);
     try {
       await writeRecord(directory, record);
       if (process.getuid?.() === 0) await chown(directory, idRange.base, idRange.base);
@@ -82,13 +85,15 @@ export class Captures {
     } catch (error) {
       await rm(directory, { recursive: true, force: true });
       throw error;
+    } finally {
+      this.#starting.delete(id);
     }
     return this.get(lab, id);
   }
 
   /** Oldest first. */
   async list(lab: CapturedLab): Promise<readonly HostCapture[]> {
-    const ids = (await namesIn(join(lab.directory, "captures"))).filter(isCaptureId);
+    const ids = (await namesIn(join(lab.directory, "captures"))).filter((name) => isCaptureId(name) && !this.#starting.has(name));
     const records = await Promise.all(ids.map((id) => readRecord(this.directory(lab, id))));
     const found = await this.#state(
       lab,
@@ -107,7 +112,7 @@ export class Captures {
 
   /** Throws capture_not_found. */
   async record(lab: Pick<CapturedLab, "directory" | "definition">, id: string): Promise<CaptureRecord> {
-    const record = isCaptureId(id) ? await readRecord(this.directory(lab, id)) : undefined;
+    const record = isCaptureId(id) && !this.#starting.has(id) ? await readRecord(this.directory(lab, id)) : undefined;
     if (record === undefined) throw new Failure("capture_not_found", `lab ${lab.definition.path} has no capture ${id}`);
     return record;
   }
