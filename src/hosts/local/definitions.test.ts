@@ -92,6 +92,18 @@ describe("labs on disk", () => {
     expect(await readFile(join(state, "labs", other, "lab.json"), "utf8")).toBe("{");
   });
 
+  test("a file that does not read any more keeps nobody from the labs beside it", async () => {
+    const labs = await open();
+    const two = { ...empty, id: "2b4e28ba-2fa1-41d2-883f-0016d3cca427", path: "/courses/two" };
+    await labs.put(empty);
+    await labs.put(two);
+    await writeFile(join(state, "labs", id, "lab.json"), "{");
+    await expect(labs.get(empty.path)).rejects.toMatchObject({ code: "host_error" });
+    expect(await labs.all()).toEqual([empty, two]);
+    await rm(join(state, "labs", id, "lab.json"));
+    expect(await labs.all()).toEqual([two]);
+  });
+
   test("changes made at the same time all count", async () => {
     const labs = await open();
     await labs.put(empty);

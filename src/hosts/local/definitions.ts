@@ -16,6 +16,8 @@ export interface Definitions {
   ids(): readonly string[];
   /** As it is on disk now: an edit by hand is noticed. undefined: no such lab. Throws host_error where the file does not read. */
   get(path: string): Promise<LabDefinition | undefined>;
+  /** All, by path, as they are on disk now. One that does not read any more is as it was, and keeps nobody from another lab: who uses it is told. */
+  all(): Promise<readonly LabDefinition[]>;
   put(definition: LabDefinition): Promise<void>;
   /** Changes the lab from what it is on disk now; changes of one lab happen one after the other. Throws lab_not_found. */
   change(path: string, edit: (definition: LabDefinition) => LabDefinition): Promise<void>;
@@ -106,6 +108,12 @@ export async function openDefinitions(state: string, trash: Trash, warn: (text: 
         return undefined;
       }
       return definition;
+    },
+    all: async () => {
+      const found = await Promise.all(
+        definitions.paths().map((path) => definitions.get(path).catch(() => entries.get(index.get(path) ?? "")?.definition)),
+      );
+      return found.filter((definition) => definition !== undefined);
     },
     put: async (definition) => {
       const { id, path } = definition;

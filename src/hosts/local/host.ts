@@ -59,9 +59,7 @@ export function localHost(options: LocalHostOptions): Host {
     },
     labOfCapture: async (capture) => {
       const { definitions } = await opening;
-      const all = definitions.paths();
-      const known = await Promise.all(all.map((path) => definitions.get(path)));
-      const there = known.filter((definition) => definition !== undefined);
+      const there = await definitions.all();
       const at = await findCapture(
         there.map(({ id }) => definitions.directory(id)),
         capture,

@@ -42,7 +42,11 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
   /** Another user's lab is as none, so that names do not leak. */
   async function seen(path: string): Promise<LabDefinition | undefined> {
     const definition = await definitions.get(path);
-    return definition === undefined || role !== "user" || definition.owner === name ? definition : undefined;
+    return definition !== undefined && isMine(definition) ? definition : undefined;
+  }
+
+  function isMine({ owner }: LabDefinition): boolean {
+    return role !== "user" || owner === name;
   }
 
   async function lab(path: string): Promise<LabDefinition> {
@@ -74,11 +78,7 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
       const offered = await catalogue();
       return { ...offered.rules, freeMemory: await roomFor(definitions, await state.means, offered) };
     },
-    labs: async () => {
-      const all = definitions.paths();
-      const mine = await Promise.all(all.map(async (path) => (await seen(path)) !== undefined));
-      return all.filter((_, i) => mine[i]);
-    },
+    labs: async () => (await definitions.all()).filter(isMine).map(({ path }) => path),
     observe: async (path) => {
       const definition = await seen(path);
       if (definition === undefined) return null;

@@ -9,8 +9,8 @@ import { nodeNeed } from "./node-limits.ts";
 
 /** MiB that nodes which are started may still have: what the machine has, less what nodes of all labs that run were promised. */
 export async function roomFor(definitions: Definitions, means: MachineMeans, catalogue: Catalogue): Promise<number> {
-  const labs = await Promise.all(definitions.paths().map((path) => definitions.get(path)));
-  const up = labs.flatMap((lab) => lab?.nodes.filter(({ power }) => power !== "stopped") ?? []);
+  const labs = await definitions.all();
+  const up = labs.flatMap(({ nodes }) => nodes.filter(({ power }) => power !== "stopped"));
   const promised = up.reduce((sum, node) => sum + nodeNeed(node, catalogue.template(node.template)), 0);
   return freeMemory(machineMemory(means.groups), means.rules, promised);
 }
