@@ -340,6 +340,8 @@ export class LocalLab {
     await this.#sandbox?.destroy();
     this.release();
     this.#sandbox = null;
+    // Its end may have been seen meanwhile, and the cleaning up after it would take the files of a lab that is made anew.
+    await this.#cleaning;
     await removeUplinks(this.directory);
     await this.#resources.remove();
     await rm(this.#options.dir, { recursive: true, force: true });
