@@ -12,18 +12,19 @@ export interface ArchiveFiles {
   read(path: string): Bytes;
 }
 
-/** Links in the directory lead nowhere: only plain files count. */
+/** Links in the directory lead nowhere, nor does `..`: only plain files below it count. */
 export function directoryFiles(directory: string): ArchiveFiles {
+  const within = (path: string) => join(directory, posix.normalize(`/${path}`));
   return {
     size: async (path) => {
-      const found = await lstat(join(directory, path)).catch((error: NodeJS.ErrnoException) => {
+      const found = await lstat(within(path)).catch((error: NodeJS.ErrnoException) => {
         if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
         throw error;
       });
       return found?.isFile() === true ? found.size : undefined;
     },
     read: async function* (path) {
-      await using file = await open(join(directory, path), constants.O_RDONLY | constants.O_NOFOLLOW);
+      await using file = await open(within(path), constants.O_RDONLY | constants.O_NOFOLLOW);
       yield* file.createReadStream({ autoClose: false });
     },
   };
