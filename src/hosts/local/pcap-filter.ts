@@ -15,7 +15,7 @@ export async function checkPcapFilter(images: readonly LocalImage[], filter: str
 }
 
 /**
- * Compiles a pcap filter for Ethernet frames by the tcpdump of an image; undefined where no image has one. It runs in its image and without any
+ * Compiles a pcap filter for Ethernet frames by the tcpdump of an image; undefined where no image of set-up has one. It runs in its image and without any
  * right or network: a filter may name hosts, which must not be looked up.
  */
 export async function compilePcapFilter(images: readonly LocalImage[], filter: string): Promise<CompiledFilter | undefined> {
@@ -54,7 +54,9 @@ function portable(program: string): CompiledFilter {
 }
 
 async function firstWith(images: readonly LocalImage[]): Promise<string | undefined> {
-  for (const { rootfs } of images) {
+  for (const { rootfs, container, vm } of images) {
+    // What strangers built runs in nodes, and nowhere else.
+    if (container !== undefined || vm !== undefined) continue;
     const there = await access(join(rootfs, program)).then(
       () => true,
       () => false,
