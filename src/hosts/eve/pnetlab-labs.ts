@@ -189,10 +189,10 @@ export class PnetlabLabs {
   }
 
   async #stillThere(file: string, session: number): Promise<void> {
-    const { status, body } = await this.#send({ path: "/api/auth", read: true });
+    const answer = await this.#send({ path: "/api/auth", read: true });
     // Signed out since: the next call tells that.
-    if (status !== 200) return;
-    const current = numberOf(recordOf(recordOf(JSON.parse(body.toString("utf8"))).data).lab);
+    if (answer.status !== 200) return;
+    const current = numberOf(recordOf(jsonOf(answer).data).lab);
     if (current === session) return;
     const message =
       `while ${file} was changed, someone who is signed in as the same user entered another lab on PNETLab: the change may have been made ` +
