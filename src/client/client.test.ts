@@ -218,7 +218,7 @@ describe("the session", () => {
       [seen, logins] = [[], 0];
       using client = connect({ url, pin, token: "stale", credentials: async () => credentials });
       const call = client[id] as (input: object) => Promise<unknown>;
-      const outcome = await call({ id: "x", lab: "/x", ticket: "x" }).then(
+      const outcome = await call({ id: "x", lab: "/x", ticket: "x", number: "1" }).then(
         () => "answered",
         (error: LabwrightError) => error.code,
       );

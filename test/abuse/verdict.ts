@@ -55,6 +55,8 @@ export function judge(sent: Case, reply: Reply, secrets: readonly string[]): Ver
   if (stack.test(text)) return bad("shows a stack or a source file");
   for (const secret of secrets) if (text.includes(secret)) return bad("shows a secret");
   const type = headerOf(reply, "content-type") ?? "";
+  // The front door leads to the pages.
+  if (reply.status === 302) return row === undefined && headerOf(reply, "location") === "/ui/" ? { outcome } : bad("leads elsewhere");
   if (!type.startsWith("application/json")) {
     const bytes = row === undefined || row.answer === "bytes" || row.answer === "events";
     return reply.status === 200 && bytes ? { outcome } : bad(`answers ${type || "no media type"}`);

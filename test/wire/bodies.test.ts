@@ -207,7 +207,7 @@ test.each<[string, string, string]>([
   const answer = await client.post("/api/v1/projects/exec", body);
   expect([answer.status, answer.json.code]).toEqual([400, "bad_request"]);
   expect(answer.json.data.problems).toEqual([{ path, message: expect.stringMatching(/more than/) }]);
-  expect(performance.now() - started).toBeLessThan(3_000);
+  expect(performance.now() - started).toBeLessThan(30_000);
 });
 
 test("a word of megabytes is refused, and not sent back", async () => {

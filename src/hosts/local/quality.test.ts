@@ -14,7 +14,8 @@ function pair(more = ""): Lab {
 
 const whole = (some: object) => ({ delay: 0, jitter: 0, loss: 0, bandwidth: 0, ...some });
 
-describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", () => {
+// What is measured may be disturbed by what else runs here: a wrong figure counts when it comes three times.
+describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry: 2 }, () => {
   let local: TestLocalHost;
   beforeAll(async () => {
     local = await testLocalHost();

@@ -92,10 +92,20 @@ export function openUsers(file: string): Users {
     },
     setRole: (name, role) =>
       change(async (users) => ({
-        users: withAdmin(users.map((one) => (one.name === name ? { ...one, role } : one))),
+        users: withAdmin(
+          users,
+          users.map((one) => (one.name === name ? { ...one, role } : one)),
+        ),
         result: undefined,
       })),
-    remove: (name) => change(async (users) => ({ users: withAdmin(users.filter((one) => one.name !== name)), result: undefined })),
+    remove: (name) =>
+      change(async (users) => ({
+        users: withAdmin(
+          users,
+          users.filter((one) => one.name !== name),
+        ),
+        result: undefined,
+      })),
     ensureFirstAdmin: (options) =>
       change<{ created: boolean; password?: string }>(async (users) => {
         if (users.length > 0) return { result: { created: false } };
@@ -109,9 +119,10 @@ export function openUsers(file: string): Users {
   };
 }
 
-/** Nobody could make another one. */
-function withAdmin(users: readonly StoredUser[]): readonly StoredUser[] {
-  if (users.some(({ role }) => role === "admin")) return users;
+/** The users after a change; one that takes the last admin away is refused: nobody could make another one. */
+function withAdmin(before: readonly StoredUser[], after: readonly StoredUser[]): readonly StoredUser[] {
+  const has = (users: readonly StoredUser[]) => users.some(({ role }) => role === "admin");
+  if (has(after) || !has(before)) return after;
   throw new Failure("bad_request", "the last admin stays: make another one first");
 }
 

@@ -112,7 +112,7 @@ test("it ends with its session also when there is always something to tell", asy
   let number = 0;
   for (let done = false; !done; done = (await events.next()).done === true) {
     say(log, ++number);
-    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(performance.now() - began).toBeLessThan(20_000);
   }
   expect(number).toBeGreaterThan(1);
 });
