@@ -9,6 +9,7 @@ import { deploy } from "./commands/deploy.ts";
 import { destroy } from "./commands/destroy.ts";
 import { events } from "./commands/events.ts";
 import { exec } from "./commands/exec.ts";
+import { extcap } from "./commands/extcap.ts";
 import { grants } from "./commands/grants.ts";
 import { image } from "./commands/image.ts";
 import { importCommand } from "./commands/import.ts";
@@ -99,6 +100,7 @@ export const commands: readonly Command[] = [
   link,
   capture,
   captures,
+  extcap,
   jobs,
   labs,
   grants,

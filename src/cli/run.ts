@@ -1,4 +1,5 @@
 import { parseArguments } from "./arguments.ts";
+import { isExtcapCall } from "./commands/extcap.ts";
 import { commands, findCommand } from "./commands.ts";
 import { Context } from "./context.ts";
 import { showError } from "./failure.ts";
@@ -8,7 +9,8 @@ import { openTerminal } from "./terminal.ts";
 const interrupted = 130;
 
 /** One call of the program, from the words after its name to its exit code; never throws. */
-export async function run([name, ...rest]: readonly string[]): Promise<number> {
+export async function run(words: readonly string[]): Promise<number> {
+  const [name, ...rest] = asCommand(words);
   const plain = openTerminal({ color: true, quiet: false });
   if (name === undefined) {
     plain.stderr.write(`${overview(commands)}\n`);
@@ -33,6 +35,14 @@ export async function run([name, ...rest]: readonly string[]): Promise<number> {
   } finally {
     context?.[Symbol.dispose]();
   }
+}
+
+/** Wireshark calls whatever stands in its folder without a command of ours, or with the one that people look for. */
+function asCommand(words: readonly string[]): readonly string[] {
+  const [first = "", ...rest] = words;
+  if (!isExtcapCall(words) || first === "extcap") return words;
+  if (first === "capture") return ["extcap", ...rest];
+  return first.startsWith("--") ? ["extcap", ...words] : words;
 }
 
 const wellKnown: Readonly<Record<string, string>> = { "--help": "help", "-h": "help", "--version": "version", "-v": "version" };

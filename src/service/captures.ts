@@ -19,6 +19,7 @@ import { checkLabPath } from "../intent/lab-path.ts";
 import { addressProject, allowUse, badRequest, labNotFound } from "./address.ts";
 import type { Browsers } from "./browsers.ts";
 import { unsupported } from "./capabilities.ts";
+import { CaptureWatch } from "./capture-watch.ts";
 import { timeText } from "./clock.ts";
 import type { Context } from "./context.ts";
 import { joinStream } from "./join-stream.ts";
@@ -40,11 +41,26 @@ export class Captures {
   readonly #context: Context;
   readonly #browsers: Browsers;
   readonly #tickets: Tickets<{ readonly path: string; readonly capture: string }>;
+  readonly #watch: CaptureWatch;
 
   constructor(context: Context, browsers: Browsers) {
     this.#context = context;
+    this.#watch = new CaptureWatch({
+      session: (user) => context.sessions.resume(user),
+      ended: (lab, capture) => this.#tell(lab, capture),
+      log: context.log,
+    });
     this.#browsers = browsers;
     this.#tickets = new Tickets(context.clock);
+  }
+
+  /** Captures that ran before this service did are watched too. */
+  async begin(labs: readonly LabRecord[]): Promise<void> {
+    if (this.#context.host.labOfCapture !== undefined) await this.#watch.begin(labs);
+  }
+
+  close(): void {
+    this.#watch.close();
   }
 
   async start(caller: Caller, payload: CapturePayload): Promise<CaptureStartData> {
@@ -67,6 +83,7 @@ export class Captures {
       ...(snaplen !== undefined && { snaplen }),
     });
     this.#tell(target.path, started);
+    this.#watch.add(target.path, target.record?.owner ?? caller.user, started.id);
     return {
       capture: started.id,
       node: payload.node,
@@ -108,7 +125,7 @@ export class Captures {
   async stop(caller: Caller, id: string): Promise<CaptureData> {
     const lab = await this.#find(caller, id);
     allowUse({ ...lab, caller }, "operate");
-    const stopped = await lab.captures.stop(lab.path, id);
+    const stopped = await this.#unwatched(caller, lab, id, () => lab.captures.stop(lab.path, id));
     this.#tell(lab.path, stopped);
     return this.#data(lab.path, stopped);
   }
@@ -117,7 +134,7 @@ export class Captures {
     const lab = await this.#find(caller, id);
     allowUse({ ...lab, caller }, "operate");
     const gone = await lab.captures.get(lab.path, id);
-    await lab.captures.remove(lab.path, id);
+    await this.#unwatched(caller, lab, id, () => lab.captures.remove(lab.path, id));
     this.#tell(lab.path, gone, "removed");
     return { capture: id };
   }
@@ -182,6 +199,17 @@ export class Captures {
         joinStream(connection, source);
       },
     };
+  }
+
+  /** Its end is told by who ends it. */
+  async #unwatched<T>(caller: Caller, { path, record }: CapturedLab, id: string, end: () => Promise<T>): Promise<T> {
+    const watched = this.#watch.forget(path, id);
+    try {
+      return await end();
+    } catch (error) {
+      if (watched) this.#watch.add(path, record?.owner ?? caller.user, id);
+      throw error;
+    }
   }
 
   /** Before any lab is looked for: what is not there for anybody tells nothing of labs. */

@@ -113,8 +113,10 @@ export function createService(options: ServiceOptions): Service {
   };
   const metrics = new Metrics(context);
   const traffic = new Traffic(context);
+  const browsers = new Browsers(context, options.webUi);
+  const captures = new Captures(context, browsers);
   return {
-    handlers: handlersOf(context, new Tickets<ConsoleGrant>(clock), new Browsers(context, options.webUi), traffic, metrics),
+    handlers: handlersOf(context, new Tickets<ConsoleGrant>(clock), browsers, { captures, traffic, metrics }),
     health: healthOf(version),
     requestEnded: (request) => metrics.request(request),
     authenticate: (token) => sessions.authenticate(token),
@@ -124,6 +126,7 @@ export function createService(options: ServiceOptions): Service {
       const cutOff = new Set(store.jobs.unfinished().map(({ lab }) => lab));
       const records = store.labs.list();
       await Promise.all([
+        captures.begin(records),
         recoverJobs(context),
         resumeLabs(
           context,
@@ -141,6 +144,7 @@ export function createService(options: ServiceOptions): Service {
       metrics.close();
       await context.consoles.close();
       traffic.close();
+      captures.close();
       await work.close();
       await sessions.close();
       store.close();
@@ -148,9 +152,13 @@ export function createService(options: ServiceOptions): Service {
   };
 }
 
-function handlersOf(context: Context, tickets: Tickets<ConsoleGrant>, browsers: Browsers, traffic: Traffic, metrics: Metrics): Handlers {
+function handlersOf(
+  context: Context,
+  tickets: Tickets<ConsoleGrant>,
+  browsers: Browsers,
+  { captures, traffic, metrics }: { readonly captures: Captures; readonly traffic: Traffic; readonly metrics: Metrics },
+): Handlers {
   const { sessions, jobs, version, events } = context;
-  const captures = new Captures(context, browsers);
 
   /** A handler for callers with a session; a host session that the host has ended is forgotten, so that the next login or resume counts. */
   const known =

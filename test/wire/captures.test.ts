@@ -1,5 +1,6 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { createReadStream } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +11,8 @@ import { connect, type LabwrightClient } from "../../src/client/index.ts";
 import { eventually, type TestLocalHost, testLocalHost } from "../../src/hosts/local/test-local-host.ts";
 import { openUsers } from "../../src/hosts/local/users.ts";
 import { PacketLimit } from "../../src/packets/pcapng-blocks.ts";
-import { openSocket, type Served, serve } from "./served.ts";
+import { RawClient } from "./raw-client.ts";
+import { heldBytes, openSocket, type Served, serve } from "./served.ts";
 
 const run = promisify(execFile);
 const yaml = `
@@ -240,6 +242,59 @@ describe.skipIf(process.getuid?.() !== 0)("captures over the wire", () => {
     await listening;
   });
 
+  test("one that ends by itself is told as an event although nobody reads it, once", async () => {
+    using events = await admin.events({ lab: "/wire", types: "capture" });
+    const told: unknown[] = [];
+    const listening = (async () => {
+      for await (const { type, data } of events) if (type === "capture") told.push(data);
+    })();
+    const [killed, stopped] = [
+      await admin.startCapture({ lab: "/wire", node: "h1", interface: "eth0" }),
+      await admin.startCapture({ lab: "/wire", node: "h2", interface: "eth0" }),
+    ];
+    const kill = 'kill -9 $(grep -lzxF "capture=$1" /proc/[0-9]*/cmdline 2> /dev/null | cut -d/ -f3)';
+    await (await local.sandbox("/wire")).run(["sh", "-c", kill, "sh", killed.capture]);
+    const failed = { capture: killed.capture, node: "h1", interface: "eth0", status: "failed", reason: expect.stringContaining("killed") };
+    await expect.poll(() => told.at(-1), { timeout: 30_000 }).toMatchObject(failed);
+    await admin.stopCapture({ id: stopped.capture });
+    await expect.poll(() => told.length, { timeout: 10_000 }).toBe(4);
+    expect(told[3]).toMatchObject({ capture: stopped.capture, status: "stopped" });
+    events[Symbol.dispose]();
+    await listening;
+  });
+
+  test("a viewer that does not read holds no memory, keeps nobody from capturing, and gets all of it when it reads again", async () => {
+    const { capture: id } = await admin.startCapture({ lab: "/wire", node: "h1", interface: "eth0", filter: "icmp" });
+    const { stream } = await admin.attachCapture({ id });
+    const path = `/api/v1/projects/captures/stream/${stream}`;
+    const { socket } = openSocket(served.url, path, { Authorization: `Bearer ${admin.token}` });
+    const limit = new PacketLimit();
+    socket.removeAllListeners("message").on("message", (data: Buffer) => void limit.take(data));
+    await once(socket, "open");
+    socket.pause();
+    const before = heldBytes();
+    // 40 MiB: less than the ring holds, and more than any buffer on the way may.
+    const flood = "ping -q -A -c 4000 -s 5000 -W1 10.0.0.2 > /dev/null 2>&1; echo over";
+    await admin.execConsole({ lab: "/wire", node: "h1", command: flood, timeout_ms: 60_000 });
+    await expect.poll(() => heldBytes() - before, { timeout: 20_000, interval: 100 }).toBeLessThan(8 << 20);
+    const { packets = 0, dropped, size_bytes } = await admin.stopCapture({ id });
+    expect([packets > 8000, dropped, (size_bytes ?? 0) > 32 << 20]).toEqual([true, 0, true]);
+    socket.resume();
+    await expect.poll(() => limit.packets, { timeout: 30_000 }).toBe(packets);
+    socket.terminate();
+  });
+
+  test("its url leads to its packets where no pages are served", async () => {
+    const { url, capture: id } = await admin.startCapture({ lab: "/wire", node: "h1", interface: "eth0", filter: "icmp" });
+    expect(await ping()).toBe(true);
+    await admin.stopCapture({ id });
+    using raw = new RawClient(served.url);
+    raw.token = admin.token ?? null;
+    const answer = await raw.get(url);
+    expect([answer.status, answer.headers["content-type"]]).toEqual([200, "application/x-pcapng"]);
+    expect((await admin.getCapture({ id })).url).toBe(url);
+  });
+
   describe("the command line", () => {
     const cli = (...args: readonly string[]): ChildProcess =>
       spawn(
@@ -250,6 +305,19 @@ describe.skipIf(process.getuid?.() !== 0)("captures over the wire", () => {
           stdio: ["ignore", "pipe", "pipe"],
         },
       );
+
+    /** As Wireshark finds it: by a link in its folder, called without a command. */
+    const extcap = (...words: readonly string[]): ChildProcess =>
+      spawn(process.execPath, [join(import.meta.dirname, "../../src/cli/main.ts"), ...words], {
+        env: {
+          ...process.env,
+          LABWRIGHT_URL: served.url,
+          LABWRIGHT_PIN: served.fingerprint,
+          LABWRIGHT_TOKEN: admin.token,
+          XDG_CONFIG_HOME: work,
+        },
+        stdio: ["ignore", "pipe", "pipe"],
+      });
 
     async function ended(child: ChildProcess): Promise<{ readonly code: number | null; readonly out: Buffer; readonly err: string }> {
       const out: Buffer[] = [];
@@ -274,6 +342,50 @@ describe.skipIf(process.getuid?.() !== 0)("captures over the wire", () => {
       await writeFile(file, out);
       expect(await types(file)).toEqual(["8", "0", "8"]);
       expect((await admin.listCaptures({ lab: "/wire" })).captures).toEqual([]);
+    });
+
+    test("as Wireshark calls it: interfaces, link types, settings, and packets into its pipe until it says stop", async () => {
+      const told = async (...words: readonly string[]) => {
+        const { code, out, err } = await ended(extcap(...words));
+        expect([code, err]).toEqual([0, ""]);
+        return out.toString().split("\n");
+      };
+      expect(await told("--extcap-interfaces", "--extcap-version=4.0")).toEqual([
+        expect.stringMatching(/^extcap \{version=\d+\.\d+\.\d+\}\{display=Labwright\}$/),
+        "interface {value=labwright/wire}{display=Labwright lab /wire}",
+        "",
+      ]);
+      const one = ["--extcap-interface", "labwright/wire"];
+      expect(await told(...one, "--extcap-dlts")).toEqual(["dlt {number=1}{name=EN10MB}{display=Ethernet}", ""]);
+      const settings = await told(...one, "--extcap-config");
+      expect(settings).toContain("value {arg=0}{value=h1:eth0}{display=h1:eth0 to h2:eth0}");
+      for (const line of settings.slice(0, -1)) expect(line).toMatch(/^(arg \{number=\d\}\{call=--|value \{arg=\d\})/);
+      expect(await told(...one, "--extcap-capture-filter", "icmp")).toEqual([""]);
+
+      const fifo = join(work, "wireshark.fifo");
+      await run("mkfifo", [fifo]);
+      const child = extcap("--capture", ...one, "--fifo", fifo, "--interface", "h1:eth0", "--extcap-capture-filter", "icmp");
+      const end = ended(child);
+      const limit = new PacketLimit();
+      const parts: Buffer[] = [];
+      const pipe = createReadStream(fifo).on("data", (part) => {
+        parts.push(part as Buffer);
+        limit.take(part as Buffer);
+      });
+      await expect.poll(() => parts.length, { timeout: 20_000 }).toBeGreaterThan(0);
+      expect(await ping()).toBe(true);
+      await expect.poll(() => limit.packets, { timeout: 20_000 }).toBe(2);
+      const closed = once(pipe, "close");
+      child.kill("SIGTERM");
+      expect(await end).toMatchObject({ code: 0, err: "" });
+      await closed;
+      const file = join(work, "wireshark.pcapng");
+      await writeFile(file, Buffer.concat(parts));
+      expect(await types(file)).toEqual(["8", "0"]);
+      expect((await admin.listCaptures({ lab: "/wire" })).captures).toEqual([]);
+
+      const { code, err } = await ended(extcap("--capture", ...one, "--fifo", fifo));
+      expect([code, err]).toEqual([1, expect.stringContaining("no interface of a node is chosen")]);
     });
 
     test("Ctrl-C ends a capture into a file in order", async () => {

@@ -1,11 +1,8 @@
-import { createWriteStream } from "node:fs";
-import type { Writable } from "node:stream";
-import type { LabwrightClient } from "../../client/index.ts";
-import { PacketLimit } from "../../packets/pcapng-blocks.ts";
 import type { Arguments } from "../arguments.ts";
 import { type Command, type ExitCode, labFlag, topoFlag } from "../command.ts";
 import type { Context } from "../context.ts";
-import { bytes } from "../table.ts";
+import { followCapture } from "../follow-capture.ts";
+import { openPacketOutput } from "../packet-output.ts";
 import { UsageError } from "../usage-error.ts";
 
 export const capture: Command = {
@@ -50,7 +47,7 @@ export const capture: Command = {
       context.result(started, ({ capture: id, url }) => `${id} captures ${node}:${name}\n${url}`);
       return 0;
     }
-    return follow(context, client, { id: started.capture, name: `${node}:${name}`, file, ...limits });
+    return followCapture(context, client, { id: started.capture, name: `${node}:${name}`, file, ...limits });
   },
 };
 
@@ -69,7 +66,7 @@ async function endOne(context: Context, args: Arguments): Promise<ExitCode | und
     const file = args.text("write");
     if (file === undefined) throw new UsageError("--download: where to?", "-w FILE, or -w - for standard output");
     const { body } = await client.downloadCapture({ id: fetched });
-    const out = openOutput(context, file);
+    const out = openPacketOutput(context, file);
     for await (const chunk of body as AsyncIterable<Buffer>) if (!(await out.write(chunk))) break;
     await out.close();
   }
@@ -78,98 +75,6 @@ async function endOne(context: Context, args: Arguments): Promise<ExitCode | und
     context.result(data, ({ capture: id }) => `${id} removed`);
   }
   return 0;
-}
-
-interface Followed {
-  readonly id: string;
-  readonly name: string;
-  readonly file: string;
-  readonly count?: number;
-  readonly duration?: number;
-}
-
-/** Writes what comes until a signal, a limit, the capture's end, or until nobody reads; what was captured until then is written first. */
-async function follow(context: Context, client: LabwrightClient, { id, name, file, count, duration }: Followed): Promise<ExitCode> {
-  const limit = new PacketLimit(count);
-  let size = 0;
-  let asked = false;
-  const abort = new AbortController();
-  // The first time it ends in order: the host writes what it holds, and the stream ends by itself. The second time at once.
-  const stop = () => {
-    if (asked) abort.abort();
-    asked = true;
-    client.stopCapture({ id }).catch(() => abort.abort());
-  };
-  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-  for (const signal of signals) process.on(signal, stop);
-  const timer = duration === undefined ? undefined : setTimeout(stop, duration * 1000);
-  const out = openOutput(context, file);
-  try {
-    const connection = await client.openCapture({ id }, { signal: abort.signal });
-    abort.signal.addEventListener("abort", () => connection.destroy(), { once: true });
-    out.onGone(() => connection.destroy());
-    context.terminal.note(`capturing ${name}; Ctrl-C ends it`);
-    try {
-      for await (const chunk of connection as AsyncIterable<Buffer>) {
-        const taken = limit.take(chunk);
-        size += taken.length;
-        if (!(await out.write(taken)) || limit.reached) break;
-      }
-    } catch (error) {
-      if (!asked && !out.gone) throw new UsageError(`the connection to the capture broke: ${(error as Error).message}`);
-    }
-    await out.close();
-  } finally {
-    clearTimeout(timer);
-    for (const signal of signals) process.off(signal, stop);
-    await client.removeCapture({ id });
-  }
-  context.terminal.note(`${limit.packets} packets, ${bytes(size)}`);
-  return 0;
-}
-
-interface Output {
-  /** False: nobody reads any more, as when Wireshark was closed. */
-  write(chunk: Uint8Array): Promise<boolean>;
-  readonly gone: boolean;
-  onGone(call: () => void): void;
-  close(): Promise<void>;
-}
-
-function openOutput(context: Context, file: string): Output {
-  const standard = file === "-";
-  if (standard && context.terminal.stdout.isTTY === true)
-    throw new UsageError("packets are no text for a terminal", "-w FILE, or pipe into Wireshark");
-  const stream: Writable = standard ? context.terminal.stdout : createWriteStream(file);
-  let gone = false;
-  let failure: Error | undefined;
-  const told: (() => void)[] = [];
-  stream.on("error", (error: NodeJS.ErrnoException) => {
-    gone = true;
-    if (error.code !== "EPIPE") failure = error;
-    for (const call of told) call();
-  });
-  const check = () => {
-    if (failure !== undefined) throw new UsageError(`${file}: ${failure.message}`);
-  };
-  return {
-    get gone() {
-      return gone;
-    },
-    onGone: (call) => void told.push(call),
-    write: async (chunk) => {
-      check();
-      if (gone || chunk.length === 0) return !gone;
-      await new Promise<void>((resolve) => stream.write(chunk, () => resolve()));
-      check();
-      return !gone;
-    },
-    close: async () => {
-      check();
-      if (!standard && !gone) await new Promise<void>((resolve) => stream.end(() => resolve()));
-      check();
-    },
-  };
 }
 
 function interfaceOf(args: Arguments): { readonly node: string; readonly name: string } {

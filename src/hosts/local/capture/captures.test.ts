@@ -167,6 +167,8 @@ links:
     const begin = (one: object = {}) => own.start("/small", { ...request, ...one });
     const first = await begin();
     await expect(begin()).rejects.toMatchObject({ code: "capture_limit", data: { limit: "running_per_lab", most: 1 } });
+    const slow = own.read("/small", first.id, { follow: true })[Symbol.asyncIterator]();
+    const held = await slow.next();
     const flood = [
       "sh",
       "-c",
@@ -180,6 +182,15 @@ links:
       ({ truncated }) => truncated,
     );
     expect(full.sizeBytes).toBeLessThanOrEqual(64 << 10);
+    // Who read the first of it and then nothing is told where packets are missing, and goes on behind them.
+    const late = [held.value as Uint8Array];
+    for await (const part of { [Symbol.asyncIterator]: () => slow }) {
+      late.push(part);
+      if (Buffer.concat(late).includes("are missing here") && late.length > 3) break;
+    }
+    await writeFile(join(work, "late.pcapng"), Buffer.concat(late));
+    const { stdout } = await run("tshark", ["-r", join(work, "late.pcapng"), "-T", "fields", "-e", "icmp.seq"]);
+    expect(stdout.trim().split("\n").length).toBeGreaterThan(3);
     expect((await own.stop("/small", first.id)).packets).toBeGreaterThan(60);
     const second = await begin({ nodeId: h1!.id, interface: "eth0", label: "h1:eth0" });
     await own.stop("/small", second.id);

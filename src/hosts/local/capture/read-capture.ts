@@ -1,6 +1,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { withoutHeader } from "../../../packets/pcapng-blocks.ts";
+import { gapBlock } from "../../../packets/pcapng-gap.ts";
 import type { HostCapture } from "../../host-captures.ts";
 import { type RingFile, readEnd, ringFilesIn } from "./capture-record.ts";
 
@@ -17,7 +18,8 @@ const chunkBytes = 256 << 10;
 
 /**
  * The packets in a capture's ring as one pcapng of one section: each file of the ring has the same header, which is told once. With `follow` it
- * goes on until the capture ends or `signal` aborts; else it ends with the last whole packet that is there.
+ * goes on until the capture ends or `signal` aborts; else it ends with the last whole packet that is there. Whoever reads so slowly that a full
+ * ring drops what comes next finds a block with a comment in its place.
  */
 export async function* readCapture(feed: CaptureFeed, follow: boolean, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, void> {
   const hasEnded = endOf(feed);
@@ -30,6 +32,10 @@ export async function* readCapture(feed: CaptureFeed, follow: boolean, signal?: 
     // The ring dropped it meanwhile: there is a newer one.
     if (file === undefined) continue;
     const blocks = withoutHeader(done > 0);
+    const missing = next.sequence - done - 1;
+    if (done > 0 && missing > 0) {
+      yield gapBlock(`${missing} of the ring's files were dropped before they were read: the packets between are missing here`, Date.now());
+    }
     done = next.sequence;
     for (let last = false; ; ) {
       if (signal?.aborted === true) return;

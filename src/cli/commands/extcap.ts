@@ -1,0 +1,136 @@
+import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import type { ResultOf } from "../../client/index.ts";
+import type { Command, ExitCode } from "../command.ts";
+import type { Context } from "../context.ts";
+import { followCapture } from "../follow-capture.ts";
+import { UsageError } from "../usage-error.ts";
+
+/** Wireshark's external capture interface, extcap(4): the words with which Wireshark calls a program in its extcap folder. */
+const calls = ["extcap-interfaces", "extcap-dlts", "extcap-config", "capture", "extcap-capture-filter"] as const;
+const values = ["extcap-interface", "extcap-capture-filter", "extcap-version", "fifo", "interface", "filter", "snaplen"] as const;
+
+/** One of these is offered for each lab. */
+const prefix = "labwright";
+const ethernet = 1;
+
+/** Whether Wireshark calls: the program is linked into its folder by whatever name, and called without a command. */
+export function isExtcapCall(words: readonly string[]): boolean {
+  return words.some((word) => /^--extcap-/.test(word));
+}
+
+export const extcap: Command = {
+  name: "extcap",
+  summary: "Speak Wireshark's extcap protocol: labs as capture interfaces in Wireshark",
+  operands: "--extcap-interfaces|--extcap-dlts|--extcap-config|--capture [FLAG...]",
+  details:
+    "Not called by hand. Once: mkdir -p ~/.config/wireshark/extcap && ln -s $(command -v labwright) ~/.config/wireshark/extcap/\n" +
+    "(Wireshark before 4.2: Help, About, Folders tells its extcap folder.) Wireshark then lists each lab that you may operate, with the login of\n" +
+    "labwright login; the wheel beside it chooses the node's interface.",
+  flags: [],
+  raw: true,
+  example: "labwright extcap --extcap-interfaces",
+  run: async (context, { operands }) => {
+    const { said, is } = wordsOf(operands);
+    if (is("extcap-interfaces")) return tellInterfaces(context);
+    const lab = labOf(said("extcap-interface"));
+    if (is("extcap-dlts")) {
+      print(context, [`dlt {number=${ethernet}}{name=EN10MB}{display=Ethernet}`]);
+      return 0;
+    }
+    if (is("extcap-config")) return tellConfiguration(context, lab);
+    if (is("capture")) {
+      const [file, port] = [said("fifo"), said("interface")];
+      if (file === undefined) throw new UsageError("--capture: where to?", "--fifo FILE");
+      if (port === undefined) throw new UsageError("no interface of a node is chosen", "the wheel beside the lab in Wireshark chooses one");
+      return capture(context, { lab, port, file, filter: said("extcap-capture-filter") ?? said("filter"), snaplen: said("snaplen") });
+    }
+    // A filter that is typed: nothing said is no objection. The host checks it when the capture begins.
+    if (said("extcap-capture-filter") !== undefined) return 0;
+    throw new UsageError("extcap is for Wireshark", `one of --${calls.slice(0, 4).join(", --")}`);
+  },
+};
+
+/** What Wireshark says; words of newer ones are let pass. */
+function wordsOf(words: readonly string[]) {
+  const options = Object.fromEntries([
+    ...calls.map((name) => [name, { type: "boolean" as const }]),
+    ...values.map((name) => [name, { type: "string" as const }]),
+  ]);
+  const { values: found } = parseArgs({ args: [...words], options, strict: false, allowPositionals: true });
+  return {
+    is: (name: (typeof calls)[number]): boolean => found[name] === true,
+    said: (name: (typeof values)[number]): string | undefined => {
+      const value = found[name];
+      return typeof value === "string" && value !== "" ? value : undefined;
+    },
+  };
+}
+
+/** Without a service there is none, and Wireshark starts all the same: why is told where Wireshark puts what extcaps say. */
+async function tellInterfaces(context: Context): Promise<ExitCode> {
+  const { version } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")) as { version: string };
+  print(context, [`extcap {version=${version}}{display=Labwright}`]);
+  if ((await context.service()) === undefined) return 0;
+  const { labs } = await (await context.client()).listLabs();
+  const shown = labs.filter(({ exists, right }) => exists && right !== "view");
+  print(
+    context,
+    shown.map(({ lab }) => `interface {value=${prefix}${lab}}{display=Labwright lab ${lab}}`),
+  );
+  return 0;
+}
+
+async function tellConfiguration(context: Context, lab: string): Promise<ExitCode> {
+  const { nodes } = await (await context.client()).inspectProject({ lab });
+  print(context, [
+    "arg {number=0}{call=--interface}{display=Interface}{tooltip=Of a node that runs}{type=selector}{required=true}",
+    "arg {number=1}{call=--filter}{display=Filter on the host}{tooltip=A pcap filter: what it does not take is not sent here}{type=string}",
+    "arg {number=2}{call=--snaplen}{display=Bytes kept of each packet}{type=unsigned}{range=1,262144}",
+    ...portsOf(nodes).map(({ port, peer }) => `value {arg=0}{value=${port}}{display=${peer === undefined ? port : `${port} to ${peer}`}}`),
+  ]);
+  return 0;
+}
+
+/** Those with a cable first named; a node that is not in the intent has no name to capture by. */
+function portsOf(nodes: ResultOf<"inspectProject">["nodes"]): readonly { readonly port: string; readonly peer: string | undefined }[] {
+  return nodes
+    .filter(({ node, status }) => node !== null && ["running", "starting"].includes(status))
+    .flatMap(({ node, interfaces }) =>
+      interfaces.filter(({ type }) => type === "ethernet").map(({ name, peer }) => ({ port: `${node}:${name}`, peer })),
+    );
+}
+
+interface Chosen {
+  readonly lab: string;
+  /** "r1:eth1". */
+  readonly port: string;
+  readonly file: string;
+  readonly filter: string | undefined;
+  readonly snaplen: string | undefined;
+}
+
+async function capture(context: Context, { lab, port, file, filter, snaplen }: Chosen): Promise<ExitCode> {
+  const at = port.indexOf(":");
+  if (at < 1) throw new UsageError(`"${port}" is no interface`, "such as r1:eth1");
+  if (snaplen !== undefined && !/^[1-9]\d{0,5}$/.test(snaplen)) throw new UsageError(`"${snaplen}" is no number of bytes`);
+  const client = await context.client();
+  const { capture: id } = await client.startCapture({
+    lab,
+    node: port.slice(0, at),
+    interface: port.slice(at + 1),
+    ...(filter === undefined ? {} : { filter }),
+    ...(snaplen === undefined ? {} : { snaplen: Number(snaplen) }),
+  });
+  return followCapture(context, client, { id, name: port, file, quiet: true });
+}
+
+function labOf(name: string | undefined): string {
+  if (name?.startsWith(`${prefix}/`) === true) return name.slice(prefix.length);
+  throw new UsageError(`${name === undefined ? "no interface" : `"${name}"`} is named by --extcap-interface`, `such as ${prefix}/campus`);
+}
+
+/** Sentences of the protocol, one a line. */
+function print({ terminal }: Context, sentences: readonly string[]): void {
+  for (const sentence of sentences) terminal.print(sentence);
+}
