@@ -17,6 +17,7 @@ import { makePassage } from "./passage.ts";
 import type { LocalPaths } from "./paths.ts";
 import { shapingMeans } from "./quality-means.ts";
 import { Readiness } from "./readiness.ts";
+import { sweepLabGroups } from "./resources/lab-groups.ts";
 import { limitLacks, probeMachine } from "./resources/probe-machine.ts";
 import { type LocalState, localSession } from "./session.ts";
 import { openTrash } from "./trash.ts";
@@ -131,6 +132,7 @@ async function open(
     warn(`lab ${id}: its holder, process ${pid}, was not to be found in ${paths.run} any more and could not be reached: it was ended`);
   }
   await Promise.all(definitions.ids().map(adopt));
+  await sweepLabGroups((await means).groups);
   const known = new Set(definitions.ids());
   for (const id of (await readdir(paths.run)).sort()) {
     if (known.has(id) || !isUuid(id)) continue;

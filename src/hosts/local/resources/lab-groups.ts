@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { chown, mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
+import { chown, mkdir, readdir, readFile, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { type ControlGroups, type Controller, enableControllers } from "./control-groups.ts";
@@ -60,7 +60,7 @@ export interface GroupCeilings {
   readonly machineMemory: number;
 }
 
-/** Removes them; the lab has ended. Processes take a moment to be gone; whoever is still in one after that keeps it. */
+/** Removes them; the lab has ended. Processes take a moment to be gone; whoever is still in one after that keeps it, until the next sweep. */
 export async function removeLabGroups({ groups, directories }: LabGroups): Promise<void> {
   const remove = async (directory: string): Promise<void> => {
     const inner = await readdir(directory, { withFileTypes: true }).catch(() => []);
@@ -72,8 +72,30 @@ export async function removeLabGroups({ groups, directories }: LabGroups): Promi
   await Promise.all(directories.map(remove));
 }
 
+/**
+ * Removes the groups of labs that ended while no service of theirs ran: nobody is in them. A lab that lives has its holder in `lab`; one that is
+ * being made is younger than `patienceMs`.
+ */
+export async function sweepLabGroups(groups: ControlGroups, patienceMs = 60_000): Promise<void> {
+  const labs = new Map<string, string[]>();
+  for (const { base } of groups.hierarchies) {
+    for (const name of await readdir(base).catch(() => [])) {
+      if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(name)) labs.set(name, [...(labs.get(name) ?? []), join(base, name)]);
+    }
+  }
+  const ended = async (directory: string): Promise<boolean> => {
+    const { ctimeMs } = await stat(directory);
+    return Date.now() - ctimeMs > patienceMs && (await readFile(join(directory, "lab", "cgroup.procs"), "utf8")) === "";
+  };
+  for (const directories of labs.values()) {
+    // One that another service removes right now is as good.
+    const all = await Promise.all(directories.map((directory) => ended(directory).catch(() => true)));
+    if (all.every(Boolean)) await removeLabGroups({ groups, directories });
+  }
+}
+
 async function removeGroup(directory: string): Promise<void> {
-  for (let patience = 100; patience > 0; patience--) {
+  for (let patience = 300; patience > 0; patience--) {
     try {
       return await rmdir(directory);
     } catch (error) {

@@ -1,9 +1,12 @@
-import { readFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Operation, Step } from "../../../engine/plan.ts";
 import { planLab } from "../../../engine/plan-lab.ts";
 import { eventually, labOf, type TestLocalHost, testLocalHost } from "../test-local-host.ts";
 import { type ControlGroups, probeControlGroups } from "./control-groups.ts";
+import { type LabGroups, makeLabGroups, removeLabGroups, sweepLabGroups } from "./lab-groups.ts";
 import { capacityRules, ceilings, freeMemory, machineMemory } from "./machine-capacity.ts";
 
 let local: TestLocalHost;
@@ -218,6 +221,31 @@ test("nothing of a lab is left in the control groups when it is gone", async () 
   expect(inGroups()).toBe(groups.hierarchies.length > 0);
   await local.deploy(path, null);
   expect(inGroups()).toBe(false);
+});
+
+test("groups of labs that ended while no service ran are swept, and those of labs that live or begin are not", async (context) => {
+  if (groups.hierarchies.length === 0) return context.skip(Object.values(groups.why)[0]);
+  const most = ceilings(1, machineMemory(groups), { reserve: 256, overcommit: 1 });
+  // Apart from those of labs that others of this machine are making just now.
+  const apart = { ...groups, hierarchies: groups.hierarchies.map((one) => ({ ...one, base: `${one.base}-sweep-${process.pid}` })) };
+  const [gone, lives] = [
+    await makeLabGroups(apart, randomUUID(), undefined, most),
+    await makeLabGroups(apart, randomUUID(), undefined, most),
+  ];
+  const there = (lab: LabGroups) => lab.directories.every((directory) => readable(`${directory}/lab/cgroup.procs`));
+  const sleeper = spawn("sleep", ["1000"]);
+  try {
+    for (const directory of [...gone.directories, ...lives.directories]) mkdirSync(`${directory}/7`);
+    for (const directory of lives.directories) writeFileSync(`${directory}/lab/cgroup.procs`, String(sleeper.pid));
+    await sweepLabGroups(apart);
+    expect([there(gone), there(lives)]).toEqual([true, true]);
+    await sweepLabGroups(apart, -60_000);
+    expect([there(gone), there(lives)]).toEqual([false, true]);
+  } finally {
+    sleeper.kill("SIGKILL");
+    await removeLabGroups(lives);
+    await removeLabGroups(gone);
+  }
 });
 
 function readable(file: string): boolean {
