@@ -102,7 +102,7 @@ test("a person opens a console from the topology, types, and sees the answer in 
   await page.getByRole("button", { name: /^h1, / }).dblclick();
   // Both are open still, and what was said is there again.
   await expect.poll(() => shown(page, "h1"), poll).toMatch(/^42$/m);
-  await page.getByRole("button", { name: "Side by side" }).click();
+  await page.getByRole("button", { name: "Side by side", exact: true }).click();
   await tileOf(page, "h2").getByText("Connected", { exact: true }).waitFor();
   expect(await page.locator(".tile:visible").count()).toBe(2);
 });

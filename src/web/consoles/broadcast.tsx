@@ -118,9 +118,9 @@ export function Broadcast({ lab, nodes }: { readonly lab: string; readonly nodes
         {run?.results === undefined
           ? run?.nodes.map((node) => (
               <article key={node} aria-label={`Answer of ${node}`}>
-                <h3>
+                <h2>
                   {node} <span class="mark">running…</span>
-                </h3>
+                </h2>
               </article>
             ))
           : run.results.map((result) => <AnswerOf key={result.node} result={result} onCopy={() => void copy(result.output ?? "")} />)}
@@ -133,14 +133,14 @@ function AnswerOf({ result, onCopy }: { readonly result: ConsoleExecResult; read
   const { node, ok, output, error, truncated } = result;
   return (
     <article aria-label={`Answer of ${node}`}>
-      <h3>
+      <h2>
         {node} <span class={`mark ${ok === true ? "good" : "warn"}`}>{stateOf(result)}</span>
         {output !== undefined && output !== "" && (
           <button type="button" onClick={onCopy} aria-label={`Copy the answer of ${node}`}>
             Copy
           </button>
         )}
-      </h3>
+      </h2>
       {error !== undefined && <p>{error}</p>}
       {output !== undefined && output !== "" && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: long lines are scrolled by keys, too

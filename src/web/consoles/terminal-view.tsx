@@ -51,15 +51,21 @@ export function TerminalView({ lab, node, name, status, focused, onFocus, onClos
       scrollback: 10_000,
       minimumContrastRatio: 4.5,
       macOptionIsMeta: true,
-      theme: terminalTheme(),
     });
+    const paint = () => {
+      const theme = terminalTheme();
+      terminal.options.theme = theme;
+      // The edge that is too narrow for a line, too.
+      place.style.backgroundColor = theme.background ?? "";
+    };
+    paint();
     const fit = new FitAddon();
     const search = new SearchAddon();
     terminal.loadAddon(fit);
     terminal.loadAddon(search);
     terminal.open(place);
     terminal.textarea?.setAttribute("aria-label", `Console of ${name}. Control Shift L leaves it`);
-    const say = (text: string) => terminal.write(`\r\n\x1b[7m ${text} \x1b[0m\r\n`);
+    const say = (text: string) => terminal.write(`\r\n\x1b[1;33m── ${text} ──\x1b[0m\r\n`);
     const link = new ConsoleLink({
       lab,
       node,
@@ -85,9 +91,7 @@ export function TerminalView({ lab, node, name, status, focused, onFocus, onClos
     link.resize(terminal.cols, terminal.rows);
     const resized = new ResizeObserver(refit);
     resized.observe(place);
-    const themed = onThemeChange(() => {
-      terminal.options.theme = terminalTheme();
-    });
+    const themed = onThemeChange(paint);
 
     terminal.attachCustomKeyEventHandler((event) => {
       if (event.type !== "keydown" || !event.ctrlKey || !event.shiftKey) return true;
