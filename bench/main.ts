@@ -8,6 +8,7 @@ import { cpus, release } from "node:os";
 import { join } from "node:path";
 import { health, planUnchanged, pollingMs, statusPolls } from "./api.ts";
 import { captureUnderLoad } from "./capture.ts";
+import { type ChangeTimes, changeTimes } from "./change.ts";
 import { type Stream, streamFromMemory, streamFromTerminal } from "./console.ts";
 import { type EveResult, eveByCalls, eveByDriver } from "./eve.ts";
 import { type FrrResult, frrAlone, frrThroughApi } from "./frr.ts";
@@ -31,6 +32,7 @@ const parts: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   console: consoleRows,
   eve,
   capture,
+  change,
 };
 
 const args = process.argv.slice(2);
@@ -41,7 +43,7 @@ if (unknown.length > 0) {
   process.exit(1);
 }
 const chosen = names.length > 0 ? names : Object.keys(parts);
-if (chosen.some((name) => !["eve", "frr", "console", "capture"].includes(name))) install(["mininet", "wrk"]);
+if (chosen.some((name) => !["eve", "frr", "console", "capture", "change"].includes(name))) install(["mininet", "wrk"]);
 const rows: Row[] = [];
 for (const name of chosen) {
   console.error(`bench: ${name} …`);
@@ -59,6 +61,20 @@ async function capture(): Promise<readonly Row[]> {
     return { what, figure, ratio: `${(captured / alone).toFixed(2)} of the same without a capture`, aim };
   };
   return [await told("capture at 50,000 packets/s", 50_000, "at least 0.9"), await told("capture as fast as a node sends", 0, "")];
+}
+
+async function change(): Promise<readonly Row[]> {
+  const [small, large] = await changeTimes(100, 1000);
+  const row = (what: string, field: keyof ChangeTimes, aim: string): Row => {
+    const [few, many] = [median(small[field]), median(large[field])];
+    const ratio = `${(many / few).toFixed(1)}× a lab of 100 (${few.toFixed(0)} ms)`;
+    return { what: `${what} in a running 1,000-node lab, through the API`, figure: `${many.toFixed(0)} ms`, ratio, aim };
+  };
+  return [
+    row("change of a link's quality", "quality", "≤ 50 ms"),
+    row("suspend or resume of a link", "suspend", "≤ 50 ms"),
+    row("reconcile of the whole intent, one link more,", "addLink", ""),
+  ];
 }
 
 async function ring(count: number, rounds: number): Promise<readonly Row[]> {

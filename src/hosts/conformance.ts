@@ -285,6 +285,13 @@ const cases: Readonly<Record<string, (bench: Bench, target: ConformanceTarget) =
     const second = link("h1:eth1", "h2:eth1");
     const more = { ...twoHosts, links: byKey([...twoHosts.links, second]) };
     await bench.make(at, more);
+    const { links: made } = await bench.observe(at);
+    for (const { id, endpoints } of made) {
+      const [a, b] = endpoints;
+      // Absent where it would cost about what observe does.
+      expect((await bench.session.findLink?.(at, [b, a]))?.id ?? id).toBe(id);
+      expect(await bench.session.findLink?.(at, [a, a])).toBeUndefined();
+    }
     if (features.linkQuality) {
       const shaped = {
         ...more,

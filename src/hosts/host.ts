@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import type { ObservedLab, Power } from "../engine/observed.ts";
+import type { ObservedEndpoint, ObservedLab, ObservedLink, Power } from "../engine/observed.ts";
 import type { HostRules, Operation, StopMode } from "../engine/plan.ts";
 import type { Quality } from "../intent/lab.ts";
 import type { HostCaptures } from "./host-captures.ts";
@@ -58,6 +58,11 @@ export interface HostSession {
   rules(): Promise<HostRules>;
   /** The persisted definition and power of one lab, or null where the host has none at that path. */
   observe(lab: string): Promise<ObservedLab | null>;
+  /**
+   * The link between these two ends, from the definition alone: in either order of the ends, undefined where there is none or more than one. Absent
+   * where it would cost about what observe does. Throws lab_not_found.
+   */
+  readonly findLink?: (lab: string, ends: readonly [ObservedEndpoint, ObservedEndpoint]) => Promise<ObservedLink | undefined>;
   /** Paths of the labs that the host holds. */
   labs(): Promise<readonly string[]>;
   /**

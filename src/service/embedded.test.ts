@@ -49,6 +49,19 @@ test("the plan after deploy is empty", async () => {
   expect((await post("planProject", { yaml })).actions).toEqual([]);
 });
 
+test("a link is found by its ends in either order, and told in the caller's", async () => {
+  const side = { delay: 3, jitter: 0, loss: 0, bandwidth: 0 };
+  const straight = await post("applyLinkQuality", { lab: "/real", endpoints: ["r1:eth0", "h1:eth0"], a: side, save: false });
+  expect(straight).toMatchObject({ link: "h1:eth0 -- r1:eth0", effective: { a: side } });
+  const turned = await post("applyLinkQuality", { lab: "/real", endpoints: ["h1:eth0", "r1:eth0"], a: side, save: false });
+  expect(turned).toMatchObject({ link: "h1:eth0 -- r1:eth0", endpoints: ["h1:eth0", "r1:eth0"], effective: { a: side } });
+  const { live } = await post("getProjectStatus", { lab: "/real" });
+  expect(live?.netem).toEqual([{ link: "h1:eth0 -- r1:eth0", endpoints: ["r1:eth0", "h1:eth0"], b: side }]);
+  expect((await post("applyLinkQuality", { lab: "/real", endpoints: ["h1:eth0", "r1:eth0"], save: false })).effective).toEqual({});
+  const unlinked = post("setLinkSuspend", { lab: "/real", endpoints: ["h1:eth0", "p1:eth0"], suspended: true });
+  await expect(unlinked).rejects.toMatchObject({ code: "link_not_found" });
+});
+
 test("commands run in FRR's own shell, through its configuration modes and back", async () => {
   expect(await typed("r1", "show version")).toMatch(/^FRRouting/);
   expect(await typed("r1", "configure terminal")).toBe("");

@@ -1,9 +1,9 @@
 import { Failure } from "../contract/errors.ts";
 import type { LinkQualityData, LinkQualityPayload, LinkSuspendData, LinkSuspendPayload } from "../contract/schemas/links.ts";
 import { endpointKeys, endpointOf, joinIds } from "../engine/join.ts";
-import type { ObservedLink } from "../engine/observed.ts";
+import type { ObservedEndpoint, ObservedLink } from "../engine/observed.ts";
 import type { LinkSides } from "../hosts/host.ts";
-import { endpointText, type Quality } from "../intent/lab.ts";
+import { type Endpoint, endpointText, linkKey, type Quality } from "../intent/lab.ts";
 import { addressProject, allowChange, badRequest, labNotFound, type Target } from "./address.ts";
 import { unsupported } from "./capabilities.ts";
 import type { Context } from "./context.ts";
@@ -83,7 +83,7 @@ async function changeable(
 }
 
 interface FoundLink {
-  readonly link: ObservedLink;
+  readonly link: Pick<ObservedLink, "id" | "endpoints">;
   readonly key: string;
   /** The caller's first endpoint is the host's first. */
   readonly straight: boolean;
@@ -92,6 +92,8 @@ interface FoundLink {
 }
 
 async function findLink(target: Target, endpoints: readonly [string, string]): Promise<FoundLink> {
+  const known = await findRecorded(target, endpoints);
+  if (known !== undefined) return known;
   const observed = await target.host.observe(target.path);
   if (observed === null) throw labNotFound(target.path);
   refuseLocked(observed);
@@ -102,9 +104,48 @@ async function findLink(target: Target, endpoints: readonly [string, string]): P
     const straight = a === endpoints[0] && b === endpoints[1];
     if (!straight && !(a === endpoints[1] && b === endpoints[0])) continue;
     const key = Object.entries(ids.links).find(([, id]) => id === link.id)?.[0] ?? link.id;
-    return { link, key, straight, turn: (sides) => (straight ? sides : turned(sides)) };
+    return foundLink(link, key, straight);
   }
   throw new Failure("link_not_found", `${target.path} has no link between ${endpoints[0]} and ${endpoints[1]}`, { data: { endpoints } });
+}
+
+/**
+ * A link both ends of which the record knows by an id, and the intent by a key, is what a join of the whole lab would find too; undefined where
+ * that has to tell.
+ */
+async function findRecorded(
+  { host, path, record, intent, ids }: Target,
+  endpoints: readonly [string, string],
+): Promise<FoundLink | undefined> {
+  if (host.findLink === undefined || record === undefined || ids !== record.ids) return undefined;
+  const known = (kind: "nodes" | "networks", key: string) => {
+    const wanted = intent === undefined || intent.lab[kind].some((one) => one.key === key);
+    return wanted && Object.hasOwn(ids[kind], key) ? ids[kind][key] : undefined;
+  };
+  const native = (end: Endpoint): ObservedEndpoint | undefined => {
+    const id = "node" in end ? known("nodes", end.node) : known("networks", end.network);
+    if (id === undefined) return undefined;
+    return "node" in end ? { nodeId: id, interface: end.interface } : { networkId: id };
+  };
+  const [x, y] = [endpointFrom(endpoints[0]), endpointFrom(endpoints[1])];
+  const [a, b] = [native(x), native(y)];
+  const link = a && b && (await host.findLink(path, [a, b]));
+  return link && foundLink(link, linkKey(x, y), sameEnd(link.endpoints[0], a));
+}
+
+/** Of its text: keys of nodes have no colon. */
+function endpointFrom(text: string): Endpoint {
+  const colon = text.indexOf(":");
+  return colon < 0 ? { network: text } : { node: text.slice(0, colon), interface: text.slice(colon + 1) };
+}
+
+function foundLink(link: FoundLink["link"], key: string, straight: boolean): FoundLink {
+  return { link, key, straight, turn: (sides) => (straight ? sides : turned(sides)) };
+}
+
+function sameEnd(one: ObservedEndpoint, other: ObservedEndpoint): boolean {
+  if ("networkId" in one) return "networkId" in other && one.networkId === other.networkId;
+  return "nodeId" in other && one.nodeId === other.nodeId && one.interface === other.interface;
 }
 
 function turned<T>({ a, b }: LinkSides<T>): LinkSides<T> {

@@ -1,6 +1,6 @@
 import { interfaceNames } from "../../engine/interface-names.ts";
 import { compareNatural } from "../../engine/natural-order.ts";
-import type { ObservedEndpoint, ObservedLab, ObservedNode, Power } from "../../engine/observed.ts";
+import type { ObservedEndpoint, ObservedLab, ObservedLink, ObservedNode, Power } from "../../engine/observed.ts";
 import type { LabText, Position, Quality, Scalar, TrafficFilter } from "../../intent/lab.ts";
 import { macAddress } from "./mac-address.ts";
 import type { LocalTemplate } from "./template.ts";
@@ -92,11 +92,7 @@ export function observeDefinition(
       return observeNode(definition.id, whole, power.get(node.id) ?? "stopped", template(node.template));
     }),
     networks: networks.map((network) => ({ ...network, id: String(network.id) })),
-    links: links.map((link) => ({
-      ...link,
-      id: String(link.id),
-      endpoints: [observeEndpoint(link.endpoints[0]), observeEndpoint(link.endpoints[1])],
-    })),
+    links: links.map(observeLink),
     texts,
     trafficFilters: [...trafficFilters].sort((a, b) => compareNatural(a.name, b.name)),
   };
@@ -117,6 +113,25 @@ function observeNode(lab: string, node: DefinedNode, power: Power, template: Loc
       mac: macAddress(lab, node.id, index),
     })),
   };
+}
+
+/** The link between these ends, in either order; undefined where there is none, or more than one. */
+export function findDefinedLink(
+  { links }: Pick<LabDefinition, "links">,
+  ends: readonly [ObservedEndpoint, ObservedEndpoint],
+): ObservedLink | undefined {
+  const [x, y] = ends;
+  const found = links.filter(({ endpoints: [a, b] }) => (isEnd(a, x) && isEnd(b, y)) || (isEnd(a, y) && isEnd(b, x)));
+  return found.length === 1 ? observeLink(found[0]!) : undefined;
+}
+
+function isEnd(end: DefinedEndpoint, wanted: ObservedEndpoint): boolean {
+  if ("network" in end) return "networkId" in wanted && String(end.network) === wanted.networkId;
+  return "nodeId" in wanted && String(end.node) === wanted.nodeId && end.interface === wanted.interface;
+}
+
+function observeLink(link: DefinedLink): ObservedLink {
+  return { ...link, id: String(link.id), endpoints: [observeEndpoint(link.endpoints[0]), observeEndpoint(link.endpoints[1])] };
 }
 
 function observeEndpoint(endpoint: DefinedEndpoint): ObservedEndpoint {

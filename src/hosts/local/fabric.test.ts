@@ -77,7 +77,7 @@ describe("planning the fabric", () => {
 
   test("what stands as wanted needs no process", () => {
     const wanted = wantedFabric(pair, both, template);
-    expect(fabricChange(standing(wanted), wanted, new Set())).toEqual({ remove: "", ip: "", tc: "", late: "", mtu: [] });
+    expect(fabricChange(standing(wanted), wanted, new Set())).toEqual({ remove: "", ip: "", tc: "", redirects: "", late: "", mtu: [] });
   });
 
   test("a node that goes takes its ports along in one deletion, and its neighbour loses carrier", () => {
@@ -161,7 +161,14 @@ describe("planning the fabric", () => {
     expect(standingCables(standing(shaped))).toEqual([1]);
 
     const leave = fabricChange(standing(shaped), direct, new Set());
-    expect(leave).toEqual({ remove: "", ip: "", tc: `${redirect("n1i1", "n2i1")}\n${redirect("n2i1", "n1i1")}\n`, late: "", mtu: [] });
+    expect(leave).toEqual({
+      remove: "",
+      ip: "",
+      tc: `${redirect("n1i1", "n2i1")}\n${redirect("n2i1", "n1i1")}\n`,
+      redirects: "n1i1 n2i1\nn2i1 n1i1\n",
+      late: "",
+      mtu: [],
+    });
   });
 
   test("a shaped link to a network is in its bridge by the shaper's pair; one whose end is down is not shaped", () => {

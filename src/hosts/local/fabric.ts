@@ -1,5 +1,5 @@
 import { interfaceNaming } from "../../engine/interface-names.ts";
-import type { DefinedEndpoint, LabDefinition } from "./definition.ts";
+import type { DefinedEndpoint, DefinedLink, LabDefinition } from "./definition.ts";
 import { macAddress } from "./mac-address.ts";
 import type { LocalTemplate } from "./template.ts";
 
@@ -132,9 +132,29 @@ export function wantedFabric(
   return { bridges, ports, shaped };
 }
 
+/** What of wantedFabric belongs to one link of the definition: its nodes' ports for it, and its ends at the shaper. The bridges stand already. */
+export function wantedLink(
+  definition: LabDefinition,
+  link: DefinedLink,
+  live: LiveNodes,
+  template: (id: string) => LocalTemplate | undefined,
+  shapes: ReadonlySet<number>,
+): WantedFabric {
+  const ends = new Set(link.endpoints.flatMap((end) => ("node" in end ? [end.node] : [])));
+  // Without ports of their own, nodes have those of the link alone.
+  const nodes = definition.nodes.filter(({ id }) => ends.has(id)).map((node) => ({ ...node, ethernet: 0 }));
+  const { ports, shaped } = wantedFabric({ ...definition, nodes, networks: [], links: [link] }, live, template, shapes);
+  return { bridges: new Set(), ports, shaped };
+}
+
 /** Where a shaped link's side meets the fabric. */
 function shapedEnd(link: number, side: string): { readonly name: string; readonly port: Pick<WantedPort, "up" | "far"> } {
   return { name: `q${link}${side}`, port: { up: true, far: { name: `p${link}${side}` } } };
+}
+
+/** The names of a link's ends at the shaper. */
+export function shapedEnds(link: number): readonly string[] {
+  return ["a", "b"].map((side) => shapedEnd(link, side).name);
 }
 
 /** The links whose shaped ends stand, wanted or not. */
@@ -149,6 +169,8 @@ export interface FabricChange {
   readonly remove: string;
   readonly ip: string;
   readonly tc: string;
+  /** What of `tc` is about redirects, for `labwright-shaper redirect`: all that a change of ports that stand needs. */
+  readonly redirects: string;
   /** For `ip` again: ports that leave their bridge because their frames go through the shaper now. */
   readonly late: string;
   /** Interfaces inside nodes whose MTU must follow; new ones have it from the start. */
@@ -171,6 +193,7 @@ export function fabricChange(actual: Fabric, wanted: WantedFabric, reborn: Reado
 
   const ip: string[] = [];
   const tc: string[] = [];
+  const redirects: string[] = [];
   const late: string[] = [];
   const mtu: { pid: number; name: string; mtu: number }[] = [];
   for (const name of wanted.bridges) {
@@ -215,6 +238,7 @@ export function fabricChange(actual: Fabric, wanted: WantedFabric, reborn: Reado
     if (before?.redirect === port.redirect && !renewed) continue;
     if (port.redirect === undefined) {
       tc.push(`filter del dev ${name} ingress`);
+      redirects.push(`${name} -`);
     } else {
       // Where a run was cut off, the port may stand without it.
       if (before !== undefined && before.redirect === undefined) tc.push(`qdisc replace dev ${name} clsact`);
@@ -222,9 +246,10 @@ export function fabricChange(actual: Fabric, wanted: WantedFabric, reborn: Reado
       tc.push(
         `filter replace dev ${name} ingress protocol all prio 1 handle 800::800 u32 match u32 0 0 action mirred egress redirect dev ${port.redirect}`,
       );
+      redirects.push(`${name} ${port.redirect}`);
     }
   }
-  return { remove: removal(gone), ip: lines(ip), tc: lines(tc), late: lines(late), mtu };
+  return { remove: removal(gone), ip: lines(ip), tc: lines(tc), redirects: lines(redirects), late: lines(late), mtu };
 }
 
 /** One message that deletes a whole group costs one wait for the kernel's readers; deleting devices one by one costs one each. */

@@ -29,10 +29,11 @@ export async function setLinkQuality(
     ? await changeLink(context, link.id, ({ quality: _before, ...rest }) => ({ ...rest, ...(stored && { quality: stored }) }))
     : definition;
   // Also with save: where the same was declared before, and something else is in force.
-  live.changeQuality(linkOf(after, linkId), sidesOf(quality));
-  await live.sync(after, catalogue);
+  const now = linkOf(after, linkId);
+  live.changeQuality(now, sidesOf(quality));
+  await live.syncLink(after, now, catalogue);
   const effective = (await live.linkLife()).get(link.id) ?? {};
-  return { stored: linkOf(after, linkId).quality ?? {}, effective };
+  return { stored: now.quality ?? {}, effective };
 }
 
 /** A side absent stays as it is. Throws link_not_found. */
@@ -48,7 +49,7 @@ export async function setLinkSuspend(
     ...rest,
     ...(both.a || both.b ? { suspended: both } : {}),
   }));
-  await live.sync(after, catalogue);
+  await live.syncLink(after, linkOf(after, linkId), catalogue);
   return both;
 }
 

@@ -6,7 +6,16 @@ import type { Power } from "../../engine/observed.ts";
 import type { StopMode } from "../../engine/plan.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { DefinedLink, DefinedNode, LabDefinition } from "./definition.ts";
-import { fabricChange, type LiveNodes, standingCables, wantedFabric } from "./fabric.ts";
+import {
+  type FabricChange,
+  fabricChange,
+  type LiveNodes,
+  shapedEnds,
+  standingCables,
+  type WantedFabric,
+  wantedFabric,
+  wantedLink,
+} from "./fabric.ts";
 import { type ForeignHolder, foreignHolder } from "./foreign-holder.ts";
 import { idRange } from "./idmap.ts";
 import { impassable } from "./lacks.ts";
@@ -19,7 +28,7 @@ import { LinkQualities } from "./quality-live.ts";
 import type { ShapingMeans } from "./quality-means.ts";
 import { LabNetem } from "./quality-netem.ts";
 import { LabShaper, type LinkShaper } from "./quality-shaper.ts";
-import { readFabric } from "./read-fabric.ts";
+import { readFabric, readPorts } from "./read-fabric.ts";
 import { LabResources, type MachineMeans, type NodeLoad } from "./resources/lab-resources.ts";
 import type { NodeState, Sandbox, SandboxOptions } from "./sandbox.ts";
 import { createSandbox, openSandbox } from "./sandbox-client.ts";
@@ -66,6 +75,12 @@ export class LocalLab {
   #watch: { close(): void } | null = null;
   /** Counts what may have changed a node's links: what was ready then need not be ready now. */
   #wiring = 0;
+  /** Counts what the lab's nodes did. */
+  #happened = 0;
+  /** Of #happened, when the fabric was last made whole; undefined after a failure: then what stands is not known. */
+  #wholeAt: number | undefined;
+  /** Where each port of the whole fabric redirects to. */
+  readonly #redirects = new Map<string, string>();
   #adopted: Promise<void> | null = null;
   /** What a sandbox that died left is being removed. */
   #cleaning: Promise<unknown> = Promise.resolve();
@@ -249,6 +264,8 @@ export class LocalLab {
     if (this.#foreign !== null) throw this.#foreign.refusal();
     const sandbox = this.#sandbox;
     if (sandbox === null) return;
+    const happened = this.#happened;
+    this.#wholeAt = undefined;
     for (let patience = 50; ; patience--) {
       try {
         await this.#wire(sandbox, definition, catalogue, reborn);
@@ -264,29 +281,86 @@ export class LocalLab {
       throw new Failure("unsupported", "this host cannot give a lab a nat network", { data: { feature: "nat" } });
     }
     await ensureUplinks(this.id, this.directory, sandbox, nat);
+    this.#wholeAt = happened;
+  }
+
+  /**
+   * Makes one link what the definition asks for. Where nothing happened in the lab since the fabric was made whole, only the link's own ports are
+   * read and changed; else, and where they are not as they were left, all of it is synced.
+   */
+  async syncLink(definition: LabDefinition, link: DefinedLink, catalogue: Catalogue): Promise<void> {
+    const sandbox = this.#sandbox;
+    if (sandbox !== null && this.#wholeAt === this.#happened) {
+      try {
+        if (await this.#wireLink(sandbox, definition, link, catalogue)) return;
+      } catch (error) {
+        // The whole look tells, where it is not repaired by it.
+        if (!(error instanceof Failure)) throw error;
+      }
+    }
+    await this.sync(definition, catalogue);
+  }
+
+  /** Whether its ports were there; else nothing is changed. */
+  async #wireLink(sandbox: Sandbox, definition: LabDefinition, link: DefinedLink, catalogue: Catalogue): Promise<boolean> {
+    const ends = link.endpoints.flatMap((end) => ("node" in end ? [end.node] : []));
+    const states = new Map((await sandbox.info(ends)).nodes.map((state) => [state.id, state]));
+    const nodes = definition.nodes.filter(({ id }) => ends.includes(id));
+    const live = liveNodes(nodes, states, catalogue);
+    this.#qualities.followLink(link, this.#shaper?.cables.get(link.id));
+    const shapes = catalogue.features.linkQuality && this.#qualities.shapes(link) ? [link] : [];
+    const wanted = wantedLink(definition, link, live, catalogue.template, new Set(shapes.map(({ id }) => id)));
+    const actual = await readPorts(sandbox, [...new Set([...wanted.ports.keys(), ...shapedEnds(link.id)])], this.#redirects);
+    const missing = [...wanted.ports.keys()].some((name) => !name.startsWith("q") && !actual.ports.has(name));
+    if (missing) return false;
+    await this.#carryOut(sandbox, wanted, fabricChange(actual, wanted, new Set()), shapes, standingCables(actual), true);
+    this.#qualities.settleLink(link.id, wanted.shaped.has(link.id));
+    return true;
   }
 
   async #wire(sandbox: Sandbox, definition: LabDefinition, catalogue: Catalogue, reborn: ReadonlySet<number>): Promise<void> {
     const states = await this.#states();
-    const live = liveNodes(definition, states, catalogue);
+    const live = liveNodes(definition.nodes, states, catalogue);
     const known = new Set(definition.nodes.map((node) => node.id));
     const strangers = [...states.values()].filter((state) => state.pid > 0 && !known.has(state.id)).map((state) => state.id);
     if (strangers.length > 0) await this.#kill(strangers);
 
-    const shaper = this.#shaper;
-    this.#qualities.follow(definition.links, shaper?.cables ?? new Map());
+    this.#qualities.follow(definition.links, this.#shaper?.cables ?? new Map());
     const shapes = catalogue.features.linkQuality ? definition.links.filter((link) => this.#qualities.shapes(link)) : [];
     const actual = await readFabric(sandbox);
+    this.#redirects.clear();
     const wanted = wantedFabric(definition, live, catalogue.template, new Set(shapes.map(({ id }) => id)));
-    const change = fabricChange(actual, wanted, reborn);
+    await this.#carryOut(sandbox, wanted, fabricChange(actual, wanted, reborn), shapes, standingCables(actual), false);
+    this.#qualities.settle(new Set(wanted.shaped.keys()));
+  }
+
+  /**
+   * @param shapes the links among those wanted that have a quality
+   * @param cables the links whose ends at the shaper stand
+   * @param few only a few ports change: then what tc looks up first, the whole fabric, is what would take long
+   */
+  async #carryOut(
+    sandbox: Sandbox,
+    wanted: WantedFabric,
+    change: FabricChange,
+    shapes: readonly DefinedLink[],
+    cables: readonly number[],
+    few: boolean,
+  ): Promise<void> {
+    const shaper = this.#shaper;
     if (change.remove !== "") await removeDevices(sandbox, change.remove);
     await batch(sandbox, ["ip", "-batch", "-"], change.ip);
     const shaped = shapes.filter(({ id }) => wanted.shaped.has(id));
     await shaper?.put(new Map(shaped.map((link) => [link.id, { mtu: wanted.shaped.get(link.id)!, ...this.#qualities.of(link) }])));
-    await batch(sandbox, ["tc", "-batch", "-"], change.tc);
+    // Of a machine with netem the program may be missing, or older: tc does the same.
+    const done = few && (change.redirects === "" || (await sandbox.run([this.#shaperProgram, "redirect"], change.redirects)).code === 0);
+    if (!done) await batch(sandbox, ["tc", "-batch", "-"], change.tc);
     await batch(sandbox, ["ip", "-batch", "-"], change.late);
-    await shaper?.drop(standingCables(actual).filter((id) => !wanted.shaped.has(id)));
-    this.#qualities.settle(new Set(wanted.shaped.keys()));
+    await shaper?.drop(cables.filter((id) => !wanted.shaped.has(id)));
+    for (const [name, { redirect }] of wanted.ports) {
+      if (redirect === undefined) this.#redirects.delete(name);
+      else this.#redirects.set(name, redirect);
+    }
     for (const { pid, name, mtu } of change.mtu) {
       const argv = ["nsenter", "-t", String(pid), "-n", "ip", "link", "set", "dev", name, "mtu", String(mtu)];
       succeeded(argv, await sandbox.run(argv));
@@ -400,10 +474,12 @@ export class LocalLab {
   async #take(sandbox: Sandbox, adopted: boolean): Promise<void> {
     this.#watch?.close(); // of an adoption that failed half way
     this.#sandbox = sandbox;
+    this.#wholeAt = undefined;
     if (adopted) await this.#resources.adopt(sandbox.pid);
     this.#shaper = await this.#openShaper(sandbox, adopted);
     this.#watch = await sandbox.watch((change) => {
       if (change === "gone") void this.#lost(sandbox);
+      else this.#happened++;
     });
   }
 
@@ -520,9 +596,9 @@ async function silence(sandbox: Sandbox, pids: readonly number[]): Promise<void>
 }
 
 /** Nodes that stand: processes by their pid, switches where they are wanted running. */
-function liveNodes(definition: LabDefinition, states: ReadonlyMap<number, NodeState>, catalogue: Catalogue): LiveNodes {
+function liveNodes(nodes: readonly DefinedNode[], states: ReadonlyMap<number, NodeState>, catalogue: Catalogue): LiveNodes {
   const live = new Map<number, number | "bridge">();
-  for (const node of definition.nodes) {
+  for (const node of nodes) {
     const pid = states.get(node.id)?.pid ?? 0;
     if (pid > 0) live.set(node.id, pid);
     else if (isSwitch(node, catalogue) && node.power === "running") live.set(node.id, "bridge");

@@ -20,14 +20,16 @@ export class LinkQualities {
   follow(links: readonly DefinedLink[], standing: ReadonlyMap<number, Sides>): void {
     const known = new Set(links.map(({ id }) => id));
     for (const id of this.#declared.keys()) if (!known.has(id)) this.forget(id);
-    for (const link of links) {
-      const now = sidesOf(link.quality);
-      const before = this.#declared.get(link.id);
-      const stands = standing.get(link.id);
-      if (before === undefined && stands !== undefined && !sameSides(stands, now)) this.#live.set(link.id, stands);
-      if (before !== undefined && !sameSides(before, now)) this.#live.delete(link.id);
-      this.#declared.set(link.id, now);
-    }
+    for (const link of links) this.followLink(link, standing.get(link.id));
+  }
+
+  /** The same for one link of many. */
+  followLink(link: DefinedLink, stands: Sides | undefined): void {
+    const now = sidesOf(link.quality);
+    const before = this.#declared.get(link.id);
+    if (before === undefined && stands !== undefined && !sameSides(stands, now)) this.#live.set(link.id, stands);
+    if (before !== undefined && !sameSides(before, now)) this.#live.delete(link.id);
+    this.#declared.set(link.id, now);
   }
 
   forget(id: number): void {
@@ -37,7 +39,12 @@ export class LinkQualities {
 
   /** The live change of a link whose ends do not both live is over. */
   settle(standing: ReadonlySet<number>): void {
-    for (const id of this.#live.keys()) if (!standing.has(id)) this.#live.delete(id);
+    for (const id of this.#live.keys()) this.settleLink(id, standing.has(id));
+  }
+
+  /** The same for one link. */
+  settleLink(id: number, stands: boolean): void {
+    if (!stands) this.#live.delete(id);
   }
 
   of(link: DefinedLink): Sides {

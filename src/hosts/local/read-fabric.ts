@@ -1,5 +1,5 @@
-import { Failure } from "../../contract/errors.ts";
 import type { Fabric, Port } from "./fabric.ts";
+import { succeeded } from "./machine.ts";
 import type { Sandbox } from "./sandbox.ts";
 
 /** What stands in the fabric now, as the kernel tells it: nodes that died took their ports with them, and whoever looked before may have been killed. */
@@ -8,21 +8,40 @@ export async function readFabric(sandbox: Pick<Sandbox, "run">): Promise<Fabric>
   const names = [...links.ports.keys()];
   if (names.length === 0) return links;
   const asked = names.map((name) => `filter show dev ${name} ingress\n`).join("");
-  const redirects = parseRedirects(await run(sandbox, ["tc", "-j", "-batch", "-"], asked));
-  const ports = new Map<string, Port>();
-  for (const [i, name] of names.entries()) {
-    const redirect = redirects[i];
-    ports.set(name, { ...links.ports.get(name)!, ...(redirect === undefined ? {} : { redirect }) });
-  }
-  return { bridges: links.bridges, ports };
+  const told = parseRedirects(await run(sandbox, ["tc", "-j", "-batch", "-"], asked));
+  const redirects = new Map(names.map((name, i) => [name, told[i]]));
+  return withRedirects(links, (name) => redirects.get(name));
+}
+
+/**
+ * Those of these ports that stand; costs the same however large the fabric is. To read where one redirects to, tc would list the whole fabric first:
+ * that is taken as known.
+ */
+export async function readPorts(
+  sandbox: Pick<Sandbox, "run">,
+  names: readonly string[],
+  redirects: ReadonlyMap<string, string>,
+): Promise<Fabric> {
+  const asked = names.map((name) => `link show dev ${name}\n`).join("");
+  const argv = ["ip", "-j", "-force", "-batch", "-"];
+  const result = await sandbox.run(argv, asked);
+  const serious = result.stderr.split("\n").filter((line) => !/^(Device ".*" does not exist|Command failed|$)/.test(line));
+  if (serious.length > 0) succeeded(argv, { ...result, stderr: serious.join("; ") });
+  const found = result.stdout.split("\n").flatMap((line) => (line.startsWith("[") ? (JSON.parse(line) as IpLink[]) : []));
+  const links = fabricOf(found);
+  return withRedirects(links, (name) => redirects.get(name));
+}
+
+function withRedirects({ bridges, ports }: Fabric, redirect: (name: string) => string | undefined): Fabric {
+  const complete = [...ports].map(([name, port]): [string, Port] => {
+    const to = redirect(name);
+    return [name, to === undefined ? port : { ...port, redirect: to }];
+  });
+  return { bridges, ports: new Map(complete) };
 }
 
 async function run(sandbox: Pick<Sandbox, "run">, argv: readonly string[], stdin: string): Promise<string> {
-  const { code, stdout, stderr } = await sandbox.run(argv, stdin);
-  if (code !== 0) {
-    throw new Failure("host_error", `${argv.join(" ")}: ${stderr.trim()}`, { data: { host: { code, message: stderr.trim() } } });
-  }
-  return stdout;
+  return succeeded(argv, await sandbox.run(argv, stdin)).stdout;
 }
 
 interface IpLink {
@@ -34,9 +53,13 @@ interface IpLink {
 
 /** The answer of `ip -j link show`: ports and bridges of ours; redirects are asked for apart. */
 export function parseLinks(text: string): Fabric {
+  return fabricOf(JSON.parse(text || "[]") as IpLink[]);
+}
+
+function fabricOf(links: readonly IpLink[]): Fabric {
   const bridges = new Set<string>();
   const ports = new Map<string, Port>();
-  for (const { ifname, flags, mtu, master } of JSON.parse(text || "[]") as IpLink[]) {
+  for (const { ifname, flags, mtu, master } of links) {
     if (/^[bs]\d+$/.test(ifname)) bridges.add(ifname);
     if (/^(n\d+i\d+|q\d+[ab])$/.test(ifname))
       ports.set(ifname, { up: flags.includes("UP"), mtu, ...(master === undefined ? {} : { master }) });

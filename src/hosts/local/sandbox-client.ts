@@ -78,9 +78,9 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
 
     alive: () => lives(identity),
 
-    async info() {
+    async info(ids = []) {
       const nodes: NodeState[] = [];
-      const result = await ask("info", [], { onFrame: (frame) => nodes.push(nodeState(frame)), deadlineMs });
+      const result = await ask("info", ids.length === 0 ? [] : list(ids), { onFrame: (frame) => nodes.push(nodeState(frame)), deadlineMs });
       const [version, lab = ""] = texts(result);
       return { lab, version: Number(version), nodes };
     },

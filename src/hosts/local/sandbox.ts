@@ -10,7 +10,8 @@ export interface Sandbox {
   readonly pid: number;
   /** Whether its very process still runs. Touches nothing of what a dead one left. */
   readonly alive: () => Promise<boolean>;
-  readonly info: () => Promise<SandboxInfo>;
+  /** @param ids only these nodes; a holder of an older release tells all */
+  readonly info: (ids?: readonly number[]) => Promise<SandboxInfo>;
   /** Makes each node's namespaces, root and console, and leaves its init waiting at a barrier. Returns pids as seen inside the lab (usable for `netns PID` in `run`). */
   readonly spawn: (nodes: readonly NodeSpawn[]) => Promise<readonly { readonly id: number; readonly pid: number }[]>;
   /** Carriers synced in the fabric and in each node, then each node's boot command runs and its console starts. */

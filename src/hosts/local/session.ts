@@ -7,7 +7,7 @@ import type { Captures } from "./capture/captures.ts";
 import { localCaptures } from "./capture/local-captures.ts";
 import { localTraffic } from "./capture/local-traffic.ts";
 import type { Catalogue } from "./catalogue.ts";
-import { type LabDefinition, observeDefinition } from "./definition.ts";
+import { findDefinedLink, type LabDefinition, observeDefinition } from "./definition.ts";
 import type { Definitions } from "./definitions.ts";
 import { type LinkContext, setLinkQuality, setLinkSuspend } from "./links.ts";
 import type { LocalLab } from "./local-lab.ts";
@@ -88,6 +88,7 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
       const saved = savedConfigs(definitions.directory(definition.id), definition, offered.template);
       return observeDefinition(definition, power, offered.template, saved);
     },
+    findLink: async (path, ends) => findDefinedLink(await lab(path), ends),
     apply: (path, operations, progress) =>
       state.exclusive(path, async () => {
         mayChange();

@@ -2,8 +2,16 @@
 #include "node.h"
 #include <sys/ioctl.h>
 
-static void do_info(struct client *c) {
-  for (size_t i = 0; i < node_count; i++) reply_node(c, nodes[i]);
+/* Of the nodes that are asked for, or of all. */
+static void do_info(struct client *c, struct reader *r) {
+  struct list ids = r->at < r->end ? take_list(r, 1) : (struct list){0};
+  bool some = ids.count > 0;
+  if (r->bad) return refuse(c, "protocol", "malformed info");
+  for (uint32_t i = 0; i < ids.count; i++) {
+    const struct node *n = node_find(take_number(&ids.items, INT32_MAX));
+    if (!ids.items.bad && n) reply_node(c, n);
+  }
+  for (size_t i = 0; i < node_count && !some; i++) reply_node(c, nodes[i]);
   reply_text(c, 'R', "%d\x1f%s\x1f", PROTOCOL, lab);
   finish(c);
 }
@@ -181,7 +189,7 @@ void handle(struct client *c) {
   const char *what = take_text(&r);
   if (r.bad) return refuse(c, "protocol", "malformed request");
   if (version != PROTOCOL) return refuse(c, "version", "this holder speaks protocol 1");
-  if (!strcmp(what, "info")) do_info(c);
+  if (!strcmp(what, "info")) do_info(c, &r);
   else if (!strcmp(what, "watch")) do_watch(c);
   else if (!strcmp(what, "spawn")) do_spawn(c, &r);
   else if (!strcmp(what, "release")) do_release(c, &r);

@@ -4,6 +4,7 @@
  *   labwright-shaper lab=<id> [seed=<number>] ask    requests from standard input; starts the lab's shaper where none runs
  *   labwright-shaper lab=<id> show                   what stands, or exit code 3 where none runs
  *   labwright-shaper lab=<id> watch                  ends, with code 3, when the lab's shaper does
+ *   labwright-shaper redirect                        ports lead to others, as lines of standard input say
  *   labwright-shaper probe                           whether this kernel lets it work
  */
 #include "shaper.h"
@@ -84,12 +85,16 @@ int main(int argc, char **argv) {
     else what = argv[i];
   }
   if (argc == 2 && !strcmp(what, "probe")) return probe();
+  if (argc == 2 && !strcmp(what, "redirect")) {
+    char *lines = standard_input();
+    return lines ? redirects(lines) : 1;
+  }
   if (lab && *lab && strlen(lab) < 80) {
     if (!strcmp(what, "watch")) return watch(lab);
     if (!strcmp(what, "show")) return ask(lab, "show\n", false);
     char *request = strcmp(what, "ask") ? NULL : standard_input();
     if (request) return ask(lab, request, true);
   }
-  dprintf(2, "usage: labwright-shaper lab=<id> [seed=<number>] ask|show|watch, labwright-shaper probe\n");
+  dprintf(2, "usage: labwright-shaper lab=<id> [seed=<number>] ask|show|watch, labwright-shaper redirect|probe\n");
   return 2;
 }

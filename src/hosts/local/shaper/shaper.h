@@ -105,3 +105,6 @@ void control_forget(void);
 /* ask.c: the other side of it. */
 int ask(const char *lab, const char *request, bool start);
 int watch(const char *lab);
+
+/* redirect.c */
+int redirects(char *text);

@@ -1,0 +1,81 @@
+import type { LabwrightClient } from "../src/client/index.ts";
+import { ringYaml } from "./ring.ts";
+import { startService } from "./service.ts";
+
+/** Milliseconds of each call, as the client sees it. */
+export interface ChangeTimes {
+  readonly quality: readonly number[];
+  readonly suspend: readonly number[];
+  readonly addLink: readonly number[];
+}
+
+const rounds = 15;
+
+/** Changes of one link in two running labs of one service, in turns, so that both feel the same machine. */
+export async function changeTimes(small: number, large: number): Promise<readonly [ChangeTimes, ChangeTimes]> {
+  const service = await startService("embedded");
+  try {
+    const labs = [small, large].map((count) => new ChangedLab(service.client, count));
+    for (const lab of labs) await service.client.deployProject({ yaml: lab.yaml });
+    for (const lab of labs) await lab.change(-1);
+    for (const lab of labs) lab.forget();
+    for (let round = 0; round < rounds; round++) for (const lab of labs) await lab.change(round);
+    for (let round = 0; round < rounds; round++) for (const lab of labs) await lab.addLink(round);
+    return [labs[0]!.times, labs[1]!.times];
+  } finally {
+    await service.close();
+  }
+}
+
+class ChangedLab {
+  readonly yaml: string;
+  times: { readonly quality: number[]; readonly suspend: number[]; readonly addLink: number[] } = emptyTimes();
+  readonly #client: LabwrightClient;
+  readonly #count: number;
+
+  constructor(client: LabwrightClient, count: number) {
+    this.#client = client;
+    this.#count = count;
+    this.yaml = ringYaml(count);
+  }
+
+  forget(): void {
+    this.times = emptyTimes();
+  }
+
+  /** Shapes one link, another one in each round, and pulls and plugs it. */
+  async change(round: number): Promise<void> {
+    const lab = `/ring${this.#count}`;
+    const n = (round + 1) % this.#count;
+    const endpoints: [string, string] = [`n${n}:eth1`, `n${(n + 1) % this.#count}:eth2`];
+    const shape = { delay: 1 + (round % 2), jitter: 0, loss: 0, bandwidth: 0 };
+    const { quality, suspend } = this.times;
+    quality.push(await timed(() => this.#client.applyLinkQuality({ lab, endpoints, a: shape, b: shape, save: false })));
+    quality.push(await timed(() => this.#client.applyLinkQuality({ lab, endpoints, save: false })));
+    suspend.push(await timed(() => this.#client.setLinkSuspend({ lab, endpoints, suspended: true })));
+    suspend.push(await timed(() => this.#client.setLinkSuspend({ lab, endpoints, suspended: false })));
+  }
+
+  /** A reconcile of the whole intent with one link more. */
+  async addLink(round: number): Promise<void> {
+    const lab = `/ring${this.#count}`;
+    const links = Array.from({ length: round + 1 }, (_, i) => `  - ["n${2 * i}:eth0", "n${2 * i + 1}:eth0"]\n`);
+    const yaml = this.yaml + links.join("");
+    this.times.addLink.push(
+      await timed(async () => {
+        const { applied } = await this.#client.reconcileProject({ lab, yaml });
+        if (applied !== 1) throw new Error(`a link more made ${applied} steps`);
+      }),
+    );
+  }
+}
+
+function emptyTimes() {
+  return { quality: [] as number[], suspend: [] as number[], addLink: [] as number[] };
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const begin = performance.now();
+  await work();
+  return performance.now() - begin;
+}

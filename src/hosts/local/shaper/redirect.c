@@ -1,0 +1,100 @@
+/*
+ * Redirects of ports: what `tc filter replace … u32 … action mirred egress redirect` does, without the list of all devices that tc asks the kernel for
+ * first. That takes longer the larger the lab is; a change of one link must not.
+ */
+#include "shaper.h"
+#include <linux/if_ether.h>
+#include <linux/pkt_cls.h>
+#include <linux/rtnetlink.h>
+#include <linux/tc_act/tc_mirred.h>
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
+struct request {
+  struct nlmsghdr header;
+  struct tcmsg tc;
+  char attributes[256];
+};
+
+static struct rtattr *put(struct request *r, unsigned short type, const void *data, size_t length) {
+  struct rtattr *a = (struct rtattr *)((char *)r + NLMSG_ALIGN(r->header.nlmsg_len));
+  a->rta_type = type;
+  a->rta_len = (unsigned short)RTA_LENGTH(length);
+  if (length) memcpy(RTA_DATA(a), data, length);
+  r->header.nlmsg_len = NLMSG_ALIGN(r->header.nlmsg_len) + RTA_ALIGN(a->rta_len);
+  return a;
+}
+
+static void end_nest(struct request *r, struct rtattr *a) {
+  a->rta_len = (unsigned short)((char *)r + r->header.nlmsg_len - (char *)a);
+}
+
+static struct request begin(unsigned short type, unsigned short flags, int index, uint32_t parent, uint32_t handle, uint32_t info) {
+  return (struct request){
+    .header = {.nlmsg_len = NLMSG_LENGTH(sizeof(struct tcmsg)), .nlmsg_type = type, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | flags},
+    .tc = {.tcm_ifindex = index, .tcm_parent = parent, .tcm_handle = handle, .tcm_info = info},
+  };
+}
+
+/* 0, or the kernel's error. */
+static int requested(int fd, struct request *r) {
+  char answer[4096];
+  if (send(fd, r, r->header.nlmsg_len, 0) < 0) return errno;
+  ssize_t got = recv(fd, answer, sizeof answer, 0);
+  if (got < (ssize_t)NLMSG_LENGTH(sizeof(struct nlmsgerr))) return got < 0 ? errno : EPROTO;
+  const struct nlmsghdr *h = (const struct nlmsghdr *)answer;
+  return h->nlmsg_type == NLMSG_ERROR ? -((const struct nlmsgerr *)NLMSG_DATA(h))->error : EPROTO;
+}
+
+static int add_clsact(int fd, int index) {
+  struct request r = begin(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, index, TC_H_CLSACT, TC_H_MAKE(TC_H_CLSACT, 0), 0);
+  put(&r, TCA_KIND, "clsact", sizeof "clsact");
+  int error = requested(fd, &r);
+  return error == EEXIST ? 0 : error;
+}
+
+/* The same filter, by the same handle, that tc is given elsewhere: either replaces the other's in one step. */
+static int redirect(int fd, int from, int to) {
+  struct { struct tc_u32_sel sel; struct tc_u32_key key; } all = {.sel = {.flags = TC_U32_TERMINAL, .nkeys = 1}};
+  struct tc_mirred mirred = {.action = TC_ACT_STOLEN, .eaction = TCA_EGRESS_REDIR, .ifindex = (uint32_t)to};
+  struct request r = begin(RTM_NEWTFILTER, NLM_F_CREATE, from, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS), 0x80000800,
+                           TC_H_MAKE(1u << 16, htons(ETH_P_ALL)));
+  put(&r, TCA_KIND, "u32", sizeof "u32");
+  struct rtattr *options = put(&r, TCA_OPTIONS, NULL, 0);
+  put(&r, TCA_U32_SEL, &all, sizeof all);
+  struct rtattr *actions = put(&r, TCA_U32_ACT, NULL, 0), *first = put(&r, 1, NULL, 0);
+  put(&r, TCA_ACT_KIND, "mirred", sizeof "mirred");
+  struct rtattr *parameters = put(&r, TCA_ACT_OPTIONS, NULL, 0);
+  put(&r, TCA_MIRRED_PARMS, &mirred, sizeof mirred);
+  end_nest(&r, parameters);
+  end_nest(&r, first);
+  end_nest(&r, actions);
+  end_nest(&r, options);
+  return requested(fd, &r);
+}
+
+static int clear(int fd, int from) {
+  struct request r = begin(RTM_DELTFILTER, 0, from, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS), 0, 0);
+  return requested(fd, &r);
+}
+
+/* Lines "from to": every frame that comes in at the one goes out of the other; "from -": none does any more. */
+int redirects(char *text) {
+  int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+  if (fd < 0) return 1;
+  for (char *line; text && (line = strsep(&text, "\n"));) {
+    char names[2][16];
+    if (!*line) continue;
+    if (sscanf(line, "%15s %15s", names[0], names[1]) != 2) return 2;
+    bool none = !strcmp(names[1], "-");
+    int from = device_index(names[0]), to = none ? 0 : device_index(names[1]), error = from && (to || none) ? 0 : ENODEV;
+    if (!error) error = none ? clear(fd, from) : redirect(fd, from, to);
+    /* A port that never redirected has nowhere to put it. */
+    if (error && error != ENODEV && !none && !add_clsact(fd, from)) error = redirect(fd, from, to);
+    if (!error) continue;
+    dprintf(2, "labwright-shaper: %s to %s: %s\n", names[0], names[1], strerror(error));
+    return 1;
+  }
+  close(fd);
+  return 0;
+}
