@@ -1,3 +1,6 @@
+import { radialTree } from "./radial-tree.ts";
+import { separate, spread } from "./stress.ts";
+
 export interface Place {
   readonly x: number;
   readonly y: number;
@@ -9,92 +12,108 @@ interface Member {
 }
 
 /** How far apart neighbours are drawn. */
-const step = 140;
+export const step = 140;
 
 /**
- * A place for each member: the declared one, or one near what it is linked to. The same graph is drawn the same each time. Costs members × rounds
- * for the springs and, by a grid, about members × rounds for the pushing apart.
+ * A place for each member: the declared one, or one where links are short and do not cross. The same graph is drawn the same each time: trees as
+ * wedges around their middle, everything else so that distances in the picture are those in the graph. Parts that nothing joins stand side by side.
  */
 export function placed(members: readonly Member[], links: readonly (readonly [string, string])[]): ReadonlyMap<string, Place> {
   const index = new Map(members.map(({ id }, at) => [id, at]));
-  const fixed = members.map(({ position }) => position !== undefined);
+  const neighbours = neighboursOf(members.length, links, index);
   const x = new Float64Array(members.length);
   const y = new Float64Array(members.length);
-  const radius = (step * Math.sqrt(members.length)) / 2;
+  const fixed = members.map(({ position }) => position !== undefined);
   members.forEach(({ position }, at) => {
-    // A spiral: nobody on top of another, and the same each time.
-    const angle = at * 2.399963;
-    const distance = radius * Math.sqrt((at + 0.5) / members.length);
-    x[at] = position?.x ?? distance * Math.cos(angle);
-    y[at] = position?.y ?? distance * Math.sin(angle);
+    x[at] = position?.x ?? 0;
+    y[at] = position?.y ?? 0;
   });
-  if (!fixed.every(Boolean)) {
-    const pairs = links
-      .map(([a, b]) => [index.get(a), index.get(b)] as const)
-      .filter(([a, b]) => a !== undefined && b !== undefined && a !== b);
-    relax(x, y, fixed, pairs as readonly (readonly [number, number])[]);
+  const loose: (readonly number[])[] = [];
+  for (const part of partsOf(neighbours)) {
+    if (part.every((at) => fixed[at])) continue;
+    if (part.some((at) => fixed[at])) {
+      spread(part, neighbours, { x, y, fixed, step });
+      continue;
+    }
+    if (linksWithin(part, neighbours) === part.length - 1) radialTree(part, neighbours, { x, y, step });
+    else spread(part, neighbours, { x, y, fixed, step });
+    loose.push(part);
   }
-  return new Map(members.map(({ id }, at) => [id, { x: Math.round(x[at]!), y: Math.round(y[at]!) }]));
+  shelve(loose, x, y, fixed);
+  // What is declared beside what is not may meet.
+  if (fixed.some(Boolean) && !fixed.every(Boolean)) separate([...fixed.keys()], { x, y, fixed, step });
+  return new Map(members.map(({ id, position }, at) => [id, position ?? { x: Math.round(x[at]!), y: Math.round(y[at]!) }]));
 }
 
-const rounds = 150;
-
-function relax(x: Float64Array, y: Float64Array, fixed: readonly boolean[], pairs: readonly (readonly [number, number])[]): void {
-  const count = x.length;
-  const dx = new Float64Array(count);
-  const dy = new Float64Array(count);
-  for (let round = 0; round < rounds; round++) {
-    const heat = step * (1 - round / rounds) * 0.5;
-    dx.fill(0);
-    dy.fill(0);
-    for (const [a, b] of pairs) {
-      const ex = x[b]! - x[a]!;
-      const ey = y[b]! - y[a]!;
-      const length = Math.hypot(ex, ey) || 1;
-      const pull = ((length - step) / length) * 0.3;
-      dx[a]! += ex * pull;
-      dy[a]! += ey * pull;
-      dx[b]! -= ex * pull;
-      dy[b]! -= ey * pull;
-    }
-    pushApart(x, y, dx, dy);
-    for (let at = 0; at < count; at++) {
-      if (fixed[at]) continue;
-      const length = Math.hypot(dx[at]!, dy[at]!) || 1;
-      const most = Math.min(length, heat) / length;
-      x[at]! += dx[at]! * most;
-      y[at]! += dy[at]! * most;
-    }
+/** Each pair once, in the order of members; no member is its own neighbour. */
+function neighboursOf(
+  count: number,
+  links: readonly (readonly [string, string])[],
+  index: ReadonlyMap<string, number>,
+): readonly (readonly number[])[] {
+  const sets = Array.from({ length: count }, () => new Set<number>());
+  for (const [from, to] of links) {
+    const a = index.get(from);
+    const b = index.get(to);
+    if (a === undefined || b === undefined || a === b) continue;
+    sets[a]!.add(b);
+    sets[b]!.add(a);
   }
+  return sets.map((set) => [...set].sort((a, b) => a - b));
 }
 
-/** Only those in the same or a neighbouring cell of a grid push each other. */
-function pushApart(x: Float64Array, y: Float64Array, dx: Float64Array, dy: Float64Array): void {
-  const reach = step * 1.5;
-  const cells = new Map<string, number[]>();
-  for (let at = 0; at < x.length; at++) {
-    const key = `${Math.floor(x[at]! / reach)} ${Math.floor(y[at]! / reach)}`;
-    const cell = cells.get(key);
-    if (cell === undefined) cells.set(key, [at]);
-    else cell.push(at);
-  }
-  for (const [key, cell] of cells) {
-    const [column, row] = key.split(" ").map(Number) as [number, number];
-    for (let i = -1; i <= 1; i++) {
-      for (let j = -1; j <= 1; j++) {
-        for (const other of cells.get(`${column + i} ${row + j}`) ?? []) {
-          for (const at of cell) {
-            if (other === at) continue;
-            const ex = x[at]! - x[other]!;
-            const ey = y[at]! - y[other]!;
-            const length = Math.hypot(ex, ey) || 1;
-            if (length >= reach) continue;
-            const push = (reach - length) / length / 4;
-            dx[at]! += ex * push;
-            dy[at]! += ey * push;
-          }
-        }
+/** What is joined by links, each part in the order in which a walk from its first member finds it. */
+function partsOf(neighbours: readonly (readonly number[])[]): readonly (readonly number[])[] {
+  const seen = new Uint8Array(neighbours.length);
+  const parts: number[][] = [];
+  for (let first = 0; first < neighbours.length; first++) {
+    if (seen[first] === 1) continue;
+    seen[first] = 1;
+    const part = [first];
+    for (let next = 0; next < part.length; next++) {
+      for (const other of neighbours[part[next]!]!) {
+        if (seen[other] === 1) continue;
+        seen[other] = 1;
+        part.push(other);
       }
     }
+    parts.push(part);
+  }
+  return parts;
+}
+
+function linksWithin(part: readonly number[], neighbours: readonly (readonly number[])[]): number {
+  return part.reduce((sum, at) => sum + neighbours[at]!.length, 0) / 2;
+}
+
+/** Puts the parts side by side, the largest first, in rows of about the same width; below what is declared. */
+function shelve(parts: readonly (readonly number[])[], x: Float64Array, y: Float64Array, fixed: readonly boolean[]): void {
+  if (parts.length === 0) return;
+  const boxes = parts.map((part) => {
+    const left = Math.min(...part.map((at) => x[at]!));
+    const top = Math.min(...part.map((at) => y[at]!));
+    const width = Math.max(...part.map((at) => x[at]!)) - left + step;
+    return { part, left, top, width, height: Math.max(...part.map((at) => y[at]!)) - top + step };
+  });
+  boxes.sort((a, b) => b.part.length - a.part.length || a.part[0]! - b.part[0]!);
+  const area = boxes.reduce((sum, { width, height }) => sum + width * height, 0);
+  const rowWidth = Math.max(boxes[0]!.width, Math.sqrt(area) * 1.4);
+  const declared = [...fixed.keys()].filter((at) => fixed[at]);
+  const startX = declared.length === 0 ? 0 : Math.min(...declared.map((at) => x[at]!));
+  let rowTop = declared.length === 0 ? 0 : Math.max(...declared.map((at) => y[at]!)) + step;
+  let right = 0;
+  let rowHeight = 0;
+  for (const { part, left, top, width, height } of boxes) {
+    if (right > 0 && right + width > rowWidth) {
+      rowTop += rowHeight;
+      right = 0;
+      rowHeight = 0;
+    }
+    for (const at of part) {
+      x[at]! += startX + right - left;
+      y[at]! += rowTop - top;
+    }
+    right += width;
+    rowHeight = Math.max(rowHeight, height);
   }
 }
