@@ -1,15 +1,16 @@
-import { useMemo, useState } from "preact/hooks";
-import type { InspectedNode, LiveNodeData } from "../../contract/schemas/observe.ts";
+import { useMemo } from "preact/hooks";
+import type { LiveNodeData } from "../../contract/schemas/observe.ts";
+
 import { call } from "../api.ts";
 import { useEvents } from "../events.ts";
+import { hasConsole } from "../parts/has-console.ts";
 import { lazy } from "../parts/lazy.tsx";
 import { Link } from "../parts/link.tsx";
-import { NodePanel } from "../parts/node-panel.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
+
 import { goTo, type LabView, labViews } from "../route.ts";
-import { graphOf } from "../topology/graph.ts";
-import { Topology } from "../topology/topology.tsx";
+import { TopologyView } from "../topology/topology-view.tsx";
 
 const titles: Readonly<Record<LabView, string>> = { topology: "Topology", consoles: "Consoles" };
 
@@ -27,18 +28,15 @@ interface LabPageProps {
 export function LabPage({ lab, view, node: named, mayChange }: LabPageProps) {
   const inspection = useAnswer((signal) => call("inspectProject", { lab }, { signal }), [lab]);
   const status = useAnswer((signal) => call("getProjectStatus", { lab }, { signal }), [lab]);
-  const [selected, setSelected] = useState<string>();
   useEvents(lab, ({ type }) => {
     if (type !== "heartbeat") status.again();
     if (type === "lab" || type === "link" || type === "job" || type === "gap") inspection.again();
   });
-  const graph = useMemo(() => inspection.data && graphOf(inspection.data), [inspection.data]);
   const live = useMemo(() => new Map((status.data?.live?.nodes ?? []).map((node) => [node.id, node] as const)), [status.data]);
   const error = inspection.error ?? status.error;
-  if (graph === undefined || inspection.data === undefined) {
+  if (inspection.data === undefined) {
     return error === undefined ? <p class="waiting">Reading {lab}…</p> : <Problem error={error} retry={inspection.again} />;
   }
-  const node = inspection.data.nodes.find(({ id }) => id === selected);
   const running = status.data?.operation;
   const openConsole = (id: string) => {
     const one = inspection.data?.nodes.find((each) => each.id === id);
@@ -67,27 +65,18 @@ export function LabPage({ lab, view, node: named, mayChange }: LabPageProps) {
       </div>
       {error !== undefined && <Problem error={error} />}
       {view === "topology" && (
-        <div class="split">
-          <Topology graph={graph} live={live} selected={selected} onSelect={setSelected} onOpen={openConsole} />
-          {node !== undefined && (
-            <NodePanel
-              lab={lab}
-              node={node}
-              live={live.get(node.id)}
-              mayChange={mayChange}
-              onConsole={hasConsole(node) ? () => openConsole(node.id) : undefined}
-              onClose={() => setSelected(undefined)}
-            />
-          )}
-        </div>
+        <TopologyView
+          lab={lab}
+          inspection={inspection.data}
+          live={live}
+          mayChange={mayChange}
+          again={inspection.again}
+          onConsole={openConsole}
+        />
       )}
       {view === "consoles" && <Consoles lab={lab} nodes={inspection.data.nodes} live={live} node={named} />}
     </section>
   );
-}
-
-function hasConsole({ console }: InspectedNode): boolean {
-  return console.type !== "none" && console.type !== "vnc";
 }
 
 function summary(nodes: readonly LiveNodeData[]): string {

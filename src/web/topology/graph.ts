@@ -1,19 +1,28 @@
 import type { InspectionData } from "../../contract/schemas/observe.ts";
+import type { PlanAction } from "../../contract/schemas/plan.ts";
 import { type Place, placed } from "./layout.ts";
+import { type PlanMark, planMarks } from "./plan-marks.ts";
+import { qualityWords } from "./quality-words.ts";
 
 export interface GraphNode {
-  /** Native id; of a network with "net:" before it. */
+  /** Native id; of a network with "net:" before it. What a plan is yet to make: "new:" and its kind and key. */
   readonly id: string;
+  /** In the intent; null where it is not joined to it. */
+  readonly key: string | null;
   readonly label: string;
   readonly kind: "node" | "network";
-  /** Template of a node, type of a network. */
+  /** Type of a node's template, type of a network. */
   readonly type: string;
   readonly at: Place;
+  /** Nobody said where: the picture did. */
+  readonly placed: boolean;
+  readonly mark?: PlanMark;
 }
 
 export interface GraphLink {
   readonly id: string;
   readonly key: string;
+  readonly endpoints: readonly string[];
   readonly from: string;
   readonly to: string;
   readonly fromInterface: string;
@@ -24,6 +33,7 @@ export interface GraphLink {
   /** Which of several links between the same two it is, from 0, and how many there are: they are drawn side by side. */
   readonly lane: number;
   readonly lanes: number;
+  readonly mark?: PlanMark;
 }
 
 export interface Graph {
@@ -31,53 +41,78 @@ export interface Graph {
   readonly links: readonly GraphLink[];
 }
 
-/** What of an inspected lab is drawn, and where. */
-export function graphOf({ nodes, networks, links }: InspectionData): Graph {
-  const ends = new Map<string, string>();
-  for (const { id, node, name } of nodes) ends.set(node ?? name, id);
-  for (const { id, key, name } of networks) ends.set(key ?? name, `net:${id}`);
-  const drawn = links.flatMap((link) => {
-    const [a, b] = link.endpoints.map(endOf);
+export interface GraphOptions {
+  /** By id: where a person put a node meanwhile. */
+  readonly moved?: ReadonlyMap<string, Place>;
+  /** What a plan does is drawn, too. */
+  readonly actions?: readonly PlanAction[];
+  /** How places are found; default: `placed`. */
+  readonly place?: typeof placed;
+}
+
+type Drawn = Omit<GraphNode, "at" | "placed"> & { readonly position: Place | undefined };
+type Cable = Pick<GraphLink, "id" | "key" | "endpoints" | "suspended" | "quality">;
+
+/** What of an inspected lab is drawn, and where; with a plan also what is not there yet. */
+export function graphOf(inspection: InspectionData, { moved, actions = [], place = placed }: GraphOptions = {}): Graph {
+  const marks = planMarks(actions);
+  const marked = (thing: string): { readonly mark?: PlanMark } => {
+    const mark = marks.get(thing);
+    return mark === undefined ? {} : { mark };
+  };
+  const there = [...nodesOf(inspection), ...networksOf(inspection)];
+  const drawn = [...there, ...comingNodes(actions)].map((one) => ({ ...one, ...marked(`${one.kind}:${one.key ?? one.label}`) }));
+  const ends = new Map(drawn.map(({ id, key, label }) => [key ?? label, id]));
+  const links = [...cablesOf(inspection), ...comingCables(actions)].flatMap((cable) => {
+    const [a, b] = cable.endpoints.map(endOf);
     const from = a && ends.get(a.name);
     const to = b && ends.get(b.name);
     if (from === undefined || to === undefined) return [];
-    return [{ link, from, to, fromInterface: a!.interface, toInterface: b!.interface }];
+    return [{ ...cable, ...marked(`link:${cable.key}`), from, to, fromInterface: a!.interface, toInterface: b!.interface }];
   });
-  const pair = (from: string, to: string) => (from < to ? `${from} ${to}` : `${to} ${from}`);
-  const lanes = new Map<string, number>();
-  const numbered = drawn.map((each) => {
-    const lane = lanes.get(pair(each.from, each.to)) ?? 0;
-    lanes.set(pair(each.from, each.to), lane + 1);
-    return { ...each, lane };
-  });
-  const members = [
-    ...nodes.map((node) => ({ id: node.id, position: node.position })),
-    ...networks.map((network) => ({ id: `net:${network.id}`, position: network.position })),
-  ];
-  const places = placed(
-    members,
-    drawn.map(({ from, to }) => [from, to] as const),
-  );
+  const pairs = links.map(({ from, to }) => [from, to] as const);
+  const places = place(drawn, pairs);
   return {
-    nodes: [
-      ...nodes.map((node): GraphNode => ({ id: node.id, label: node.name, kind: "node", type: node.type, at: places.get(node.id)! })),
-      ...networks.map(
-        ({ id, name, type }): GraphNode => ({ id: `net:${id}`, label: name, kind: "network", type, at: places.get(`net:${id}`)! }),
-      ),
-    ],
-    links: numbered.map(({ link, from, to, fromInterface, toInterface, lane }) => ({
-      id: link.id,
-      key: link.key,
-      from,
-      to,
-      fromInterface,
-      toInterface,
-      suspended: link.suspended,
-      quality: qualityWords(link.quality ?? link.stored_quality ?? {}),
-      lane,
-      lanes: lanes.get(pair(from, to))!,
+    nodes: drawn.map(({ position, ...node }) => ({
+      ...node,
+      at: moved?.get(node.id) ?? places.get(node.id)!,
+      placed: position === undefined && moved?.has(node.id) !== true,
     })),
+    links: inLanes(links),
   };
+}
+
+function nodesOf({ nodes }: InspectionData): readonly Drawn[] {
+  return nodes.map(({ id, node, name, type, position }) => ({ id, key: node, label: name, kind: "node", type, position }));
+}
+
+function networksOf({ networks }: InspectionData): readonly Drawn[] {
+  return networks.map(({ id, key, name, type, position }) => ({ id: `net:${id}`, key, label: name, kind: "network", type, position }));
+}
+
+function cablesOf({ links }: InspectionData): readonly Cable[] {
+  return links.map(({ id, key, endpoints, suspended, quality, stored_quality }) => ({
+    id,
+    key,
+    endpoints,
+    suspended,
+    quality: qualityWords(quality ?? stored_quality ?? {}),
+  }));
+}
+
+function comingNodes(actions: readonly PlanAction[]): readonly Drawn[] {
+  return actions.flatMap(({ op, kind, key, name, changes }) => {
+    if (op !== "create" || (kind !== "node" && kind !== "network")) return [];
+    const after = (field: string) => changes.find((change) => change.field === field)?.after;
+    const type = String(after(kind === "node" ? "template" : "type") ?? "");
+    return [{ id: `new:${kind}:${key}`, key, label: name ?? key, kind, type, position: after("position") as Place | undefined }];
+  });
+}
+
+function comingCables(actions: readonly PlanAction[]): readonly Cable[] {
+  return actions
+    .filter(({ op, kind }) => op === "create" && kind === "link")
+    .map(({ key }) => ({ id: `new:link:${key}`, key, endpoints: key.split(" -- "), suspended: false, quality: "" }));
 }
 
 /** "r1:eth1", or a network's key. */
@@ -86,25 +121,13 @@ function endOf(text: string): { readonly name: string; readonly interface: strin
   return colon < 0 ? { name: text, interface: "" } : { name: text.slice(0, colon), interface: text.slice(colon + 1) };
 }
 
-interface Side {
-  readonly delay?: number;
-  readonly jitter?: number;
-  readonly loss?: number;
-  readonly bandwidth?: number;
-}
-
-export function qualityWords(sides: { readonly a?: Side; readonly b?: Side }): string {
-  const words = ({ delay, jitter, loss, bandwidth }: Side) =>
-    [
-      delay ? `${delay} ms` : "",
-      jitter ? `± ${jitter} ms` : "",
-      loss ? `${loss} % loss` : "",
-      bandwidth ? (bandwidth >= 1000 ? `${bandwidth / 1000} Mbit/s` : `${bandwidth} kbit/s`) : "",
-    ]
-      .filter(Boolean)
-      .join(" ");
-  const a = words(sides.a ?? {});
-  const b = words(sides.b ?? {});
-  if (a === b) return a;
-  return [a && `→ ${a}`, b && `← ${b}`].filter(Boolean).join(", ");
+function inLanes(links: readonly Omit<GraphLink, "lane" | "lanes">[]): readonly GraphLink[] {
+  const lanes = new Map<string, number>();
+  const pair = ({ from, to }: { readonly from: string; readonly to: string }) => (from < to ? `${from} ${to}` : `${to} ${from}`);
+  const numbered = links.map((link) => {
+    const lane = lanes.get(pair(link)) ?? 0;
+    lanes.set(pair(link), lane + 1);
+    return { ...link, lane };
+  });
+  return numbered.map((link) => ({ ...link, lanes: lanes.get(pair(link))! }));
 }

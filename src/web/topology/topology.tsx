@@ -1,15 +1,22 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { LiveNodeData } from "../../contract/schemas/observe.ts";
-import type { Graph, GraphLink, GraphNode } from "./graph.ts";
+import { dragNode } from "./drag-node.ts";
+import type { Graph } from "./graph.ts";
 import type { Place } from "./layout.ts";
+import { LinkLine } from "./link-line.tsx";
+import { NodeShape } from "./node-shape.tsx";
+import "./topology.css";
 
 interface TopologyProps {
   readonly graph: Graph;
   readonly live: ReadonlyMap<string, LiveNodeData>;
+  /** A node's id, or "link:" and a link's. */
   readonly selected: string | undefined;
   readonly onSelect: (id: string | undefined) => void;
-  /** Enter or a double click on a node. */
-  readonly onOpen: (id: string) => void;
+  /** Enter or a double click on a node. Absent: as if it were selected. */
+  readonly onOpen?: ((id: string) => void) | undefined;
+  /** Absent: nodes stay where they are. */
+  readonly onMove?: ((id: string, at: Place) => void) | undefined;
 }
 
 interface View {
@@ -19,19 +26,27 @@ interface View {
 }
 
 const margin = 80;
+/** Below this scale the names of interfaces could not be read anyway, and cost time to draw. */
+const legible = 0.55;
+/** How far Alt and an arrow key move a node. */
+const nudge = 20;
 
-/** The lab drawn. Drag or arrow keys move the picture, wheel or + and − zoom, 0 shows all; nodes are reached by Tab, shown by Space, opened by Enter. */
-export function Topology({ graph, live, selected, onSelect, onOpen }: TopologyProps) {
+/**
+ * The lab drawn. Drag or arrow keys move the picture, wheel or + and − zoom, 0 shows all; nodes and links are reached by Tab, shown by Space, nodes
+ * opened by Enter. A node is moved by dragging it, or by Alt and arrow keys.
+ */
+export function Topology({ graph, live, selected, onSelect, onOpen, onMove }: TopologyProps) {
   const svg = useRef<SVGSVGElement>(null);
   const layer = useRef<SVGGElement>(null);
   const view = useRef<View>({ x: 0, y: 0, scale: 1 });
   const [query, setQuery] = useState("");
-  const places = useMemo(() => new Map(graph.nodes.map(({ id, at }) => [id, at])), [graph]);
+  const nodes = useMemo(() => new Map(graph.nodes.map((node) => [node.id, node])), [graph]);
 
   // The picture is moved by one attribute, without drawing anything anew: that is what keeps large labs smooth.
   const show = (next: View) => {
     view.current = next;
     layer.current?.setAttribute("transform", `translate(${next.x} ${next.y}) scale(${next.scale})`);
+    svg.current?.classList.toggle("far", next.scale < legible);
   };
   const fit = () => {
     const box = svg.current?.getBoundingClientRect();
@@ -61,15 +76,36 @@ export function Topology({ graph, live, selected, onSelect, onOpen }: TopologyPr
   }, []);
 
   const drag = (event: PointerEvent) => {
-    if (event.button !== 0 || (event.target as Element).closest(".node") !== null) return;
+    if (event.button !== 0) return;
+    const target = event.target as Element;
+    const id = target.closest("[data-node]")?.getAttribute("data-node");
+    if (id !== null && id !== undefined) {
+      const { scale } = view.current;
+      if (onMove !== undefined) dragNode(event, { graph, picture: layer.current!, id, scale, onDrop: (at) => onMove(id, at) });
+      return;
+    }
+    if (target.closest("[data-link]") !== null) return;
     const begin = { x: event.clientX - view.current.x, y: event.clientY - view.current.y };
     const element = svg.current!;
     element.setPointerCapture(event.pointerId);
     const move = ({ clientX, clientY }: PointerEvent) => show({ ...view.current, x: clientX - begin.x, y: clientY - begin.y });
     element.addEventListener("pointermove", move);
-    element.addEventListener("pointerup", () => element.removeEventListener("pointermove", move), { once: true });
+    const over = () => element.removeEventListener("pointermove", move);
+    element.addEventListener("pointerup", over, { once: true });
+    element.addEventListener("pointercancel", over, { once: true });
+  };
+  const nudged = (event: KeyboardEvent): boolean => {
+    const by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
+    const node = nodes.get((event.target as Element).getAttribute("data-node") ?? "");
+    if (!event.altKey || by === undefined || node === undefined || onMove === undefined) return false;
+    onMove(node.id, { x: Math.round(node.at.x) + by[0]! * nudge, y: Math.round(node.at.y) + by[1]! * nudge });
+    return true;
   };
   const key = (event: KeyboardEvent) => {
+    if (nudged(event)) {
+      event.preventDefault();
+      return;
+    }
     const { x, y } = view.current;
     const moves: Readonly<Record<string, () => void>> = {
       ArrowLeft: () => show({ ...view.current, x: x + 40 }),
@@ -96,6 +132,37 @@ export function Topology({ graph, live, selected, onSelect, onOpen }: TopologyPr
     if (found.kind === "node") onSelect(found.id);
   };
 
+  const acts = useRef({ onSelect, onOpen });
+  acts.current = { onSelect, onOpen };
+  const select = (id: string) => acts.current.onSelect(id);
+  const open = (id: string) => (acts.current.onOpen ?? acts.current.onSelect)(id);
+  // The same elements as before are not compared again.
+  const shapes = useMemo(
+    () => [
+      ...graph.links.map((link) => (
+        <LinkLine
+          key={`link:${link.id}`}
+          link={link}
+          from={nodes.get(link.from)!}
+          to={nodes.get(link.to)!}
+          selected={selected === `link:${link.id}`}
+          onSelect={select}
+        />
+      )),
+      ...graph.nodes.map((node) => (
+        <NodeShape
+          key={node.id}
+          node={node}
+          status={live.get(node.id)?.status}
+          selected={selected === node.id}
+          onSelect={select}
+          onOpen={open}
+        />
+      )),
+    ],
+    [graph, live, selected],
+  );
+
   return (
     <div class="topology">
       <div class="tools">
@@ -117,21 +184,7 @@ export function Topology({ graph, live, selected, onSelect, onOpen }: TopologyPr
         </button>
       </div>
       <svg ref={svg} tabindex={0} onPointerDown={drag} onKeyDown={key} role="application" aria-label="Topology of the lab">
-        <g ref={layer}>
-          {graph.links.map((link) => (
-            <LinkLine key={link.id} link={link} from={places.get(link.from)!} to={places.get(link.to)!} />
-          ))}
-          {graph.nodes.map((node) => (
-            <NodeShape
-              key={node.id}
-              node={node}
-              status={live.get(node.id)?.status}
-              selected={selected === node.id}
-              onSelect={onSelect}
-              onOpen={onOpen}
-            />
-          ))}
-        </g>
+        <g ref={layer}>{shapes}</g>
       </svg>
     </div>
   );
@@ -147,96 +200,4 @@ function fitted({ nodes }: Graph, width: number, height: number): View {
   const bottom = Math.max(...ys) + margin;
   const scale = Math.min(1.5, width / (right - left), height / (bottom - top));
   return { scale, x: (width - (left + right) * scale) / 2, y: (height - (top + bottom) * scale) / 2 };
-}
-
-function NodeShape({
-  node,
-  status,
-  selected,
-  onSelect,
-  onOpen,
-}: {
-  readonly node: GraphNode;
-  readonly status: string | undefined;
-  readonly selected: boolean;
-  readonly onSelect: (id: string) => void;
-  readonly onOpen: (id: string) => void;
-}) {
-  const { id, label, kind, type, at } = node;
-  if (kind === "network") {
-    return (
-      <g class="network" transform={`translate(${at.x} ${at.y})`}>
-        <rect x={-36} y={-16} width={72} height={32} rx={16} />
-        <text y={4}>{label}</text>
-      </g>
-    );
-  }
-  return (
-    // In SVG names of attributes have a case: tabIndex would be another.
-    // biome-ignore lint/a11y/useSemanticElements: a button cannot stand in a picture
-    <g
-      class={`node ${status ?? "unknown"}${selected ? " selected" : ""}`}
-      transform={`translate(${at.x} ${at.y})`}
-      role="button"
-      tabindex={0}
-      aria-label={`${label}, ${type}, ${status ?? "state unknown"}`}
-      aria-pressed={selected}
-      onClick={() => onSelect(id)}
-      onDblClick={() => onOpen(id)}
-      onKeyDown={(event) => {
-        if (event.key !== "Enter" && event.key !== " ") return;
-        event.preventDefault();
-        if (event.key === "Enter") onOpen(id);
-        else onSelect(id);
-      }}
-    >
-      <rect x={-22} y={-22} width={44} height={44} rx={10} />
-      <Glyph type={type} />
-      <circle class="state" cx={20} cy={-20} r={6} />
-      <text y={40}>{label}</text>
-    </g>
-  );
-}
-
-/** What kind of node it is, drawn by us: pictures of a host's own would come from elsewhere. */
-function Glyph({ type }: { readonly type: string }) {
-  if (type === "router") return <path class="glyph" d="M-12 0H12M-12 0l5-5M-12 0l5 5M12 0l-5-5M12 0l-5 5M0-12v6M0 12v-6" />;
-  if (type === "switch") return <path class="glyph" d="M-12-5H10l-5-5M12 5H-10l5 5" />;
-  if (type === "pc") return <path class="glyph" d="M-11-10H11V4H-11ZM0 4v6M-6 10H6" />;
-  return <path class="glyph" d="M-11-11H11V-2H-11ZM-11 2H11v9H-11ZM-7-6.500h.1M-7 6.500h.1" />;
-}
-
-function LinkLine({ link, from, to }: { readonly link: GraphLink; readonly from: Place; readonly to: Place }) {
-  const length = Math.hypot(to.x - from.x, to.y - from.y) || 1;
-  const across = { x: -(to.y - from.y) / length, y: (to.x - from.x) / length };
-  const shift = (link.lane - (link.lanes - 1) / 2) * 26;
-  const middle = { x: (from.x + to.x) / 2 + across.x * shift * 2, y: (from.y + to.y) / 2 + across.y * shift * 2 };
-  const near = (end: Place, other: Place, text: string) => {
-    const part = Math.min(0.4, 46 / length);
-    return (
-      text !== "" && (
-        <text
-          class="port"
-          x={end.x + (other.x - end.x) * part + across.x * (shift + 8)}
-          y={end.y + (other.y - end.y) * part + across.y * (shift + 8)}
-        >
-          {text}
-        </text>
-      )
-    );
-  };
-  return (
-    <g class={`link${link.suspended ? " suspended" : ""}${link.quality === "" ? "" : " shaped"}`}>
-      <path d={`M${from.x} ${from.y}Q${middle.x} ${middle.y} ${to.x} ${to.y}`}>
-        <title>{[link.key, link.suspended ? "suspended" : "", link.quality].filter(Boolean).join(" – ")}</title>
-      </path>
-      {near(from, to, link.fromInterface)}
-      {near(to, from, link.toInterface)}
-      {(link.suspended || link.quality !== "") && (
-        <text class="quality" x={(from.x + to.x) / 2 + across.x * shift} y={(from.y + to.y) / 2 + across.y * shift - 6}>
-          {link.suspended ? "✕ suspended" : link.quality}
-        </text>
-      )}
-    </g>
-  );
 }

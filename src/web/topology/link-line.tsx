@@ -1,0 +1,70 @@
+import type { GraphLink, GraphNode } from "./graph.ts";
+import { type LinkShape, linkShape } from "./link-shape.ts";
+import { markWords } from "./plan-marks.ts";
+
+interface LinkLineProps {
+  readonly link: GraphLink;
+  readonly from: GraphNode;
+  readonly to: GraphNode;
+  readonly selected: boolean;
+  readonly onSelect: (id: string) => void;
+}
+
+/** A link, with the names of its interfaces and what makes it no plain cable. */
+export function LinkLine({ link, from, to, selected, onSelect }: LinkLineProps) {
+  const shape = linkShape(link, from, to);
+  const { suspended, quality, mark } = link;
+  const words = [link.endpoints.join(" to "), suspended ? "suspended" : "", quality, mark === undefined ? "" : markWords[mark]];
+  const title = words.filter(Boolean).join(", ");
+  const id = `link:${link.id}`;
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a button cannot stand in a picture
+    <g
+      class={`link${suspended ? " suspended" : ""}${quality === "" ? "" : " shaped"}${selected ? " selected" : ""}${mark === undefined ? "" : ` plan-${mark}`}`}
+      data-link={link.id}
+      role="button"
+      tabindex={0}
+      aria-label={`Link ${title}`}
+      aria-pressed={selected}
+      onClick={() => onSelect(id)}
+      onKeyDown={(event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        onSelect(id);
+      }}
+    >
+      <path class="hit" d={shape.line} />
+      <path class="line" d={shape.line}>
+        <title>{title}</title>
+      </path>
+      <text class="port" x={shape.fromPort.x} y={shape.fromPort.y}>
+        {link.fromInterface}
+      </text>
+      <text class="port" x={shape.toPort.x} y={shape.toPort.y}>
+        {link.toInterface}
+      </text>
+      {(suspended || quality !== "") && (
+        <text class="quality" transform={`translate(${shape.note.x} ${shape.note.y})`}>
+          {[...(suspended ? ["✕ suspended"] : []), ...quality.split(", ")].filter(Boolean).map((words, row) => (
+            <tspan key={words} x={0} dy={row === 0 ? 0 : 13}>
+              {words}
+            </tspan>
+          ))}
+        </text>
+      )}
+    </g>
+  );
+}
+
+/** Draws a link that is there elsewhere, without rendering: while a node is dragged. */
+export function redraw(group: Element, { line, fromPort, toPort, note }: LinkShape): void {
+  for (const path of group.querySelectorAll("path")) path.setAttribute("d", line);
+  const put = (text: Element | null | undefined, { x, y }: { readonly x: number; readonly y: number }) => {
+    text?.setAttribute("x", String(x));
+    text?.setAttribute("y", String(y));
+  };
+  const ports = group.querySelectorAll(".port");
+  put(ports[0], fromPort);
+  put(ports[1], toPort);
+  group.querySelector(".quality")?.setAttribute("transform", `translate(${note.x} ${note.y})`);
+}

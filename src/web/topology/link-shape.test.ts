@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+import { boxesOf, linkShape, portBox, touches } from "./link-shape.ts";
+
+const names = ["r1", "a-rather-long-name-of-a-host"];
+const ports = ["eth0", "GigabitEthernet0/0/0/1"];
+const angles = Array.from({ length: 24 }, (_, turn) => (turn * Math.PI) / 12);
+
+test.each(angles)("at %d radians no port's name covers a node or its label", (angle) => {
+  for (const label of names) {
+    for (const port of ports) {
+      for (const lane of [0, 1, 2]) {
+        const from = { at: { x: 0, y: 0 }, label, kind: "node" } as const;
+        const to = { at: { x: 420 * Math.cos(angle), y: 420 * Math.sin(angle) }, label, kind: "node" } as const;
+        const shape = linkShape({ fromInterface: port, toInterface: port, lane, lanes: 3 }, from, to);
+        for (const place of [shape.fromPort, shape.toPort]) {
+          const covered = [...boxesOf(from), ...boxesOf(to)].filter((box) => touches(box, portBox(place, port)));
+          expect(covered).toEqual([]);
+        }
+      }
+    }
+  }
+});
+
+test("links between the same two nodes are drawn apart", () => {
+  const [from, to] = [
+    { at: { x: 0, y: 0 }, label: "a", kind: "node" },
+    { at: { x: 200, y: 0 }, label: "b", kind: "node" },
+  ] as const;
+  const lines = [0, 1].map((lane) => linkShape({ fromInterface: "", toInterface: "", lane, lanes: 2 }, from, to).line);
+  expect(lines).toEqual(["M0 0Q100 -26 200 0", "M0 0Q100 26 200 0"]);
+});
+
+test("nodes on the same place have a link that can be drawn", () => {
+  const end = { at: { x: 5, y: 5 }, label: "a", kind: "node" } as const;
+  const { fromPort, note } = linkShape({ fromInterface: "eth0", toInterface: "eth1", lane: 0, lanes: 1 }, end, end);
+  expect([fromPort.x, fromPort.y, note.x, note.y].every(Number.isFinite)).toBe(true);
+});

@@ -1,0 +1,123 @@
+import { useMemo, useState } from "preact/hooks";
+import type { InspectionData, LiveNodeData } from "../../contract/schemas/observe.ts";
+import { saveMoves } from "../edit-intent.ts";
+import { hasConsole } from "../parts/has-console.ts";
+import { LinkPanel } from "../parts/link-panel.tsx";
+import { NodePanel } from "../parts/node-panel.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { graphOf } from "./graph.ts";
+import { keptPlaces } from "./kept-places.ts";
+import type { Place } from "./layout.ts";
+import { Topology } from "./topology.tsx";
+
+interface TopologyViewProps {
+  readonly lab: string;
+  readonly inspection: InspectionData;
+  readonly live: ReadonlyMap<string, LiveNodeData>;
+  readonly mayChange: boolean;
+  /** Asks the service for the lab anew. */
+  readonly again: () => void;
+  /** Opens a node's console, where it has one; by native id. */
+  readonly onConsole: (id: string) => void;
+}
+
+/** The lab drawn, beside it what is selected, above it what was moved and not yet saved. */
+export function TopologyView({ lab, inspection, live, mayChange, again, onConsole }: TopologyViewProps) {
+  const [selected, setSelected] = useState<string>();
+  const [moved, setMoved] = useState<ReadonlyMap<string, Place>>(new Map());
+  const [unsaved, setUnsaved] = useState<ReadonlySet<string>>(new Set());
+  const [state, setState] = useState<{ readonly busy?: boolean; readonly told?: string; readonly error?: unknown }>({});
+  const place = useMemo(keptPlaces, []);
+  const graph = useMemo(() => graphOf(inspection, { moved, place }), [inspection, moved]);
+  const move = (id: string, at: Place) => {
+    setMoved((all) => new Map(all).set(id, at));
+    setUnsaved((all) => new Set(all).add(id));
+    setState({});
+  };
+  const undo = () => {
+    setMoved((all) => new Map([...all].filter(([id]) => !unsaved.has(id))));
+    setUnsaved(new Set());
+    setState({});
+  };
+  const save = async () => {
+    setState({ busy: true });
+    // What the picture placed by itself is saved, too: around nodes that have a place it would be drawn otherwise.
+    const keep = graph.nodes.filter(({ id, placed }) => placed || unsaved.has(id));
+    const of = (kind: "node" | "network") =>
+      new Map(keep.flatMap(({ kind: own, key, at }) => (own === kind && key !== null ? [[key, at] as const] : [])));
+    try {
+      const { applied } = await saveMoves(lab, { nodes: of("node"), networks: of("network") });
+      setUnsaved(new Set());
+      setMoved((all) => new Map([...all, ...keep.map(({ id, at }) => [id, at] as const)]));
+      setState({
+        told: applied ? "Saved." : "Saved to the intent. The host learns it when you apply: other changes wait there, see the plan.",
+      });
+    } catch (error) {
+      setState({ error });
+    }
+    again();
+  };
+  const node = inspection.nodes.find(({ id }) => id === selected);
+  const link = inspection.links.find(({ id }) => `link:${id}` === selected);
+  const close = () => setSelected(undefined);
+  return (
+    <>
+      {(unsaved.size > 0 || state.told !== undefined || state.error !== undefined) && (
+        <div class="saving">
+          {unsaved.size > 0 && (
+            <>
+              <span>{unsaved.size === 1 ? "1 node moved" : `${unsaved.size} nodes moved`}</span>
+              <button type="button" class="primary" disabled={state.busy === true} onClick={() => void save()}>
+                Save places
+              </button>
+              <button type="button" disabled={state.busy === true} onClick={undo}>
+                Undo
+              </button>
+            </>
+          )}
+          <output>{state.busy === true ? "Saving…" : state.told}</output>
+          {state.error !== undefined && <Problem error={state.error} />}
+        </div>
+      )}
+      <div class="split">
+        <Topology
+          graph={graph}
+          live={live}
+          selected={selected}
+          onSelect={setSelected}
+          onOpen={onConsole}
+          onMove={mayChange ? move : undefined}
+        />
+        {node !== undefined && (
+          <NodePanel
+            lab={lab}
+            node={node}
+            live={live.get(node.id)}
+            mayChange={mayChange}
+            onConsole={hasConsole(node) ? () => onConsole(node.id) : undefined}
+            onClose={close}
+          />
+        )}
+        {link !== undefined && (
+          <LinkPanel
+            key={link.id}
+            lab={lab}
+            link={link}
+            interfaces={link.endpoints.map((end) => interfaceAt(inspection, end))}
+            mayChange={mayChange}
+            onClose={close}
+            onChanged={again}
+          />
+        )}
+      </div>
+    </>
+  );
+}
+
+/** Of "r1:eth1"; undefined for a network's key. */
+function interfaceAt({ nodes }: InspectionData, end: string) {
+  const colon = end.indexOf(":");
+  if (colon < 0) return undefined;
+  const [name, wanted] = [end.slice(0, colon), end.slice(colon + 1)];
+  return nodes.find((one) => (one.node ?? one.name) === name)?.interfaces.find((one) => one.name === wanted);
+}
