@@ -111,6 +111,10 @@ export class ConsoleLink {
   }
 
   #take(socket: WebSocket): void {
+    if (this.#ended.signal.aborted) {
+      socket.close();
+      return;
+    }
     this.#socket = socket;
     const before = this.#tail;
     let first = true;

@@ -65,14 +65,14 @@ export function TerminalView({ lab, node, name, status, focused, onFocus, onClos
     terminal.loadAddon(search);
     terminal.open(place);
     terminal.textarea?.setAttribute("aria-label", `Console of ${name}. Control Shift L leaves it`);
-    const say = (text: string) => terminal.write(`\r\n\x1b[1;33m── ${text} ──\x1b[0m\r\n`);
+    const say = (text: string) => terminal.write(`\r\n\x1b[1;33m── ${text}\x1b[0m\r\n`);
     const link = new ConsoleLink({
       lab,
       node,
       onBytes: (bytes) => terminal.write(bytes),
       onState: (next) => {
         setState(next);
-        if (next.kind === "stopped") terminal.write(soft, () => say(`${name} is not running; this console opens again when it starts`));
+        if (next.kind === "stopped") terminal.write(soft, () => say(`${name} is not running; it opens again when it starts`));
         else if (next.kind === "open" && next.again) say("connected again");
         else if (next.kind === "refused") say(wordsOf(next));
       },
