@@ -265,8 +265,12 @@ async function stopNodes(
   try {
     await live.stop(nodes, mode, catalogue);
   } catch (error) {
-    // A node that could not be hibernated goes on, and is not called hibernated.
-    if (mode === 2) await put(definitions, before);
+    // Those that could not be hibernated go on, and are not called hibernated; those that could be are.
+    if (mode === 2) {
+      const still = await running(live, before, catalogue).catch(() => up);
+      const old = new Map(before.nodes.map((node) => [node.id, node]));
+      await put(definitions, { ...after, nodes: after.nodes.map((node) => (still.has(node.id) ? (old.get(node.id) ?? node) : node)) });
+    }
     throw error;
   }
   await live.sync(after, catalogue);

@@ -86,24 +86,24 @@ async function guestSays(name: string, command: string, wanted: RegExp | string)
   );
 }
 
-async function power(
-  name: string,
-  step: { readonly do: "start" } | { readonly do: "stop"; readonly mode: StopMode } | { readonly do: "wipe" },
-): Promise<void> {
-  const operation = {
-    id: "1",
-    of: "1",
+type Power = { readonly do: "start" } | { readonly do: "stop"; readonly mode: StopMode } | { readonly do: "wipe" };
+
+/** @param names of one node, or of several with blanks between */
+async function power(names: string, step: Power): Promise<void> {
+  const operations = names.split(" ").map((name) => ({
+    id: name,
+    of: name,
     op: step.do,
-    kind: "node",
+    kind: "node" as const,
     key: name,
     reason: { code: "test", text: "test" },
-    disruption: "none",
+    disruption: "none" as const,
     affects: [],
     changes: [],
     prune: false,
     step: { ...step, node: name },
-  } as const;
-  await local.session.apply(at, [operation], { ids: noIds, step: () => undefined });
+  }));
+  await local.session.apply(at, operations, { ids: noIds, step: () => undefined });
 }
 
 async function reaches(from: string, to: string): Promise<void> {
@@ -242,6 +242,19 @@ describe.runIf(process.getuid?.() === 0)("virtual machines", { timeout: hang }, 
     const observed = await local.session.observe(at);
     const files = await readdir(join(paths.state, "labs", observed!.id, "nodes", (await live("v1")).id, "upper", "vm"));
     expect(files).not.toContain("state");
+  });
+
+  test("that cannot be hibernated go on, and the nodes beside them that can be are hibernated", async () => {
+    // Something in the way of the state's file.
+    expect((await local.exec(at, "v1", "mkdir", "/vm/state.new")).code).toBe(0);
+    const refused = { code: "host_error", message: expect.stringContaining("directory") };
+    await expect(power("v1 v2", { do: "stop", mode: 2 })).rejects.toMatchObject(refused);
+    await local.reopen();
+    expect((await live("v1")).status).toBe("running");
+    expect((await live("v2")).status).toBe("suspended");
+    expect((await local.exec(at, "v1", "rmdir", "/vm/state.new")).code).toBe(0);
+    await power("v2", { do: "start" });
+    await status("v2", "running");
   });
 
   test("stop gracefully by their own shutdown, keep their disk, and lose it with a wipe", async () => {
