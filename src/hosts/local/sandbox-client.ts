@@ -309,7 +309,8 @@ async function watch(path: string, identity: Identity, onChange: (change: NodeSt
         return await follow(true);
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
-        if (!(await lives(identity))) return closed ? undefined : onChange("gone");
+        // What cannot be looked at now, such as for want of file descriptors, is looked at again.
+        if (!(await lives(identity).catch(() => true))) return closed ? undefined : onChange("gone");
         await delay(50);
       }
     }
