@@ -74,14 +74,19 @@ static void launch(void) {
   fcntl(serial_fd, F_SETFL, O_NONBLOCK);
 }
 
+/* What the guest said last, after the hypervisor's end; bounded, as nobody may keep the node from ending. */
+static void last_words(void) {
+  fcntl(terminal_fd, F_SETFL, 0);
+  console_drain();
+  for (int i = 0; i < 64 && serial_ready(); i++) console_drain();
+}
+
 /* Ends as the hypervisor did. */
 static _Noreturn void end(void) {
   int status = 0;
   kill(hypervisor, SIGKILL); /* where it hung up without ending; what ended already keeps its code */
   while (waitpid(hypervisor, &status, 0) < 0 && errno == EINTR) {}
-  fcntl(terminal_fd, F_SETFL, 0);
-  while (serial_ready() && console_stuck()) console_drain();
-  console_drain();
+  last_words();
   exit(exit_code(status));
 }
 
@@ -90,7 +95,7 @@ static _Noreturn void end_gently(void) {
   for (int i = 0; i < 200; i++) {
     pid_t pid = waitpid(hypervisor, &status, WNOHANG);
     if (pid == hypervisor) {
-      while (serial_ready() && !console_stuck()) {}
+      last_words();
       exit(exit_code(status));
     }
     nanosleep(&(struct timespec){.tv_nsec = 25000000}, NULL);

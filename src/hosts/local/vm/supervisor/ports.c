@@ -36,7 +36,7 @@ static int tap_open(int index) {
 }
 
 /* Every frame that comes in at one goes out at the other. u32 that matches everything: unlike matchall it is in every kernel with tc. */
-static void join(int index, bool new_tap) {
+static bool join(int index, bool new_tap) {
   static const char filter[] = "filter replace dev %s%d ingress protocol all prio 1 handle 800::800 u32 match u32 0 0 action mirred egress redirect dev %s%d\n";
   char text[1024];
   int n = snprintf(text, sizeof text, "qdisc replace dev eth%d clsact\n", index);
@@ -44,7 +44,7 @@ static void join(int index, bool new_tap) {
   n += snprintf(text + n, sizeof text - (size_t)n, filter, "eth", index, "tap", index);
   snprintf(text + n, sizeof text - (size_t)n, filter, "tap", index, "eth", index);
   char *const argv[] = {"/usr/sbin/tc", "-batch", "-", NULL};
-  if (run(argv, text, true) != 0) fail("interface %d could not be joined", index);
+  return run(argv, text, true) == 0;
 }
 
 static void nic_words(const struct config *c, int index, char *text, size_t size, const char *format) {
@@ -85,7 +85,15 @@ static void appeared(int index, bool carrier, unsigned mtu, const unsigned char 
     memcpy(p->mac, mac, sizeof p->mac);
     p->mtu = mtu;
     if (!had) p->tap = tap_open(index);
-    join(index, !had);
+    if (!join(index, !had)) {
+      if (!attached) fail("interface %d could not be joined", index);
+      /* It was taken away again before we came to it: no reason for the guest to end. Should it be there, it is told, and joined when it changes. */
+      char name[16];
+      snprintf(name, sizeof name, "eth%d", index);
+      if (if_nametoindex(name) != 0) dprintf(2, "labwright: interface %d could not be joined\r\n", index);
+      if (!had) close(p->tap), p->tap = 0;
+      return;
+    }
     p->there = true;
     if (attached && !p->plugged) plug(index);
   }
