@@ -7,6 +7,8 @@ import { Failure } from "../contract/errors.ts";
 import type { HostSession } from "../hosts/host.ts";
 
 interface Console {
+  /** Whose console it is opened by, the next time: who asked last, as sessions end. */
+  host: HostSession;
   readonly hub: ConsoleHub;
   /** Held while a command or a dialogue runs on it. */
   readonly turn: Mutex;
@@ -100,16 +102,19 @@ export class ConsoleDesk {
   #console(host: HostSession, path: string, nodeId: string): Console {
     const key = keyOf(path, nodeId);
     const known = this.#consoles.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      known.host = host;
+      return known;
+    }
     const turn = new Mutex();
     const hub = new ConsoleHub({
-      open: () => host.console(path, nodeId),
+      open: () => console.host.console(path, nodeId),
       onClosed: () => {
         // A turn that is waited for keeps its place: the next view opens the upstream again.
         if (!turn.held && this.#consoles.get(key)?.hub === hub) this.#consoles.delete(key);
       },
     });
-    const console = { hub, turn };
+    const console: Console = { host, hub, turn };
     this.#consoles.set(key, console);
     return console;
   }
