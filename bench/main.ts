@@ -12,6 +12,7 @@ import { type ChangeTimes, changeTimes } from "./change.ts";
 import { type Stream, streamFromMemory, streamFromTerminal } from "./console.ts";
 import { type EveResult, eveByCalls, eveByDriver } from "./eve.ts";
 import { type FrrResult, frrAlone, frrThroughApi } from "./frr.ts";
+import { addedDelay, type LinkKind, linkFigures } from "./link.ts";
 import { type RingResult, ringByHolder, ringByKernel, ringByMininet, ringThroughApi } from "./ring.ts";
 
 interface Row {
@@ -33,6 +34,7 @@ const parts: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   eve,
   capture,
   change,
+  link,
 };
 
 const args = process.argv.slice(2);
@@ -43,7 +45,7 @@ if (unknown.length > 0) {
   process.exit(1);
 }
 const chosen = names.length > 0 ? names : Object.keys(parts);
-if (chosen.some((name) => !["eve", "frr", "console", "capture", "change"].includes(name))) install(["mininet", "wrk"]);
+if (chosen.some((name) => !["eve", "frr", "console", "capture", "change", "link"].includes(name))) install(["mininet", "wrk"]);
 const rows: Row[] = [];
 for (const name of chosen) {
   console.error(`bench: ${name} …`);
@@ -74,6 +76,35 @@ async function change(): Promise<readonly Row[]> {
     row("change of a link's quality", "quality", "≤ 50 ms"),
     row("suspend or resume of a link", "suspend", "≤ 50 ms"),
     row("reconcile of the whole intent, one link more,", "addLink", ""),
+  ];
+}
+
+async function link(): Promise<readonly Row[]> {
+  const all = await linkFigures();
+  // The best of each: what else the machine did can only take away.
+  const best = (kind: LinkKind) => {
+    const { rate, packets, roundTrip } = all[kind];
+    return { rate: Math.max(...rate), packets: Math.max(...packets), roundTrip: Math.min(...roundTrip) };
+  };
+  const bare = best("veth");
+  const row = (what: string, kind: LinkKind, aim: string): Row => {
+    const of = best(kind);
+    const percent = (field: "rate" | "packets") => `${((of[field] / bare[field]) * 100).toFixed(0)} %`;
+    const added = of.roundTrip - bare.roundTrip;
+    const trip = kind === "delayed" ? added - 2000 * addedDelay : added;
+    const beyond = kind === "delayed" ? ` beyond the ${2 * addedDelay} ms asked for` : "";
+    return {
+      what,
+      figure: `TCP ${(of.rate / 1000).toFixed(1)} Gbit/s, ${(of.packets / 1000).toFixed(0)} kpps, round trip ${of.roundTrip.toFixed(0)} µs`,
+      ratio: `TCP ${percent("rate")}, packets ${percent("packets")} of a bare veth pair, ${trip >= 0 ? "+" : ""}${trip.toFixed(0)} µs${beyond}`,
+      aim,
+    };
+  };
+  return [
+    { ...row("bare veth pair between two namespaces", "veth", ""), ratio: "" },
+    row("link of a lab", "link", "≥ 80 %, ≤ +20 µs"),
+    row("the same through the shaper, with a bandwidth that nothing reaches", "shaped", ""),
+    row(`the same through the shaper, with ${addedDelay} ms of delay in each direction`, "delayed", ""),
   ];
 }
 

@@ -1,6 +1,7 @@
 import { Failure } from "../contract/errors.ts";
 import type { LiveData, LiveNetemData, LiveNodeData, StatusData } from "../contract/schemas/observe.ts";
 import type { ProjectPayload } from "../contract/schemas/project.ts";
+import { share } from "../contract/shared-answer.ts";
 import { endpointKeys, endpointOf, joinIds } from "../engine/join.ts";
 import type { ObservedLab } from "../engine/observed.ts";
 import type { LiveStatus } from "../hosts/host.ts";
@@ -68,7 +69,7 @@ function liveData(target: Target, read: LiveStatus | "failed" | null, structure:
   if (read === null || read === "failed") return { available: false };
   const known = shown.get(read);
   if (known !== undefined && known.structure === structure && known.intent === target.intent && known.ids === target.ids) return known.live;
-  const live = joinLive(target, read, structure);
+  const live = share(joinLive(target, read, structure));
   shown.set(read, { intent: target.intent, ids: target.ids, structure, live });
   return live;
 }

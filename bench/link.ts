@@ -1,0 +1,75 @@
+import { execFile } from "node:child_process";
+import { chmod, copyFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { labOf, testLocalHost } from "../src/hosts/local/test-local-host.ts";
+
+const run = promisify(execFile);
+
+export interface LinkFigures {
+  /** TCP throughput, Mbit/s, of each round. */
+  readonly rate: readonly number[];
+  /** Median round trip of each round, µs. */
+  readonly roundTrip: readonly number[];
+  /** UDP packets a second that arrive, as fast as they are sent, of each round. */
+  readonly packets: readonly number[];
+}
+
+/** veth: a bare pair between two namespaces of the machine; link: a lab's own; then that link through the shaper. */
+export type LinkKind = "veth" | "link" | "shaped" | "delayed";
+
+/** What `delayed` adds to each direction, ms. */
+export const addedDelay = 10;
+
+const rounds = 7;
+
+/** The same two programs at both ends of each kind of link, in turns, so that all kinds feel the same machine. */
+export async function linkFigures(): Promise<Readonly<Record<LinkKind, LinkFigures>>> {
+  await using local = await testLocalHost();
+  const program = join(dirname(local.paths.state), "link_ends.py");
+  await copyFile(join(import.meta.dirname, "link_ends.py"), program);
+  await chmod(program, 0o755);
+  const host = (n: number) => `  h${n}: {template: linux, exec: ["ip addr add 10.0.0.${n}/24 dev eth0"]}\n`;
+  await local.deploy("/link", labOf(`name: link\nnodes:\n${host(1)}${host(2)}links:\n  - ["h1:eth0", "h2:eth0"]\n`));
+  while ((await local.exec("/link", "h1", "ping", "-c1", "-W1", "10.0.0.2")).code !== 0);
+  const link = (await local.session.observe("/link"))!.links[0]!.id;
+  const sandbox = await local.sandbox("/link");
+  const inLab = (await sandbox.info()).nodes.map(({ pid }) => String(pid));
+  const figures = () => ({ rate: [] as number[], roundTrip: [] as number[], packets: [] as number[] });
+  const all: Record<LinkKind, ReturnType<typeof figures>> = { veth: figures(), link: figures(), shaped: figures(), delayed: figures() };
+  const [left, right] = [`lwbench${process.pid}a`, `lwbench${process.pid}b`];
+  const ip = (...argv: readonly string[]) => run("ip", argv);
+  try {
+    for (const name of [left, right]) await ip("netns", "add", name);
+    await ip("-n", left, "link", "add", "eth0", "type", "veth", "peer", "name", "eth0", "netns", right);
+    for (const [n, name] of [left, right].entries()) {
+      await ip("-n", name, "addr", "add", `10.0.0.${n + 1}/24`, "dev", "eth0");
+      await ip("-n", name, "link", "set", "eth0", "up");
+    }
+    const bare = [left, right].map((name) => `/run/netns/${name}`);
+    for (let round = 0; round < rounds; round++) {
+      for (const kind of Object.keys(all) as LinkKind[]) {
+        // The least that there is puts a link through the shaper: a bandwidth that nothing here reaches.
+        const quality = { shaped: { bandwidth: 1e8 }, delayed: { delay: addedDelay } }[kind as string];
+        const side = quality && { delay: 0, jitter: 0, loss: 0, bandwidth: 0, ...quality };
+        if (kind !== "veth") await local.session.setLinkQuality("/link", link, side ? { a: side, b: side } : {}, { save: false });
+        const stdout =
+          kind === "veth"
+            ? (await run("/usr/bin/python3", [program, ...bare])).stdout
+            : told(await sandbox.run(["python3", program, ...inLab.map((pid) => `/proc/${pid}/ns/net`)]));
+        const { rate, round_trip, packets } = JSON.parse(stdout) as { rate: number; round_trip: number; packets: number };
+        all[kind].rate.push(rate);
+        all[kind].roundTrip.push(round_trip);
+        all[kind].packets.push(packets);
+      }
+    }
+  } finally {
+    for (const name of [left, right]) await ip("netns", "delete", name).catch(() => undefined);
+  }
+  return all;
+}
+
+function told({ code, stdout, stderr }: { readonly code: number; readonly stdout: string; readonly stderr: string }): string {
+  if (code !== 0) throw new Error(`link_ends.py ended with ${code}: ${stderr.slice(0, 500)}`);
+  return stdout;
+}
