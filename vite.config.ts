@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { defineConfig, type Plugin } from "vite";
 
@@ -22,11 +23,20 @@ const terminalUnderPolicy: Plugin = {
   },
 };
 
+/** The JSON Schema of labs, for the editor: beside the pages, fetched when somebody wants a word completed. */
+const labSchema: Plugin = {
+  name: "lab-schema",
+  generateBundle() {
+    const text = readFileSync(join(import.meta.dirname, "schema/lab.schema.json"), "utf8");
+    this.emitFile({ type: "asset", fileName: "lab.schema.json", source: JSON.stringify(JSON.parse(text)) });
+  },
+};
+
 /** The web pages: src/web to dist/web, with names that change with their content. */
 export default defineConfig({
   root: "src/web",
   base: "/ui/",
-  plugins: [terminalUnderPolicy],
+  plugins: [terminalUnderPolicy, labSchema],
   // Fonts and pictures within the page would need a looser policy.
   build: { outDir: "../../dist/web", emptyOutDir: true, assetsInlineLimit: 0, modulePreload: { polyfill: false }, target: "es2023" },
 });

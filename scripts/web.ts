@@ -9,7 +9,7 @@ const stamp = join(root, "dist/web/.digest");
 const started = performance.now();
 
 const hash = createHash("sha256");
-const files: string[] = ["package-lock.json", "vite.config.ts"];
+const files: string[] = ["package-lock.json", "vite.config.ts", "schema/lab.schema.json"];
 for await (const file of glob("src/{web,client,contract}/**/*", { cwd: root, withFileTypes: true })) {
   if (file.isFile()) files.push(join(file.parentPath, file.name).slice(root.length + 1));
 }

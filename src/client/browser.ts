@@ -11,7 +11,7 @@ import { type JobMethods, jobMethods } from "./jobs.ts";
 import type { CallOptions, InputOf, Methods, ResultOf, Stream } from "./methods.ts";
 
 export { LabwrightError } from "./error.ts";
-export type { Job, JobOptions, StartedJob } from "./jobs.ts";
+export type { Job, JobMethods, JobOptions, StartedJob } from "./jobs.ts";
 export type { CallOptions, InputOf, Stream } from "./methods.ts";
 
 export interface BrowserOptions {

@@ -25,6 +25,7 @@ const types: Readonly<Record<string, string>> = {
   ".js": "text/javascript; charset=utf-8",
   ".css": "text/css; charset=utf-8",
   ".svg": "image/svg+xml",
+  ".json": "application/json",
 };
 
 /** Our scripts and styles and nothing else, to our own service and nowhere else, in nobody's frame. */

@@ -1,4 +1,4 @@
-import type { CallOptions, InputOf } from "../client/browser.ts";
+import type { CallOptions, InputOf, JobMethods } from "../client/browser.ts";
 import { connect, LabwrightError } from "../client/browser.ts";
 import type { DataOf, OperationId } from "../contract/operations.ts";
 
@@ -6,6 +6,9 @@ import type { DataOf, OperationId } from "../contract/operations.ts";
 export const signedOut = new EventTarget();
 
 const page = connect();
+
+/** Changes that run as jobs, so that a page can tell how far they are. */
+export const changes: JobMethods = page;
 
 /** Calls an operation with the cookie of this browser, or with a token. Throws LabwrightError. */
 export async function call<Id extends OperationId>(

@@ -12,10 +12,13 @@ import { useAnswer } from "../parts/use-answer.ts";
 import { goTo, type LabView, labViews } from "../route.ts";
 import { TopologyView } from "../topology/topology-view.tsx";
 
-const titles: Readonly<Record<LabView, string>> = { topology: "Topology", consoles: "Consoles" };
+const titles: Readonly<Record<LabView, string>> = { topology: "Topology", plan: "Plan", consoles: "Consoles" };
 
 /** The terminal weighs more than all the rest. */
 const Consoles = lazy(() => import("../consoles/consoles.tsx"));
+
+/** With its editor. */
+const PlanPage = lazy(() => import("../plan/plan-page.tsx"));
 
 interface LabPageProps {
   readonly lab: string;
@@ -74,6 +77,7 @@ export function LabPage({ lab, view, node: named, mayChange }: LabPageProps) {
           onConsole={openConsole}
         />
       )}
+      {view === "plan" && <PlanPage lab={lab} inspection={inspection.data} live={live} mayChange={mayChange} again={inspection.again} />}
       {view === "consoles" && <Consoles lab={lab} nodes={inspection.data.nodes} live={live} node={named} />}
     </section>
   );

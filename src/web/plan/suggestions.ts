@@ -1,0 +1,141 @@
+/** A part of the lab's JSON Schema, as far as completion looks at it. */
+export interface Schema {
+  readonly $ref?: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: Schema | boolean;
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly enum?: readonly unknown[];
+  readonly type?: string | readonly string[];
+  readonly definitions?: Readonly<Record<string, Schema>>;
+}
+
+/** What completion knows beside the text. */
+export interface Names {
+  readonly schema: Schema;
+  /** Templates that the host has. */
+  readonly templates: readonly string[];
+}
+
+export interface Suggestion {
+  readonly label: string;
+  readonly detail?: string;
+  readonly apply?: string;
+}
+
+export interface Suggestions {
+  /** What of the word stands there already. */
+  readonly typed: string;
+  readonly options: readonly Suggestion[];
+}
+
+/** What may stand at the end of `before`, the text up to the cursor: keys of the schema, its values, templates, or ends of links. */
+export function suggestionsAt(before: string, { schema, templates }: Names): Suggestions | undefined {
+  const lines = before.split("\n");
+  const line = lines.pop() ?? "";
+  if (/(^|\s)#/.test(line)) return undefined;
+  const path = pathTo(lines, line);
+  const value = /(?:^|[\s{,-])"?([\w.-]+)"?:\s+"?([\w.-]*)$/.exec(line);
+  if (path[0] === "links" && /["'[,\s-][\w.:-]*$/.test(line) && value === null && (/\[/.test(line) || path.includes("endpoints"))) {
+    const typed = /[\w.:-]*$/.exec(line)?.[0] ?? "";
+    return { typed, options: endsOf(before).map((label) => ({ label })) };
+  }
+  if (value !== null) {
+    const [, key = "", typed = ""] = value;
+    if (key === "template") return { typed, options: templates.map((label) => ({ label, detail: "template" })) };
+    const options = valuesOf(schemasAt(schema, [...path, key]), schema).map((label) => ({ label }));
+    return options.length === 0 ? undefined : { typed, options };
+  }
+  const key = /(?:^\s*(?:- )?|[{,]\s*)([\w.-]*)$/.exec(line);
+  if (key === null) return undefined;
+  const properties = schemasAt(schema, path).flatMap((one) => Object.entries(one.properties ?? {}));
+  const options = new Map(properties.map(([name, one]) => [name, suggestionOf(name, one)]));
+  return options.size === 0 ? undefined : { typed: key[1] ?? "", options: [...options.values()] };
+}
+
+function suggestionOf(label: string, { title, description }: Schema): Suggestion {
+  const detail = description ?? title;
+  return { label, apply: `${label}: `, ...(detail !== undefined && { detail: detail.slice(0, 60) }) };
+}
+
+/** The keys above the cursor, by indentation and by the braces of its own line; "-" for an item of a list. */
+function pathTo(lines: readonly string[], line: string): readonly string[] {
+  const path: string[] = [];
+  let indent = /^\s*/.exec(line)?.[0].length ?? 0;
+  if (/^\s*- /.test(line)) {
+    path.unshift("-");
+  }
+  const inBrace = /^\s*(?:- )?"?([\w.-]+)"?:\s*\{[^}]*$/.exec(line);
+  if (inBrace !== null) path.push(inBrace[1]!);
+  for (const above of lines.toReversed()) {
+    if (/^\s*(#|$)/.test(above)) continue;
+    const own = /^\s*/.exec(above)![0].length;
+    const item = /^\s*- /.test(above);
+    const key = /^\s*(?:- )?"?([\w.-]+)"?:\s*(?:#.*)?$/.exec(above)?.[1];
+    if (item && own < indent) {
+      path.unshift("-");
+      indent = own;
+      continue;
+    }
+    // A list may stand at the indentation of its key.
+    if (key === undefined || !(own < indent || (own === indent && path[0] === "-" && !item))) continue;
+    path.unshift(key);
+    indent = own;
+    if (own === 0) break;
+  }
+  return path[0] === "topology" ? path.slice(1) : path;
+}
+
+/** What the schema says at a path: every alternative of it. */
+function schemasAt(root: Schema, path: readonly string[]): readonly Schema[] {
+  let found = alternatives(root, root);
+  for (const part of path) {
+    found = found
+      .flatMap((one): readonly (Schema | undefined)[] => {
+        if (part === "-") return [one.items];
+        const own = one.properties?.[part];
+        if (own !== undefined) return [own];
+        return typeof one.additionalProperties === "object" ? [one.additionalProperties] : [];
+      })
+      .flatMap((one) => (one === undefined ? [] : alternatives(one, root)));
+  }
+  return found;
+}
+
+function alternatives(schema: Schema, root: Schema): readonly Schema[] {
+  const named = schema.$ref === undefined ? undefined : root.definitions?.[schema.$ref.replace("#/definitions/", "")];
+  return [schema, ...[named, ...(schema.anyOf ?? []), ...(schema.oneOf ?? [])].flatMap((one) => (one ? alternatives(one, root) : []))];
+}
+
+function valuesOf(schemas: readonly Schema[], root: Schema): readonly string[] {
+  const values = schemas
+    .flatMap((one) => alternatives(one, root))
+    .flatMap((one) => [...(one.enum ?? []).filter((value) => value !== null).map(String), ...(isFlag(one) ? ["true", "false"] : [])]);
+  return [...new Set(values)];
+}
+
+/** Free ends of links: each node's next interface, and networks. Good enough for typing; the service knows better. */
+function endsOf(text: string): readonly string[] {
+  const section = (name: string) =>
+    new RegExp(`^(?: {0,2})${name}:[^\\n]*\\n((?:[ \\t]+[^\\n]*\\n|\\s*\\n)*)`, "m").exec(`${text}\n`)?.[1] ?? "";
+  const keysOf = (body: string) => {
+    const indent = /^( +)\S/m.exec(body)?.[1] ?? "  ";
+    return [...body.matchAll(new RegExp(`^${indent}"?([\\w.-]+)"?:`, "gm"))].map(([, key]) => key!);
+  };
+  const used = new Set([...text.matchAll(/([\w.-]+:[\w./-]+)/g)].map(([end]) => end));
+  const nodes = keysOf(section("nodes")).map((node) => {
+    let index = 0;
+    while (used.has(`${node}:eth${index}`)) index++;
+    return `${node}:eth${index}`;
+  });
+  return [...nodes, ...keysOf(section("networks"))];
+}
+
+/** true or false, and no text beside: what may be anything is not worth offering. */
+function isFlag({ type }: Schema): boolean {
+  const types = [type ?? []].flat();
+  return types.includes("boolean") && !types.includes("string");
+}
