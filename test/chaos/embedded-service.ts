@@ -4,9 +4,10 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, type LabwrightClient } from "../../src/client/index.ts";
+import { runOnMachine } from "../../src/hosts/local/machine.ts";
 import { localPaths } from "../../src/hosts/local/paths.ts";
 import { eventually } from "./eventually.ts";
-import { noteLabs, processesOf } from "./machine.ts";
+import { noteLabs, processesOf, tablesOf } from "./machine.ts";
 
 const password = "chaos";
 
@@ -116,6 +117,8 @@ export class EmbeddedService implements AsyncDisposable {
     await this.end("SIGKILL");
     await noteLabs(this.labs, this.stateDir, this.runDir);
     await this.endLabs();
+    // The way out of a nat network is the one thing that a lab's end does not take with it: the service does, and it is dead.
+    for (const table of await tablesOf(this.labs)) await runOnMachine(["nft", "delete", "table", "inet", table]);
     await rm(this.base, { recursive: true, force: true });
   }
 

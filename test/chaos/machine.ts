@@ -61,10 +61,7 @@ async function unmarked(pids: readonly string[], marked: readonly LabProcess[]):
 
 /** What stands outside a lab's own namespaces for these labs: tables, interfaces, mounts below the directory, processes in these user namespaces. */
 export async function outside(labs: ReadonlySet<string>, base: string, userNamespaces: ReadonlySet<string>): Promise<readonly string[]> {
-  const marks = [...labs].map((lab) => lab.replaceAll("-", "_"));
-  const tables = (await runOnMachine(["nft", "list", "tables"])).stdout
-    .split("\n")
-    .filter((line) => marks.some((mark) => line.includes(mark)));
+  const tables = (await tablesOf(labs)).map((table) => `table ${table}`);
   const known = new Set([...labs].flatMap((lab) => Array.from({ length: 100 }, (_, network) => uplinkOf(lab, network))));
   const interfaces = (await readdir("/sys/class/net")).filter((name) => known.has(name));
   const mounts = (await readFile("/proc/self/mountinfo", "utf8")).split("\n").filter((line) => line.includes(` ${base}/`));
@@ -82,6 +79,15 @@ export async function outside(labs: ReadonlySet<string>, base: string, userNames
     .filter(({ space }) => userNamespaces.has(space) && !others.has(space))
     .map(({ pid }) => [`process ${pid} in a lab's namespace`]);
   return [...tables, ...interfaces.map((name) => `interface ${name}`), ...mounts, ...inside.flat()];
+}
+
+/** Names of nftables tables of these labs' nat networks. */
+export async function tablesOf(labs: ReadonlySet<string>): Promise<readonly string[]> {
+  const marks = [...labs].map((lab) => lab.replaceAll("-", "_"));
+  const { stdout } = await runOnMachine(["nft", "list", "tables"]);
+  return [...stdout.matchAll(/^table inet (\S+)$/gm)]
+    .map(([, name]) => name ?? "")
+    .filter((name) => marks.some((mark) => name.includes(mark)));
 }
 
 /** The machine's end of a nat network's way out. */

@@ -166,6 +166,43 @@ describe.skipIf(process.getuid?.() !== 0)("traffic over the wire", () => {
     await eventually("no tap", 10_000, taps, (count) => count === 0);
   });
 
+  test("of more packets than a viewer can follow a sample is told, and how many there were", async () => {
+    using stream = await admin.openTraffic({ lab: "/talk", link: "h1:eth0 -- h2:eth0", filters: ["pings"] });
+    const told = { lines: 0, seen: 0, told: 0, dropped: 0 };
+    const listening = (async () => {
+      for await (const line of stream) {
+        if ("sampled" in line) {
+          const { seen, told: shown, dropped } = line.sampled as { readonly seen: number; readonly told: number; readonly dropped: number };
+          expect(shown).toBeLessThanOrEqual(1_000);
+          told.seen += seen;
+          told.told += shown;
+          told.dropped += dropped;
+        } else told.lines++;
+      }
+    })();
+    await eventually(
+      "a first line",
+      20_000,
+      async () => {
+        await ping("h1", "10.0.0.2");
+        return told.lines;
+      },
+      (lines) => lines > 0,
+    );
+    const flood = "ping -q -A -c 6000 -W1 10.0.0.2 > /dev/null 2>&1; echo over";
+    await admin.execConsole({ lab: "/talk", node: "h1", command: flood, timeout_ms: 60_000 });
+    await eventually(
+      "all of it counted",
+      20_000,
+      async () => told,
+      ({ seen, told: shown }) => seen > shown,
+    );
+    expect(told.dropped).toBe(0);
+    expect(told.lines).toBeLessThan(12_000);
+    stream[Symbol.dispose]();
+    await listening.catch(() => undefined);
+  });
+
   test("a browser gets the same lines in frames; a stream ends with its session", async () => {
     const other = connect({ url: served.url, pin: served.fingerprint, credentials: { username: "admin", password: "test" } });
     const { stream } = await other.attachTraffic({ lab: "/talk", filters: ["pings"] });

@@ -190,7 +190,8 @@ export class Captures {
           ? { failed: false, reason: "the lab was stopped" }
           : { failed: true, reason: "its process was killed, or the service died while it was being started" };
       stoppedAt = Date.now();
-      await writeRecord(this.directory(lab, record.id), { ...record, ended, stoppedAt });
+      // Where there is no room to write it down it is decided anew at the next look.
+      await writeRecord(this.directory(lab, record.id), { ...record, ended, stoppedAt }).catch(ignoreFull);
     }
     return { status: ended.failed ? "failed" : "stopped", reason: ended.reason, stoppedAt, expiresAt: stoppedAt + this.#limits.keptMs };
   }
@@ -210,6 +211,10 @@ export class Captures {
       refuse("host_bytes", hostBytes, `the captures of this host take ${used} bytes of ${hostBytes}: remove some first`);
     }
   }
+}
+
+function ignoreFull(error: NodeJS.ErrnoException): void {
+  if (error.code !== "ENOSPC" && error.code !== "EDQUOT") throw error;
 }
 
 /** What the captures in a lab's directory take; one that may still grow counts with all that it may come to. */

@@ -40,7 +40,7 @@ static struct program program;
 static uint32_t snaplen = WHOLE;
 static uint64_t file_bytes = 8 << 20, seconds;
 static unsigned files = 8;
-static int ring_fd, ready_fd = -1, port_index;
+static int ring_fd, ready_fd = -1, end_file = -1, port_index;
 static uint8_t *ring;
 static struct counters counters;
 static volatile sig_atomic_t stopping;
@@ -50,8 +50,10 @@ _Noreturn void end(const char *how, const char *words) {
   if (ready_fd >= 0) dprintf(ready_fd, "%s: %s", how, words);
   else if (!capture) dprintf(2, "labwright-tap: %s: %s\n", how, words);
   if (capture && ready_fd < 0) {
-    int file = open("end.new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (file >= 0 && dprintf(file, "%s\n%s\n", how, words) > 0 && close(file) == 0) rename("end.new", "end");
+    char text[512];
+    int length = snprintf(text, sizeof text, "%s\n%s\n", how, words);
+    if (length >= (int)sizeof text) length = sizeof text - 1;
+    if (end_file >= 0 && pwrite(end_file, text, (size_t)length, 0) == length && ftruncate(end_file, length) == 0) rename("end.new", "end");
   }
   _exit(strcmp(how, "error") == 0);
 }
@@ -60,6 +62,13 @@ static void fail(const char *step) {
   char words[256];
   snprintf(words, sizeof words, "%s: %s", step, strerror(errno));
   end("error", words);
+}
+
+/* Room for the last words is taken while there is some: when the disk is full they must be said too. */
+static void reserve_end(void) {
+  static const char room[512];
+  end_file = open("end.new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (end_file < 0 || write(end_file, room, sizeof room) != sizeof room) fail("end.new");
 }
 
 static void on_signal(int signal) {
@@ -268,7 +277,10 @@ int main(int argc, char **argv) {
   sigaction(SIGINT, &stop, NULL);
   signal(SIGPIPE, SIG_IGN);
   signal(SIGHUP, SIG_IGN);
-  if (capture) become_daemon();
+  if (capture) {
+    become_daemon();
+    reserve_end();
+  }
   open_ring();
   drop_privileges();
   if (probe) return 0;

@@ -208,6 +208,25 @@ describe.runIf(process.getuid?.() === 0)("virtual machines", { timeout: hang }, 
     expect((await live("v2")).status).toBe("running");
   });
 
+  test("are captured at their ports, as any node", async () => {
+    const captures = local.session.captures!;
+    const { id } = await captures.start(at, { nodeId: (await live("v1")).id, interface: "eth0", label: "v1:eth0", filter: "icmp" });
+    await reaches("h1", "10.0.0.1");
+    await eventually(
+      "the ping's packets",
+      hang,
+      () => captures.get(at, id),
+      ({ packets = 0 }) => packets >= 2,
+    );
+    const { packets } = await captures.packets(at, id, { after: 0, limit: 2, filter: "" });
+    expect(packets.map(({ from, to, summary }) => [from, to, /request|reply/.exec(summary)?.[0]])).toEqual([
+      ["10.0.0.2", "10.0.0.1", "request"],
+      ["10.0.0.1", "10.0.0.2", "reply"],
+    ]);
+    expect(await captures.stop(at, id)).toMatchObject({ status: "stopped", dropped: 0 });
+    await captures.remove(at, id);
+  });
+
   test("need a restart for other cpu, ram, attributes and startup-config, and plans say so", async () => {
     for (const change of ["cpu: 2", "ram: 256", "attributes: {accelerator: tcg}"]) {
       const { plan } = await local.plan(at, labOf(yaml({ v1: change })));
