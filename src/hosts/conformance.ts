@@ -402,6 +402,36 @@ const cases: Readonly<Record<string, (bench: Bench, target: ConformanceTarget) =
     await bench.make(at, twoHosts);
   },
 
+  "captures run where the host has them, are told truly and end": async ({ session, path, make, node: nodeOf, power }) => {
+    const { features } = await session.capabilities();
+    if (!features.capture) return;
+    const captures = session.captures;
+    if (captures === undefined) throw new Error("the capabilities have captures, the session has not");
+    const at = path();
+    await expectFailure(captures.list(at), "lab_not_found");
+    await make(at, twoHosts);
+    await power(at, "h1", ["running"]);
+    expect(await captures.list(at)).toEqual([]);
+    const nodeId = (await nodeOf(at, "h1")).id;
+    const request = { nodeId, interface: "eth0", label: "h1:eth0" };
+    await expectFailure(captures.start(at, { ...request, nodeId: "999" }), "node_not_found");
+    await expectFailure(captures.start(at, { ...request, interface: "eth99" }), "bad_request");
+    await expectFailure(captures.start(at, { ...request, filter: "no such filter" }), "bad_request");
+    const started = await captures.start(at, { ...request, filter: "icmp" });
+    expect(started).toMatchObject({ ...request, filter: "icmp", status: "running", truncated: false });
+    expect((await captures.list(at)).map(({ id }) => id)).toEqual([started.id]);
+    const stopped = await captures.stop(at, started.id);
+    expect(stopped).toMatchObject({ id: started.id, status: "stopped", stoppedAt: expect.any(Number), expiresAt: expect.any(Number) });
+    expect(await captures.stop(at, started.id)).toEqual(stopped);
+    const parts: Uint8Array[] = [];
+    for await (const part of captures.read(at, started.id, { follow: true })) parts.push(part);
+    // A section header, little endian: pcapng although nothing was captured.
+    expect([...(parts[0] ?? [])].slice(0, 4)).toEqual([0x0a, 0x0d, 0x0d, 0x0a]);
+    await captures.remove(at, started.id);
+    await expectFailure(captures.get(at, started.id), "capture_not_found");
+    expect(await captures.list(at)).toEqual([]);
+  },
+
   "nodes stop in every mode, start again and are wiped": async (bench) => {
     const at = bench.path();
     await bench.make(at, twoHosts);
