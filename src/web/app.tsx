@@ -1,5 +1,6 @@
 import { call } from "./api.ts";
 import { forgetSession } from "./known-until.ts";
+import { CapturePage } from "./pages/capture.tsx";
 import { LabPage } from "./pages/lab.tsx";
 import { Labs } from "./pages/labs.tsx";
 import { Login } from "./pages/login.tsx";
@@ -55,6 +56,8 @@ function Page({ route, mayChange }: { readonly route: Route; readonly mayChange:
       return <NewLab />;
     case "lab":
       return <LabPage key={route.lab} lab={route.lab} view={route.view} node={route.node} mayChange={mayChange} />;
+    case "capture":
+      return <CapturePage key={route.capture} capture={route.capture} mayChange={mayChange} />;
     default:
       return (
         <section class="empty">
