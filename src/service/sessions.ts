@@ -49,6 +49,7 @@ export class Sessions {
   readonly #closers = new Map<string, Set<() => void>>();
   readonly #log: Log;
   #watching: NodeJS.Timeout | undefined;
+  #seenAccounts: string | undefined;
 
   constructor(host: Host, store: Store, clock: Clock, log: Log, limits: SessionLimits) {
     this.#host = host;
@@ -190,6 +191,8 @@ export class Sessions {
     const closers = this.#closers.get(session) ?? new Set();
     this.#closers.set(session, closers);
     closers.add(close);
+    // An account may have changed since this session was asked for.
+    this.#seenAccounts = undefined;
     this.#watch();
     return () => {
       closers.delete(close);
@@ -253,14 +256,13 @@ export class Sessions {
   #watch(): void {
     const { accounts } = this.#host;
     if (accounts === undefined || this.#watching !== undefined) return;
-    let seen: string | undefined;
     let trouble: string | undefined;
     const look = () => {
       try {
         const mark = accounts.mark();
-        if (mark === seen) return;
+        if (mark === this.#seenAccounts) return;
         for (const hash of [...this.#closers.keys()]) this.alive(hash);
-        seen = mark;
+        this.#seenAccounts = mark;
         trouble = undefined;
       } catch (error) {
         // Tried again with every look, and told once.
