@@ -550,7 +550,7 @@ async function endedJob(): Promise<string> {
   return job;
 }
 
-/** The rest of what operations of features that the memory host has not may give is shown where those features are. */
+/** The rest of what operations of features that the memory host has not may give is shown in each-error-packets.test.ts. */
 const ofAll: readonly ErrorCode[] = [...commonErrors, "unauthenticated", "expired_agent_session", "unsupported"];
 const features: Readonly<Record<string, boolean>> = { ...memoryFeatures, events: true, jobs: true };
 const listed = rows.flatMap(([id, row]) =>
