@@ -18,25 +18,30 @@ export function LinkLine({ link, from, to, selected, onSelect }: LinkLineProps) 
   const title = words.filter(Boolean).join(", ");
   const id = `link:${link.id}`;
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a button cannot stand in a picture
     <g
       class={`link${suspended ? " suspended" : ""}${quality === "" ? "" : " shaped"}${selected ? " selected" : ""}${mark === undefined ? "" : ` plan-${mark}`}`}
       data-link={link.id}
-      role="button"
-      tabindex={0}
-      aria-label={`Link ${title}`}
-      aria-pressed={selected}
-      onClick={() => onSelect(id)}
-      onKeyDown={(event) => {
-        if (event.key !== "Enter" && event.key !== " ") return;
-        event.preventDefault();
-        onSelect(id);
-      }}
     >
-      <path class="hit" d={shape.line} />
-      <path class="line" d={shape.line}>
-        <title>{title}</title>
-      </path>
+      {/* The texts stand beside it: they are told by its name already. */}
+      {/* biome-ignore lint/a11y/useSemanticElements: a button cannot stand in a picture */}
+      <g
+        class="cable"
+        role="button"
+        tabindex={0}
+        aria-label={`Link ${title}`}
+        aria-pressed={selected}
+        onClick={() => onSelect(id)}
+        onKeyDown={(event) => {
+          if (event.key !== "Enter" && event.key !== " ") return;
+          event.preventDefault();
+          onSelect(id);
+        }}
+      >
+        <path class="hit" d={shape.line} />
+        <path class="line" d={shape.line}>
+          <title>{title}</title>
+        </path>
+      </g>
       <text class="port" x={shape.fromPort.x} y={shape.fromPort.y}>
         {link.fromInterface}
       </text>
