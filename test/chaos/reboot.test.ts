@@ -150,3 +150,34 @@ test("a resume that fails says why, keeps no node and no lab from coming back, a
   await become("/x1", { a: "running", b: "running", c: "running", s: "running" });
   expect((await service.client.getProjectStatus({ lab: "/x1" })).resume).toEqual({ policy: "always" });
 });
+
+test("a virtual machine that was hibernated before the machine went down goes on from there", hangs, async () => {
+  const vm = "name: vm\nnodes:\n  v: {template: vm}\n";
+  const { client } = service;
+  await client.deployProject({ yaml: vm });
+  let went = false;
+  const says = (command: string, wanted: string) =>
+    eventually(
+      `the guest says ${wanted}`,
+      async () => {
+        const { live } = await service.client.getProjectStatus({ lab: "/vm" });
+        // One that goes on says nothing by itself.
+        if (!went && live?.nodes?.[0]?.ready !== true) return false;
+        return (await service.client.execConsole({ lab: "/vm", node: "v", command, timeout_ms: 60_000 })).output?.includes(wanted);
+      },
+      () => service.log,
+      200_000,
+    );
+  // In memory, where no boot leaves it.
+  await says("mkdir -p /memory; mount -t tmpfs none /memory; echo remembered > /memory/word; cat /memory/word", "remembered");
+  await client.execProject({ lab: "/vm", action: "stop", stopmode: 2 });
+  expect(await powers("/vm")).toEqual({ v: "suspended" });
+
+  await reboot();
+  went = true;
+
+  expect(await powers("/vm")).toEqual({ v: "suspended" });
+  expect(await service.client.execProject({ lab: "/vm", action: "start" })).toMatchObject({ started: 1, failed: 0 });
+  await become("/vm", { v: "running" });
+  await says("cat /memory/word", "remembered");
+});
