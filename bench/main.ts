@@ -14,6 +14,7 @@ import { type EveResult, eveByCalls, eveByDriver } from "./eve.ts";
 import { type FrrResult, frrAlone, frrThroughApi } from "./frr.ts";
 import { addedDelay, type LinkKind, linkFigures } from "./link.ts";
 import { type RingResult, ringByHolder, ringByKernel, ringByMininet, ringThroughApi } from "./ring.ts";
+import { panLab, type WebResult } from "./web.ts";
 
 interface Row {
   readonly what: string;
@@ -35,6 +36,7 @@ const parts: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   capture,
   change,
   link,
+  web,
 };
 
 const args = process.argv.slice(2);
@@ -45,7 +47,7 @@ if (unknown.length > 0) {
   process.exit(1);
 }
 const chosen = names.length > 0 ? names : Object.keys(parts);
-if (chosen.some((name) => !["eve", "frr", "console", "capture", "change", "link"].includes(name))) install(["mininet", "wrk"]);
+if (chosen.some((name) => !["eve", "frr", "web", "console", "capture", "change", "link"].includes(name))) install(["mininet", "wrk"]);
 const rows: Row[] = [];
 for (const name of chosen) {
   console.error(`bench: ${name} …`);
@@ -255,6 +257,20 @@ async function eve(): Promise<readonly Row[]> {
     return { what: `ring of 50 on EVE-NG's double with recorded latencies: ${what}`, figure: `${mine.toFixed(2)} s`, ratio, aim };
   };
   return [row("the host has the lab, read back", "defined", "≥ 10× faster"), row("all nodes run", "running", "≥ 10× faster")];
+}
+
+async function web(): Promise<readonly Row[]> {
+  const results: WebResult[] = [];
+  for (let i = 0; i < 3; i++) results.push(await panLab(500));
+  const [panned, idle] = [median(results.map((one) => one.panned)), median(results.map((one) => one.idle))];
+  return [
+    {
+      what: "web pages: panning the topology of a 500-node lab, headless Chromium without a graphics card",
+      figure: `${panned.toFixed(0)} frames/s`,
+      ratio: `${((panned / idle) * 100).toFixed(0)} % of a page that does nothing (${idle.toFixed(0)} frames/s)`,
+      aim: "60 frames/s",
+    },
+  ];
 }
 
 function median(values: readonly number[]): number {

@@ -1,0 +1,65 @@
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+import { loadPages } from "../src/server/pages.ts";
+import { serve } from "../test/wire/served.ts";
+
+export interface WebResult {
+  /** Frames a second while the picture is panned. */
+  readonly panned: number;
+  /** Of a page that does nothing: what the browser can on this machine. */
+  readonly idle: number;
+}
+
+/** Pans the topology of a lab in headless Chromium for some seconds. The pages must be built. */
+export async function panLab(count: number): Promise<WebResult> {
+  const pages = await loadPages(join(import.meta.dirname, "../dist/web"));
+  if (pages === undefined) throw new Error("the web pages are not built: npm run web");
+  await using served = await serve({ server: { pages } });
+  const client = await served.signIn("admin");
+  const names = Array.from({ length: count }, (_, at) => `n${at}`);
+  const nodes = names.map((name) => `  ${name}: {template: frr, start: false}`).join("\n");
+  const links = names.map((name, at) => `  - ["${name}:eth0", "n${(at + 1) % count}:eth1"]`).join("\n");
+  const made = await client.post("/api/v1/projects/deploy", { yaml: `name: wide\nnodes:\n${nodes}\nlinks:\n${links}\n` });
+  if (made.status !== 200) throw new Error(`deploy: ${made.text}`);
+  const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  try {
+    const page = await browser.newPage({ ignoreHTTPSErrors: true, viewport: { width: 1400, height: 900 } });
+    await page.goto(`${served.url}/ui/`);
+    await page.getByLabel("User name").fill("admin");
+    await page.getByLabel("Password").fill("admin-password");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("button", { name: "Sign out" }).waitFor();
+    await page.goto(`${served.url}/ui/labs/wide`);
+    await page
+      .locator("[data-node]")
+      .nth(count - 1)
+      .waitFor({ state: "attached", timeout: 60_000 });
+    const idle = (await page.evaluate(frames(false))) as number;
+    const panned = (await page.evaluate(frames(true))) as number;
+    return { panned, idle };
+  } finally {
+    await browser.close();
+  }
+}
+
+/** For the page: frames a second over three seconds, each with a step of a pan or without. */
+function frames(pan: boolean): string {
+  return `new Promise((resolve) => {
+    const svg = document.querySelector(".topology svg");
+    const point = (type, x) => svg.dispatchEvent(new PointerEvent(type, { bubbles: true, pointerId: 1, button: 0, clientX: x, clientY: 400 }));
+    svg.setPointerCapture = () => {};
+    let count = 0;
+    const begin = performance.now();
+    if (${pan}) point("pointerdown", 400);
+    const step = (now) => {
+      if (${pan}) point("pointermove", 400 + 200 * Math.sin(count / 20));
+      count++;
+      if (now - begin < 3000) requestAnimationFrame(step);
+      else {
+        if (${pan}) point("pointerup", 400);
+        resolve((count * 1000) / (now - begin));
+      }
+    };
+    requestAnimationFrame(step);
+  })`;
+}
