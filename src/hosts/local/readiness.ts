@@ -56,8 +56,9 @@ export class Readiness {
       for (let one = queue.shift(); one !== undefined; one = queue.shift()) {
         const entry = this.#known.get(one.node);
         if (entry === undefined || entry.startedAt !== one.startedAt) continue;
-        // A node that ends meanwhile, or a check that hangs, is not ready; its state says the rest.
-        const code = await sandbox.exec(one.node, one.argv, { timeoutMs: 5000 }).then(
+        // A node that ends meanwhile, or a check that hangs, is not ready; its state says the rest. Nor is one whose check talks and talks: the
+        // node's root may put any program there, and only the exit code counts.
+        const code = await sandbox.exec(one.node, one.argv, { timeoutMs: 5000, mostOutputBytes }).then(
           (result) => result.code,
           () => -1,
         );
@@ -68,6 +69,9 @@ export class Readiness {
     await Promise.all(Array.from({ length: Math.min(this.#parallel, due.length) }, worker));
   }
 }
+
+/** More than a check has to say, of which nothing is read: it is ended there. */
+const mostOutputBytes = 4096;
 
 async function within(work: Promise<void>, ms: number): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;

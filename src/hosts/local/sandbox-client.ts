@@ -133,8 +133,8 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
       await ask("freeze", [how, ...list(ids)]);
     },
 
-    run: (argv, stdin = "", { signal, timeoutMs = signal === undefined ? longestRunMs : 0 } = {}) =>
-      runProgram(path, "run", [timeoutMs, ...list(argv), stdin], argv, signal),
+    run: (argv, stdin = "", { signal, timeoutMs = signal === undefined ? longestRunMs : 0, mostOutputBytes } = {}) =>
+      runProgram(path, "run", [timeoutMs, ...list(argv), stdin], argv, signal, mostOutputBytes),
 
     async pipe(argv, onOutput, signal) {
       let stderr = "";
@@ -146,8 +146,8 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
       return { code: Number(code), stderr };
     },
 
-    exec: (id, argv, { stdin = "", timeoutMs = 0, signal } = {}) =>
-      runProgram(path, "exec", [id, Math.round(timeoutMs), ...list(argv), stdin], argv, signal),
+    exec: (id, argv, { stdin = "", timeoutMs = 0, signal, mostOutputBytes } = {}) =>
+      runProgram(path, "exec", [id, Math.round(timeoutMs), ...list(argv), stdin], argv, signal, mostOutputBytes),
 
     join: (id, argv) => openStream("join", [id, ...list(argv)]),
 
@@ -246,7 +246,7 @@ function nodeState(frame: Frame): NodeState {
   };
 }
 
-/** Bytes of output that a program may have: a node must not fill the service's memory. */
+/** Bytes of output that a program may have where its caller does not say: a node must not fill the service's memory. */
 const mostOutput = 64 * 1024 * 1024;
 
 async function runProgram(
@@ -255,6 +255,7 @@ async function runProgram(
   fields: Fields,
   argv: readonly string[],
   signal?: AbortSignal,
+  most: number = mostOutput,
 ): Promise<RunResult> {
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];
@@ -262,7 +263,7 @@ async function runProgram(
   const onFrame = ({ type, data }: Frame) => {
     size += data.length;
     // What throws here ends the connection, and with it the program.
-    if (size > mostOutput) throw new Failure("host_error", `${argv[0]} wrote more than ${mostOutput} bytes and was killed`);
+    if (size > most) throw new Failure("host_error", `${argv[0]} wrote more than ${most} bytes and was killed`);
     (type === "O" ? stdout : stderr).push(data);
   };
   const [code, ended] = texts(await request(path, command, fields, { onFrame, signal }));

@@ -24,6 +24,7 @@ import { encodeRequest } from "./holder/wire.ts";
 import { idRange as idMap } from "./idmap.ts";
 import { findImages } from "./images.ts";
 import { localPaths } from "./paths.ts";
+import { Readiness } from "./readiness.ts";
 import type { NodeSpawn, NodeState, RunResult, Sandbox, SandboxOptions } from "./sandbox.ts";
 import { createSandbox, openSandbox } from "./sandbox-client.ts";
 import { buildHolder } from "./setup/holder.ts";
@@ -526,6 +527,29 @@ describe("a node", () => {
     leaving.abort();
     await expect(left).rejects.toMatchObject({ name: "AbortError" });
     await until(async () => !/4321|5432/.test((await sandbox.exec(1, ["ps"])).stdout));
+  });
+
+  test("a program that writes more than its caller allows is ended", async () => {
+    const sandbox = await create();
+    await boot(sandbox, [node(1)]);
+    const mostOutputBytes = 4096;
+    const writes = (count: number) => ["sh", "-c", `head -c ${count} /dev/zero; [ ${count} -le 4096 ] || sleep 6543`];
+    expect(await sandbox.exec(1, writes(4096), { mostOutputBytes })).toMatchObject({ code: 0 });
+    const over = failure("host_error", /^sh wrote more than 4096 bytes and was killed/);
+    await expect(sandbox.exec(1, writes(4097), { mostOutputBytes, timeoutMs: 20_000 })).rejects.toEqual(over);
+    await expect(sandbox.run(writes(4097), "", { mostOutputBytes, timeoutMs: 20_000 })).rejects.toEqual(over);
+    await until(async () => !(await sandbox.exec(1, ["ps"])).stdout.includes("6543"));
+  });
+
+  test("a ready check that its node's root made talk without end is not ready, whatever its exit code", async () => {
+    const sandbox = await create();
+    await boot(sandbox, [node(1), node(2)]);
+    const candidate = (id: number, bytes: number) => ({ node: id, startedAt: 1, argv: ["sh", "-c", `head -c ${bytes} /dev/zero; true`] });
+    const ready = await new Readiness().ask(sandbox, [candidate(1, 4096), candidate(2, 100_000)], 1, 20_000);
+    expect([...ready]).toEqual([
+      [1, true],
+      [2, false],
+    ]);
   });
 });
 
