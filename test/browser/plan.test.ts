@@ -61,7 +61,7 @@ test("a link is reached by keys, shaped, and saved to the intent", async () => {
   await page.getByLabel("Save to the intent, too").check();
   await page.getByRole("button", { name: "Apply" }).click();
   await page.getByText("Applied, and saved to the intent.").waitFor();
-  await page.getByRole("button", { name: /^Link r1:eth0 to r2:eth0, → 80 ms/ }).waitFor();
+  await page.getByRole("button", { name: /^Link r1:eth0 to r2:eth0, → 80 ms/ }).waitFor({ state: "attached" }); // a straight line has no height
   const { data } = (await client.post("/api/v1/projects/public", { lab: "/wire", as_written: true })).json as {
     readonly data: { readonly yaml: string };
   };
