@@ -190,8 +190,7 @@ static _Noreturn void run(void) {
   for (;;) {
     poll(poller, 2, 250);
     if (poller[1].revents & (POLLERR | POLLHUP)) _exit(0); /* nobody looks any more */
-    bool lost = poller[0].revents & POLLERR;
-    if (lost) {
+    if (poller[0].revents & POLLERR) {
       int error;
       socklen_t size = sizeof error;
       getsockopt(ring_fd, SOL_SOCKET, SO_ERROR, &error, &size); /* it went down, and may come up again */
@@ -199,8 +198,10 @@ static _Noreturn void run(void) {
     bool any = drain();
     if (any) output_flush();
     int64_t now = now_ms();
-    if (now - told >= 250) tell_counters(false), told = now;
-    if (lost && port_is_gone()) how = "gone";
+    bool due = now - told >= 250;
+    if (due) tell_counters(false), told = now;
+    /* Now and then, not when it goes down: the kernel tells that, and then removes it without a word. */
+    if (due && port_is_gone()) how = "gone";
     else if (now >= until) how = "seconds";
     else if (!stopping) continue;
     break;
