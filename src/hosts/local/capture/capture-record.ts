@@ -1,8 +1,20 @@
-import { readdir, readFile, stat } from "node:fs/promises";
+import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { CaptureRequest } from "../../host-captures.ts";
-import { readIfThere } from "../holder/identity.ts";
 import { writeFileAtomic } from "../write-file-atomic.ts";
+import { captureLimits, ringFiles } from "./capture-limits.ts";
+import { readPlainFile } from "./plain-file.ts";
+
+/*
+ * A capture's directory belongs to the lab's root, as whom its process writes there. What the service reads there may be anything, of any size:
+ * only the record is the service's own.
+ */
+
+const mostRecordBytes = 64 << 10;
+/** The tap's last words and counters. */
+const mostWordBytes = 4096;
+/** Of one file of a ring: a whole ring of the largest size. */
+export const mostRingFileBytes = captureLimits.ringBytes;
 
 /** A capture as it is written down beside its packets, in `<lab>/captures/<id>/capture.json`. */
 export interface CaptureRecord extends CaptureRequest {
@@ -27,11 +39,11 @@ export interface RingFile {
   readonly bytes: number;
 }
 
-/** undefined where there is none, or none that was ever written whole. */
+/** undefined where there is none, none that was ever written whole, or one that the service did not write. */
 export async function readRecord(directory: string): Promise<CaptureRecord | undefined> {
-  const text = await readIfThere(join(directory, "capture.json"));
-  if (text === "") return undefined;
-  const record = JSON.parse(text) as CaptureRecord;
+  const found = await readPlainFile(join(directory, "capture.json"), mostRecordBytes);
+  if (found === undefined || found.text === "" || found.owner !== process.getuid?.()) return undefined;
+  const record = JSON.parse(found.text) as CaptureRecord;
   return record.version === 1 ? record : undefined;
 }
 
@@ -49,41 +61,41 @@ export interface CaptureEnd {
 
 /** undefined while it has not ended, and for one that was killed. */
 export async function readEnd(directory: string): Promise<CaptureEnd | undefined> {
-  try {
-    const path = join(directory, "end");
-    const [text, { mtimeMs }] = await Promise.all([readFile(path, "utf8"), stat(path)]);
-    const [how = "", words = ""] = text.split("\n");
-    return { how: how as CaptureEnd["how"], words, at: mtimeMs };
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
+  const found = await readPlainFile(join(directory, "end"), mostWordBytes);
+  if (found === undefined) return undefined;
+  const [how = "", words = ""] = found.text.split("\n");
+  return { how: how as CaptureEnd["how"], words, at: found.writtenAt };
 }
 
 /** Packets taken, and lost because nothing was fast enough to take them. */
 export async function readCounters(directory: string): Promise<{ readonly packets: number; readonly dropped: number }> {
-  const [packets = 0, dropped = 0] = (await readIfThere(join(directory, "counters"))).trim().split(/ +/).map(Number);
+  const { text = "" } = (await readPlainFile(join(directory, "counters"), mostWordBytes)) ?? {};
+  const [packets = 0, dropped = 0] = text.trim().split(/ +/).map(countOf);
   return { packets, dropped };
 }
 
-/** Named packets_000001.pcapng and so on. Empty where the capture was removed. */
+/** 0 for what is no count. */
+function countOf(text: string): number {
+  const count = Number(text);
+  return Number.isSafeInteger(count) && count >= 0 ? count : 0;
+}
+
+/** Named packets_000001.pcapng and so on, the newest that a ring has. Empty where the capture was removed. */
 export async function ringFilesIn(directory: string): Promise<readonly RingFile[]> {
   const found: RingFile[] = [];
   for (const name of await namesIn(directory)) {
-    const sequence = /^packets_(\d+)\.pcapng$/.exec(name)?.[1];
+    const sequence = /^packets_(\d{1,15})\.pcapng$/.exec(name)?.[1];
     if (sequence === undefined) continue;
     const path = join(directory, name);
-    const size = await stat(path).then(
-      (file) => file.size,
-      (error: NodeJS.ErrnoException) => {
-        // The ring dropped it meanwhile.
-        if (error.code === "ENOENT") return undefined;
-        throw error;
-      },
-    );
-    if (size !== undefined) found.push({ path, sequence: Number(sequence), bytes: size });
+    const told = await lstat(path).catch((error: NodeJS.ErrnoException) => {
+      // The ring dropped it meanwhile.
+      if (error.code === "ENOENT") return undefined;
+      throw error;
+    });
+    if (told?.isFile()) found.push({ path, sequence: Number(sequence), bytes: Math.min(told.size, mostRingFileBytes) });
   }
-  return found.sort((a, b) => a.sequence - b.sequence);
+  // One more than the ring has is there while the oldest goes.
+  return found.sort((a, b) => a.sequence - b.sequence).slice(-(ringFiles + 1));
 }
 
 /** Of a directory; none where it is not there. */

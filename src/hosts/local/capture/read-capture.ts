@@ -1,9 +1,10 @@
-import { type FileHandle, open } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
+import { Failure } from "../../../contract/errors.ts";
 import { withoutHeader } from "../../../packets/pcapng-blocks.ts";
 import { gapBlock } from "../../../packets/pcapng-gap.ts";
 import type { HostCapture } from "../../host-captures.ts";
-import { type RingFile, readEnd, ringFilesIn } from "./capture-record.ts";
+import { mostRingFileBytes, readEnd, ringFilesIn } from "./capture-record.ts";
+import { openPlainFile } from "./plain-file.ts";
 
 export interface CaptureFeed {
   readonly directory: string;
@@ -19,7 +20,7 @@ const chunkBytes = 256 << 10;
 /**
  * The packets in a capture's ring as one pcapng of one section: each file of the ring has the same header, which is told once. With `follow` it
  * goes on until the capture ends or `signal` aborts; else it ends with the last whole packet that is there. Whoever reads so slowly that a full
- * ring drops what comes next finds a block with a comment in its place.
+ * ring drops what comes next finds a block with a comment in its place. Throws host_error for a file that is larger than one of a ring can be.
  */
 export async function* readCapture(feed: CaptureFeed, follow: boolean, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, void> {
   const hasEnded = endOf(feed);
@@ -28,7 +29,7 @@ export async function* readCapture(feed: CaptureFeed, follow: boolean, signal?: 
   for (let done = 0; ; ) {
     const next = (await ringFilesIn(feed.directory)).find(({ sequence }) => sequence > done);
     if (next === undefined || (!follow && next.sequence > upTo)) return;
-    await using file = await openIfThere(next);
+    await using file = await openPlainFile(next.path);
     // The ring dropped it meanwhile: there is a newer one.
     if (file === undefined) continue;
     const blocks = withoutHeader(done > 0);
@@ -37,10 +38,13 @@ export async function* readCapture(feed: CaptureFeed, follow: boolean, signal?: 
       yield gapBlock(`${missing} of the ring's files were dropped before they were read: the packets between are missing here`, Date.now());
     }
     done = next.sequence;
+    let length = 0;
     for (let last = false; ; ) {
       if (signal?.aborted === true) return;
       const { bytesRead } = await file.read(buffer, 0, chunkBytes);
       if (bytesRead > 0) {
+        length += bytesRead;
+        if (length > mostRingFileBytes) throw new Failure("host_error", "a file of the capture is larger than its ring can have made it");
         const whole = blocks(new Uint8Array(buffer.subarray(0, bytesRead)));
         if (whole.length > 0) yield whole;
         continue;
@@ -68,12 +72,4 @@ function endOf(feed: CaptureFeed): () => Promise<boolean> {
 /** False: aborted. */
 async function paused(signal: AbortSignal | undefined): Promise<boolean> {
   return delay(lookMs, true, { ...(signal === undefined ? {} : { signal }) }).catch(() => false);
-}
-
-/** undefined: the ring dropped it meanwhile. */
-async function openIfThere({ path }: RingFile): Promise<FileHandle | undefined> {
-  return open(path, "r").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
-    throw error;
-  });
 }
