@@ -40,7 +40,7 @@ export function localHost(options: LocalHostOptions): Host {
   const warn = options.warn ?? ((text: string) => process.emitWarning(text, "LabwrightWarning"));
   const users = openUsers(join(paths.state, "users.json"));
   const labs = new Map<string, LocalLab>();
-  const views = new CaptureViews();
+  const views = new CaptureViews(options.paths.state);
   const opening = open(options, views, labs, warn);
   // Whoever logs in is told.
   opening.catch(() => undefined);

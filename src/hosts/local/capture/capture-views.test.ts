@@ -1,3 +1,6 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { lstat, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +11,7 @@ let work: string;
 let views: CaptureViews;
 beforeEach(async () => {
   work = await mkdtemp(join(tmpdir(), "labwright-views-"));
-  views = new CaptureViews();
+  views = new CaptureViews(work);
 });
 afterEach(async () => {
   await views.close();
@@ -55,3 +58,43 @@ test.skipIf(process.getuid?.() !== 0)("what a decoder plants where its next copy
   expect((await stat(precious)).uid).toBe(0);
   expect((await lstat(planted)).isFile()).toBe(true);
 });
+
+/** Of the decoder that hangs below this process. */
+function decoderPid(): number {
+  const stats = new Map<number, { readonly name: string; readonly parent: number }>();
+  for (const name of readdirSync("/proc").filter((entry) => /^\d+$/.test(entry))) {
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, "utf8");
+      const [, parent] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+      stats.set(Number(name), { name: stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")")), parent: Number(parent) });
+    } catch (error) {
+      // It ended meanwhile.
+      if (!["ENOENT", "ESRCH"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+    }
+  }
+  const isOurs = (pid: number): boolean => pid === process.pid || (stats.has(pid) && isOurs(stats.get(pid)!.parent));
+  const found = [...stats].filter(([pid, { name }]) => name === "sharkd" && isOurs(pid));
+  expect(found).toHaveLength(1);
+  return found[0]![0];
+}
+
+test.skipIf(process.getuid?.() !== 0)(
+  "a decoder sees no process and no packets but its own, and all that it started ends with it",
+  async () => {
+    const capture = join(work, "capture");
+    await mkdir(capture);
+    await writeFile(join(capture, "packets_000001.pcapng"), pcapng(2));
+    expect((await views.packets(capture, { after: 0, limit: 10, filter: "" })).total).toBe(2);
+    const pid = decoderPid();
+    for (const space of ["net", "mnt", "pid"])
+      expect(readlinkSync(`/proc/${pid}/ns/${space}`)).not.toBe(readlinkSync(`/proc/self/ns/${space}`));
+    expect(readdirSync(`/proc/${pid}/root${work}`)).toEqual([]);
+    expect(readdirSync(`/proc/${pid}/cwd`)).toContain("capture-1.pcapng");
+    expect(readFileSync(`/proc/${pid}/status`, "utf8")).toMatch(/^CapBnd:\t0+$/m);
+    const started = spawn("nsenter", ["-t", String(pid), "--pid", "sh", "-c", "echo; sleep 600"], { stdio: ["ignore", "pipe", "ignore"] });
+    const gone = once(started, "close");
+    await once(started.stdout, "data");
+    await views.close();
+    await gone;
+  },
+);

@@ -28,9 +28,15 @@ const freshMs = 1_000;
 /** The views of the host's captures: one sharkd for each that was looked at in the last minute. */
 export class CaptureViews {
   readonly #views = new Map<string, View>();
+  readonly #state: string;
   #turn: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
+
+  /** @param state the state directory, where the captures are: of it a decoder sees its own packets only */
+  constructor(state: string) {
+    this.#state = state;
+  }
 
   /** @param directory of the capture. Throws bad_request for a wrong display filter. */
   packets(directory: string, { after, limit, filter }: CapturePacketsQuery): Promise<CapturePackets> {
@@ -130,7 +136,7 @@ export class CaptureViews {
     await makeDecoderDirectory(own);
     const view: View = {
       directory: own,
-      sharkd: new Sharkd(own),
+      sharkd: new Sharkd(own, this.#state),
       mark: "",
       oldest: 1,
       readAt: 0,

@@ -1,6 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { chown, mkdir, open, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { Failure } from "../../../contract/errors.ts";
 import { idRange } from "../idmap.ts";
 
@@ -10,6 +10,12 @@ const bounds = [`--as=${2 * 2 ** 30}`, "--cpu=600", "--nofile=64", "--core=0"];
 const requestMs = 20_000;
 /** Of one answer: a thousand rows are a fraction of it. */
 const longestAnswer = 32 << 20;
+
+/**
+ * Hides the directory $1 behind an empty one and runs the rest of the arguments in the working directory, which is moved away before: else its
+ * parents would lead around what hides them.
+ */
+const hide = 'mount --bind . /mnt && cd /mnt && mount -t tmpfs -o ro,size=4k none "$1" && shift && exec "$@"';
 
 /** Columns of the list, in this order. */
 const preferences = `gui.column.format: "Time", "%Cus:frame.time_epoch:0:R", "Source", "%us", "Destination", "%ud", "Protocols", "%Cus:frame.protocols:0:R", "Length", "%L", "Info", "%i"
@@ -46,7 +52,11 @@ export class SharkdRefusal extends Failure {
   }
 }
 
-/** One sharkd (wireshark-common), which knows one file. Requests are answered one by one; one that takes too long, or dies, ends it. */
+/**
+ * One sharkd (wireshark-common), which knows one file. It is the init of a pid namespace of its own, without a network and without capabilities:
+ * whatever packets made of it, all that it started ends with it. Requests are answered one by one; one that takes too long, or
+ * dies, ends it.
+ */
 export class Sharkd {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #waiting = new Map<number, Waiting>();
@@ -56,12 +66,21 @@ export class Sharkd {
   #length = 0;
   #ended: Error | undefined;
 
-  constructor(directory: string) {
-    const nobody = ["setpriv", `--reuid=${decoderId}`, `--regid=${decoderId}`, "--clear-groups", "--no-new-privs"];
-    const apart =
-      process.getuid?.() === 0
-        ? ["unshare", "--net", "prlimit", ...bounds, ...nobody]
-        : ["unshare", "--user", "--net", "prlimit", ...bounds];
+  /**
+   * @param directory that it works in
+   * @param hidden the directory of which it sees nothing else
+   */
+  constructor(directory: string, hidden: string) {
+    const asRoot = process.getuid?.() === 0;
+    const spaces = ["--net", "--mount", "--pid", "--kill-child", "--mount-proc"];
+    const nobody = asRoot ? [`--reuid=${decoderId}`, `--regid=${decoderId}`, "--clear-groups"] : [];
+    // The signal is asked for last: another user's, or fewer capabilities, make the kernel forget it.
+    const powerless = ["--no-new-privs", "--inh-caps=-all", "--bounding-set=-all", "--pdeathsig", "KILL"];
+    const apart = [
+      ...["unshare", ...(asRoot ? [] : ["--user", "--map-root-user"]), ...spaces],
+      ...["sh", "-c", hide, "labwright-decoder", resolve(hidden)],
+      ...["prlimit", ...bounds, "setpriv", ...nobody, ...powerless],
+    ];
     const env = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", HOME: ".", WIRESHARK_CONFIG_DIR: ".", LC_ALL: "C.UTF-8" };
     this.#child = spawn(apart[0]!, [...apart.slice(1), "sharkd", "-"], { cwd: directory, env });
     this.#child.stdout.setEncoding("utf8").on("data", (text: string) => this.#take(text));
