@@ -3,6 +3,7 @@ import type { ReconcileData } from "../contract/schemas/plan.ts";
 import type { ProjectPayload } from "../contract/schemas/project.ts";
 import { captureLab } from "../engine/capture.ts";
 import { joinIds } from "../engine/join.ts";
+import { maskLab } from "../engine/mask.ts";
 import { printManifest } from "../intent/manifest.ts";
 import { printLab } from "../intent/print.ts";
 import { labNotFound, readSent, type Target } from "./address.ts";
@@ -74,6 +75,7 @@ async function captureIntent(context: Context, target: Target, payload: ProjectP
     files: Object.keys(text.files).sort(),
     host: { kind: context.host.kind, url: context.host.url },
   });
+  const shown = mayReadSecrets(target) ? text : printLab(maskLab(lab));
   return {
     lab: path,
     applied: 0,
@@ -82,10 +84,16 @@ async function captureIntent(context: Context, target: Target, payload: ProjectP
     status: changed ? "applied" : "unchanged",
     operations: [],
     blocked: [],
-    yaml: text.yaml,
-    files: text.files,
+    yaml: shown.yaml,
+    files: shown.files,
     state: projectState(context.host, serial, observed, nowIds),
     ...(record?.source !== undefined && { source: record.source }),
     manifest,
   };
+}
+
+/** Whoever may not edit a lab gets its secrets masked, as in getPublicProject; a lab that nobody manages is as open as its host. */
+function mayReadSecrets({ record, caller }: Target): boolean {
+  const right = record && rightOn(record, caller);
+  return record === undefined || (right !== undefined && includes(right, "edit"));
 }

@@ -50,6 +50,21 @@ const calls: Readonly<Record<string, readonly (readonly [string, (client: Client
 };
 const rights = ["view", "operate", "edit", "own"] as const;
 
+test("whoever may only look gets no secret, neither as public text nor by a pull; whoever may edit gets it as it is", async () => {
+  for (const [right, secrets] of [
+    ["view", false],
+    ["operate", false],
+    ["edit", true],
+  ] as const) {
+    const { ann, bob } = await shared(right);
+    await ann.call("deployProject", { yaml: "name: pair\nnodes:\n  r1: {template: frr, env: {API_TOKEN: hush}}\n", replace: true });
+    const pulled = await bob.call("reconcileProject", { lab, direction: "from_host" });
+    expect([right, JSON.stringify(pulled).includes("hush")]).toEqual([right, secrets]);
+    expect(JSON.stringify(await bob.call("getPublicProject", { lab }))).not.toContain("hush");
+    expect(JSON.stringify(await ann.call("reconcileProject", { lab, direction: "from_host" }))).toContain("hush");
+  }
+});
+
 describe.each(["view", "operate", "edit"] as const)("a lab that is shared to %s", (right) => {
   test("allows that, and nothing above it", async () => {
     const { bob } = await shared(right);
