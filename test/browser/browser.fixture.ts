@@ -10,6 +10,8 @@ export interface TestPage extends AsyncDisposable {
   readonly complaints: readonly string[];
   /** Takes complaints that match away; there must be one. */
   expectComplaint(pattern: RegExp): void;
+  /** The same, where there may be none. */
+  allowComplaint(pattern: RegExp): void;
 }
 
 export interface TestBrowser extends AsyncDisposable {
@@ -45,6 +47,9 @@ async function openPage(browser: Browser, options: BrowserContextOptions = {}): 
       const rest = complaints.filter((complaint) => !pattern.test(complaint));
       if (rest.length === complaints.length) throw new Error(`nothing matches ${pattern} in ${JSON.stringify(complaints)}`);
       complaints = rest;
+    },
+    allowComplaint: (pattern) => {
+      complaints = complaints.filter((complaint) => !pattern.test(complaint));
     },
     async [Symbol.asyncDispose]() {
       await context.close();

@@ -394,7 +394,8 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     try {
       await expect(local.deploy("/closed", lab)).rejects.toMatchObject({ code: "host_error", message: expect.stringContaining(words) });
       await local.reopen();
-      expect(local.warnings).toEqual([expect.stringContaining(words)]);
+      // A machine without control groups is named, too.
+      expect(local.warnings.filter((warning) => !/^nodes have no limit/.test(warning))).toEqual([expect.stringContaining(words)]);
     } finally {
       await chmod(above, 0o711);
     }

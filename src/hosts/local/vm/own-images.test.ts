@@ -138,7 +138,7 @@ describe.runIf(process.getuid?.() === 0)("a machine of one's own image", () => {
     const sandbox = await local.sandbox("/own");
     for (const { id } of live) expect(await sandbox.tail(Number(id))).toBe("");
     expect((await local.session.status("/own")).nodes.map(({ status }) => status)).toEqual(["running", "running", "running"]);
-    expect(local.warnings).toEqual([]);
+    expect(local.warnings.filter((warning) => !/^nodes have no limit/.test(warning))).toEqual([]);
   }, 300_000);
 });
 
