@@ -17,6 +17,8 @@ import { seedOf } from "./seed.ts";
  */
 
 const rounds = Number(process.env.LABWRIGHT_CRASH_ROUNDS ?? 3);
+/** How many rounds more there may be until one kill has hit a change: which moment hits depends on the machine. */
+const spare = 20;
 const seed = seedOf(process.env.LABWRIGHT_SEED);
 const lab = "/ospf-triangle";
 const labs = join(import.meta.dirname, "../labs");
@@ -106,22 +108,22 @@ async function intents(): Promise<{ readonly plain: Intent; readonly other: Inte
 }
 
 test(`after ${rounds} kills at random moments of changes every change is finished, and nothing is left`, {
-  timeout: 120_000 + rounds * 60_000,
+  timeout: 120_000 + (rounds + spare) * 60_000,
 }, async () => {
   const random = mulberry32(seed);
   const { plain, other } = await intents();
-  /** How long each change takes undisturbed, milliseconds; kills fall within. */
+  /** Kills fall within this many milliseconds of each change: what it took undisturbed, less after a kill that came too late. */
   const takes = new Map<string, number>();
   let token: string | undefined;
   let stands: Intent | undefined;
   let mark = "";
-  const outcomes: string[] = [];
+  let hits = 0;
   const labIds = new Set<string>();
   const userNamespaces = new Set<string>();
   service = await start();
   token = (await service.client.login({ username: "admin", password })).token ?? undefined;
 
-  for (let round = -3; round < rounds; round++) {
+  for (let round = -3; round < rounds || (hits === 0 && round < rounds + spare); round++) {
     const change = stands === undefined ? "deploy" : round < -1 || random() < 0.6 ? "reconcile" : "destroy";
     const wanted: Intent | undefined = change === "destroy" ? undefined : change === "deploy" ? plain : stands === plain ? other : plain;
     const about = `seed ${seed}, round ${round}: ${change}`;
@@ -169,7 +171,8 @@ test(`after ${rounds} kills at random moments of changes every change is finishe
       () => service?.log() ?? "",
     );
     expect(["finished", "finished_after_restart", "rolled_back", "unknown"], `${about}\n${service.log()}`).toContain(ended);
-    outcomes.push(`${change} ${ended}`);
+    if (ended === "finished_after_restart" || ended === "rolled_back") hits++;
+    else if (ended === "finished" && round >= 0) takes.set(change, (takes.get(change) ?? 1000) * 0.7);
 
     // It converges: to what was asked for, or it is as before.
     const paths = (await now.listLabs({})).labs.map(({ lab: path }) => path);
@@ -212,7 +215,7 @@ test(`after ${rounds} kills at random moments of changes every change is finishe
   });
   await nothingElse("at the end", false, labIds, userNamespaces);
   // A run in which no kill hit a change has shown nothing.
-  expect(outcomes.join("\n")).toContain("finished_after_restart");
+  expect(hits).toBeGreaterThan(0);
 });
 
 /** The holder's processes are those of one living lab, or none; nothing outside it is left: files, namespaces, tables, interfaces. */
