@@ -414,7 +414,7 @@ export const operations = {
     replay: true,
     feature: "capture",
     errors: captures,
-    summary: "Packets of a capture as rows, decoded; those after a number, and those that a display filter takes",
+    summary: "Packets of a capture as rows, decoded; those after a number, and those that a display filter takes, from anywhere among them",
   },
   getCapturePacket: {
     ...get,

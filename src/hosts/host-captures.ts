@@ -29,6 +29,8 @@ export interface CapturePacketsQuery {
   /** Only packets with a higher number. */
   readonly after: number;
   readonly limit: number;
+  /** So many of them are left out; default 0. */
+  readonly skip?: number;
   /** A Wireshark display filter; empty: all. */
   readonly filter: string;
 }
@@ -38,6 +40,8 @@ export interface CapturePackets {
   readonly view: string;
   /** Of the capture as it is decoded, whatever the filter. */
   readonly total: number;
+  /** Of them, those that the filter takes. */
+  readonly matching: number;
   readonly packets: readonly CapturePacketRow[];
 }
 
@@ -60,6 +64,8 @@ export interface CapturePacketDetails {
   readonly view: string;
   /** Hexadecimal. */
   readonly bytes: string;
+  /** What the decoder put together of several packets, or decompressed; bytes in hexadecimal. Absent: nothing. */
+  readonly sources?: readonly { readonly name: string; readonly bytes: string }[];
   readonly tree: readonly PacketTreeNode[];
 }
 
@@ -67,9 +73,13 @@ export interface PacketTreeNode {
   readonly label: string;
   /** A display filter for packets that are alike in this. */
   readonly filter?: string;
-  /** Where in `bytes` it stands. */
+  /** Where in `bytes`, or in those of its source, it stands. */
   readonly offset?: number;
   readonly length?: number;
+  /** Index in `sources`; absent: the packet's own bytes. */
+  readonly source?: number;
+  /** What the decoder thinks of it: Chat, Note, Warning, Error. */
+  readonly severity?: string;
   readonly children?: readonly PacketTreeNode[];
 }
 

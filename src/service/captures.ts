@@ -151,12 +151,17 @@ export class Captures {
   }
 
   /** Throws bad_request for a wrong display filter. */
-  async packets(caller: Caller, id: string, { after = "0", limit = "100", filter = "" }: CapturePacketsQuery): Promise<CapturePacketsData> {
+  async packets(
+    caller: Caller,
+    id: string,
+    { after = "0", limit = "100", skip = "0", filter = "" }: CapturePacketsQuery,
+  ): Promise<CapturePacketsData> {
     const lab = await this.#find(caller, id);
     allowUse({ ...lab, caller }, "operate");
     const most = Number(limit);
     if (most < 1 || most > 1000) throw badRequest("/limit", "1 to 1000 packets at a time");
-    return { capture: id, ...(await lab.captures.packets(lab.path, id, { after: Number(after), limit: most, filter })) };
+    const query = { after: Number(after), limit: most, skip: Number(skip), filter };
+    return { capture: id, ...(await lab.captures.packets(lab.path, id, query)) };
   }
 
   async packet(caller: Caller, id: string, number: string): Promise<CapturePacketData> {

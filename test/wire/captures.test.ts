@@ -215,6 +215,8 @@ describe.skipIf(process.getuid?.() !== 0)("captures over the wire", () => {
     expect(await numbers({ filter: "icmp.type == 0" })).toEqual([2]);
     expect(await numbers({ filter: "icmp", after: "1" })).toEqual([2]);
     expect(await numbers({ filter: "arp" })).toEqual([]);
+    expect(await numbers({ skip: "1" })).toEqual([2]);
+    expect(await admin.listCapturePackets({ id, filter: "icmp.type == 0" })).toMatchObject({ total: 2, matching: 1 });
     for (const filter of ["icmp.nope", "icmp) || (arp", "&&"]) {
       await expect(numbers({ filter })).rejects.toMatchObject({ code: "bad_request", data: { problems: [{ path: "/filter" }] } });
     }

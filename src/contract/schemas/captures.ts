@@ -61,6 +61,8 @@ export const CapturePacketsQuery = Type.Object({
   after: Type.Optional(Type.String({ pattern: "^[0-9]{1,9}$" })),
   /** At most so many, 1 to 1000; default 100. */
   limit: Type.Optional(Type.String({ pattern: "^[0-9]{1,4}$" })),
+  /** Leaves out so many of those that are asked for: 1000, to begin with the 1001st that the filter takes. */
+  skip: Type.Optional(Type.String({ pattern: "^[0-9]{1,9}$" })),
   /** A Wireshark display filter. */
   filter: Type.Optional(Type.String({ maxLength: 4096 })),
 });
@@ -78,18 +80,31 @@ export const CapturePacketRow = Type.Object({
 export type CapturePacketRow = Static<typeof CapturePacketRow>;
 
 /** Numbers mean the same packets as long as view is the same: a ring that is full drops its oldest packets. */
-export const CapturePacketsData = Type.Object({ capture: text, view: text, total: integer, packets: list(CapturePacketRow) });
+export const CapturePacketsData = Type.Object({
+  capture: text,
+  view: text,
+  total: integer,
+  /** Of them, those that the filter takes. */
+  matching: Type.Optional(integer),
+  packets: list(CapturePacketRow),
+});
 export type CapturePacketsData = Static<typeof CapturePacketsData>;
 
 export const CapturePacketParams = Type.Object({ id: text, number: Type.String({ pattern: "^[1-9][0-9]{0,8}$" }) });
 export type CapturePacketParams = Static<typeof CapturePacketParams>;
 
-/** tree: nodes {label, filter?, offset?, length?, children?}; bytes: hexadecimal. */
+/** Bytes that the decoder put together: of several packets, or decompressed; in hexadecimal. */
+export const PacketSource = Type.Object({ name: text, bytes: text });
+export type PacketSource = Static<typeof PacketSource>;
+
+/** tree: nodes {label, filter?, offset?, length?, source?, severity?, children?}; bytes: hexadecimal. */
 export const CapturePacketData = Type.Object({
   capture: text,
   number: integer,
   view: text,
   bytes: text,
+  /** Other bytes than the packet's own, where its tree speaks of such. */
+  sources: Type.Optional(list(PacketSource)),
   tree: list(Type.Unsafe<PacketNode>({ type: "object" })),
 });
 export type CapturePacketData = Static<typeof CapturePacketData>;
@@ -98,8 +113,12 @@ export interface PacketNode {
   readonly label: string;
   /** A display filter for packets that are alike in this. */
   readonly filter?: string;
-  /** Where in bytes it stands. */
+  /** Where in bytes, or in those of its source, it stands. */
   readonly offset?: number;
   readonly length?: number;
+  /** Which of sources it stands in, from 0; absent: the packet's own bytes. */
+  readonly source?: number;
+  /** What the decoder thinks of it: Chat, Note, Warning, Error. */
+  readonly severity?: string;
   readonly children?: readonly PacketNode[];
 }

@@ -29,16 +29,60 @@ function block(type: number, body: Buffer): Buffer {
   return whole;
 }
 
-/** So many Ethernet frames. */
-function pcapng(frames: number): Buffer {
+/** So many Ethernet frames, or these. */
+function pcapng(frames: number | readonly Buffer[]): Buffer {
   const section = block(0x0a0d0d0a, Buffer.from("4d3c2b1a01000000ffffffffffffffff", "hex"));
   const port = block(1, Buffer.from("0100000000000000", "hex"));
-  const head = Buffer.alloc(20);
-  head.writeUInt32LE(60, 12);
-  head.writeUInt32LE(60, 16);
-  const frame = block(6, Buffer.concat([head, Buffer.alloc(60, 0xff)]));
-  return Buffer.concat([section, port, ...Array.from({ length: frames }, () => frame)]);
+  const all = typeof frames === "number" ? Array.from({ length: frames }, () => Buffer.alloc(60, 0xff)) : frames;
+  const packets = all.map((frame) => {
+    const head = Buffer.alloc(20);
+    head.writeUInt32LE(frame.length, 12);
+    head.writeUInt32LE(frame.length, 16);
+    return block(6, Buffer.concat([head, frame, Buffer.alloc(-frame.length & 3)]));
+  });
+  return Buffer.concat([section, port, ...packets]);
 }
+
+/** A part of an IPv4 packet from 10.0.0.1 to 10.0.0.2 with ICMP in it. @param at where it begins, bytes */
+function fragment(payload: Buffer, at: number, more: boolean): Buffer {
+  const header = Buffer.from("450000000007000040010000" + "0a000001" + "0a000002", "hex");
+  header.writeUInt16BE(20 + payload.length, 2);
+  header.writeUInt16BE((more ? 0x2000 : 0) | (at / 8), 6);
+  return Buffer.concat([Buffer.from("0200000000020200000000010800", "hex"), header, payload]);
+}
+
+test("of packets that a filter takes some are left out, and all are counted", async () => {
+  const capture = join(work, "capture");
+  await mkdir(capture);
+  const echo = (type: number) => fragment(Buffer.from([type, 0, 0, 0, 0, 1, 0, 1]), 0, false);
+  await writeFile(join(capture, "packets_000001.pcapng"), pcapng([8, 0, 8, 0, 8].map(echo)));
+  const told = async (query: object) => {
+    const { total, matching, packets } = await views.packets(capture, { after: 0, limit: 10, filter: "", ...query });
+    return [total, matching, packets.map(({ number }) => number)];
+  };
+  expect(await told({})).toEqual([5, 5, [1, 2, 3, 4, 5]]);
+  expect(await told({ skip: 3 })).toEqual([5, 5, [4, 5]]);
+  expect(await told({ skip: 1, after: 2 })).toEqual([5, 5, [4, 5]]);
+  expect(await told({ filter: "icmp.type == 8", skip: 1 })).toEqual([5, 3, [3, 5]]);
+  expect(await told({ filter: "icmp.type == 8", skip: 1, after: 1 })).toEqual([5, 3, [5]]);
+  expect(await told({ filter: "arp" })).toEqual([5, 0, []]);
+});
+
+test("fields of what was put together of several packets name the bytes that they stand in", async () => {
+  const capture = join(work, "capture");
+  await mkdir(capture);
+  const icmp = Buffer.concat([Buffer.from([8, 0, 0, 0, 0, 1, 0, 1]), Buffer.alloc(1016, "x")]);
+  const parts = [fragment(icmp.subarray(0, 512), 0, true), fragment(icmp.subarray(512), 512, false)];
+  await writeFile(join(capture, "packets_000001.pcapng"), pcapng(parts));
+  await views.packets(capture, { after: 0, limit: 10, filter: "" });
+  const { bytes, sources, tree } = await views.packet(capture, 2);
+  expect(bytes).toBe(parts[1]!.toString("hex"));
+  expect(sources).toEqual([{ name: "Reassembled IPv4 (1024 bytes)", bytes: icmp.toString("hex") }]);
+  expect(tree.find(({ filter }) => filter === "ip")).toMatchObject({ offset: 14, length: 20 });
+  expect(tree.find(({ filter }) => filter === "ip")).not.toHaveProperty("source");
+  expect(tree.find(({ filter }) => filter === "icmp")).toMatchObject({ offset: 0, length: 1024, source: 0, severity: "Warning" });
+  expect(await views.packet(capture, 1)).not.toHaveProperty("sources");
+});
 
 test.skipIf(process.getuid?.() !== 0)("what a decoder plants where its next copy will be is not written to, nor given to it", async () => {
   const capture = join(work, "capture");

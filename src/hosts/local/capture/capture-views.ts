@@ -39,23 +39,24 @@ export class CaptureViews {
   }
 
   /** @param directory of the capture. Throws bad_request for a wrong display filter. */
-  packets(directory: string, { after, limit, filter }: CapturePacketsQuery): Promise<CapturePackets> {
+  packets(directory: string, { after, limit, filter, skip = 0 }: CapturePacketsQuery): Promise<CapturePackets> {
     return this.#with(directory, async (view) => {
       const shown = filter.trim() === "" ? undefined : filter;
-      const params =
-        shown === undefined
-          ? after === 0
-            ? {}
-            : { skip: after }
-          : { filter: after === 0 ? shown : `(${shown}) && frame.number > ${after}` };
       // Alone first: a filter that closes the bracket around it is none.
       if (shown !== undefined) await checkFilter(view.sharkd, shown);
       const { frames } = (await view.sharkd.request("status")) as { readonly frames: number };
+      const matching = shown === undefined ? frames : await countOf(view.sharkd, shown);
+      // Without a filter numbers are places in the list, so that nothing need be decoded to leave packets out.
+      const left = shown === undefined ? skip + after : skip;
+      const params = {
+        ...(left > 0 && { skip: left }),
+        ...(shown !== undefined && { filter: after === 0 ? shown : `(${shown}) && frame.number > ${after}` }),
+      };
       const rows = (await view.sharkd.request("frames", { limit, ...params })) as readonly {
         readonly num: number;
         readonly c: readonly string[];
       }[];
-      return { view: String(view.oldest), total: frames, packets: rows.map(rowOf) };
+      return { view: String(view.oldest), total: frames, matching, packets: rows.map(rowOf) };
     });
   }
 
@@ -67,11 +68,13 @@ export class CaptureViews {
       const told = (await view.sharkd.request("frame", { frame: number, proto: true, bytes: true })) as {
         readonly tree: readonly SharkdNode[];
         readonly bytes?: string;
+        readonly ds?: readonly { readonly name: string; readonly bytes?: string }[];
       };
       return {
         number,
         view: String(view.oldest),
-        bytes: Buffer.from(told.bytes ?? "", "base64").toString("hex"),
+        bytes: hexOf(told.bytes),
+        ...(told.ds !== undefined && { sources: told.ds.map(({ name, bytes }) => ({ name, bytes: hexOf(bytes) })) }),
         tree: told.tree.map(nodeOf),
       };
     });
@@ -171,6 +174,16 @@ async function checkFilter(sharkd: Sharkd, filter: string): Promise<void> {
   });
 }
 
+/** How many packets of the whole capture a filter takes. */
+async function countOf(sharkd: Sharkd, filter: string): Promise<number> {
+  const { frames } = (await sharkd.request("intervals", { filter, interval: 2 ** 31 - 1 })) as { readonly frames: number };
+  return frames;
+}
+
+function hexOf(base64 = ""): string {
+  return Buffer.from(base64, "base64").toString("hex");
+}
+
 /** A copy is of what is there: how the capture goes on does not matter. */
 async function stopped(): Promise<never> {
   throw new Error("a copy does not ask");
@@ -200,14 +213,19 @@ interface SharkdNode {
   readonly l: string;
   readonly f?: string;
   readonly h?: readonly [number, number];
+  /** Which bytes h speaks of: 0 those of the packet, n those of the nth data source. */
+  readonly ds?: number;
+  readonly s?: string;
   readonly n?: readonly SharkdNode[];
 }
 
-function nodeOf({ l, f, h, n }: SharkdNode): PacketTreeNode {
+function nodeOf({ l, f, h, ds, s, n }: SharkdNode): PacketTreeNode {
   return {
     label: l,
     ...(f !== undefined && { filter: f }),
     ...(h !== undefined && { offset: h[0], length: h[1] }),
+    ...(h !== undefined && ds !== undefined && ds > 0 && { source: ds - 1 }),
+    ...(s !== undefined && { severity: s }),
     ...(n !== undefined && { children: n.map(nodeOf) }),
   };
 }
