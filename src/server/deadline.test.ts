@@ -34,6 +34,21 @@ describe("the deadline of an operation", () => {
   });
 });
 
+const never = new AbortController().signal;
+
+test("what still runs when the service goes down is told so, with the job that a change has become", async () => {
+  for (const [job, data] of [
+    [undefined, undefined],
+    ["4711", { job: "4711" }],
+  ]) {
+    const [late, cut] = [new AbortController(), new AbortController()];
+    const answer = inTime(undefined, { late, cut: cut.signal, job: () => job as string | undefined }, new Promise(() => {}), () => {});
+    cut.abort();
+    await expect(answer).rejects.toMatchObject({ code: "shutting_down", data });
+    expect(late.signal.aborted).toBe(true);
+  }
+});
+
 test("what comes too late is told as such, with the job that goes on, and its outcome is not lost", async () => {
   const late = new AbortController();
   const outcomes: unknown[] = [];
@@ -41,7 +56,7 @@ test("what comes too late is told as such, with the job that goes on, and its ou
   const work = new Promise<never>((_resolve, reject) => {
     fail = reject;
   });
-  const answer = inTime(5, { late, job: () => "4711" }, work, (outcome) => outcomes.push(outcome.status));
+  const answer = inTime(5, { late, cut: never, job: () => "4711" }, work, (outcome) => outcomes.push(outcome.status));
   await expect(answer).rejects.toMatchObject({ code: "host_timeout", data: { job: "4711" } });
   expect(late.signal.aborted).toBe(true);
   fail(new Error("much later"));
@@ -49,7 +64,7 @@ test("what comes too late is told as such, with the job that goes on, and its ou
 });
 
 test("what comes in time is answered, failures too", async () => {
-  const timed = { late: new AbortController(), job: () => undefined };
+  const timed = { late: new AbortController(), cut: never, job: () => undefined };
   await expect(inTime(60_000, timed, Promise.resolve(7), () => {})).resolves.toBe(7);
   await expect(inTime(60_000, timed, Promise.reject(new Error("no")), () => {})).rejects.toThrow("no");
   expect(timed.late.signal.aborted).toBe(false);

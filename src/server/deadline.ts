@@ -33,33 +33,50 @@ function consoleTime(body: unknown): number {
 export interface Timed {
   /** Aborted when the time is over: what still runs for the answer ends. */
   readonly late: AbortController;
+  /** Aborted when the service goes down and waits no longer. */
+  readonly cut: AbortSignal;
   /** The job that a change has become by then: it goes on. */
   readonly job: () => string | undefined;
 }
 
-/** The result of `work`, or host_timeout once `ms` are over. What `work` comes to after that is given to `ended`. */
+/** The result of `work`; host_timeout once `ms` are over, shutting_down once it is cut. What `work` comes to after that is given to `ended`. */
 export async function inTime<T>(
-  ms: number,
-  { late, job }: Timed,
+  ms: number | undefined,
+  { late, cut, job }: Timed,
   work: Promise<T>,
   ended: (outcome: PromiseSettledResult<T>) => void,
 ): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
+  let cutOff = () => {};
   const over = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      const id = job();
-      const goesOn = id === undefined ? "" : `; job ${id} goes on`;
-      reject(new Failure("host_timeout", `no result within ${ms / 1000} s${goesOn}`, id === undefined ? {} : { data: { job: id } }));
+    const end = (failure: Failure) => {
+      reject(failure);
       late.abort();
       work.then(
         (value) => ended({ status: "fulfilled", value }),
         (reason: unknown) => ended({ status: "rejected", reason }),
       );
-    }, ms);
+    };
+    const about = (becomes: string) => {
+      const id = job();
+      return id === undefined ? (["", {}] as const) : ([`; job ${id} ${becomes}`, { data: { job: id } }] as const);
+    };
+    if (ms !== undefined) {
+      timer = setTimeout(() => {
+        const [rest, data] = about("goes on");
+        end(new Failure("host_timeout", `no result within ${ms / 1000} s${rest}`, data));
+      }, ms);
+    }
+    cutOff = () => {
+      const [rest, data] = about("is finished after the restart at the latest");
+      end(new Failure("shutting_down", `the service goes down: the call was cut off${rest}`, data));
+    };
+    cut.addEventListener("abort", cutOff, { once: true });
   });
   try {
     return await Promise.race([work, over]);
   } finally {
     clearTimeout(timer);
+    cut.removeEventListener("abort", cutOff);
   }
 }

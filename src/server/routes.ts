@@ -30,8 +30,10 @@ const codes = new WeakMap<FastifyRequest, ErrorCode>();
 
 export interface RouteOptions {
   readonly openApi: unknown;
-  /** Aborted when the server closes. */
+  /** Aborted when the server closes, with what callers are told then. */
   readonly closing: AbortSignal;
+  /** Aborted when calls that still run then are cut off. */
+  readonly cut: AbortSignal;
   readonly webSockets: WebSockets;
   /** A reader of events that takes nothing for so long is cut off, ms. */
   readonly stallMs: number;
@@ -42,7 +44,7 @@ export interface RouteOptions {
  * dir and out, handler – so nothing of a body is read for a caller who showed no token.
  */
 export function addRoutes(app: FastifyInstance, service: Service, options: RouteOptions): void {
-  const { openApi, closing } = options;
+  const { openApi, closing, cut } = options;
   const ended = (request: FastifyRequest, reply: FastifyReply, status: number | undefined) => {
     logRequest(request, reply, status);
     const operation = operationOf(request);
@@ -59,13 +61,14 @@ export function addRoutes(app: FastifyInstance, service: Service, options: Route
     reply.headers({ "X-Request-Id": request.id, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" });
     // No status: the client went away before its answer was sent.
     reply.raw.once("close", () => ended(request, reply, reply.raw.writableFinished ? reply.raw.statusCode : undefined));
+    closing.throwIfAborted();
     if (request.headers.host === undefined && request.raw.httpVersion === "1.1") {
       throw badRequest([{ path: "", message: "the header Host is missing" }]);
     }
     await turnOf(request.socket, reply.raw);
   });
   app.addHook("onSend", async (request, reply) => {
-    if (!drain(request.raw)) reply.header("Connection", "close");
+    if (!drain(request.raw) || closing.aborted) reply.header("Connection", "close");
   });
   app.setErrorHandler((error, request, reply) => sendFailure(toFailure(error), request, reply));
 
@@ -109,12 +112,13 @@ export function addRoutes(app: FastifyInstance, service: Service, options: Route
           const late = new AbortController();
           const call = callOf(request, reply, AbortSignal.any([closing, late.signal]));
           const work = handler(parts, callers.get(request) ?? null, call);
-          const answer = row.errors.includes("host_timeout")
-            ? await inTime(deadlineOf(row, call.prefer, request.body), { late, job: call.job }, work, (outcome) =>
-                request.log.warn({ operation: id, outcome: outcome.status }, "ended after its deadline"),
-              )
-            : await work;
+          const ms = row.errors.includes("host_timeout") ? deadlineOf(row, call.prefer, request.body) : undefined;
+          const answer = await inTime(ms, { late, cut, job: call.job }, work, (outcome) =>
+            request.log.warn({ operation: id, outcome: outcome.status }, "ended after its answer"),
+          );
           if (row.answer === "upgrade") {
+            // What was granted while the server began to close has ended with the call's signal.
+            closing.throwIfAborted();
             reply.hijack();
             accept(request.raw, reply.raw, answer as Upgrade, { "X-Request-Id": request.id }, options.webSockets);
             ended(request, reply, 101);

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { RawClient } from "../../test/wire/raw-client.ts";
 import { Failure } from "../contract/errors.ts";
@@ -503,7 +504,7 @@ test("neither token, password nor ticket is ever logged", async () => {
   for (const secret of [token, "new-token", "hunter2", "0123ticket"]) expect(everything).not.toContain(secret);
 });
 
-test("close ends open streams and running requests, and does not hang", async () => {
+test("close ends open streams, answers running and new requests, and does not hang", async () => {
   const made = selfSigned({ names: ["localhost"], from: new Date(Date.now() - 1000), until: new Date(Date.now() + 1e9) });
   let seen: AbortSignal | undefined;
   replies = {
@@ -521,7 +522,11 @@ test("close ends open streams and running requests, and does not hang", async ()
     `POST /api/v1/projects/plan HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`,
   );
   await expect.poll(() => seen).toBeDefined();
-  await ending.close();
+  const closed = ending.close();
+  await Promise.all([once(running.socket, "data"), closed]);
   expect(seen?.aborted).toBe(true);
-  await Promise.all([stream.ended(), running.ended()]);
+  await stream.ended();
+  expect(running.heard()).toMatch(/^HTTP\/1\.1 503 /);
+  expect(running.heard()).toContain('"code":"shutting_down"');
+  expect(running.heard()).toMatch(/^connection: close\r$/im);
 });

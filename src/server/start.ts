@@ -40,14 +40,18 @@ export interface RunningServer {
   readonly url: string;
   /** SHA-256 of the certificate, to pin. */
   readonly fingerprint: string;
-  /** Stops listening, ends open streams, lets running requests end for a moment, cuts the rest. Not the service. */
+  /** Stops listening, ends open streams, lets running requests end for a moment, answers the rest and new ones shutting_down. Not the service. */
   close(): Promise<void>;
 }
+
+/** A client has so long to take the answer that its call was cut off, ms. */
+const lastAnswerMs = 1_000;
 
 /** The HTTPS server of API v1: routes, authentication, envelope and upgrades; what is answered comes from the service. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { service, certificate, headerWaitMs = 10_000, graceMs = 3_000 } = options;
   const closing = new AbortController();
+  const cut = new AbortController();
   let secure!: SecureServer;
   const { level = "info", stream = process.stdout } = options.log ?? {};
   const healthLines = options.log !== undefined && (level === "debug" || level === "info") ? stream : undefined;
@@ -73,7 +77,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
           shouldUpgradeCallback: wantsStream,
         },
         (request, response) => {
-          if (!health(request, response)) handler(request, response);
+          if (closing.signal.aborted || !health(request, response)) handler(request, response);
         },
       );
       return secure as never;
@@ -95,6 +99,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   addRoutes(app, service, {
     openApi: openApiDocument(options.version),
     closing: closing.signal,
+    cut: cut.signal,
     webSockets: new WebSockets(options.webSockets),
     stallMs: options.stallMs ?? 30_000,
   });
@@ -127,14 +132,16 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     closing.abort(new Failure("shutting_down", "the service goes down: the call was cut off"));
     streams.destroy();
     secure.closeIdleConnections();
-    const cut = setTimeout(() => front.destroy(), graceMs);
+    const late = setTimeout(() => cut.abort(), graceMs);
+    const last = setTimeout(() => front.destroy(), graceMs + lastAnswerMs);
     const idle = setInterval(() => secure.closeIdleConnections(), 50);
     try {
       await ended;
       await app.close();
       secure.close();
     } finally {
-      clearTimeout(cut);
+      clearTimeout(late);
+      clearTimeout(last);
       clearInterval(idle);
     }
   };

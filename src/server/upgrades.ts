@@ -13,6 +13,8 @@ interface Pending {
 }
 
 const pending = new WeakMap<IncomingMessage, Pending>();
+/** Connections whose request has no answer yet. */
+const asking = new WeakSet<Duplex>();
 
 const streams = (Object.values(operations) as OperationRow[])
   .filter(({ answer }) => answer === "upgrade")
@@ -36,6 +38,7 @@ export function routeUpgrades(server: Server, route: (request: IncomingMessage, 
   const open = new OpenStreams();
   server.on("upgrade", (request: IncomingMessage, connection: Duplex, head: Buffer) => {
     open.add(connection);
+    asking.add(connection);
     pending.set(request, { connection, head, protocol: protocolOf(request) ?? "raw" });
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
@@ -74,6 +77,7 @@ export function accept(
   if (waiting === undefined) throw new Error("not an upgrade request");
   pending.delete(request);
   const { connection, head, protocol } = waiting;
+  asking.delete(connection);
   if (!connection.readable || !connection.writable) {
     // It went away meanwhile: the call's signal, which watches the response, frees what was granted.
     connection.destroy();
@@ -102,7 +106,8 @@ export class OpenStreams {
     connection.on("error", () => connection.destroy());
   }
 
+  /** Ends the streams; who still waits for one is answered. */
   destroy(): void {
-    for (const connection of this.#connections) connection.destroy();
+    for (const connection of this.#connections) if (!asking.has(connection)) connection.destroy();
   }
 }

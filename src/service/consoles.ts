@@ -110,10 +110,10 @@ export async function runConsole(context: Context, caller: Caller, payload: Cons
   allowUse(lab.target, "operate");
   const { key, node } = nodeOf(lab, payload.node);
   refuseGraphic(node, "consoleRun");
-  const timeoutMs = payload.steps.reduce((sum, step) => sum + (step.timeout_ms ?? defaultTimeoutMs), 0);
+  const timeoutMs = payload.steps.reduce((sum, step) => sum + (step.timeout_ms ?? defaultTimeoutMs), 0) || defaultTimeoutMs;
   const at = { path: lab.target.path, nodeId: node.id };
   const { signal } = call;
-  return context.consoles.inTurn(lab.target.host, at, { timeoutMs: Math.max(timeoutMs, defaultTimeoutMs), signal }, async (stream) => {
+  return context.consoles.inTurn(lab.target.host, at, { timeoutMs, signal }, async (stream) => {
     const { steps, output } = await runDialogue(stream, payload.steps, {
       signal,
       timeoutMs: defaultTimeoutMs,
@@ -160,7 +160,8 @@ export async function streamConsole(
     for (const each of forget) each();
   });
   const gone = () => viewer.destroy();
-  call.signal.addEventListener("abort", gone, { once: true });
+  if (call.signal.aborted) gone();
+  else call.signal.addEventListener("abort", gone, { once: true });
   return {
     protocol: "host-telnet",
     resize: (columns, rows) => context.consoles.resize(path, nodeId, columns, rows),

@@ -3,7 +3,7 @@ import { connect, LabwrightError } from "../../src/client/index.ts";
 import { type ErrorCode, errors, Failure } from "../../src/contract/errors.ts";
 import { commonErrors, type OperationId, type OperationRow, operations } from "../../src/contract/operations.ts";
 import type { HostRules, Operation } from "../../src/engine/plan.ts";
-import type { Host, HostCapabilities, HostSession } from "../../src/hosts/host.ts";
+import type { Host, HostCapabilities, HostSession, LiveStatus } from "../../src/hosts/host.ts";
 import { memoryHost } from "../../src/hosts/memory/memory-host.ts";
 import { memoryFeatures } from "../../src/hosts/memory/memory-rules.ts";
 import { memoryTemplates } from "../../src/hosts/memory/memory-template.ts";
@@ -70,14 +70,12 @@ const good: Readonly<Partial<Record<OperationId, Readonly<Record<string, unknown
 
 /** Pairs that this file does not bring about, and why. "*" is any operation. */
 const elsewhere: Readonly<Record<string, string>> = {
-  "* shutting_down": "given while the process ends: src/service/work/pool.test.ts",
   "* rate_limited": "too many large intents at once: src/service/work/pool.test.ts",
   "getHealth internal": "answered before anything that could break",
   "getOpenApi internal": "a constant document: nothing of it can break",
   "streamTraffic unsupported": "its ticket comes first, and a host without traffic gives none",
   "streamCapture unsupported": "its ticket comes first, and a host without captures gives none",
   "openProject unsupported": "without web pages: test/wire/browser.test.ts",
-  "runConsole console_in_use": "a dialogue waits at least 15 s for its turn",
   "attachConsole browser_token_invalid": "attach gives tickets and takes none; the code is its stream's",
 };
 
@@ -87,17 +85,22 @@ let broken = false;
 let resumable = true;
 const time = { now: Date.now(), stood: 0 };
 
-function lacking(call: string, answer: unknown): unknown {
+function altered(call: string, answer: unknown): unknown {
   if (call === "rules") {
     const rules = answer as HostRules;
     return { ...rules, templates: rules.templates.filter(({ id }) => !lacks.includes(id)) };
   }
+  // What is stopped here went down with the host, which can tell: so there is something to resume.
+  if (call === "status") {
+    const live = answer as LiveStatus;
+    return { ...live, nodes: live.nodes.map((node) => (node.status === "stopped" ? { ...node, lost: "host_restart" as const } : node)) };
+  }
   if (call !== "capabilities") return answer;
   const offered = answer as HostCapabilities;
-  return { ...offered, features: { ...offered.features, ...Object.fromEntries(lacks.map((name) => [name, false])) } };
+  return { ...offered, features: { ...offered.features, resume: true, ...Object.fromEntries(lacks.map((name) => [name, false])) } };
 }
 
-/** The memory host, with a template that has a screen, and in trouble when asked to. */
+/** The memory host, with a template that has a screen and nodes that can be resumed, and in trouble when asked to. */
 function shakyHost(): Host {
   const screen = { ...memoryTemplates.find(({ id }) => id === "linux")!, id: "screen", consoleType: "vnc" as const };
   const memory = memoryHost({ users, templates: [...memoryTemplates, screen], beforeStep: (_lab, operation) => hold?.(operation) });
@@ -113,7 +116,7 @@ function shakyHost(): Host {
         return async (...given: unknown[]) => {
           check(String(name));
           const answer = await (value as (...all: unknown[]) => unknown).apply(target, given);
-          return lacks.length === 0 ? answer : lacking(String(name), answer);
+          return altered(String(name), answer);
         };
       },
     });
@@ -276,13 +279,21 @@ async function viaSdk(id: OperationId, pin: string | undefined): Promise<ErrorCo
 
 /** While another change of the lab stands still in its first step. */
 async function whileBusy(run: () => Promise<Answer>): Promise<Answer> {
-  let release = () => {};
+  let [release, stood] = [() => {}, () => {}];
   const held = new Promise<void>((resolve) => {
     release = resolve;
   });
-  hold = () => held;
+  const standing = new Promise<void>((resolve) => {
+    stood = resolve;
+  });
+  hold = () => {
+    stood();
+    return held;
+  };
   const other = await ann.post("/api/v1/projects/exec", { lab, action: "stop" }, { headers: { Prefer: "respond-async" } });
   try {
+    const ended = await Promise.race([standing, jobEnds(other.json.data.job)]);
+    if (ended !== undefined) throw new Error(`it did not stand still: ${ended.text}`);
     return await run();
   } finally {
     release();
@@ -315,6 +326,38 @@ async function copy(): Promise<object> {
   await send(ann, "importProject", { manifest });
   return { manifest, replace: true };
 }
+
+/** What each operation answers on a connection whose request was begun when the server began to close. */
+async function answersAtTheEnd(): Promise<ReadonlyMap<OperationId, Answer>> {
+  const ending = await startServer({ service, certificate: { ...made, fingerprint: "" }, version: "1", graceMs: 100 });
+  const client = new RawClient(ending.url);
+  clients.push(client);
+  const begun = await Promise.all(
+    rows.map(async ([id, row]) => {
+      const path = pathOf(row, "0".repeat(64));
+      const upgrading = row.answer === "upgrade" ? `Connection: Upgrade\r\nUpgrade: ${row.protocol}\r\n` : "";
+      const body = row.body === "none" ? "" : "Content-Type: application/json\r\nContent-Length: 2\r\n";
+      // The answer to the first, which is whole, tells that the beginning of the second was read.
+      const connection = await client.secure(
+        `GET /health HTTP/1.1\r\nHost: x\r\n\r\n${row.method} ${path} HTTP/1.1\r\nHost: x\r\n${upgrading}${body}Authorization: Bearer `,
+      );
+      await expect.poll(connection.heard, { timeout: 20_000 }).toContain('"ok":true');
+      return { id, connection, rest: `${ann.token}\r\n\r\n${body === "" ? "" : "{}"}` };
+    }),
+  );
+  const closed = ending.close();
+  for (const { connection, rest } of begun) connection.socket.write(rest);
+  const answers = await Promise.all(
+    begun.map(async ({ id, connection }) => {
+      await connection.ended();
+      const heard = connection.heard();
+      return [id, parsed(heard.slice(heard.indexOf("HTTP/1.1", 8)))] as const;
+    }),
+  );
+  await closed;
+  return new Map(answers);
+}
+let atTheEnd: ReturnType<typeof answersAtTheEnd> | undefined;
 
 const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
   tls_required: async (_id, row) => parsed(await ann.plain(`${row.method} ${pathOf(row)} HTTP/1.1\r\nHost: x\r\n\r\n`)),
@@ -359,6 +402,10 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
     } finally {
       resumable = true;
     }
+  },
+  shutting_down: async (id) => {
+    atTheEnd ??= answersAtTheEnd();
+    return (await atTheEnd).get(id)!;
   },
   host_error: (id) => onTrouble(id, new Failure("host_error", "out of order", { data: { host: { message: "out of order" } } })),
   host_unreachable: (id) => onTrouble(id, new Failure("host_unreachable", "away")),
@@ -527,10 +574,14 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
   },
   console_in_use: async (id) => {
     const other = await signIn("ann");
-    const dialogue = send(other, "runConsole", { steps: [{ send: "x\r", expect: "what never comes", timeout_ms: 500 }] });
-    let answer = await send(ann, id, { timeout_ms: 50 });
+    const done = new AbortController();
+    const body = JSON.stringify({ ...good.runConsole, steps: [{ send: "x\r", expect: "what never comes", timeout_ms: 60_000 }] });
+    const dialogue = other.call("POST", operations.runConsole.path, { body, signal: done.signal }).catch(() => undefined);
+    const brief = id === "runConsole" ? { steps: [{ send: "x\r", timeout_ms: 50 }] } : { timeout_ms: 50 };
+    let answer = await send(ann, id, brief);
     // The dialogue may not have begun yet.
-    for (let tries = 0; answer.status === 200 && tries < 20; tries++) answer = await send(ann, id, { timeout_ms: 50 });
+    for (let tries = 0; answer.status === 200 && tries < 200; tries++) answer = await send(ann, id, brief);
+    done.abort();
     await dialogue;
     return answer;
   },
@@ -552,7 +603,7 @@ async function endedJob(): Promise<string> {
 
 /** The rest of what operations of features that the memory host has not may give is shown in each-error-packets.test.ts. */
 const ofAll: readonly ErrorCode[] = [...commonErrors, "unauthenticated", "expired_agent_session", "unsupported"];
-const features: Readonly<Record<string, boolean>> = { ...memoryFeatures, events: true, jobs: true };
+const features: Readonly<Record<string, boolean>> = { ...memoryFeatures, events: true, jobs: true, resume: true };
 const listed = rows.flatMap(([id, row]) =>
   [...new Set<ErrorCode>([...commonErrors, ...row.errors])]
     .filter((code) => row.feature === undefined || features[row.feature] === true || ofAll.includes(code))
@@ -560,6 +611,8 @@ const listed = rows.flatMap(([id, row]) =>
 );
 /** Their rate_limited is that of tickets and logins, and brought about here. */
 const ticketed: ReadonlySet<OperationId> = new Set(["login", "openProject", "attachConsole"]);
+/** What stops a resume in its first step: it needs a node that is down. */
+const stops: ReadonlySet<ErrorCode> = new Set(["lab_locked_mid_apply", "cancelled"]);
 const codes = [...new Set(listed.map(({ code }) => code))];
 
 describe("each code is given by each operation that lists it", () => {
@@ -573,12 +626,14 @@ describe("each code is given by each operation that lists it", () => {
         missed.push(`${pair}: nothing brings it about`);
         continue;
       }
+      if (id === "resumeLab" && stops.has(code)) await send(ann, "execProject");
       const answer = await how(id, row);
       const given = typeof answer === "string" ? answer : (answer.json?.code ?? answer.json?.data?.results?.[0]?.code);
       if (given !== code) missed.push(`${pair}: ${typeof answer === "string" ? answer : `${answer.status} ${answer.text.slice(0, 160)}`}`);
       else if (typeof answer !== "string" && answer.json.ok === false && answer.status !== errors[code].status)
         missed.push(`${pair}: status ${answer.status}`);
-      if (row.change || id === "applyLinkQuality" || id === "setLinkSuspend" || code.startsWith("node_")) await deploy();
+      if (row.change || id === "applyLinkQuality" || id === "setLinkSuspend" || code === "lab_busy" || code.startsWith("node_"))
+        await deploy();
     }
     expect(missed).toEqual([]);
   });
