@@ -8,6 +8,8 @@ export interface WebResult {
   readonly panned: number;
   /** Of a page that does nothing: what the browser can on this machine. */
   readonly idle: number;
+  /** Processor time of the page's main thread for a frame of the pan, ms: it does not depend on what else the machine does. */
+  readonly busyMs: number;
 }
 
 /** Pans the topology of a lab in headless Chromium for some seconds. The pages must be built. */
@@ -34,9 +36,18 @@ export async function panLab(count: number): Promise<WebResult> {
       .locator("[data-node]")
       .nth(count - 1)
       .waitFor({ state: "attached", timeout: 60_000 });
+    // Until the picture stands: what is measured is panning, not the first drawing.
+    await page.waitForTimeout(1000);
     const idle = (await page.evaluate(frames(false))) as number;
+    const measured = await page.context().newCDPSession(page);
+    await measured.send("Performance.enable", { timeDomain: "threadTicks" });
+    const taskSeconds = async () => {
+      const { metrics } = await measured.send("Performance.getMetrics");
+      return metrics.find(({ name }) => name === "TaskDuration")!.value;
+    };
+    const before = await taskSeconds();
     const panned = (await page.evaluate(frames(true))) as number;
-    return { panned, idle };
+    return { panned, idle, busyMs: (((await taskSeconds()) - before) * 1000) / (panned * 3) };
   } finally {
     await browser.close();
   }
@@ -45,9 +56,9 @@ export async function panLab(count: number): Promise<WebResult> {
 /** For the page: frames a second over three seconds, each with a step of a pan or without. */
 function frames(pan: boolean): string {
   return `new Promise((resolve) => {
-    const svg = document.querySelector(".topology svg");
-    const point = (type, x) => svg.dispatchEvent(new PointerEvent(type, { bubbles: true, pointerId: 1, button: 0, clientX: x, clientY: 400 }));
-    svg.setPointerCapture = () => {};
+    const stage = document.querySelector(".topology .stage");
+    const point = (type, x) => stage.dispatchEvent(new PointerEvent(type, { bubbles: true, pointerId: 1, button: 0, clientX: x, clientY: 400 }));
+    stage.setPointerCapture = () => {};
     let count = 0;
     const begin = performance.now();
     if (${pan}) point("pointerdown", 400);

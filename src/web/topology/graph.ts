@@ -39,6 +39,8 @@ export interface GraphLink {
 export interface Graph {
   readonly nodes: readonly GraphNode[];
   readonly links: readonly GraphLink[];
+  /** What somebody wrote on the drawing. */
+  readonly texts: readonly { readonly text: string; readonly at: Place }[];
 }
 
 export interface GraphOptions {
@@ -79,6 +81,7 @@ export function graphOf(inspection: InspectionData, { moved, actions = [], place
       placed: position === undefined && moved?.has(node.id) !== true,
     })),
     links: inLanes(links),
+    texts: inspection.texts.map(({ text, x, y }) => ({ text, at: { x, y } })),
   };
 }
 

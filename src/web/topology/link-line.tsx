@@ -7,7 +7,7 @@ interface LinkLineProps {
   readonly from: GraphNode;
   readonly to: GraphNode;
   readonly selected: boolean;
-  readonly onSelect: (id: string) => void;
+  readonly onSelect: (id: string, byKeys?: boolean) => void;
 }
 
 /** A link, with the names of its interfaces and what makes it no plain cable. */
@@ -34,7 +34,7 @@ export function LinkLine({ link, from, to, selected, onSelect }: LinkLineProps) 
         onKeyDown={(event) => {
           if (event.key !== "Enter" && event.key !== " ") return;
           event.preventDefault();
-          onSelect(id);
+          onSelect(id, true);
         }}
       >
         <path class="hit" d={shape.line} />

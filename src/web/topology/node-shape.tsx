@@ -6,12 +6,13 @@ interface NodeShapeProps {
   readonly node: GraphNode;
   readonly status: string | undefined;
   readonly selected: boolean;
-  readonly onSelect: (id: string) => void;
+  readonly found: boolean;
+  readonly onSelect: (id: string, byKeys?: boolean) => void;
   readonly onOpen: (id: string) => void;
 }
 
 /** A node or a network of the lab. */
-export function NodeShape({ node, status, selected, onSelect, onOpen }: NodeShapeProps) {
+export function NodeShape({ node, status, selected, found, onSelect, onOpen }: NodeShapeProps) {
   const { id, label, kind, type, at, mark } = node;
   const marked = mark === undefined ? "" : ` plan-${mark}`;
   const told = mark === undefined ? "" : `, ${markWords[mark]}`;
@@ -20,7 +21,7 @@ export function NodeShape({ node, status, selected, onSelect, onOpen }: NodeShap
     return (
       // biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: it can be moved by keys, and does nothing when pressed
       <g
-        class={`network${marked}`}
+        class={`network${found ? " found" : ""}${marked}`}
         data-node={id}
         transform={`translate(${at.x} ${at.y})`}
         tabindex={0}
@@ -36,7 +37,7 @@ export function NodeShape({ node, status, selected, onSelect, onOpen }: NodeShap
     // In SVG names of attributes have a case: tabIndex would be another.
     // biome-ignore lint/a11y/useSemanticElements: a button cannot stand in a picture
     <g
-      class={`node ${status ?? "unknown"}${selected ? " selected" : ""}${marked}`}
+      class={`node ${status ?? "unknown"}${selected ? " selected" : ""}${found ? " found" : ""}${marked}`}
       data-node={id}
       transform={`translate(${at.x} ${at.y})`}
       role="button"
@@ -49,7 +50,7 @@ export function NodeShape({ node, status, selected, onSelect, onOpen }: NodeShap
         if (event.key !== "Enter" && event.key !== " ") return;
         event.preventDefault();
         if (event.key === "Enter") onOpen(id);
-        else onSelect(id);
+        else onSelect(id, true);
       }}
     >
       <rect x={-22} y={-22} width={44} height={44} rx={10} />

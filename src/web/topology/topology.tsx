@@ -1,99 +1,111 @@
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { ComponentType, VNode } from "preact";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { LiveNodeData } from "../../contract/schemas/observe.ts";
 import { dragNode } from "./drag-node.ts";
 import type { Graph } from "./graph.ts";
+import { handOn } from "./hand.ts";
+import { keepSame } from "./keep-same.ts";
 import type { Place } from "./layout.ts";
 import { LinkLine } from "./link-line.tsx";
 import { NodeShape } from "./node-shape.tsx";
+import { Search } from "./search.tsx";
+import { type Sheet, sheetOf } from "./sheet.ts";
+import { areaOf, centred, fitted, revealing, type Size, type View, zoomed } from "./view.ts";
 import "./topology.css";
+
+/** What lies over the picture and moves with it. */
+export interface OverlayProps {
+  readonly graph: Graph;
+  /** Tells the view now and each time it changes. Answers the function that ends it. */
+  readonly watchView: (told: (view: View) => void) => () => void;
+}
 
 interface TopologyProps {
   readonly graph: Graph;
   readonly live: ReadonlyMap<string, LiveNodeData>;
   /** A node's id, or "link:" and a link's. */
   readonly selected: string | undefined;
-  readonly onSelect: (id: string | undefined) => void;
+  /** `byKeys`: with the keyboard, whose user should not have to look for what opens. */
+  readonly onSelect: (id: string | undefined, byKeys: boolean) => void;
   /** Enter or a double click on a node. Absent: as if it were selected. */
   readonly onOpen?: ((id: string) => void) | undefined;
   /** Absent: nodes stay where they are. */
   readonly onMove?: ((id: string, at: Place) => void) | undefined;
+  readonly Overlay?: ComponentType<OverlayProps> | undefined;
 }
 
-interface View {
-  readonly x: number;
-  readonly y: number;
-  readonly scale: number;
-}
-
-const margin = 80;
-/** Below this scale the names of interfaces could not be read anyway, and cost time to draw. */
-const legible = 0.55;
-/** How far Alt and an arrow key move a node. */
+/** How far Alt and an arrow key move a node, and an arrow key alone the picture; px. */
 const nudge = 20;
+const stride = 40;
 
 /**
  * The lab drawn. Drag or arrow keys move the picture, wheel or + and − zoom, 0 shows all; nodes and links are reached by Tab, shown by Space, nodes
  * opened by Enter. A node is moved by dragging it, or by Alt and arrow keys.
  */
-export function Topology({ graph, live, selected, onSelect, onOpen, onMove }: TopologyProps) {
+export function Topology({ graph, live, selected, onSelect, onOpen, onMove, Overlay }: TopologyProps) {
+  const stage = useRef<HTMLDivElement>(null);
   const svg = useRef<SVGSVGElement>(null);
-  const layer = useRef<SVGGElement>(null);
+  const sheet = useRef<Sheet>(undefined);
   const view = useRef<View>({ x: 0, y: 0, scale: 1 });
-  const [query, setQuery] = useState("");
+  /** The view is that of all of the picture: it stays so while the stage changes its size. */
+  const whole = useRef(true);
+  const watching = useRef(new Set<(view: View) => void>());
+  const [found, setFound] = useState<string>();
   const nodes = useMemo(() => new Map(graph.nodes.map((node) => [node.id, node])), [graph]);
+  const area = useMemo(() => areaOf(graph), [graph]);
 
-  // The picture is moved by one attribute, without drawing anything anew: that is what keeps large labs smooth.
   const show = (next: View) => {
     view.current = next;
-    layer.current?.setAttribute("transform", `translate(${next.x} ${next.y}) scale(${next.scale})`);
-    svg.current?.classList.toggle("far", next.scale < legible);
+    whole.current = false;
+    sheet.current?.show(next);
+    for (const told of watching.current) told(next);
   };
+  const size = (): Size => {
+    const { clientWidth: width, clientHeight: height } = stage.current!;
+    return { width, height };
+  };
+  const middle = (): Place => ({ x: size().width / 2, y: size().height / 2 });
+  const zoom = (by: number) => show(zoomed(view.current, by, middle()));
   const fit = () => {
-    const box = svg.current?.getBoundingClientRect();
-    if (box !== undefined) show(fitted(graph, box.width, box.height));
+    show(fitted(area, size()));
+    whole.current = true;
   };
-  useEffect(fit, [graph.nodes.length]);
+  const watchView = (told: (view: View) => void) => {
+    watching.current.add(told);
+    told(view.current);
+    return () => void watching.current.delete(told);
+  };
 
-  const zoom = (by: number, at: Place) => {
-    const { x, y, scale } = view.current;
-    const next = Math.min(4, Math.max(0.05, scale * by));
-    show({ scale: next, x: at.x - ((at.x - x) * next) / scale, y: at.y - ((at.y - y) * next) / scale });
-  };
-  const middle = (): Place => {
-    const box = svg.current!.getBoundingClientRect();
-    return { x: box.width / 2, y: box.height / 2 };
-  };
+  useLayoutEffect(() => {
+    const made = sheetOf(svg.current!, { view: fitted(area, size()), area });
+    sheet.current = made;
+    return () => made.close();
+  }, []);
+  useLayoutEffect(fit, [graph.nodes.length]);
+  useLayoutEffect(() => sheet.current?.cover(area), [area.left, area.top, area.width, area.height]);
+
+  // What is heard below is of now, not of when it began to be heard.
+  const now = useRef({ graph, onMove, fit });
+  now.current = { graph, onMove, fit };
   useEffect(() => {
-    const element = svg.current!;
-    const wheel = (event: WheelEvent) => {
-      event.preventDefault();
-      const box = element.getBoundingClientRect();
-      zoom(Math.exp(-event.deltaY / 500), { x: event.clientX - box.left, y: event.clientY - box.top });
+    const press = (event: PointerEvent): boolean => {
+      const target = event.target as Element;
+      const id = target.closest("[data-node]")?.getAttribute("data-node");
+      const { graph, onMove } = now.current;
+      if (typeof id === "string" && onMove !== undefined) {
+        dragNode(event, { graph, picture: svg.current!, id, scale: view.current.scale, onDrop: (at) => onMove(id, at) });
+      }
+      return typeof id === "string" || target.closest("[data-link]") !== null;
     };
-    // Not passive: the page must not scroll meanwhile.
-    element.addEventListener("wheel", wheel, { passive: false });
-    return () => element.removeEventListener("wheel", wheel);
+    const letGo = handOn(stage.current!, { view: () => view.current, show, press });
+    const resized = new ResizeObserver(() => whole.current && now.current.fit());
+    resized.observe(stage.current!);
+    return () => {
+      letGo();
+      resized.disconnect();
+    };
   }, []);
 
-  const drag = (event: PointerEvent) => {
-    if (event.button !== 0) return;
-    const target = event.target as Element;
-    const id = target.closest("[data-node]")?.getAttribute("data-node");
-    if (id !== null && id !== undefined) {
-      const { scale } = view.current;
-      if (onMove !== undefined) dragNode(event, { graph, picture: layer.current!, id, scale, onDrop: (at) => onMove(id, at) });
-      return;
-    }
-    if (target.closest("[data-link]") !== null) return;
-    const begin = { x: event.clientX - view.current.x, y: event.clientY - view.current.y };
-    const element = svg.current!;
-    element.setPointerCapture(event.pointerId);
-    const move = ({ clientX, clientY }: PointerEvent) => show({ ...view.current, x: clientX - begin.x, y: clientY - begin.y });
-    element.addEventListener("pointermove", move);
-    const over = () => element.removeEventListener("pointermove", move);
-    element.addEventListener("pointerup", over, { once: true });
-    element.addEventListener("pointercancel", over, { once: true });
-  };
   const nudged = (event: KeyboardEvent): boolean => {
     const by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
     const node = nodes.get((event.target as Element).getAttribute("data-node") ?? "");
@@ -106,98 +118,92 @@ export function Topology({ graph, live, selected, onSelect, onOpen, onMove }: To
       event.preventDefault();
       return;
     }
-    const { x, y } = view.current;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const { x, y, scale } = view.current;
     const moves: Readonly<Record<string, () => void>> = {
-      ArrowLeft: () => show({ ...view.current, x: x + 40 }),
-      ArrowRight: () => show({ ...view.current, x: x - 40 }),
-      ArrowUp: () => show({ ...view.current, y: y + 40 }),
-      ArrowDown: () => show({ ...view.current, y: y - 40 }),
-      "+": () => zoom(1.25, middle()),
-      "-": () => zoom(0.8, middle()),
+      ArrowLeft: () => show({ scale, y, x: x + stride }),
+      ArrowRight: () => show({ scale, y, x: x - stride }),
+      ArrowUp: () => show({ scale, x, y: y + stride }),
+      ArrowDown: () => show({ scale, x, y: y - stride }),
+      "+": () => zoom(1.25),
+      "-": () => zoom(0.8),
       "0": fit,
-      Escape: () => onSelect(undefined),
+      Escape: () => onSelect(undefined, true),
     };
     const move = moves[event.key];
     if (move === undefined) return;
     event.preventDefault();
     move();
   };
-  const find = (text: string) => {
-    setQuery(text);
-    const found = text === "" ? undefined : graph.nodes.find(({ label }) => label.toLowerCase().includes(text.toLowerCase()));
-    if (found === undefined) return;
-    const { x, y } = middle();
-    const scale = Math.max(view.current.scale, 0.8);
-    show({ scale, x: x - found.at.x * scale, y: y - found.at.y * scale });
-    if (found.kind === "node") onSelect(found.id);
+  /** Who goes through the picture by Tab sees where. */
+  const reveal = (event: FocusEvent) => {
+    const target = event.target as Element;
+    if (!target.matches(":focus-visible")) return;
+    const link = graph.links.find(({ id }) => id === target.closest("[data-link]")?.getAttribute("data-link"));
+    const ends = link === undefined ? [target.getAttribute("data-node") ?? ""] : [link.from, link.to];
+    const places = ends.flatMap((id) => nodes.get(id)?.at ?? []);
+    if (places.length === 0) return;
+    const mean = (of: (place: Place) => number) => places.reduce((sum, place) => sum + of(place), 0) / places.length;
+    show(revealing(view.current, { x: mean(({ x }) => x), y: mean(({ y }) => y) }, size()));
+  };
+  const goTo = (id: string | undefined) => {
+    setFound(id);
+    const node = nodes.get(id ?? "");
+    if (node !== undefined) show(centred(view.current, node.at, size()));
   };
 
   const acts = useRef({ onSelect, onOpen });
   acts.current = { onSelect, onOpen };
-  const select = (id: string) => acts.current.onSelect(id);
-  const open = (id: string) => (acts.current.onOpen ?? acts.current.onSelect)(id);
-  // The same elements as before are not compared again.
+  const select = (id: string, byKeys = false) => acts.current.onSelect(id, byKeys);
+  const open = (id: string) => (acts.current.onOpen ?? select)(id);
+  // A shape that is asked for with the same as before is the same as before, and is not compared again.
+  const kept = useMemo(() => keepSame<VNode>(), []);
   const shapes = useMemo(
     () => [
-      ...graph.links.map((link) => (
-        <LinkLine
-          key={`link:${link.id}`}
-          link={link}
-          from={nodes.get(link.from)!}
-          to={nodes.get(link.to)!}
-          selected={selected === `link:${link.id}`}
-          onSelect={select}
-        />
-      )),
-      ...graph.nodes.map((node) => (
-        <NodeShape
-          key={node.id}
-          node={node}
-          status={live.get(node.id)?.status}
-          selected={selected === node.id}
-          onSelect={select}
-          onOpen={open}
-        />
-      )),
+      ...graph.links.map((link) => {
+        const [from, to, id] = [nodes.get(link.from)!, nodes.get(link.to)!, `link:${link.id}`];
+        const marked = selected === id;
+        return kept(id, [link, from.at, from.label, to.at, to.label, marked], () => (
+          <LinkLine key={id} link={link} from={from} to={to} selected={marked} onSelect={select} />
+        ));
+      }),
+      ...graph.nodes.map((node) => {
+        const [status, marked, hit] = [live.get(node.id)?.status, selected === node.id, found === node.id];
+        return kept(node.id, [node, status, marked, hit], () => (
+          <NodeShape key={node.id} node={node} status={status} selected={marked} found={hit} onSelect={select} onOpen={open} />
+        ));
+      }),
     ],
-    [graph, live, selected],
+    [graph, live, selected, found],
   );
 
   return (
     <div class="topology">
       <div class="tools">
-        <input
-          type="search"
-          placeholder="Find a node"
-          aria-label="Find a node"
-          value={query}
-          onInput={(event) => find(event.currentTarget.value)}
-        />
-        <button type="button" onClick={() => zoom(1.25, middle())} aria-label="Zoom in">
+        <Search nodes={graph.nodes} onFound={goTo} onChosen={(id) => select(id, true)} />
+        <button type="button" onClick={() => zoom(1.25)} aria-label="Zoom in">
           +
         </button>
-        <button type="button" onClick={() => zoom(0.8, middle())} aria-label="Zoom out">
+        <button type="button" onClick={() => zoom(0.8)} aria-label="Zoom out">
           −
         </button>
         <button type="button" onClick={fit}>
           Show all
         </button>
       </div>
-      <svg ref={svg} tabindex={0} onPointerDown={drag} onKeyDown={key} role="application" aria-label="Topology of the lab">
-        <g ref={layer}>{shapes}</g>
-      </svg>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: its keys move the picture */}
+      <div ref={stage} class="stage" tabIndex={0} onKeyDown={key} onFocusIn={reveal} role="application" aria-label="Topology of the lab">
+        {/* biome-ignore lint/a11y/noSvgWithoutTitle: what it shows has names of its own; a title would hover over all of it */}
+        <svg ref={svg}>
+          {graph.texts.map(({ text, at }) => (
+            <text key={`${at.x} ${at.y} ${text}`} class="note" x={at.x} y={at.y}>
+              {text}
+            </text>
+          ))}
+          {shapes}
+        </svg>
+        {Overlay !== undefined && <Overlay graph={graph} watchView={watchView} />}
+      </div>
     </div>
   );
-}
-
-function fitted({ nodes }: Graph, width: number, height: number): View {
-  if (nodes.length === 0) return { x: 0, y: 0, scale: 1 };
-  const xs = nodes.map(({ at }) => at.x);
-  const ys = nodes.map(({ at }) => at.y);
-  const left = Math.min(...xs) - margin;
-  const top = Math.min(...ys) - margin;
-  const right = Math.max(...xs) + margin;
-  const bottom = Math.max(...ys) + margin;
-  const scale = Math.min(1.5, width / (right - left), height / (bottom - top));
-  return { scale, x: (width - (left + right) * scale) / 2, y: (height - (top + bottom) * scale) / 2 };
 }

@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { areaOf, centred, fitted, revealing, type View, zoomed } from "./view.ts";
+
+const stage = { width: 800, height: 600 };
+const on = ({ x, y, scale }: View, at: { readonly x: number; readonly y: number }) => ({ x: x + at.x * scale, y: y + at.y * scale });
+const graph = (...places: readonly (readonly [number, number])[]) => ({
+  nodes: places.map(([x, y]) => ({ at: { x, y } })) as never,
+  texts: [],
+});
+
+test("all of the picture is on the stage, in its middle, with room for labels", () => {
+  const area = areaOf(graph([0, 0], [2000, 400]));
+  const view = fitted(area, stage);
+  for (const at of [
+    { x: 0, y: 0 },
+    { x: 2000, y: 400 },
+  ]) {
+    const { x, y } = on(view, at);
+    expect(x).toBeGreaterThan(0);
+    expect(x).toBeLessThan(800);
+    expect(y).toBeGreaterThan(0);
+    expect(y).toBeLessThan(600);
+  }
+  const middle = on(view, { x: 1000, y: 200 });
+  expect(middle.x).toBeCloseTo(400);
+  expect(middle.y).toBeCloseTo(300);
+});
+
+test("a few nodes are not blown up, and an empty picture has an area", () => {
+  expect(fitted(areaOf(graph([5, 5])), stage).scale).toBe(1.5);
+  expect(areaOf(graph())).toMatchObject({ width: 160, height: 160 });
+  expect(areaOf({ nodes: [], texts: [{ text: "far", at: { x: 1000, y: 0 } }] })).toMatchObject({ left: 920 });
+});
+
+test("what is under the pointer stays there while the picture is zoomed, at its limits, too", () => {
+  const pointer = { x: 123, y: 456 };
+  let view: View = { x: 10, y: -20, scale: 1 };
+  const under = { x: (pointer.x - view.x) / view.scale, y: (pointer.y - view.y) / view.scale };
+  for (const by of [1.7, 100, 0.5, 0.0001, 3]) {
+    view = zoomed(view, by, pointer);
+    expect(on(view, under).x).toBeCloseTo(pointer.x);
+    expect(on(view, under).y).toBeCloseTo(pointer.y);
+  }
+  expect(zoomed(view, 1e9, pointer).scale).toBe(4);
+});
+
+test("what is found comes to the middle, near enough to read", () => {
+  const view = centred({ x: 0, y: 0, scale: 0.1 }, { x: 5000, y: 70 }, stage);
+  expect(view.scale).toBe(0.8);
+  expect(on(view, { x: 5000, y: 70 })).toEqual({ x: 400, y: 300 });
+  expect(centred({ x: 0, y: 0, scale: 2 }, { x: 1, y: 1 }, stage).scale).toBe(2);
+});
+
+test("what is out of sight is brought in by as little as will do; what is in sight stays", () => {
+  const view = { x: 0, y: 0, scale: 1 };
+  expect(revealing(view, { x: 300, y: 300 }, stage)).toEqual(view);
+  expect(on(revealing(view, { x: 1000, y: -5 }, stage), { x: 1000, y: -5 })).toEqual({ x: 740, y: 60 });
+});
