@@ -1,5 +1,5 @@
 import type { ComponentType, VNode } from "preact";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { LiveNodeData } from "../../contract/schemas/observe.ts";
 import { dragNode } from "./drag-node.ts";
 import type { Graph } from "./graph.ts";
@@ -87,7 +87,8 @@ export function Topology({ graph, live, selected, onSelect, onOpen, onMove, Over
   // What is heard below is of now, not of when it began to be heard.
   const now = useRef({ graph, onMove, fit });
   now.current = { graph, onMove, fit };
-  useEffect(() => {
+  // Not useEffect: what that began ends only after the next frame, when the stage is gone.
+  useLayoutEffect(() => {
     const press = (event: PointerEvent): boolean => {
       const target = event.target as Element;
       const id = target.closest("[data-node]")?.getAttribute("data-node");
