@@ -6,6 +6,7 @@ import type { LabDefinition } from "./definition.ts";
 import { fileMark } from "./file-mark.ts";
 import { makePassage } from "./passage.ts";
 import type { Trash } from "./trash.ts";
+import { Turns } from "./turns.ts";
 import { writeFileAtomic } from "./write-file-atomic.ts";
 
 /** The persisted labs: one directory each, named by the lab's uuid, below `<state>/labs`. */
@@ -89,8 +90,7 @@ export async function openDefinitions(state: string, trash: Trash, warn: (text: 
     }
   }
 
-  /** Path → the last change of that lab. */
-  const turns = new Map<string, Promise<void>>();
+  const turns = new Turns<string>();
 
   const definitions: Definitions = {
     paths: () => [...index.keys()].sort(),
@@ -126,19 +126,12 @@ export async function openDefinitions(state: string, trash: Trash, warn: (text: 
         await rm(keptFile(id), { force: true });
       }
     },
-    change: (path, edit) => {
-      const turn = (turns.get(path) ?? Promise.resolve()).then(async () => {
+    change: (path, edit) =>
+      turns.run(path, async () => {
         const definition = await definitions.get(path);
         if (definition === undefined) throw new Failure("lab_not_found", `there is no lab ${path}`);
         await definitions.put(edit(definition));
-      });
-      const quiet = turn.catch(() => undefined);
-      turns.set(path, quiet);
-      void quiet.then(() => {
-        if (turns.get(path) === quiet) turns.delete(path);
-      });
-      return turn;
-    },
+      }),
     remove: async (path, { keepDisks }) => {
       const id = index.get(path);
       if (id === undefined) return;

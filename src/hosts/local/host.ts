@@ -6,6 +6,7 @@ import { type CaptureLimits, captureLimits } from "./capture/capture-limits.ts";
 import { CaptureViews } from "./capture/capture-views.ts";
 import { captureWorks } from "./capture/capture-works.ts";
 import { Captures, findCapture } from "./capture/captures.ts";
+import { Decoders } from "./capture/decoders.ts";
 import { openCatalogue } from "./catalogue.ts";
 import { openDefinitions } from "./definitions.ts";
 import { endStrays } from "./end-strays.ts";
@@ -21,6 +22,7 @@ import { sweepLabGroups } from "./resources/lab-groups.ts";
 import { limitLacks, probeMachine } from "./resources/probe-machine.ts";
 import { type LocalState, localSession } from "./session.ts";
 import { openTrash } from "./trash.ts";
+import { Turns } from "./turns.ts";
 import { openUsers } from "./users.ts";
 
 export interface LocalHostOptions {
@@ -40,8 +42,7 @@ export function localHost(options: LocalHostOptions): Host {
   const warn = options.warn ?? ((text: string) => process.emitWarning(text, "LabwrightWarning"));
   const users = openUsers(join(paths.state, "users.json"));
   const labs = new Map<string, LocalLab>();
-  const views = new CaptureViews(options.paths.state);
-  const opening = open(options, views, labs, warn);
+  const opening = open(options, labs, warn);
   // Whoever logs in is told.
   opening.catch(() => undefined);
 
@@ -69,19 +70,14 @@ export function localHost(options: LocalHostOptions): Host {
     },
     close: async () => {
       const state = await opening.catch(() => undefined);
+      await state?.decoders.close();
       await state?.trash.emptied();
-      await views.close();
       for (const lab of labs.values()) lab.release();
     },
   };
 }
 
-async function open(
-  options: LocalHostOptions,
-  views: CaptureViews,
-  labs: Map<string, LocalLab>,
-  warn: (text: string) => void,
-): Promise<LocalState> {
+async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn: (text: string) => void): Promise<LocalState> {
   const { paths } = options;
   await makePassage(paths.state);
   await makePassage(paths.vmImages);
@@ -92,8 +88,9 @@ async function open(
   for (const lack of [...(await hostLacks(paths)), ...limitLacks(await means)]) warn(lack);
   const trash = await openTrash(join(paths.state, "trash"), warn);
   const definitions = await openDefinitions(paths.state, trash, warn);
+  const decoders = await Decoders.open({ state: paths.state, trash, most: 4, warn });
   const readiness = new Map<string, Readiness>();
-  const turns = new Map<string, Promise<unknown>>();
+  const turns = new Turns<string>();
   const shaping = shapingMeans(paths.shaper);
   const catalogue = openCatalogue({
     state: paths.state,
@@ -105,15 +102,7 @@ async function open(
     warn,
   });
 
-  const exclusive = <T>(path: string, work: () => Promise<T>): Promise<T> => {
-    const turn = (turns.get(path) ?? Promise.resolve()).then(() => tellingTrouble(work));
-    const quiet = turn.catch(() => undefined);
-    turns.set(path, quiet);
-    void quiet.then(() => {
-      if (turns.get(path) === quiet) turns.delete(path);
-    });
-    return turn;
-  };
+  const exclusive = <T>(path: string, work: () => Promise<T>): Promise<T> => turns.run(path, () => tellingTrouble(work));
 
   const lab = (id: string): LocalLab => {
     const known = labs.get(id);
@@ -168,7 +157,8 @@ async function open(
       readiness.delete(id);
     },
     exclusive,
-    views,
+    decoders,
+    views: new CaptureViews(decoders),
     captures: new Captures(paths.tap, { ...captureLimits, ...options.captureLimits }, () =>
       definitions.ids().map((id) => definitions.directory(id)),
     ),

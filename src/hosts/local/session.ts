@@ -4,6 +4,7 @@ import type { Feature, HostConsole, HostSession, LiveNode } from "../host.ts";
 import { applySteps } from "./apply.ts";
 import type { CaptureViews } from "./capture/capture-views.ts";
 import type { Captures } from "./capture/captures.ts";
+import type { Decoders } from "./capture/decoders.ts";
 import { localCaptures } from "./capture/local-captures.ts";
 import { localTraffic } from "./capture/local-traffic.ts";
 import type { Catalogue } from "./catalogue.ts";
@@ -31,6 +32,7 @@ export interface LocalState {
   readonly readiness: (id: string) => Readiness;
   readonly forget: (id: string) => void;
   readonly captures: Captures;
+  readonly decoders: Decoders;
   readonly views: CaptureViews;
   /** One change of a lab at a time. */
   readonly exclusive: <T>(path: string, work: () => Promise<T>) => Promise<T>;

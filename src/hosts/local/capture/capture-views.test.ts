@@ -1,22 +1,37 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { lstat, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { openTrash, type Trash } from "../trash.ts";
 import { CaptureViews } from "./capture-views.ts";
+import { Decoders } from "./decoders.ts";
 
 let work: string;
+let trash: Trash;
+let decoders: Decoders;
 let views: CaptureViews;
 beforeEach(async () => {
   work = await mkdtemp(join(tmpdir(), "labwright-views-"));
-  views = new CaptureViews(work);
+  trash = await openTrash(join(work, "trash"), unexpected);
+  decoders = await openDecoders();
+  views = new CaptureViews(decoders);
 });
 afterEach(async () => {
-  await views.close();
+  await decoders.close();
+  await trash.emptied();
   await rm(work, { recursive: true, force: true });
 });
+
+function openDecoders(most = 4): Promise<Decoders> {
+  return Decoders.open({ state: work, trash, most, warn: unexpected });
+}
+
+function unexpected(text: string): void {
+  throw new Error(text);
+}
 
 /** A block of pcapng, whose length stands at both its ends. */
 function block(type: number, body: Buffer): Buffer {
@@ -94,7 +109,8 @@ test.skipIf(process.getuid?.() !== 0)("what a decoder plants where its next copy
 
   const precious = join(work, "precious");
   await writeFile(precious, "root's", { mode: 0o600 });
-  const planted = join(capture, "view", "capture-2.pcapng");
+  const [view = ""] = await readdir(join(work, "views"));
+  const planted = join(work, "views", view, "capture-2.pcapng");
   await symlink(precious, planted);
   await writeFile(ring, pcapng(3));
   await expect.poll(async () => (await views.packets(capture, query)).total, { timeout: 20_000 }).toBe(3);
@@ -103,8 +119,8 @@ test.skipIf(process.getuid?.() !== 0)("what a decoder plants where its next copy
   expect((await lstat(planted)).isFile()).toBe(true);
 });
 
-/** Of the decoder that hangs below this process. */
-function decoderPid(): number {
+/** Of the decoders that hang below this process. */
+function decoderPids(): readonly number[] {
   const stats = new Map<number, { readonly name: string; readonly parent: number }>();
   for (const name of readdirSync("/proc").filter((entry) => /^\d+$/.test(entry))) {
     try {
@@ -117,9 +133,7 @@ function decoderPid(): number {
     }
   }
   const isOurs = (pid: number): boolean => pid === process.pid || (stats.has(pid) && isOurs(stats.get(pid)!.parent));
-  const found = [...stats].filter(([pid, { name }]) => name === "sharkd" && isOurs(pid));
-  expect(found).toHaveLength(1);
-  return found[0]![0];
+  return [...stats].filter(([pid, { name }]) => name === "sharkd" && isOurs(pid)).map(([pid]) => pid);
 }
 
 test.skipIf(process.getuid?.() !== 0)(
@@ -129,7 +143,8 @@ test.skipIf(process.getuid?.() !== 0)(
     await mkdir(capture);
     await writeFile(join(capture, "packets_000001.pcapng"), pcapng(2));
     expect((await views.packets(capture, { after: 0, limit: 10, filter: "" })).total).toBe(2);
-    const pid = decoderPid();
+    const [pid, ...others] = decoderPids();
+    expect(others).toEqual([]);
     for (const space of ["net", "mnt", "pid"])
       expect(readlinkSync(`/proc/${pid}/ns/${space}`)).not.toBe(readlinkSync(`/proc/self/ns/${space}`));
     expect(readdirSync(`/proc/${pid}/root${work}`)).toEqual([]);
@@ -138,7 +153,82 @@ test.skipIf(process.getuid?.() !== 0)(
     const started = spawn("nsenter", ["-t", String(pid), "--pid", "sh", "-c", "echo; sleep 600"], { stdio: ["ignore", "pipe", "ignore"] });
     const gone = once(started, "close");
     await once(started.stdout, "data");
-    await views.close();
+    await decoders.close();
     await gone;
   },
 );
+
+const everything = { after: 0, limit: 10, filter: "" };
+
+async function captureOf(name: string, frames: number): Promise<string> {
+  const capture = join(work, name);
+  await mkdir(capture);
+  await writeFile(join(capture, "packets_000001.pcapng"), pcapng(frames));
+  return capture;
+}
+
+test("a decoder works where nobody but the service can plant anything: the capture's directory, which is the lab's, is only read", async () => {
+  const capture = await captureOf("capture", 2);
+  const precious = join(work, "precious");
+  await mkdir(precious);
+  await symlink(precious, join(capture, "view"));
+  const before = (await readdir(capture)).sort();
+  expect((await views.packets(capture, everything)).total).toBe(2);
+  expect((await readdir(capture)).sort()).toEqual(before);
+  expect(await readlink(join(capture, "view"))).toBe(precious);
+  expect(await readdir(precious)).toEqual([]);
+  const home = await stat(join(work, "views"));
+  expect([home.uid, home.mode & 0o777]).toEqual([process.getuid?.(), 0o700]);
+  await decoders.close();
+  expect(await readdir(join(work, "views"))).toEqual([]);
+});
+
+test("what decoders of a service that was killed left is gone with the next one", async () => {
+  const capture = await captureOf("capture", 2);
+  await views.packets(capture, everything);
+  // As after a kill: the directory is there, and nobody knows it.
+  const again = await openDecoders();
+  expect(await readdir(join(work, "views"))).toEqual([]);
+  await again.close();
+});
+
+/** A look that lasts until the decoder is let go on. */
+async function stuckLook(capture: string): Promise<{ readonly goOn: () => void; readonly answer: Promise<unknown> }> {
+  const known = new Set(decoderPids());
+  await views.packets(capture, everything);
+  const [pid] = decoderPids().filter((one) => !known.has(one));
+  process.kill(pid!, "SIGSTOP");
+  const answer = views.packets(capture, everything).catch((error: unknown) => error);
+  return { goOn: () => process.kill(pid!, "SIGCONT"), answer };
+}
+
+test("a look at one capture does not wait for that at another", async () => {
+  const slow = await stuckLook(await captureOf("slow", 1));
+  expect((await views.packets(await captureOf("quick", 3), everything)).total).toBe(3);
+  slow.goOn();
+  await slow.answer;
+});
+
+test("no more decoders run than may: a look waits for one that is done, and takes its place", async () => {
+  await decoders.close();
+  decoders = await openDecoders(1);
+  views = new CaptureViews(decoders);
+  const slow = await stuckLook(await captureOf("slow", 1));
+  const waiting = ["first", "second"].map(async (name, i) => (await views.packets(await captureOf(name, i + 2), everything)).total);
+  await expect.poll(() => existsSync(join(work, "second"))).toBe(true);
+  expect(decoderPids()).toHaveLength(1);
+  slow.goOn();
+  await slow.answer;
+  expect(await Promise.all(waiting)).toEqual([2, 3]);
+  expect(decoderPids()).toHaveLength(1);
+  expect(await readdir(join(work, "views"))).toHaveLength(1);
+});
+
+test("a decoder that nobody uses makes room for another, and its capture is read again when it is looked at", async () => {
+  await decoders.close();
+  decoders = await openDecoders(1);
+  views = new CaptureViews(decoders);
+  const [one, two] = [await captureOf("one", 1), await captureOf("two", 2)];
+  for (const total of [1, 2, 1]) expect((await views.packets(total === 1 ? one : two, everything)).total).toBe(total);
+  expect(decoderPids()).toHaveLength(1);
+});

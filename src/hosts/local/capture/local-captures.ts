@@ -53,7 +53,7 @@ export function localCaptures(
       user.mayChange();
       const lab = await captured(path);
       await captures.record(lab, id);
-      await state.views.forget(captures.directory(lab, id));
+      await state.decoders.forget(captures.directory(lab, id));
       await captures.remove(lab, id);
     },
     packets: async (path, id, query) => state.views.packets(await directoryOf(path, id), query),

@@ -36,10 +36,11 @@ export async function makeDecoderDirectory(directory: string): Promise<void> {
 
 /**
  * Writes a file for the decoder into that directory. The decoder, which strangers' packets may have taken over, can plant whatever it likes there:
- * what stands at the path is removed, and only a file that was not there is written and given away.
+ * what stands at the path is removed, where it is no directory, and only a file that was not there is written and given away.
  */
 export async function copyForDecoder(file: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
-  await rm(file, { recursive: true, force: true });
+  // Not with what is in it: a tree that its owner changes meanwhile may lead anywhere.
+  await rm(file, { force: true });
   await using handle = await open(file, "wx", 0o600);
   if (process.getuid?.() === 0) await handle.chown(decoderId, decoderId);
   for await (const chunk of bytes) await handle.writeFile(chunk);
@@ -59,6 +60,7 @@ export class SharkdRefusal extends Failure {
  */
 export class Sharkd {
   readonly #child: ChildProcessWithoutNullStreams;
+  readonly #gone: Promise<void>;
   readonly #waiting = new Map<number, Waiting>();
   #next = 1;
   /** The beginning of an answer that is yet to end. */
@@ -88,7 +90,12 @@ export class Sharkd {
     this.#child.stderr.resume();
     this.#child.stdin.on("error", () => undefined);
     this.#child.on("error", (error) => this.#end(error));
-    this.#child.on("close", (code, signal) => this.#end(new Error(`sharkd ended (${signal ?? `code ${code}`})`)));
+    this.#gone = new Promise((resolve) => {
+      this.#child.on("close", (code, signal) => {
+        this.#end(new Error(`sharkd ended (${signal ?? `code ${code}`})`));
+        resolve();
+      });
+    });
   }
 
   get ended(): boolean {
@@ -106,8 +113,10 @@ export class Sharkd {
     });
   }
 
-  close(): void {
+  /** Resolves when it has ended. */
+  close(): Promise<void> {
     this.#end(new Error("it was closed"));
+    return this.#gone;
   }
 
   #take(text: string): void {
