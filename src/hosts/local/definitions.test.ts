@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -43,6 +43,12 @@ const link = (a: string, b: string, more: object = {}) => {
   };
   return { key: [a, b].sort().join(" -- "), endpoints: [end(a), end(b)] as const, ...more };
 };
+
+/** When a file that is written now is stamped. */
+async function tick(file: string): Promise<number> {
+  await writeFile(file, "");
+  return (await stat(file)).ctimeMs;
+}
 
 describe("labs on disk", () => {
   let state: string;
@@ -139,6 +145,62 @@ describe("labs on disk", () => {
     await mkdir(join(state, "labs", "not-ours"));
     await open();
     expect(await readdir(join(state, "labs"))).toEqual(["not-ours"]);
+  });
+
+  test("of a lab whose disks are kept nothing else stays, also where the removal was cut off", async () => {
+    const directory = join(state, "labs", id);
+    const labs = await open();
+    await labs.put(empty);
+    for (const name of ["nodes/1", "captures/0123456789abcdef"]) await mkdir(join(directory, name), { recursive: true });
+    await labs.remove("/courses/one", { keepDisks: true });
+    expect((await readdir(directory)).sort()).toEqual(["kept.json", "nodes"]);
+    await mkdir(join(directory, "captures"));
+    expect(await (await open()).kept("/courses/one")).toEqual(empty);
+    expect((await readdir(directory)).sort()).toEqual(["kept.json", "nodes"]);
+  });
+
+  test("of two labs whose disks were kept at one path, because the second removal was cut off, the later one stays", async () => {
+    const ids = ["0b4e28ba-2fa1-41d2-883f-0016d3cca427", id, "2b4e28ba-2fa1-41d2-883f-0016d3cca427"];
+    for (const last of ids) {
+      // As the killed service left it: renamed one after the other, and none of those before is gone.
+      for (const one of [...ids.filter((other) => other !== last), last]) {
+        const directory = join(state, "labs", one);
+        await mkdir(join(directory, "nodes", "1"), { recursive: true });
+        await writeFile(join(directory, "lab.json"), JSON.stringify({ ...empty, id: one }));
+        await rename(join(directory, "lab.json"), join(directory, "kept.json"));
+        // The clock that files are stamped by goes in steps.
+        const { ctimeMs } = await stat(join(directory, "kept.json"));
+        await expect.poll(() => tick(join(state, "clock"))).toBeGreaterThan(ctimeMs);
+      }
+      const labs = await open();
+      expect((await labs.kept("/courses/one"))?.id).toBe(last);
+      expect(await readdir(join(state, "labs"))).toEqual([last]);
+    }
+  });
+
+  test("a lab that was made anew with kept disks is not a kept one as well, where that was cut off", async () => {
+    await (await open()).put(empty);
+    const directory = join(state, "labs", id);
+    await writeFile(join(directory, "kept.json"), JSON.stringify(empty));
+    const labs = await open();
+    expect(labs.paths()).toEqual(["/courses/one"]);
+    expect((await readdir(directory)).sort()).toEqual(["lab.json", "nodes"]);
+  });
+
+  test("disks of nodes that a lab has not any more, because their removal was cut off, go at the next start; those that are kept stay", async () => {
+    const lab = {
+      ...empty,
+      nodes: [
+        { id: 2, name: "b", template: "linux", exec: [], ethernet: 1, env: {}, attributes: {}, labels: {}, power: "stopped" as const },
+      ],
+      disks: { b: 5 },
+      next: { ...empty.next, node: 6 },
+    };
+    await (await open()).put(lab);
+    const nodes = join(state, "labs", id, "nodes");
+    for (const name of ["1", "2", "5", "notes"]) await mkdir(join(nodes, name, "upper"), { recursive: true });
+    await open();
+    expect((await readdir(nodes)).sort()).toEqual(["2", "5", "notes"]);
   });
 });
 

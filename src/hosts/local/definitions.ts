@@ -1,10 +1,11 @@
-import { readdir, readFile, rename, rm } from "node:fs/promises";
+import { readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Failure } from "../../contract/errors.ts";
 import { checkDefinition } from "./check-definition.ts";
 import type { LabDefinition } from "./definition.ts";
 import { fileMark } from "./file-mark.ts";
 import { makePassage } from "./passage.ts";
+import { sweepKeptLab, sweepLab } from "./sweep-lab.ts";
 import type { Trash } from "./trash.ts";
 import { Turns } from "./turns.ts";
 import { writeFileAtomic } from "./write-file-atomic.ts";
@@ -72,16 +73,26 @@ export async function openDefinitions(state: string, trash: Trash, warn: (text: 
   /** Path → uuid of labs whose disks were kept. */
   const keptIndex = new Map<string, string>();
 
+  /** Of two at one path the one that was kept last: a crash left the other. */
+  async function indexKept(path: string, id: string): Promise<void> {
+    await sweepKeptLab(join(labs, id), trash);
+    const other = keptIndex.get(path);
+    const newer = other === undefined || (await keptAt(keptFile(id))) >= (await keptAt(keptFile(other)));
+    if (newer) keptIndex.set(path, id);
+    if (other !== undefined) await trash.discard(join(labs, newer ? other : id));
+  }
+
   for (const id of (await readdir(labs)).sort()) {
     try {
       if (uuid.test(id)) await removeDrafts(join(labs, id));
       const definition = await read(id);
       if (definition === undefined) {
         const kept = await readKept(keptFile(id), id);
-        if (kept !== undefined) keptIndex.set(kept.path, id);
+        if (kept !== undefined) await indexKept(kept.path, id);
         else if (uuid.test(id)) await trash.discard(join(labs, id)); // a removal that was cut off
         continue;
       }
+      await sweepLab(join(labs, id), definition, trash);
       const other = index.get(definition.path);
       if (other === undefined) index.set(definition.path, id);
       else warn(`${file(id)} claims the path ${definition.path} of ${file(other)}`);
@@ -139,13 +150,16 @@ export async function openDefinitions(state: string, trash: Trash, warn: (text: 
         const other = keptIndex.get(path);
         await rename(file(id), keptFile(id));
         keptIndex.set(path, id);
+        index.delete(path);
+        entries.delete(id);
         if (other !== undefined && other !== id) await trash.discard(join(labs, other));
+        await sweepKeptLab(join(labs, id), trash);
       } else {
         await rm(file(id), { force: true });
+        index.delete(path);
+        entries.delete(id);
+        await trash.discard(join(labs, id));
       }
-      index.delete(path);
-      entries.delete(id);
-      if (!keepDisks) await trash.discard(join(labs, id));
     },
     kept: async (path) => {
       const id = keptIndex.get(path);
@@ -161,6 +175,11 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 async function removeDrafts(directory: string): Promise<void> {
   const drafts = (await readdir(directory)).filter((name) => name.endsWith(".tmp"));
   await Promise.all(drafts.map((name) => rm(join(directory, name), { force: true })));
+}
+
+/** When a lab's file became that of a kept one, ms since 1970: a new name changes nothing else of it. */
+async function keptAt(file: string): Promise<number> {
+  return (await stat(file)).ctimeMs;
 }
 
 async function readKept(file: string, id: string): Promise<LabDefinition | undefined> {

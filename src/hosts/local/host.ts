@@ -131,6 +131,11 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
     labs.delete(id);
   }
 
+  const captures = new Captures(paths.tap, { ...captureLimits, ...options.captureLimits }, trash, () =>
+    definitions.ids().map((id) => definitions.directory(id)),
+  );
+  await captures.sweep();
+
   // A shaper that died while no service ran left its links without a way through.
   const reshape = async (path: string) => {
     const definition = await definitions.get(path);
@@ -159,9 +164,7 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
     exclusive,
     decoders,
     views: new CaptureViews(decoders),
-    captures: new Captures(paths.tap, { ...captureLimits, ...options.captureLimits }, () =>
-      definitions.ids().map((id) => definitions.directory(id)),
-    ),
+    captures,
   };
 }
 

@@ -43,6 +43,15 @@ export async function livingCaptures(
   return new Set(processes.map(({ id }) => id).filter((id) => marks.has(markOf(id))));
 }
 
+/** Argument: the id. The pattern is put together here, so that this shell's own command line does not have it. */
+const endByMark =
+  'cd /proc && for pid in [0-9]*; do grep -qzxF -- "capture=$1" "$pid/cmdline" 2> /dev/null && kill -s KILL "$pid" 2> /dev/null; done; true';
+
+/** Ends the process of a capture that was cut off while it was being started: nobody was told its pid. */
+export async function endUnknownCapture(sandbox: Pick<Sandbox, "run">, id: string): Promise<void> {
+  succeeded(["end a capture"], await sandbox.run(["sh", "-c", endByMark, "labwright-end", id]));
+}
+
 /** TERM: it writes what it holds and ends. */
 export async function signalCapture(sandbox: Pick<Sandbox, "run">, pid: number, signal: "TERM" | "KILL"): Promise<void> {
   // One that has just ended is no failure.

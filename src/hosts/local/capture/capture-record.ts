@@ -47,6 +47,17 @@ export async function readRecord(directory: string): Promise<CaptureRecord | und
   return record.version === 1 ? record : undefined;
 }
 
+/** Whether there is one, of whichever release, whole or not. */
+export async function hasRecord(directory: string): Promise<boolean> {
+  return lstat(join(directory, "capture.json")).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT" || error.code === "ENOTDIR") return false;
+      throw error;
+    },
+  );
+}
+
 export async function writeRecord(directory: string, record: CaptureRecord): Promise<void> {
   await writeFileAtomic(join(directory, "capture.json"), `${JSON.stringify(record, null, 2)}\n`, 0o600);
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { LabDefinition } from "../definition.ts";
 import type { Sandbox } from "../sandbox.ts";
+import { openTrash } from "../trash.ts";
 import { captureLimits } from "./capture-limits.ts";
 import { Captures } from "./captures.ts";
 
@@ -20,7 +21,7 @@ test("a capture that is looked for while it is being started is not taken for a 
       return { code: 0, stdout: "4711", stderr: "" };
     };
     const lab = { definition: { path: "/a" } as LabDefinition, directory, sandbox: { run } as unknown as Sandbox };
-    const captures = new Captures("/tap", captureLimits, () => [directory]);
+    const captures = new Captures("/tap", captureLimits, await openTrash(join(directory, "trash"), () => undefined), () => [directory]);
     const request = { nodeId: "1", interface: "eth0", label: "h1:eth0" };
     const starting = captures.start(lab, request, "1.0");
     await expect.poll(() => start).toBeDefined();

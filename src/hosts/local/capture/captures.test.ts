@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -127,6 +127,39 @@ links:
     expect(await captures().get(path, killed.id)).toEqual(failed);
     expect(await captures().stop(path, id)).toMatchObject({ status: "stopped", packets: 4 });
     await clear();
+  });
+
+  const labDirectory = async () => join(local.paths.state, "labs", (await local.session.observe(path))!.id);
+
+  test("a capture whose start was cut off before its process was known has failed, and that process is ended", async () => {
+    const { id } = await start();
+    const file = join(await labDirectory(), "captures", id, "capture.json");
+    const { pid, ...before } = JSON.parse(await readFile(file, "utf8"));
+    expect(pid).toBe(Number(await pidOf(id)));
+    await writeFile(file, JSON.stringify(before));
+    await local.reopen();
+    expect(await captures().get(path, id)).toMatchObject({
+      status: "failed",
+      reason: expect.stringContaining("while it was being started"),
+    });
+    await eventually(
+      "the end of its process",
+      10_000,
+      async () => (await local.sandbox(path)).run(["sh", "-c", 'grep -lzxF "capture=$1" /proc/[0-9]*/cmdline 2> /dev/null', "x", id]),
+      ({ stdout }) => !/\/proc\/\d+\//.test(stdout),
+    );
+    await clear();
+  });
+
+  test("what a start that was cut off before its record left is gone when the service starts; captures with a record stay", async () => {
+    const { id } = await start();
+    const all = join(await labDirectory(), "captures");
+    await mkdir(join(all, "0123456789abcdef"));
+    await local.reopen();
+    expect(await readdir(all)).toEqual([id]);
+    expect(await captures().list(path)).toMatchObject([{ id, status: "running" }]);
+    await clear();
+    expect(await readdir(all)).toEqual([]);
   });
 
   test("an interface without carrier is captured when it comes back; one that goes away ends its capture", async () => {

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { chown, mkdir, rm, stat } from "node:fs/promises";
+import { chown, mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Failure } from "../../../contract/errors.ts";
@@ -7,11 +7,13 @@ import type { CaptureRequest, HostCapture } from "../../host-captures.ts";
 import type { LabDefinition } from "../definition.ts";
 import { idRange } from "../idmap.ts";
 import type { Sandbox } from "../sandbox.ts";
+import type { Trash } from "../trash.ts";
 import { type CaptureLimits, ringFiles } from "./capture-limits.ts";
-import { livingCaptures, signalCapture, startCaptureProcess } from "./capture-process.ts";
+import { endUnknownCapture, livingCaptures, signalCapture, startCaptureProcess } from "./capture-process.ts";
 import {
   type CaptureEnd,
   type CaptureRecord,
+  hasRecord,
   namesIn,
   readCounters,
   readEnd,
@@ -45,6 +47,7 @@ export class Captures {
   /** The program. */
   readonly tap: string;
   readonly #limits: CaptureLimits;
+  readonly #trash: Trash;
   /** Directories of all labs, for what the captures of the host come to. */
   readonly #labs: () => readonly string[];
   /** One start at a time, so that two do not share the last free place. */
@@ -52,10 +55,22 @@ export class Captures {
   /** Ids of those that are being started: their records do not say yet which process they have, and would be taken for lost ones. */
   readonly #starting = new Set<string>();
 
-  constructor(tap: string, limits: CaptureLimits, labs: () => readonly string[]) {
+  /** @param trash takes captures that are removed: their directories are the lab's, which may change them meanwhile */
+  constructor(tap: string, limits: CaptureLimits, trash: Trash, labs: () => readonly string[]) {
     this.tap = tap;
     this.#limits = limits;
+    this.#trash = trash;
     this.#labs = labs;
+  }
+
+  /** Removes directories of captures whose start was cut off before they had a record. Only at the start of the service. */
+  async sweep(): Promise<void> {
+    for (const lab of this.#labs()) {
+      for (const id of (await namesIn(join(lab, "captures"))).filter(isCaptureId)) {
+        const directory = join(lab, "captures", id);
+        if (!(await hasRecord(directory))) await this.#trash.discard(directory);
+      }
+    }
   }
 
   /** @param port the device in the fabric */
@@ -83,7 +98,7 @@ export class Captures {
       const pid = await startCaptureProcess(lab.sandbox, this.tap, { id, directory, arguments: options });
       await writeRecord(directory, { ...record, pid });
     } catch (error) {
-      await rm(directory, { recursive: true, force: true });
+      await this.#trash.discard(directory);
       throw error;
     } finally {
       this.#starting.delete(id);
@@ -145,7 +160,7 @@ export class Captures {
   }
 
   async #forget(lab: CapturedLab, id: string): Promise<void> {
-    await rm(this.directory(lab, id), { recursive: true, force: true });
+    await this.#trash.discard(this.directory(lab, id));
   }
 
   async #state(lab: CapturedLab, records: readonly CaptureRecord[]): Promise<readonly HostCapture[]> {
@@ -185,6 +200,7 @@ export class Captures {
   async #lost(lab: CapturedLab, record: CaptureRecord): Promise<Pick<HostCapture, "status" | "reason" | "stoppedAt" | "expiresAt">> {
     let { ended, stoppedAt } = record;
     if (ended === undefined || stoppedAt === undefined) {
+      if (record.pid === undefined && lab.sandbox !== null) await endUnknownCapture(lab.sandbox, record.id);
       ended =
         lab.sandbox === null
           ? { failed: false, reason: "the lab was stopped" }
