@@ -6,7 +6,7 @@ import { type Served, type ServedOptions, serve } from "../wire/served.ts";
 /** A page in a real browser, with cookies of its own. Closing it throws where the page complained of anything that the test did not expect. */
 export interface TestPage extends AsyncDisposable {
   readonly page: Page;
-  /** What the page complained of so far: console errors, refusals of the policy, exceptions nobody caught. */
+  /** What the page complained of so far: console errors, refusals of the policy, exceptions nobody caught, requests to other hosts. */
   readonly complaints: readonly string[];
   /** Takes complaints that match away; there must be one. */
   expectComplaint(pattern: RegExp): void;
@@ -32,11 +32,19 @@ async function openPage(browser: Browser, options: BrowserContextOptions = {}): 
   context.setDefaultTimeout(20_000);
   const page = await context.newPage();
   let complaints: string[] = [];
+  let own: string | undefined;
   page.on("pageerror", (error) => complaints.push(`exception: ${error.message}`));
   page.on("console", (message) => {
     // Refusals of the policy are errors of the console, too; that of a report-only one would be a warning.
     if (message.type() === "error" || /Content.Security.Policy/i.test(message.text()))
       complaints.push(`${message.type()}: ${message.text()} (${message.location().url})`);
+  });
+  // Whatever a page asks of any other host than the one it came from.
+  page.on("request", (request) => {
+    const { protocol, host } = new URL(request.url());
+    if (["data:", "blob:", "about:"].includes(protocol)) return;
+    own ??= host;
+    if (host !== own) complaints.push(`a request to another host: ${request.url()}`);
   });
   return {
     page,

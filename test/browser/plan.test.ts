@@ -1,19 +1,45 @@
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Served } from "../wire/served.ts";
+import { memoryHost } from "../../src/hosts/memory/memory-host.ts";
+import { type Served, users } from "../wire/served.ts";
 import { servePages, signIn, type TestBrowser, testBrowser } from "./browser.fixture.ts";
 
 /** Text, plan and links of a lab in a real browser. */
 
 let browser: TestBrowser;
 let served: Served;
+/** Steps on these nodes wait until they are let through. */
+const held = new Map<string, Promise<void>>();
 
 beforeAll(async () => {
-  [browser, served] = await Promise.all([testBrowser(), servePages()]);
+  const host = memoryHost({ users, beforeStep: (_lab, { op, key }) => held.get(`${op} ${key}`) });
+  [browser, served] = await Promise.all([testBrowser(), servePages({ host })]);
 });
 afterAll(async () => {
   await browser[Symbol.asyncDispose]();
   await served[Symbol.asyncDispose]();
 });
+
+/** @param step as "create r1". Answers how it is let through */
+function hold(step: string): () => void {
+  let resolve = () => {};
+  held.set(step, new Promise((done) => (resolve = done)));
+  return () => {
+    held.delete(step);
+    resolve();
+  };
+}
+
+const editorOf = (page: Page) => page.getByRole("textbox", { name: "The lab as YAML" });
+
+/** Puts another text in place of the editor's. By the editor, not by the browser, which would carry styles over what is selected. */
+async function write(page: Page, yaml: string): Promise<void> {
+  await editorOf(page).press("Control+a");
+  await editorOf(page).press("Backspace");
+  await page.keyboard.insertText(yaml);
+}
+
+const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
 
 const text = (more: string) =>
   `# kept\nname: planned\nnodes:\n  r1: {template: frr}\n  r2: {template: frr}\n${more}links:\n  - ["r1:eth0", "r2:eth0"]\n`;
@@ -25,22 +51,17 @@ test("a text is mended where it is marked, planned, applied, and what was prepar
   const { page } = tab;
   await signIn(page, served.url);
   await page.goto(`${served.url}/ui/labs/planned?view=plan`);
-  const editor = page.getByRole("textbox", { name: "The lab as YAML" });
-  await editor.getByText("# kept").waitFor();
-  const write = async (yaml: string) => {
-    await editor.press("Control+a");
-    // By the editor, not by the browser, which would carry styles over what is selected.
-    await editor.press("Backspace");
-    await page.keyboard.insertText(yaml);
-  };
-  await write(text("  h1: {templat: linux}\n"));
-  await page.locator(".cm-lint-marker-error").waitFor();
+  await editorOf(page).getByText("# kept").waitFor();
+  await write(page, text("  h1: {templat: linux}\n"));
+  await page.locator(".cm-lint-marker-error").hover();
+  await page.getByText(/unknown.*templat.*did you mean/i).waitFor();
+  await page.locator(".cm-lintRange-error", { hasText: "templat" }).first().waitFor();
   tab.expectComplaint(/422/);
-  await write(text("  h1: {template: linux}\n"));
-  await page.getByRole("button", { name: "Plan", exact: true }).click();
+  await write(page, text("  h1: {template: linux}\n"));
+  await press(page, "Plan");
   await page.getByText("create node h1").waitFor();
   await page.getByRole("button", { name: /^h1, .*not there yet, will be made$/ }).waitFor();
-  await page.getByRole("button", { name: "Apply", exact: true }).click();
+  await press(page, "Apply");
   await page.getByText(/^Applied, \d+ steps?/).waitFor();
   const { data } = (await client.post("/api/v1/projects/public", { lab: "/planned", as_written: true })).json as {
     readonly data: { readonly yaml: string };
@@ -67,4 +88,84 @@ test("a link is reached by keys, shaped, and saved to the intent", async () => {
   };
   expect(data.yaml).toContain("# cable");
   expect(data.yaml).toContain("delay: 80");
+});
+
+test("the schema completes keys, and the host completes templates", async () => {
+  const client = await served.signIn("admin");
+  const yaml = `name: words\nnodes:\n  r1: {template: frr}\n`;
+  expect((await client.post("/api/v1/projects/deploy", { yaml })).status).toBe(200);
+  await using tab = await browser.open();
+  const { page } = tab;
+  await signIn(page, served.url);
+  await page.goto(`${served.url}/ui/labs/words?view=plan`);
+  await editorOf(page).getByText("words").waitFor();
+  await editorOf(page).press("Control+End");
+  await page.keyboard.type("  r2:\ntem");
+  // By mouse: keys are taken for typing while the list has only just come.
+  await page.getByRole("option", { name: /^template/ }).click();
+  await editorOf(page).press("Control+Space");
+  await page.getByRole("option", { name: /^frr/ }).waitFor();
+  await page.getByRole("option", { name: /^linux/ }).click();
+  await expect.poll(() => editorOf(page).locator(".cm-line").allTextContents()).toContain("    template: linux");
+  // What was half written is no lab.
+  tab.allowComplaint(/422/);
+});
+
+test("a running change is told step by step, also after a reload, and cancelled; what is left to do is planned", async () => {
+  const client = await served.signIn("admin");
+  const yaml = (more: string) => `name: long\nnodes:\n  r1: {template: frr}\n${more}`;
+  expect((await client.post("/api/v1/projects/deploy", { yaml: yaml("") })).status).toBe(200);
+  await using tab = await browser.open();
+  const { page } = tab;
+  await signIn(page, served.url);
+  await page.goto(`${served.url}/ui/labs/long?view=plan`);
+  await editorOf(page).getByText("long").waitFor();
+  const more = yaml("  r2: {template: frr}\n  r3: {template: frr}\n");
+  await write(page, more);
+  await press(page, "Plan");
+  await page.getByText("create node r3").waitFor();
+  const letThrough = hold("create r3");
+  await press(page, "Apply");
+  const step = page.getByRole("listitem").filter({ hasText: /^create node r3/ });
+  await step.getByText(", running").waitFor();
+  await page.getByRole("listitem").filter({ hasText: "create node r2, done" }).waitFor();
+  page.once("dialog", (dialog) => void dialog.accept());
+  await page.reload();
+  await page.getByText(/^reconcileProject by admin: step/).waitFor();
+  await press(page, "Cancel");
+  await page.getByRole("button", { name: "Cancelling after this step…" }).waitFor();
+  letThrough();
+  await expect.poll(() => page.getByText(/^reconcileProject by admin/).count()).toBe(0);
+
+  // The same by the page that began it, which then knows what is left.
+  const letOn = hold("create r4");
+  await write(page, `${more}  r4: {template: frr}\n  r5: {template: frr}\n`);
+  await press(page, "Plan");
+  await page.getByText("create node r5").waitFor();
+  await press(page, "Apply");
+  await page.getByText(/^Applying what is safe: step/).waitFor();
+  await press(page, "Cancel");
+  await page.getByRole("button", { name: "Cancelling after this step…" }).waitFor();
+  letOn();
+  await page.getByText(/^Cancelled after \d+ steps?; \d+ steps? were not done/).waitFor();
+  await page.getByText("create node r5").waitFor();
+  expect((await client.post("/api/v1/projects/status", { lab: "/long" })).json.data.last_job.outcome).toBe("cancelled");
+});
+
+test("a startup configuration in a file of its own is changed beside the text", async () => {
+  const client = await served.signIn("admin");
+  const yaml = "name: beside\nnodes:\n  r1: {template: frr, startup-config: r1.conf}\n";
+  expect((await client.post("/api/v1/projects/deploy", { yaml, files: { "r1.conf": "hostname r1\n" } })).status).toBe(200);
+  await using tab = await browser.open();
+  const { page } = tab;
+  await signIn(page, served.url);
+  await page.goto(`${served.url}/ui/labs/beside?view=plan`);
+  await page.getByLabel("File beside it").selectOption("r1.conf");
+  await page.getByRole("textbox", { name: "r1.conf" }).fill("hostname router\n");
+  await press(page, "Plan");
+  await page.getByText("update config r1").waitFor();
+  await press(page, "Apply");
+  await page.getByRole("dialog", { name: "Nodes will stop" }).getByRole("button", { name: "Cancel" }).click();
+  const { files } = (await client.post("/api/v1/projects/public", { lab: "/beside", as_written: true })).json.data;
+  expect(files).toEqual({ "r1.conf": "hostname router\n" });
 });

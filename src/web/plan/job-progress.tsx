@@ -1,35 +1,52 @@
+import { useState } from "preact/hooks";
 import type { Job } from "../../client/browser.ts";
+import type { PlanAction } from "../../contract/schemas/plan.ts";
 
 interface JobProgressProps {
   readonly words: string;
-  /** The states it went through, the newest last. */
-  readonly steps: readonly Job[];
+  /** The state that it is in; absent: it has not begun. */
+  readonly now?: Pick<Job, "step" | "steps"> & { readonly text?: string };
+  /** The steps of the plan that runs, where it is known. */
+  readonly operations?: readonly PlanAction[];
   /** Absent: it cannot be cancelled. */
   readonly onCancel: (() => Promise<void>) | undefined;
 }
 
 /** How far a change is, step by step. */
-export function JobProgress({ words, steps, onCancel }: JobProgressProps) {
-  const now = steps.at(-1);
-  const told = steps.flatMap(({ text }) => (text === undefined ? [] : [text])).filter((text, at, all) => all.indexOf(text) === at);
+export function JobProgress({ words, now, operations = [], onCancel }: JobProgressProps) {
+  const [cancelling, setCancelling] = useState(false);
+  const begun = now !== undefined && now.steps > 0;
+  // Of another number of steps it is another plan.
+  const known = begun && operations.length === now.steps ? operations : [];
   return (
-    <div class="progress" role="status">
+    <div class="progress">
       <div class="buttons">
-        <span>
+        <span role="status">
           {words}
-          {now !== undefined && now.steps > 0 && `: step ${now.step} of ${now.steps}`}
+          {begun && `: step ${Math.min(now.step + 1, now.steps)} of ${now.steps}`}
+          {begun && known.length === 0 && now.text !== undefined && `, ${now.text}`}
         </span>
-        {now !== undefined && now.steps > 0 && <progress value={now.step} max={now.steps} aria-label={words} />}
+        {begun && <progress value={now.step} max={now.steps} aria-label={words} />}
         {onCancel !== undefined && (
-          <button type="button" onClick={() => void onCancel()}>
-            Cancel
+          <button
+            type="button"
+            disabled={cancelling}
+            onClick={() => {
+              setCancelling(true);
+              void onCancel();
+            }}
+          >
+            {cancelling ? "Cancelling after this step…" : "Cancel"}
           </button>
         )}
       </div>
-      {told.length > 0 && (
-        <ol>
-          {told.slice(-8).map((text) => (
-            <li key={text}>{text}</li>
+      {known.length > 0 && (
+        <ol class="steps">
+          {known.map(({ id, op, kind, key }, at) => (
+            <li key={id} class={at < now!.step ? "done" : at === now!.step ? "current" : ""}>
+              {op} {kind} {key}
+              <span class="unseen">{at < now!.step ? ", done" : at === now!.step ? ", running" : ", waits"}</span>
+            </li>
           ))}
         </ol>
       )}

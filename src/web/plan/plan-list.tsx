@@ -1,7 +1,7 @@
 import type { PlanAction, PlanData } from "../../contract/schemas/plan.ts";
 
 const signs = { create: "+", update: "~", replace: "∓", delete: "−", start: "▶", stop: "■", wipe: "✕" } as const;
-const disruptions = {
+export const disruptionWords = {
   none: "nothing running feels it",
   link: "a link flaps",
   restart: "restarts",
@@ -78,7 +78,7 @@ function PlanItem({ action, onLine }: { readonly action: PlanAction; readonly on
           line {line}
         </button>
       )}
-      {disruption !== "none" && <span class="mark warn">{disruptions[disruption]}</span>}
+      {disruption !== "none" && <span class="mark warn">{disruptionWords[disruption]}</span>}
       {origin !== undefined && origin !== "intent" && <span class="mark">{origins[origin]}</span>}
       <p>{reason.text}</p>
       {changes.length > 0 && (

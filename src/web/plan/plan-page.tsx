@@ -1,10 +1,9 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type Job, LabwrightError } from "../../client/browser.ts";
-import type { DataOf } from "../../contract/operations.ts";
 import type { InspectionData, LiveNodeData } from "../../contract/schemas/observe.ts";
-import type { PlanData } from "../../contract/schemas/plan.ts";
-import type { Diagnostic } from "../../contract/schemas/project.ts";
+import type { PlanAction, PlanData } from "../../contract/schemas/plan.ts";
 import { call, changes } from "../api.ts";
+import { useEvents } from "../events.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
@@ -12,10 +11,15 @@ import { graphOf } from "../topology/graph.ts";
 import { keptPlaces } from "../topology/kept-places.ts";
 import { markWords, planMarks } from "../topology/plan-marks.ts";
 import { Topology } from "../topology/topology.tsx";
-import { DiffView } from "./diff-view.tsx";
+import { namesOnce, problemsOf } from "./editor-help.ts";
+import { IntentDiff, type IntentText, sameIntent } from "./intent-diff.tsx";
 import { JobProgress } from "./job-progress.tsx";
+import { NewerIntent } from "./newer-intent.tsx";
+import { useOtherChange } from "./other-change.ts";
 import { PlanList } from "./plan-list.tsx";
-import type { Names, Schema } from "./suggestions.ts";
+import { readIntent } from "./read-intent.ts";
+import { SideFiles } from "./side-files.tsx";
+import { StopQuestion } from "./stop-question.tsx";
 import { type YamlEditor, yamlEditor } from "./yaml-editor.ts";
 import "./plan.css";
 
@@ -34,73 +38,102 @@ export default function PlanPage(props: PlanPageProps) {
   return <PlanDesk {...props} intent={data.intent} mayChange={data.mayChange} />;
 }
 
-type PublicProject = DataOf<"getPublicProject">;
-
-/** As it was written, for who may edit it; else without its secrets, to look at. */
-async function readIntent(lab: string, mayChange: boolean, signal: AbortSignal): Promise<{ intent: PublicProject; mayChange: boolean }> {
-  if (!mayChange) return { intent: await call("getPublicProject", { lab }, { signal }), mayChange };
-  try {
-    return { intent: await call("getPublicProject", { lab, as_written: true }, { signal }), mayChange: true };
-  } catch (error) {
-    if (!(error instanceof LabwrightError) || error.code !== "operation_not_allowed") throw error;
-    return { intent: await call("getPublicProject", { lab }, { signal }), mayChange: false };
-  }
-}
-
-/** A plan, and of what text. */
+/** A plan, and of what. */
 interface Made {
   readonly plan: PlanData;
-  readonly text: string;
+  readonly of: IntentText;
   readonly prune: boolean;
 }
 
 interface Running {
   readonly words: string;
   readonly job?: string;
-  readonly steps: readonly Job[];
+  readonly now?: Job;
+  /** Of the plan that runs. */
+  readonly operations?: readonly PlanAction[];
 }
 
-function PlanDesk({ lab, inspection, live, mayChange, again, intent }: PlanPageProps & { readonly intent: PublicProject }) {
+interface Told {
+  readonly text: string;
+  /** It needs a person's eye. */
+  readonly warn?: boolean;
+}
+
+function PlanDesk({ lab, inspection, live, mayChange, again, intent }: PlanPageProps & { readonly intent: IntentText }) {
   const [text, setText] = useState(intent.yaml);
-  const [base, setBase] = useState(intent.yaml);
   const [files, setFiles] = useState(intent.files);
+  /** What the service has. */
+  const [base, setBase] = useState<IntentText>({ yaml: intent.yaml, files: intent.files });
+  const [newer, setNewer] = useState<IntentText>();
   const [prune, setPrune] = useState(false);
   const [made, setMade] = useState<Made>();
   const [running, setRunning] = useState<Running>();
   const [asking, setAsking] = useState<"stop" | "take">();
-  const [taken, setTaken] = useState<{ readonly before: string; readonly after: string }>();
-  const [told, setTold] = useState("");
+  const [taken, setTaken] = useState<{ readonly before: IntentText; readonly after: IntentText }>();
+  const [told, setTold] = useState<Told>({ text: "" });
   const [error, setError] = useState<unknown>();
   const place = useMemo(keptPlaces, []);
   const holder = useRef<HTMLDivElement>(null);
   const editor = useRef<YamlEditor>(undefined);
-  const latest = useRef({ files });
-  latest.current = { files };
+  const mine: IntentText = { yaml: text, files };
+  const changed = !sameIntent(mine, base);
+  const busy = running !== undefined;
+  const latest = useRef({ mine, base, busy });
+  latest.current = { mine, base, busy };
+  const other = useOtherChange(lab, running?.job);
 
   useEffect(() => {
-    const names = namesOnce();
-    const made = yamlEditor(holder.current!, {
+    const opened = yamlEditor(holder.current!, {
       text: intent.yaml,
       label: "The lab as YAML",
       readOnly: !mayChange,
-      check: (yaml) => problemsOf(yaml, latest.current.files),
-      names,
+      check: (yaml) => problemsOf(yaml, latest.current.mine.files),
+      names: namesOnce(),
       onChange: setText,
     });
-    editor.current = made;
-    return () => made.close();
+    editor.current = opened;
+    return () => opened.close();
   }, []);
+  useEffect(() => editor.current?.recheck(), [files]);
   useEffect(() => {
-    if (text === base) return undefined;
+    if (!changed) return undefined;
     const stay = (event: BeforeUnloadEvent) => event.preventDefault();
     addEventListener("beforeunload", stay);
     return () => removeEventListener("beforeunload", stay);
-  }, [text === base]);
+  }, [changed]);
 
-  const run = async (words: string, work: () => Promise<string>) => {
-    setRunning({ words, steps: [] });
+  const show = (next: IntentText) => {
+    setFiles(next.files);
+    setBase(next);
+    setNewer(undefined);
+    if (next.yaml !== latest.current.mine.yaml) editor.current?.setText(next.yaml);
+  };
+  /** Others change the text, too: by links and places in the picture, and at other desks. */
+  const look = async () => {
+    if (latest.current.busy) return;
+    const { intent: now } = await readIntent(lab, mayChange);
+    if (latest.current.busy || sameIntent(now, latest.current.base)) return;
+    const theirs: IntentText = { yaml: now.yaml, files: now.files };
+    if (sameIntent(theirs, latest.current.mine)) setBase(theirs);
+    else if (!sameIntent(latest.current.mine, latest.current.base)) setNewer(theirs);
+    else {
+      show(theirs);
+      setTold({ text: "The text was changed elsewhere; this is how it stands now." });
+    }
+  };
+  useEvents(lab, ({ type }) => {
+    // What cannot be read now is told by the page of the lab itself.
+    if (type === "lab" || type === "gap") look().catch(() => undefined);
+  });
+  // What was told while a change ran here.
+  useEffect(() => {
+    if (!busy) look().catch(() => undefined);
+  }, [busy]);
+
+  const run = async (words: string, work: () => Promise<Told>) => {
+    setRunning({ words });
     setError(undefined);
-    setTold("");
+    setTold({ text: "" });
     try {
       setTold(await work());
     } catch (problem) {
@@ -111,19 +144,18 @@ function PlanDesk({ lab, inspection, live, mayChange, again, intent }: PlanPageP
   const planned = async (direction: "to_host" | "from_host"): Promise<PlanData> => {
     setTaken(undefined);
     const plan = await call("planProject", { lab, yaml: text, files, direction, ...(prune && { prune }) });
-    setMade({ plan, text, prune });
+    setMade({ plan, of: mine, prune });
     return plan;
   };
   const plan = () =>
     run("Comparing with the host…", async () => {
       await planned("to_host");
-      return "";
+      return { text: "" };
     });
-  const look = () =>
+  const readHost = () =>
     run("Reading the host…", async () => {
       const { actions = [] } = await planned("from_host");
-      if (actions.length > 0) return "";
-      return "The host has nothing that the text does not say.";
+      return { text: actions.length > 0 ? "" : "The host has nothing that the text does not say." };
     });
   /** A change as a job, told step by step. */
   const change = async (
@@ -131,45 +163,58 @@ function PlanDesk({ lab, inspection, live, mayChange, again, intent }: PlanPageP
     input: { readonly plan_identity?: string; readonly confirm?: true; readonly direction?: "from_host" },
   ) => {
     const { job } = await changes.startJob("reconcileProject", { lab, yaml: text, files, ...(prune && { prune }), ...input });
-    setRunning({ words, job, steps: [] });
-    const onProgress = (step: Job) => setRunning((now) => now && { ...now, steps: [...now.steps, step] });
+    const { operations } = made?.plan ?? {};
+    setRunning({ words, job, ...(operations !== undefined && { operations }) });
+    const onProgress = (now: Job) => setRunning((before) => before && { ...before, now });
     return await changes.waitForJob("reconcileProject", job, { onProgress });
+  };
+  /** After a change that was refused as stale, or cancelled: what is to do now. Other failures are thrown on. */
+  const planAnew = async (problem: unknown, direction: "to_host" | "from_host"): Promise<Told> => {
+    const words = problem instanceof LabwrightError ? refusalWords(problem) : undefined;
+    if (words === undefined) throw problem;
+    again();
+    await planned(direction);
+    return { text: words, warn: true };
   };
   const apply = (confirm: boolean) =>
     run(confirm ? "Applying…" : "Applying what disturbs no running node…", async () => {
       const identity = made?.plan.plan_identity;
-      const result = await change(confirm ? "Applying" : "Applying what is safe", {
-        ...(identity !== undefined && { plan_identity: identity }),
-        ...(confirm && { confirm }),
-      });
-      setBase(text);
-      again();
-      if (result.status !== "pending_stop") {
-        setMade(undefined);
-        return result.status === "unchanged"
-          ? "Nothing had to be done."
-          : `Applied, ${result.applied} steps. The host is as the text says.`;
+      try {
+        const result = await change(confirm ? "Applying" : "Applying what is safe", {
+          ...(identity !== undefined && { plan_identity: identity }),
+          ...(confirm && { confirm }),
+        });
+        setBase(mine);
+        again();
+        if (result.status !== "pending_stop") {
+          setMade(undefined);
+          if (result.status === "unchanged") return { text: "Nothing had to be done." };
+          return { text: `Applied, ${stepWords(result.applied ?? 0)}. The host is as the text says.` };
+        }
+      } catch (problem) {
+        return await planAnew(problem, "to_host");
       }
       await planned("to_host");
       setAsking("stop");
-      return "What disturbs nobody is applied. For the rest nodes must stop.";
+      return { text: "What disturbs nobody is applied. For the rest nodes must stop." };
     });
   const take = () =>
     run("Taking over…", async () => {
       const identity = made?.plan.plan_identity;
-      const result = await change("Taking over", { direction: "from_host", ...(identity !== undefined && { plan_identity: identity }) });
-      const after = result.yaml ?? text;
-      setTaken({ before: text, after });
-      setFiles(result.files ?? files);
-      setBase(after);
-      setMade(undefined);
-      editor.current?.setText(after);
-      return "The text now says what the host has.";
+      try {
+        const result = await change("Taking over", { direction: "from_host", ...(identity !== undefined && { plan_identity: identity }) });
+        const after: IntentText = { yaml: result.yaml ?? text, files: result.files ?? files };
+        setTaken({ before: mine, after });
+        setMade(undefined);
+        show(after);
+        return { text: "The text now says what the host has." };
+      } catch (problem) {
+        return await planAnew(problem, "from_host");
+      }
     });
-  const cancel = async () => {
-    if (running?.job === undefined) return;
+  const cancel = async (job: string) => {
     try {
-      await call("cancelJob", { id: running.job });
+      await call("cancelJob", { id: job });
     } catch (problem) {
       setError(problem);
     }
@@ -178,17 +223,16 @@ function PlanDesk({ lab, inspection, live, mayChange, again, intent }: PlanPageP
   const shown = made?.plan;
   const fromHost = shown?.direction === "from_host";
   const actions = shown?.actions ?? [];
-  const fresh = made !== undefined && made.text === text && made.prune === prune;
+  const fresh = made !== undefined && sameIntent(made.of, mine) && made.prune === prune;
   const toDo = actions.length > 0 || (shown !== undefined && shown.exists === false);
   const graph = useMemo(() => graphOf(inspection, { actions: fromHost ? [] : actions, place }), [inspection, shown]);
   const marks = useMemo(() => [...new Set(planMarks(actions).values())].sort(), [shown]);
-  const busy = running !== undefined;
-  const stopping = actions.filter(({ disruption }) => disruption !== "none" && disruption !== "link").map(({ key }) => key);
+  const job = running?.job;
   return (
     <div class="plan">
       <div class="plan-text">
         <div ref={holder} class="editor" />
-        {Object.keys(files).length > 0 && <small>Files beside it: {Object.keys(files).sort().join(", ")}</small>}
+        <SideFiles files={files} readOnly={!mayChange} onChange={(path, content) => setFiles((all) => ({ ...all, [path]: content }))} />
       </div>
       <div class="plan-side">
         <div class="buttons">
@@ -205,7 +249,7 @@ function PlanDesk({ lab, inspection, live, mayChange, again, intent }: PlanPageP
               >
                 Apply
               </button>
-              <button type="button" disabled={busy} onClick={() => void look()}>
+              <button type="button" disabled={busy} onClick={() => void readHost()}>
                 Look at the host's changes
               </button>
               {fromHost && actions.length > 0 && (
@@ -220,10 +264,14 @@ function PlanDesk({ lab, inspection, live, mayChange, again, intent }: PlanPageP
             </>
           )}
         </div>
-        {running !== undefined && <JobProgress words={running.words} steps={running.steps} onCancel={running.job ? cancel : undefined} />}
-        <output>{told}</output>
-        {error !== undefined && <Problem error={error} {...(isStale(error) && { retry: () => void plan() })} />}
-        {shown === undefined && taken === undefined && !busy && error === undefined && told === "" && (
+        {running !== undefined && <JobProgress {...running} onCancel={job === undefined ? undefined : () => cancel(job)} />}
+        {other !== undefined && (
+          <JobProgress key={other.job} words={other.words} now={other} onCancel={mayChange ? () => cancel(other.job) : undefined} />
+        )}
+        <output class={told.warn === true ? "warning" : ""}>{told.text}</output>
+        {error !== undefined && <Problem error={error} />}
+        {newer !== undefined && <NewerIntent mine={mine} theirs={newer} onTake={() => show(newer)} onKeep={() => keep(newer)} />}
+        {shown === undefined && taken === undefined && !busy && error === undefined && told.text === "" && (
           <p class="hint">
             Change the text, then press Plan: you see what applying it would do, line by line and in the picture, before anything happens.
             Ctrl+Space completes.
@@ -249,21 +297,17 @@ function PlanDesk({ lab, inspection, live, mayChange, again, intent }: PlanPageP
             )}
           </>
         )}
-        {taken !== undefined && <DiffView before={taken.before} after={taken.after} />}
+        {taken !== undefined && <IntentDiff before={taken.before} after={taken.after} />}
       </div>
       {asking === "stop" && (
-        <Confirm
-          title="Nodes will stop"
-          action="Stop them and apply"
+        <StopQuestion
+          actions={actions}
           onCancel={() => setAsking(undefined)}
           onConfirm={() => {
             setAsking(undefined);
             void apply(true);
           }}
-        >
-          What disturbs nobody is applied. The rest stops {stopping.join(", ")}; what ran before is started again. What you agree to is the
-          plan that is shown: if the lab changes meanwhile, nothing is done.
-        </Confirm>
+        />
       )}
       {asking === "take" && (
         <Confirm
@@ -280,47 +324,22 @@ function PlanDesk({ lab, inspection, live, mayChange, again, intent }: PlanPageP
       )}
     </div>
   );
-}
 
-async function problemsOf(yaml: string, files: Readonly<Record<string, string>>): Promise<readonly Diagnostic[]> {
-  try {
-    return (await call("validateProject", { yaml, files })).warnings ?? [];
-  } catch (error) {
-    if (error instanceof LabwrightError && error.code === "invalid_intent")
-      return (error.data?.["diagnostics"] ?? []) as readonly Diagnostic[];
-    const message = error instanceof Error ? error.message : String(error);
-    return [
-      {
-        severity: "warning",
-        code: "unchecked",
-        message: `not checked: ${message}`,
-        path: "",
-        line: 1,
-        column: 1,
-        end_line: 1,
-        end_column: 1,
-      },
-    ];
+  function keep(theirs: IntentText): void {
+    setBase(theirs);
+    setNewer(undefined);
+    setTold({ text: "Yours stays. Applying it puts it in the place of theirs." });
   }
 }
 
-/** The schema and the host's templates, read when first wanted. Without either there is just less to complete. */
-function namesOnce(): () => Promise<Names> {
-  let names: Promise<Names> | undefined;
-  const read = async (): Promise<Names> => {
-    const [answer, { templates }] = await Promise.all([fetch("/ui/lab.schema.json"), call("listTemplates", { provisioned: "true" })]);
-    if (!answer.ok) throw new Error(`the schema of labs: HTTP status ${answer.status}`);
-    return { schema: (await answer.json()) as Schema, templates: (templates ?? []).map(({ id }) => id) };
-  };
-  return () => {
-    names ??= read().catch((error: unknown) => {
-      names = undefined;
-      throw error;
-    });
-    return names;
-  };
+function stepWords(count: number): string {
+  return count === 1 ? "1 step" : `${count} steps`;
 }
 
-function isStale(error: unknown): boolean {
-  return error instanceof LabwrightError && error.code === "plan_stale";
+/** Of what leaves the lab to be planned anew; undefined for other failures. */
+function refusalWords({ code, data }: LabwrightError): string | undefined {
+  if (code === "plan_stale") return "The lab changed since that plan was made: nothing was done. This is the plan as of now.";
+  if (code !== "cancelled") return undefined;
+  const [done, left] = [data?.["applied"], data?.["remaining"]].map((list) => (Array.isArray(list) ? list.length : 0));
+  return `Cancelled after ${stepWords(done ?? 0)}; ${stepWords(left ?? 0)} were not done. This is what is left to do.`;
 }

@@ -1,9 +1,9 @@
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
-import { bracketMatching, HighlightStyle, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
+import { bracketMatching, HighlightStyle, indentOnInput, indentService, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { forceLinting, linter, lintGutter, lintKeymap, type Diagnostic as Mark } from "@codemirror/lint";
-import { EditorState } from "@codemirror/state";
+import { EditorState, StateEffect } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import type { Diagnostic } from "../../contract/schemas/project.ts";
@@ -23,8 +23,19 @@ export interface YamlEditorOptions {
 export interface YamlEditor {
   setText(text: string): void;
   goTo(line: number): void;
+  /** Asks for problems anew: something beside the text changed. */
+  recheck(): void;
   close(): void;
 }
+
+/** What follows a key that has no value yet stands below it, two further in. */
+const indentBelowKeys = indentService.of((context, at) => {
+  const { text } = context.lineAt(at, -1);
+  const open = /^( *)((?:- )*)[^#]*:(?: [|>][+-]?)? *$/.exec(context.simulatedBreak === null ? "" : text);
+  return open === null ? undefined : open[1]!.length + open[2]!.length + 2;
+});
+
+const recheck = StateEffect.define<null>();
 
 const colours = HighlightStyle.define([
   { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--accent)" },
@@ -70,6 +81,7 @@ export function yamlEditor(parent: HTMLElement, { text, label, readOnly, check, 
         closeBrackets(),
         highlightActiveLine(),
         indentUnit.of("  "),
+        indentBelowKeys,
         EditorState.tabSize.of(2),
         EditorState.readOnly.of(readOnly),
         EditorView.contentAttributes.of({ "aria-label": label }),
@@ -85,7 +97,10 @@ export function yamlEditor(parent: HTMLElement, { text, label, readOnly, check, 
             },
           ],
         }),
-        linter(async ({ state }) => (await check(state.doc.toString())).map((each) => markOf(each, state)), { delay: 400 }),
+        linter(async ({ state }) => (await check(state.doc.toString())).map((each) => markOf(each, state)), {
+          delay: 400,
+          needsRefresh: ({ transactions }) => transactions.some(({ effects }) => effects.some((effect) => effect.is(recheck))),
+        }),
         EditorView.updateListener.of(({ docChanged, state }) => docChanged && onChange(state.doc.toString())),
         // Escape, then Tab leaves the editor; CodeMirror sees to it.
         keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...completionKeymap, ...lintKeymap, indentWithTab]),
@@ -100,6 +115,7 @@ export function yamlEditor(parent: HTMLElement, { text, label, readOnly, check, 
       view.dispatch({ selection: { anchor: from }, effects: EditorView.scrollIntoView(from, { y: "center" }) });
       view.focus();
     },
+    recheck: () => view.dispatch({ effects: recheck.of(null) }),
     close: () => view.destroy(),
   };
 }

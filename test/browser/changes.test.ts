@@ -1,0 +1,186 @@
+import type { BrowserContext, Locator, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type TestLocalHost, testLocalHost } from "../../src/hosts/local/test-local-host.ts";
+import type { RawClient } from "../wire/raw-client.ts";
+import type { Served } from "../wire/served.ts";
+import { servePages, signIn, type TestBrowser, testBrowser } from "./browser.fixture.ts";
+
+/** Changes of a lab on real nodes, from the page with its text: planned, applied, agreed to, refused, taken over, seen by others. */
+
+let local: TestLocalHost;
+let browser: TestBrowser;
+let served: Served;
+let client: RawClient;
+let storageState: Awaited<ReturnType<BrowserContext["storageState"]>>;
+
+const router = (description: string) =>
+  `  r1:
+    template: frr
+    startup-config: |
+      interface eth0
+       description ${description}
+       ip address 10.0.0.1/24
+  h1: {template: linux} # beside the router
+`;
+const text = (nodes: string, links = "") => `# the first line
+name: turn
+nodes:
+${nodes}  h2: {template: linux}
+links:
+  - ["r1:eth0", "h1:eth0"]
+  - ["h1:eth1", "h2:eth0"]
+${links}`;
+
+beforeAll(async () => {
+  [browser, local] = await Promise.all([testBrowser(), testLocalHost()]);
+  served = await servePages({ host: local.host });
+  client = await served.signIn("admin", "test");
+  const { status } = await client.post("/api/v1/projects/deploy", { yaml: text(router("first")) });
+  expect(status).toBe(200);
+  await using tab = await browser.open();
+  await signIn(tab.page, served.url, "admin", "test");
+  storageState = await tab.page.context().storageState();
+});
+afterAll(async () => {
+  await browser[Symbol.asyncDispose]();
+  await local[Symbol.asyncDispose]();
+  await served[Symbol.asyncDispose]();
+});
+
+const editorOf = (page: Page): Locator => page.getByRole("textbox", { name: "The lab as YAML" });
+
+async function openPlan(page: Page): Promise<void> {
+  await page.goto(`${served.url}/ui/labs/turn?view=plan`);
+  await editorOf(page).getByText("# the first line").waitFor();
+}
+
+/** Puts another text in place of the editor's. By the editor, not by the browser, which would carry styles over what is selected. */
+async function write(page: Page, yaml: string): Promise<void> {
+  await editorOf(page).press("Control+a");
+  await editorOf(page).press("Backspace");
+  await page.keyboard.insertText(yaml);
+}
+
+const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
+
+async function intentOf(): Promise<string> {
+  return (await client.post("/api/v1/projects/public", { lab: "/turn", as_written: true })).json.data.yaml;
+}
+
+/** How long its nodes run, ms, by name. */
+async function uptimes(): Promise<Readonly<Record<string, number>>> {
+  const { nodes } = (await client.post("/api/v1/projects/status", { lab: "/turn" })).json.data.live as {
+    readonly nodes: readonly { readonly name: string; readonly uptime_ms?: number }[];
+  };
+  return Object.fromEntries(nodes.map(({ name, uptime_ms }) => [name, uptime_ms ?? -1]));
+}
+
+test("what disturbs nobody is applied at once, and what stops nodes only after a yes to a question that says who feels it", async () => {
+  await using tab = await browser.open({ storageState });
+  const { page } = tab;
+  await openPlan(page);
+  await write(page, text(`${router("second")}  h3: {template: linux}\n`, '  - ["h2:eth1", "h3:eth0"]\n'));
+  await press(page, "Plan");
+  await page.getByText("create node h3").waitFor();
+  await page.getByText("update config r1").waitFor();
+  // In the picture: what comes, what goes down, who feels it.
+  for (const name of [/^h3, .*not there yet, will be made/, /^r1, .*will go down/, /^h1, .*will feel it/]) {
+    await page.getByRole("button", { name }).waitFor();
+  }
+  const before = await uptimes();
+  await press(page, "Apply");
+  const question = page.getByRole("dialog", { name: "Nodes will stop" });
+  await question.getByText("r1, its configuration").waitFor();
+  await question.getByText("Nodes that will feel it: h1").waitFor();
+  await question.getByText("h1:eth0 -- r1:eth0").waitFor();
+  // The new node runs, and nobody was stopped for it.
+  const between = await uptimes();
+  expect(Object.keys(between).sort()).toEqual(["h1", "h2", "h3", "r1"]);
+  for (const name of ["h1", "h2", "r1"]) expect(between[name]).toBeGreaterThanOrEqual(before[name]!);
+
+  // Somebody changes the lab while the question is open: the yes was to another plan, nothing is done, and the plan as of now is shown.
+  const quality = { lab: "/turn", endpoints: ["h1:eth1", "h2:eth0"], b: { loss: 1 }, save: true };
+  expect((await client.post("/api/v1/projects/links/quality", quality)).status).toBe(200);
+  await question.getByRole("button", { name: "Stop them and apply" }).click();
+  await page.getByText("The lab changed since that plan was made: nothing was done.").waitFor();
+  await page.getByText("update config r1").waitFor();
+  await page.getByText("update link h1:eth1 -- h2:eth0").waitFor();
+  expect((await uptimes())["r1"]).toBeGreaterThanOrEqual(between["r1"]!);
+
+  await press(page, "Apply");
+  await question.getByRole("button", { name: "Stop them and apply" }).click();
+  await page.getByText(/^Applied, \d+ steps?/).waitFor();
+  expect((await client.post("/api/v1/projects/plan", { lab: "/turn" })).json.data.actions).toEqual([]);
+  expect(await intentOf()).toContain("description second");
+});
+
+test("a plan that somebody's change made stale is told, and the new plan says what was changed on the host", async () => {
+  await using tab = await browser.open({ storageState });
+  const { page } = tab;
+  await openPlan(page);
+  const now = await intentOf();
+  await write(page, now.replace("  h2: {template: linux}", "  h2: {template: linux, position: {x: 10, y: 20}}"));
+  await press(page, "Plan");
+  await page.getByText("update node h2").waitFor();
+  const quality = { lab: "/turn", endpoints: ["h1:eth1", "h2:eth0"], a: { delay: 7 }, save: true };
+  expect((await client.post("/api/v1/projects/links/quality", quality)).status).toBe(200);
+  await press(page, "Apply");
+  await page.getByText("The lab changed since that plan was made: nothing was done.").waitFor();
+  const link = page.getByRole("listitem").filter({ hasText: "update link h1:eth1 -- h2:eth0" });
+  await link.getByText("changed on the host").first().waitFor();
+  expect(await intentOf()).toBe(now);
+});
+
+test("what was changed by hand on the host is shown, and comes into the text line by line, comments kept", async () => {
+  await using tab = await browser.open({ storageState });
+  const { page } = tab;
+  await openPlan(page);
+  await press(page, "Look at the host's changes");
+  await page.getByRole("heading", { name: "What the host has and the text has not" }).waitFor();
+  await page.getByText("update link h1:eth1 -- h2:eth0").waitFor();
+  await press(page, "Take them over…");
+  await page.getByRole("dialog").getByRole("button", { name: "Take over" }).click();
+  await page.getByText("The text now says what the host has.").waitFor();
+  const added = await page.locator(".diff .added").allTextContents();
+  expect(added.join("")).toMatch(/delay: 7/);
+  await editorOf(page).getByText("delay: 7").first().waitFor();
+  const now = await intentOf();
+  for (const kept of [/^# the first line$/m, /\{template: linux\} # beside the router$/m, /delay: 7/]) expect(now).toMatch(kept);
+  await press(page, "Plan");
+  await page.getByText("Nothing to do: the host is as the text says.").waitFor();
+});
+
+test("two browsers on one lab see each other's changes, and neither loses what it wrote", async () => {
+  await using first = await browser.open({ storageState });
+  await using second = await browser.open({ storageState });
+  await using third = await browser.open({ storageState });
+  await openPlan(first.page);
+  await openPlan(second.page);
+  await third.page.goto(`${served.url}/ui/labs/turn`);
+  await third.page.getByRole("button", { name: /^h1, / }).waitFor();
+  const now = await intentOf();
+  const nodes = (more: string) => now.replace("  h2: {template: linux}\n", `  h2: {template: linux}\n${more}`);
+  await write(second.page, nodes("  mine: {template: linux, start: false}\n"));
+  await write(first.page, nodes("  theirs: {template: linux, start: false}\n"));
+  await press(first.page, "Plan");
+  await first.page.getByText("create node theirs").waitFor();
+  await press(first.page, "Apply");
+  await first.page.getByText(/^Applied, \d+ steps?/).waitFor();
+
+  await third.page.getByRole("button", { name: /^theirs, / }).waitFor();
+  const notice = second.page.getByRole("region", { name: "The lab's text was changed elsewhere" });
+  await notice.getByText("+   theirs: {template: linux, start: false}").waitFor();
+  await editorOf(second.page).getByText("mine").waitFor();
+  await notice.getByRole("button", { name: "Take theirs, drop mine" }).click();
+  await editorOf(second.page).getByText("theirs").waitFor();
+
+  // Where nothing was written, the text just follows.
+  await write(first.page, now);
+  await first.page.getByLabel(/prune/).check();
+  await press(first.page, "Plan");
+  await first.page.getByText("delete node theirs").waitFor();
+  await press(first.page, "Apply");
+  await first.page.getByText(/^Applied, \d+ steps?/).waitFor();
+  await second.page.getByText("The text was changed elsewhere; this is how it stands now.").waitFor();
+  await expect.poll(() => editorOf(second.page).textContent()).not.toContain("theirs");
+});
