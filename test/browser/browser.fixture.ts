@@ -29,7 +29,7 @@ export async function testBrowser(): Promise<TestBrowser> {
 
 async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<TestPage> {
   const context = await browser.newContext({ ignoreHTTPSErrors: true, ...options });
-  context.setDefaultTimeout(20_000);
+  context.setDefaultTimeout(30_000);
   const page = await context.newPage();
   let complaints: string[] = [];
   let own: string | undefined;
