@@ -18,7 +18,7 @@ export function directionOf(value: string | undefined): Direction {
   throw new Failure("invalid_direction", `direction must be to_host or from_host, not ${JSON.stringify(value)}`);
 }
 
-/** A dry run. The identity becomes the newest of its direction. */
+/** A dry run. The identity becomes the newest of its direction, unless the caller only peeks. */
 export async function planProject(context: Context, caller: Caller, payload: ProjectPayload): Promise<PlanData> {
   const direction = directionOf(payload.direction);
   const target = await addressProject(context, caller, payload);
@@ -28,12 +28,13 @@ export async function planProject(context: Context, caller: Caller, payload: Pro
   if (observed === null && direction === "from_host") throw labNotFound(target.path);
   const given = payload.plan_identity;
   if (given !== undefined && (given !== newestPlan(context, target, direction) || given !== identity)) throw planStale();
-  remember(context, target, direction, identity);
+  const peek = payload.peek === true;
+  if (!peek) remember(context, target, direction, identity);
 
   const facts = {
     lab: target.path,
     exists: observed !== null,
-    plan_identity: identity,
+    ...(!peek && { plan_identity: identity }),
     locked: observed?.locked ?? false,
     lock: observed?.lock ?? 0,
     direction,

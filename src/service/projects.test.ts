@@ -150,6 +150,20 @@ describe("plan and reconcile to_host", () => {
     expect(live?.nodes?.find(({ node }) => node === "r2")?.status).toBe("running");
   });
 
+  test("a look at the plan leaves the newest plan as it was", async () => {
+    const ann = await bench().login();
+    await ann.call("deployProject", { yaml: pair });
+    const wanted = pair.replace("r1: {template: frr}", "r1: {template: frr, env: {A: b}}");
+    const made = await ann.call("planProject", { yaml: wanted });
+    const { plan_identity, ...seen } = await ann.call("planProject", { lab: "/pair", peek: true });
+    expect(plan_identity).toBeUndefined();
+    expect(seen).toMatchObject({ actions: [], applicable: true });
+    const { plan_identity: _made, ...told } = made;
+    expect(await ann.call("planProject", { yaml: wanted, peek: true })).toEqual(told);
+    const confirmed = await ann.call("reconcileProject", { yaml: wanted, confirm: true, plan_identity: made.plan_identity! });
+    expect(confirmed).toMatchObject({ status: "applied" });
+  });
+
   test("extras are left alone unless prune is true", async () => {
     const ann = await bench().login();
     await ann.call("deployProject", { yaml: three });

@@ -108,6 +108,7 @@ const broken = () => {
 describe("a field that is left out is another thing than one that is null, false, 0 or empty", () => {
   test.each<[OperationId, string]>([
     ["planProject", "prune"],
+    ["planProject", "peek"],
     ["destroyProject", "wipe"],
     ["deployProject", "replace"],
     ["inspectProject", "refresh"],

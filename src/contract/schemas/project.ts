@@ -48,6 +48,8 @@ const projectFields = {
   /** true: deploy stops, wipes, deletes and recreates an existing managed lab. */
   replace: optionalFlag,
   plan_identity: optionalName,
+  /** true: plan answers without an identity, and the newest plan stays the one that it was. */
+  peek: optionalFlag,
   /** to_host (also absent or empty) or from_host. */
   direction: optionalName,
   /** true, with the matching plan_identity: reconcile may stop nodes. */
