@@ -4,15 +4,31 @@ import { Progress } from "./progress.ts";
 
 type ChangeId = "importProject" | "deployProject" | "reconcileProject" | "destroyProject" | "execProject" | "resumeLab";
 
+interface ChangeOptions {
+  readonly what: string;
+  readonly timeoutMs?: number | undefined;
+}
+
 /**
- * Runs a change as a job and waits for its end, showing each step. The first Ctrl-C stops it after the step in flight, so that
- * what is done is known; the second leaves it alone.
+ * Runs a change as a job and waits for its end, showing each step, and what was done otherwise than one would expect. The first Ctrl-C stops it after
+ * the step in flight, so that what is done is known; the second leaves it alone.
  */
 export async function runChange<Id extends ChangeId>(
   context: Context,
   id: Id,
   input: InputOf<Id>,
-  options: { readonly what: string; readonly timeoutMs?: number | undefined },
+  options: ChangeOptions,
+): Promise<ResultOf<Id>> {
+  const result = await followedChange(context, id, input, options);
+  for (const line of warningsOf(result)) context.terminal.stderr.write(`${context.terminal.paint("yellow", "warning:")} ${line}\n`);
+  return result;
+}
+
+async function followedChange<Id extends ChangeId>(
+  context: Context,
+  id: Id,
+  input: InputOf<Id>,
+  options: ChangeOptions,
 ): Promise<ResultOf<Id>> {
   const client = await context.client();
   using progress = new Progress(context.terminal, options.what, { quiet: context.quiet });
@@ -42,6 +58,13 @@ export async function runChange<Id extends ChangeId>(
   } finally {
     process.off("SIGINT", onInterrupt);
   }
+}
+
+/** Of a change's answer, or of its error's data. */
+export function warningsOf(data: object | undefined): readonly string[] {
+  const { warnings } = (data ?? {}) as { readonly warnings?: unknown };
+  if (!Array.isArray(warnings)) return [];
+  return (warnings as readonly { readonly message?: unknown }[]).map(({ message }) => String(message));
 }
 
 function stepText(job: Job): string {

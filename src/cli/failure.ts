@@ -1,6 +1,7 @@
 import { LabwrightError, showFingerprint } from "../client/index.ts";
 import type { Diagnostic } from "../intent/diagnostic.ts";
 import { showDiagnostics } from "../intent/show.ts";
+import { warningsOf } from "./change.ts";
 import type { ProjectFile } from "./project.ts";
 import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage-error.ts";
@@ -69,6 +70,7 @@ function details(error: LabwrightError): readonly string[] {
     const shown = Array.isArray(value) ? value.map(nameOfStep).join(", ") : nameOfStep(value);
     if (shown !== "") lines.push(`${label}: ${shown}`);
   }
+  lines.push(...warningsOf(error.data).map((text) => `warning: ${text}`));
   const output = error.data?.output;
   if (typeof output === "string" && output.trim() !== "") lines.push(...output.trimEnd().split(/\r?\n/));
   return lines;

@@ -40,7 +40,7 @@ export function isUp(node: LiveNode): boolean {
 function nodeTable(paint: Paint, nodes: readonly LiveNode[]): string {
   const rows = nodes.map((node) => [
     node.node ?? node.name,
-    node.status,
+    node.forced === true ? `${node.status} (forced)` : node.status,
     node.ready === undefined ? "" : node.ready ? "yes" : "no",
     node.uptime_ms === undefined ? "" : duration(node.uptime_ms),
     node.cpu_percent === undefined ? "" : `${node.cpu_percent.toFixed(1)} %`,

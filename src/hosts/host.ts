@@ -129,8 +129,19 @@ export interface Progress {
   readonly signal?: AbortSignal;
   /** Called as each step begins and ends, in order, by Operation.id. */
   readonly step: (operation: string, state: "running" | "done") => void;
+  /** Told what was done otherwise than people would expect, before the step is done. Absent: nobody wants to know. */
+  readonly warn?: (warning: ChangeWarning) => void;
   /** Whether wipe and stop steps use this mode where a step does not name one. */
   readonly stopMode?: StopMode;
+}
+
+export interface ChangeWarning {
+  /** stop_forced: a node that was to end by itself did not in time, and was switched off. */
+  readonly code: "stop_forced";
+  /** Intent key. */
+  readonly node: string;
+  /** For people. */
+  readonly message: string;
 }
 
 /** Intent key → native id. */
@@ -167,6 +178,8 @@ export interface LiveNode {
    * with feature `resume`.
    */
   readonly lost?: "host_restart" | "lab_killed";
+  /** It is stopped; it was given time to end, did not, and was switched off. */
+  readonly forced?: true;
 }
 
 /** Only links with an effect. Sides as in the definition's endpoint order. */

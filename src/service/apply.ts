@@ -30,6 +30,7 @@ export async function applyOperations(
       ids,
       signal: job.signal,
       ...(stopMode !== undefined && { stopMode }),
+      warn: (warning) => job.warn(warning),
       step: (operation, state) => {
         if (state === "running") running = operation;
         else {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type ErrorCode, Failure } from "../contract/errors.ts";
 import type { JobData, JobsData } from "../contract/schemas/jobs.ts";
-import type { RunningOperation } from "../contract/schemas/project.ts";
+import type { ChangeWarning, RunningOperation } from "../contract/schemas/project.ts";
 import type { Operation } from "../engine/plan.ts";
 import { type Clock, timeText } from "./clock.ts";
 import type { Log } from "./log.ts";
@@ -26,6 +26,9 @@ export interface Job {
   /** The steps that are about to run. */
   begin(operations: readonly Operation[]): void;
   done(count: number): void;
+  /** What the host did otherwise than one would expect, so far. */
+  readonly warnings: readonly ChangeWarning[];
+  warn(warning: ChangeWarning): void;
 }
 
 interface Running {
@@ -185,6 +188,7 @@ export class Jobs {
     const watch = new Watch(abort, this.#limits);
     const about = { job: id, lab: change.lab, operation: change.operation, user: change.user };
     this.#log("info", "change begins", about);
+    const warnings: ChangeWarning[] = [];
     let unwritten: number | undefined;
     const writeDown = () => {
       const count = unwritten;
@@ -200,6 +204,11 @@ export class Jobs {
       const work = change.work({
         id,
         signal: abort.signal,
+        warnings,
+        warn: (warning) => {
+          warnings.push(warning);
+          this.#log("warn", "change did something else", { ...about, code: warning.code, node: warning.node, text: warning.message });
+        },
         begin: (operations) => {
           if (watch.over) return;
           watch.progress();

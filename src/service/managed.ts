@@ -39,7 +39,9 @@ export async function runChange<Result>(
   return { job: id };
 }
 
-/** The work of a change, with its host session held open, the record as it is now, and stale views forgotten afterwards. */
+/**
+ * The work of a change, with its host session held open, and stale views forgotten afterwards. Its warnings stand in its answer, or in its failure's data.
+ */
 export async function guarded<Result>(
   context: Context,
   target: Target,
@@ -48,7 +50,13 @@ export async function guarded<Result>(
 ): Promise<Result> {
   const release = context.sessions.hold(target.host);
   try {
-    return await work(job, target);
+    const result = await work(job, target);
+    return job.warnings.length === 0 ? result : { ...result, warnings: job.warnings };
+  } catch (error) {
+    if (!(error instanceof Failure) || job.warnings.length === 0) throw error;
+    const { code, message, data, retryAfter } = error;
+    const more = { data: { ...data, warnings: job.warnings }, ...(retryAfter !== undefined && { retryAfter }), cause: error };
+    throw new Failure(code, message, more);
   } finally {
     release();
     context.observations.forget(target.path);

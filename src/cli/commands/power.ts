@@ -57,7 +57,7 @@ async function power(context: Context, args: Arguments, action: "start" | "stop"
   return data.failed + data.invalid > 0 ? 1 : 0;
 }
 
-function tally({ requested, ...outcomes }: ResultOf<"execProject">): string {
+function tally({ requested, warnings: _told, ...outcomes }: ResultOf<"execProject">): string {
   const parts = Object.entries(outcomes)
     .filter(([, count]) => count > 0)
     .map(([outcome, count]) => `${count} ${outcome.replace("_", " ")}`);

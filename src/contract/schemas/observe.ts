@@ -32,6 +32,8 @@ export const LiveNodeData = Type.Object({
   memory_bytes: Type.Optional(number),
   /** It ran and ended unasked, with all of its lab; resume starts it again. */
   lost: Type.Optional(word(["host_restart", "lab_killed"])),
+  /** It is stopped; it was given time to end, did not, and was switched off. */
+  forced: Type.Optional(flag),
 });
 export type LiveNodeData = Static<typeof LiveNodeData>;
 
@@ -177,7 +179,7 @@ export const EventsQuery = Type.Object({
 export type EventsQuery = Static<typeof EventsQuery>;
 
 /**
- * What happened. `data` by type – node: {id, node, name, status, previous?, ready?, exit_code?}; link: {id, link, a?, b?}, the link's
+ * What happened. `data` by type – node: {id, node, name, status, previous?, ready?, exit_code?, forced?}; link: {id, link, a?, b?}, the link's
  * effective quality; lab: {change: created|updated|deleted}, {live: available|unavailable|absent} or {resume: waiting|begins|done|failed, nodes}; job: {job, operation, user, status,
  * step, steps, outcome?, error?, duration_ms?}; gap: {after, reason: restart|history}: events may be missing, read the state anew; heartbeat: none.
  */

@@ -1,4 +1,5 @@
 import Type, { type Static } from "typebox";
+import { optionalWarnings } from "./project.ts";
 import {
   flag,
   integer,
@@ -96,5 +97,6 @@ export const ReconcileData = Type.Object({
   manifest: optionalText,
   /** applied, unchanged, or pending_stop: nodes must stop, a confirmed reconcile is needed. */
   status: optionalText,
+  warnings: optionalWarnings,
 });
 export type ReconcileData = Static<typeof ReconcileData>;

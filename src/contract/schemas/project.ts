@@ -97,16 +97,29 @@ export const ImportData = Type.Object({
 });
 export type ImportData = Static<typeof ImportData>;
 
+/** What a change did otherwise than one would expect. stop_forced: a node did not end in time and was switched off. */
+export const ChangeWarning = Type.Object({
+  code: text,
+  /** IaC node key. */
+  node: text,
+  message: text,
+});
+export type ChangeWarning = Static<typeof ChangeWarning>;
+
+/** In the answers of changes, and in the data of their errors; absent: none. */
+export const optionalWarnings = Type.Optional(list(ChangeWarning));
+
 export const DeployData = Type.Object({
   lab: optionalText,
   nodes: optionalInteger,
   links: optionalInteger,
   state: optionalJson,
   unsupported: Type.Optional(list(text)),
+  warnings: optionalWarnings,
 });
 export type DeployData = Static<typeof DeployData>;
 
-export const DestroyData = Type.Object({ lab: optionalText });
+export const DestroyData = Type.Object({ lab: optionalText, warnings: optionalWarnings });
 export type DestroyData = Static<typeof DestroyData>;
 
 export const BulkResult = Type.Object({
@@ -119,6 +132,7 @@ export const BulkResult = Type.Object({
   wiped: integer,
   failed: integer,
   invalid: integer,
+  warnings: optionalWarnings,
 });
 export type BulkResult = Static<typeof BulkResult>;
 

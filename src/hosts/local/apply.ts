@@ -131,10 +131,10 @@ async function runBatch(
       await startNodes(context, definition, edit, batch);
       break;
     case "stop":
-      await stopNodes(context, definition, edit, batch, first.mode);
+      await stopNodes(context, definition, edit, batch, first.mode, progress);
       break;
     case "wipe":
-      await wipeNodes(context, definition, edit, batch, progress.stopMode ?? 3);
+      await wipeNodes(context, definition, edit, batch, progress.stopMode ?? 3, progress);
       break;
     default: {
       let failure: unknown;
@@ -253,6 +253,7 @@ async function stopNodes(
   edit: DefinitionEdit,
   batch: readonly Operation[],
   mode: StopMode,
+  progress: Progress,
 ): Promise<void> {
   const named = new Set(nodesOf(edit, batch));
   const live = lab(before.id);
@@ -260,10 +261,15 @@ async function stopNodes(
   const up = mode === 2 ? await running(live, before, catalogue) : named;
   const nodes = before.nodes.filter(({ id }) => named.has(id) && up.has(id));
   for (const { id } of nodes) edit.power(id, mode === 2 ? "suspended" : "stopped");
-  const after = edit.result();
+  let after = edit.result();
   await put(definitions, after);
   try {
-    await live.stop(nodes, mode, catalogue);
+    const forced = await live.stop(nodes, mode, catalogue);
+    if (forced.size > 0) {
+      after = { ...after, nodes: after.nodes.map((node) => (forced.has(node.id) ? { ...node, forced: true } : node)) };
+      await put(definitions, after);
+      for (const operation of batch) warnForced(operation, forced.get(edit.nodeId(operation.key) ?? 0), progress);
+    }
   } catch (error) {
     // Those that could not be hibernated go on, and are not called hibernated; those that could be are.
     if (mode === 2) {
@@ -274,6 +280,11 @@ async function stopNodes(
     throw error;
   }
   await live.sync(after, catalogue);
+}
+
+function warnForced({ key }: Operation, grace: number | undefined, { warn }: Progress): void {
+  if (grace === undefined) return;
+  warn?.({ code: "stop_forced", node: key, message: `${key} did not end within ${grace / 1000} s and was switched off` });
 }
 
 async function running(live: LocalLab, definition: LabDefinition, catalogue: Catalogue): Promise<ReadonlySet<number>> {
@@ -287,9 +298,10 @@ async function wipeNodes(
   edit: DefinitionEdit,
   batch: readonly Operation[],
   mode: StopMode,
+  progress: Progress,
 ): Promise<void> {
   // A node that is only suspended would go on with a disk that is gone.
-  await stopNodes(context, before, edit, batch, mode === 2 ? 3 : mode);
+  await stopNodes(context, before, edit, batch, mode === 2 ? 3 : mode, progress);
   await removeDisks(context.trash, context.lab(before.id), nodesOf(edit, batch));
 }
 

@@ -49,6 +49,8 @@ export interface DefinedNode {
   readonly power: "running" | "stopped" | "suspended";
   /** What the machine was when the node was last started (incarnation.ts): after a reboot, what does not run was not lost but is stopped. */
   readonly bootId?: string;
+  /** Its last stop gave it time to end, and it did not: it was switched off. */
+  readonly forced?: true;
 }
 
 export interface DefinedNetwork {
@@ -99,7 +101,7 @@ export function observeDefinition(
 }
 
 function observeNode(lab: string, node: DefinedNode, power: Power, template: LocalTemplate | undefined): ObservedNode {
-  const { power: _wanted, bootId: _boot, ...rest } = node;
+  const { power: _wanted, bootId: _boot, forced: _forced, ...rest } = node;
   return {
     ...rest,
     id: String(node.id),

@@ -182,7 +182,9 @@ export function editDefinition(
     },
     power: (id, power, bootId) => {
       const node = nodes.get(id);
-      if (node !== undefined) nodes.set(id, { ...node, power, ...(bootId !== undefined && { bootId }) });
+      if (node === undefined) return;
+      const { forced: _before, ...rest } = node;
+      nodes.set(id, { ...rest, power, ...(bootId !== undefined && { bootId }) });
     },
     nodeId: (key) => find("nodes", nodes, key),
     result: () => {
@@ -202,8 +204,8 @@ export function editDefinition(
 
 function definedNode(id: number, node: LabNode, ethernet: number, before: DefinedNode | undefined): DefinedNode {
   const { key: _key, startupConfigFile: _file, ...rest } = node;
-  const { power = "stopped", bootId } = before ?? {};
-  return { ...rest, id, ethernet, power, ...(bootId !== undefined && { bootId }) };
+  const { power = "stopped", bootId, forced } = before ?? {};
+  return { ...rest, id, ethernet, power, ...(bootId !== undefined && { bootId }), ...(forced !== undefined && { forced }) };
 }
 
 function definedNetwork(id: number, network: LabNetwork): DefinedNetwork {

@@ -21,6 +21,7 @@ import { Readiness } from "./readiness.ts";
 import { sweepLabGroups } from "./resources/lab-groups.ts";
 import { limitLacks, probeMachine } from "./resources/probe-machine.ts";
 import { type LocalState, localSession } from "./session.ts";
+import { type StopPatience, stopPatience } from "./stop-patience.ts";
 import { openTrash } from "./trash.ts";
 import { Turns } from "./turns.ts";
 import { openUsers } from "./users.ts";
@@ -31,6 +32,8 @@ export interface LocalHostOptions {
   readonly warn?: (text: string) => void;
   /** Instead of the usual ones. */
   readonly captureLimits?: Partial<CaptureLimits>;
+  /** Instead of the usual one. */
+  readonly stopPatience?: Partial<StopPatience>;
 }
 
 /**
@@ -104,10 +107,11 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
 
   const exclusive = <T>(path: string, work: () => Promise<T>): Promise<T> => turns.run(path, () => tellingTrouble(work));
 
+  const patience = { ...stopPatience, ...options.stopPatience };
   const lab = (id: string): LocalLab => {
     const known = labs.get(id);
     if (known !== undefined) return known;
-    const made = new LocalLab(id, definitions.directory(id), { paths, bootId, shaping, means });
+    const made = new LocalLab(id, definitions.directory(id), { paths, bootId, shaping, means, patience });
     labs.set(id, made);
     return made;
   };

@@ -32,6 +32,7 @@ import { readFabric, readPorts } from "./read-fabric.ts";
 import { LabResources, type MachineMeans, type NodeLoad } from "./resources/lab-resources.ts";
 import type { NodeState, Sandbox, SandboxOptions } from "./sandbox.ts";
 import { createSandbox, openSandbox } from "./sandbox-client.ts";
+import type { StopPatience } from "./stop-patience.ts";
 import type { LocalTemplate } from "./template.ts";
 import { Screens } from "./vm/screens.ts";
 import { dropSavedState, hasSavedState, hibernateVm } from "./vm/suspend.ts";
@@ -43,6 +44,8 @@ export interface NodeLife {
   readonly power: Power;
   readonly startedAt?: number;
   readonly exitCode?: number;
+  /** Its last stop gave it time to end, and it did not: it was switched off. */
+  readonly forced?: true;
   /** It should run, and went with its lab: failed where the lab was ended, stopped where the machine went down. */
   readonly lost?: "host_restart" | "lab_killed";
 }
@@ -64,6 +67,7 @@ export class LocalLab {
   readonly #options: SandboxOptions;
   readonly #bootId: string;
   readonly #shaping: Promise<ShapingMeans>;
+  readonly #patience: StopPatience;
   readonly #shaperProgram: string;
   readonly #qualities = new LinkQualities();
   readonly #resources: LabResources;
@@ -93,17 +97,20 @@ export class LocalLab {
       bootId,
       shaping,
       means,
+      patience,
     }: {
       readonly paths: LocalPaths;
       readonly bootId: string;
       readonly shaping: Promise<ShapingMeans>;
       readonly means: Promise<MachineMeans>;
+      readonly patience: StopPatience;
     },
   ) {
     this.id = id;
     this.directory = directory;
     this.#bootId = bootId;
     this.#shaping = shaping;
+    this.#patience = patience;
     this.#shaperProgram = paths.shaper;
     const root = process.getuid?.() === 0;
     this.#screens = new Screens(join(paths.run, id));
@@ -219,12 +226,15 @@ export class LocalLab {
   /**
    * Ends these nodes' processes, or with mode 2 makes them stand still; answers when it is so. Switches have none: a sync after the definition
    * says so takes them away. A state that a virtual machine was hibernated with goes when it is stopped in another way.
+   * @returns those that were given time to end and were switched off after it, with that time in ms
    */
-  async stop(nodes: readonly DefinedNode[], mode: StopMode, catalogue: Catalogue): Promise<void> {
+  async stop(nodes: readonly DefinedNode[], mode: StopMode, catalogue: Catalogue): Promise<ReadonlyMap<number, number>> {
+    const forced = new Map<number, number>();
     const states = await this.#states();
     if (this.#foreign !== null) {
       await this.refuseForeign(nodes.map(({ id }) => id));
-      return this.#endForeign();
+      await this.#endForeign();
+      return forced;
     }
     const sandbox = this.#sandbox;
     const isVm = (node: DefinedNode) => backendOf(node, catalogue) === "vm";
@@ -237,23 +247,24 @@ export class LocalLab {
       if (failure !== undefined) throw failure.reason;
     } else if (sandbox !== null) {
       const end = async (those: readonly DefinedNode[], patience: number) => {
-        const grace = mode === 0 ? mostPatience : mode === 3 ? patience : 0;
-        if (those.length > 0)
-          await sandbox.stop(
-            those.map(({ id }) => id),
-            mode === 1 ? "kill" : "graceful",
-            grace,
-          );
+        const grace = mode === 0 ? this.#patience.graceful : mode === 3 ? patience : 0;
+        const ids = those.map(({ id }) => id);
+        if (ids.length === 0) return;
+        await sandbox.stop(ids, mode === 1 ? "kill" : "graceful", grace);
+        if (grace === 0) return;
+        for (const { id, state, problem } of (await sandbox.info(ids)).nodes)
+          if (state === "stopped" && problem !== undefined) forced.set(id, grace);
       };
       await Promise.all([
         end(
           alive.filter((node) => !isVm(node)),
-          nodePatience,
+          this.#patience.node,
         ),
-        end(alive.filter(isVm), machinePatience),
+        end(alive.filter(isVm), this.#patience.machine),
       ]);
     }
     if (mode !== 2) for (const { id } of nodes.filter(isVm)) dropSavedState(this.directory, id);
+    return forced;
   }
 
   /**
@@ -565,7 +576,7 @@ export class LocalLab {
         ...(before && state.pid === 0 ? { lost: "host_restart" as const } : {}),
       };
     }
-    if (node.power === "stopped") return { power: "stopped" };
+    if (node.power === "stopped") return { power: "stopped", ...(node.forced === true && { forced: true }) };
     // A switch is where its sandbox is. Anything else should run and does not: lost, or never brought back after a reboot.
     if (backend === "bridge" && (this.#sandbox ?? this.#foreign) !== null) return { power: "running" };
     return before ? { power: "stopped", lost: "host_restart" } : { power: "failed", lost: "lab_killed" };
@@ -581,11 +592,6 @@ function backendOf(node: DefinedNode, catalogue: Catalogue): Backend {
 function isSwitch(node: DefinedNode, catalogue: Catalogue): boolean {
   return backendOf(node, catalogue) === "bridge";
 }
-
-/** Milliseconds that nodes and virtual machines get to end by themselves before they are ended: when that was all that was asked for, and in mode 3. */
-const mostPatience = 60_000;
-const nodePatience = 5_000;
-const machinePatience = 30_000;
 
 /** Interfaces of a virtual machine's node are the guest's: the kernel that they are in must not speak on them. Before they are made. */
 async function silence(sandbox: Sandbox, pids: readonly number[]): Promise<void> {

@@ -97,7 +97,7 @@ export interface NodeState {
   readonly exitCode?: number;
   /** Milliseconds of Unix time: of the release, before that of the spawn. */
   readonly startedAt: number;
-  /** Why the node could not be made (step and the kernel's words). */
+  /** Why the node could not be made (step and the kernel's words); of a stopped one: that it was killed, since it did not end in its grace. */
   readonly problem?: string;
 }
 

@@ -166,6 +166,7 @@ async function liveNodes(state: LocalState, definition: LabDefinition, offered: 
       ...(checked.has(node.id) ? { ready: ready.get(node.id) ?? false } : {}),
       ...(one?.exitCode === undefined ? {} : { exit_code: one.exitCode }),
       ...(one?.lost === undefined ? {} : { lost: one.lost }),
+      ...(one?.forced === undefined ? {} : { forced: one.forced }),
       ...(taken?.cpuPercent === undefined ? {} : { cpu_percent: taken.cpuPercent }),
       ...(taken?.memoryBytes === undefined ? {} : { memory_bytes: taken.memoryBytes }),
       ...(up && one?.startedAt !== undefined ? { uptime_ms: Math.max(0, now - one.startedAt) } : {}),

@@ -169,6 +169,7 @@ function newsOf(lab: string, change: LabChange, record: LabRecord | undefined, i
     ...(before !== undefined && { previous: before.status }),
     ...(now?.ready !== undefined && { ready: now.ready }),
     ...(now?.exit_code !== undefined && { exit_code: now.exit_code }),
+    ...(now?.forced !== undefined && { forced: now.forced }),
   };
   return { type: "node", lab, data };
 }

@@ -45,6 +45,7 @@ export function NodePanel({ lab, node, live, mayChange, onConsole, onClose }: No
         <dd>
           {status}
           {live?.ready === false && " (not ready yet)"}
+          {live?.forced === true && " (did not end in time and was switched off)"}
           {live?.exit_code !== undefined && ` (exit code ${live.exit_code})`}
         </dd>
         <dt>Template</dt>

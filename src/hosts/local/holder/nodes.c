@@ -213,7 +213,9 @@ void spawn_some(struct client *c) {
 
 void node_kill(struct timer *t) {
   struct node *n = container_of(t, struct node, grace);
-  if (n->pid) kill(n->pid, SIGKILL);
+  if (!n->pid) return;
+  kill(n->pid, SIGKILL);
+  snprintf(n->problem, sizeof n->problem, "did not end in time");
 }
 
 /* Signals to all processes of a node but its init come from one that enters its pid namespace. */

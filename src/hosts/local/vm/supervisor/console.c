@@ -10,7 +10,7 @@ static size_t pending_at, pending_end;
 static char seen[4096]; /* what the guest said last, for the ready pattern */
 static size_t seen_length;
 static regex_t pattern;
-static bool watching;
+static bool watching, marked;
 
 void console_open(const char *ready) {
   terminal_fd = open("/dev/console", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
@@ -29,12 +29,15 @@ void console_open(const char *ready) {
   watching = true;
 }
 
-static void mark_ready(void) {
+void mark_ready(void) {
   int fd = open(READY_MARK, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   if (fd < 0) fail("%s: %s", READY_MARK, strerror(errno));
   close(fd);
   watching = false;
+  marked = true;
 }
+
+bool is_ready(void) { return marked; }
 
 /* Control sequences to a terminal are no part of what is said. */
 static bool is_text(unsigned char c) {

@@ -63,12 +63,22 @@ void control_ready(void) {
     give_up(qmp_answer);
 }
 
+/* A guest that goes on does not say again what showed that it was ready. */
+static bool save_ready(void) {
+  if (unlink(SAVED_READY) < 0 && errno != ENOENT) return false;
+  if (!is_ready()) return true;
+  int fd = open(SAVED_READY, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return false;
+  close(fd);
+  return true;
+}
+
 /* Looks how far it is, a few times a second. */
 void hibernate_step(void) {
   if (!qmp(-1, "{\"execute\":\"query-migrate\"}") || strstr(qmp_answer, "\"status\": \"failed\"") || strstr(qmp_answer, "\"status\": \"cancelled\""))
     return give_up(qmp_answer);
   if (!strstr(qmp_answer, "\"status\": \"completed\"")) return;
-  if (fsync(file) < 0 || rename(DRAFT, SAVED_STATE) < 0) return give_up(strerror(errno));
+  if (!save_ready() || fsync(file) < 0 || rename(DRAFT, SAVED_STATE) < 0) return give_up(strerror(errno));
   close(file);
   file = -1;
   answer("saved");
@@ -91,4 +101,5 @@ void resume_step(void) {
   if (strstr(qmp_answer, "\"inmigrate\"")) return;
   loading = false;
   if (unlink(SAVED_STATE) < 0) fail("%s: %s", SAVED_STATE, strerror(errno));
+  if (unlink(SAVED_READY) == 0) mark_ready();
 }

@@ -22,6 +22,7 @@
 #define CONTROL_SOCKET RUN "/control.sock"
 #define READY_MARK RUN "/ready"
 #define SAVED_STATE DISKS "/state"
+#define SAVED_READY DISKS "/state.ready"
 
 enum {
   MAX_PORTS = 24,
@@ -75,6 +76,8 @@ void ports_settle(void);
 /* console.c: the serial line and the node's terminal. */
 extern int serial_fd, terminal_fd;
 void console_open(const char *ready);
+void mark_ready(void);
+bool is_ready(void);
 bool serial_ready(void); /* false at the serial line's end */
 void terminal_ready(void);
 bool console_stuck(void);
