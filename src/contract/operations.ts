@@ -58,8 +58,8 @@ const reading = ["field_not_allowed", "invalid_intent", "rate_limited"] as const
 const authoring = [...host, ...bodied, ...reading, "template_not_found", "node_not_found"] as const;
 const project = [...host, ...bodied, ...reading, "lab_not_found", "operation_not_allowed"] as const;
 const changing = [...project, "lab_busy", "lab_locked", "lab_locked_mid_apply", "cancelled", "unsupported"] as const;
-/** Of one link, in one step: nothing to stop in between. */
-const linkChange = [...project, "lab_busy", "lab_locked", "unsupported", "link_not_found"] as const;
+/** Of one link, in one step: cancelled only before it. */
+const linkChange = [...project, "lab_busy", "lab_locked", "cancelled", "unsupported", "link_not_found"] as const;
 const consoles = [...project, "node_not_found", "node_not_running", "unsupported"] as const;
 const captures = [...host, "capture_not_found", "operation_not_allowed", "unsupported"] as const;
 
@@ -346,7 +346,7 @@ export const operations = {
     summary: "The console's raw bytes, after Upgrade: host-telnet; or in frames, after Upgrade: websocket",
   },
   applyLinkQuality: {
-    ...post,
+    ...change,
     path: "/api/v1/projects/links/quality",
     auth: "bearer",
     timeoutMs: 30_000,
@@ -356,7 +356,7 @@ export const operations = {
     summary: "Set delay, jitter, loss and bandwidth of a live link; save true persists",
   },
   setLinkSuspend: {
-    ...post,
+    ...change,
     path: "/api/v1/projects/links/suspend",
     auth: "bearer",
     timeoutMs: 30_000,

@@ -229,8 +229,8 @@ function handlersOf(
     streamConsole: known((caller, { params }, call) => streamConsole(context, tickets, caller, params.ticket, call)),
 
     importProject: changing("importProject", importProject),
-    applyLinkQuality: known((caller, { body }) => applyLinkQuality(context, caller, body)),
-    setLinkSuspend: known((caller, { body }) => setLinkSuspend(context, caller, body)),
+    applyLinkQuality: changing("applyLinkQuality", applyLinkQuality),
+    setLinkSuspend: changing("setLinkSuspend", setLinkSuspend),
     startCapture: known((caller, { body }) => captures.start(caller, body)),
     listCaptures: known((caller, { query }) => captures.list(caller, query.lab)),
     getCapture: known((caller, { params }) => captures.get(caller, params.id)),

@@ -57,7 +57,7 @@ test("a link is found by its ends in either order, and told in the caller's", as
   expect(turned).toMatchObject({ link: "h1:eth0 -- r1:eth0", endpoints: ["h1:eth0", "r1:eth0"], effective: { a: side } });
   const { live } = await post("getProjectStatus", { lab: "/real" });
   expect(live?.netem).toEqual([{ link: "h1:eth0 -- r1:eth0", endpoints: ["r1:eth0", "h1:eth0"], b: side }]);
-  expect((await post("applyLinkQuality", { lab: "/real", endpoints: ["h1:eth0", "r1:eth0"], save: false })).effective).toEqual({});
+  expect(await post("applyLinkQuality", { lab: "/real", endpoints: ["h1:eth0", "r1:eth0"], save: false })).toHaveProperty("effective", {});
   const unlinked = post("setLinkSuspend", { lab: "/real", endpoints: ["h1:eth0", "p1:eth0"], suspended: true });
   await expect(unlinked).rejects.toMatchObject({ code: "link_not_found" });
 });

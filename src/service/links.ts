@@ -1,4 +1,5 @@
 import { Failure } from "../contract/errors.ts";
+import type { JobStarted } from "../contract/schemas/jobs.ts";
 import type { LinkQualityData, LinkQualityPayload, LinkSuspendData, LinkSuspendPayload } from "../contract/schemas/links.ts";
 import { endpointKeys, endpointOf, joinIds } from "../engine/join.ts";
 import type { ObservedEndpoint, ObservedLink } from "../engine/observed.ts";
@@ -7,8 +8,9 @@ import { type Endpoint, endpointText, linkKey, type Quality } from "../intent/la
 import { addressProject, allowChange, badRequest, labNotFound, type Target } from "./address.ts";
 import { unsupported } from "./capabilities.ts";
 import type { Context } from "./context.ts";
+import type { Job } from "./jobs.ts";
 import { refuseLocked, runChange } from "./managed.ts";
-import type { Caller } from "./service.ts";
+import type { Caller, ChangeCall } from "./service.ts";
 
 /** What the journal keeps of a change of a link. Sides are those of `endpoints`. */
 export interface QualityRequest {
@@ -25,26 +27,35 @@ export interface SuspendRequest {
 }
 
 /** Throws link_not_found, and unsupported where the host has no link quality. */
-export async function applyLinkQuality(context: Context, caller: Caller, payload: LinkQualityPayload): Promise<LinkQualityData> {
+export async function applyLinkQuality(
+  context: Context,
+  caller: Caller,
+  payload: LinkQualityPayload,
+  call: ChangeCall,
+): Promise<LinkQualityData | JobStarted> {
   const target = await changeable(context, caller, payload, "linkQuality");
   const { endpoints, a, b, save } = payload;
   const request: QualityRequest = { endpoints, quality: { ...(a && { a }), ...(b && { b }) }, save: save === true };
-  const work = () => changeQuality(target, request);
-  return (await runChange(context, target, { respondAsync: false }, { operation: "applyLinkQuality", request, work })) as LinkQualityData;
+  return runChange(context, target, call, { operation: "applyLinkQuality", request, work: (job) => changeQuality(job, target, request) });
 }
 
 /** Throws link_not_found, bad_request for the side of a network, and unsupported where the host cannot suspend links. */
-export async function setLinkSuspend(context: Context, caller: Caller, payload: LinkSuspendPayload): Promise<LinkSuspendData> {
+export async function setLinkSuspend(
+  context: Context,
+  caller: Caller,
+  payload: LinkSuspendPayload,
+  call: ChangeCall,
+): Promise<LinkSuspendData | JobStarted> {
   const target = await changeable(context, caller, payload, "linkSuspend");
   const { endpoints, suspended, side } = payload;
   const request: SuspendRequest = { endpoints, suspended, ...(side && { side }) };
-  const work = () => changeSuspend(target, request);
-  return (await runChange(context, target, { respondAsync: false }, { operation: "setLinkSuspend", request, work })) as LinkSuspendData;
+  return runChange(context, target, call, { operation: "setLinkSuspend", request, work: (job) => changeSuspend(job, target, request) });
 }
 
 /** Safe to run again. */
-export async function changeQuality(target: Target, { endpoints, quality, save }: QualityRequest): Promise<LinkQualityData> {
+export async function changeQuality(job: Job, target: Target, { endpoints, quality, save }: QualityRequest): Promise<LinkQualityData> {
   const found = await findLink(target, endpoints);
+  refuseCancelled(job);
   const state = await target.host.setLinkQuality(target.path, found.link.id, found.turn(quality), { save });
   return {
     lab: target.path,
@@ -57,8 +68,9 @@ export async function changeQuality(target: Target, { endpoints, quality, save }
 }
 
 /** Safe to run again. */
-export async function changeSuspend(target: Target, { endpoints, suspended, side }: SuspendRequest): Promise<LinkSuspendData> {
+export async function changeSuspend(job: Job, target: Target, { endpoints, suspended, side }: SuspendRequest): Promise<LinkSuspendData> {
   const found = await findLink(target, endpoints);
+  refuseCancelled(job);
   const wanted: LinkSides<boolean> =
     side === undefined ? { a: suspended, b: suspended } : side === "a" ? { a: suspended } : { b: suspended };
   if (side !== undefined && "networkId" in found.link.endpoints[(side === "a") === found.straight ? 0 : 1]) {
@@ -66,6 +78,10 @@ export async function changeSuspend(target: Target, { endpoints, suspended, side
   }
   const { a = false, b = false } = found.turn(await target.host.setLinkSuspend(target.path, found.link.id, found.turn(wanted)));
   return { lab: target.path, link: found.key, suspended: { a, b } };
+}
+
+function refuseCancelled({ signal }: Job): void {
+  if (signal.aborted) throw new Failure("cancelled", "the change was cancelled: the link is as it was");
 }
 
 async function changeable(

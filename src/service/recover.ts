@@ -84,8 +84,8 @@ async function targetOf(context: Context, row: JobRow, host: HostSession): Promi
 
 async function finish(context: Context, job: Job, target: Target, row: JobRow): Promise<unknown> {
   if (row.operation === "destroyProject") return destroyLab(context, job, target, (row.request as { readonly wipe: boolean }).wipe);
-  if (row.operation === "applyLinkQuality") return changeQuality(target, row.request as QualityRequest);
-  if (row.operation === "setLinkSuspend") return changeSuspend(target, row.request as SuspendRequest);
+  if (row.operation === "applyLinkQuality") return changeQuality(job, target, row.request as QualityRequest);
+  if (row.operation === "setLinkSuspend") return changeSuspend(job, target, row.request as SuspendRequest);
   if (row.operation === "execProject") return powerNodes(context, job, target, row.request as PowerRequest);
   if (row.operation === "importProject") return finishImport(context, job, target, row);
   if (row.operation === "resumeLab") return resumeNodes(context, job, target);

@@ -81,6 +81,8 @@ const elsewhere: Readonly<Record<string, string>> = {
 
 let troubles: ((call: string) => Failure | Error | undefined) | undefined;
 let hold: ((operation: Operation) => Promise<void> | void) | undefined;
+/** A change of a link has no step but one; before it, it looks. */
+let looking: (() => Promise<void>) | undefined;
 let broken = false;
 let resumable = true;
 const time = { now: Date.now(), stood: 0 };
@@ -115,6 +117,7 @@ function shakyHost(): Host {
         if (typeof value !== "function" || name === "close" || name === "setLock") return value;
         return async (...given: unknown[]) => {
           check(String(name));
+          if (name === "observe") await looking?.();
           const answer = await (value as (...all: unknown[]) => unknown).apply(target, given);
           return altered(String(name), answer);
         };
@@ -489,7 +492,7 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
       for (const each of await session.labs()) await session.setLock(each, false);
     }
   },
-  cancelled: async (id) => {
+  cancelled: async (id, row) => {
     let stood = () => {};
     const standing = new Promise<void>((resolve) => {
       stood = resolve;
@@ -502,12 +505,14 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
       stood();
       return held;
     };
+    if (row.errors.includes("link_not_found")) looking = () => hold!(undefined as never) as Promise<void>;
     const key = { "Idempotency-Key": `cancel-${id}` };
     const { job } = (await send(ann, id, {}, undefined, { ...key, Prefer: "respond-async" })).json.data;
     await Promise.race([standing, jobEnds(job)]);
     await send(ann, "cancelJob", {}, job);
     release();
     hold = undefined;
+    looking = undefined;
     await jobEnds(job);
     // The same change again is told what became of it.
     return send(ann, id, {}, undefined, key);
