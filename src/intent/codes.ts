@@ -32,6 +32,8 @@ export const diagnosticCodes = {
   interface_in_use: "an interface in two links",
   name_collision: "a network with the key of a node",
   duplicate_name: "two traffic filters of one name",
+  invalid_filter: "a traffic filter that the host's pcap does not compile: only a service can tell",
+  filter_unchecked: "the host could not be asked about traffic filters (a warning of validate)",
 } as const satisfies Record<string, string>;
 
 export type DiagnosticCode = keyof typeof diagnosticCodes;

@@ -203,8 +203,8 @@ function handlersOf(
     completeLinkInterfaces: known(async (caller, { body }) => completeLinkInterfaces(context, await onHost(caller), body)),
     previewInterfaces: known(async (caller, { body }) => previewInterfaces(context, await onHost(caller), body)),
 
-    validateProject: known((_caller, { body }) => validateProject(context, body)),
-    planProject: known((caller, { body }) => planProject(context, caller, body)),
+    validateProject: known((caller, { body }, call) => validateProject(context, caller, body, call)),
+    planProject: known((caller, { body }, call) => planProject(context, caller, body, call)),
     deployProject: changing("deployProject", deployProject),
     reconcileProject: changing("reconcileProject", reconcileProject),
     destroyProject: changing("destroyProject", destroyProject),
@@ -244,7 +244,7 @@ function handlersOf(
     attachTraffic: known((caller, { body }) => traffic.attach(caller, body)),
     streamTraffic: known((caller, { params }, call) => traffic.stream(caller, params.ticket, call)),
     getPublicProject: known((caller, { body }) => publicProject(context, caller, body)),
-    editProject: known((caller, { body }) => editProject(context, caller, body)),
+    editProject: known((caller, { body }, call) => editProject(context, caller, body, call)),
     events: known((caller, { query }, call) => events.open(caller, query, call)),
     getMetrics: known((caller) => metrics.answer(caller)),
   };

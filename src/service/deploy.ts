@@ -10,6 +10,7 @@ import type { Job } from "./jobs.ts";
 import { recordApplied, recordBroken, recordIntent, recordUntouched, refuseLocked, runChange } from "./managed.ts";
 import { blockedText, planAgainstHost } from "./planned.ts";
 import type { Caller, ChangeCall } from "./service.ts";
+import { checkTrafficFilters } from "./traffic-filters.ts";
 
 /** What the journal keeps of a deploy. */
 export interface DeployRequest {
@@ -28,6 +29,7 @@ export async function deployProject(
   const target = await addressProject(context, caller, payload);
   const intent = await neededIntent(target);
   allowChange(target);
+  await checkTrafficFilters(context, target.host, intent, call);
   const replace = payload.replace === true;
   const request: DeployRequest = { yaml: intent.yaml, files: intent.files, replace };
   return runChange(context, target, call, {

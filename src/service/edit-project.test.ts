@@ -196,7 +196,7 @@ describe("an edit", () => {
     const call = (match: string) => ann.call("editProject", { lab: "/pair", section: "traffic_filters", value: [{ name: "f", match }] });
     const failure = await failureOf(call("bogus filter"));
     expect(failure.code).toBe("invalid_intent");
-    expect(listOf(failure, "diagnostics")).toMatchObject([{ code: "invalid_filter", path: "/traffic_filters/f/match" }]);
+    expect(listOf(failure, "diagnostics")).toMatchObject([{ code: "invalid_filter", path: "/traffic_filters/0/match" }]);
     expect((await call("tcp port 179")).yaml).toContain("tcp port 179");
   });
 });

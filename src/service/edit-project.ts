@@ -20,7 +20,8 @@ import {
   type Target,
 } from "./address.ts";
 import type { Context } from "./context.ts";
-import type { Caller } from "./service.ts";
+import type { Call, Caller } from "./service.ts";
+import { checkTrafficFilters } from "./traffic-filters.ts";
 
 /**
  * The intent for eyes that may not see its secrets. It is printed anew: comments and inheritance are left out, as secrets may stand there too. Of
@@ -62,7 +63,7 @@ export function revisionOf({ yaml, files }: Pick<Intent, "yaml" | "files">): str
  * Replaces one section of an intent and keeps the rest of its text as it is. A text that is sent is answered changed; without one the recorded
  * intent is changed, and the host by the next reconcile. Throws plan_stale for another revision, invalid_intent for what makes no lab of it.
  */
-export async function editProject(context: Context, caller: Caller, payload: EditPayload): Promise<EditData> {
+export async function editProject(context: Context, caller: Caller, payload: EditPayload, { signal }: Call): Promise<EditData> {
   const target = await addressProject(context, caller, payload);
   await refuseAbsent(target);
   allowChange(target);
@@ -73,9 +74,9 @@ export async function editProject(context: Context, caller: Caller, payload: Edi
     });
   }
   const wanted = await wantedLab(context, intent, payload);
-  await checkFilters(target, wanted, intent.lab);
   const text = await context.work.edit(intent.yaml, intent.files, wanted);
   const { warnings: _warnings, ...edited } = await readSent(context, text.yaml, text.files);
+  await checkTrafficFilters(context, target.host, edited, { signal, known: intent.lab });
   if (!target.sent) record(context, target, intent, edited);
   return { yaml: edited.yaml, revision: revisionOf(edited) };
 }
@@ -91,30 +92,6 @@ async function wantedLab({ work }: Context, intent: Intent, { section, value }: 
   throw new Failure("bad_request", "a masked value stands where none was before", {
     data: { problems: lost.map((path) => ({ path: `/value${path}`, message: "is masked and not known" })) },
   });
-}
-
-/** Only filters that are new: an edit of something else must not fail for an old one. */
-async function checkFilters({ host }: Target, wanted: Lab, before: Lab): Promise<void> {
-  if (host.checkPcapFilter === undefined) return;
-  const known = new Set(before.trafficFilters.map(({ match }) => match));
-  const problems: { readonly path: string; readonly message: string }[] = [];
-  for (const { name, match } of wanted.trafficFilters) {
-    const problem = known.has(match) ? undefined : await host.checkPcapFilter(match);
-    if (problem !== undefined) problems.push({ path: `/traffic_filters/${name}/match`, message: problem });
-  }
-  const [first] = problems;
-  if (first === undefined) return;
-  const diagnostics = problems.map(({ path, message }) => ({
-    severity: "error",
-    code: "invalid_filter",
-    path,
-    message,
-    line: 1,
-    column: 1,
-    end_line: 1,
-    end_column: 1,
-  }));
-  throw new Failure("invalid_intent", `${first.path}: ${first.message}`, { data: { diagnostics } });
 }
 
 function record(context: Context, { path }: Target, intent: Intent, edited: Pick<Intent, "yaml" | "files">): void {

@@ -8,8 +8,9 @@ import type { Context } from "./context.ts";
 import { reversed } from "./from-host-plan.ts";
 import { planAgainstHost, shownOperation, type Wanted } from "./planned.ts";
 import { includes, rightOn } from "./rights.ts";
-import type { Caller } from "./service.ts";
+import type { Call, Caller } from "./service.ts";
 import type { Direction } from "./store/store.ts";
+import { checkTrafficFilters } from "./traffic-filters.ts";
 
 /** Throws invalid_direction. */
 export function directionOf(value: string | undefined): Direction {
@@ -19,11 +20,12 @@ export function directionOf(value: string | undefined): Direction {
 }
 
 /** A dry run. The identity becomes the newest of its direction, unless the caller only peeks. */
-export async function planProject(context: Context, caller: Caller, payload: ProjectPayload): Promise<PlanData> {
+export async function planProject(context: Context, caller: Caller, payload: ProjectPayload, { signal }: Call): Promise<PlanData> {
   const direction = directionOf(payload.direction);
   const target = await addressProject(context, caller, payload);
   const options = { direction, prune: payload.prune === true, replace: payload.replace === true, explain: direction === "to_host" };
   const intent = await plannable(target, direction);
+  if (direction === "to_host") await checkTrafficFilters(context, target.host, await neededIntent(target), { signal });
   const { plan, observed, identity } = await planAgainstHost(context, target, intent, options);
   if (observed === null && direction === "from_host") throw labNotFound(target.path);
   const given = payload.plan_identity;

@@ -20,7 +20,7 @@ export interface Call {
 }
 
 /** What a change needs to know of its call. */
-export type ChangeCall = Pick<Call, "respondAsync" | "started">;
+export type ChangeCall = Pick<Call, "respondAsync" | "started"> & Partial<Pick<Call, "signal">>;
 
 /** A caller who showed a valid token. */
 export interface Caller {

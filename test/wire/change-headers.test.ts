@@ -8,7 +8,8 @@ import type { RawClient } from "./raw-client.ts";
 import { type Served, serve } from "./served.ts";
 
 const lab = "/wire";
-const yaml = 'name: wire\nnodes: {h1: {template: linux, start: false}, h2: {template: linux, start: false}}\nlinks: [["h1:eth0", "h2:eth0"]]\n';
+const yaml =
+  'name: wire\nnodes: {h1: {template: linux, start: false}, h2: {template: linux, start: false}}\nlinks: [["h1:eth0", "h2:eth0"]]\n';
 const endpoints = ["h1:eth0", "h2:eth0"];
 
 /** Of each change: a request, and another one of the same operation. */

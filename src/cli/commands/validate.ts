@@ -1,14 +1,16 @@
 import type { Diagnostic } from "../../intent/diagnostic.ts";
+import { readIntent } from "../../intent/read.ts";
 import { showDiagnostics } from "../../intent/show.ts";
+import type { Arguments } from "../arguments.ts";
 import { type Command, topoFlag } from "../command.ts";
-import { diagnose } from "../project.ts";
+import { diagnose, type ProjectFile } from "../project.ts";
 import type { Plan } from "../show-plan.ts";
 
 export const validate: Command = {
   name: "validate",
   summary: "Check a lab's file; without a service unless --online",
   details:
-    "Every problem is shown at once, with its line. --online asks the service too: it knows the host's templates and images, and what the host\n" +
+    "Every problem is shown at once, with its line. --online asks the service too: it knows the host's templates, images and pcap, and what the host\n" +
     "cannot do.",
   flags: [topoFlag, { long: "online", summary: "Also check against the host's templates" }],
   example: "labwright validate -t campus.lw.yml",
@@ -26,11 +28,20 @@ export const validate: Command = {
     else if (found.length > 0) terminal.print(showDiagnostics(found, file));
     const errors = found.filter(isError).length;
     const warnings = found.length - errors;
-    if (valid) terminal.note(`${file.name} is valid${warnings === 0 ? "" : `, with ${counted(warnings, "warning")}`}`);
+    if (valid)
+      terminal.note(`${file.name} is valid${warnings === 0 ? "" : `, with ${counted(warnings, "warning")}`}${unchecked(file, args)}`);
     else terminal.stderr.write(`${terminal.paint("red", "error:")} ${file.name} has ${counted(errors, "error")} (invalid_intent)\n`);
     return valid ? 0 : 1;
   },
 };
+
+/** Filters are pcap's language, which only a host has. */
+function unchecked(file: ProjectFile, args: Arguments): string {
+  const filters = args.has("online") ? 0 : (readIntent(file.yaml, file.files).lab?.trafficFilters.length ?? 0);
+  return filters === 0
+    ? ""
+    : `; whether pcap takes the match of ${counted(filters, "traffic filter")} is known to a service only: --online`;
+}
 
 function isError({ severity }: Diagnostic): boolean {
   return severity === "error";

@@ -1,4 +1,5 @@
 import { editIntent } from "../../intent/edit.ts";
+import { filterPlaces } from "../../intent/filter-places.ts";
 import { type ReadResult, readIntent } from "../../intent/read.ts";
 import { type EditableSection, replaceSection } from "../../intent/replace-section.ts";
 import { showDiagnostics } from "../../intent/show.ts";
@@ -17,6 +18,7 @@ export const tasks = {
   },
   editIntent,
   sourceLines,
+  filterPlaces,
   computePlan,
 };
 

@@ -1,3 +1,4 @@
+import type { FilterPlace } from "../../intent/filter-places.ts";
 import type { Lab } from "../../intent/lab.ts";
 import type { IntentText } from "../../intent/print.ts";
 import type { EditableSection } from "../../intent/replace-section.ts";
@@ -42,6 +43,11 @@ export class Work {
   /** As sourceLines(). */
   async lines(yaml: string, files: Files): Promise<SourceLines> {
     return isSmall(yaml) ? tasks.sourceLines(yaml, files) : this.#pool.run("sourceLines", yaml.length, yaml, files);
+  }
+
+  /** As filterPlaces(). */
+  async filterPlaces(yaml: string, files: Files): Promise<ReadonlyMap<string, FilterPlace>> {
+    return isSmall(yaml) ? tasks.filterPlaces(yaml, files) : this.#pool.run("filterPlaces", yaml.length, yaml, files);
   }
 
   /** As computePlan(). */

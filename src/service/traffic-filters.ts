@@ -1,0 +1,58 @@
+import { cutOff } from "../console/cut-off.ts";
+import { Failure } from "../contract/errors.ts";
+import type { HostSession } from "../hosts/host.ts";
+import type { Diagnostic } from "../intent/diagnostic.ts";
+import type { Lab } from "../intent/lab.ts";
+import { showDiagnostics } from "../intent/show.ts";
+import type { Intent } from "./address.ts";
+import type { Context } from "./context.ts";
+import { RecentMap } from "./recent-map.ts";
+
+/** Filters that compiled, whatever lab they stand in. */
+const good = new RecentMap<true>(10_000);
+/** A host compiles each in a process of its own; so many at once. */
+const atOnce = 4;
+
+interface FilterCheck {
+  readonly signal?: AbortSignal;
+  /** Filters of these are not looked at again: an edit of something else must not fail for an old one. */
+  readonly known?: Lab;
+}
+
+/**
+ * Whether the host's pcap compiles the traffic filters of an intent: what only the host can tell. Nothing where it has no pcap. Throws invalid_intent with
+ * a diagnostic for each that does not, at its place in the text.
+ */
+export async function checkTrafficFilters(
+  { work }: Pick<Context, "work">,
+  host: Pick<HostSession, "checkPcapFilter">,
+  { lab, yaml, files }: Pick<Intent, "lab" | "yaml" | "files">,
+  { signal, known }: FilterCheck = {},
+): Promise<void> {
+  const { checkPcapFilter } = host;
+  if (checkPcapFilter === undefined) return;
+  const old = new Set(known?.trafficFilters.map(({ match }) => match));
+  const left = [...new Set(lab.trafficFilters.map(({ match }) => match))].filter(
+    (match) => !old.has(match) && good.get(match) === undefined,
+  );
+  const problems = new Map<string, string>();
+  const compile = async () => {
+    for (let match = left.shift(); match !== undefined; match = left.shift()) {
+      if (signal?.aborted === true) throw cutOff(signal);
+      const problem = await checkPcapFilter(match);
+      if (problem === undefined) good.set(match, true);
+      else problems.set(match, problem);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, compile));
+  if (problems.size === 0) return;
+  const places = await work.filterPlaces(yaml, files);
+  const diagnostics = lab.trafficFilters.flatMap(({ name, match }): Diagnostic[] => {
+    const problem = problems.get(match);
+    const place = places.get(name);
+    if (problem === undefined || place === undefined) return [];
+    return [{ severity: "error", code: "invalid_filter", message: `the traffic filter ${JSON.stringify(name)}: ${problem}`, ...place }];
+  });
+  diagnostics.sort((a, b) => a.line - b.line || a.column - b.column);
+  throw new Failure("invalid_intent", showDiagnostics(diagnostics, { yaml, files }), { data: { diagnostics } });
+}
