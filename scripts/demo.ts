@@ -1,10 +1,11 @@
 /**
  * The whole of Labwright on real nodes, in under a minute: a service over TLS, a lab of three OSPF routers and three hosts, pings
  * through it, a change planned, applied and confirmed, and a clean end that is proved. Everything is done by the commands a
- * person would type; state lives in a temporary directory.
+ * person would type; state lives in a temporary directory. With --stay the lab is there, in a browser too, until Enter is pressed.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { chmod, cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -62,6 +63,10 @@ async function demo(): Promise<void> {
   await pings("h2", "192.168.1.10");
   await labwright(["exec", "-t", "lab.yaml", "--node", "r1", "--", "show", "ip", "ospf", "neighbor"]);
 
+  say("The same in a browser");
+  await labwright(["open", "-t", "lab.yaml"]);
+  console.log("(its topology, terminals, links and plans; npm run demo -- --stay leaves time to look)");
+
   say("A change: a fourth router behind r1, and r1's configuration for it");
   await edit();
   await labwright(["plan", "-t", "lab.yaml"], { codes: [2] });
@@ -77,6 +82,8 @@ async function demo(): Promise<void> {
   await pings("h3", "10.255.0.4");
   await labwright(["exec", "-t", "lab.yaml", "--node", "r4", "--", "show", "ip", "route", "ospf"]);
 
+  if (process.argv.includes("--stay")) await stay();
+
   say("The end: nothing may be left");
   await labwright(["destroy", "-t", "lab.yaml", "--yes"]);
   await stopService();
@@ -84,6 +91,14 @@ async function demo(): Promise<void> {
   const left = after.filter((item) => !before.includes(item));
   if (left.length > 0) throw new Error(`left behind:\n${left.join("\n")}`);
   console.log("No process, namespace, interface, mount or firewall table of the lab is left.");
+}
+
+/** Leaves everything as it is until Enter is pressed. */
+async function stay(): Promise<void> {
+  say("The lab stays until you press Enter");
+  await labwright(["open", "-t", "lab.yaml"]);
+  await once(process.stdin.resume(), "data");
+  process.stdin.pause();
 }
 
 /** The fourth router hangs off r1; r1 gets an interface and an address for it. */

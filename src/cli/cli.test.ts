@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { connect } from "../client/index.ts";
 
 const program = fileURLToPath(new URL("./main.ts", import.meta.url));
 const password = "correct horse";
@@ -364,6 +365,23 @@ describe("a lab's life", () => {
     expect(read()).toMatch(/^# my first lab\n[\s\S]*# the core[\s\S]*h2:[\s\S]*# access\n$/);
     expect(readFileSync(join(folder, "r1.conf"), "utf8")).toBe("hostname r1\nip routing\n");
     expect((await run(["plan"])).code).toBe(0);
+  });
+
+  test("open gives a link to the lab's page, by file or by path, that signs in once", async () => {
+    write("shown");
+    expect((await run(["open", "lab.yaml"])).stderr).toContain("lab_not_found");
+    expect((await run(["deploy"])).code).toBe(0);
+    const opened = await run(["open", "lab.yaml"]);
+    expect(opened).toMatchObject({ code: 0, stderr: expect.stringContaining("good once") });
+    expect(opened.stderr.replaceAll(":", "").toLowerCase()).toContain(fingerprint.replaceAll(":", "").toLowerCase());
+    const link = new URL(opened.stdout.trim());
+    expect([link.origin, link.pathname]).toEqual([new URL(url).origin, "/ui/labs/shown"]);
+    const { ticket } = /#ticket=(?<ticket>[0-9a-f]{64})$/.exec(link.href)!.groups!;
+    using client = connect({ url, pin: fingerprint });
+    expect(await client.createBrowserSession({ ticket })).toMatchObject({ expires_at: expect.any(String) });
+    await expect(client.createBrowserSession({ ticket })).rejects.toMatchObject({ code: "browser_token_invalid" });
+    const { url: other } = JSON.parse((await run(["open", "--lab", "/shown", "--format", "json"])).stdout) as { readonly url: string };
+    expect(other).not.toBe(link.href);
   });
 
   test("start, stop and wipe tell what became of each node", async () => {

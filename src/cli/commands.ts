@@ -20,6 +20,7 @@ import { link } from "./commands/link.ts";
 import { load } from "./commands/load.ts";
 import { login } from "./commands/login.ts";
 import { logout } from "./commands/logout.ts";
+import { open } from "./commands/open.ts";
 import { plan } from "./commands/plan.ts";
 import { start, stop, wipe } from "./commands/power.ts";
 import { pull } from "./commands/pull.ts";
@@ -88,6 +89,7 @@ export const commands: readonly Command[] = [
   importCommand,
   load,
   status,
+  open,
   events,
   inspect,
   consoles,

@@ -193,6 +193,7 @@ function nextSteps(file: string, status: Status): string {
     ...(stopped.length === 0 ? [] : [`  labwright start ${topo} --node ${stopped.join(",")}`]),
     `  labwright console ${topo} ${node}`,
     `  labwright exec ${topo} --node ${node} -- COMMAND`,
+    `  labwright open ${topo}         its page in a browser`,
     `  labwright apply ${topo}        after a change of the file`,
     `  labwright destroy ${topo}      when you are done`,
   ].join("\n");
