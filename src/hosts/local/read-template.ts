@@ -4,6 +4,7 @@ import { nearest } from "../../intent/nearest.ts";
 import type { TemplateAttribute } from "../host.ts";
 import { type LocalTemplate, type TemplateField, templateFields } from "./template.ts";
 import { readVm } from "./vm/read-vm.ts";
+import { mostVmInterfaces } from "./vm/vm-config.ts";
 import { supervisor } from "./vm/vm-spawn.ts";
 
 /** Lines and columns count from 1. */
@@ -67,6 +68,7 @@ function templateOf(top: Reader, file: string): LocalTemplate {
   } else if (backend === "vm") {
     if (boot.length > 0) map.get("boot").fail("a virtual machine boots by itself: boot makes no sense");
     if (consoleType !== "serial") console.get("type").fail("the console of a virtual machine is serial");
+    interfaces.get("max").integer(1, mostVmInterfaces);
   } else if (images.length + boot.length > 0 || consoleType !== "none") {
     top.fail("a bridge has no process: images, boot and a console make no sense");
   }
@@ -99,6 +101,10 @@ function templateOf(top: Reader, file: string): LocalTemplate {
     .optional()
     ?.integer(0, 1 << 30);
   const { fields, reasons } = fieldRules(map.get("fields"));
+  const attributes = map.get("attributes").optional()?.list().map(attributeOf) ?? [];
+  const mayBeQ35 = vm?.machine === "q35" || attributes.some(({ name }) => name === "machine");
+  if (vm !== undefined && mayBeQ35 && fields.ethernet === "live")
+    map.get("fields").map(templateFields).get("ethernet").fail("only machine pc takes interfaces while it runs: say restart");
   return {
     id: map.get("id").text(/^[a-z0-9][a-z0-9._-]{0,63}$/, "lower-case letters, digits, '.', '_' and '-'") ?? "",
     description: map.get("description").text() ?? "",
@@ -130,7 +136,7 @@ function templateOf(top: Reader, file: string): LocalTemplate {
     ...(need === undefined ? {} : { need }),
     startupConfig: map.get("startup-config").boolean() ?? false,
     ...(savedConfig === undefined ? {} : { savedConfig }),
-    attributes: map.get("attributes").optional()?.list().map(attributeOf) ?? [],
+    attributes,
     fields,
     reasons,
     links: map.get("links").oneOf(["live", "restart", "recreate"]) ?? "recreate",

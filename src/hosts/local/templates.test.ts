@@ -40,6 +40,19 @@ function node(more: Partial<LabNode>): LabNode {
   return { key: "n", name: "N", template: "box", exec: [], env: {}, attributes: {}, labels: {}, ...more };
 }
 
+const vm = `id: box
+description: A machine
+type: qemu
+backend: vm
+interfaces: {format: "eth{0}", max: 23}
+console: {type: serial}
+startup-config: false
+vm: {machine: pc, ram: 128}
+fields: {name: live, icon: live, position: live, labels: live, ethernet: live, cpu: restart, ram: restart, startupConfig: restart, exec: restart,
+  attributes: restart, image: recreate, env: restart}
+links: live
+`;
+
 function problemsOf(text: string): readonly string[] {
   const { template, problems } = readTemplate("box.yaml", text);
   expect(template === undefined).toBe(problems.length > 0);
@@ -114,9 +127,18 @@ describe("reading a template", () => {
     ["a console without its command", valid.replace("argv: [/bin/sh], ", ""), "argv goes with type telnet"],
     ["a bridge with a process", valid.replace("backend: namespace", "backend: bridge"), "a bridge has no process"],
     ["a name format without an index", valid.replace("eth{0}", "eth"), "a name with {0} at its end"],
+    ["more interfaces than a machine has slots", vm.replace("max: 23", "max: 24"), "max must be a number from 1 to 23"],
+    ["plugging that its machine cannot do", vm.replace("machine: pc", "machine: q35"), "only machine pc takes interfaces while it runs"],
+    ["an argument that is not allowed", vm.replace("ram: 128", "arguments: -monitor stdio"), "-monitor"],
     ["a file that is a list", "- id: box\n", "the file must be a map"],
   ])("reports %s with its place", (_, text, message) => {
     expect(problemsOf(text).join("\n")).toContain(message);
+  });
+
+  test("of a virtual machine gives its settings", () => {
+    const { template, problems } = readTemplate("box.yaml", vm);
+    expect(problems).toEqual([]);
+    expect(template).toMatchObject({ backend: "vm", maxInterfaces: 23, vm: { machine: "pc", ram: 128 } });
   });
 
   test("reports all problems at once", () => {

@@ -1,3 +1,9 @@
+/** Devices with a place on the PCI bus. */
+export const pciModels: readonly string[] = ["qemu-xhci", "piix3-usb-uhci", "virtio-rng-pci", "virtio-balloon-pci", "i6300esb"];
+
+/** Functions of a PCI slot, but for the one of a disk controller. */
+const mostPciDevices = 7;
+
 /**
  * Arguments of the hypervisor that a node may bring. A list of what is known to change only the guest's machine: nothing that names a file, a
  * socket, a program or a process, and nothing that would take a place of the hypervisor's own.
@@ -5,8 +11,10 @@
 const allowed: Readonly<Record<string, RegExp | null>> = {
   "-boot":
     /^(order=[acdn]{1,4}|menu=(on|off)|strict=(on|off)|splash-time=\d{1,5}|reboot-timeout=-?\d{1,5})(,(menu=(on|off)|strict=(on|off)|reboot-timeout=-?\d{1,5}))*$/,
-  "-device":
-    /^(usb-tablet|usb-kbd|usb-mouse|qemu-xhci|piix3-usb-uhci|virtio-rng-pci|virtio-balloon-pci|i6300esb|ib700)(,(id=[A-Za-z][A-Za-z0-9]{0,15}))?$/,
+  // An id of the hypervisor's own (nic0, disk0 …) would take its place.
+  "-device": new RegExp(
+    `^(usb-tablet|usb-kbd|usb-mouse|ib700|${pciModels.join("|")})(,id=(?!(nic|net|disk)\\d+$|(sata|scsi|cdrom|config|serial|monitor)$)[A-Za-z][A-Za-z0-9]{0,15})?$`,
+  ),
   "-global": /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+=[A-Za-z0-9_.-]+$/,
   "-no-fd-bootchk": null,
   "-no-hpet": null,
@@ -37,5 +45,7 @@ export function parseArguments(text: string): { readonly argv: readonly string[]
     if (!pattern.test(value)) return { problem: `${option} may not be ${JSON.stringify(value)}` };
     argv.push(value);
   }
+  const placed = argv.filter((word) => word === "-usb" || pciModels.includes(word.split(",")[0]!));
+  if (placed.length > mostPciDevices) return { problem: `more than ${mostPciDevices} PCI devices` };
   return { argv };
 }

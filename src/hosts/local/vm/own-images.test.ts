@@ -78,6 +78,12 @@ describe("arguments that a node may bring", () => {
     });
   });
 
+  test("may have ids of their own, and as many PCI devices as a slot has room for", () => {
+    const most =
+      "-usb -device qemu-xhci,id=x -device virtio-rng-pci,id=nic -device virtio-rng-pci,id=disk -device i6300esb -device virtio-balloon-pci -device piix3-usb-uhci";
+    expect(parseArguments(most)).not.toHaveProperty("problem");
+  });
+
   test.each([
     "-drive file=/etc/passwd",
     "-netdev user,id=n",
@@ -85,6 +91,41 @@ describe("arguments that a node may bring", () => {
     "-device vfio-pci,host=00:01.0",
     "-smbios type=1,file=/etc/passwd",
     "-rtc",
+    "-drive if=virtio,file=/etc/passwd",
+    "-hda /etc/passwd",
+    "-kernel /vm",
+    "-readconfig /vm",
+    "-object memory-backend-file,id=m,mem-path=/vm,size=1M",
+    "-chardev file,id=c,path=/vm/state",
+    "-serial file:/vm/state",
+    "-qmp tcp::4444,server",
+    "-incoming exec:id",
+    "-S",
+    "-daemonize",
+    "-runas root",
+    "-sandbox off",
+    "-device virtio-rng-pci,rng=r",
+    "-device virtio-rng-pci,addr=8",
+    "-device usb-storage,drive=disk0",
+    "-device usb-host,hostbus=1",
+    "-device usb-tablet,id=nic0",
+    "-device usb-tablet,id=disk1",
+    "-device usb-tablet,id=serial",
+    "-device virtio-rng-pci -device virtio-rng-pci -device virtio-rng-pci -device virtio-rng-pci -usb -device qemu-xhci -device i6300esb -device i6300esb",
+    "-uuid 00000000-0000-0000-0000-000000000000,file=x",
+    "-global virtio-blk-pci.drive=/etc/passwd",
+    "-global e1000.romfile=/vm/state",
+    "-smbios type=1,serial=a,file=/etc/passwd",
+    '-smbios "type=1,serial=a\nb"',
+    '-smbios "type=1,serial=a\narg -monitor"',
+    '-smbios "type=1,serial=a\0b"',
+    "-rtc base=utc,script=/vm",
+    "-boot order=c\n-monitor stdio",
+    "-usb\narg -monitor\narg stdio",
+    "-watchdog-action poweroff,x",
+    "constructor",
+    "__proto__",
+    "-usb -- -monitor",
     "-boot order=c,splash=/etc/passwd",
     "-monitor stdio",
     '-smbios "type=1',
@@ -100,19 +141,23 @@ describe.runIf(process.getuid?.() === 0)("a machine of one's own image", () => {
     await using local = await testLocalHost();
     const home = join(local.paths.vmImages, "blank");
     await mkdir(home);
-    await writeFile(join(home, "disk.raw"), Buffer.alloc(1 << 20));
+    for (const file of ["disk1.raw", "disk2.raw", "disk3.raw", "setup.iso"]) {
+      await writeFile(join(home, file), Buffer.alloc(1 << 20));
+      await chmod(join(home, file), 0o644);
+    }
     await chmod(home, 0o755);
-    await chmod(join(home, "disk.raw"), 0o644);
     const machines = {
       m1: "q35, nic: e1000e, disk-bus: sata",
       m2: "pc, nic: rtl8139, disk-bus: scsi",
       m3: "q35, nic: vmxnet3, disk-bus: ide",
+      m4: "pc, nic: virtio-net-pci, disk-bus: virtio",
     };
+    const arguments_ = "-usb -device usb-tablet -device virtio-rng-pci -device virtio-balloon-pci -device i6300esb -device qemu-xhci";
     const nodes = Object.entries(machines).map(
       ([name, words]) =>
-        `  ${name}: {template: qemu, image: blank, ram: 32, attributes: {machine: ${words}, video: std, arguments: -device virtio-rng-pci}}`,
+        `  ${name}: {template: qemu, image: blank, ram: 32, attributes: {machine: ${words}, video: std, arguments: ${arguments_}}}`,
     );
-    const yaml = `name: own\nnodes:\n${nodes.join("\n")}\nlinks: [["m1:eth0", "m2:eth0"], ["m2:eth1", "m3:eth0"]]\n`;
+    const yaml = `name: own\nnodes:\n${nodes.join("\n")}\nlinks: [["m1:eth0", "m2:eth0"], ["m2:eth1", "m3:eth0"], ["m3:eth22", "m4:eth22"], ["m1:eth21", "m4:eth0"]]\n`;
     // The catalogue looks at the directory again after a while.
     await eventually(
       "the image is there",
@@ -121,8 +166,13 @@ describe.runIf(process.getuid?.() === 0)("a machine of one's own image", () => {
       (all) => all.some(({ images }) => images.some(({ name }) => name === "blank")),
     );
     await local.deploy("/own", labOf(yaml));
-    const { nodes: live } = await local.session.status("/own");
-    expect(live.map(({ status }) => status)).toEqual(["running", "running", "running"]);
+    const { nodes: live } = await eventually(
+      "all have left starting behind",
+      60_000,
+      () => local.session.status("/own"),
+      ({ nodes }) => nodes.every(({ status }) => status !== "starting"),
+    );
+    expect(live.map(({ status }) => status)).toEqual(["running", "running", "running", "running"]);
     for (const { id } of live) {
       const address = (await local.session.screens!("/own")).get(id) ?? "";
       expect(address).toMatch(/^unix:\//);
@@ -137,7 +187,7 @@ describe.runIf(process.getuid?.() === 0)("a machine of one's own image", () => {
     // The hypervisor had nothing to complain of.
     const sandbox = await local.sandbox("/own");
     for (const { id } of live) expect(await sandbox.tail(Number(id))).toBe("");
-    expect((await local.session.status("/own")).nodes.map(({ status }) => status)).toEqual(["running", "running", "running"]);
+    expect((await local.session.status("/own")).nodes.map(({ status }) => status)).toEqual(["running", "running", "running", "running"]);
     expect(local.warnings.filter((warning) => !/^nodes have no limit/.test(warning))).toEqual([]);
   }, 300_000);
 });

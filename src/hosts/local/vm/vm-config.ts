@@ -1,14 +1,18 @@
 import { Failure } from "../../../contract/errors.ts";
-import { parseArguments } from "./extra-arguments.ts";
+import { parseArguments, pciModels } from "./extra-arguments.ts";
 import type { VmImage } from "./vm-images.ts";
 import type { VmTemplate } from "./vm-template.ts";
 
-/** PCI slots: 0 and 1 are the machine's own, interfaces begin at 8 (supervisor/vm.h). The same at every start, or a saved state would not fit. */
+/**
+ * PCI slots: 0 and 1 are the machine's own, and 31 of q35; interfaces begin at 8 (supervisor/vm.h). The same at every start, or a saved state would not
+ * fit; so no device is left to the hypervisor, which would take the next that is free.
+ */
 const videoSlot = 2;
+/** Of the disks' controller, function 0, and of the devices that the node's arguments bring. */
 const controllerSlot = 3;
 const firstDiskSlot = 4;
 const configSlot = 7;
-/** Interfaces up to the last PCI slot that both machines have free. */
+/** Interfaces up to the last PCI slot that both machines have free; the supervisor knows no more. */
 export const mostVmInterfaces = 23;
 
 /** Where a VNC client finds the guest's screen, inside the node. */
@@ -46,8 +50,8 @@ export function vmConfig(vm: VmTemplate, image: VmImage, kvm: boolean): string {
     ...(image.kernel === undefined ? [] : ["-kernel", `/${image.kernel}`]),
     ...(image.initrd === undefined ? [] : ["-initrd", `/${image.initrd}`]),
     ...(image.commandLine === undefined ? [] : ["-append", image.commandLine]),
-    ...disks(vm, image, bus),
-    ...extra.argv,
+    ...disks(vm, image, bus, extra.argv.length > 0),
+    ...placed(extra.argv, vm, bus),
   ];
   const lines = [
     ...argv.map((word) => `arg ${word}`),
@@ -59,10 +63,29 @@ export function vmConfig(vm: VmTemplate, image: VmImage, kvm: boolean): string {
   return `${lines.join("\n")}\n`;
 }
 
-function disks(vm: VmTemplate, image: VmImage, bus: string): readonly string[] {
-  const controller = `bus=${bus},addr=${controllerSlot}`;
-  // q35 has SATA of its own, and no other IDE.
-  const sata = vm["disk-bus"] === "sata" && vm.machine === "pc";
+/** q35 has SATA of its own, and no other IDE. */
+function hasController(vm: VmTemplate): boolean {
+  return vm["disk-bus"] === "scsi" || (vm["disk-bus"] === "sata" && vm.machine === "pc");
+}
+
+/** The node's own arguments, each PCI device at a function of the controller's slot. */
+function placed(argv: readonly string[], vm: VmTemplate, bus: string): readonly string[] {
+  let next = hasController(vm) ? 1 : 0;
+  const place = () => {
+    const first = next === 0 ? ",multifunction=on" : "";
+    return `bus=${bus},addr=${controllerSlot}.${next++}${first}`;
+  };
+  return argv.flatMap((word) => {
+    // q35 would put four controllers where an interface goes.
+    if (word === "-usb" && vm.machine === "q35") return ["-device", `piix3-usb-uhci,${place()}`];
+    return pciModels.includes(word.split(",")[0]!) ? `${word},${place()}` : word;
+  });
+}
+
+/** @param shared whether the controller's slot has other devices too */
+function disks(vm: VmTemplate, image: VmImage, bus: string, shared: boolean): readonly string[] {
+  const controller = `bus=${bus},addr=${controllerSlot}${shared ? ",multifunction=on" : ""}`;
+  const sata = hasController(vm) && vm["disk-bus"] === "sata";
   const argv: string[] = [];
   if (sata) argv.push("-device", `ahci,id=sata,${controller}`);
   if (vm["disk-bus"] === "scsi") argv.push("-device", `virtio-scsi-pci,id=scsi,${controller}`);

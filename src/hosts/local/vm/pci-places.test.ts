@@ -1,0 +1,110 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { findImages } from "../images.ts";
+import { localPaths } from "../paths.ts";
+import { mostVmInterfaces, vmConfig } from "./vm-config.ts";
+import type { VmImage } from "./vm-images.ts";
+import { hypervisorImage } from "./vm-spawn.ts";
+import { type VmTemplate, vmChoices, vmDefaults } from "./vm-template.ts";
+
+/** The hypervisor's own view of its PCI bus, for every machine and disk bus with everything in it that can be. No guest runs. */
+
+const image: VmImage = {
+  disks: [0, 1, 2].map((index) => ({ file: `disk${index}.raw`, format: "raw" })),
+  cdroms: ["setup.iso"],
+};
+const full: VmTemplate = {
+  ...vmDefaults,
+  ram: 64,
+  video: "std",
+  nic: "e1000",
+  accelerator: "tcg",
+  arguments:
+    "-usb -device usb-tablet -device usb-kbd -device qemu-xhci -device virtio-rng-pci -device virtio-balloon-pci -device i6300esb -device ib700",
+  configDrive: { label: "cidata", bus: "virtio", files: {} },
+};
+
+let directory: string;
+
+/** As a node's root is made: the image below, the node's own files above. */
+const script = 'mount -t overlay -o "lowerdir=$1,upperdir=$2/upper,workdir=$2/work" overlay "$0" && shift 2 && exec chroot "$0" "$@"';
+
+interface PciDevice {
+  readonly slot: number;
+  readonly function: number;
+  readonly qdev_id: string;
+  readonly class_info: { readonly class: number };
+}
+
+const ethernet = 0x0200;
+
+/** What query-pci answers; throws with the hypervisor's words where it does not start. */
+async function pciDevices(settings: string, nics: number): Promise<readonly PciDevice[]> {
+  const lines = settings.split("\n").map((line) => line.split(" "));
+  const argv = lines.flatMap(([word, ...rest]) => (word === "arg" ? rest.join(" ") : []));
+  const [model, bus] = lines.find(([word]) => word === "nic")!.slice(1);
+  // As supervisor/ports.c writes them, but for what they are connected with.
+  const ports = Array.from({ length: nics }, (_, i) => [
+    ...["-netdev", `hubport,id=net${i},hubid=${i}`],
+    ...["-device", `${model},netdev=net${i},id=nic${i},bus=${bus},addr=0x${(8 + i).toString(16)},romfile=`],
+  ]);
+  const { layers } = (await findImages(localPaths(process.env, 0).images)).find(({ name }) => name === hypervisorImage)!;
+  const words = [...argv.map((word) => word.replace(/^unix:.*$/, "none")), ...ports.flat(), "-S", "-qmp", "stdio"];
+  const hypervisor = spawn("unshare", ["-m", "sh", "-c", script, join(directory, "root"), layers.join(":"), directory, ...words]);
+  let complaint = "";
+  hypervisor.stderr.on("data", (chunk) => (complaint += chunk));
+  const ended = once(hypervisor, "close");
+  hypervisor.stdin.on("error", () => undefined); // its end is told below
+  hypervisor.stdin.write('{"execute":"qmp_capabilities"}\n{"execute":"query-pci","id":"pci"}\n{"execute":"quit"}\n');
+  let answer: readonly PciDevice[] | undefined;
+  for await (const line of createInterface(hypervisor.stdout)) {
+    const said = JSON.parse(line);
+    if (said.id === "pci") answer = said.return[0].devices;
+  }
+  await ended;
+  if (answer === undefined) throw new Error(`the hypervisor does not start: ${complaint}`);
+  return answer;
+}
+
+describe.runIf(process.getuid?.() === 0)("on the PCI bus of a virtual machine", () => {
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), "labwright-pci-"));
+    for (const name of ["upper/vm", "work", "root"]) await mkdir(join(directory, name), { recursive: true });
+    // An empty qcow2 is more than 64 KiB of nothing: raw, with its format told, is as good for a place on the bus.
+    for (const name of ["vm/disk0.qcow2", "vm/disk1.qcow2", "vm/disk2.qcow2", "vm/config.iso", "setup.iso"])
+      await writeFile(join(directory, "upper", name), Buffer.alloc(1 << 16));
+  });
+  afterAll(() => rm(directory, { recursive: true }));
+
+  const cases = vmChoices.machine.flatMap((machine) => vmChoices["disk-bus"].map((bus) => [machine, bus] as const));
+  test.each(cases)("machine %s with three %s disks has each interface in its own slot, whatever else it has", async (machine, diskBus) => {
+    const settings = vmConfig({ ...full, machine, "disk-bus": diskBus }, image, false).replaceAll("format=qcow2", "format=raw");
+    const devices = await pciDevices(settings, mostVmInterfaces);
+    const nics = devices.filter(({ class_info }) => class_info.class === ethernet);
+    expect(nics.map(({ slot, function: part, qdev_id }) => [slot, part, qdev_id])).toEqual(
+      Array.from({ length: mostVmInterfaces }, (_, i) => [8 + i, 0, `nic${i}`]),
+    );
+    // A guest looks for further functions of a slot only where there is the first.
+    for (const { slot } of devices) expect(devices.some((one) => one.slot === slot && one.function === 0)).toBe(true);
+    const own = devices.filter(({ slot, class_info }) => class_info.class !== ethernet && slot > 1 && slot < 31);
+    expect(Math.max(...own.map(({ slot }) => slot))).toBeLessThan(8);
+  });
+
+  test("interfaces are where they were when devices are added to the machine", async () => {
+    const places = async (vm: VmTemplate) => {
+      const settings = vmConfig(vm, { disks: [], cdroms: [] }, false);
+      return (await pciDevices(settings, 2)).flatMap(({ slot, qdev_id }) => (qdev_id.startsWith("nic") ? [[qdev_id, slot]] : []));
+    };
+    const few = { ...full, video: "none", arguments: "" } as const;
+    expect(await places(few)).toEqual([
+      ["nic0", 8],
+      ["nic1", 9],
+    ]);
+    expect(await places({ ...few, arguments: "-device virtio-rng-pci" })).toEqual(await places(few));
+  });
+});
