@@ -9,8 +9,7 @@ import type { Definitions } from "./definitions.ts";
 import { type DefinitionEdit, editDefinition } from "./edit-definition.ts";
 import type { LocalLab } from "./local-lab.ts";
 import { machineTrouble } from "./machine-trouble.ts";
-import { refuseOverload, roomFor } from "./resources/admission.ts";
-import type { MachineMeans } from "./resources/lab-resources.ts";
+import type { Admission } from "./resources/admission.ts";
 import { takeOverConfig } from "./saved-config.ts";
 import type { Trash } from "./trash.ts";
 
@@ -22,7 +21,7 @@ export interface ApplyContext {
   readonly definitions: Definitions;
   readonly trash: Trash;
   readonly catalogue: Catalogue;
-  readonly means: MachineMeans;
+  readonly admission: Admission;
   readonly bootId: string;
   /** The living part of a lab; made where there is none yet. */
   readonly lab: (id: string) => LocalLab;
@@ -241,7 +240,7 @@ async function startNodes(context: ApplyContext, before: LabDefinition, edit: De
   const named = new Set(wanted);
   // One that runs, or is suspended, has its memory already.
   const starting = edit.result().nodes.filter(({ id, power }) => named.has(id) && power === "stopped");
-  await refuseOverload(starting, () => roomFor(context.definitions, context.means, context.catalogue), context.catalogue);
+  using _memory = await context.admission.admit(before.id, starting, context.catalogue);
   for (const id of wanted) edit.power(id, "running", context.bootId);
   const after = edit.result();
   await context.lab(before.id).start(after, new Set(wanted), context.catalogue, () => put(context.definitions, after));

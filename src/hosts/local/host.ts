@@ -18,7 +18,9 @@ import { makePassage } from "./passage.ts";
 import type { LocalPaths } from "./paths.ts";
 import { shapingMeans } from "./quality-means.ts";
 import { Readiness } from "./readiness.ts";
+import { Admission } from "./resources/admission.ts";
 import { sweepLabGroups } from "./resources/lab-groups.ts";
+import { freeMemory, machineMemory } from "./resources/machine-capacity.ts";
 import { limitLacks, probeMachine } from "./resources/probe-machine.ts";
 import { type LocalState, localSession } from "./session.ts";
 import { type StopPatience, stopPatience } from "./stop-patience.ts";
@@ -34,6 +36,8 @@ export interface LocalHostOptions {
   readonly captureLimits?: Partial<CaptureLimits>;
   /** Instead of the usual one. */
   readonly stopPatience?: Partial<StopPatience>;
+  /** MiB that may still be promised to nodes when so many are, instead of what the machine has. */
+  readonly freeMemory?: (promised: number) => number;
 }
 
 /**
@@ -155,7 +159,11 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
     bootId,
     lab,
     catalogue,
-    means,
+    admission: new Admission(definitions, async (promised) => {
+      if (options.freeMemory !== undefined) return options.freeMemory(promised);
+      const { groups, rules } = await means;
+      return freeMemory(machineMemory(groups), rules, promised);
+    }),
     readiness: (id) => {
       const one = readiness.get(id) ?? new Readiness();
       readiness.set(id, one);

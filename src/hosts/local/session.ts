@@ -15,8 +15,7 @@ import type { LocalLab } from "./local-lab.ts";
 import { tellingTrouble } from "./machine-trouble.ts";
 import { checkPcapFilter } from "./pcap-filter.ts";
 import type { Candidate, Readiness } from "./readiness.ts";
-import { roomFor } from "./resources/admission.ts";
-import type { MachineMeans } from "./resources/lab-resources.ts";
+import type { Admission } from "./resources/admission.ts";
 import { savedConfigs } from "./saved-config.ts";
 import type { Trash } from "./trash.ts";
 import type { LocalUser } from "./users.ts";
@@ -26,7 +25,7 @@ export interface LocalState {
   readonly definitions: Definitions;
   readonly trash: Trash;
   readonly catalogue: () => Promise<Catalogue>;
-  readonly means: Promise<MachineMeans>;
+  readonly admission: Admission;
   readonly bootId: string;
   readonly lab: (id: string) => LocalLab;
   readonly readiness: (id: string) => Readiness;
@@ -78,7 +77,7 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
     icons: async () => (await catalogue()).icons,
     rules: async () => {
       const offered = await catalogue();
-      return { ...offered.rules, freeMemory: await roomFor(definitions, await state.means, offered) };
+      return { ...offered.rules, freeMemory: await state.admission.room(offered) };
     },
     labs: async () => (await definitions.all()).filter(isMine).map(({ path }) => path),
     observe: async (path) => {
@@ -95,9 +94,9 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
       state.exclusive(path, async () => {
         mayChange();
         if ((await definitions.get(path)) !== undefined) await lab(path);
-        const { bootId, lab: live, forget, trash } = state;
+        const { admission, bootId, lab: live, forget, trash } = state;
         return applySteps(
-          { path, user: name, definitions, trash, catalogue: await catalogue(), means: await state.means, bootId, lab: live, forget },
+          { path, user: name, definitions, trash, catalogue: await catalogue(), admission, bootId, lab: live, forget },
           operations,
           progress,
         );

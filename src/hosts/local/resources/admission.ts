@@ -1,26 +1,68 @@
 import { Failure } from "../../../contract/errors.ts";
 import { shortage } from "../../../engine/admission.ts";
 import type { Catalogue } from "../catalogue.ts";
-import type { DefinedNode } from "../definition.ts";
+import type { DefinedNode, LabDefinition } from "../definition.ts";
 import type { Definitions } from "../definitions.ts";
-import type { MachineMeans } from "./lab-resources.ts";
-import { freeMemory, machineMemory } from "./machine-capacity.ts";
+import { Turns } from "../turns.ts";
 import { nodeNeed } from "./node-limits.ts";
 
-/** MiB that nodes which are started may still have: what the machine has, less what nodes of all labs that run were promised. */
-export async function roomFor(definitions: Definitions, means: MachineMeans, catalogue: Catalogue): Promise<number> {
-  const labs = await definitions.all();
-  const up = labs.flatMap(({ nodes }) => nodes.filter(({ power }) => power !== "stopped"));
-  const promised = up.reduce((sum, node) => sum + nodeNeed(node, catalogue.template(node.template)), 0);
-  return freeMemory(machineMemory(means.groups), means.rules, promised);
+/**
+ * What memory nodes may still be promised. Nodes that run count by their definition; those that are being started by what is held for them, from
+ * the moment they are admitted until their start has come to an end, so that no two starts are promised the same.
+ */
+export class Admission {
+  readonly #definitions: Pick<Definitions, "all">;
+  readonly #free: (promised: number) => Promise<number>;
+  /** `<lab>/<node>` → how many starts hold its memory. */
+  readonly #held = new Map<string, number>();
+  readonly #turns = new Turns<"admission">();
+
+  /** @param free MiB that may still be promised when so many are */
+  constructor(definitions: Pick<Definitions, "all">, free: (promised: number) => Promise<number>) {
+    this.#definitions = definitions;
+    this.#free = free;
+  }
+
+  /** MiB that nodes which are started may still have: what the machine has, less what nodes of all labs were promised. */
+  async room(catalogue: Catalogue): Promise<number> {
+    let promised = 0;
+    for (const { id, nodes } of await this.#definitions.all()) {
+      for (const node of nodes) {
+        if (node.power !== "stopped" || this.#held.has(keyOf(id, node))) promised += nodeNeed(node, catalogue.template(node.template));
+      }
+    }
+    return this.#free(promised);
+  }
+
+  /**
+   * Holds the memory of these nodes, which are in the lab's definition and stopped, until it is disposed of: when they count because the
+   * definition says that they run, or when their start failed. Throws host_error with both figures where they do not fit.
+   */
+  admit(lab: LabDefinition["id"], starting: readonly DefinedNode[], catalogue: Catalogue): Promise<Disposable> {
+    return this.#turns.run("admission", async () => {
+      const needs = starting.reduce((sum, node) => sum + nodeNeed(node, catalogue.template(node.template)), 0);
+      if (needs > 0) {
+        const free = await this.room(catalogue);
+        if (needs > free) {
+          const message = shortage(needs, free);
+          throw new Failure("host_error", message, { data: { host: { message, needs_mib: needs, free_mib: free } } });
+        }
+      }
+      const keys = starting.map((node) => keyOf(lab, node));
+      for (const key of keys) this.#held.set(key, (this.#held.get(key) ?? 0) + 1);
+      return { [Symbol.dispose]: () => this.#release(keys) };
+    });
+  }
+
+  #release(keys: readonly string[]): void {
+    for (const key of keys) {
+      const left = (this.#held.get(key) ?? 0) - 1;
+      if (left > 0) this.#held.set(key, left);
+      else this.#held.delete(key);
+    }
+  }
 }
 
-/** Throws host_error with both figures where these nodes do not fit. */
-export async function refuseOverload(starting: readonly DefinedNode[], room: () => Promise<number>, catalogue: Catalogue): Promise<void> {
-  const needs = starting.reduce((sum, node) => sum + nodeNeed(node, catalogue.template(node.template)), 0);
-  if (needs === 0) return;
-  const free = await room();
-  if (needs <= free) return;
-  const message = shortage(needs, free);
-  throw new Failure("host_error", message, { data: { host: { message, needs_mib: needs, free_mib: free } } });
+function keyOf(lab: string, { id }: DefinedNode): string {
+  return `${lab}/${id}`;
 }
