@@ -403,6 +403,41 @@ describe("a node", () => {
     viewer.destroy();
   });
 
+  test("is suspended with all that are named or with none, and goes on where it was", async () => {
+    const sandbox = await create({ ...newLab(), processes: 200 });
+    // A process whose name no other has, in each node.
+    const name = `sleep\0${1_000_000 + process.pid}\0`;
+    const nodes = [1, 2].map((id) => node(id, { boot: ["/bin/sh", "-c", `sleep ${1_000_000 + process.pid} & exit 0`] }));
+    await boot(sandbox, nodes);
+    const stopped = () =>
+      readdirSync("/proc")
+        .filter((pid) => /^\d+$/.test(pid) && readText(`/proc/${pid}/cmdline`) === name)
+        .map((pid) => /^State:\t(\w)/m.exec(readText(`/proc/${pid}/status`))?.[1] === "T");
+    const states = async () => (await sandbox.info()).nodes.map(({ state }) => state);
+    await until(() => stopped().length === 2);
+    // Without control groups each node takes a process of its own to be suspended: where there is room for one only, none is.
+    const most = (processes: number) => execFileSync("prlimit", ["--pid", String(sandbox.pid), `--nproc=${processes}:`]);
+    if (root) {
+      let refusals = 0;
+      for (let processes = 1; processes < 200; processes++) {
+        most(processes);
+        const problem = await sandbox.freeze([1, 2], "freeze").catch((error: Failure) => error);
+        if (problem === undefined) break;
+        expect(problem.message).toContain("Resource temporarily unavailable");
+        expect(await states()).toEqual(["running", "running"]);
+        expect(stopped()).toEqual([false, false]);
+        refusals++;
+      }
+      expect(refusals).toBeGreaterThan(1);
+      most(200);
+    } else await sandbox.freeze([1, 2], "freeze");
+    expect(await states()).toEqual(["suspended", "suspended"]);
+    await until(() => stopped().every((one) => one));
+    await sandbox.freeze([1, 2, 2, 7], "thaw");
+    expect(await states()).toEqual(["running", "running"]);
+    await until(() => stopped().every((one) => !one));
+  });
+
   test("that powers itself off is stopped", async () => {
     const sandbox = await create();
     await boot(sandbox, [node(1)]);

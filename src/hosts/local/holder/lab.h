@@ -87,10 +87,13 @@ struct node *node_find(long id);
 void node_changed(struct node *n, enum state state);
 void node_died(struct node *n, int status);
 void node_kill(struct timer *t);
-int node_freeze(struct node *n, bool freeze);
 struct node *node_make(long id);
 bool take_spawn(struct reader *r, struct spawn *s);
 void spawn_some(struct client *c);
+
+/* freeze.c */
+/* Of nodes that can be, each once. Answers 0, or -1 with errno: then all are as they were. */
+int nodes_freeze(struct node **which, size_t count, bool freeze);
 
 /* console.c */
 uint64_t scrollback_start(const struct node *n);

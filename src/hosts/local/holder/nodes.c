@@ -217,32 +217,3 @@ void node_kill(struct timer *t) {
   kill(n->pid, SIGKILL);
   snprintf(n->problem, sizeof n->problem, "did not end in time");
 }
-
-/* Signals to all processes of a node but its init come from one that enters its pid namespace. */
-static int signal_all(struct node *n, int signal) {
-  int node_fd = (int)syscall(SYS_pidfd_open, n->pid, 0);
-  if (node_fd < 0 || setns(node_fd, CLONE_NEWPID) < 0) return close(node_fd), -1;
-  pid_t pid = clone_process(0);
-  if (pid == 0) {
-    kill(-1, signal);
-    _exit(0); /* that nobody is there is as good */
-  }
-  int problem = errno;
-  close(node_fd);
-  if (setns(own_pid_ns, CLONE_NEWPID) < 0) {
-    dprintf(2, "cannot return to the lab's pid namespace: %s\n", strerror(errno));
-    _exit(71);
-  }
-  errno = problem;
-  return pid < 0 ? -1 : kill(n->pid, signal);
-}
-
-/* By control group; where there is none that freezes, by signals, which shells in the node may notice. */
-int node_freeze(struct node *n, bool freeze) {
-  if (freeze ? n->state != RUNNING && n->state != BOOTING : n->state != SUSPENDED) return 0;
-  if (!groups_freeze(n->id, freeze) && signal_all(n, freeze ? SIGSTOP : SIGCONT) < 0) return -1;
-  enum state state = freeze ? SUSPENDED : n->thawed;
-  if (freeze) n->thawed = n->state;
-  node_changed(n, state);
-  return 0;
-}

@@ -86,11 +86,17 @@ static void do_freeze(struct client *c, struct reader *r) {
   bool freeze = strcmp(take_text(r), "freeze") == 0;
   struct list ids = take_list(r, 1);
   if (r->bad) return refuse(c, "protocol", "malformed freeze");
+  struct node **which = need(calloc(ids.count + 1, sizeof *which));
+  size_t count = 0;
   for (uint32_t i = 0; i < ids.count; i++) {
     struct node *n = node_find(take_number(&ids.items, INT32_MAX));
-    if (ids.items.bad || !n || !n->pid || node_freeze(n, freeze) == 0) continue;
-    return refuse(c, "system", strerror(errno));
+    bool can = !ids.items.bad && n && n->pid && (freeze ? n->state == RUNNING || n->state == BOOTING : n->state == SUSPENDED);
+    for (size_t k = 0; can && k < count; k++) can = which[k] != n; /* named twice */
+    if (can) which[count++] = n;
   }
+  int rc = nodes_freeze(which, count, freeze);
+  free(which);
+  if (rc < 0) return refuse(c, "system", strerror(errno));
   reply(c, 'R', NULL, 0);
   finish(c);
 }
@@ -105,7 +111,7 @@ static void do_stop(struct client *c, struct reader *r) {
     struct node *n = node_find(take_number(&ids.items, INT32_MAX));
     if (ids.items.bad || !n || !n->pid) continue;
     c->waits[c->wait_count++].node = n;
-    if (n->state == SUSPENDED) node_freeze(n, false); /* frozen, it could not end */
+    if (n->state == SUSPENDED) nodes_freeze(&n, 1, false); /* frozen, it could not end */
     bool gently = graceful && grace > 0 && (n->state == BOOTING || n->state == RUNNING || n->state == STOPPING);
     if (gently && (!n->grace.armed || n->grace.due > clock_ms(CLOCK_MONOTONIC) + grace)) timer_start(&n->grace, grace, node_kill);
     if (n->state != STOPPING || !gently) kill(n->pid, gently ? SIGTERM : SIGKILL);
