@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { findImages } from "../images.ts";
 import { type AddedImage, type AddOptions, addImage } from "./add-image.ts";
 import { configOf, directory, dockerArchive, file, json, layoutFiles, sha256, tarOf, writeLayout } from "./archive.fixture.ts";
@@ -58,7 +58,8 @@ const refusal = (promise: Promise<unknown>): Promise<ArchiveError> =>
   );
 /** The layers' trees, the lowest first. */
 const trees = async (name: string) => (await findImages(images)).find((image) => image.name === name)!.layers.toReversed();
-const left = () => readdirSync(images);
+/** But for the lock, which stays. */
+const left = () => readdirSync(images).filter((name) => name !== ".lock");
 
 describe("an archive", () => {
   const low = tarArchive([directory("etc"), file("etc/motd", "low"), file("etc/keep", "kept")]);
@@ -469,8 +470,29 @@ describe("images in the directory", () => {
       expect(await refusal(add(shared, { name: "second" }))).toMatchObject({ code: "busy" });
       expect(await refusal(removeImage(images, top, "it"))).toMatchObject({ code: "busy" });
     }
-    writeFileSync(join(images, ".lock"), `${process.pid} 1\n`); // of a process that had this pid before
     expect((await add(shared, { name: "second" })).record.name).toBe("second");
+  });
+
+  test("are locked by one of many who find the lock of a process that was killed", async () => {
+    const script = `const { lockImages } = await import(${JSON.stringify(new URL("store-lock.ts", import.meta.url).href)});
+      await lockImages(${JSON.stringify(images)}); console.log("locked");`;
+    const other = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+    const gone = once(other, "close");
+    await once(other.stdout, "data");
+    expect(await refusal(lockImages(images))).toMatchObject({ code: "busy", message: expect.stringContaining(`process ${other.pid} `) });
+    other.kill("SIGKILL");
+    await gone;
+    const all = await vi.waitUntil(
+      async () => {
+        const tried = await Promise.allSettled(Array.from({ length: 8 }, () => lockImages(images)));
+        return tried.some(({ status }) => status === "fulfilled") && tried;
+      },
+      { timeout: 20_000 },
+    );
+    const locks = all.filter((one) => one.status === "fulfilled");
+    expect(locks).toHaveLength(1);
+    await locks[0]!.value[Symbol.asyncDispose]();
+    await using _next = await lockImages(images);
   });
 
   test("leave nothing when adding them is broken off", async () => {

@@ -1,34 +1,42 @@
-import { link, readFile, rm, writeFile } from "node:fs/promises";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { processStart, runs } from "../process-mark.ts";
 import { ArchiveError } from "./archive-error.ts";
 
 const name = ".lock";
+const takenCode = 75;
+/** Arguments: the file, whose pid is written there. Holds the lock, which the program has from flock, until its input ends. */
+const hold = 'echo "$1" > "$0" && echo held && exec cat > /dev/null';
 
-/** One change of the image directory at a time, over all processes; that of a process that is gone does not count. Throws ArchiveError busy. */
+/**
+ * One change of the image directory at a time, over all processes. The kernel keeps the lock (flock of util-linux, since Node has no call for
+ * it) for a process of ours, which ends with us: that of a process that was killed is gone. Throws ArchiveError busy.
+ */
 export async function lockImages(directory: string): Promise<AsyncDisposable> {
   const path = join(directory, name);
-  const mine = `${process.pid} ${await processStart(process.pid)}\n`;
-  for (let tries = 0; ; tries++) {
-    // Linked when it is written: nobody sees an empty one.
-    const fresh = `${path}-${process.pid}`;
-    try {
-      await writeFile(fresh, mine, { mode: 0o600 });
-      await link(fresh, path);
-      return { [Symbol.asyncDispose]: () => rm(path, { force: true }) };
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    } finally {
-      await rm(fresh, { force: true });
-    }
-    const holder = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return "";
-      throw error;
-    });
-    const [pid = "", start = ""] = holder.trim().split(" ");
-    if (tries > 2 || (await runs(Number(pid), start))) {
-      throw new ArchiveError("busy", `process ${pid} is adding or removing an image`, "try again when it is done");
-    }
-    await rm(path, { force: true });
+  // Made for us alone: whoever could open it could lock it. It stays, because a lock on a file that was removed meanwhile keeps nobody out.
+  await (await open(path, "a", 0o600)).close();
+  const argv = ["--nonblock", "--conflict-exit-code", String(takenCode), "--no-fork", path, "sh", "-c", hold, path, String(process.pid)];
+  // In a session of its own: an interrupt from the terminal ends us, and we end it when all is put in order.
+  const child = spawn("flock", argv, { stdio: ["pipe", "pipe", "pipe"], detached: true });
+  let problem = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    problem += text;
+  });
+  child.stdin.on("error", () => undefined);
+  const ended = once(child, "close") as Promise<[number | null]>;
+  const held = await Promise.race([once(child.stdout, "data").then(() => true), ended.then(() => false)]);
+  if (held) {
+    return {
+      [Symbol.asyncDispose]: async () => {
+        child.stdin.end();
+        await ended;
+      },
+    };
   }
+  const [code] = await ended;
+  if (code !== takenCode) throw new Error(`${path} cannot be locked: ${problem.trim() || `code ${code}`}`);
+  const pid = (await readFile(path, "utf8")).trim();
+  throw new ArchiveError("busy", `process ${pid} is adding or removing an image`, "try again when it is done");
 }
