@@ -1,14 +1,17 @@
 import { call } from "./api.ts";
 import { forgetSession } from "./known-until.ts";
-import { CapturePage } from "./pages/capture.tsx";
 import { LabPage } from "./pages/lab.tsx";
 import { Labs } from "./pages/labs.tsx";
 import { Login } from "./pages/login.tsx";
 import { NewLab } from "./pages/new-lab.tsx";
+import { lazy } from "./parts/lazy.tsx";
 import { Link } from "./parts/link.tsx";
 import { ThemeButton } from "./parts/theme-button.tsx";
 import { type Route, useRoute } from "./route.ts";
 import { useSession } from "./session.tsx";
+
+/** With its list and tree. */
+const CapturePage = lazy(() => import("./captures/capture-page.tsx"));
 
 export function App() {
   const route = useRoute();

@@ -12,13 +12,15 @@ import { useAnswer } from "../parts/use-answer.ts";
 import { goTo, type LabView, labViews } from "../route.ts";
 import { TopologyView } from "../topology/topology-view.tsx";
 
-const titles: Readonly<Record<LabView, string>> = { topology: "Topology", plan: "Plan", consoles: "Consoles" };
+const titles: Readonly<Record<LabView, string>> = { topology: "Topology", plan: "Plan", consoles: "Consoles", captures: "Captures" };
 
 /** The terminal weighs more than all the rest. */
 const Consoles = lazy(() => import("../consoles/consoles.tsx"));
 
 /** With its editor. */
 const PlanPage = lazy(() => import("../plan/plan-page.tsx"));
+
+const Captures = lazy(() => import("../captures/captures-view.tsx"));
 
 interface LabPageProps {
   readonly lab: string;
@@ -78,6 +80,7 @@ export function LabPage({ lab, view, node: named, mayChange }: LabPageProps) {
         />
       )}
       {view === "plan" && <PlanPage lab={lab} inspection={inspection.data} live={live} mayChange={mayChange} again={inspection.again} />}
+      {view === "captures" && <Captures lab={lab} nodes={inspection.data.nodes} mayChange={mayChange} />}
       {view === "consoles" && <Consoles lab={lab} nodes={inspection.data.nodes} live={live} node={named} />}
     </section>
   );

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { InspectedInterface, InspectedLink, LinkQuality, LinkQualitySides } from "../../contract/schemas/observe.ts";
 import { call } from "../api.ts";
+import { CaptureButton } from "../captures/capture-button.tsx";
 import { saveQuality } from "../edit-intent.ts";
 import { sideWords } from "../topology/quality-words.ts";
 import { Problem } from "./problem.tsx";
@@ -121,6 +122,7 @@ export function LinkPanel({ lab, link, interfaces, mayChange, onClose, onChanged
                     </button>
                   )}
                 </td>
+                <td>{mayChange && <CaptureButton lab={lab} node={nodeOf(endpoints[turn]!)} port={plug.name} />}</td>
               </tr>
             );
           })}
@@ -135,6 +137,11 @@ export function LinkPanel({ lab, link, interfaces, mayChange, onClose, onChanged
       )}
     </aside>
   );
+}
+
+/** Key of the node in "r1:eth1". */
+function nodeOf(endpoint: string): string {
+  return endpoint.split(":", 1)[0]!;
 }
 
 /** A side without any is left out: that clears it. */

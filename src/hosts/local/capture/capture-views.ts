@@ -56,7 +56,7 @@ export class CaptureViews {
 
 async function checkFilter(sharkd: Sharkd, filter: string): Promise<void> {
   await sharkd.request("check", { filter }).catch((error: unknown) => {
-    throw error instanceof SharkdRefusal ? wrong("/filter", error.message) : error;
+    throw error instanceof SharkdRefusal ? wrong("/filter", error.reason) : error;
   });
 }
 

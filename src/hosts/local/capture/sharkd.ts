@@ -48,8 +48,12 @@ export async function copyForDecoder(file: string, bytes: AsyncIterable<Uint8Arr
 
 /** A refusal of sharkd, such as of a display filter. */
 export class SharkdRefusal extends Failure {
-  constructor(message: string) {
-    super("host_error", `the packets could not be decoded: ${message}`, { data: { host: { message } } });
+  /** In its words. */
+  readonly reason: string;
+
+  constructor(reason: string) {
+    super("host_error", `the packets could not be decoded: ${reason}`, { data: { host: { message: reason } } });
+    this.reason = reason;
   }
 }
 

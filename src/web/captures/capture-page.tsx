@@ -1,0 +1,288 @@
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { LabwrightError } from "../../client/browser.ts";
+import type { CaptureData } from "../../contract/schemas/captures.ts";
+import { call } from "../api.ts";
+import { useEvents } from "../events.ts";
+import { Confirm } from "../parts/confirm.tsx";
+import { Link } from "../parts/link.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { useAnswer } from "../parts/use-answer.ts";
+import { goTo } from "../route.ts";
+import { captureWords } from "./capture-words.ts";
+import { FilterField } from "./filter-field.tsx";
+import { PacketDetails } from "./packet-details.tsx";
+import { PacketList } from "./packet-list.tsx";
+import { type AskPackets, PacketRows } from "./packet-rows.ts";
+import { clockTime, secondsSince } from "./packet-time.ts";
+import { usePresence } from "./use-presence.ts";
+import "./captures.css";
+
+interface CapturePageProps {
+  readonly capture: string;
+  readonly mayChange: boolean;
+}
+
+/** How soon packets that came are shown, ms after the last look. */
+const lookMs = 1_000;
+/** After a look that failed. */
+const retryMs = 5_000;
+
+/** A capture: its packets as they come, each to the last byte. */
+export default function CapturePage({ capture, mayChange }: CapturePageProps) {
+  const { data, error, again } = useAnswer((signal) => call("getCapture", { id: capture }, { signal }), [capture]);
+  const [gone, setGone] = useState(false);
+  useEvents(data?.lab, ({ type, data: told }) => {
+    const { capture: which, status } = (told ?? {}) as { readonly capture?: string; readonly status?: string };
+    if (type === "capture" && which === capture && status === "removed") setGone(true);
+    else if (type === "gap" || (type === "capture" && which === capture)) again();
+  });
+  if (gone && data !== undefined) return <Removed capture={data} />;
+  if (data === undefined)
+    return error === undefined ? <p class="waiting">Looking at the capture…</p> : <Problem error={error} retry={again} />;
+  return <Packets capture={data} mayChange={mayChange} again={again} error={error} />;
+}
+
+interface PacketsProps {
+  readonly capture: CaptureData;
+  readonly mayChange: boolean;
+  readonly again: () => void;
+  readonly error: unknown;
+}
+
+function Packets({ capture: told, mayChange, again, error }: PacketsProps) {
+  const { capture, node, interface: name, lab, status } = told;
+  const running = status === "running";
+  const present = usePresence();
+  const [version, setVersion] = useState(0);
+  const changed = useCallback(() => setVersion((count) => count + 1), []);
+  const ask: AskPackets = useCallback(
+    ({ skip, limit, filter }, signal) =>
+      call("listCapturePackets", { id: capture, skip: String(skip), limit: String(limit), ...(filter !== "" && { filter }) }, { signal }),
+    [capture],
+  );
+  const [rows, setRows] = useState(() => new PacketRows("", ask, changed));
+  useEffect(() => () => rows.close(), [rows]);
+  const [filter, setFilter] = useState("");
+  const [filterError, setFilterError] = useState<string>();
+  const [failed, setFailed] = useState<unknown>();
+  const [loaded, setLoaded] = useState(false);
+  const [selected, setSelected] = useState<number>();
+  const [follow, setFollow] = useState(true);
+  const [clock, setClock] = useState(false);
+  const [asking, setAsking] = useState<"stop" | "remove">();
+  const timeOf = useMemo(() => (clock ? clockTime : (at: string) => secondsSince(told.started_at, at)), [clock, told.started_at]);
+
+  const look = useCallback(async () => {
+    try {
+      await rows.look();
+      setFailed(undefined);
+      setLoaded(true);
+      return true;
+    } catch (problem) {
+      if (problem instanceof DOMException && problem.name === "AbortError") return true;
+      setFailed(problem);
+      return false;
+    }
+  }, [rows]);
+  // Asked one after the other, each for the last of the rows only; not while nobody looks.
+  useEffect(() => {
+    if (!present) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let over = false;
+    let looks = 0;
+    const go = async () => {
+      const well = await look();
+      // What it takes on disk, and what was lost.
+      if (!over && ++looks % 5 === 0) again();
+      if (!over && running) timer = setTimeout(() => void go(), well ? lookMs : retryMs);
+    };
+    void go();
+    return () => {
+      over = true;
+      clearTimeout(timer);
+    };
+  }, [look, running, present, again]);
+
+  // The newest filter that was asked for wins.
+  const newest = useRef<PacketRows>(undefined);
+  const apply = async (text: string) => {
+    const wanted = text.trim();
+    setFilter(text);
+    setFilterError(undefined);
+    const next = new PacketRows(wanted, ask, changed);
+    newest.current?.close();
+    newest.current = next;
+    try {
+      await next.look();
+      if (newest.current !== next) return;
+      newest.current = undefined;
+      setRows(next);
+      setFailed(undefined);
+    } catch (problem) {
+      if (newest.current !== next) return;
+      next.close();
+      if (problem instanceof LabwrightError && problem.code === "bad_request") setFilterError(reasonOf(problem));
+      else setFailed(problem);
+    }
+  };
+  const end = async () => {
+    const act = asking;
+    setAsking(undefined);
+    setFailed(undefined);
+    try {
+      if (act === "remove") {
+        // Nothing more is asked of it.
+        rows.close();
+        await call("removeCapture", { id: capture });
+        goTo({ page: "lab", lab, view: "captures" });
+        return;
+      }
+      await call("stopCapture", { id: capture });
+    } catch (problem) {
+      setFailed(problem);
+      if (act === "remove") setRows(new PacketRows(rows.filter, ask, changed));
+    }
+    again();
+  };
+
+  return (
+    <section class="capture">
+      <div class="lab-head">
+        <h1>
+          {node}:{name}
+        </h1>
+        <Link to={{ page: "lab", lab, view: "captures" }}>Captures of {lab}</Link>
+        <span class={`mark${status === "failed" ? " warn" : running ? " live" : ""}`}>{status}</span>
+        <span>{captureWords(told, rows.total)}</span>
+        <div class="buttons right">
+          <a class="button" href={`/api/v1/projects/captures/${encodeURIComponent(capture)}/pcapng`} download>
+            Download pcapng
+          </a>
+          {running && mayChange && (
+            <button type="button" onClick={() => setAsking("stop")}>
+              Stop…
+            </button>
+          )}
+          {mayChange && (
+            <button type="button" class="danger" onClick={() => setAsking("remove")}>
+              Remove…
+            </button>
+          )}
+        </div>
+      </div>
+      {(told.dropped ?? 0) > 0 && (
+        <p class="notice" role="status">
+          {told.dropped} frames were lost: the machine was too busy to take them. What is below has gaps.
+        </p>
+      )}
+      {told.truncated === true && (
+        <p class="notice" role="status">
+          The capture is full, so that the oldest packets go as new ones come. Packets are numbered anew when that happens.
+        </p>
+      )}
+      {error !== undefined && <Problem error={error} retry={again} />}
+      {failed !== undefined && <Problem error={failed} retry={() => void look()} />}
+      {rows.error !== undefined && <Problem error={rows.error} retry={() => rows.retry()} />}
+      <div class="capture-tools">
+        <FilterField value={filter} applied={rows.filter} error={filterError} onApply={(text) => void apply(text)} onInput={setFilter} />
+        <output class="count">{rows.filter === "" ? `${rows.count} packets` : `${rows.count} of ${rows.total} packets`}</output>
+        {running && (
+          <button type="button" aria-pressed={follow} onClick={() => setFollow(!follow)}>
+            Follow the newest
+          </button>
+        )}
+        <button type="button" aria-pressed={clock} onClick={() => setClock(!clock)}>
+          Time of day
+        </button>
+      </div>
+      {loaded && rows.total === 0 ? (
+        <NoPackets capture={told} />
+      ) : (
+        <>
+          {rows.filter !== "" && rows.count === 0 ? (
+            <p class="packet-list packet-hint">None of the {rows.total} packets matches the filter.</p>
+          ) : (
+            <PacketList
+              rows={rows}
+              version={version}
+              selected={selected}
+              onSelect={(number) => {
+                setSelected(number);
+                setFollow(false);
+              }}
+              timeOf={timeOf}
+              follow={running && follow}
+              onFollow={setFollow}
+            />
+          )}
+          <PacketDetails capture={capture} number={selected} renumbered={rows.renumbered} onFilter={(text) => void apply(text)} />
+        </>
+      )}
+      {asking !== undefined && (
+        <Confirm
+          title={asking === "stop" ? "Stop the capture?" : "Remove the capture?"}
+          action={asking === "stop" ? "Stop" : "Remove"}
+          onCancel={() => setAsking(undefined)}
+          onConfirm={() => void end()}
+        >
+          {asking === "stop"
+            ? "No more packets are taken; those that are there stay, and can be looked at and downloaded. It cannot be started again."
+            : `${running ? "It is stopped, and its" : "Its"} packets are removed from the host for good. Download them first where they are needed.`}
+        </Confirm>
+      )}
+    </section>
+  );
+}
+
+function Removed({ capture: { node, interface: name, lab } }: { readonly capture: CaptureData }) {
+  return (
+    <section class="empty">
+      <h1>The capture was removed</h1>
+      <p>
+        Somebody removed the capture of {node}:{name}, and its packets with it.{" "}
+        <Link to={{ page: "lab", lab, view: "captures" }}>See the captures of {lab}</Link>.
+      </p>
+    </section>
+  );
+}
+
+function NoPackets({ capture: { node, interface: name, filter, status } }: { readonly capture: CaptureData }) {
+  if (status !== "running") {
+    return (
+      <div class="empty">
+        <h2>Nothing was captured</h2>
+        <p>
+          Until the capture ended no packet passed {node}:{name}
+          {filter !== undefined && (
+            <>
+              {" "}
+              that its filter <code>{filter}</code> takes
+            </>
+          )}
+          .
+        </p>
+      </div>
+    );
+  }
+  return (
+    <div class="empty">
+      <h2>No packets yet</h2>
+      <p>
+        The capture runs. What passes {node}:{name}
+        {filter !== undefined && (
+          <>
+            {" "}
+            and its filter <code>{filter}</code> takes
+          </>
+        )}{" "}
+        is shown here within a second or two. A ping from the node's console makes some.
+      </p>
+    </div>
+  );
+}
+
+/** What the decoder says of a filter. */
+function reasonOf({ message, data }: LabwrightError): string {
+  const [problem] = (data?.["problems"] ?? []) as readonly { readonly message?: string }[];
+  return problem?.message ?? message;
+}

@@ -1,0 +1,105 @@
+import { useEffect, useState } from "preact/hooks";
+import type { CapturePacketData } from "../../contract/schemas/captures.ts";
+import { call } from "../api.ts";
+import { Problem } from "../parts/problem.tsx";
+import { PacketBytes } from "./packet-bytes.tsx";
+import { PacketTree } from "./packet-tree.tsx";
+import { fieldAt, type TreeRow } from "./tree-rows.ts";
+
+interface PacketDetailsProps {
+  readonly capture: string;
+  /** Undefined: none is chosen. */
+  readonly number: number | undefined;
+  /** How often packets were numbered anew: what is shown keeps the number that it had. */
+  readonly renumbered: number;
+  readonly onFilter: (filter: string) => void;
+}
+
+interface Shown {
+  readonly packet: CapturePacketData;
+  readonly renumbered: number;
+}
+
+/** One packet: its fields, and its bytes beside them. */
+export function PacketDetails({ capture, number, renumbered, onFilter }: PacketDetailsProps) {
+  const [shown, setShown] = useState<Shown>();
+  const [error, setError] = useState<unknown>();
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const [field, setField] = useState<Pick<TreeRow, "path" | "range" | "filter">>();
+  const [source, setSource] = useState<number>();
+  useEffect(() => {
+    if (number === undefined) return;
+    const asked = new AbortController();
+    setError(undefined);
+    call("getCapturePacket", { id: capture, number: String(number) }, { signal: asked.signal }).then(
+      (packet) => {
+        if (asked.signal.aborted) return;
+        setShown({ packet, renumbered });
+        setField(undefined);
+        setSource(undefined);
+      },
+      (problem: unknown) => !asked.signal.aborted && setError(problem),
+    );
+    return () => asked.abort();
+    // A packet that is looked at stays when numbers come to mean others.
+  }, [capture, number]);
+  if (error !== undefined) return <Problem error={error} />;
+  if (shown === undefined) {
+    return <p class="packet-hint">Choose a packet – by mouse, or by arrow keys in the list – to see its fields and its bytes here.</p>;
+  }
+  const { packet } = shown;
+  const sources = packet.sources ?? [];
+  const hex = (source === undefined ? undefined : sources[source]?.bytes) ?? packet.bytes;
+  const label = source === undefined ? `packet ${packet.number}` : (sources[source]?.name ?? "");
+  const choose = (row: TreeRow) => {
+    setField(row);
+    if (row.range !== undefined) setSource(row.range.source);
+  };
+  const chooseByte = (byte: number) => {
+    const found = fieldAt(packet.tree, source, byte);
+    if (found === undefined) return;
+    setOpen((now) => new Set([...now, ...found.open]));
+    setField(found);
+  };
+  const tab = (of: number | undefined, text: string) => (
+    <button key={text} type="button" aria-pressed={source === of} onClick={() => setSource(of)}>
+      {text}
+    </button>
+  );
+  return (
+    <section class="packet-details" aria-label={`Packet ${packet.number}`}>
+      <div class="packet-fields">
+        <div class="details-head">
+          <h2>Packet {packet.number}</h2>
+          {shown.renumbered !== renumbered && <small>numbered so when it was opened</small>}
+          <button
+            type="button"
+            disabled={field?.filter === undefined}
+            onClick={() => field?.filter !== undefined && onFilter(field.filter)}
+          >
+            Filter by this field
+          </button>
+        </div>
+        <PacketTree tree={packet.tree} selected={field?.path} onSelect={choose} open={open} onOpen={setOpen} />
+      </div>
+      <div class="packet-hex">
+        <div class="details-head">
+          {sources.length === 0 ? (
+            <h2>{packet.bytes.length / 2} bytes</h2>
+          ) : (
+            <>
+              {tab(undefined, `Packet (${packet.bytes.length / 2} bytes)`)}
+              {sources.map(({ name }, index) => tab(index, name))}
+            </>
+          )}
+        </div>
+        <PacketBytes
+          hex={hex}
+          label={label}
+          marked={field?.range !== undefined && field.range.source === source ? field.range : undefined}
+          onByte={chooseByte}
+        />
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,215 @@
+import { readFile } from "node:fs/promises";
+import type { BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventually, type TestLocalHost, testLocalHost } from "../../src/hosts/local/test-local-host.ts";
+import type { RawClient } from "../wire/raw-client.ts";
+import type { Served } from "../wire/served.ts";
+import { violationsOf } from "./axe.fixture.ts";
+import { servePages, signIn, type TestBrowser, testBrowser } from "./browser.fixture.ts";
+
+type StorageState = Awaited<ReturnType<BrowserContext["storageState"]>>;
+
+// Addresses of their own only, so that no packet passes that no test made.
+const yaml = `name: caught
+nodes:
+  h1: {template: linux, exec: ["sysctl -qw net.ipv6.conf.all.disable_ipv6=1", "ip addr add 10.0.0.1/24 dev eth0"]}
+  h2: {template: linux, exec: ["sysctl -qw net.ipv6.conf.all.disable_ipv6=1", "ip addr add 10.0.0.2/24 dev eth0"]}
+links:
+  - ["h1:eth0", "h2:eth0"]
+`;
+
+describe.skipIf(process.getuid?.() !== 0)("captures in a real browser", () => {
+  let local: TestLocalHost;
+  let browser: TestBrowser;
+  let served: Served;
+  let client: RawClient;
+  let storageState: StorageState;
+
+  beforeAll(async () => {
+    [browser, local] = await Promise.all([testBrowser(), testLocalHost()]);
+    served = await servePages({ host: local.host });
+    client = await served.signIn("admin", "test");
+    expect((await client.post("/api/v1/projects/deploy", { yaml })).status).toBe(200);
+    await eventually(
+      "a first ping",
+      30_000,
+      () => inside("h1", "ping -c1 -W1 10.0.0.2"),
+      (output) => output.includes(" 0% packet loss"),
+    );
+    await using tab = await browser.open();
+    await signIn(tab.page, served.url, "admin", "test");
+    storageState = await tab.page.context().storageState();
+  });
+  afterAll(async () => {
+    await browser?.[Symbol.asyncDispose]();
+    await local?.[Symbol.asyncDispose]();
+    await served?.[Symbol.asyncDispose]();
+  });
+
+  async function inside(node: string, command: string): Promise<string> {
+    const { status, json } = await client.post("/api/v1/console/exec", { lab: "/caught", node, command, timeout_ms: 60_000 });
+    if (status !== 200) throw new Error(json.error);
+    return json.data.output as string;
+  }
+
+  async function started(filter: string): Promise<string> {
+    const { json } = await client.post("/api/v1/projects/capture", { lab: "/caught", node: "h1", interface: "eth0", filter });
+    return json.data.capture as string;
+  }
+
+  const packets = (page: Page) => page.getByRole("grid", { name: "Packets" });
+  const filterBy = async (page: Page, text: string) => {
+    await page.getByLabel("Display filter").fill(text);
+    await page.keyboard.press("Enter");
+  };
+
+  test("a capture is started from a link, fills while packets pass, is filtered, looked into, stopped, downloaded and removed", async () => {
+    await using tab = await browser.open({ storageState });
+    const { page } = tab;
+    await page.goto(`${served.url}/ui/labs/caught`);
+    await page.getByRole("button", { name: /^Link h1:eth0 to h2:eth0/ }).press("Enter");
+    await page.getByRole("button", { name: "Capture h1:eth0" }).click();
+    await page.getByRole("heading", { name: "h1:eth0" }).waitFor();
+
+    // While it is looked at.
+    await inside("h1", "ping -c2 -i0.2 10.0.0.2");
+    await packets(page)
+      .getByText(/request.*seq=1\//)
+      .waitFor();
+    await packets(page)
+      .getByText(/reply.*seq=2\//)
+      .waitFor();
+    await inside("h1", "ping -c1 -s 3000 10.0.0.2");
+    const whole = packets(page).getByRole("row", { name: /^\d+ \d+\.\d{6} 10\.0\.0\.1 10\.0\.0\.2 ICMP 82 Echo/ });
+    await whole.waitFor();
+
+    // A filter, and one that is none.
+    await filterBy(page, "icmp.nope");
+    expect(await page.getByRole("alert").textContent()).toContain("icmp.nope is neither a field nor a protocol name");
+    tab.expectComplaint(/400/);
+    await packets(page)
+      .getByText(/request.*seq=2\//)
+      .waitFor();
+    await filterBy(page, "icmp.type == 0");
+    await page.getByText(/^3 of \d+ packets$/).waitFor();
+    expect(await page.getByRole("alert").count()).toBe(0);
+    expect(await packets(page).getByText("request id").count()).toBe(0);
+    await filterBy(page, "arp && icmp");
+    await page.getByText(/^None of the \d+ packets matches/).waitFor();
+    await page.getByRole("button", { name: "Show all", exact: true }).click();
+
+    // One packet, by keyboard: its fields, and the bytes of one.
+    await whole.click();
+    const tree = page.getByRole("tree", { name: "Fields of the packet" });
+    const field = (name: RegExp) => tree.getByRole("treeitem", { name });
+    await field(/^Internet Control Message Protocol/).click();
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("ArrowDown");
+    await expect.poll(() => field(/^Type: 8/).getAttribute("aria-selected")).toBe("true");
+    expect(await field(/^Type: 8/).evaluate((element) => element.matches(":focus"))).toBe(true);
+    // It stands in what three packets were put together to.
+    const source = page.getByRole("button", { name: /^Reassembled IPv4/ });
+    expect(await source.getAttribute("aria-pressed")).toBe("true");
+    const marked = () => page.locator(".byte-hex .marked").allTextContents();
+    expect(await marked()).toEqual(["08"]);
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    await expect.poll(marked).toHaveLength(2);
+    await page.keyboard.press("ArrowLeft");
+    await page.keyboard.press("ArrowLeft");
+    await expect.poll(() => field(/^Type: 8/).count()).toBe(0);
+    // From a byte to its field: the fifteenth is the first of IP.
+    await page.getByRole("button", { name: /^Packet \(82 bytes\)/ }).click();
+    await page.locator('.byte-hex [data-byte="23"]').click();
+    await expect.poll(() => field(/^Protocol: ICMP/).getAttribute("aria-selected")).toBe("true");
+    await page.getByRole("button", { name: "Filter by this field" }).click();
+    await page.getByText(/^\d+ of \d+ packets$/).waitFor();
+    expect(await page.getByLabel("Display filter").inputValue()).toBe("ip.proto == 1");
+    await page.getByRole("button", { name: "Show all", exact: true }).click();
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect(await violationsOf(page)).toEqual([]);
+    }
+
+    // Its end.
+    await page.getByRole("button", { name: "Stop…" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+    await page.getByText("running", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Stop…" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Stop" }).click();
+    await page.getByText("stopped", { exact: true }).waitFor();
+    const download = page.waitForEvent("download");
+    await page.getByRole("link", { name: "Download pcapng" }).click();
+    const file = await readFile(await (await download).path());
+    expect([file.subarray(0, 4).toString("hex"), (await download).suggestedFilename()]).toEqual(["0a0d0d0a", "caught-h1-eth0.pcapng"]);
+    await page.getByRole("button", { name: "Remove…" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+    await page.getByRole("heading", { name: "No captures" }).waitFor();
+  });
+
+  test("captures are listed while they come and go, and started from the list with a filter", async () => {
+    await using tab = await browser.open({ storageState });
+    const { page } = tab;
+    await page.goto(`${served.url}/ui/labs/caught?view=captures`);
+    await page.getByRole("heading", { name: "No captures" }).waitFor();
+    const id = await started("arp");
+    await page.getByRole("link", { name: "h1:eth0" }).waitFor();
+    await page.getByText(/filter arp$/).waitFor();
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect(await violationsOf(page)).toEqual([]);
+    }
+    await page.getByRole("button", { name: "Stop h1:eth0" }).click();
+    await page.getByText("stopped", { exact: true }).waitFor();
+    await client.post(`/api/v1/projects/captures/${id}/remove`, {});
+    await page.getByRole("heading", { name: "No captures" }).waitFor();
+
+    await page.getByLabel("Node").selectOption("h2");
+    await page.getByLabel("Capture filter").fill("no such thing");
+    await page.getByRole("button", { name: "Start a capture" }).click();
+    await page.getByRole("alert").waitFor();
+    tab.expectComplaint(/400/);
+    await page.getByLabel("Capture filter").fill("icmp");
+    await page.getByRole("button", { name: "Start a capture" }).click();
+    await page.getByRole("heading", { name: "No packets yet" }).waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await page.getByRole("button", { name: "Remove…" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+    await page.getByRole("heading", { name: "No captures" }).waitFor();
+    // It ran: the page may just have asked how it is.
+    tab.allowComplaint(/404/);
+  });
+
+  test("of thousands of packets those in sight are in the page; the last is reached, by filter, too", async () => {
+    const id = await started("icmp");
+    // As fast as answers come; enough for many times what is remembered at once.
+    await inside("h1", "ping -q -A -c 2000 -W1 10.0.0.2 > /dev/null; echo over");
+    await client.post(`/api/v1/projects/captures/${id}/stop`, {});
+    await using tab = await browser.open({ storageState, viewport: { width: 1200, height: 800 } });
+    const { page } = tab;
+    await page.goto(`${served.url}/ui/captures/${id}`);
+    const all = Number(/^(\d+) packets$/.exec((await page.getByText(/^\d{4} packets$/).textContent()) ?? "")?.[1]);
+    expect(all).toBeGreaterThan(3_000);
+    const list = packets(page);
+    expect(await list.getAttribute("aria-rowcount")).toBe(String(all + 1));
+    await list.getByRole("row", { name: /^1 / }).click();
+    await page.getByRole("heading", { name: "Packet 1", exact: true }).waitFor();
+    await list.focus();
+    await page.keyboard.press("End");
+    await page.getByRole("heading", { name: `Packet ${all}`, exact: true }).waitFor();
+    await page.keyboard.press("ArrowUp");
+    await page.getByRole("heading", { name: `Packet ${all - 1}`, exact: true }).waitFor();
+    // Anywhere between.
+    await list.evaluate((element) => element.scrollTo(0, element.scrollHeight / 2));
+    const half = Math.round(all / 2);
+    await list.getByRole("row", { name: new RegExp(`^${half} `) }).waitFor();
+    expect(await page.locator(".packet-line").count()).toBeLessThan(80);
+    await filterBy(page, "icmp.type == 0");
+    await page.getByText(new RegExp(`^\\d+ of ${all} packets$`)).waitFor();
+    await list.focus();
+    await page.keyboard.press("End");
+    await list.getByRole("row", { name: /Echo \(ping\) reply/, selected: true }).waitFor();
+    await client.post(`/api/v1/projects/captures/${id}/remove`, {});
+    await page.getByRole("heading", { name: "The capture was removed" }).waitFor();
+  });
+});
