@@ -85,6 +85,8 @@ const base: Recipe = {
     "/usr/bin/traceroute": "traceroute.db",
     "/var/run": "/run",
     "/etc/mtab": "/proc/self/mounts",
+    // What the host writes there at every start is nothing for the node's disk.
+    "/etc/labwright": "/run/labwright",
   },
   modes: [
     ...["/dev", "/etc", "/home", "/mnt", "/proc", "/run", "/sys", "/usr/lib64", "/var/lib/labwright", "/var/log"].map((path) => ({
@@ -96,6 +98,7 @@ const base: Recipe = {
     { path: "/var/tmp", mode: 0o1777 },
   ],
   busybox: true,
+  programs: { "/usr/lib/labwright/boot": "boot" },
 };
 
 /** Ids as in rootfs/frr/etc/passwd and group. */

@@ -1,0 +1,68 @@
+/*
+ * labwright-boot: what most nodes want of their boot, without a shell.
+ *
+ *   boot linux | boot pc
+ *
+ * README.md tells what is done here; all else is the script's, which is told how many lines of the commands are done.
+ */
+#include "boot.h"
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CONFIG "/etc/labwright/startup-config"
+#define COMMANDS "/etc/labwright/exec"
+#define SCRIPT "/usr/lib/labwright/boot-script"
+
+enum { MOST_TEXT = 64 << 10 };
+
+/* Said either way, for a new network namespace takes after the machine, which may forward. Read first: writing takes the kernel's one lock of networking. */
+static bool set_switch(const char *path, char wanted, bool optional) {
+  char now;
+  int fd = open(path, O_RDWR | O_CLOEXEC);
+  if (fd < 0) return optional && access(path, F_OK) < 0;
+  bool done = (pread(fd, &now, 1, 0) == 1 && now == wanted) || pwrite(fd, &wanted, 1, 0) == 1;
+  close(fd);
+  return done;
+}
+
+static bool set_forwarding(void) {
+  const char *wanted = getenv("LABWRIGHT_FORWARDING");
+  char value = wanted && !strcmp(wanted, "true") ? '1' : '0';
+  return set_switch("/proc/sys/net/ipv4/ip_forward", value, false) && set_switch("/proc/sys/net/ipv6/conf/all/forwarding", value, true);
+}
+
+static bool is_empty(const char *path) {
+  struct stat s;
+  return stat(path, &s) < 0 || s.st_size == 0;
+}
+
+/* Does the commands' plain lines up to the first that is not; answers how many are done, -1: all. */
+static long run_plain(void) {
+  static char text[MOST_TEXT + 1];
+  int fd = open(COMMANDS, O_RDONLY | O_CLOEXEC);
+  ssize_t length = fd < 0 ? 0 : read(fd, text, MOST_TEXT);
+  if (fd >= 0) close(fd);
+  if (length < 0 || length == MOST_TEXT || memchr(text, 0, (size_t)length)) return 0;
+  long done = 0;
+  for (char *line = text, *end; *line; line = end, done++) {
+    end = strchrnul(line, '\n');
+    if (*end) *end++ = 0;
+    if (!plain_line(line)) return done;
+  }
+  return -1;
+}
+
+int main(int argc, char **argv) {
+  long done = 0;
+  if (argc == 2 && !strcmp(argv[1], "linux") && is_empty(CONFIG) && set_forwarding()) done = run_plain();
+  if (done < 0) return 0;
+  char count[24];
+  snprintf(count, sizeof count, "%ld", done);
+  execl("/bin/sh", "sh", SCRIPT, argc > 1 ? argv[1] : "", count, (char *)NULL);
+  perror("labwright: /bin/sh");
+  return 127;
+}
