@@ -8,7 +8,7 @@ import { problemText } from "./read-template.ts";
 import type { ControlGroups } from "./resources/control-groups.ts";
 import type { MachineMeans } from "./resources/lab-resources.ts";
 import { hostTemplate, type LocalTemplate, templateRules } from "./template.ts";
-import { builtinTemplates, loadTemplates } from "./templates.ts";
+import { builtinTemplates, loadTemplates, type TemplateMemory } from "./templates.ts";
 import { kvmWorks } from "./vm/kvm.ts";
 import { findVmImages } from "./vm/vm-images.ts";
 import { hypervisorImage } from "./vm/vm-spawn.ts";
@@ -41,11 +41,12 @@ export function openCatalogue(options: {
 }): () => Promise<Catalogue> {
   let current: { readonly until: number; readonly catalogue: Promise<Catalogue> } | undefined;
   const told = new Set<string>();
+  const memory: TemplateMemory = new Map();
   const nat = natWorks();
   let kvm: Promise<boolean> | undefined;
 
   async function load(): Promise<Catalogue> {
-    const { templates, problems } = await loadTemplates([builtinTemplates, join(options.state, "templates")]);
+    const { templates, problems } = await loadTemplates([builtinTemplates, join(options.state, "templates")], memory);
     for (const problem of problems) {
       const text = problemText(problem);
       if (!told.has(text)) options.warn(text);

@@ -5,6 +5,7 @@ import { checkDefinition } from "./check-definition.ts";
 import type { LabDefinition } from "./definition.ts";
 import { fileMark } from "./file-mark.ts";
 import { makePassage } from "./passage.ts";
+import { spreadDirectories } from "./spread-directories.ts";
 import { sweepKeptLab, sweepLab } from "./sweep-lab.ts";
 import type { Trash } from "./trash.ts";
 import { Turns } from "./turns.ts";
@@ -47,6 +48,7 @@ interface Entry {
 export async function openDefinitions(state: string, trash: Trash, warn: (text: string) => void): Promise<Definitions> {
   const labs = join(state, "labs");
   await makePassage(labs);
+  await spreadDirectories(labs);
   const file = (id: string) => join(labs, id, "lab.json");
   const keptFile = (id: string) => join(labs, id, "kept.json");
   /** Path → uuid. */

@@ -11,6 +11,7 @@ const templates: Readonly<Record<string, Pick<LocalTemplate, "ethFormat" | "back
 };
 const template = (id: string) => templates[id] as LocalTemplate | undefined;
 const nothing: Fabric = { bridges: new Set(), ports: new Map() };
+const oneQueue = " numtxqueues 1 numrxqueues 1";
 
 function node(id: number, kind = "linux", ethernet = 2): DefinedNode {
   return { id, name: `n${id}`, template: kind, exec: [], ethernet, env: {}, attributes: {}, labels: {}, power: "running" };
@@ -62,12 +63,14 @@ describe("planning the fabric", () => {
     const change = fabricChange(nothing, wantedFabric(pair, both, template), new Set([1, 2]));
     expect(change.remove).toBe("");
     expect(change.ip.split("\n").filter((line) => line.includes("i1"))).toEqual([
-      `link add name eth1 address ${macAddress(pair.id, 1, 1)} netns 11 up type veth peer name n1i1`,
+      `link add name eth1 address ${macAddress(pair.id, 1, 1)}${oneQueue} netns 11 up type veth peer name n1i1${oneQueue}`,
       "link set dev n1i1 up",
-      `link add name eth1 address ${macAddress(pair.id, 2, 1)} netns 12 up type veth peer name n2i1`,
+      `link add name eth1 address ${macAddress(pair.id, 2, 1)}${oneQueue} netns 12 up type veth peer name n2i1${oneQueue}`,
       "link set dev n2i1 up",
     ]);
-    expect(change.ip).toContain(`link add name eth0 address ${macAddress(pair.id, 1, 0)} netns 11 up type veth peer name n1i0\n`);
+    expect(change.ip).toContain(
+      `link add name eth0 address ${macAddress(pair.id, 1, 0)}${oneQueue} netns 11 up type veth peer name n1i0${oneQueue}\n`,
+    );
     expect(change.ip).not.toContain("link set dev n1i0");
     expect(change.tc).toContain(
       "filter replace dev n1i1 ingress protocol all prio 1 handle 800::800 u32 match u32 0 0 action mirred egress redirect dev n2i1\n",
@@ -91,7 +94,7 @@ describe("planning the fabric", () => {
     const wanted = wantedFabric(pair, live([1, 11], [2, 99]), template);
     const change = fabricChange(standing(wanted), wanted, new Set([2]));
     expect(change.remove).toContain("link del group 66\n");
-    expect(change.ip).toContain("netns 99 up type veth peer name n2i1\n");
+    expect(change.ip).toContain(`netns 99 up type veth peer name n2i1${oneQueue}\n`);
     expect(change.tc.split("\n").filter((line) => line.includes("dev n1i1 ingress"))).toEqual([
       "filter replace dev n1i1 ingress protocol all prio 1 handle 800::800 u32 match u32 0 0 action mirred egress redirect dev n2i1",
     ]);
@@ -118,7 +121,7 @@ describe("planning the fabric", () => {
     const on = wantedFabric(switched, live([1, 11], [5, "bridge"]), template);
     const change = fabricChange(nothing, on, new Set([1]));
     expect(change.ip).toContain("link add name s5 up type bridge");
-    expect(change.ip).toContain("link add name n5x3 master s5 up type veth peer name n5i3\nlink set dev n5i3 up\n");
+    expect(change.ip).toContain(`link add name n5x3 master s5${oneQueue} up type veth peer name n5i3${oneQueue}\nlink set dev n5i3 up\n`);
     expect(change.ip.match(/n5i/g)?.length).toBe(2);
     expect(change.tc).toContain("redirect dev n5i3\n");
     const off = wantedFabric(switched, live([1, 11]), template);
@@ -130,7 +133,7 @@ describe("planning the fabric", () => {
   test("the MTU of a link is on all four ends; a change reaches the one inside the node", () => {
     const of = (mtu?: number) => lab([node(1), node(2)], [link(1, eth(1, 1), eth(2, 1), mtu === undefined ? {} : { mtu })]);
     expect(fabricChange(nothing, wantedFabric(of(9000), both, template), new Set([1, 2])).ip).toContain(
-      "mtu 9000 netns 11 up type veth peer name n1i1 mtu 9000\n",
+      `mtu 9000${oneQueue} netns 11 up type veth peer name n1i1 mtu 9000${oneQueue}\n`,
     );
     const change = fabricChange(standing(wantedFabric(of(9000), both, template)), wantedFabric(of(), both, template), new Set());
     expect(change.ip).toBe("link set dev n1i1 mtu 1500\nlink set dev n2i1 mtu 1500\n");
@@ -147,8 +150,8 @@ describe("planning the fabric", () => {
     const enter = fabricChange(standing(direct), shaped, new Set());
     expect(enter.remove).toBe("");
     expect(enter.ip).toBe(
-      "link add name p1a up type veth peer name q1a gso_max_segs 1\nlink set dev q1a up\n" +
-        "link add name p1b up type veth peer name q1b gso_max_segs 1\nlink set dev q1b up\n",
+      `link add name p1a${oneQueue} up type veth peer name q1a${oneQueue} gso_max_segs 1\nlink set dev q1a up\n` +
+        `link add name p1b${oneQueue} up type veth peer name q1b${oneQueue} gso_max_segs 1\nlink set dev q1b up\n`,
     );
     const redirect = (from: string, to: string) =>
       `filter replace dev ${from} ingress protocol all prio 1 handle 800::800 u32 match u32 0 0 action mirred egress redirect dev ${to}`;

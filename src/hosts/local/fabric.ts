@@ -43,6 +43,9 @@ export type LiveNodes = ReadonlyMap<number, number | "bridge">;
 
 const defaultMtu = 1500;
 
+/** What a veth uses in any case; unless told, the kernel first makes one for each processor. */
+const oneQueue = " numtxqueues 1 numrxqueues 1";
+
 /** The fabric's end of a node's port. */
 export function portName(node: number, index: number): string {
   return `n${node}i${index}`;
@@ -209,11 +212,11 @@ export function fabricChange(actual: Fabric, wanted: WantedFabric, reborn: Reado
       const far = port.far;
       ip.push(
         "pid" in far
-          ? `link add name ${far.name} address ${far.mac}${size} netns ${far.pid} up type veth peer name ${name}${size}`
+          ? `link add name ${far.name} address ${far.mac}${size}${oneQueue} netns ${far.pid} up type veth peer name ${name}${size}${oneQueue}`
           : far.bridge !== undefined
-            ? `link add name ${far.name} master ${far.bridge}${size} up type veth peer name ${name}${size}`
+            ? `link add name ${far.name} master ${far.bridge}${size}${oneQueue} up type veth peer name ${name}${size}${oneQueue}`
             : // The shaper gets frames as a wire has them: what is larger is cut before.
-              `link add name ${far.name}${size} up type veth peer name ${name}${size} gso_max_segs 1`,
+              `link add name ${far.name}${size}${oneQueue} up type veth peer name ${name}${size}${oneQueue} gso_max_segs 1`,
       );
       const words = `${port.master === undefined ? "" : ` master ${port.master}`}${port.up ? " up" : ""}`;
       if (words !== "") ip.push(`link set dev ${name}${words}`);

@@ -187,6 +187,52 @@ describe("a linux node", () => {
     expect(await lab.box.sandbox.tail(3)).toContain('Cannot find device "nothing"\r\nlabwright: exec: "ip link set nothing up" failed');
   });
 
+  test("plain commands are done without a shell and mean what ip means by them; from the first other one on all are the shell's, each once", async () => {
+    await using lab = await sandboxed();
+    const plain = [
+      "ip link set dev lo up",
+      "ip addr add 10.0.0.1/24 dev lo",
+      "",
+      "ip address add 10.9.9.9 dev lo",
+      "ip addr add fd00:1::1/64 dev eth0",
+      "ip link set lo mtu 1400",
+      "ip route add default via 10.0.0.2",
+      "ip route add 10.1.0.0/16 via 10.0.0.2 dev lo",
+      "ip route add fd00:2::/48 via fd00:1::2",
+      "ip route add default via fd00:1::2 dev eth0",
+    ];
+    const asked = ["ip -4 -br addr", "ip link show lo", "ip -6 -br addr show scope global", "ip route", "ip -6 route show proto boot"].join(
+      "; ",
+    );
+    const nodes = [
+      node("plain", "linux", { exec: plain }),
+      // A quote is nothing plain: a shell does all of it.
+      node("shell", "linux", { exec: ['echo "one" >> /root/log', ...plain] }),
+      node("both", "linux", {
+        exec: ["ip addr add 10.0.0.1/24 dev lo", "ip addr show dev lo > /root/first", "ip addr add 10.0.0.2/24 dev lo"],
+      }),
+      node("wrong", "linux", { exec: ["ip addr add 10.0.0.1/33 dev lo", "echo > /root/later"] }),
+      node("nobody", "linux", { exec: ["ip addr add 10.0.0.1/24 dev lo", "ip route add 10.1.0.0/16 via 192.0.2.1"] }),
+      node("peer", "linux"),
+    ];
+    await lab.box.boot(nodes, [
+      [1, "eth0", 3, "eth0"],
+      [2, "eth0", 6, "eth0"],
+    ]);
+    expect(await lab.box.states()).toEqual(["running", "running", "running", "failed", "failed", "running"]);
+    const shown = await lab.box.must(1, "sh", "-c", asked);
+    expect(shown).toContain("10.0.0.1/24 10.9.9.9/32");
+    expect(shown).toContain("mtu 1400");
+    expect(shown).toContain("default via 10.0.0.2 dev lo");
+    for (const text of ["fd00:1::1/64", "fd00:2::/48 via fd00:1::2", "default via fd00:1::2 dev eth0"]) expect(shown).toContain(text);
+    expect(await lab.box.must(2, "sh", "-c", asked)).toBe(shown);
+    expect(await lab.box.must(2, "cat", "/root/log")).toBe("one\n");
+    expect(await lab.box.must(3, "cat", "/root/first")).not.toContain("10.0.0.2");
+    expect(await lab.box.must(3, "ip", "-br", "addr")).toContain("10.0.0.1/24 10.0.0.2/24");
+    expect(await lab.box.sandbox.tail(4)).toContain('exec: "ip addr add 10.0.0.1/33 dev lo" failed with exit code 1');
+    expect(await lab.box.sandbox.tail(5)).toContain('exec: "ip route add 10.1.0.0/16 via 192.0.2.1" failed with exit code 2');
+  });
+
   test("fails with the code of the first command that fails, says which, and runs none after it", async () => {
     await using lab = await sandboxed();
     await lab.box.boot([node("h1", "linux", { exec: ["true", "exit 7", "echo later > /root/later"] })]);
