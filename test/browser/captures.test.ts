@@ -139,7 +139,7 @@ describe.skipIf(process.getuid?.() !== 0)("captures in a real browser", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Stop" }).click();
     await page.getByText("stopped", { exact: true }).waitFor();
     const download = page.waitForEvent("download");
-    await page.getByRole("link", { name: "Download pcapng" }).click();
+    await page.getByRole("button", { name: "Download pcapng" }).click();
     const file = await readFile(await (await download).path());
     expect([file.subarray(0, 4).toString("hex"), (await download).suggestedFilename()]).toEqual(["0a0d0d0a", "caught-h1-eth0.pcapng"]);
     await page.getByRole("button", { name: "Remove…" }).click();

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { LabwrightError } from "../../client/browser.ts";
+import { type BrowserDownload, LabwrightError } from "../../client/browser.ts";
 import type { CaptureData } from "../../contract/schemas/captures.ts";
 import { call } from "../api.ts";
 import { useEvents } from "../events.ts";
@@ -14,6 +14,7 @@ import { PacketDetails } from "./packet-details.tsx";
 import { PacketList } from "./packet-list.tsx";
 import { type AskPackets, PacketRows } from "./packet-rows.ts";
 import { clockTime, secondsSince } from "./packet-time.ts";
+import { saveDownload } from "./save-download.ts";
 import { usePresence } from "./use-presence.ts";
 import "./captures.css";
 
@@ -69,6 +70,7 @@ function Packets({ capture: told, mayChange, again, error }: PacketsProps) {
   const [selected, setSelected] = useState<number>();
   const [follow, setFollow] = useState(true);
   const [clock, setClock] = useState(false);
+  const [saving, setSaving] = useState(false);
   const [asking, setAsking] = useState<"stop" | "remove">();
   const timeOf = useMemo(() => (clock ? clockTime : (at: string) => secondsSince(told.started_at, at)), [clock, told.started_at]);
 
@@ -125,6 +127,16 @@ function Packets({ capture: told, mayChange, again, error }: PacketsProps) {
       else setFailed(problem);
     }
   };
+  const download = async () => {
+    setSaving(true);
+    try {
+      // In the browser an answer of bytes is a BrowserDownload.
+      await saveDownload((await call("downloadCapture", { id: capture })) as unknown as BrowserDownload);
+    } catch (problem) {
+      setFailed(problem);
+    }
+    setSaving(false);
+  };
   const end = async () => {
     const act = asking;
     setAsking(undefined);
@@ -155,9 +167,9 @@ function Packets({ capture: told, mayChange, again, error }: PacketsProps) {
         <span class={`mark${status === "failed" ? " warn" : running ? " live" : ""}`}>{status}</span>
         <span>{captureWords(told, rows.total)}</span>
         <div class="buttons right">
-          <a class="button" href={`/api/v1/projects/captures/${encodeURIComponent(capture)}/pcapng`} download>
-            Download pcapng
-          </a>
+          <button type="button" disabled={saving} onClick={() => void download()}>
+            {saving ? "Downloading…" : "Download pcapng"}
+          </button>
           {running && mayChange && (
             <button type="button" onClick={() => setAsking("stop")}>
               Stop…
