@@ -241,6 +241,20 @@ test("one command runs on many nodes; each answer has its own state, and all are
   expect(copied).toMatch(/^=== h1: ok, [\d.]+ s\nh1-42\n\n=== h2: ok, [\d.]+ s\nh2-42\n\n=== h3: not running\n/);
   await page.getByRole("button", { name: "None" }).click();
   await page.getByRole("checkbox", { name: "h1" }).check();
+  // Answers are shown as they come: h2 has answered while h1 still waits to be let go.
+  await page.getByRole("checkbox", { name: "h2" }).check();
+  await page.getByLabel("Seconds each").fill("120");
+  const wait = "until [ -e /tmp/go ]; do sleep 0.1; done";
+  await command.fill(`[ "$(hostname)" = h2 ] || ${wait}; echo gone-$((6*7))`);
+  await page.getByRole("button", { name: "Run on 2 nodes" }).click();
+  await answer("h2").getByText("gone-42").waitFor();
+  await answer("h1").getByText("running…").waitFor();
+  await page.getByRole("button", { name: "1 of 2 answered" }).waitFor();
+  const h1 = (await local.session.observe("/talk"))!.nodes.find(({ name }) => name === "h1")!.id;
+  const sandbox = await local.sandbox("/talk");
+  await sandbox.exec(Number(h1), ["touch", "/tmp/go"], { timeoutMs: 10_000 });
+  await answer("h1").getByText("gone-42").waitFor();
+  await page.getByRole("checkbox", { name: "h2" }).uncheck();
   await page.getByLabel("Seconds each").fill("1");
   await command.fill("sleep 20");
   await page.getByRole("button", { name: "Run on 1 node" }).click();

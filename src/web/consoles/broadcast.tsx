@@ -1,11 +1,15 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { ConsoleExecResult } from "../../contract/schemas/console.ts";
-import { call } from "../api.ts";
 import { Problem } from "../parts/problem.tsx";
 import type { ConsoleNode } from "./consoles.tsx";
+import { runOnMany } from "./run-on-many.ts";
 
-/** Beyond the time that nodes have: for the way there and back. */
-const spareMs = 15_000;
+interface Run {
+  /** Keys, in the order of the answers. */
+  readonly nodes: readonly string[];
+  readonly results: ReadonlyMap<string, ConsoleExecResult>;
+  readonly ended: boolean;
+}
 
 /** One command on many nodes: what each of them answered, side by side. */
 export function Broadcast({ lab, nodes }: { readonly lab: string; readonly nodes: readonly ConsoleNode[] }) {
@@ -14,27 +18,28 @@ export function Broadcast({ lab, nodes }: { readonly lab: string; readonly nodes
   );
   const [command, setCommand] = useState("");
   const [seconds, setSeconds] = useState(15);
-  const [run, setRun] = useState<{ readonly nodes: readonly string[]; readonly results?: readonly ConsoleExecResult[] }>();
+  const [run, setRun] = useState<Run>();
   const [error, setError] = useState<unknown>();
   const [told, setTold] = useState("");
   const targets = nodes.filter(({ key }) => chosen.has(key)).map(({ key }) => key);
-  const busy = run !== undefined && run.results === undefined;
+  const busy = run !== undefined && !run.ended;
+  const stop = useRef<AbortController>(undefined);
+  useEffect(() => () => stop.current?.abort(), []);
 
   const start = async () => {
     setError(undefined);
     setTold("");
-    setRun({ nodes: targets });
+    setRun({ nodes: targets, results: new Map(), ended: false });
+    const stopped = new AbortController();
+    stop.current = stopped;
+    const onResult = (result: ConsoleExecResult) =>
+      setRun((now) => now && { ...now, results: new Map(now.results).set(result.node ?? "", result) });
     try {
-      const { results = [] } = await call(
-        "execConsoleMany",
-        { lab, command, timeout_ms: seconds * 1000, targets: targets.map((node) => ({ node })) },
-        { timeoutMs: seconds * 1000 + spareMs },
-      );
-      setRun({ nodes: targets, results });
+      await runOnMany({ lab, command, timeoutMs: seconds * 1000, nodes: targets, signal: stopped.signal, onResult });
     } catch (problem) {
-      setRun(undefined);
-      setError(problem);
+      if (!stopped.signal.aborted) setError(problem);
     }
+    setRun((now) => now && { ...now, ended: true });
   };
   const copy = (text: string) =>
     navigator.clipboard.writeText(text).then(
@@ -100,10 +105,17 @@ export function Broadcast({ lab, nodes }: { readonly lab: string; readonly nodes
             />
           </label>
           <button type="submit" class="primary" disabled={busy || command.trim() === "" || targets.length === 0}>
-            {busy ? "Running…" : `Run on ${targets.length} ${targets.length === 1 ? "node" : "nodes"}`}
+            {busy
+              ? `${run.results.size} of ${run.nodes.length} answered`
+              : `Run on ${targets.length} ${targets.length === 1 ? "node" : "nodes"}`}
           </button>
-          {run?.results !== undefined && (
-            <button type="button" onClick={() => void copy(run.results!.map(asText).join("\n\n"))}>
+          {busy && (
+            <button type="button" onClick={() => stop.current?.abort()}>
+              Stop
+            </button>
+          )}
+          {run !== undefined && run.results.size > 0 && (
+            <button type="button" onClick={() => void copy(answersOf(run).map(asText).join("\n\n"))}>
               Copy all
             </button>
           )}
@@ -112,18 +124,20 @@ export function Broadcast({ lab, nodes }: { readonly lab: string; readonly nodes
       </form>
       {error !== undefined && <Problem error={error} />}
       {run === undefined && error === undefined && (
-        <p class="hint">The command runs on all chosen nodes at the same time; each answers when its prompt is back.</p>
+        <p class="hint">The command runs on all chosen nodes; each answer is shown as soon as the node's prompt is back.</p>
       )}
       <div class="answers">
-        {run?.results === undefined
-          ? run?.nodes.map((node) => (
-              <article key={node} aria-label={`Answer of ${node}`}>
-                <h2>
-                  {node} <span class="mark">running…</span>
-                </h2>
-              </article>
-            ))
-          : run.results.map((result) => <AnswerOf key={result.node} result={result} onCopy={() => void copy(result.output ?? "")} />)}
+        {run?.nodes.map((node) => {
+          const result = run.results.get(node);
+          if (result !== undefined) return <AnswerOf key={node} result={result} onCopy={() => void copy(result.output ?? "")} />;
+          return (
+            <article key={node} aria-label={`Answer of ${node}`}>
+              <h2>
+                {node} <span class="mark">{run.ended ? "not heard" : "running…"}</span>
+              </h2>
+            </article>
+          );
+        })}
       </div>
     </section>
   );
@@ -161,6 +175,11 @@ function stateOf({ ok, code, duration_ms }: ConsoleExecResult): string {
     unsupported: "no text console",
   };
   return words[code ?? ""] ?? code ?? "failed";
+}
+
+/** In the order of the nodes. */
+function answersOf({ nodes, results }: Run): readonly ConsoleExecResult[] {
+  return nodes.flatMap((node) => results.get(node) ?? []);
 }
 
 function asText(result: ConsoleExecResult): string {
