@@ -193,6 +193,17 @@ describe("what the console asks of its terminal", () => {
     hub.close();
   });
 
+  test("is not answered late: what a host recalls asks nobody", async () => {
+    const console = source();
+    const hub = new ConsoleHub({ open: async () => ({ stream: console.stream, recalls: true }) });
+    const live = collect(await hub.view());
+    console.far.write(`before${asks[0]}.`);
+    await until(() => live() === "before.");
+    console.far.write(`now${asks[0]}.`);
+    await until(() => live() === `before.now${asks[0]}.`);
+    hub.close();
+  });
+
   test("reaches one of several, whoever typed last, however it is cut into chunks", async () => {
     const console = source();
     const hub = new ConsoleHub({ open: async () => ({ stream: console.stream }) });

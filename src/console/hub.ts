@@ -7,6 +7,8 @@ import { Viewer } from "./viewer.ts";
 /** A console as the host opened it: its bytes, and how to tell it the window size where it has one. */
 export interface ConsoleSource {
   readonly stream: Duplex;
+  /** Its first bytes are what was said before it was opened: whatever they ask of a terminal was asked long ago. */
+  readonly recalls?: boolean;
   readonly resize?: (columns: number, rows: number) => void;
 }
 
@@ -128,9 +130,11 @@ export class ConsoleHub {
       const { stream } = source;
       this.#stream = stream;
       this.#queries = new QueryFilter();
+      let first = source.recalls === true;
       stream.on("data", (bytes: Buffer) => {
         scrollback.push(bytes);
-        this.#tell(bytes);
+        this.#tell(first ? withoutQueries(bytes) : bytes);
+        first = false;
       });
       const ended = () => {
         if (this.#upstream === opening) void this.#shut();

@@ -119,6 +119,8 @@ export interface LinkQualityState {
 
 export interface HostConsole {
   readonly stream: Duplex;
+  /** Its first bytes are what was said before it was opened. */
+  readonly recalls?: boolean;
   /** Absent where the host's console has no size. */
   readonly resize?: (columns: number, rows: number) => void;
 }

@@ -1,6 +1,10 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import type { BrowserContext, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually, type TestLocalHost, testLocalHost } from "../../src/hosts/local/test-local-host.ts";
+import { sqliteStore } from "../../src/service/store/sqlite.ts";
 import type { RawClient } from "../wire/raw-client.ts";
 import type { Served } from "../wire/served.ts";
 import { servePages, signIn, type TestBrowser, testBrowser } from "./browser.fixture.ts";
@@ -13,12 +17,14 @@ let local: TestLocalHost;
 let browser: TestBrowser;
 let served: Served;
 let client: RawClient;
+let database: string;
 /** Signed in once for all. */
 let storageState: StorageState;
 
 beforeAll(async () => {
   [browser, local] = await Promise.all([testBrowser(), testLocalHost()]);
-  served = await servePages({ host: local.host });
+  database = join(await mkdtemp(join(tmpdir(), "labwright-consoles-")), "labwright.db");
+  served = await servePages({ host: local.host, service: { store: sqliteStore(database) } });
   client = await served.signIn("admin", "test");
   const yaml = `name: talk\nnodes:\n  h1: {template: linux}\n  h2: {template: linux}\n  h3: {template: linux, start: false}\nlinks:\n  - ["h1:eth0", "h2:eth0"]\n`;
   expect((await client.post("/api/v1/projects/deploy", { yaml })).status).toBe(200);
@@ -37,6 +43,7 @@ afterAll(async () => {
   await browser[Symbol.asyncDispose]();
   await local[Symbol.asyncDispose]();
   await served[Symbol.asyncDispose]();
+  await rm(dirname(database), { recursive: true });
 });
 
 async function stateOf(node: string): Promise<string | undefined> {
@@ -46,8 +53,8 @@ async function stateOf(node: string): Promise<string | undefined> {
   return nodes.find((one) => one.node === node)?.status;
 }
 
-async function power(action: "start" | "stop", node: string): Promise<void> {
-  const answer = await client.post("/api/v1/projects/exec", { lab: "/talk", action, node, stopmode: 1 });
+async function power(action: "start" | "stop", node: string, lab = "/talk"): Promise<void> {
+  const answer = await client.post("/api/v1/projects/exec", { lab, action, node, stopmode: 1 });
   expect([answer.status, answer.json.data.failed]).toEqual([200, 0]);
 }
 
@@ -259,4 +266,47 @@ test("one command runs on many nodes; each answer has its own state, and all are
   await command.fill("sleep 20");
   await page.getByRole("button", { name: "Run on 1 node" }).click();
   await answer("h1").getByText("time-out").waitFor();
+});
+
+test("a screen is told where a VNC client finds it", async () => {
+  const yaml = "name: seen\nnodes:\n  v1: {template: qemu, image: tiny, ram: 64, attributes: {video: std}}\n  h1: {template: linux}\n";
+  expect((await client.post("/api/v1/projects/deploy", { yaml })).status).toBe(200);
+  await using tab = await browser.open({ storageState });
+  const { page } = tab;
+  await page.goto(`${served.url}/ui/labs/seen?view=consoles`);
+  const screens = page.getByRole("region", { name: "Screens" });
+  await screens.getByText("v1", { exact: true }).click();
+  await screens.getByText(new RegExp(`^ssh -L 5901:${local.paths.run}/.*sock root@127.0.0.1`)).waitFor();
+  await power("stop", "v1", "/seen");
+  await screens.waitFor({ state: "detached" });
+});
+
+test("terminals go on after the service was restarted, and end with the session", async () => {
+  await using tab = await browser.open({ storageState });
+  const { page } = tab;
+  await openConsole(page, "h1");
+  await typing(page, "h1", "clear");
+  await typing(page, "h1", "echo before-$((6*7))");
+  await expect.poll(() => shown(page, "h1"), poll).toMatch(/^before-42$/m);
+  const { port } = new URL(served.url);
+  await served[Symbol.asyncDispose]();
+  await tileOf(page, "h1").getByText("Connection lost; trying again").waitFor();
+  await local.reopen();
+  const store = sqliteStore(database);
+  served = await servePages({ host: local.host, service: { store }, server: { listen: { port: Number(port) } } });
+  await expect.poll(() => shown(page, "h1"), poll).toContain("connected again");
+  await typing(page, "h1", "echo after-$((6*7))");
+  await expect.poll(() => shown(page, "h1"), poll).toMatch(/^after-42$/m);
+  expect((await shown(page, "h1")).match(/^before-42$/gm)).toHaveLength(1);
+  // What could not be asked meanwhile has been asked again.
+  await expect.poll(() => page.getByRole("alert").count(), poll).toBe(0);
+
+  await using elsewhere = await browser.open({ storageState });
+  await elsewhere.page.goto(`${served.url}/ui/`);
+  await elsewhere.page.getByRole("button", { name: "Sign out" }).click();
+  await elsewhere.page.getByLabel("Password").waitFor();
+  await page.getByText("Your session has ended.").waitFor();
+  expect(await page.locator(".xterm").count()).toBe(0);
+  // Chromium tells of each try that found nobody, and of what the ended session asked.
+  tab.allowComplaint(/ERR_|WebSocket|EventSource|401|503/);
 });

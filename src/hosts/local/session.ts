@@ -189,6 +189,7 @@ async function openConsole(state: LocalState, definition: LabDefinition, nodeId:
   const stream = await sandbox.console(node.id);
   return {
     stream,
+    recalls: true,
     resize: (columns, rows) => {
       // The console ends with its node; a size for one that has ended means nothing.
       sandbox.resize(node.id, columns, rows).catch(() => undefined);

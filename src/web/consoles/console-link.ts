@@ -24,6 +24,9 @@ const lastRetryMs = 10_000;
 /** So many of the last bytes are remembered, to find where a new connection's scrollback goes beyond them. */
 const tailBytes = 4096;
 
+/** How long a new connection's scrollback may take to come to where the last one ended. */
+const recallMs = 500;
+
 /** What trying again does not mend. */
 const final = new Set([
   "unauthenticated",
@@ -117,15 +120,32 @@ export class ConsoleLink {
     }
     this.#socket = socket;
     const before = this.#tail;
-    let first = true;
+    const show = (bytes: Uint8Array) => {
+      if (!this.#ended.signal.aborted) this.#options.onBytes(bytes);
+    };
+    /** Scrollback that may have been shown before; undefined where that is settled. */
+    let recalled: Uint8Array | undefined = before.length === 0 ? undefined : new Uint8Array();
+    let patience: ReturnType<typeof setTimeout> | undefined;
+    const settle = (news: Uint8Array) => {
+      clearTimeout(patience);
+      recalled = undefined;
+      show(news);
+    };
     socket.addEventListener("message", ({ data }: MessageEvent<ArrayBuffer>) => {
       const bytes = new Uint8Array(data);
-      const news = first ? unseenPart(before, bytes) : bytes;
-      first = false;
       this.#tail = joined(this.#tail, bytes).slice(-tailBytes);
-      if (!this.#ended.signal.aborted) this.#options.onBytes(news);
+      if (recalled === undefined) {
+        show(bytes);
+        return;
+      }
+      const all = joined(recalled, bytes);
+      recalled = all;
+      const news = unseenPart(before, all);
+      if (news !== undefined) settle(news);
+      else patience ??= setTimeout(() => settle(recalled ?? all), recallMs);
     });
     socket.addEventListener("close", () => {
+      if (recalled !== undefined && recalled.length > 0) settle(recalled);
       this.#socket = undefined;
       if (!this.#ended.signal.aborted) this.#later();
     });

@@ -3,6 +3,7 @@ import "./consoles.css";
 import { useEffect, useState } from "preact/hooks";
 import type { InspectedNode, LiveNodeData } from "../../contract/schemas/observe.ts";
 import { Broadcast } from "./broadcast.tsx";
+import { Screens } from "./screens.tsx";
 import { TerminalView } from "./terminal-view.tsx";
 
 export interface ConsolesProps {
@@ -52,11 +53,16 @@ export default function Consoles({ lab, nodes, live, node }: ConsolesProps) {
   }, [node]);
   useEffect(() => sessionStorage.setItem(storageKey(lab), JSON.stringify(desk)), [lab, desk]);
 
+  const running = nodes
+    .map(({ id, status }) => (isUp(live.get(id)?.status ?? status) ? id : ""))
+    .filter((id) => id !== "")
+    .join(" ");
   if (rows.length === 0) {
     return (
       <section class="empty">
         <h2>No text consoles</h2>
         <p>No node of this lab has a console to type into. Nodes of the templates linux and frr have one.</p>
+        <Screens lab={lab} running={running} />
       </section>
     );
   }
@@ -97,6 +103,7 @@ export default function Consoles({ lab, nodes, live, node }: ConsolesProps) {
             Open {closed.length} side by side
           </button>
         )}
+        <Screens lab={lab} running={running} />
       </nav>
       <div class="desk">
         <div class="desk-bar">
@@ -150,6 +157,10 @@ export default function Consoles({ lab, nodes, live, node }: ConsolesProps) {
     setMany(false);
     setDesk((now) => ({ ...now, tiles }));
   }
+}
+
+function isUp(status: string): boolean {
+  return status === "running" || status === "starting";
 }
 
 const storageKey = (lab: string) => `labwright-consoles:${lab}`;

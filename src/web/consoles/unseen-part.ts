@@ -9,13 +9,13 @@ const queries = new RegExp(
 
 /**
  * What of a console's scrollback was not shown yet. A new connection begins with the scrollback; where the last bytes that were shown stand in it,
- * only what follows is new. Where they do not, everything is.
+ * only what follows is new. undefined where they do not stand in it, or are too few to tell.
  */
-export function unseenPart(seen: Uint8Array, scrollback: Uint8Array): Uint8Array {
+export function unseenPart(seen: Uint8Array, scrollback: Uint8Array): Uint8Array | undefined {
   const shown = withoutQueries(seen);
-  if (shown.length < leastBytes) return scrollback;
+  if (shown.length < leastBytes) return undefined;
   const end = lastEnd(scrollback, shown);
-  return end === undefined ? scrollback : scrollback.subarray(end);
+  return end === undefined ? undefined : scrollback.subarray(end);
 }
 
 /** Behind the last place where `part` stands. */
