@@ -8,7 +8,7 @@ export default defineConfig({
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     setupFiles: ["test/seed.setup.ts"],
-    globalSetup: ["test/seed.announce.ts"],
+    globalSetup: ["test/seed.announce.ts", "test/abandoned.setup.ts"],
     isolate: false,
     testTimeout: 60_000,
     hookTimeout: 120_000,

@@ -1,14 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { chmod, mkdtemp, readdir, readFile, readlink, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, readlink, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect, type LabwrightClient, LabwrightError } from "../src/client/index.ts";
 import { runOnMachine } from "../src/hosts/local/machine.ts";
 import { localPaths } from "../src/hosts/local/paths.ts";
+import { testDirectory } from "../src/hosts/local/test-directory.ts";
 import { seedOf } from "./seed.ts";
 
 /**
@@ -42,8 +42,7 @@ interface Intent {
 }
 
 beforeAll(async () => {
-  base = await mkdtemp(join(tmpdir(), "labwright-crash-"));
-  await chmod(base, 0o711); // nodes pass through it to their disks under ids of their own
+  base = await testDirectory("crash");
   stateDir = join(base, "state");
   runDir = join(base, "run");
 });

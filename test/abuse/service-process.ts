@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { testDirectory } from "../../src/hosts/local/test-directory.ts";
 
 const program = join(import.meta.dirname, "../../src/server/main.ts");
 
@@ -40,7 +40,7 @@ export class ServiceProcess implements AsyncDisposable {
   }
 
   static async start({ maxFds, logLevel = "info", nodeOptions }: ServiceProcessOptions = {}): Promise<ServiceProcess> {
-    const dir = await mkdtemp(join(tmpdir(), "labwright-abuse-"));
+    const dir = await testDirectory("abuse");
     const password = "correct horse battery staple";
     const log = openSync(join(dir, "log"), "w");
     const args = [program, "--host", "memory", "--port", "0", "--log-level", logLevel];

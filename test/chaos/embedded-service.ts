@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { connect, type LabwrightClient } from "../../src/client/index.ts";
 import { runOnMachine } from "../../src/hosts/local/machine.ts";
 import { localPaths } from "../../src/hosts/local/paths.ts";
+import { testDirectory } from "../../src/hosts/local/test-directory.ts";
 import { eventually } from "./eventually.ts";
 import { noteLabs, processesOf, tablesOf } from "./machine.ts";
 
@@ -34,9 +34,7 @@ export class EmbeddedService implements AsyncDisposable {
 
   /** Directories only; start() starts it. */
   static async make(flags: readonly string[] = []): Promise<EmbeddedService> {
-    const base = await mkdtemp(join(tmpdir(), "labwright-chaos-"));
-    await chmod(base, 0o711); // nodes pass through it to their disks under ids of their own
-    return new EmbeddedService(base, flags);
+    return new EmbeddedService(await testDirectory("chaos"), flags);
   }
 
   get client(): LabwrightClient {

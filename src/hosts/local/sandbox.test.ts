@@ -5,7 +5,6 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -14,7 +13,6 @@ import {
   writeFileSync,
 } from "node:fs";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
@@ -28,6 +26,7 @@ import { Readiness } from "./readiness.ts";
 import type { NodeSpawn, NodeState, RunResult, Sandbox, SandboxOptions } from "./sandbox.ts";
 import { createSandbox, openSandbox } from "./sandbox-client.ts";
 import { buildHolder } from "./setup/holder.ts";
+import { testDirectory } from "./test-directory.ts";
 
 const root = process.getuid?.() === 0;
 
@@ -38,8 +37,7 @@ let serial = 0;
 const open = new Set<Sandbox>();
 
 beforeAll(async () => {
-  top = mkdtempSync(join(tmpdir(), "labwright-sandbox-"));
-  chmodSync(top, 0o755);
+  top = await testDirectory("sandbox");
   holder = join(top, "holder");
   expect(await buildHolder({ out: holder })).toEqual({ built: true });
   const paths = localPaths(process.env, process.getuid?.() ?? 0);

@@ -1,5 +1,4 @@
-import { chmod, mkdir, mkdtemp, readFile, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 import { joinIds } from "../../engine/join.ts";
@@ -13,6 +12,7 @@ import { idRange } from "./idmap.ts";
 import { type LocalPaths, localPaths } from "./paths.ts";
 import type { RunResult, Sandbox } from "./sandbox.ts";
 import { openSandbox } from "./sandbox-client.ts";
+import { testDirectory } from "./test-directory.ts";
 import { openUsers } from "./users.ts";
 
 /** An embedded host on directories of its own, for tests: images and holder are those that set-up made. Closing it destroys every lab that it holds. */
@@ -48,8 +48,7 @@ export async function testLocalHost({
   for (const needed of [machine.holder, machine.images]) {
     await stat(needed).catch(() => Promise.reject(new Error(`${needed} is missing: npm run setup makes it`)));
   }
-  const base = await mkdtemp(join(tmpdir(), "labwright-host-"));
-  await chmod(base, 0o711);
+  const base = await testDirectory("host");
   const paths: LocalPaths = {
     ...machine,
     state: join(base, "state"),

@@ -1,0 +1,6 @@
+import { endAbandonedTests } from "../src/hosts/local/test-directory.ts";
+
+/** Once per run, before all tests: what tests of a run that was killed left is ended. */
+export default async function endAbandoned(): Promise<void> {
+  for (const directory of await endAbandonedTests()) console.log(`ended what a killed test left in ${directory}`);
+}
