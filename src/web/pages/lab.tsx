@@ -1,14 +1,14 @@
 import { useMemo } from "preact/hooks";
-import type { LiveNodeData } from "../../contract/schemas/observe.ts";
-
+import type { EventData, InspectionData, LiveNodeData } from "../../contract/schemas/observe.ts";
 import { call } from "../api.ts";
 import { useEvents } from "../events.ts";
+import { DriftMark } from "../parts/drift-mark.tsx";
 import { hasConsole } from "../parts/has-console.ts";
 import { lazy } from "../parts/lazy.tsx";
 import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
-
+import { useDrift } from "../parts/use-drift.ts";
 import { goTo, type LabView, labViews } from "../route.ts";
 import { TopologyView } from "../topology/topology-view.tsx";
 
@@ -33,9 +33,12 @@ interface LabPageProps {
 export function LabPage({ lab, view, node: named, mayChange }: LabPageProps) {
   const inspection = useAnswer((signal) => call("inspectProject", { lab }, { signal }), [lab]);
   const status = useAnswer((signal) => call("getProjectStatus", { lab }, { signal }), [lab]);
-  useEvents(lab, ({ type }) => {
-    if (type !== "heartbeat") status.again();
-    if (type === "lab" || type === "link" || type === "job" || type === "gap") inspection.again();
+  const drift = useDrift(lab);
+  useEvents(lab, (event) => {
+    status.again();
+    if (!changesShape(event, inspection.data)) return;
+    inspection.again();
+    drift.again();
   });
   const live = useMemo(() => new Map((status.data?.live?.nodes ?? []).map((node) => [node.id, node] as const)), [status.data]);
   const error = inspection.error ?? status.error;
@@ -61,6 +64,7 @@ export function LabPage({ lab, view, node: named, mayChange }: LabPageProps) {
           </nav>
         )}
         <span>{summary([...live.values()])}</span>
+        <DriftMark lab={lab} drift={drift} />
         {inspection.data.locked && <span class="mark">locked</span>}
         {running !== undefined && (
           <span class="mark busy">
@@ -76,6 +80,8 @@ export function LabPage({ lab, view, node: named, mayChange }: LabPageProps) {
           live={live}
           mayChange={mayChange}
           again={inspection.again}
+          look={status.again}
+          drift={drift}
           onConsole={openConsole}
         />
       )}
@@ -84,6 +90,15 @@ export function LabPage({ lab, view, node: named, mayChange }: LabPageProps) {
       {view === "consoles" && <Consoles lab={lab} nodes={inspection.data.nodes} live={live} node={named} />}
     </section>
   );
+}
+
+/** Whether the lab may have other nodes, links, or values of them now; else only what they do has changed. */
+function changesShape({ type, data }: EventData, inspection: InspectionData | undefined): boolean {
+  const of = (data ?? {}) as { readonly id?: string; readonly removed?: boolean; readonly outcome?: string };
+  if (type === "job") return of.outcome !== undefined;
+  // Made or removed while a change runs, or by hand on the host.
+  if (type === "node") return of.removed === true || inspection?.nodes.every(({ id }) => id !== of.id) === true;
+  return type === "lab" || type === "link" || type === "gap";
 }
 
 function summary(nodes: readonly LiveNodeData[]): string {

@@ -1,39 +1,48 @@
-import { useState } from "preact/hooks";
 import type { InspectedNode, LiveNodeData } from "../../contract/schemas/observe.ts";
-import { call } from "../api.ts";
-import { Confirm } from "./confirm.tsx";
-import { Problem } from "./problem.tsx";
+import type { PlanData } from "../../contract/schemas/plan.ts";
+import { ConsoleLog } from "./console-log.tsx";
+import { durationWords } from "./duration-words.ts";
+import { NodeConfig } from "./node-config.tsx";
+import { NodeInterfaces } from "./node-interfaces.tsx";
+import { NodePower } from "./node-power.tsx";
+import type { Answer } from "./use-answer.ts";
+import { useWhileSeen } from "./use-while-seen.ts";
 
 interface NodePanelProps {
   readonly lab: string;
+  readonly mode: string;
   readonly node: InspectedNode;
   readonly live: LiveNodeData | undefined;
+  readonly drift: Answer<PlanData>;
   readonly mayChange: boolean;
+  /** Asks for the state anew: load and memory change without an event. */
+  readonly look: () => void;
+  /** Shows a link, by key, or another node. */
+  readonly onLink: (key: string) => void;
   /** Opens its console; absent where it has none. */
   readonly onConsole: (() => void) | undefined;
   readonly onClose: () => void;
 }
 
+/** How often load and memory are read while somebody looks at them, ms. */
+const lookMs = 2_000;
+
+const lostWords = { host_restart: "ended when the host went down", lab_killed: "ended with its lab" } as const;
+
 /** One node: what it is, how it does, and what can be done with it. */
-export function NodePanel({ lab, node, live, mayChange, onConsole, onClose }: NodePanelProps) {
-  const [busy, setBusy] = useState<string>();
-  const [error, setError] = useState<unknown>();
-  const [wiping, setWiping] = useState(false);
-  const key = node.node ?? node.name;
+export function NodePanel({ lab, mode, node, live, drift, mayChange, look, onLink, onConsole, onClose }: NodePanelProps) {
+  useWhileSeen(look, lookMs);
   const status = live?.status ?? node.status;
-  const power = async (action: "start" | "stop" | "wipe", words: string) => {
-    setBusy(words);
-    setError(undefined);
-    try {
-      await call("execProject", { lab, action, node: key });
-    } catch (problem) {
-      setError(problem);
-    } finally {
-      setBusy(undefined);
-    }
-  };
+  const rows: readonly (readonly [string, string | undefined])[] = [
+    ["State", stateWords(status, live)],
+    ["Up", live?.uptime_ms === undefined ? undefined : durationWords(live.uptime_ms)],
+    ["Template", node.image === undefined ? node.template : `${node.template} (${node.image})`],
+    ["CPU", loadWords(live?.cpu_percent === undefined ? undefined : `${live.cpu_percent.toFixed(0)} %`, node.cpu, "of")],
+    ["Memory", loadWords(live?.memory_bytes === undefined ? undefined : mebibytes(live.memory_bytes), node.ram && `${node.ram} MiB`, "of")],
+    ["In the intent", node.node === null ? "no: only the host has it" : node.node === node.name ? undefined : node.node],
+  ];
   return (
-    <aside class="panel" aria-label={`Node ${node.name}`}>
+    <aside class="panel" aria-label={`Node ${node.name}`} tabIndex={-1}>
       <h2>
         <span class={`dot ${status}`} aria-hidden="true" /> {node.name}
         <button type="button" class="close" onClick={onClose} aria-label="Close">
@@ -41,29 +50,13 @@ export function NodePanel({ lab, node, live, mayChange, onConsole, onClose }: No
         </button>
       </h2>
       <dl>
-        <dt>State</dt>
-        <dd>
-          {status}
-          {live?.ready === false && " (not ready yet)"}
-          {live?.forced === true && " (did not end in time and was switched off)"}
-          {live?.exit_code !== undefined && ` (exit code ${live.exit_code})`}
-        </dd>
-        <dt>Template</dt>
-        <dd>
-          {node.template}
-          {node.image !== undefined && ` (${node.image})`}
-        </dd>
-        {live?.cpu_percent !== undefined && (
-          <>
-            <dt>CPU</dt>
-            <dd>{live.cpu_percent.toFixed(0)} %</dd>
-          </>
-        )}
-        {live?.memory_bytes !== undefined && (
-          <>
-            <dt>Memory</dt>
-            <dd>{(live.memory_bytes / 2 ** 20).toFixed(1)} MiB</dd>
-          </>
+        {rows.map(([title, words]) =>
+          words === undefined ? null : (
+            <div key={title}>
+              <dt>{title}</dt>
+              <dd>{words}</dd>
+            </div>
+          ),
         )}
       </dl>
       {onConsole !== undefined && (
@@ -73,51 +66,32 @@ export function NodePanel({ lab, node, live, mayChange, onConsole, onClose }: No
           </button>
         </p>
       )}
-      {mayChange && (
-        <div class="buttons">
-          {status === "running" || status === "starting" ? (
-            <button type="button" disabled={busy !== undefined} onClick={() => void power("stop", "Stopping…")}>
-              Stop
-            </button>
-          ) : (
-            <button type="button" class="primary" disabled={busy !== undefined} onClick={() => void power("start", "Starting…")}>
-              Start
-            </button>
-          )}
-          <button type="button" class="danger" disabled={busy !== undefined} onClick={() => setWiping(true)}>
-            Wipe…
-          </button>
-          <output>{busy}</output>
-        </div>
-      )}
-      {error !== undefined && <Problem error={error} />}
+      {mayChange && <NodePower key={node.id} lab={lab} mode={mode} node={node} status={status} />}
       <h3>Interfaces</h3>
-      <table class="rows">
-        <tbody>
-          {node.interfaces.map(({ name, peer, suspended }) => (
-            <tr key={name}>
-              <th scope="row">{name}</th>
-              <td>
-                {peer ?? "free"}
-                {suspended && <span class="mark warn">suspended</span>}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {wiping && (
-        <Confirm
-          title={`Wipe ${node.name}?`}
-          action="Wipe"
-          onCancel={() => setWiping(false)}
-          onConfirm={() => {
-            setWiping(false);
-            void power("wipe", "Wiping…");
-          }}
-        >
-          The node is stopped and its disk is dropped: it begins anew with its startup-config at the next start.
-        </Confirm>
-      )}
+      <NodeInterfaces interfaces={node.interfaces} onLink={onLink} />
+      <NodeConfig lab={lab} node={node} drift={drift} />
+      {onConsole !== undefined && <ConsoleLog key={node.id} lab={lab} node={node.node ?? node.name} status={status} />}
     </aside>
   );
+}
+
+function stateWords(status: string, live: LiveNodeData | undefined): string {
+  const more = [
+    live?.ready === false ? "not ready yet" : "",
+    live?.forced === true ? "did not end in time and was switched off" : "",
+    live?.exit_code === undefined ? "" : `exit code ${live.exit_code}`,
+    live?.lost === undefined ? "" : lostWords[live.lost],
+  ].filter(Boolean);
+  return more.length === 0 ? status : `${status} (${more.join(", ")})`;
+}
+
+/** What it uses of what it may use, or what is known of the two. */
+function loadWords(used: string | undefined, most: string | number | undefined, of: string): string | undefined {
+  if (used === undefined) return most === undefined || most === "" ? undefined : `at most ${most}`;
+  return most === undefined || most === "" ? used : `${used} ${of} ${most}`;
+}
+
+function mebibytes(bytes: number): string {
+  const value = bytes / 2 ** 20;
+  return `${value < 10 ? value.toFixed(1) : value.toFixed(0)} MiB`;
 }

@@ -4,26 +4,44 @@ export interface Answer<T> {
   /** The newest that came; kept while the next is on its way. */
   readonly data: T | undefined;
   readonly error: unknown;
+  /** Asks anew; while a question runs, once more when it is answered: however often it is called, one answer after another is shown. */
   readonly again: () => void;
 }
 
-/** What `ask` answers, asked when shown, when `inputs` change and by `again`. An answer that is overtaken by a later question is dropped. */
+interface Question {
+  readonly stop: AbortController;
+  once: boolean;
+}
+
+/** What `ask` answers, asked when shown, when `inputs` change and by `again`. */
 export function useAnswer<T>(ask: (signal: AbortSignal) => Promise<T>, inputs: Inputs): Answer<T> {
   const [state, setState] = useState<{ readonly data: T | undefined; readonly error: unknown }>({ data: undefined, error: undefined });
-  const running = useRef<AbortController>(undefined);
+  const running = useRef<Question>(undefined);
   const again = useCallback(() => {
-    running.current?.abort();
-    const asked = new AbortController();
-    running.current = asked;
-    const { signal } = asked;
+    if (running.current !== undefined) {
+      running.current.once = true;
+      return;
+    }
+    const question: Question = { stop: new AbortController(), once: false };
+    running.current = question;
+    const { signal } = question.stop;
+    const answered = (next: (before: { readonly data: T | undefined }) => { readonly data: T | undefined; readonly error: unknown }) => {
+      if (signal.aborted) return;
+      running.current = undefined;
+      setState(next);
+      if (question.once) again();
+    };
     ask(signal).then(
-      (data) => !signal.aborted && setState({ data, error: undefined }),
-      (error: unknown) => !signal.aborted && setState(({ data }) => ({ data, error })),
+      (data) => answered(() => ({ data, error: undefined })),
+      (error: unknown) => answered(({ data }) => ({ data, error })),
     );
   }, inputs);
   useEffect(() => {
     again();
-    return () => running.current?.abort();
+    return () => {
+      running.current?.stop.abort();
+      running.current = undefined;
+    };
   }, [again]);
   return { ...state, again };
 }

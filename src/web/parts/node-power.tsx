@@ -1,0 +1,100 @@
+import { useState } from "preact/hooks";
+import { LabwrightError } from "../../client/browser.ts";
+import type { InspectedNode } from "../../contract/schemas/observe.ts";
+import { call } from "../api.ts";
+import { Confirm } from "./confirm.tsx";
+import { Problem } from "./problem.tsx";
+import { useAnswer } from "./use-answer.ts";
+
+interface NodePowerProps {
+  readonly lab: string;
+  readonly mode: string;
+  readonly node: InspectedNode;
+  readonly status: string;
+}
+
+/** By the number that the wire has for each. */
+const stopWords = ["gracefully", "by switching it off", "by hibernating it", "as its template stops best"] as const;
+const auto = 3;
+
+/** Starts, stops and wipes a node, and says who feels it. */
+export function NodePower({ lab, mode, node, status }: NodePowerProps) {
+  const [busy, setBusy] = useState<string>();
+  const [error, setError] = useState<unknown>();
+  const [wiping, setWiping] = useState(false);
+  const [how, setHow] = useState(auto);
+  const able = useAnswer((signal) => call("getCapabilities", {}, { signal }), []).data?.projectModes?.[mode];
+  const key = node.node ?? node.name;
+  const up = status === "running" || status === "starting" || status === "stopping";
+  const power = async (action: "start" | "stop" | "wipe", words: string) => {
+    setBusy(words);
+    setError(undefined);
+    try {
+      const { failed } = await call("execProject", { lab, action, node: key, ...(action !== "start" && { stopmode: how }) });
+      if (failed > 0) {
+        throw new LabwrightError(`${node.name} did not ${action}`, { status: 502, code: "host_error" });
+      }
+    } catch (problem) {
+      setError(problem);
+    } finally {
+      setBusy(undefined);
+    }
+  };
+  const neighbours = neighboursOf(node);
+  const felt = up && neighbours.length > 0 ? `Its links go down: ${neighbours.join(", ")} will feel it.` : "";
+  return (
+    <>
+      <div class="buttons">
+        {up ? (
+          <button type="button" disabled={busy !== undefined || able?.stop === false} onClick={() => void power("stop", "Stopping…")}>
+            Stop
+          </button>
+        ) : (
+          <button
+            type="button"
+            class="primary"
+            disabled={busy !== undefined || able?.start === false}
+            onClick={() => void power("start", "Starting…")}
+          >
+            Start
+          </button>
+        )}
+        {up && (able?.stopModes.length ?? 0) > 1 && (
+          <select aria-label="How to stop it" value={how} onChange={(event) => setHow(Number(event.currentTarget.value))}>
+            {able!.stopModes.map((one) => (
+              <option key={one} value={one}>
+                {stopWords[one as 0 | 1 | 2 | 3]}
+              </option>
+            ))}
+          </select>
+        )}
+        <button type="button" class="danger" disabled={busy !== undefined || able?.wipe === false} onClick={() => setWiping(true)}>
+          Wipe…
+        </button>
+        <output>{busy}</output>
+      </div>
+      {felt !== "" && <p class="hint">Stopping: {felt}</p>}
+      {error !== undefined && <Problem error={error} />}
+      {wiping && (
+        <Confirm
+          title={`Wipe ${node.name}?`}
+          action="Wipe"
+          onCancel={() => setWiping(false)}
+          onConfirm={() => {
+            setWiping(false);
+            void power("wipe", "Wiping…");
+          }}
+        >
+          {up ? "The node is stopped and its disk is dropped" : "Its disk is dropped"}: what was written to it, what was saved on it and what is not
+          in the intent is lost. It begins anew with its startup-config at the next start. {felt}
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+/** Who is at the other end of its links that have carrier. */
+function neighboursOf({ interfaces }: InspectedNode): readonly string[] {
+  const ends = interfaces.flatMap(({ peer, suspended }) => (peer === undefined || suspended ? [] : [peer.split(":")[0]!]));
+  return [...new Set(ends)].sort();
+}

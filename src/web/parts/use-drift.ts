@@ -1,0 +1,16 @@
+import type { PlanData } from "../../contract/schemas/plan.ts";
+import { call } from "../api.ts";
+import { inTurns } from "./in-turns.ts";
+import { type Answer, useAnswer } from "./use-answer.ts";
+import { useWhileSeen } from "./use-while-seen.ts";
+
+/** A host that others change tells nothing of it: it is looked at so often, ms. */
+const lookMs = 60_000;
+const turn = inTurns(2);
+
+/** What the host has otherwise than the lab's intent says. Looking makes no plan of anybody stale. */
+export function useDrift(lab: string): Answer<PlanData> {
+  const answer = useAnswer((signal) => turn(() => call("planProject", { lab, peek: true }, { signal }), signal), [lab]);
+  useWhileSeen(answer.again, lookMs);
+  return answer;
+}
