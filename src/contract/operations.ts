@@ -323,6 +323,16 @@ export const operations = {
     errors: [...consoles, "browser_token_invalid"],
     summary: "A one-time ticket for a console's byte stream",
   },
+  readConsoleLog: {
+    ...post,
+    path: "/api/v1/console/log",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: true,
+    feature: "consoleLog",
+    errors: [...project, "node_not_found", "unsupported"],
+    summary: "What a node's console has said since the node's last start, also of a node that has ended",
+  },
   runConsole: {
     ...post,
     path: "/api/v1/console/run",

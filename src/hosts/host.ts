@@ -97,6 +97,11 @@ export interface HostSession {
    */
   console(lab: string, nodeId: string): Promise<HostConsole>;
   /**
+   * What the node's console said since its last start, 64 KiB at most, with its escape sequences; of one that has ended until it starts anew.
+   * Absent: the host keeps none of it (feature `consoleLog`).
+   */
+  readonly consoleLog?: (lab: string, nodeId: string) => Promise<string>;
+  /**
    * Where VNC clients on the service's own machine find the screens of running nodes that have one beside their console: node id → address, such
    * as `unix:<path>`. Absent: the host has none.
    */
@@ -221,6 +226,7 @@ export const featureNames = [
   "memoryLimit",
   "processLimit",
   "nodeLoad",
+  "consoleLog",
 ] as const;
 export type Feature = (typeof featureNames)[number];
 

@@ -27,6 +27,7 @@ const served: Readonly<Record<Feature, boolean>> = {
   memoryLimit: true,
   processLimit: true,
   nodeLoad: true,
+  consoleLog: true,
 };
 
 /** Features that are the service's own and need nothing of the host. */

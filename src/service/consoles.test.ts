@@ -142,6 +142,19 @@ test("logout and the node's stop end the stream", async () => {
   expect((await failureOf(ann.call("attachConsole", { lab: "/pair", node: "r1" }))).code).toBe("node_not_running");
 });
 
+test("what a console said is read as text, also when its node has ended; a new start begins anew", async () => {
+  const { ann } = await deployed();
+  const log = async (node: string) => (await ann.call("readConsoleLog", { lab: "/pair", node })).output;
+  await ann.call("execConsole", { lab: "/pair", node: "r1", command: "echo last words" });
+  expect(await log("r1")).toMatch(/\nlast words\nr1# /);
+  expect(await log("r1")).not.toMatch(/[^\P{C}\n]/u);
+  await ann.call("execProject", { lab: "/pair", action: "stop", node: "r1" });
+  expect(await log("r1")).toContain("last words");
+  await ann.call("execProject", { lab: "/pair", action: "start", node: "r1" });
+  expect(await log("r1")).not.toContain("last words");
+  expect((await failureOf(log("nobody"))).code).toBe("node_not_found");
+});
+
 test("a lab that is made anew has working consoles", async () => {
   const { ann } = await deployed();
   const old = await open(ann, (await ann.call("attachConsole", { lab: "/pair", node: "r1" })).stream!);

@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 import { runDialogue } from "../console/dialogue.ts";
 import { execCommand } from "../console/exec.ts";
+import { renderText } from "../console/terminal.ts";
 import { Failure } from "../contract/errors.ts";
 import type {
   ConsoleAttachData,
@@ -8,6 +9,8 @@ import type {
   ConsoleExecData,
   ConsoleExecManyData,
   ConsoleExecResult,
+  ConsoleLogData,
+  ConsoleLogPayload,
   ConsolePayload,
   ConsoleRunData,
   ConsoleRunPayload,
@@ -19,6 +22,7 @@ import { compareNatural } from "../engine/natural-order.ts";
 import type { ObservedNode } from "../engine/observed.ts";
 import type { Feature } from "../hosts/host.ts";
 import { addressProject, allowUse, badRequest, labNotFound, type Selector, type Target } from "./address.ts";
+import { unsupported } from "./capabilities.ts";
 import type { Context } from "./context.ts";
 import { rightOn } from "./rights.ts";
 import type { Call, Caller, Upgrade } from "./service.ts";
@@ -121,6 +125,18 @@ export async function runConsole(context: Context, caller: Caller, payload: Cons
     });
     return { node: key, steps: [...steps], output };
   });
+}
+
+/** What the console said since the node's last start, also of one that has ended: why it did is mostly in its last lines. */
+export async function readConsoleLog(context: Context, caller: Caller, payload: ConsoleLogPayload): Promise<ConsoleLogData> {
+  const lab = await consoleLab(context, caller, payload);
+  allowUse(lab.target, "operate");
+  const { host, path } = lab.target;
+  if (host.consoleLog === undefined) throw unsupported("consoleLog");
+  const { key, node } = nodeOf(lab, payload.node);
+  refuseGraphic(node, "consoleLog");
+  const output = renderText(await host.consoleLog(path, node.id));
+  return { node: key, name: node.name, console_type: node.consoleType, output };
 }
 
 /** A one-time ticket for the console's byte stream. */

@@ -10,7 +10,16 @@ import { Captures } from "./captures.ts";
 import { icons, listTemplates, networkTypes, templateAttributes, templateDetail, templateImages } from "./catalogue.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { ConsoleDesk } from "./console-desk.ts";
-import { attachConsole, type ConsoleGrant, execConsole, execConsoleMany, listConsoles, runConsole, streamConsole } from "./consoles.ts";
+import {
+  attachConsole,
+  type ConsoleGrant,
+  execConsole,
+  execConsoleMany,
+  listConsoles,
+  readConsoleLog,
+  runConsole,
+  streamConsole,
+} from "./consoles.ts";
 import type { Context } from "./context.ts";
 import { deployProject } from "./deploy.ts";
 import { destroyProject } from "./destroy.ts";
@@ -225,6 +234,7 @@ function handlersOf(
     execConsole: known((caller, { body }, call) => execConsole(context, caller, body, call)),
     execConsoleMany: known((caller, { body }, call) => execConsoleMany(context, caller, body, call)),
     runConsole: known((caller, { body }, call) => runConsole(context, caller, body, call)),
+    readConsoleLog: known((caller, { body }) => readConsoleLog(context, caller, body)),
     attachConsole: known((caller, { body }) => attachConsole(context, tickets, caller, body)),
     streamConsole: known((caller, { params }, call) => streamConsole(context, tickets, caller, params.ticket, call)),
 

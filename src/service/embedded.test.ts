@@ -147,3 +147,15 @@ test("what a real shell asks of its terminal is not asked again by the scrollbac
   expect(["\x1b[6n", "\x1b[c"].filter((ask) => Buffer.concat(seen).includes(ask))).toEqual([]);
   far.destroy();
 });
+
+test("the log of a real console is what it said since its node's start, and outlives the node's end", async () => {
+  const log = async (node: string) => (await post("readConsoleLog", { lab: "/real", node })).output;
+  await typed("h1", "echo last words");
+  expect(await log("h1")).toContain("\nlast words\n");
+  await post("execProject", { lab: "/real", action: "stop", node: "h1", stopmode: 1 });
+  expect(await log("h1")).toContain("\nlast words\n");
+  await post("execProject", { lab: "/real", action: "start", node: "h1" });
+  await expect.poll(() => log("h1"), { timeout: 20_000 }).not.toContain("last words");
+  await post("reconcileProject", { yaml: yaml.replace("links:", "  late: {template: linux, start: false}\nlinks:") });
+  expect(await log("late")).toBe("");
+});

@@ -37,6 +37,7 @@ const calls: Readonly<Record<string, readonly (readonly [string, (client: Client
     ["start", (client) => client.call("execProject", { lab, action: "start" })],
     ["console", (client) => client.call("execConsole", { lab, node: "r1", command: "hello" })],
     ["attach", (client) => client.call("attachConsole", { lab, node: "r1" })],
+    ["console log", (client) => client.call("readConsoleLog", { lab, node: "r1" })],
   ],
   edit: [
     ["reconcile", (client) => client.call("reconcileProject", { lab, yaml: wanted })],

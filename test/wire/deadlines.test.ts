@@ -56,6 +56,7 @@ const calls: Readonly<Partial<Record<OperationId, object>>> = {
   execConsole: { node: "r1", command: "x" },
   execConsoleMany: { command: "x" },
   attachConsole: { node: "r1" },
+  readConsoleLog: { node: "r1" },
   runConsole: { node: "r1", steps: [{ send: "x" }] },
   applyLinkQuality: { endpoints: ["r1:eth0", "h1:eth0"] },
   setLinkSuspend: { endpoints: ["r1:eth0", "h1:eth0"], suspended: true },

@@ -53,6 +53,7 @@ const good: Readonly<Partial<Record<OperationId, Readonly<Record<string, unknown
   execConsole: { lab, node: "r1", command: "x" },
   execConsoleMany: { lab, targets: [{ node: "r1", command: "x" }] },
   attachConsole: { lab, node: "r1" },
+  readConsoleLog: { lab, node: "r1" },
   runConsole: { lab, node: "r1", steps: [{ send: "x" }] },
   applyLinkQuality: { lab, endpoints, a: { delay: 1 } },
   setLinkSuspend: { lab, endpoints, suspended: true },

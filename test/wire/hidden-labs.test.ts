@@ -28,6 +28,7 @@ const further: Readonly<Partial<Record<OperationId, readonly object[]>>> = {
   execConsole: [{ node: "r1", command: "x" }, {}],
   execConsoleMany: [{ targets: [{ node: "r1", command: "x" }] }, { command: "x" }],
   attachConsole: [{ node: "r1" }, { node: "nobody" }],
+  readConsoleLog: [{ node: "r1" }, { node: "nobody" }],
   runConsole: [{ node: "r1", steps: [{ send: "x" }] }],
   applyLinkQuality: [{ endpoints, a: { delay: 1 } }, { endpoints: ["r1:eth0", "nobody:eth0"] }],
   setLinkSuspend: [{ endpoints, suspended: true }],

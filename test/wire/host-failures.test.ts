@@ -102,6 +102,7 @@ const calls: Readonly<Partial<Record<OperationId, object>>> = {
   execConsole: { lab, node: "r1", command: "x" },
   execConsoleMany: { lab, targets: [{ node: "r1", command: "x" }] },
   attachConsole: { lab, node: "r1" },
+  readConsoleLog: { lab, node: "r1" },
   runConsole: { lab, node: "r1", steps: [{ send: "x" }] },
   applyLinkQuality: { lab, endpoints, a: { delay: 1 } },
   setLinkSuspend: { lab, endpoints, suspended: true },

@@ -47,6 +47,7 @@ const order: readonly (readonly [OperationId, object?])[] = [
   ["execConsole", { lab, node: "r1", command: "echo hello" }],
   ["execConsoleMany", { lab, command: "echo hello", targets: [{ node: "r1" }, { node: "h1" }] }],
   ["runConsole", { lab, node: "r1", steps: [{ send: "echo hello\r", expect: "hello" }] }],
+  ["readConsoleLog", { lab, node: "r1" }],
   ["attachConsole", { lab, node: "r1" }],
   ["streamConsole"],
   ["applyLinkQuality", { lab, endpoints, a: { delay: 20, loss: 0.5 }, save: true }],

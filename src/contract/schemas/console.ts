@@ -58,6 +58,13 @@ export const ConsoleAttachData = Type.Object({
 });
 export type ConsoleAttachData = Static<typeof ConsoleAttachData>;
 
+export const ConsoleLogPayload = Type.Object({ ...selectorFields, node: name });
+export type ConsoleLogPayload = Static<typeof ConsoleLogPayload>;
+
+/** The last 64 KiB, as a person would read them: escape sequences are taken out. "" before the first start. */
+export const ConsoleLogData = Type.Object({ node: text, name: text, console_type: text, output: text });
+export type ConsoleLogData = Static<typeof ConsoleLogData>;
+
 export const ConsoleStep = Type.Object({
   send: Type.Optional(typing),
   /** A text that must come, or a regular expression. */

@@ -109,6 +109,7 @@ function catalogue(
   const works = new Set<Feature>([
     "consoleStream",
     "consoleRun",
+    "consoleLog",
     "wipe",
     "gracefulStop",
     "hibernate",

@@ -130,6 +130,7 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
       const found = await state.lab(definition.id).screens(definition, await catalogue());
       return new Map([...found].map(([id, socket]) => [String(id), `unix:${socket}`]));
     },
+    consoleLog: async (path, nodeId) => consoleLog(state, await lab(path), nodeId, await catalogue()),
     console: async (path, nodeId) => openConsole(state, await lab(path), nodeId, await catalogue()),
     close: async () => undefined,
   };
@@ -171,6 +172,21 @@ async function liveNodes(state: LocalState, definition: LabDefinition, offered: 
       ...(up && one?.startedAt !== undefined ? { uptime_ms: Math.max(0, now - one.startedAt) } : {}),
     };
   });
+}
+
+async function consoleLog(state: LocalState, definition: LabDefinition, nodeId: string, offered: Catalogue): Promise<string> {
+  const node = definition.nodes.find(({ id }) => String(id) === nodeId);
+  if (node === undefined) throw new Failure("node_not_found", `the lab has no node with id ${nodeId}`);
+  const live = state.lab(definition.id);
+  await live.life(definition, offered);
+  await live.refuseForeign();
+  try {
+    return (await live.sandbox?.tail(node.id)) ?? "";
+  } catch (error) {
+    // The lab's holder knows nothing of a node that has not started since the lab did.
+    if (error instanceof Failure && error.code === "node_not_found") return "";
+    throw error;
+  }
 }
 
 async function openConsole(state: LocalState, definition: LabDefinition, nodeId: string, offered: Catalogue): Promise<HostConsole> {

@@ -6,6 +6,8 @@ export interface EchoShell {
   view(): Duplex;
   /** Runs a line as if it had been typed. */
   run(line: string): void;
+  /** What was shown so far, of it the last 64 KiB. */
+  log(): string;
   /** The node stops: viewers see the end. */
   close(): void;
 }
@@ -102,6 +104,7 @@ export function echoShell(name: () => string, facts: () => string): EchoShell {
       return viewer;
     },
     run: (typed) => type(`${typed.replaceAll(/[\r\n]+/g, " ")}\r`),
+    log: () => scrollback.toString(),
     close: () => {
       for (const viewer of viewers) viewer.push(null);
       viewers.clear();

@@ -166,6 +166,11 @@ function memorySession(user: MemoryUser, labs: Map<string, MemoryLab>, world: Wo
       mayChange();
       labAt(path).locked = locked;
     },
+    consoleLog: async (path, nodeId) => {
+      const node = labAt(path).nodes.get(nodeId);
+      if (node === undefined) throw new Failure("node_not_found", `no node ${nodeId} in lab ${path}`);
+      return node.shell?.log() ?? node.lastLog;
+    },
     console: async (path, nodeId) => {
       const node = labAt(path).nodes.get(nodeId);
       if (node === undefined) throw new Failure("node_not_found", `no node ${nodeId} in lab ${path}`);

@@ -29,6 +29,8 @@ export interface MemoryNode {
   power: Power;
   /** While it runs or is suspended. */
   shell: EchoShell | undefined;
+  /** What the shell said that ended last. */
+  lastLog: string;
   /** By the host's clock, ms. */
   startedAt: number;
 }

@@ -13,6 +13,7 @@ export const memoryFeatures: Readonly<Record<Feature, boolean>> = Object.fromEnt
       "linkSuspend",
       "consoleStream",
       "consoleRun",
+      "consoleLog",
       "wipe",
       "hibernate",
       "gracefulStop",

@@ -114,7 +114,7 @@ function createNode(lab: MemoryLab, ids: IdMaps, wanted: LabNode, world: StepWor
   const existing = lab.nodes.get(id ?? "");
   if (existing === undefined) {
     const made = String(lab.nextId++);
-    lab.nodes.set(made, { definition: definition(made, wanted, 0, world), power: "stopped", shell: undefined, startedAt: 0 });
+    lab.nodes.set(made, { definition: definition(made, wanted, 0, world), power: "stopped", shell: undefined, lastLog: "", startedAt: 0 });
     ids.nodes.set(wanted.key, made);
     return;
   }
@@ -247,6 +247,7 @@ function stopNode(lab: MemoryLab, node: MemoryNode, mode: StopMode): void {
     if (isUp(node)) node.power = "suspended";
     return;
   }
+  node.lastLog = node.shell?.log() ?? node.lastLog;
   node.shell?.close();
   node.shell = undefined;
   node.power = "stopped";

@@ -1,4 +1,4 @@
-import { useMemo } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import type { EventData, InspectionData, LiveNodeData } from "../../contract/schemas/observe.ts";
 import { call } from "../api.ts";
 import { useEvents } from "../events.ts";
@@ -31,7 +31,16 @@ interface LabPageProps {
 }
 
 export function LabPage({ lab, view, node: named, mayChange }: LabPageProps) {
-  const inspection = useAnswer((signal) => call("inspectProject", { lab }, { signal }), [lab]);
+  // What is asked for again has changed: the service's copy would be of before.
+  const refresh = useRef(false);
+  const inspection = useAnswer(
+    async (signal) => {
+      const data = await call("inspectProject", { lab, refresh: refresh.current }, { signal });
+      refresh.current = true;
+      return data;
+    },
+    [lab],
+  );
   const status = useAnswer((signal) => call("getProjectStatus", { lab }, { signal }), [lab]);
   const drift = useDrift(lab);
   useEvents(lab, (event) => {

@@ -1,6 +1,6 @@
 import type { PlanData } from "../../contract/schemas/plan.ts";
-import type { Answer } from "./use-answer.ts";
 import { Link } from "./link.tsx";
+import type { Answer } from "./use-answer.ts";
 
 /** Whether the host has what the intent says; leads to the differences. */
 export function DriftMark({ lab, drift: { data, error } }: { readonly lab: string; readonly drift: Answer<PlanData> }) {

@@ -26,7 +26,9 @@ export function NodeConfig({ lab, node, drift: { data, error, again } }: NodeCon
     );
   }
   if (data === undefined) return null;
-  const actions = (data.actions ?? []).filter(({ kind, key }) => (kind === "config" || kind === "node") && key === (node.node ?? node.name));
+  const actions = (data.actions ?? []).filter(
+    ({ kind, key }) => (kind === "config" || kind === "node") && key === (node.node ?? node.name),
+  );
   const config = actions.find(({ kind }) => kind === "config");
   const fields = actions.flatMap(({ changes }) => changes.filter(({ field }) => field !== "startup-config"));
   const text = config?.changes.find(({ field }) => field === "startup-config");
@@ -51,8 +53,8 @@ export function NodeConfig({ lab, node, drift: { data, error, again } }: NodeCon
       {text !== undefined && (
         <>
           <p class="hint">
-            {text.origin === undefined ? "It differs" : `It was ${originWords[text.origin]}`}. Lines with − are on the node, lines with + in the
-            intent.
+            {text.origin === undefined ? "It differs" : `It was ${originWords[text.origin]}`}. Lines with − are on the node, lines with + in
+            the intent.
           </p>
           <DiffView before={String(text.before ?? "")} after={String(text.after ?? "")} />
         </>

@@ -30,7 +30,7 @@ export function NodePower({ lab, mode, node, status }: NodePowerProps) {
     setBusy(words);
     setError(undefined);
     try {
-      const { failed } = await call("execProject", { lab, action, node: key, ...(action !== "start" && { stopmode: how }) });
+      const { failed } = await call("execProject", { lab, action, node: key, ...(action === "stop" && { stopmode: how }) });
       if (failed > 0) {
         throw new LabwrightError(`${node.name} did not ${action}`, { status: 502, code: "host_error" });
       }
@@ -85,8 +85,8 @@ export function NodePower({ lab, mode, node, status }: NodePowerProps) {
             void power("wipe", "Wiping…");
           }}
         >
-          {up ? "The node is stopped and its disk is dropped" : "Its disk is dropped"}: what was written to it, what was saved on it and what is not
-          in the intent is lost. It begins anew with its startup-config at the next start. {felt}
+          {up ? "The node is stopped and its disk is dropped" : "Its disk is dropped"}: what was written to it, what was saved on it and
+          what is not in the intent is lost. It begins anew with its startup-config at the next start. {felt}
         </Confirm>
       )}
     </>

@@ -1,10 +1,12 @@
-import { useMemo, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { InspectionData, LiveNodeData } from "../../contract/schemas/observe.ts";
+import type { PlanData } from "../../contract/schemas/plan.ts";
 import { saveMoves } from "../edit-intent.ts";
 import { hasConsole } from "../parts/has-console.ts";
 import { LinkPanel } from "../parts/link-panel.tsx";
 import { NodePanel } from "../parts/node-panel.tsx";
 import { Problem } from "../parts/problem.tsx";
+import type { Answer } from "../parts/use-answer.ts";
 import { graphOf } from "./graph.ts";
 import { keptPlaces } from "./kept-places.ts";
 import type { Place } from "./layout.ts";
@@ -17,12 +19,15 @@ interface TopologyViewProps {
   readonly mayChange: boolean;
   /** Asks the service for the lab anew. */
   readonly again: () => void;
+  /** Asks for the state of its nodes anew. */
+  readonly look: () => void;
+  readonly drift: Answer<PlanData>;
   /** Opens a node's console, where it has one; by native id. */
   readonly onConsole: (id: string) => void;
 }
 
 /** The lab drawn, beside it what is selected, above it what was moved and not yet saved. */
-export function TopologyView({ lab, inspection, live, mayChange, again, onConsole }: TopologyViewProps) {
+export function TopologyView({ lab, inspection, live, mayChange, again, look, drift, onConsole }: TopologyViewProps) {
   const [selected, setSelected] = useState<string>();
   const [moved, setMoved] = useState<ReadonlyMap<string, Place>>(new Map());
   const [unsaved, setUnsaved] = useState<ReadonlySet<string>>(new Set());
@@ -59,7 +64,24 @@ export function TopologyView({ lab, inspection, live, mayChange, again, onConsol
   };
   const node = inspection.nodes.find(({ id }) => id === selected);
   const link = inspection.links.find(({ id }) => `link:${id}` === selected);
-  const close = () => setSelected(undefined);
+  const panel = useRef<HTMLDivElement>(null);
+  const byKeys = useRef(false);
+  const select = (id: string | undefined, keys: boolean) => {
+    byKeys.current = keys && id !== undefined;
+    setSelected(id);
+  };
+  useLayoutEffect(() => {
+    // Who works with the keyboard does not have to pass all the other nodes on the way to what has opened.
+    if (byKeys.current) panel.current?.querySelector<HTMLElement>(".panel")?.focus();
+    byKeys.current = false;
+  }, [selected]);
+  const close = () => {
+    const shape = [...document.querySelectorAll(".stage [data-node], .stage [data-link]")].find(
+      (one) => one.getAttribute("data-node") === selected || `link:${one.getAttribute("data-link")}` === selected,
+    );
+    setSelected(undefined);
+    (shape?.querySelector<SVGElement>(".cable") ?? (shape as SVGElement | undefined))?.focus();
+  };
   return (
     <>
       {(unsaved.size > 0 || state.told !== undefined || state.error !== undefined) && (
@@ -79,21 +101,32 @@ export function TopologyView({ lab, inspection, live, mayChange, again, onConsol
           {state.error !== undefined && <Problem error={state.error} />}
         </div>
       )}
-      <div class="split">
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: Escape leaves whatever panel is open in it */}
+      <div
+        class="split"
+        ref={panel}
+        onKeyDown={(event) => {
+          if (event.key === "Escape" && (event.target as Element).closest(".panel") !== null) close();
+        }}
+      >
         <Topology
           graph={graph}
           live={live}
           selected={selected}
-          onSelect={setSelected}
+          onSelect={select}
           onOpen={onConsole}
           onMove={mayChange ? move : undefined}
         />
         {node !== undefined && (
           <NodePanel
             lab={lab}
+            mode={inspection.mode}
             node={node}
             live={live.get(node.id)}
+            drift={drift}
             mayChange={mayChange}
+            look={look}
+            onLink={(key) => setSelected(`link:${inspection.links.find((one) => one.key === key)?.id}`)}
             onConsole={hasConsole(node) ? () => onConsole(node.id) : undefined}
             onClose={close}
           />
