@@ -42,7 +42,8 @@ export function LabPage({ lab, view, node: named, mayChange }: LabPageProps) {
     [lab],
   );
   const status = useAnswer((signal) => call("getProjectStatus", { lab }, { signal }), [lab]);
-  const drift = useDrift(lab);
+  const managed = inspection.data === undefined ? undefined : inspection.data.mode !== "load";
+  const drift = useDrift(lab, managed);
   useEvents(lab, (event) => {
     status.again();
     if (!changesShape(event, inspection.data)) return;
@@ -73,7 +74,7 @@ export function LabPage({ lab, view, node: named, mayChange }: LabPageProps) {
           </nav>
         )}
         <span>{summary([...live.values()])}</span>
-        <DriftMark lab={lab} drift={drift} />
+        {managed === true ? <DriftMark lab={lab} drift={drift} /> : <span class="mark">only on its host</span>}
         {inspection.data.locked && <span class="mark">locked</span>}
         {running !== undefined && (
           <span class="mark busy">

@@ -1,43 +1,92 @@
 import { useState } from "preact/hooks";
-import type { LabEntry } from "../../contract/schemas/observe.ts";
+import type { EventData, LabEntry } from "../../contract/schemas/observe.ts";
 import { call } from "../api.ts";
 import { useEvents } from "../events.ts";
-import { Confirm } from "../parts/confirm.tsx";
+import { DestroyLab } from "../labs/destroy-lab.tsx";
+import { ImportLab } from "../labs/import-lab.tsx";
+import { LabRow } from "../labs/lab-row.tsx";
 import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
+import { useCapabilities } from "../parts/use-capabilities.ts";
+import "../labs/labs.css";
+
+interface Seen {
+  readonly state: number;
+  readonly shape: number;
+}
+
+const unseen: Seen = { state: 0, shape: 0 };
 
 /** The labs that the user may see, as they are now. */
 export function Labs({ mayChange }: { readonly mayChange: boolean }) {
   const { data, error, again } = useAnswer((signal) => call("listLabs", {}, { signal }), []);
+  const able = useCapabilities();
   const [going, setGoing] = useState<LabEntry>();
+  /** Path of the source; "" for one that is yet to be chosen. */
+  const [importing, setImporting] = useState<string>();
   const [failed, setFailed] = useState<unknown>();
-  useEvents(undefined, ({ type }) => {
-    if (type === "lab" || type === "job" || type === "gap") again();
+  const [busy, setBusy] = useState("");
+  const [seen, setSeen] = useState<ReadonlyMap<string, Seen>>(new Map());
+  useEvents(undefined, (event) => {
+    if (event.type === "lab" || event.type === "gap" || ended(event)) again();
+    setSeen((before) => heard(before, event, data?.labs ?? []));
   });
-  const destroy = async (lab: string) => {
+  const destroy = async ({ lab, name }: LabEntry) => {
     setGoing(undefined);
     setFailed(undefined);
+    setBusy(`Destroying ${name}…`);
     try {
       await call("destroyProject", { lab });
     } catch (problem) {
       setFailed(problem);
     }
+    setBusy("");
     again();
   };
   if (data === undefined) return error === undefined ? <p class="waiting">Reading the labs…</p> : <Problem error={error} retry={again} />;
+  const mayImport = able?.features?.["importLab"] === true;
+  const question = (
+    <>
+      {going !== undefined && (
+        <DestroyLab
+          entry={going}
+          captures={able?.features?.["capture"] === true}
+          onCancel={() => setGoing(undefined)}
+          onConfirm={() => void destroy(going)}
+        />
+      )}
+      {importing !== undefined && <ImportLab labs={data.labs} source={importing || undefined} onClose={() => setImporting(undefined)} />}
+    </>
+  );
   if (data.labs.length === 0) return <NoLabs mayChange={mayChange} />;
   return (
     <section>
-      <h1>Labs</h1>
+      <div class="lab-head">
+        <h1>Labs</h1>
+        {mayChange && (
+          <div class="buttons">
+            <Link to={{ page: "new" }} class="button primary">
+              New lab
+            </Link>
+            {mayImport && (
+              <button type="button" onClick={() => setImporting("")}>
+                Import a lab…
+              </button>
+            )}
+          </div>
+        )}
+        <output>{busy}</output>
+      </div>
+      {error !== undefined && <Problem error={error} retry={again} />}
       {failed !== undefined && <Problem error={failed} />}
-      <table class="rows">
+      <table class="rows labs">
         <thead>
           <tr>
             <th scope="col">Lab</th>
-            <th scope="col">Mode</th>
+            <th scope="col">State</th>
+            <th scope="col">Host and intent</th>
             <th scope="col">Owner</th>
-            <th scope="col">Nodes</th>
             <th scope="col">Last change</th>
             <th scope="col">
               <span class="unseen">What you can do</span>
@@ -46,53 +95,57 @@ export function Labs({ mayChange }: { readonly mayChange: boolean }) {
         </thead>
         <tbody>
           {data.labs.map((entry) => (
-            <tr key={entry.lab}>
-              <th scope="row">
-                <Link to={{ page: "lab", lab: entry.lab, view: "topology" }}>{entry.name}</Link> <small>{entry.lab}</small>
-                {!entry.exists && <span class="mark warn">not on the host</span>}
-                {entry.locked === true && <span class="mark">locked</span>}
-              </th>
-              <td>{entry.mode}</td>
-              <td>{entry.owner ?? "–"}</td>
-              <td>{entry.nodes ?? "–"}</td>
-              <td>{entry.updated_at === undefined ? "–" : new Date(entry.updated_at).toLocaleString()}</td>
-              <td>
-                {mayChange && (entry.right === "own" || entry.right === "edit") && (
-                  <button type="button" class="danger" onClick={() => setGoing(entry)}>
-                    Destroy…
-                  </button>
-                )}
-              </td>
-            </tr>
+            <LabRow
+              key={entry.lab}
+              entry={entry}
+              seen={seen.get(entry.lab) ?? unseen}
+              mayChange={mayChange}
+              mayImport={mayImport}
+              onDestroy={() => setGoing(entry)}
+              onImport={() => setImporting(entry.lab)}
+            />
           ))}
         </tbody>
       </table>
-      {going !== undefined && (
-        <Confirm
-          title={`Destroy ${going.name}?`}
-          action="Destroy"
-          word={going.name}
-          onCancel={() => setGoing(undefined)}
-          onConfirm={() => void destroy(going.lab)}
-        >
-          All its nodes are stopped and their disks are removed. What is not in the intent is lost.
-        </Confirm>
-      )}
+      {question}
     </section>
   );
+}
+
+/** Counts, for each lab that an event may be of, that something happened in it. */
+function heard(before: ReadonlyMap<string, Seen>, event: EventData, labs: readonly LabEntry[]): ReadonlyMap<string, Seen> {
+  const of = event.lab === undefined ? labs.map(({ lab }) => lab) : [event.lab];
+  const shape = event.type === "lab" || event.type === "link" || event.type === "gap" || ended(event) ? 1 : 0;
+  const now = new Map(before);
+  for (const lab of of) {
+    const { state, shape: shapes } = before.get(lab) ?? unseen;
+    now.set(lab, { state: state + 1, shape: shapes + shape });
+  }
+  return now;
+}
+
+function ended({ type, data }: EventData): boolean {
+  return type === "job" && (data as { readonly outcome?: string } | undefined)?.outcome !== undefined;
 }
 
 function NoLabs({ mayChange }: { readonly mayChange: boolean }) {
   return (
     <section class="empty">
       <h1>No labs yet</h1>
-      <p>A lab is a YAML file of nodes and links. Labwright makes it run and keeps it true.</p>
+      <p>A lab is a YAML file of nodes and links. Labwright makes it run, shows it, and keeps it true.</p>
       {mayChange ? (
-        <p>
-          <Link to={{ page: "new" }} class="button primary">
-            Make the first one
-          </Link>
-        </p>
+        <>
+          <ol>
+            <li>Write the lab, drop a file on the page, or begin with the example that is there.</li>
+            <li>Deploy it: its nodes start, and its topology opens.</li>
+            <li>Open consoles, change links, capture packets; change the text and apply what differs.</li>
+          </ol>
+          <p>
+            <Link to={{ page: "new" }} class="button primary">
+              Make the first one
+            </Link>
+          </p>
+        </>
       ) : (
         <p>Somebody who may change labs has to share one with you.</p>
       )}

@@ -29,7 +29,9 @@ export function Confirm({ title, children, action, word, onConfirm, onCancel }: 
         <p>{children}</p>
         {word !== undefined && (
           <label>
-            Type <code>{word}</code> to go on
+            <span>
+              Type <code>{word}</code> to go on
+            </span>
             <input value={typed} onInput={(event) => setTyped(event.currentTarget.value)} autocomplete="off" />
           </label>
         )}

@@ -1,5 +1,4 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { LabwrightError } from "../../client/browser.ts";
 import { call } from "../api.ts";
 import { Problem } from "./problem.tsx";
 import { type Answer, useAnswer } from "./use-answer.ts";
@@ -38,7 +37,6 @@ function Log({ lab, node, status }: ConsoleLogProps) {
   }, [data?.output]);
   if (data === undefined) {
     if (error === undefined) return <p class="hint">Reading…</p>;
-    if (error instanceof LabwrightError && error.code === "unsupported") return <p class="hint">This host keeps no log of consoles.</p>;
     return <Problem error={error} retry={again} />;
   }
   if (data.output.trim() === "") return <p class="hint">Nothing was said since its last start.</p>;

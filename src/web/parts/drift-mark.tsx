@@ -3,7 +3,7 @@ import { Link } from "./link.tsx";
 import type { Answer } from "./use-answer.ts";
 
 /** Whether the host has what the intent says; leads to the differences. */
-export function DriftMark({ lab, drift: { data, error } }: { readonly lab: string; readonly drift: Answer<PlanData> }) {
+export function DriftMark({ lab, drift: { data, error } }: { readonly lab: string; readonly drift: Answer<PlanData | undefined> }) {
   if (error !== undefined) {
     return (
       <span class="mark" title={error instanceof Error ? error.message : String(error)}>

@@ -10,7 +10,7 @@ const DiffView = lazy(async () => ({ default: (await import("../plan/diff-view.t
 interface NodeConfigProps {
   readonly lab: string;
   readonly node: InspectedNode;
-  readonly drift: Answer<PlanData>;
+  readonly drift: Answer<PlanData | undefined>;
 }
 
 const originWords = { intent: "changed in the intent", host: "changed on the node", both: "changed in both" } as const;

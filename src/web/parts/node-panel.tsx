@@ -6,6 +6,7 @@ import { NodeConfig } from "./node-config.tsx";
 import { NodeInterfaces } from "./node-interfaces.tsx";
 import { NodePower } from "./node-power.tsx";
 import type { Answer } from "./use-answer.ts";
+import { useCapabilities } from "./use-capabilities.ts";
 import { useWhileSeen } from "./use-while-seen.ts";
 
 interface NodePanelProps {
@@ -13,7 +14,7 @@ interface NodePanelProps {
   readonly mode: string;
   readonly node: InspectedNode;
   readonly live: LiveNodeData | undefined;
-  readonly drift: Answer<PlanData>;
+  readonly drift: Answer<PlanData | undefined>;
   readonly mayChange: boolean;
   /** Asks for the state anew: load and memory change without an event. */
   readonly look: () => void;
@@ -32,6 +33,7 @@ const lostWords = { host_restart: "ended when the host went down", lab_killed: "
 /** One node: what it is, how it does, and what can be done with it. */
 export function NodePanel({ lab, mode, node, live, drift, mayChange, look, onLink, onConsole, onClose }: NodePanelProps) {
   useWhileSeen(look, lookMs);
+  const able = useCapabilities();
   const status = live?.status ?? node.status;
   const rows: readonly (readonly [string, string | undefined])[] = [
     ["State", stateWords(status, live)],
@@ -66,11 +68,13 @@ export function NodePanel({ lab, mode, node, live, drift, mayChange, look, onLin
           </button>
         </p>
       )}
-      {mayChange && <NodePower key={node.id} lab={lab} mode={mode} node={node} status={status} />}
+      {mayChange && <NodePower key={node.id} lab={lab} able={able?.projectModes?.[mode]} node={node} status={status} />}
       <h3>Interfaces</h3>
       <NodeInterfaces interfaces={node.interfaces} onLink={onLink} />
       <NodeConfig lab={lab} node={node} drift={drift} />
-      {onConsole !== undefined && <ConsoleLog key={node.id} lab={lab} node={node.node ?? node.name} status={status} />}
+      {onConsole !== undefined && mayChange && able?.features?.["consoleLog"] === true && (
+        <ConsoleLog key={node.id} lab={lab} node={node.node ?? node.name} status={status} />
+      )}
     </aside>
   );
 }

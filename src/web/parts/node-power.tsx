@@ -1,14 +1,15 @@
 import { useState } from "preact/hooks";
 import { LabwrightError } from "../../client/browser.ts";
 import type { InspectedNode } from "../../contract/schemas/observe.ts";
+import type { ProjectModeCaps } from "../../contract/schemas/session.ts";
 import { call } from "../api.ts";
 import { Confirm } from "./confirm.tsx";
 import { Problem } from "./problem.tsx";
-import { useAnswer } from "./use-answer.ts";
 
 interface NodePowerProps {
   readonly lab: string;
-  readonly mode: string;
+  /** What its lab's mode allows; undefined: not known. */
+  readonly able: ProjectModeCaps | undefined;
   readonly node: InspectedNode;
   readonly status: string;
 }
@@ -18,12 +19,11 @@ const stopWords = ["gracefully", "by switching it off", "by hibernating it", "as
 const auto = 3;
 
 /** Starts, stops and wipes a node, and says who feels it. */
-export function NodePower({ lab, mode, node, status }: NodePowerProps) {
+export function NodePower({ lab, able, node, status }: NodePowerProps) {
   const [busy, setBusy] = useState<string>();
   const [error, setError] = useState<unknown>();
   const [wiping, setWiping] = useState(false);
   const [how, setHow] = useState(auto);
-  const able = useAnswer((signal) => call("getCapabilities", {}, { signal }), []).data?.projectModes?.[mode];
   const key = node.node ?? node.name;
   const up = status === "running" || status === "starting" || status === "stopping";
   const power = async (action: "start" | "stop" | "wipe", words: string) => {

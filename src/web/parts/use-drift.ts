@@ -8,9 +8,15 @@ import { useWhileSeen } from "./use-while-seen.ts";
 const lookMs = 60_000;
 const turn = inTurns(2);
 
-/** What the host has otherwise than the lab's intent says. Looking makes no plan of anybody stale. */
-export function useDrift(lab: string): Answer<PlanData> {
-  const answer = useAnswer((signal) => turn(() => call("planProject", { lab, peek: true }, { signal }), signal), [lab]);
+/**
+ * What the host has otherwise than the lab's intent says. Looking makes no plan of anybody stale.
+ * @param managed whether the lab has an intent at all; undefined: not known yet
+ */
+export function useDrift(lab: string, managed: boolean | undefined): Answer<PlanData | undefined> {
+  const answer = useAnswer(
+    async (signal) => (managed === true ? turn(() => call("planProject", { lab, peek: true }, { signal }), signal) : undefined),
+    [lab, managed],
+  );
   useWhileSeen(answer.again, lookMs);
   return answer;
 }

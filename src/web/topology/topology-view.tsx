@@ -21,7 +21,7 @@ interface TopologyViewProps {
   readonly again: () => void;
   /** Asks for the state of its nodes anew. */
   readonly look: () => void;
-  readonly drift: Answer<PlanData>;
+  readonly drift: Answer<PlanData | undefined>;
   /** Opens a node's console, where it has one; by native id. */
   readonly onConsole: (id: string) => void;
 }
