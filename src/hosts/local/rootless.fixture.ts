@@ -1,4 +1,4 @@
-import { labOf, testLocalHost } from "./test-local-host.ts";
+import { eventually, labOf, testLocalHost } from "./test-local-host.ts";
 
 /**
  * What an ordinary user can do with the embedded host, told as JSON on standard output. rootless.test.ts runs it as one.
@@ -12,7 +12,10 @@ nodes:
   b: {template: linux, exec: ["ip addr add 10.0.0.2/24 dev eth0", "ip link set eth0 up"]}
 links: [["a:eth0", "b:eth0"]]
 `);
+/** A node that has less than it takes, where there are limits. */
+const small = labOf("name: small\nnodes:\n  s: {template: linux, ram: 64, cpu: 0.5}\n");
 const { features } = await local.session.capabilities();
+const delegated = features.cpuLimit && features.memoryLimit && features.processLimit;
 const rules = await local.session.rules();
 const linux = rules.templates.find(({ id }) => id === "linux");
 
@@ -36,7 +39,12 @@ async function power(node: string, step: "stop" | "start", mode: 0 | 1 | 2 | 3):
 }
 
 await local.deploy(path, lab);
-const ping = await local.exec(path, "a", "ping", "-c", "1", "-w", "8", "10.0.0.2");
+const ping = await eventually(
+  "a reaches b",
+  60_000,
+  () => local.exec(path, "a", "ping", "-c", "1", "-W", "2", "10.0.0.2"),
+  ({ code }) => code === 0,
+);
 const id = await local.exec(path, "a", "id", "-u");
 await local.exec(path, "a", "sh", "-c", "echo kept > /root/kept");
 const suspended = await power("a", "stop", 2);
@@ -45,6 +53,18 @@ const stopped = await power("a", "stop", 3);
 const started = await power("a", "start", 3);
 const kept = await local.exec(path, "a", "cat", "/root/kept");
 await local.deploy(path, null);
+if (delegated) await local.deploy("/small", small);
+const hog = delegated
+  ? await local.exec(
+      "/small",
+      "s",
+      "sh",
+      "-c",
+      "sleep 1000 & dd if=/dev/zero of=/dev/null bs=200M count=1; kill -0 $! && echo alive; kill $!",
+    )
+  : undefined;
+const load = delegated ? (await local.session.status("/small")).nodes[0] : undefined;
+if (delegated) await local.deploy("/small", null);
 const labs = await local.session.labs();
 
 process.stdout.write(
@@ -59,6 +79,7 @@ process.stdout.write(
     power: [suspended, resumed, stopped, started],
     kept: kept.stdout.trim(),
     labs,
+    limits: delegated && { hog: hog?.stdout, memory: load?.memory_bytes, cpu: load?.cpu_percent },
     warnings: local.warnings,
   }),
 );

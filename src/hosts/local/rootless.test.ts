@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -55,16 +55,17 @@ describe.runIf(possible)("an ordinary user", () => {
     rmSync(top, { recursive: true, force: true });
   });
 
+  const environment = () => ({
+    PATH: process.env["PATH"],
+    HOME: join(top, "home"),
+    TMPDIR: join(top, "tmp"),
+    LABWRIGHT_IMAGE_DIR: join(top, "images"),
+    LABWRIGHT_HOLDER: join(top, "bin", "labwright-holder"),
+  });
+
   test("deploys, pings, runs programs, suspends, stops and destroys; what needs root is a false capability", () => {
-    const env = {
-      PATH: process.env["PATH"],
-      HOME: join(top, "home"),
-      TMPDIR: join(top, "tmp"),
-      LABWRIGHT_IMAGE_DIR: join(top, "images"),
-      LABWRIGHT_HOLDER: join(top, "bin", "labwright-holder"),
-    };
     const script = join(top, "labwright", "src", "hosts", "local", "rootless.fixture.ts");
-    const child = spawnSync("setpriv", [...as, node, script], { env, encoding: "utf8", timeout: 90_000, cwd: "/" });
+    const child = spawnSync("setpriv", [...as, node, script], { env: environment(), encoding: "utf8", timeout: 200_000, cwd: "/" });
     expect(child.stderr).not.toMatch(/Error|Failure/);
     expect(JSON.parse(child.stdout)).toMatchObject({
       uid: user,
@@ -81,8 +82,53 @@ describe.runIf(possible)("an ordinary user", () => {
     const { cpu } = JSON.parse(child.stdout) as { readonly cpu: readonly [string, string?] };
     expect(cpu[0] === "unsupported" ? cpu[1] : "").toMatch(cpu[0] === "unsupported" ? /^this machine cannot limit it: / : /^$/);
     expect(readdirSync(join(top, "tmp"))).toEqual([]);
-  }, 120_000);
+  }, 240_000);
+
+  const unified = unifiedGroup();
+  test("has limits of nodes where a control group is delegated to it", (context) => {
+    if (unified === undefined) return context.skip("this machine has no cgroup v2 with the controllers cpu, memory and pids");
+    // As systemd makes them with Delegate=yes and DelegateSubgroup=service.
+    const group = join(unified, `labwright-rootless-${process.pid}`);
+    const service = join(group, "service");
+    mkdirSync(service, { recursive: true });
+    for (const file of ["", "cgroup.procs", "cgroup.subtree_control", "service", "service/cgroup.procs"])
+      chownSync(join(group, file), user, user);
+    try {
+      const script = join(top, "labwright", "src", "hosts", "local", "rootless.fixture.ts");
+      const enter = ["sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', service];
+      const [program, ...argv] = [...enter, "setpriv", ...as, node, script];
+      const child = spawnSync(program!, argv, { env: environment(), encoding: "utf8", timeout: 200_000, cwd: "/" });
+      expect(child.stderr).not.toMatch(/Error|Failure/);
+      expect(JSON.parse(child.stdout)).toMatchObject({
+        cpu: ["live", null],
+        limits: { hog: "alive\n", memory: expect.any(Number), cpu: expect.any(Number) },
+        labs: [],
+      });
+      expect(readdirSync(group, { withFileTypes: true }).flatMap((one) => (one.isDirectory() ? one.name : []))).toEqual(["service"]);
+    } finally {
+      rmdirSync(service);
+      rmdirSync(group);
+    }
+  }, 240_000);
 });
+
+/** Where root can delegate all that limits nodes. */
+function unifiedGroup(): string | undefined {
+  const mount = readFileSync("/proc/self/mounts", "utf8")
+    .split("\n")
+    .map((line) => line.split(" "))
+    .find(([, , type]) => type === "cgroup2")?.[1];
+  if (mount === undefined) return undefined;
+  const words = readFileSync(join(mount, "cgroup.controllers"), "utf8").trim().split(" ");
+  const wanted = ["cpu", "memory", "pids"];
+  if (!wanted.every((word) => words.includes(word))) return undefined;
+  try {
+    for (const word of wanted) writeFileSync(join(mount, "cgroup.subtree_control"), `+${word}`);
+    return mount;
+  } catch {
+    return undefined; // in a container, whose own group has processes
+  }
+}
 
 function processesOf(uid: number): string[] {
   return readdirSync("/proc").filter((pid) => {

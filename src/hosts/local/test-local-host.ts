@@ -99,7 +99,7 @@ export async function testLocalHost({
     exec: async (path, node, ...argv) => {
       const id = ids.get(path)?.nodes[node];
       if (id === undefined) throw new Error(`no node ${node}`);
-      return (await sandbox(path)).exec(Number(id), argv, { timeoutMs: 10_000 });
+      return (await sandbox(path)).exec(Number(id), argv, { timeoutMs: 60_000 });
     },
     reopen: async () => {
       await host.close();
