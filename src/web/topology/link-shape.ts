@@ -29,17 +29,36 @@ export function networkHalf(label: string): number {
   return Math.max(36, (label.length * labelLetter) / 2 + 12);
 }
 
+/** A quadratic curve. */
+export interface LinkCurve {
+  readonly a: Place;
+  readonly bend: Place;
+  readonly b: Place;
+}
+
+/** The line of a link; several between the same two nodes bend apart. */
+export function linkCurve({ lane, lanes }: Pick<GraphLink, "lane" | "lanes">, a: Place, b: Place): LinkCurve {
+  const across = acrossOf(a, b);
+  const shift = (lane - (lanes - 1) / 2) * laneGap;
+  return { a, b, bend: { x: (a.x + b.x) / 2 + across.x * shift * 2, y: (a.y + b.y) / 2 + across.y * shift * 2 } };
+}
+
+/** @param t 0 at the curve's beginning, 1 at its end */
+export function placeOn({ a, bend, b }: LinkCurve, t: number): Place {
+  return {
+    x: (1 - t) ** 2 * a.x + 2 * t * (1 - t) * bend.x + t ** 2 * b.x,
+    y: (1 - t) ** 2 * a.y + 2 * t * (1 - t) * bend.y + t ** 2 * b.y,
+  };
+}
+
 /** How a link is drawn between two nodes. Names of interfaces stand beside the line, off both nodes and their labels. */
 export function linkShape(link: Pick<GraphLink, "fromInterface" | "toInterface" | "lane" | "lanes">, from: End, to: End): LinkShape {
   const [a, b] = [from.at, to.at];
   const length = Math.hypot(b.x - a.x, b.y - a.y) || 1;
-  const across = { x: -(b.y - a.y) / length, y: (b.x - a.x) / length };
-  const shift = (link.lane - (link.lanes - 1) / 2) * laneGap;
-  const bend = { x: (a.x + b.x) / 2 + across.x * shift * 2, y: (a.y + b.y) / 2 + across.y * shift * 2 };
-  const on = (t: number): Place => ({
-    x: (1 - t) ** 2 * a.x + 2 * t * (1 - t) * bend.x + t ** 2 * b.x,
-    y: (1 - t) ** 2 * a.y + 2 * t * (1 - t) * bend.y + t ** 2 * b.y,
-  });
+  const across = acrossOf(a, b);
+  const curve = linkCurve(link, a, b);
+  const { bend } = curve;
+  const on = (t: number): Place => placeOn(curve, t);
   const beside = ({ x, y }: Place, gap: number): Place => ({ x: x + across.x * gap, y: y + across.y * gap + 3 });
   const obstacles = [...boxesOf(from), ...boxesOf(to)];
   // The steeper the line, the more of a word is across it.
@@ -60,6 +79,12 @@ export function linkShape(link: Pick<GraphLink, "fromInterface" | "toInterface" 
     toPort: port((t) => 1 - t, link.toInterface),
     note: beside(on(0.5), across.y > 0 ? -12 : 12),
   };
+}
+
+/** At a right angle to the way from one place to another, 1 px long. */
+function acrossOf(a: Place, b: Place): Place {
+  const length = Math.hypot(b.x - a.x, b.y - a.y) || 1;
+  return { x: -(b.y - a.y) / length, y: (b.x - a.x) / length };
 }
 
 /** What a node covers: its shape and, of a node, the label below it. */

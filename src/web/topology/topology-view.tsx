@@ -1,5 +1,6 @@
+import type { ComponentType } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { InspectionData, LiveNodeData } from "../../contract/schemas/observe.ts";
+import type { InspectedLink, InspectedNode, InspectionData, LiveNodeData } from "../../contract/schemas/observe.ts";
 import type { PlanData } from "../../contract/schemas/plan.ts";
 import { saveMoves } from "../edit-intent.ts";
 import { hasConsole } from "../parts/has-console.ts";
@@ -7,10 +8,12 @@ import { LinkPanel } from "../parts/link-panel.tsx";
 import { NodePanel } from "../parts/node-panel.tsx";
 import { Problem } from "../parts/problem.tsx";
 import type { Answer } from "../parts/use-answer.ts";
+import type { Chosen } from "../traffic/traffic-bar.tsx";
+import { TrafficSwitch } from "../traffic/traffic-switch.tsx";
 import { graphOf } from "./graph.ts";
 import { keptPlaces } from "./kept-places.ts";
 import type { Place } from "./layout.ts";
-import { Topology } from "./topology.tsx";
+import { type OverlayProps, Topology } from "./topology.tsx";
 
 interface TopologyViewProps {
   readonly lab: string;
@@ -32,6 +35,7 @@ export function TopologyView({ lab, inspection, live, mayChange, again, look, dr
   const [moved, setMoved] = useState<ReadonlyMap<string, Place>>(new Map());
   const [unsaved, setUnsaved] = useState<ReadonlySet<string>>(new Set());
   const [state, setState] = useState<{ readonly busy?: boolean; readonly told?: string; readonly error?: unknown }>({});
+  const [overlay, setOverlay] = useState<ComponentType<OverlayProps>>();
   const place = useMemo(keptPlaces, []);
   const graph = useMemo(() => graphOf(inspection, { moved, place }), [inspection, moved]);
   const move = (id: string, at: Place) => {
@@ -101,6 +105,7 @@ export function TopologyView({ lab, inspection, live, mayChange, again, look, dr
           {state.error !== undefined && <Problem error={state.error} />}
         </div>
       )}
+      <TrafficSwitch lab={lab} chosen={chosenOf(node, link)} onOverlay={(next) => setOverlay(() => next)} />
       {/* biome-ignore lint/a11y/noStaticElementInteractions: Escape leaves whatever panel is open in it */}
       <div
         class="split"
@@ -116,6 +121,7 @@ export function TopologyView({ lab, inspection, live, mayChange, again, look, dr
           onSelect={select}
           onOpen={onConsole}
           onMove={mayChange ? move : undefined}
+          Overlay={overlay}
         />
         {node !== undefined && (
           <NodePanel
@@ -145,6 +151,12 @@ export function TopologyView({ lab, inspection, live, mayChange, again, look, dr
       </div>
     </>
   );
+}
+
+/** For whom keys of the lab are what is chosen. */
+function chosenOf(node: InspectedNode | undefined, link: InspectedLink | undefined): Chosen | undefined {
+  if (node !== undefined) return { kind: "node", key: node.node ?? node.name };
+  return link === undefined ? undefined : { kind: "link", key: link.key };
 }
 
 /** Of "r1:eth1"; undefined for a network's key. */

@@ -16,9 +16,12 @@ nodes:
   h2: {template: linux, exec: ["sysctl -qw net.ipv6.conf.all.disable_ipv6=1", "ip addr add 10.0.0.2/24 dev eth0"]}
 links:
   - ["h1:eth0", "h2:eth0"]
+traffic_filters:
+  - {name: pings, color: "#d6336c", match: icmp}
+  - {name: asks, match: arp}
 `;
 
-describe.skipIf(process.getuid?.() !== 0)("captures in a real browser", () => {
+describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", () => {
   let local: TestLocalHost;
   let browser: TestBrowser;
   let served: Served;
@@ -212,4 +215,76 @@ describe.skipIf(process.getuid?.() !== 0)("captures in a real browser", () => {
     await client.post(`/api/v1/projects/captures/${id}/remove`, {});
     await page.getByRole("heading", { name: "The capture was removed" }).waitFor();
   });
+
+  test("packets are seen on their links while somebody looks, in their filter's colour, and counted", async () => {
+    await inside("h1", "ping -i 0.2 10.0.0.2 > /dev/null 2>&1 &");
+    await using tab = await browser.open({ storageState });
+    const { page } = tab;
+    let open = 0;
+    page.on("websocket", (socket) => {
+      open++;
+      socket.on("close", () => void open--);
+    });
+    await page.goto(`${served.url}/ui/labs/caught`);
+    const traffic = page.getByRole("button", { name: "Live traffic" });
+    await traffic.click();
+    await page.getByRole("checkbox", { name: /^pings/ }).waitFor();
+    await expect.poll(() => page.evaluate(pink), poll).toBeGreaterThan(10);
+
+    // In words: for whoever points at a link, and as a table.
+    await page.getByText("Rates of each link").click();
+    for (const [from, to] of [
+      ["h1:eth0", "h2:eth0"],
+      ["h2:eth0", "h1:eth0"],
+    ] as const)
+      await page.getByRole("row", { name: new RegExp(`^${from} ${to} pings [0-9.]+ packets/s, .*ICMP echo`) }).waitFor();
+    await page.getByRole("button", { name: /^Link h1:eth0/ }).focus();
+    await page
+      .getByRole("tooltip")
+      .getByText(/pings: [0-9.]+ packets\/s/)
+      .first()
+      .waitFor();
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect(await violationsOf(page)).toEqual([]);
+    }
+
+    // Without movement there are rates in its place.
+    await page.emulateMedia({ reducedMotion: "reduce" });
+    await expect.poll(() => page.evaluate(pink), poll).toBeGreaterThan(10);
+    await page.emulateMedia({ reducedMotion: "no-preference" });
+
+    // A kind that nobody wants to see is not seen, nor asked for.
+    await page.getByRole("checkbox", { name: /^pings/ }).uncheck();
+    await expect.poll(() => page.evaluate(pink), poll).toBe(0);
+    await expect.poll(() => page.getByRole("row", { name: /pings/ }).count(), poll).toBe(0);
+    await page.getByRole("checkbox", { name: /^pings/ }).check();
+    await expect.poll(() => page.evaluate(pink), poll).toBeGreaterThan(10);
+
+    // Off when nobody looks.
+    expect(open).toBe(1);
+    await page.evaluate(hide(true));
+    await expect.poll(() => open, poll).toBe(0);
+    await page.evaluate(hide(false));
+    await expect.poll(() => open, poll).toBe(1);
+    await expect.poll(() => page.evaluate(pink), poll).toBeGreaterThan(10);
+    await traffic.click();
+    await expect.poll(() => open, poll).toBe(0);
+    expect(await page.locator(".traffic-canvas").count()).toBe(0);
+  });
 });
+
+const poll = { timeout: 20_000 };
+
+/** For the page: how many pixels of what is drawn over the picture have the colour of pings. */
+const pink = `(() => {
+  const canvas = document.querySelector(".traffic-canvas");
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  let count = 0;
+  for (let at = 0; at < data.length; at += 4) if (data[at] === 0xd6 && data[at + 1] === 0x33 && data[at + 2] === 0x6c) count++;
+  return count;
+})()`;
+
+/** For the page: it is told that its tab is hidden, or in sight again. */
+const hide = (hidden: boolean): string =>
+  `Object.defineProperty(document, "hidden", { configurable: true, get: () => ${hidden} }), document.dispatchEvent(new Event("visibilitychange"))`;
