@@ -12,6 +12,8 @@ export default defineConfig({
     isolate: false,
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    // A bound for what hangs, as all of them: one second is little on a busy machine.
+    expect: { poll: { timeout: 20_000 } },
     maxWorkers: 2,
   },
 });

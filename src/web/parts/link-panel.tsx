@@ -4,8 +4,12 @@ import { call } from "../api.ts";
 import { CaptureButton } from "../captures/capture-button.tsx";
 import { saveQuality } from "../edit-intent.ts";
 import { sideWords } from "../topology/quality-words.ts";
+import { lazy } from "./lazy.tsx";
 import { Problem } from "./problem.tsx";
 import { QualityFields, type QualityText, qualityOf, textOf } from "./quality-fields.tsx";
+import { useFeature } from "./use-feature.ts";
+
+const LinkLive = lazy(() => import("../links/link-live.tsx"));
 
 interface LinkPanelProps {
   readonly lab: string;
@@ -57,6 +61,7 @@ export function LinkPanel({ lab, link, interfaces, mayChange, onClose, onChanged
       await call("setLinkSuspend", { lab, endpoints, suspended, ...(side && { side }) });
       return suspended ? "Suspended: there is no carrier." : "Resumed.";
     });
+  const { data: traffic } = useFeature("traffic");
   const read = effective ?? now;
   const busy = state.busy !== undefined;
   return (
@@ -135,6 +140,7 @@ export function LinkPanel({ lab, link, interfaces, mayChange, onClose, onChanged
           </button>
         </div>
       )}
+      {traffic === true && <LinkLive lab={lab} link={link.key} endpoints={endpoints} />}
     </aside>
   );
 }

@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import type { TrafficPacket } from "../traffic/traffic-packet.ts";
+import { EchoTimes } from "./echo-times.ts";
+
+const start = Date.parse("2026-01-01T00:00:00.000Z");
+
+/** @param ms after the start, with a fraction */
+function packet(ms: number, ends: "a>b" | "b>a", summary: string): TrafficPacket {
+  const whole = Math.floor(ms);
+  const at = `${new Date(start + whole).toISOString().slice(0, -1)}${String(Math.round((ms - whole) * 1000)).padStart(3, "0")}Z`;
+  const [from, to] = ends === "a>b" ? ["a:eth0", "b:eth0"] : ["b:eth0", "a:eth0"];
+  return { at, link: "a:eth0 -- b:eth0", from: from!, to: to!, length: 98, protocols: ["eth", "ip", "icmp"], summary, filter: null };
+}
+
+/** Tells packets at the page's time, which is an hour behind the host's. */
+function told(times: EchoTimes, ...given: Parameters<typeof packet>): void {
+  times.add(packet(...given), start + given[0] - 3_600_000);
+}
+
+test("a ping's round trip lies between the request that leaves the watched end and its own answer", () => {
+  const times = new EchoTimes("a:eth0");
+  told(times, 0, "a>b", "10.0.0.1 → 10.0.0.2 ICMP echo request id 7 seq 1");
+  told(times, 10, "a>b", "10.0.0.1 → 10.0.0.2 ICMP echo request id 7 seq 2");
+  told(times, 40.25, "b>a", "10.0.0.2 → 10.0.0.1 ICMP echo reply id 7 seq 1");
+  told(times, 41, "b>a", "10.0.0.9 → 10.0.0.1 ICMP echo reply id 7 seq 2");
+  const [first, second] = times.times(start - 3_600_000);
+  expect(first!.ms).toBeCloseTo(40.25, 3);
+  expect(second).toEqual({ at: start + 10 - 3_600_000, ms: undefined });
+});
+
+test("requests from the far end, whose way over the link is not seen, count nothing", () => {
+  const times = new EchoTimes("a:eth0");
+  told(times, 0, "b>a", "10.0.0.2 → 10.0.0.1 ICMP echo request id 7 seq 1");
+  told(times, 1, "a>b", "10.0.0.1 → 10.0.0.2 ICMP echo reply id 7 seq 1");
+  expect(times.times(start - 3_600_000)).toEqual([]);
+});
+
+test("what is older than asked for is forgotten, and IPv6 counts, too", () => {
+  const times = new EchoTimes("a:eth0");
+  told(times, 0, "a>b", "10.0.0.1 → 10.0.0.2 ICMP echo request id 7 seq 1");
+  told(times, 5_000, "a>b", "fd00::1 → fd00::2 ICMPv6 echo request id 7 seq 1");
+  told(times, 5_002, "b>a", "fd00::2 → fd00::1 ICMPv6 echo reply id 7 seq 1");
+  expect(times.times(start + 1_000 - 3_600_000)).toEqual([{ at: start + 5_000 - 3_600_000, ms: 2 }]);
+});

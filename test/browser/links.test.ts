@@ -1,0 +1,117 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { eventually, type TestLocalHost, testLocalHost } from "../../src/hosts/local/test-local-host.ts";
+import type { RawClient } from "../wire/raw-client.ts";
+import type { Served } from "../wire/served.ts";
+import { servePages, signIn, type TestBrowser, testBrowser } from "./browser.fixture.ts";
+
+/** A link of three real routers, from its panel: what is set there is what packets and OSPF feel. */
+
+const lab = "/ospf-triangle";
+const longMs = 60_000;
+
+let local: TestLocalHost;
+let browser: TestBrowser;
+let served: Served;
+let client: RawClient;
+let storageState: Awaited<ReturnType<BrowserContext["storageState"]>>;
+
+beforeAll(async () => {
+  [browser, local] = await Promise.all([testBrowser(), testLocalHost()]);
+  served = await servePages({ host: local.host });
+  client = await served.signIn("admin", "test");
+  const labs = join(import.meta.dirname, "../../labs");
+  const files: Record<string, string> = {};
+  for (const name of ["r1", "r2", "r3"].map((router) => `ospf-triangle/${router}.conf`))
+    files[name] = await readFile(join(labs, name), "utf8");
+  const yaml = await readFile(join(labs, "ospf-triangle.yaml"), "utf8");
+  expect((await client.post("/api/v1/projects/deploy", { yaml, files })).status).toBe(200);
+  await using tab = await browser.open();
+  await signIn(tab.page, served.url, "admin", "test");
+  storageState = await tab.page.context().storageState();
+  // Over the link itself, and not around it.
+  await eventually(
+    "r1's way to h2",
+    longMs,
+    () => exec("r1", "show ip route 192.168.2.10"),
+    (text) => text.includes("via eth1"),
+  );
+  await eventually(
+    "r2's way to h1",
+    longMs,
+    () => exec("r2", "show ip route 192.168.1.10"),
+    (text) => text.includes("via eth1"),
+  );
+});
+afterAll(async () => {
+  await browser[Symbol.asyncDispose]();
+  await local[Symbol.asyncDispose]();
+  await served[Symbol.asyncDispose]();
+});
+
+async function exec(node: string, command: string): Promise<string> {
+  const { status, json } = await client.post("/api/v1/console/exec", { lab, node, command, timeout_ms: longMs });
+  if (status !== 200) throw new Error(`${command} on ${node}: ${json.error}`);
+  return json.data.output;
+}
+
+/** Waits until r1's full OSPF neighbours are so. */
+async function neighbours(holds: (text: string) => boolean): Promise<void> {
+  const full = async () =>
+    (await exec("r1", "show ip ospf neighbor"))
+      .split("\n")
+      .filter((line) => line.includes("Full"))
+      .join("\n");
+  await eventually("r1's neighbours", longMs, full, holds);
+}
+
+/** The panel of the link between r1 and r2. */
+async function openLink(page: Page) {
+  await page.goto(`${served.url}/ui/labs${lab}`);
+  await page.getByRole("button", { name: /^Link r1:eth1 to r2:eth1/ }).press("Enter");
+  return page.getByRole("complementary", { name: "Link r1:eth1 to r2:eth1" });
+}
+
+test("a quality is felt by pings, drawn as they pass, and saved to the intent", async () => {
+  await using tab = await browser.open({ storageState });
+  const { page } = tab;
+  const panel = await openLink(page);
+  // 40 ms one way, 30 ms the other.
+  await panel.getByRole("group", { name: "What leaves r1:eth1" }).getByLabel("Delay").fill("40");
+  await panel.getByRole("group", { name: "What leaves r2:eth1" }).getByLabel("Delay").fill("30");
+  await panel.getByLabel("Save to the intent, too").check();
+  await panel.getByRole("button", { name: "Apply" }).click();
+  await panel.getByText("Applied, and saved to the intent.").waitFor();
+  await expect.poll(() => panel.locator("dl").first().textContent()).toMatch(/r1:eth1 →40 ms.*r2:eth1 →30 ms/);
+
+  // From h1 over r1 and r2; the panel shows the round trips of the same pings.
+  const pinging = exec("h1", "until [ -e /tmp/enough ]; do ping -c 1 -W 5 192.168.2.10; done");
+  await panel.getByText(/^Pings that leave r1:eth1: [1-9]\d* answered/).waitFor();
+  const trip = panel.locator(".way", { hasText: "round trip" }).locator("dd");
+  await expect.poll(async () => Number.parseFloat((await trip.textContent()) ?? "")).toBeGreaterThanOrEqual(70);
+  const h1 = (await local.session.observe(lab))!.nodes.find(({ name }) => name === "h1")!.id;
+  await (await local.sandbox(lab)).exec(Number(h1), ["touch", "/tmp/enough"], { timeoutMs: 10_000 });
+  const times = [...(await pinging).matchAll(/ time=([\d.]+) ms/g)].map(([, ms]) => Number(ms));
+  expect(times.length).toBeGreaterThan(0);
+  expect(Math.min(...times)).toBeGreaterThanOrEqual(70);
+
+  const { yaml } = (await client.post("/api/v1/projects/public", { lab, as_written: true })).json.data;
+  expect(yaml).toMatch(/^# Three FRR routers in a triangle/);
+  expect(yaml).toMatch(/delay: 40/);
+  expect((await client.post("/api/v1/projects/plan", { lab })).json.data.actions).toEqual([]);
+});
+
+test("a suspended plug takes the carrier away, which OSPF sees, until it is resumed", async () => {
+  await using tab = await browser.open({ storageState });
+  const { page } = tab;
+  const panel = await openLink(page);
+  await panel.getByRole("button", { name: "Suspend r1:eth1" }).click();
+  await panel.getByRole("button", { name: "Resume r1:eth1" }).waitFor();
+  await page.getByRole("button", { name: /^Link r1:eth1 to r2:eth1.*suspended/ }).waitFor({ state: "attached" });
+  await neighbours((text) => !text.includes("10.255.0.2") && text.includes("10.255.0.3"));
+  await panel.getByRole("button", { name: "Resume r1:eth1" }).click();
+  await panel.getByRole("button", { name: "Suspend r1:eth1" }).waitFor();
+  await neighbours((text) => text.includes("10.255.0.2"));
+});
