@@ -15,6 +15,7 @@ import { type FrrResult, frrAlone, frrThroughApi } from "./frr.ts";
 import { addedDelay, type LinkKind, linkFigures } from "./link.ts";
 import { type RingResult, ringByHolder, ringByKernel, ringByMininet, ringThroughApi } from "./ring.ts";
 import { panLab, type WebResult } from "./web.ts";
+import { type PacketsResult, scrollPackets } from "./web-packets.ts";
 
 interface Row {
   readonly what: string;
@@ -259,6 +260,19 @@ async function eve(): Promise<readonly Row[]> {
   return [row("the host has the lab, read back", "defined", "≥ 10× faster"), row("all nodes run", "running", "≥ 10× faster")];
 }
 
+async function packetsRow(): Promise<Row> {
+  const results: PacketsResult[] = [];
+  for (let i = 0; i < 3; i++) results.push(await scrollPackets(10_000));
+  const of = (field: keyof PacketsResult) => median(results.map((one) => one[field]));
+  const [scrolled, idle] = [of("scrolled"), of("idle")];
+  return {
+    what: `web pages: scrolling through ${of("packets")} captured packets, 60 px a frame`,
+    figure: `${scrolled.toFixed(0)} frames/s, ${of("busyMs").toFixed(1)} ms of the page's thread for each; rows yet to come in ${of("waiting").toFixed(0)} % of them`,
+    ratio: `${((scrolled / idle) * 100).toFixed(0)} % of a page that does nothing (${idle.toFixed(0)} frames/s)`,
+    aim: "60 frames/s",
+  };
+}
+
 async function web(): Promise<readonly Row[]> {
   const results: WebResult[] = [];
   for (let i = 0; i < 3; i++) results.push(await panLab(500));
@@ -271,6 +285,7 @@ async function web(): Promise<readonly Row[]> {
       ratio: `${((panned / idle) * 100).toFixed(0)} % of a page that does nothing (${idle.toFixed(0)} frames/s)`,
       aim: "60 frames/s",
     },
+    await packetsRow(),
   ];
 }
 

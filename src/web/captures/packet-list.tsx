@@ -23,6 +23,8 @@ interface PacketListProps {
 /** Px; as in captures.css. */
 const rowHeight = 24;
 const headHeight = 28;
+/** Places are counted from a row a while before the first that is drawn: elements cannot be as far down as a long list is. */
+const rowsOfBase = 10_000;
 
 const columns = ["No.", "Time", "Source", "Destination", "Protocol", "Length", "Info"] as const;
 
@@ -103,6 +105,8 @@ export function PacketList({ rows, version, selected, onSelect, timeOf, follow, 
     }
     measure();
   };
+  // A row keeps its place as long as it is drawn, so that a scroll paints the new ones only.
+  const base = Math.floor(first / rowsOfBase) * rowsOfBase;
   const shown: preact.VNode[] = [];
   let active: string | undefined;
   for (let index = first; index < end; index++) {
@@ -113,11 +117,11 @@ export function PacketList({ rows, version, selected, onSelect, timeOf, follow, 
       <PacketLine
         key={index}
         index={index}
+        top={(index - base) * rowHeight}
         row={row}
         selected={isSelected}
         timeOf={timeOf}
         onChoose={choose}
-        renumbered={rows.renumbered}
       />,
     );
   }
@@ -149,7 +153,7 @@ export function PacketList({ rows, version, selected, onSelect, timeOf, follow, 
       </div>
       {/* biome-ignore lint/a11y/useSemanticElements: as the grid */}
       <div class="packet-rows" role="rowgroup" style={{ height: `${height}px` }}>
-        <div role="presentation" style={{ transform: `translateY(${top}px)` }}>
+        <div role="presentation" style={{ transform: `translateY(${top - (first - base) * rowHeight}px)` }}>
           {shown}
         </div>
       </div>
@@ -159,21 +163,22 @@ export function PacketList({ rows, version, selected, onSelect, timeOf, follow, 
 
 interface PacketLineProps {
   readonly index: number;
+  /** Px. */
+  readonly top: number;
   /** Undefined: it is on its way. */
   readonly row: CapturePacketRow | undefined;
   readonly selected: boolean;
   readonly timeOf: (at: string) => string;
   readonly onChoose: (index: number) => void;
-  readonly renumbered: number;
 }
 
 /** One packet. Not drawn anew while the list is scrolled. */
 class PacketLine extends Component<PacketLineProps> {
-  override shouldComponentUpdate({ row, selected, timeOf }: PacketLineProps): boolean {
-    return row !== this.props.row || selected !== this.props.selected || timeOf !== this.props.timeOf;
+  override shouldComponentUpdate({ row, top, selected, timeOf }: PacketLineProps): boolean {
+    return row !== this.props.row || top !== this.props.top || selected !== this.props.selected || timeOf !== this.props.timeOf;
   }
 
-  override render({ index, row, selected, timeOf }: PacketLineProps) {
+  override render({ index, top, row, selected, timeOf }: PacketLineProps) {
     const cells =
       row === undefined
         ? ["", "", "", "", "", "", "…"]
@@ -184,7 +189,8 @@ class PacketLine extends Component<PacketLineProps> {
       // biome-ignore lint/a11y/useKeyWithClickEvents: the grid hears the keys
       <div
         id={`packet-${index}`}
-        class={`packet-line kind-${row === undefined ? "other" : packetKind(row)}${selected ? " selected" : ""}`}
+        class={`packet-line ${row === undefined ? "coming" : `kind-${packetKind(row)}`}${selected ? " selected" : ""}`}
+        style={{ top: `${top}px` }}
         role="row"
         aria-rowindex={index + 2}
         aria-selected={selected}

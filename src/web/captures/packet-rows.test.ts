@@ -33,7 +33,7 @@ class Capture {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-test("what is looked at is fetched, and nothing else", async () => {
+test("what is looked at is fetched, and what is about to be, and nothing else", async () => {
   const capture = new Capture(10_000);
   const rows = new PacketRows("", capture.ask, () => undefined);
   await rows.look();
@@ -43,9 +43,12 @@ test("what is looked at is fetched, and nothing else", async () => {
   expect(capture.asked.map(({ skip }) => skip)).toEqual([0, 5_000, 5_200]);
   expect(rows.row(5_249)?.number).toBe(5_250);
   expect(rows.row(6_000)).toBeUndefined();
-  rows.see(5_160, 5_260);
+  rows.see(5_160, 5_240);
   await settled();
   expect(capture.asked).toHaveLength(3);
+  rows.see(5_210, 5_260);
+  await settled();
+  expect(capture.asked.slice(3).map(({ skip }) => skip)).toEqual([5_400]);
 });
 
 test("packets that come are seen by one question for the last of them", async () => {

@@ -11,6 +11,8 @@ export type AskPackets = (query: PacketRowsQuery, signal: AbortSignal) => Promis
 
 /** Rows that are asked for at once. */
 const chunkRows = 200;
+/** Rows beyond those in sight that are fetched before they come into sight. */
+const ahead = 150;
 /** So much is remembered: the chunks that were looked at last. */
 const mostChunks = 60;
 
@@ -89,14 +91,13 @@ export class PacketRows {
     }
   }
 
-  /** The first chunk of what is looked at that is not there whole. */
+  /** The first chunk of what is looked at that is not there whole; then of what is about to be, in either direction. */
   #missing(tried: ReadonlySet<number>): number | undefined {
     const [first, end] = this.#seen;
-    for (let chunk = Math.floor(first / chunkRows); chunk * chunkRows < Math.min(end, this.count); chunk++) {
+    return [...chunksOf(first, end), ...chunksOf(end, end + ahead), ...chunksOf(first - ahead, first)].find((chunk) => {
       const expected = Math.min(chunkRows, this.count - chunk * chunkRows);
-      if ((this.#chunks.get(chunk)?.length ?? 0) < expected && !tried.has(chunk)) return chunk;
-    }
-    return undefined;
+      return expected > 0 && (this.#chunks.get(chunk)?.length ?? 0) < expected && !tried.has(chunk);
+    });
   }
 
   async #fetch(chunk: number): Promise<void> {
@@ -116,4 +117,10 @@ export class PacketRows {
     for (const oldest of [...this.#chunks.keys()].slice(0, Math.max(0, this.#chunks.size - mostChunks))) this.#chunks.delete(oldest);
     this.#changed();
   }
+}
+
+/** Chunks that rows from `first` to before `end` stand in. */
+function chunksOf(first: number, end: number): readonly number[] {
+  const from = Math.max(0, Math.floor(first / chunkRows));
+  return Array.from({ length: Math.max(0, Math.ceil(end / chunkRows) - from) }, (_, at) => from + at);
 }

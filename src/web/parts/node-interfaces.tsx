@@ -1,14 +1,19 @@
 import type { InspectedInterface } from "../../contract/schemas/observe.ts";
+import { CaptureButton } from "../captures/capture-button.tsx";
 import { sideWords } from "../topology/quality-words.ts";
 
 interface NodeInterfacesProps {
+  readonly lab: string;
+  /** Key of the node. */
+  readonly node: string;
+  readonly mayChange: boolean;
   readonly interfaces: readonly InspectedInterface[];
   /** Shows a link, by key. */
   readonly onLink: (key: string) => void;
 }
 
 /** The attachment points of a node, each with what it is plugged into. */
-export function NodeInterfaces({ interfaces, onLink }: NodeInterfacesProps) {
+export function NodeInterfaces({ lab, node, mayChange, interfaces, onLink }: NodeInterfacesProps) {
   if (interfaces.length === 0) return <p class="hint">None: no link of the lab ends here.</p>;
   return (
     <table class="rows">
@@ -32,6 +37,7 @@ export function NodeInterfaces({ interfaces, onLink }: NodeInterfacesProps) {
                 {suspended && <span class="mark warn">suspended</span>}
                 {words !== "" && <small> sends with {words}</small>}
               </td>
+              <td>{mayChange && <CaptureButton lab={lab} node={node} port={name} />}</td>
             </tr>
           );
         })}

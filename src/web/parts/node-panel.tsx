@@ -70,7 +70,7 @@ export function NodePanel({ lab, mode, node, live, drift, mayChange, look, onLin
       )}
       {mayChange && <NodePower key={node.id} lab={lab} able={able?.projectModes?.[mode]} node={node} status={status} />}
       <h3>Interfaces</h3>
-      <NodeInterfaces interfaces={node.interfaces} onLink={onLink} />
+      <NodeInterfaces lab={lab} node={node.node ?? node.name} mayChange={mayChange} interfaces={node.interfaces} onLink={onLink} />
       <NodeConfig lab={lab} node={node} drift={drift} />
       {onConsole !== undefined && mayChange && able?.features?.["consoleLog"] === true && (
         <ConsoleLog key={node.id} lab={lab} node={node.node ?? node.name} status={status} />

@@ -1,0 +1,84 @@
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+import { labOf, testLocalHost } from "../src/hosts/local/test-local-host.ts";
+import { loadPages } from "../src/server/pages.ts";
+import { serve } from "../test/wire/served.ts";
+
+export interface PacketsResult {
+  readonly packets: number;
+  /** Frames a second while the list of packets is scrolled. */
+  readonly scrolled: number;
+  /** Of the same page while it does nothing: what the browser can on this machine. */
+  readonly idle: number;
+  /** Processor time of the page's main thread for a frame, ms: it does not depend on what else the machine does. */
+  readonly busyMs: number;
+  /** Frames in which a row in sight was yet to come, %. */
+  readonly waiting: number;
+}
+
+/** Captures as many echo requests and answers, and scrolls through them in headless Chromium for some seconds. The pages must be built. */
+export async function scrollPackets(count: number): Promise<PacketsResult> {
+  const pages = await loadPages(join(import.meta.dirname, "../dist/web"));
+  if (pages === undefined) throw new Error("the web pages are not built: npm run web");
+  await using local = await testLocalHost();
+  await using served = await serve({ host: local.host, server: { pages } });
+  const client = await served.signIn("admin", "test");
+  const node = (n: number) => `  h${n}: {template: linux, exec: ["ip addr add 10.0.0.${n}/24 dev eth0"]}\n`;
+  await local.deploy("/scroll", labOf(`name: scroll\nnodes:\n${node(1)}${node(2)}links:\n  - ["h1:eth0", "h2:eth0"]\n`));
+  while ((await local.exec("/scroll", "h1", "ping", "-c1", "-W1", "10.0.0.2")).code !== 0);
+  const started = await client.post("/api/v1/projects/capture", { lab: "/scroll", node: "h1", interface: "eth0" });
+  if (started.status !== 200) throw new Error(`capture: ${started.text}`);
+  const { capture } = started.json.data as { readonly capture: string };
+  for (let sent = 0; sent < count / 2; sent += 1000) await local.exec("/scroll", "h1", "ping", "-qAc1000", "10.0.0.2");
+  await client.post(`/api/v1/projects/captures/${capture}/stop`, {});
+  const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  try {
+    const page = await browser.newPage({ ignoreHTTPSErrors: true, viewport: { width: 1400, height: 900 } });
+    await page.goto(`${served.url}/ui/captures/${capture}`);
+    await page.getByLabel("User name").fill("admin");
+    await page.getByLabel("Password").fill("test");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    const list = page.getByRole("grid", { name: "Packets" });
+    await list.getByRole("row", { name: /^1 / }).waitFor({ timeout: 60_000 });
+    const idle = (await page.evaluate(frames(0))) as Frames;
+    const measured = await page.context().newCDPSession(page);
+    await measured.send("Performance.enable", { timeDomain: "threadTicks" });
+    const taskSeconds = async () => {
+      const { metrics } = await measured.send("Performance.getMetrics");
+      return metrics.find(({ name }) => name === "TaskDuration")!.value;
+    };
+    const before = await taskSeconds();
+    // 60 px a frame are 150 rows a second at 60 frames.
+    const { count: drawn, rate, waiting } = (await page.evaluate(frames(60))) as Frames;
+    const busyMs = (((await taskSeconds()) - before) * 1000) / drawn;
+    const packets = Number(await list.getAttribute("aria-rowcount")) - 1;
+    return { packets, scrolled: rate, idle: idle.rate, busyMs, waiting: (waiting * 100) / drawn };
+  } finally {
+    await browser.close();
+  }
+}
+
+interface Frames {
+  readonly count: number;
+  /** A second. */
+  readonly rate: number;
+  readonly waiting: number;
+}
+
+/** For the page: frames over three seconds, each with a step of a scroll. @param step px */
+function frames(step: number): string {
+  return `new Promise((resolve) => {
+    const list = document.querySelector(".packet-list");
+    let count = 0;
+    let waiting = 0;
+    const begin = performance.now();
+    const next = (now) => {
+      list.scrollTop += ${step};
+      count++;
+      if (list.querySelector(".packet-line.coming") !== null) waiting++;
+      if (now - begin < 3000) requestAnimationFrame(next);
+      else resolve({ count, rate: (count * 1000) / (now - begin), waiting });
+    };
+    requestAnimationFrame(next);
+  })`;
+}
