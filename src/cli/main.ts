@@ -16,8 +16,10 @@ const { enableCompileCache } = await import("node:module");
 const cache = process.env.XDG_CACHE_HOME;
 enableCompileCache(join(cache !== undefined && cache !== "" ? cache : join(homedir(), ".cache"), "labwright"));
 
-// Whoever read our output has gone, as in `labwright inspect | head`: nobody is left to tell anything.
+// Whoever read our output has gone, as in `labwright inspect | head`: nobody is left to tell anything. A command that listens
+// itself, as a capture does, has something to put in order first.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (process.stdout.listenerCount("error") > 1) return;
   if (error.code !== "EPIPE") throw error;
   process.exit(0);
 });

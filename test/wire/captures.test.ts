@@ -391,6 +391,26 @@ describe.skipIf(process.getuid?.() !== 0)("captures over the wire", () => {
       expect([code, err]).toEqual([1, expect.stringContaining("no interface of a node is chosen")]);
     });
 
+    test("a reader that goes ends a capture, and leaves nothing on the host", async () => {
+      const child = cli("capture", "h1:eth0", "--lab", "/wire", "--filter", "icmp", "-w", "-");
+      child.stderr!.resume();
+      const end = once(child, "close");
+      await once(child.stdout!, "data");
+      child.stdout!.destroy();
+      // What is written next finds nobody.
+      await expect
+        .poll(
+          async () => {
+            await ping();
+            return child.exitCode;
+          },
+          { timeout: 30_000 },
+        )
+        .toBe(0);
+      await end;
+      expect((await admin.listCaptures({ lab: "/wire" })).captures).toEqual([]);
+    });
+
     test("Ctrl-C ends a capture into a file in order", async () => {
       const file = join(work, "interrupted.pcapng");
       const child = cli("capture", "h1:eth0", "--lab", "/wire", "--filter", "icmp", "-w", file);
