@@ -1,11 +1,12 @@
 import type { ResultOf } from "../client/index.ts";
+import { qualityText } from "./quality-text.ts";
 import { table } from "./table.ts";
 
 type Inspection = ResultOf<"inspectProject">;
 
 /** The structure of a lab as tables: nodes, interfaces, networks. */
 export function showInspection(data: Inspection): string {
-  const parts = [`${data.lab}  ${data.mode}${data.locked ? "  locked" : ""}${data.cached ? `  as of ${data.taken_at}` : ""}`];
+  const parts = [`${data.lab}  mode ${data.mode}${data.locked ? "  locked" : ""}${data.cached ? `  as of ${data.taken_at}` : ""}`];
   const nodes = data.nodes.map((node) => [
     node.node ?? node.name,
     node.id,
@@ -30,11 +31,4 @@ export function showInspection(data: Inspection): string {
   const networks = data.networks.map((network) => [network.key ?? network.name, network.id, network.type]);
   if (networks.length > 0) parts.push(table(["NETWORK", "ID", "TYPE"], networks));
   return parts.join("\n\n");
-}
-
-function qualityText(quality: Readonly<Record<string, number | undefined>>): string {
-  return Object.entries(quality)
-    .filter(([, value]) => value !== undefined && value !== 0)
-    .map(([name, value]) => `${name} ${value}`)
-    .join(", ");
 }
