@@ -9,6 +9,10 @@ export async function askText(terminal: Terminal, question: string): Promise<str
   const lines = createInterface({ input: terminal.stdin, output: terminal.stderr });
   try {
     return (await lines.question(question)).trim();
+  } catch (error) {
+    // Ctrl-C or the input's end: what comes next is not to stand behind the question.
+    terminal.stderr.write("\n");
+    throw error;
   } finally {
     lines.close();
   }
@@ -22,11 +26,13 @@ export async function askYes(terminal: Terminal, question: string): Promise<bool
 /**
  * A yes to something that cannot be undone: given by --yes, or by a person. Without a terminal and without --yes it throws, so that
  * a script never hangs and never destroys by default.
+ * @param question only made where it is asked.
  */
-export async function approve(terminal: Terminal, question: string, yes: boolean): Promise<boolean> {
+export async function approve(terminal: Terminal, question: string | (() => Promise<string>), yes: boolean): Promise<boolean> {
   if (yes) return true;
-  if (!terminal.interactive) throw new UsageError(`not asked, because there is no terminal: ${question}`, "pass --yes to go ahead");
-  if (await askYes(terminal, question)) return true;
+  const asked = typeof question === "string" ? question : await question();
+  if (!terminal.interactive) throw new UsageError(`not asked, because there is no terminal: ${asked}`, "pass --yes to go ahead");
+  if (await askYes(terminal, asked)) return true;
   terminal.note("nothing was changed");
   return false;
 }

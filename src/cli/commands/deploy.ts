@@ -1,6 +1,7 @@
 import { approve } from "../ask.ts";
 import { runChange } from "../change.ts";
 import { type Command, labFlag, timeoutFlag, topoFlag, yesFlag } from "../command.ts";
+import { labAtStake } from "../lab-at-stake.ts";
 import { checkOffline } from "../offline-check.ts";
 import { makePlan, showPlanOf } from "./plan.ts";
 
@@ -24,7 +25,8 @@ export const deploy: Command = {
     checkOffline(context, project);
     const replace = args.has("replace") || args.has("reconfigure");
     if (replace && !args.has("yes") && (await makePlan(context, args)).exists === true) {
-      const agreed = await approve(context.terminal, `Delete the lab ${project.title} with its disks and create it anew?`, false);
+      const question = async () => `Delete the lab ${await labAtStake(context)} with its disks and create it anew?`;
+      const agreed = await approve(context.terminal, question, false);
       if (!agreed) return 1;
     }
     const data = await runChange(

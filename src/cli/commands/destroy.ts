@@ -1,6 +1,7 @@
 import { approve } from "../ask.ts";
 import { runChange } from "../change.ts";
 import { type Command, labFlag, timeoutFlag, topoFlag, yesFlag } from "../command.ts";
+import { labAtStake } from "../lab-at-stake.ts";
 
 export const destroy: Command = {
   name: "destroy",
@@ -11,7 +12,7 @@ export const destroy: Command = {
   run: async (context, args) => {
     const { selector, title } = await context.project();
     const keep = args.has("no-wipe");
-    const question = keep ? `Remove the lab ${title}, keeping its disks?` : `Remove the lab ${title} with its disks?`;
+    const question = async () => `Remove the lab ${await labAtStake(context)}${keep ? ", keeping its disks" : " with its disks"}?`;
     if (!(await approve(context.terminal, question, args.has("yes")))) return 1;
     const data = await runChange(
       context,

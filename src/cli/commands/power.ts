@@ -4,6 +4,8 @@ import { approve } from "../ask.ts";
 import { runChange } from "../change.ts";
 import { type Command, type ExitCode, labFlag, nodeFlag, timeoutFlag, topoFlag, yesFlag } from "../command.ts";
 import type { Context } from "../context.ts";
+import { labAtStake } from "../lab-at-stake.ts";
+import { wordList } from "../table.ts";
 
 const modes = ["graceful", "poweroff", "hibernate", "auto"];
 const modeFlag = { long: "mode", value: "MODE", choices: modes, summary: "How to stop; default auto: graceful, then poweroff" };
@@ -31,8 +33,9 @@ export const wipe: Command = {
   example: "labwright wipe --node r1 --yes",
   run: async (context, args) => {
     const nodes = args.list("node");
-    const whose = nodes.length === 0 ? "all nodes" : nodes.join(", ");
-    if (!(await approve(context.terminal, `Delete the disks of ${whose}?`, args.has("yes")))) return 1;
+    const question = async () =>
+      `Stop ${nodes.length === 0 ? "all nodes" : nodes.join(", ")} of ${await labAtStake(context)} and delete the disks?`;
+    if (!(await approve(context.terminal, question, args.has("yes")))) return 1;
     return await power(context, args, "wipe");
   },
 };
@@ -54,7 +57,18 @@ async function power(context: Context, args: Arguments, action: "start" | "stop"
     { what: `${action} ${nodes.length === 0 ? title : nodes.join(", ")}`, timeoutMs: args.milliseconds("timeout") },
   );
   context.result(data, tally);
+  if (data.invalid > 0) await nameUnknown(context, nodes);
+  if (data.failed > 0) context.terminal.note("labwright status shows which failed, labwright console what they said last");
   return data.failed + data.invalid > 0 ? 1 : 0;
+}
+
+/** The tally only counts nodes that the lab has not. */
+async function nameUnknown(context: Context, nodes: readonly string[]): Promise<void> {
+  const { selector } = await context.project();
+  const { lab, live } = await (await context.client()).getProjectStatus(selector);
+  const known = new Set((live?.nodes ?? []).map(({ node, name }) => node ?? name));
+  const unknown = nodes.filter((node) => !known.has(node));
+  if (live?.nodes !== undefined) context.terminal.note(`${lab} has no node ${wordList(unknown)}; it has ${[...known].join(", ")}`);
 }
 
 function tally({ requested, warnings: _told, ...outcomes }: ResultOf<"execProject">): string {
