@@ -118,6 +118,10 @@ function unknownFlag(command: Command, name: string, flags: readonly Flag[]): Us
     name.replace(/^-+/, ""),
     flags.map(({ long }) => long),
   );
-  const hint = meant === undefined ? `see labwright ${command.name} --help` : `did you mean --${meant}?`;
+  const forNode = command.operands?.startsWith("[--]") === true;
+  const otherwise = forNode
+    ? `what is for the node stands behind --: labwright ${command.name} --node NAME -- COMMAND`
+    : `see labwright ${command.name} --help`;
+  const hint = meant === undefined ? otherwise : `did you mean --${meant}?`;
   return new UsageError(`${command.name}: unknown flag ${name}`, hint);
 }

@@ -158,6 +158,13 @@ describe("without a service", () => {
     expect((await run(["destory"])).stderr).toBe('error: there is no command "destory"\n  hint: did you mean labwright destroy?\n');
     for (const name of ["a.lw.yml", "b.clab.yml"]) writeFileSync(join(folder, name), yaml("x"));
     expect((await run(["validate"])).stderr).toContain("several labs in this folder: a.lw.yml, b.clab.yml");
+    mkdirSync(join(folder, "one"));
+    expect((await run(["validate", "-t", "one"])).stderr).toContain("there is no lab in one (");
+    writeFileSync(join(folder, "one/campus.yml"), "name: x\nnodes:\n  r1: {template: frr}\n");
+    expect((await run(["validate", "-t", "one"])).stderr).toContain("hint: name it, such as -t one/campus.yml\n");
+    writeFileSync(join(folder, "one/lab.yaml"), "name: x\nnodes:\n  r1: {template: frr, startup-config: r1.conf}\n");
+    writeFileSync(join(folder, "one/r1.conf"), "hostname r1\n");
+    expect(await run(["validate", "-t", "one"])).toEqual({ code: 0, stdout: "", stderr: "one/lab.yaml is valid\n" });
   });
 
   test("nobody at the address is told with what to do", async () => {
@@ -393,6 +400,64 @@ describe("a lab's life", () => {
     expect((await run(["wipe", "--node", "h1"])).stderr).toContain("--yes");
     const unknown = await run(["start", "--node", "nobody"]);
     expect([unknown.code, unknown.stderr + unknown.stdout]).toEqual([1, expect.stringMatching(/node_not_found|invalid/)]);
+    expect(await run(["start", "--node", "r1,nobody"])).toEqual({
+      code: 1,
+      stdout: "2 nodes: 1 already running, 1 invalid\n",
+      stderr: "/power has no node nobody; it has h1, r1\n",
+    });
+  });
+
+  test("a question names what would be lost, and is not asked about what is not there", async () => {
+    write("stake");
+    expect((await run(["destroy"])).stderr).toContain("error: there is no lab /stake (lab_not_found)");
+    expect((await run(["deploy"])).code).toBe(0);
+    const lost = "/stake (2 nodes, 2 running)";
+    expect((await run(["destroy"])).stderr).toContain(`not asked, because there is no terminal: Remove the lab ${lost} with its disks?`);
+    expect((await run(["deploy", "-c"])).stderr).toContain(`Delete the lab ${lost} with its disks`);
+    expect((await run(["wipe", "--node", "h1"])).stderr).toContain(`Stop h1 of ${lost} and delete the disks?`);
+    expect((await run(["jobs", "--lab", "stake"])).stdout).toContain("deployProject");
+  });
+
+  test("a link is named by one of its ends, and a call does one thing to it", async () => {
+    write("cable");
+    expect((await run(["deploy"])).code).toBe(0);
+    expect((await run(["link", "h1:eth1", "--delay", "40", "--loss", "0.5"])).stdout).toBe(
+      "from h1:eth1: delay 40 ms, loss 0.5 %\nfrom r1:eth1: delay 40 ms, loss 0.5 %\n",
+    );
+    expect((await run(["link", "h1:eth1", "--delay", "7", "--from", "r1:eth1"])).stdout).toBe(
+      "from h1:eth1: perfect\nfrom r1:eth1: delay 7 ms\n",
+    );
+    expect((await run(["link", "r1:eth1", "--suspend", "--from", "r1:eth1"])).stdout).toMatch(/: suspended at r1:eth1\n$/);
+    expect((await run(["inspect"])).stdout.match(/suspended/g)).toHaveLength(1);
+    expect((await run(["link", "r1:eth9", "--resume"])).stderr).toBe("error: r1:eth9 is in no link of /cable\n  hint: such as r1:eth1\n");
+    const wrong = [
+      ["--suspend", "--resume"],
+      ["--suspend", "--delay", "4"],
+      ["--delay", "-5"],
+    ];
+    for (const flags of wrong) {
+      const { code, stderr } = await run(["link", "r1:eth1", ...flags]);
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/^error: --(suspend|delay) /)]);
+    }
+  });
+
+  test("what is meant for the node and stands before -- is told, not run in part", async () => {
+    const { code, stderr } = await run(["exec", "--node", "h1", "ping", "-c", "3", "10.0.0.1"]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("hint: what is for the node stands behind --")]);
+    expect((await run(["exec", "ip", "-br", "addr"])).stderr).toContain("hint: what is for the node stands behind --");
+  });
+
+  test("what is piped into a console is answered before it ends", async () => {
+    write("piped");
+    expect((await run(["deploy"])).code).toBe(0);
+    // A node on a busy machine may take its time for the first answer; its scrollback has it the next time all the same.
+    let stdout = "";
+    for (let round = 0; round < 5 && !/over there[\r\n]+over there/.test(stdout); round++) {
+      const ran = await run(["console", "r1"], { input: "echo over there\r" });
+      expect(ran.code, ran.stderr).toBe(0);
+      stdout = ran.stdout;
+    }
+    expect(stdout).toMatch(/over there[\r\n]+over there/);
   });
 
   test("a console carries bytes both ways and is left by its escape", async () => {

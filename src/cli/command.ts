@@ -56,7 +56,7 @@ export const topoFlag: Flag = {
   short: "t",
   value: "FILE",
   completes: "file",
-  summary: "The lab's file; default: the only *.lw.yml, *.clab.yml or lab.yaml in this folder",
+  summary: "The lab's file, or its folder; default: the only *.lw.yml, *.clab.yml or lab.yaml in this folder",
 };
 export const labFlag: Flag = { long: "lab", value: "PATH", summary: "The lab's path on the host, where there is no file" };
 export const nodeFlag: Flag = { long: "node", value: "NAME", multiple: true, summary: "Only this node; repeatable, or a comma list" };

@@ -17,8 +17,11 @@ const hints: Readonly<Record<string, string>> = {
   lab_busy: "labwright status shows what runs; try again when it has ended",
   lab_locked: "the lab is locked on the host: unlock it there first",
   lab_locked_mid_apply: "part of the change is done: unlock the lab on the host, then labwright apply",
-  lab_not_found: "labwright deploy creates it",
+  lab_not_found: "labwright labs lists what is there; labwright deploy creates one",
   node_not_found: "labwright status names the nodes",
+  link_not_found: "labwright inspect shows each interface with its peer",
+  capture_not_found: "labwright captures lists them",
+  job_not_found: "labwright jobs lists them",
   node_not_running: "labwright start --node NAME",
   template_not_found: "labwright templates lists them",
   console_in_use: "another command runs on this console: try again, or look at it with labwright console",
@@ -44,7 +47,7 @@ export function showError(terminal: Terminal, error: unknown, file?: ProjectFile
   const diagnostics = diagnosticsOf(error);
   if (diagnostics.length > 0 && file !== undefined) write(showDiagnostics(diagnostics, file));
   else if (diagnostics.length > 0) for (const { path, message } of diagnostics) write(`  ${path}: ${message}`);
-  write(`${head} ${error.message}${error.code === undefined ? "" : ` (${error.code})`}`);
+  write(`${head} ${messageOf(error, diagnostics, file)}${error.code === undefined ? "" : ` (${error.code})`}`);
   for (const detail of details(error)) write(`  ${detail}`);
   const hint = hintFor(error);
   if (hint !== undefined) write(`  hint: ${hint}`);
@@ -55,11 +58,19 @@ function diagnosticsOf(error: LabwrightError): readonly Diagnostic[] {
   return error.code === "invalid_intent" && Array.isArray(list) ? (list as Diagnostic[]) : [];
 }
 
+/** A service puts all that it found into the message; what has just been shown with its lines is only counted. */
+function messageOf(error: LabwrightError, diagnostics: readonly Diagnostic[], file: ProjectFile | undefined): string {
+  const errors = diagnostics.filter(({ severity }) => severity === "error").length;
+  if (errors === 0 || file === undefined || error.status === 0) return error.message;
+  return `${file.name} has ${errors} error${errors === 1 ? "" : "s"}; nothing was changed`;
+}
+
 function details(error: LabwrightError): readonly string[] {
   const lines: string[] = [];
   const problems = error.data?.problems;
   if (Array.isArray(problems))
-    for (const { path, message } of problems as { path: string; message: string }[]) lines.push(`${path}: ${message}`);
+    for (const { path, message } of problems as { path: string; message: string }[])
+      if (!error.message.includes(message)) lines.push(`${path}: ${message}`);
   for (const [word, label] of [
     ["applied", "done"],
     ["failed", "failed"],

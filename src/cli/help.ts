@@ -45,7 +45,7 @@ export function helpMarkdown(commands: readonly Command[]): string {
     "- Results go to stdout, everything else to stderr. `--format json` makes stdout pure JSON: the service's own data.",
     "- Exit codes: 0 done, 1 error, 2 changes are pending (`plan`, `apply --no-confirm`, `pull --dry-run`).",
     "- Errors are `error: text (code)` with a hint; the codes are those of [errors.md](errors.md). Mistakes in a lab's file are shown with their line.",
-    "- The file is `-t FILE`, or the only `*.lw.yml`, `*.clab.yml` or `lab.yaml` in the folder. Files that it names (`startup-config`) are read",
+    "- The file is `-t FILE`, or the only `*.lw.yml`, `*.clab.yml` or `lab.yaml` in the folder (`-t FOLDER`, or the one you are in). Files that it names (`startup-config`) are read",
     "  relative to it, and only from its own folder or below.",
     "- The service is `--url`, `LABWRIGHT_URL`, the one of the last login, or the one of this machine. Tokens and pins are kept in",
     "  `$XDG_CONFIG_HOME/labwright/credentials.json` (0600). A certificate that no authority vouches for is pinned by its SHA-256 fingerprint;",

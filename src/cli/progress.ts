@@ -32,7 +32,8 @@ export class Progress implements Disposable {
 
   #draw(): void {
     const frame = frames[this.#frame++ % frames.length] ?? "";
-    const line = `${frame} ${this.#text} (${duration(Math.floor((Date.now() - this.#begin) / 1000) * 1000)})`;
+    const seconds = Math.floor((Date.now() - this.#begin) / 1000);
+    const line = `${frame} ${this.#text}${seconds === 0 ? "" : ` (${duration(seconds * 1000)})`}`;
     this.#terminal.stderr.write(`\r${line.slice(0, Math.max(20, (this.#terminal.stderr.columns || 80) - 1))}\u001b[K`);
   }
 }

@@ -1,4 +1,4 @@
-import { readdir, readFile, realpath } from "node:fs/promises";
+import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import type { Diagnostic } from "../intent/diagnostic.ts";
 import { readIntent } from "../intent/read.ts";
@@ -30,7 +30,7 @@ export async function findProject(args: Arguments): Promise<Project> {
   const lab = args.text("lab");
   const topo = args.text("topo");
   if (topo === undefined && lab !== undefined) return { file: undefined, selector: { lab }, title: lab };
-  const file = await readProjectFile(topo ?? (await onlyLabFile(".")));
+  const file = await readProjectFile(await labFileOf(topo ?? "."));
   return { file, selector: { ...(lab === undefined ? {} : { lab }), yaml: file.yaml, files: file.files }, title: lab ?? file.name };
 }
 
@@ -51,15 +51,30 @@ export function diagnose(file: ProjectFile): readonly Diagnostic[] {
   return readIntent(file.yaml, file.files).diagnostics;
 }
 
+/** The file itself, or the only lab in a folder. */
+async function labFileOf(name: string): Promise<string> {
+  const isFolder = await stat(name).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  return isFolder ? await onlyLabFile(name) : name;
+}
+
 async function onlyLabFile(folder: string): Promise<string> {
-  const names = (await readdir(folder))
-    .filter((name) => /\.(lw|clab)\.ya?ml$/.test(name) || name === "lab.yaml" || name === "lab.yml")
-    .sort();
+  const all = (await readdir(folder)).sort();
+  const names = all.filter((name) => /\.(lw|clab)\.ya?ml$/.test(name) || name === "lab.yaml" || name === "lab.yml");
   const [only, second] = names;
-  if (only === undefined)
-    throw new UsageError("there is no lab in this folder (*.lw.yml, *.clab.yml, lab.yaml)", "name it with -t FILE, or --lab PATH");
-  if (second !== undefined) throw new UsageError(`there are several labs in this folder: ${names.join(", ")}`, "name one with -t FILE");
-  return only;
+  const where = folder === "." ? "this folder" : folder;
+  if (only === undefined) {
+    const other = all.find((name) => /\.ya?ml$/.test(name));
+    throw new UsageError(
+      `there is no lab in ${where} (*.lw.yml, *.clab.yml, lab.yaml)`,
+      other === undefined ? "name it with -t FILE, or --lab PATH" : `name it, such as -t ${join(folder, other)}`,
+    );
+  }
+  if (second !== undefined)
+    throw new UsageError(`there are several labs in ${where}: ${names.join(", ")}`, `name one, such as -t ${join(folder, only)}`);
+  return join(folder, only);
 }
 
 /** Undefined where there is no such file: that is a diagnostic of the intent. Nothing outside of the folder is read, not by a link either. */

@@ -7,7 +7,7 @@ type LiveNode = NonNullable<NonNullable<Status["live"]>["nodes"]>[number];
 
 export function showStatus(paint: Paint, status: Status): string {
   const { lab, mode, exists, locked, operation, live } = status;
-  const head = [paint("bold", lab), mode, ...(locked ? ["locked"] : []), ...(exists ? [] : ["not on the host"])].join("  ");
+  const head = [paint("bold", lab), `mode ${mode}`, ...(locked ? ["locked"] : []), ...(exists ? [] : ["not on the host"])].join("  ");
   const lines = [head];
   if (operation !== undefined) lines.push(`${operation.name} by ${operation.user}: step ${operation.step} of ${operation.steps}`);
   lines.push(...waitingText(lab, status.resume));

@@ -44,7 +44,10 @@ export const capture: Command = {
     });
     const file = args.text("write");
     if (file === undefined) {
-      context.result(started, ({ capture: id, url }) => `${id} captures ${node}:${name}\n${url}`);
+      context.result(started, ({ capture: id }) => `${id} captures ${node}:${name}`);
+      context.terminal.note(
+        `labwright capture --download ${started.capture} -w FILE fetches its packets, --stop ${started.capture} ends it`,
+      );
       return 0;
     }
     return followCapture(context, client, { id: started.capture, name: `${node}:${name}`, file, ...limits });

@@ -5,6 +5,9 @@ import { Escape } from "../escape.ts";
 import { Recording } from "../recording.ts";
 import { UsageError } from "../usage-error.ts";
 
+/** A node that answers does so within this time, milliseconds. */
+const quietMs = 1000;
+
 export const consoleCommand: Command = {
   name: "console",
   summary: "Open a node's console in this terminal; Ctrl-] or ~. leaves it",
@@ -12,7 +15,8 @@ export const consoleCommand: Command = {
   maxOperands: 1,
   details:
     "Others can look at the same console at the same time. Ctrl-] leaves at once; ~. at the beginning of a line does the same, as in ssh.\n" +
-    "Without a terminal, standard input is sent to the node and what it says is printed, until the input ends or the node closes.",
+    "Without a terminal, standard input is sent to the node and what it says is printed, until the input has ended and the node has said nothing\n" +
+    "for a second, or until it closes.",
   flags: [
     topoFlag,
     labFlag,
@@ -54,6 +58,14 @@ async function startRecording({ terminal }: Context, connection: Duplex, file: s
   }
 }
 
+/** Comes back when nothing has come for a second. */
+async function quiet(connection: Duplex): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, quietMs);
+    connection.on("data", () => timer.refresh()).once("close", () => clearTimeout(timer));
+  });
+}
+
 /** Carries bytes both ways until the person leaves, the node's side closes, or a signal ends it. The terminal is put back in any case. */
 async function talk(context: Context, connection: Duplex): Promise<void> {
   const { stdin, stdout } = context.terminal;
@@ -74,8 +86,8 @@ async function talk(context: Context, connection: Duplex): Promise<void> {
       .once("error", (error) => reject(new UsageError(`the connection to the console broke: ${error.message}`)));
     if (raw) stdin.setRawMode(true);
     stdin.on("data", onInput);
-    // The input of a script has ended: the node may still answer, and closes when it has.
-    if (!raw) stdin.once("end", () => connection.end());
+    // The input of a script has ended: what the node still answers to it is awaited.
+    if (!raw) stdin.once("end", () => void quiet(connection).then(end));
   }).finally(() => {
     if (raw) stdin.setRawMode(false);
     stdin.removeAllListeners("data").pause();

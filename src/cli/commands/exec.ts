@@ -23,6 +23,10 @@ export const exec: Command = {
   example: "labwright exec --node r1,r2 -- show ip route",
   run: async (context, args) => {
     const command = args.text("command") ?? args.operands.join(" ");
+    if (args.has("command") && args.operands.length > 0) {
+      const text = `exec: --command says "${command}", and there is "${args.operands.join(" ")}" too`;
+      throw new UsageError(text, "what is for the node stands behind --: labwright exec --node NAME -- COMMAND");
+    }
     if (command === "") throw new UsageError("exec: which command?", "labwright exec --node r1 -- show ip route");
     const { selector } = await context.project();
     const client = await context.client();

@@ -4,6 +4,7 @@ import type { ResultOf } from "../../client/index.ts";
 import type { Command, ExitCode } from "../command.ts";
 import type { Context } from "../context.ts";
 import { followCapture } from "../follow-capture.ts";
+import { commandHelp } from "../help.ts";
 import { UsageError } from "../usage-error.ts";
 
 /** Wireshark's external capture interface, extcap(4): the words with which Wireshark calls a program in its extcap folder. */
@@ -31,6 +32,10 @@ export const extcap: Command = {
   raw: true,
   example: "labwright extcap --extcap-interfaces",
   run: async (context, { operands }) => {
+    if (operands.includes("--help") || operands.includes("-h")) {
+      context.terminal.print(commandHelp(extcap));
+      return 0;
+    }
     const { said, is } = wordsOf(operands);
     if (is("extcap-interfaces")) return tellInterfaces(context);
     const lab = labOf(said("extcap-interface"));

@@ -15,7 +15,9 @@ export const jobs: Command = {
   example: "labwright jobs --lab /campus",
   run: async (context, args) => {
     const [id] = args.operands;
-    const [lab, cancel] = [args.text("lab"), args.has("cancel")];
+    const [path, cancel] = [args.text("lab"), args.has("cancel")];
+    // As everywhere, the first slash may be left out.
+    const lab = path === undefined || path.startsWith("/") ? path : `/${path}`;
     if (cancel && id === undefined) throw new UsageError("--cancel needs the id of a change", "labwright jobs lists them");
     const client = await context.client();
     if (id !== undefined) {
