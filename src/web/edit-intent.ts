@@ -14,7 +14,22 @@ export interface Moves {
  * Writes positions into the lab's intent, all in one edit of each section; where nothing else of the lab waits to be applied, into the host's
  * definition, too. Answers whether it was.
  */
-export async function saveMoves(lab: string, { nodes, networks }: Moves): Promise<{ readonly applied: boolean }> {
+export async function saveMoves(lab: string, moves: Moves): Promise<{ readonly applied: boolean }> {
+  try {
+    await editPlaces(lab, moves);
+  } catch (error) {
+    if (!(error instanceof LabwrightError) || error.code !== "plan_stale") throw error;
+    // Somebody edited something else in between: places go into what they wrote.
+    await editPlaces(lab, moves);
+  }
+  const { actions = [], plan_identity, applicable } = await call("planProject", { lab });
+  const onlyMoves = actions.every(({ op, changes }) => op === "update" && changes.every(({ field }) => field.startsWith("position")));
+  if (applicable !== true || !onlyMoves) return { applied: false };
+  if (actions.length > 0) await call("reconcileProject", { lab, plan_identity });
+  return { applied: true };
+}
+
+async function editPlaces(lab: string, { nodes, networks }: Moves): Promise<void> {
   const { sections, revision } = await readSections(lab);
   let next = revision;
   if (nodes.size > 0) {
@@ -28,11 +43,6 @@ export async function saveMoves(lab: string, { nodes, networks }: Moves): Promis
   if (networks.size > 0) {
     await call("editProject", { lab, section: "networks", value: withPositions(sections.networks, networks), revision: next });
   }
-  const { actions = [], plan_identity, applicable } = await call("planProject", { lab });
-  const onlyMoves = actions.every(({ op, changes }) => op === "update" && changes.every(({ field }) => field.startsWith("position")));
-  if (applicable !== true || !onlyMoves) return { applied: false };
-  if (actions.length > 0) await call("reconcileProject", { lab, plan_identity });
-  return { applied: true };
 }
 
 /** Writes one link's quality into the intent. Throws LabwrightError link_not_found where the intent does not know the link. */

@@ -1,3 +1,4 @@
+import { useEffect } from "preact/hooks";
 import type { InspectedNode, LiveNodeData } from "../../contract/schemas/observe.ts";
 import type { PlanData } from "../../contract/schemas/plan.ts";
 import { ConsoleLog } from "./console-log.tsx";
@@ -33,6 +34,8 @@ const lostWords = { host_restart: "ended when the host went down", lab_killed: "
 /** One node: what it is, how it does, and what can be done with it. */
 export function NodePanel({ lab, mode, node, live, drift, mayChange, look, onLink, onConsole, onClose }: NodePanelProps) {
   useWhileSeen(look, lookMs);
+  // What a node saves by itself makes no event.
+  useEffect(drift.again, [node.id]);
   const able = useCapabilities();
   const status = live?.status ?? node.status;
   const rows: readonly (readonly [string, string | undefined])[] = [

@@ -13,6 +13,7 @@ import { TrafficSwitch } from "../traffic/traffic-switch.tsx";
 import { graphOf } from "./graph.ts";
 import { keptPlaces } from "./kept-places.ts";
 import type { Place } from "./layout.ts";
+import { contestedMoves, type HostPlaces, type Moves, shownPlaces, unsavedMoves, withMove } from "./moves.ts";
 import { type OverlayProps, Topology } from "./topology.tsx";
 
 interface TopologyViewProps {
@@ -32,20 +33,21 @@ interface TopologyViewProps {
 /** The lab drawn, beside it what is selected, above it what was moved and not yet saved. */
 export function TopologyView({ lab, inspection, live, mayChange, again, look, drift, onConsole }: TopologyViewProps) {
   const [selected, setSelected] = useState<string>();
-  const [moved, setMoved] = useState<ReadonlyMap<string, Place>>(new Map());
-  const [unsaved, setUnsaved] = useState<ReadonlySet<string>>(new Set());
+  const [moves, setMoves] = useState<Moves>(new Map());
   const [state, setState] = useState<{ readonly busy?: boolean; readonly told?: string; readonly error?: unknown }>({});
   const [overlay, setOverlay] = useState<ComponentType<OverlayProps>>();
   const place = useMemo(keptPlaces, []);
-  const graph = useMemo(() => graphOf(inspection, { moved, place }), [inspection, moved]);
+  const host = useMemo(() => placesOf(inspection), [inspection]);
+  const graph = useMemo(() => graphOf(inspection, { moved: shownPlaces(moves, host), place }), [inspection, moves]);
+  const unsaved = useMemo(() => new Set(unsavedMoves(moves, host)), [moves, host]);
+  const contested = useMemo(() => contestedMoves(moves, host), [moves, host]);
+  const labels = (ids: readonly string[]) => graph.nodes.flatMap(({ id, label }) => (ids.includes(id) ? [label] : [])).join(", ");
   const move = (id: string, at: Place) => {
-    setMoved((all) => new Map(all).set(id, at));
-    setUnsaved((all) => new Set(all).add(id));
+    setMoves((all) => withMove(all, host, id, at));
     setState({});
   };
   const undo = () => {
-    setMoved((all) => new Map([...all].filter(([id]) => !unsaved.has(id))));
-    setUnsaved(new Set());
+    setMoves((all) => new Map([...all].filter(([id]) => !unsaved.has(id))));
     setState({});
   };
   const save = async () => {
@@ -54,13 +56,12 @@ export function TopologyView({ lab, inspection, live, mayChange, again, look, dr
     const keep = graph.nodes.filter(({ id, placed }) => placed || unsaved.has(id));
     const of = (kind: "node" | "network") =>
       new Map(keep.flatMap(({ kind: own, key, at }) => (own === kind && key !== null ? [[key, at] as const] : [])));
+    const unknown = keep.filter(({ id, key }) => key === null && unsaved.has(id)).map(({ label }) => label);
     try {
       const { applied } = await saveMoves(lab, { nodes: of("node"), networks: of("network") });
-      setUnsaved(new Set());
-      setMoved((all) => new Map([...all, ...keep.map(({ id, at }) => [id, at] as const)]));
-      setState({
-        told: applied ? "Saved." : "Saved to the intent. The host learns it when you apply: other changes wait there, see the plan.",
-      });
+      setMoves((all) => new Map([...all, ...keep.map(({ id, at }) => [id, { at, base: host.get(id), saved: true }] as const)]));
+      const kept = applied ? "Saved." : "Saved to the intent. The host learns it when you apply: other changes wait there, see the plan.";
+      setState({ told: unknown.length === 0 ? kept : `${kept} Not in the intent, so not kept: ${unknown.join(", ")}.` });
     } catch (error) {
       setState({ error });
     }
@@ -99,6 +100,11 @@ export function TopologyView({ lab, inspection, live, mayChange, again, look, dr
               <button type="button" disabled={state.busy === true} onClick={undo}>
                 Undo
               </button>
+              {contested.length > 0 && (
+                <span class="mark warn" role="status">
+                  Somebody else has moved {labels(contested)} meanwhile: saving puts it where you have it, Undo where they have it.
+                </span>
+              )}
             </>
           )}
           <output>{state.busy === true ? "Saving…" : state.told}</output>
@@ -157,6 +163,14 @@ export function TopologyView({ lab, inspection, live, mayChange, again, look, dr
 function chosenOf(node: InspectedNode | undefined, link: InspectedLink | undefined): Chosen | undefined {
   if (node !== undefined) return { kind: "node", key: node.node ?? node.name };
   return link === undefined ? undefined : { kind: "link", key: link.key };
+}
+
+/** By id of the picture. */
+function placesOf({ nodes, networks }: InspectionData): HostPlaces {
+  return new Map([
+    ...nodes.map(({ id, position }) => [id, position] as const),
+    ...networks.map(({ id, position }) => [`net:${id}`, position] as const),
+  ]);
 }
 
 /** Of "r1:eth1"; undefined for a network's key. */

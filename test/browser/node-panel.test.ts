@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type TestLocalHost, testLocalHost } from "../../src/hosts/local/test-local-host.ts";
+import type { RawClient } from "../wire/raw-client.ts";
+import type { Served } from "../wire/served.ts";
+import { violationsOf } from "./axe.fixture.ts";
+import { servePages, signIn, type TestBrowser, testBrowser } from "./browser.fixture.ts";
+
+/** The panel of a real node. */
+
+let local: TestLocalHost;
+let browser: TestBrowser;
+let served: Served;
+let client: RawClient;
+
+const lab = "/closely";
+const yaml = `name: closely
+nodes:
+  r1:
+    template: frr
+    startup-config: |
+      interface eth0
+       description intended
+  h1: {template: linux}
+  h2: {template: linux, start: false}
+links:
+  - ["r1:eth0", "h1:eth0"]
+  - {endpoints: ["r1:eth1", "h2:eth0"], suspended: true}
+`;
+
+beforeAll(async () => {
+  [browser, local] = await Promise.all([testBrowser(), testLocalHost()]);
+  served = await servePages({ host: local.host });
+  client = await served.signIn("admin", "test");
+  expect((await client.post("/api/v1/projects/deploy", { yaml })).status).toBe(200);
+});
+afterAll(async () => {
+  await browser[Symbol.asyncDispose]();
+  await local[Symbol.asyncDispose]();
+  await served[Symbol.asyncDispose]();
+});
+
+test("a node's panel tells how it does, what it saved and what it said, and stops and wipes it knowing who feels it", { timeout: 180_000 }, async () => {
+  const ready = async () => {
+    const { json } = await client.post("/api/v1/projects/status", { lab });
+    return json.data.live.nodes.every(
+      (one: { readonly name: string; readonly status: string; readonly ready?: boolean }) =>
+        one.name === "h2" || (one.status === "running" && one.ready !== false),
+    );
+  };
+  await expect.poll(ready, { timeout: 60_000, interval: 100 }).toBe(true);
+  // What the router saves by itself differs from the intent then.
+  const saved = await client.post("/api/v1/console/exec", {
+    lab,
+    node: "r1",
+    command: "configure terminal\ninterface eth0\ndescription by hand\nend\nwrite memory",
+    timeout_ms: 60_000,
+  });
+  expect(saved.json.data.output).toContain("[OK]");
+  await using tab = await browser.open();
+  const { page } = tab;
+  await signIn(page, served.url, "admin", "test");
+  await page.goto(`${served.url}/ui/labs${lab}`);
+  await page.getByRole("button", { name: "r1, router, running" }).click();
+  const panel = page.getByRole("complementary", { name: "Node r1" });
+  const value = (title: string) => panel.locator("dt", { hasText: title }).locator("xpath=following-sibling::dd");
+  expect(await value("State").textContent()).toBe("running");
+  expect(await value("Up").textContent()).toMatch(/^\d+ (s|min)/);
+  await panel.getByRole("row", { name: /^eth0 .*h1:eth0/ }).waitFor();
+  await panel.getByRole("row", { name: /^eth1 .*h2:eth0 suspended/ }).waitFor();
+  const { features } = (await client.get("/api/v1/capabilities")).json.data;
+  if (features.nodeLoad === true) {
+    await value("CPU")
+      .getByText(/^\d+ %/)
+      .waitFor();
+    await value("Memory")
+      .getByText(/^[\d.]+ MiB/)
+      .waitFor();
+  }
+
+  await panel.getByText("Intent and node: startup-config differs").waitFor();
+  await panel.getByText("It was changed on the node.").waitFor();
+  await panel.getByText("- description by hand").or(panel.getByText("-  description by hand")).waitFor();
+  await panel.getByText("+  description intended").waitFor();
+
+  await panel.getByText("Console log").click();
+  const log = panel.getByRole("region", { name: "Console log of r1" });
+  await log.getByText("description by hand").waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+
+  // h2 is at the end of a pulled cable: it feels nothing.
+  await panel.getByText("Stopping: Its links go down: h1 will feel it.").waitFor();
+  await panel.getByRole("combobox", { name: "How to stop it" }).selectOption("by switching it off");
+  await panel.getByRole("button", { name: "Stop" }).click();
+  await panel.getByText("The node has ended; this is what it said last.").waitFor();
+  await log.getByText("description by hand").waitFor();
+  await panel.getByRole("button", { name: "Wipe…" }).click();
+  const dialog = page.getByRole("dialog", { name: "Wipe r1?" });
+  await dialog.getByText(/what was saved on it and what is not in the intent is lost/).waitFor();
+  await dialog.getByRole("button", { name: "Wipe" }).click();
+  await panel.getByText("Intent and node: the same").waitFor();
+  await panel.getByRole("button", { name: "Start" }).click();
+  await page.getByRole("button", { name: "r1, router, running" }).waitFor();
+  await log.getByText("description by hand").waitFor({ state: "hidden" });
+});
+
+test("a link in a node's panel leads to the link, and a node that never ran has said nothing", async () => {
+  await using tab = await browser.open();
+  const { page } = tab;
+  await signIn(page, served.url, "admin", "test");
+  await page.goto(`${served.url}/ui/labs${lab}`);
+  await page.getByRole("button", { name: "h2, linux, stopped" }).click();
+  const panel = page.getByRole("complementary", { name: "Node h2" });
+  await panel.getByText("Console log").click();
+  await panel.getByText("Nothing was said since its last start.").waitFor();
+  await panel.getByRole("button", { name: "r1:eth1" }).click();
+  await page.getByRole("complementary", { name: "Link r1:eth1 to h2:eth0" }).waitFor();
+});

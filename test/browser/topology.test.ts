@@ -1,0 +1,154 @@
+import type { Locator, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { RawClient } from "../wire/raw-client.ts";
+import type { Served } from "../wire/served.ts";
+import { servePages, signIn, type TestBrowser, testBrowser } from "./browser.fixture.ts";
+
+/** The topology of a lab: moved by hand, found, seen as others change it. */
+
+let browser: TestBrowser;
+let served: Served;
+let client: RawClient;
+
+beforeAll(async () => {
+  [browser, served] = await Promise.all([testBrowser(), servePages()]);
+  client = await served.signIn("admin");
+});
+afterAll(async () => {
+  await browser[Symbol.asyncDispose]();
+  await served[Symbol.asyncDispose]();
+});
+
+const text = (name: string, more = "") =>
+  `# the first line\nname: ${name}\nnodes:\n  r1: {template: frr, position: {x: 0, y: 0}} # where it began\n  r2: {template: frr, position: {x: 300, y: 0}}\n${more}links:\n  - ["r1:eth0", "r2:eth0"]\n`;
+
+async function deploy(name: string): Promise<void> {
+  expect((await client.post("/api/v1/projects/deploy", { yaml: text(name) })).status).toBe(200);
+}
+
+async function openLab(page: Page, name: string): Promise<void> {
+  await page.goto(`${served.url}/ui/labs/${name}`);
+  await node(page, "r2").waitFor();
+}
+
+const node = (page: Page, name: string): Locator => page.getByRole("button", { name: new RegExp(`^${name}, `) });
+
+async function written(name: string): Promise<string> {
+  const { json } = await client.post("/api/v1/projects/public", { lab: `/${name}`, as_written: true });
+  return json.data.yaml as string;
+}
+
+/** Positions that the host has, by node. */
+async function positions(name: string): Promise<Record<string, { readonly x: number; readonly y: number }>> {
+  const { json } = await client.post("/api/v1/projects/inspect", { lab: `/${name}`, refresh: true });
+  const nodes = json.data.nodes as readonly { readonly node: string; readonly position: { readonly x: number; readonly y: number } }[];
+  return Object.fromEntries(nodes.map((one) => [one.node, one.position]));
+}
+
+async function centreOf(shape: Locator): Promise<{ readonly x: number; readonly y: number }> {
+  const box = (await shape.boundingBox())!;
+  return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+}
+
+async function drag(page: Page, name: string, by: { readonly x: number; readonly y: number }): Promise<void> {
+  const { x, y } = await centreOf(node(page, name).locator("rect"));
+  await page.mouse.move(x, y);
+  await page.mouse.down();
+  await page.mouse.move(x + by.x / 2, y + by.y / 2);
+  await page.mouse.move(x + by.x, y + by.y);
+  await page.mouse.up();
+}
+
+test("a node is dragged and saved: into the text with its comments, and into the host; another browser sees it move", async () => {
+  await deploy("drawn");
+  await using tab = await browser.open();
+  await using other = await browser.open();
+  for (const { page } of [tab, other]) {
+    await signIn(page, served.url);
+    await openLab(page, "drawn");
+  }
+  const { page } = tab;
+  const before = await centreOf(node(other.page, "r1").locator("rect"));
+  await drag(page, "r1", { x: 90, y: 120 });
+  await page.getByText("1 node moved").waitFor();
+  await page.getByRole("button", { name: "Save places" }).click();
+  await page.getByText("Saved.", { exact: true }).waitFor();
+  const { r1, r2 } = await positions("drawn");
+  expect(r1!.x).toBeGreaterThan(0);
+  expect(r1!.y).toBeGreaterThan(r1!.x);
+  expect(r2).toEqual({ x: 300, y: 0 });
+  const yaml = await written("drawn");
+  expect(yaml).toContain("# the first line");
+  expect(yaml).toContain("# where it began");
+  expect(yaml).toContain(`{x: ${r1!.x}, y: ${r1!.y}}`);
+  await expect.poll(() => centreOf(node(other.page, "r1").locator("rect")), { timeout: 20_000 }).not.toEqual(before);
+  await page.getByText("in sync").waitFor();
+});
+
+test("a node that somebody else moved meanwhile is told before it is overwritten, and Undo takes their place for it", async () => {
+  await deploy("contested");
+  await using tab = await browser.open();
+  const { page } = tab;
+  await signIn(page, served.url);
+  await openLab(page, "contested");
+  await node(page, "r1").press("Alt+ArrowDown");
+  await page.getByText("1 node moved").waitFor();
+  const theirs = text("contested").replace("{x: 0, y: 0}", "{x: -90, y: -20}");
+  expect((await client.post("/api/v1/projects/reconcile", { yaml: theirs })).json.data.status).toBe("applied");
+  await page.getByText(/Somebody else has moved r1 meanwhile/).waitFor();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByText("1 node moved").waitFor({ state: "hidden" });
+  await expect.poll(() => node(page, "r1").getAttribute("transform"), { timeout: 20_000 }).toBe("translate(-90 -20)");
+});
+
+test("what others do is seen as it happens: nodes that come and stop, links that are shaped and suspended, drift", async () => {
+  await deploy("watched");
+  await using tab = await browser.open();
+  const { page } = tab;
+  await signIn(page, served.url);
+  await openLab(page, "watched");
+  await page.getByText("in sync").waitFor();
+  const lab = "/watched";
+  await client.post("/api/v1/projects/exec", { lab, action: "stop", node: "r2" });
+  await page.getByRole("button", { name: "r2, router, stopped" }).waitFor();
+  const endpoints = ["r1:eth0", "r2:eth0"];
+  await client.post("/api/v1/projects/exec", { lab, action: "start", node: "r2" });
+  await client.post("/api/v1/projects/links/quality", { lab, endpoints, a: { delay: 25 }, save: true });
+  await page.getByRole("button", { name: /^Link r1:eth0 to r2:eth0, → 25 ms/ }).waitFor({ state: "attached" }); // a straight line has no height
+  await page.getByRole("link", { name: "out of sync: 1 difference" }).waitFor();
+  await client.post("/api/v1/projects/links/suspend", { lab, endpoints, suspended: true });
+  await page.getByRole("button", { name: /^Link r1:eth0 to r2:eth0, suspended/ }).waitFor({ state: "attached" });
+  const wider = text("watched", "  h1: {template: linux, position: {x: 150, y: 200}}\n");
+  expect((await client.post("/api/v1/projects/reconcile", { yaml: wider })).json.data.status).toBe("applied");
+  await page.getByRole("button", { name: /^h1, / }).waitFor();
+  await page.getByText("in sync").waitFor();
+});
+
+test("a node is found by its name, goes to the middle, and opens by Enter; Escape leads back to it", async () => {
+  await deploy("found");
+  await using tab = await browser.open();
+  const { page } = tab;
+  await signIn(page, served.url);
+  await openLab(page, "found");
+  const search = page.getByRole("searchbox", { name: "Find a node" });
+  await search.fill("R");
+  await page.getByText("1 of 2").waitFor();
+  await search.press("Enter");
+  await page.getByText("2 of 2").waitFor();
+  await search.fill("r2");
+  await page.getByText("1 of 1").waitFor();
+  const stage = (await page.getByRole("application").boundingBox())!;
+  const middle = { x: stage.x + stage.width / 2, y: stage.y + stage.height / 2 };
+  const found = await centreOf(node(page, "r2").locator("rect"));
+  expect(Math.hypot(found.x - middle.x, found.y - middle.y)).toBeLessThan(3);
+  await search.press("Enter");
+  const panel = page.getByRole("complementary", { name: "Node r2" });
+  await panel.waitFor();
+  const focused = () => page.evaluate("document.activeElement.getAttribute('aria-label')");
+  await expect.poll(focused, { timeout: 20_000 }).toBe("Node r2");
+  await page.keyboard.press("Escape");
+  await panel.waitFor({ state: "hidden" });
+  await expect.poll(focused, { timeout: 20_000 }).toMatch(/^r2, /);
+  await search.fill("nobody");
+  await page.getByText("none", { exact: true }).waitFor();
+});
