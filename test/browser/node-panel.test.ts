@@ -39,7 +39,9 @@ afterAll(async () => {
   await served[Symbol.asyncDispose]();
 });
 
-test("a node's panel tells how it does, what it saved and what it said, and stops and wipes it knowing who feels it", { timeout: 180_000 }, async () => {
+test("a node's panel tells how it does, what it saved and what it said, and stops and wipes it knowing who feels it", {
+  timeout: 180_000,
+}, async () => {
   const ready = async () => {
     const { json } = await client.post("/api/v1/projects/status", { lab });
     return json.data.live.nodes.every(

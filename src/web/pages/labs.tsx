@@ -28,7 +28,11 @@ export function Labs({ mayChange }: { readonly mayChange: boolean }) {
   const [failed, setFailed] = useState<unknown>();
   const [busy, setBusy] = useState("");
   const [seen, setSeen] = useState<ReadonlyMap<string, Seen>>(new Map());
+  /** Deleted since the list was read: nothing more is asked of them. */
+  const [gone, setGone] = useState<ReadonlySet<string>>(new Set());
   useEvents(undefined, (event) => {
+    const change = event.type === "lab" ? (event.data as { readonly change?: string }).change : undefined;
+    if (change !== undefined && event.lab !== undefined) setGone(withMember(gone, event.lab, change === "deleted"));
     if (event.type === "lab" || event.type === "gap" || ended(event)) again();
     setSeen((before) => heard(before, event, data?.labs ?? []));
   });
@@ -45,6 +49,7 @@ export function Labs({ mayChange }: { readonly mayChange: boolean }) {
     again();
   };
   if (data === undefined) return error === undefined ? <p class="waiting">Reading the labs…</p> : <Problem error={error} retry={again} />;
+  const labs = data.labs.filter(({ lab }) => !gone.has(lab));
   const mayImport = able?.features?.["importLab"] === true;
   const question = (
     <>
@@ -56,10 +61,10 @@ export function Labs({ mayChange }: { readonly mayChange: boolean }) {
           onConfirm={() => void destroy(going)}
         />
       )}
-      {importing !== undefined && <ImportLab labs={data.labs} source={importing || undefined} onClose={() => setImporting(undefined)} />}
+      {importing !== undefined && <ImportLab labs={labs} source={importing || undefined} onClose={() => setImporting(undefined)} />}
     </>
   );
-  if (data.labs.length === 0) return <NoLabs mayChange={mayChange} />;
+  if (labs.length === 0) return <NoLabs mayChange={mayChange} />;
   return (
     <section>
       <div class="lab-head">
@@ -94,7 +99,7 @@ export function Labs({ mayChange }: { readonly mayChange: boolean }) {
           </tr>
         </thead>
         <tbody>
-          {data.labs.map((entry) => (
+          {labs.map((entry) => (
             <LabRow
               key={entry.lab}
               entry={entry}
@@ -122,6 +127,13 @@ function heard(before: ReadonlyMap<string, Seen>, event: EventData, labs: readon
     now.set(lab, { state: state + 1, shape: shapes + shape });
   }
   return now;
+}
+
+function withMember(set: ReadonlySet<string>, member: string, is: boolean): ReadonlySet<string> {
+  const next = new Set(set);
+  if (is) next.add(member);
+  else next.delete(member);
+  return next;
 }
 
 function ended({ type, data }: EventData): boolean {
