@@ -1,46 +1,82 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { EventData } from "../contract/schemas/observe.ts";
 
-type Heard = (event: EventData) => void;
+type Listener = (event: EventData) => void;
 
-interface Listening {
-  readonly source: EventSource;
-  readonly heard: Set<Heard>;
+/** A stream of events that all who listen to the same lab share: a browser has only few connections for one service. */
+interface Feed {
+  readonly listeners: Set<Listener>;
+  readonly close: () => void;
 }
 
-/** By address. A browser has six connections to a service for all its tabs: each part of a page that listens does not take another. */
-const open = new Map<string, Listening>();
+/** By lab; "" for all labs. */
+const feeds = new Map<string, Feed>();
+
+const types = ["node", "link", "lab", "job", "capture", "gap", "message"] as const;
+/** A browser itself does not try again after an answer that is no stream. */
+const retryMs = 2_000;
 
 /**
- * Calls `heard` with each event of a lab (absent: of all labs) while the component is shown. The browser reconnects and resumes by itself;
- * a `gap` event says that something may be missing.
+ * Calls `heard` with each event of a lab (absent: of all labs) while the component is shown. The stream resumes by itself; a `gap` event says
+ * that something may be missing. A page that nobody sees listens to nothing, and hears of a gap when it is seen again.
  */
-export function useEvents(lab: string | undefined, heard: Heard): void {
+export function useEvents(lab: string | undefined, heard: Listener): void {
   const latest = useRef(heard);
   latest.current = heard;
-  useEffect(() => listen(lab, (event) => latest.current(event)), [lab]);
+  useEffect(() => {
+    const key = lab ?? "";
+    const feed = feeds.get(key) ?? openFeed(lab);
+    feeds.set(key, feed);
+    const listener: Listener = (event) => latest.current(event);
+    feed.listeners.add(listener);
+    return () => {
+      feed.listeners.delete(listener);
+      if (feed.listeners.size > 0) return;
+      feeds.delete(key);
+      feed.close();
+    };
+  }, [lab]);
 }
 
-/** Answers the function that ends it. */
-function listen(lab: string | undefined, heard: Heard): () => void {
-  const address = `/api/v1/events${lab === undefined ? "" : `?lab=${encodeURIComponent(lab)}`}`;
-  const listening = open.get(address) ?? begin(address);
-  listening.heard.add(heard);
-  return () => {
-    listening.heard.delete(heard);
-    if (listening.heard.size > 0) return;
-    listening.source.close();
-    open.delete(address);
+function openFeed(lab: string | undefined): Feed {
+  const listeners = new Set<Listener>();
+  const tell = (event: EventData) => {
+    for (const listener of [...listeners]) listener(event);
   };
-}
-
-function begin(address: string): Listening {
-  const listening = { source: new EventSource(address), heard: new Set<Heard>() };
-  const told = (message: MessageEvent<string>) => {
-    const event = JSON.parse(message.data) as EventData;
-    for (const heard of [...listening.heard]) heard(event);
+  let source: EventSource | undefined;
+  let retry: ReturnType<typeof setTimeout> | undefined;
+  const end = () => {
+    clearTimeout(retry);
+    source?.close();
+    source = undefined;
   };
-  for (const type of ["node", "link", "lab", "job", "capture", "gap", "message"]) listening.source.addEventListener(type, told);
-  open.set(address, listening);
-  return listening;
+  /** @param again something may have happened since this feed listened last */
+  const begin = (again: boolean) => {
+    end();
+    const opened = new EventSource(`/api/v1/events${lab === undefined ? "" : `?lab=${encodeURIComponent(lab)}`}`);
+    source = opened;
+    for (const type of types) {
+      opened.addEventListener(type, (message: MessageEvent<string>) => tell(JSON.parse(message.data) as EventData));
+    }
+    if (again) {
+      const gap: EventData = { id: "", at: new Date().toISOString(), type: "gap", data: { reason: "away" } };
+      opened.addEventListener("open", () => tell(gap), { once: true });
+    }
+    opened.addEventListener("error", () => {
+      if (source === opened && opened.readyState === EventSource.CLOSED) retry = setTimeout(() => begin(true), retryMs);
+    });
+  };
+  const look = () => {
+    if (document.hidden) end();
+    else if (source === undefined) begin(true);
+  };
+  document.addEventListener("visibilitychange", look);
+  if (!document.hidden) begin(false);
+  return {
+    listeners,
+    close: () => {
+      document.removeEventListener("visibilitychange", look);
+      end();
+    },
+  };
 }
