@@ -98,7 +98,7 @@ export default function LinkLive({ lab, link, endpoints }: LinkLiveProps) {
             <dt>
               <span class={`swatch ${style}`} aria-hidden="true" /> {from} →
             </dt>
-            <dd>{newest === undefined ? "…" : `${bitWords(newest.bits[turn])}, ${countWords(newest.packets[turn])} packets/s`}</dd>
+            <dd>{newest === undefined ? "…" : `${bitWords(newest.bits[turn])}, ${countWords(newest.packets[turn])} frames/s`}</dd>
           </div>
         ))}
         <div class="way">

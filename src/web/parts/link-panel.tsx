@@ -79,6 +79,8 @@ export function LinkPanel({ lab, link, interfaces, mayChange, onClose, onChanged
         <dt>{b} →</dt>
         <dd>{sideWords(read.b ?? {}) || "a plain cable"}</dd>
       </dl>
+      {traffic === true && <LinkLive lab={lab} link={link.key} endpoints={endpoints} />}
+      {mayChange && <h3>Set</h3>}
       {mayChange && (
         <form
           onSubmit={(event) => {
@@ -110,24 +112,28 @@ export function LinkPanel({ lab, link, interfaces, mayChange, onClose, onChanged
       )}
       {state.error !== undefined && <Problem error={state.error} />}
       <h3>Plugs</h3>
-      <table class="rows">
+      <table class="rows plugs">
         <tbody>
           {sides.map((side, turn) => {
             const plug = interfaces[turn];
             if (plug === undefined) return null;
             return (
               <tr key={side}>
-                <th scope="row">{endpoints[turn]}</th>
-                <td>{plug.suspended ? "suspended" : "connected"}</td>
+                <th scope="row">
+                  {endpoints[turn]}
+                  <small>{plug.suspended ? "suspended" : "connected"}</small>
+                </th>
                 <td>
                   {mayChange && (
-                    <button type="button" disabled={busy} onClick={() => void suspend(!plug.suspended, side)}>
-                      {plug.suspended ? "Resume" : "Suspend"}
-                      <span class="unseen"> {endpoints[turn]}</span>
-                    </button>
+                    <div class="buttons">
+                      <button type="button" disabled={busy} onClick={() => void suspend(!plug.suspended, side)}>
+                        {plug.suspended ? "Resume" : "Suspend"}
+                        <span class="unseen"> {endpoints[turn]}</span>
+                      </button>
+                      <CaptureButton lab={lab} node={nodeOf(endpoints[turn]!)} port={plug.name} />
+                    </div>
                   )}
                 </td>
-                <td>{mayChange && <CaptureButton lab={lab} node={nodeOf(endpoints[turn]!)} port={plug.name} />}</td>
               </tr>
             );
           })}
@@ -140,7 +146,6 @@ export function LinkPanel({ lab, link, interfaces, mayChange, onClose, onChanged
           </button>
         </div>
       )}
-      {traffic === true && <LinkLive lab={lab} link={link.key} endpoints={endpoints} />}
     </aside>
   );
 }

@@ -1,0 +1,85 @@
+/**
+ * Pictures of the web pages for the documentation: the real service on the embedded host, labs of the examples, Debian's Chromium. A picture that
+ * looks as the one before, but for a number here and there, stays as it is: `npm run screenshots` changes files only where pages changed.
+ */
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { chromium, type Page } from "playwright-core";
+import { eventually, testLocalHost } from "../src/hosts/local/test-local-host.ts";
+import { servePages, signIn } from "../test/browser/browser.fixture.ts";
+import type { RawClient } from "../test/wire/raw-client.ts";
+import { difference, readPng, writePng } from "./screenshots/palette-png.ts";
+import { shots } from "./screenshots/shots.ts";
+
+const root = join(import.meta.dirname, "..");
+const folder = join(root, "docs/img");
+const size = { width: 1280, height: 800 };
+/** Clocks, loads and rates are other ones in each run; a page that changed differs in more than so many of its pixels. */
+const sameBelow = 0.004;
+const wanted = process.argv.slice(2);
+
+const local = await testLocalHost();
+const served = await servePages({ host: local.host });
+const browser = await chromium.launch({
+  executablePath: process.env.LABWRIGHT_CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox", "--disable-dev-shm-usage", "--font-render-hinting=none", "--force-color-profile=srgb"],
+});
+try {
+  await mkdir(folder, { recursive: true });
+  const client = await served.signIn("admin", "test");
+  await deploy(client, "ospf-triangle", ["r1", "r2", "r3"]);
+  await deploy(client, "two-hosts", []);
+  const context = await browser.newContext({ ignoreHTTPSErrors: true, viewport: size, reducedMotion: "reduce" });
+  context.setDefaultTimeout(30_000);
+  const page = await context.newPage();
+  await signIn(page, served.url, "admin", "test");
+  for (const { name, schemes = ["light"] as const, height = size.height, show } of shots) {
+    if (wanted.length > 0 && !wanted.includes(name)) continue;
+    await page.setViewportSize({ ...size, height });
+    await page.emulateMedia({ colorScheme: "light" });
+    await show({ page, client, at: (path) => page.goto(`${served.url}/ui${path}`) });
+    for (const scheme of schemes) {
+      await page.emulateMedia({ colorScheme: scheme });
+      await keep(page, scheme === "light" ? name : `${name}-${scheme}`);
+    }
+  }
+} finally {
+  await browser.close();
+  await local[Symbol.asyncDispose]();
+  await served[Symbol.asyncDispose]();
+}
+
+/** One of the example labs, up and ready. @param routers whose configurations are files beside it */
+async function deploy(client: RawClient, name: string, routers: readonly string[]): Promise<void> {
+  const files: Record<string, string> = {};
+  for (const router of routers) files[`${name}/${router}.conf`] = await readFile(join(root, "labs", name, `${router}.conf`), "utf8");
+  const yaml = await readFile(join(root, "labs", `${name}.yaml`), "utf8");
+  const { status, text } = await client.post("/api/v1/projects/deploy", { yaml, files });
+  if (status !== 200) throw new Error(`${name}: ${text}`);
+  const nodes = async () => (await client.post("/api/v1/projects/status", { lab: `/${name}` })).json.data.live.nodes as readonly State[];
+  await eventually(`${name} is ready`, 60_000, nodes, (all) => all.every((node) => node.status === "running" && node.ready !== false));
+}
+
+interface State {
+  readonly status: string;
+  readonly ready?: boolean;
+}
+
+async function keep(page: Page, name: string): Promise<void> {
+  const file = join(folder, `${name}.png`);
+  // Colours that are on their way, and the cursor that blinks.
+  await page.evaluate("Promise.all(document.getAnimations().map((one) => one.finished.catch(() => {})))");
+  const picture = readPng(await page.screenshot({ caret: "hide", animations: "disabled" }));
+  const before = await readFile(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  });
+  const share = before === undefined ? 1 : difference(picture, readPng(before));
+  if (share < sameBelow) {
+    console.log(`same     docs/img/${name}.png (${(share * 100).toFixed(2)} % differs)`);
+    return;
+  }
+  const bytes = writePng(picture);
+  await writeFile(file, bytes);
+  console.log(`written  docs/img/${name}.png (${Math.round(bytes.length / 1024)} KiB)`);
+}
