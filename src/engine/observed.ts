@@ -41,7 +41,20 @@ export interface ObservedNode {
   readonly labels: Readonly<Record<string, string>>;
   readonly power: Power;
   readonly consoleType: "telnet" | "serial" | "vnc" | "none";
+  /** What the host keeps it to; absent: nothing, or the host does not tell. */
+  readonly limits?: ObservedLimits;
   readonly interfaces: readonly ObservedInterface[];
+}
+
+/** Each only where the host keeps it. */
+export interface ObservedLimits {
+  /** Cores. */
+  readonly cpu?: number;
+  readonly memoryBytes?: number;
+  /** Processes and threads. */
+  readonly processes?: number;
+  /** Of all its files together. */
+  readonly diskBytes?: number;
 }
 
 export interface ObservedInterface {

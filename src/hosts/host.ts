@@ -187,6 +187,10 @@ export interface LiveNode {
   readonly lost?: "host_restart" | "lab_killed";
   /** It is stopped; it was given time to end, did not, and was switched off. */
   readonly forced?: true;
+  /** Of what it keeps on the host, when that was looked at last. */
+  readonly disk_bytes?: number;
+  /** It is suspended, because its disk takes more than it may. Started, it goes on, and is suspended again when it writes more. */
+  readonly disk_full?: true;
 }
 
 /** Only links with an effect. Sides as in the definition's endpoint order. */

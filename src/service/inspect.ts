@@ -1,8 +1,8 @@
-import type { InspectedInterface, InspectedLink, InspectedNode, InspectionData } from "../contract/schemas/observe.ts";
+import type { InspectedInterface, InspectedLink, InspectedNode, InspectionData, NodeLimitsData } from "../contract/schemas/observe.ts";
 import type { ProjectPayload } from "../contract/schemas/project.ts";
 import { endpointKeys, endpointOf, joinIds, observedLinkKey } from "../engine/join.ts";
 import { compareNatural } from "../engine/natural-order.ts";
-import type { ObservedEndpoint, ObservedLab, ObservedLink } from "../engine/observed.ts";
+import type { ObservedEndpoint, ObservedLab, ObservedLimits, ObservedLink } from "../engine/observed.ts";
 import type { LiveLink } from "../hosts/host.ts";
 import { endpointText } from "../intent/lab.ts";
 import { addressProject, labNotFound, type Target } from "./address.ts";
@@ -25,6 +25,15 @@ export async function inspectProject(context: Context, caller: Caller, payload: 
   const data = inspection(target, observed, live.links, timeText(at));
   context.inspections.set(key, data);
   return data;
+}
+
+function limitsData({ cpu, memoryBytes, processes, diskBytes }: ObservedLimits): NodeLimitsData {
+  return {
+    ...(cpu !== undefined && { cpu }),
+    ...(memoryBytes !== undefined && { memory_bytes: memoryBytes }),
+    ...(processes !== undefined && { processes }),
+    ...(diskBytes !== undefined && { disk_bytes: diskBytes }),
+  };
 }
 
 function inspection(target: Target, observed: ObservedLab, live: readonly LiveLink[], takenAt: string): InspectionData {
@@ -65,7 +74,7 @@ function inspection(target: Target, observed: ObservedLab, live: readonly LiveLi
   };
 
   const nodes = observed.nodes.map((node): InspectedNode => {
-    const { id, name, template, type, image, icon, power, cpu, ram, position, consoleType } = node;
+    const { id, name, template, type, image, icon, power, cpu, ram, position, consoleType, limits } = node;
     return {
       id,
       node: joined(keys.nodes.get(id), nodeKeys),
@@ -79,6 +88,7 @@ function inspection(target: Target, observed: ObservedLab, live: readonly LiveLi
       ...(ram !== undefined && { ram }),
       ...(position !== undefined && { position }),
       console: { type: consoleType },
+      ...(limits !== undefined && { limits: limitsData(limits) }),
       interfaces: node.interfaces.map((one) => interfaceOf(id, one)),
     };
   });

@@ -34,6 +34,10 @@ export const LiveNodeData = Type.Object({
   lost: Type.Optional(word(["host_restart", "lab_killed"])),
   /** It is stopped; it was given time to end, did not, and was switched off. */
   forced: Type.Optional(flag),
+  /** Of what it keeps on the host, when that was looked at last, about a minute ago at most. */
+  disk_bytes: Type.Optional(number),
+  /** It is suspended, because its disk takes more than its limit (see inspect). Started, it goes on, and is suspended again when it writes more. */
+  disk_full: Type.Optional(flag),
 });
 export type LiveNodeData = Static<typeof LiveNodeData>;
 
@@ -89,6 +93,15 @@ export const InspectedInterface = Type.Object({
 });
 export type InspectedInterface = Static<typeof InspectedInterface>;
 
+/** What the host keeps a node to; each is absent where it keeps none. cpu in cores; disk: all files of the node together. */
+export const NodeLimitsData = Type.Object({
+  cpu: Type.Optional(number),
+  memory_bytes: Type.Optional(number),
+  processes: optionalInteger,
+  disk_bytes: Type.Optional(number),
+});
+export type NodeLimitsData = Static<typeof NodeLimitsData>;
+
 export const InspectedNode = Type.Object({
   id: text,
   /** IaC node key; null where the node is not joined to the intent. */
@@ -103,6 +116,8 @@ export const InspectedNode = Type.Object({
   ram: Type.Optional(number),
   position: Type.Optional(PositionData),
   console: Type.Object({ type: text }),
+  /** Absent: none, or the host does not tell. */
+  limits: Type.Optional(NodeLimitsData),
   interfaces: list(InspectedInterface),
 });
 export type InspectedNode = Static<typeof InspectedNode>;
@@ -179,7 +194,7 @@ export const EventsQuery = Type.Object({
 export type EventsQuery = Static<typeof EventsQuery>;
 
 /**
- * What happened. `data` by type – node: {id, node, name, status, previous?, ready?, exit_code?, forced?}; link: {id, link, a?, b?}, the link's
+ * What happened. `data` by type – node: {id, node, name, status, previous?, ready?, exit_code?, forced?, disk_full?}; link: {id, link, a?, b?}, the link's
  * effective quality; lab: {change: created|updated|deleted}, {live: available|unavailable|absent} or {resume: waiting|begins|done|failed, nodes}; job: {job, operation, user, status,
  * step, steps, outcome?, error?, duration_ms?}; gap: {after, reason: restart|history}: events may be missing, read the state anew; heartbeat: none.
  */

@@ -1,12 +1,15 @@
 import { join } from "node:path";
+import type { ObservedLimits } from "../../engine/observed.ts";
 import type { HostRules } from "../../engine/plan.ts";
 import { type Feature, featureNames, type HostIcon, type HostNetworkType, type HostTemplate } from "../host.ts";
+import type { DefinedNode } from "./definition.ts";
 import { findImages, type LocalImage } from "./images.ts";
 import { natWorks } from "./nat.ts";
 import type { ShapingMeans } from "./quality-means.ts";
 import { problemText } from "./read-template.ts";
 import type { ControlGroups } from "./resources/control-groups.ts";
 import type { MachineMeans } from "./resources/lab-resources.ts";
+import { keptLimits, nodeLimits } from "./resources/node-limits.ts";
 import { hostTemplate, type LocalTemplate, templateRules } from "./template.ts";
 import { builtinTemplates, loadTemplates, type TemplateMemory } from "./templates.ts";
 import { kvmWorks } from "./vm/kvm.ts";
@@ -17,6 +20,8 @@ import { hypervisorImage } from "./vm/vm-spawn.ts";
 export interface Catalogue {
   readonly template: (id: string) => LocalTemplate | undefined;
   readonly images: readonly LocalImage[];
+  /** What the machine keeps a node to; undefined for one that has no process. */
+  readonly limits: (node: DefinedNode) => ObservedLimits | undefined;
   readonly templates: readonly HostTemplate[];
   readonly networkTypes: readonly HostNetworkType[];
   readonly icons: readonly HostIcon[];
@@ -130,6 +135,10 @@ function catalogue(
   const icons = new Set(templates.flatMap((template) => template.icon ?? []));
   return {
     template: (id) => byId.get(id),
+    limits: (node) => {
+      const template = byId.get(node.template);
+      return template?.backend === "bridge" ? undefined : keptLimits(means.groups, nodeLimits(node, template));
+    },
     images,
     templates: templates.map((template) => hostTemplate(template, images)),
     networkTypes,

@@ -2,8 +2,8 @@ import { interfaceNames } from "../../engine/interface-names.ts";
 import { compareNatural } from "../../engine/natural-order.ts";
 import type { ObservedEndpoint, ObservedLab, ObservedLink, ObservedNode, Power } from "../../engine/observed.ts";
 import type { LabText, Position, Quality, Scalar, TrafficFilter } from "../../intent/lab.ts";
+import type { Catalogue } from "./catalogue.ts";
 import { macAddress } from "./mac-address.ts";
-import type { LocalTemplate } from "./template.ts";
 
 /** One lab as it is persisted in `<state>/labs/<id>/lab.json`. Ids are numbers here and text on the host interface; none is used twice. */
 export interface LabDefinition {
@@ -77,7 +77,7 @@ export interface DefinedLink {
 export function observeDefinition(
   definition: LabDefinition,
   power: ReadonlyMap<number, Power>,
-  template: (id: string) => LocalTemplate | undefined,
+  catalogue: Pick<Catalogue, "template" | "limits">,
   saved: ReadonlyMap<number, string> = new Map(),
 ): ObservedLab {
   const { path, id, name, description, locked, nodes, networks, links, texts, trafficFilters } = definition;
@@ -91,7 +91,7 @@ export function observeDefinition(
     nodes: nodes.map((node) => {
       const config = saved.get(node.id);
       const whole = config === undefined ? node : { ...node, startupConfig: config };
-      return observeNode(definition.id, whole, power.get(node.id) ?? "stopped", template(node.template));
+      return observeNode(definition.id, whole, power.get(node.id) ?? "stopped", catalogue);
     }),
     networks: networks.map((network) => ({ ...network, id: String(network.id) })),
     links: links.map(observeLink),
@@ -100,7 +100,9 @@ export function observeDefinition(
   };
 }
 
-function observeNode(lab: string, node: DefinedNode, power: Power, template: LocalTemplate | undefined): ObservedNode {
+function observeNode(lab: string, node: DefinedNode, power: Power, catalogue: Pick<Catalogue, "template" | "limits">): ObservedNode {
+  const template = catalogue.template(node.template);
+  const limits = catalogue.limits(node);
   const { power: _wanted, bootId: _boot, forced: _forced, ...rest } = node;
   return {
     ...rest,
@@ -108,6 +110,7 @@ function observeNode(lab: string, node: DefinedNode, power: Power, template: Loc
     type: template?.type ?? "unknown",
     power,
     consoleType: template?.console.type ?? "none",
+    ...(limits === undefined ? {} : { limits }),
     interfaces: interfaceNames(template?.ethFormat ?? "eth{0}", node.ethernet).map((name, index) => ({
       index,
       name,

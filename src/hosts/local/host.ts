@@ -19,6 +19,7 @@ import type { LocalPaths } from "./paths.ts";
 import { shapingMeans } from "./quality-means.ts";
 import { Readiness } from "./readiness.ts";
 import { Admission } from "./resources/admission.ts";
+import { DiskWatch } from "./resources/disk-watch.ts";
 import { sweepLabGroups } from "./resources/lab-groups.ts";
 import { freeMemory, machineMemory } from "./resources/machine-capacity.ts";
 import { limitLacks, probeMachine } from "./resources/probe-machine.ts";
@@ -38,6 +39,8 @@ export interface LocalHostOptions {
   readonly stopPatience?: Partial<StopPatience>;
   /** MiB that may still be promised to nodes when so many are, instead of what the machine has. */
   readonly freeMemory?: (promised: number) => number;
+  /** How often it is asked whether nodes' disks have grown, ms. */
+  readonly diskLookMs?: number;
 }
 
 /**
@@ -77,6 +80,7 @@ export function localHost(options: LocalHostOptions): Host {
     },
     close: async () => {
       const state = await opening.catch(() => undefined);
+      await state?.disks.close();
       await state?.decoders.close();
       await state?.trash.emptied();
       for (const lab of labs.values()) lab.release();
@@ -177,6 +181,14 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
     decoders,
     views: new CaptureViews(decoders),
     captures,
+    disks: new DiskWatch({
+      definitions,
+      lab,
+      catalogue,
+      directory: paths.state,
+      everyMs: options.diskLookMs ?? 5_000,
+      warn,
+    }),
   };
 }
 

@@ -16,6 +16,7 @@ import { tellingTrouble } from "./machine-trouble.ts";
 import { checkPcapFilter } from "./pcap-filter.ts";
 import type { Candidate, Readiness } from "./readiness.ts";
 import type { Admission } from "./resources/admission.ts";
+import type { DiskWatch } from "./resources/disk-watch.ts";
 import { savedConfigs } from "./saved-config.ts";
 import type { Trash } from "./trash.ts";
 import type { LocalUser } from "./users.ts";
@@ -26,6 +27,7 @@ export interface LocalState {
   readonly trash: Trash;
   readonly catalogue: () => Promise<Catalogue>;
   readonly admission: Admission;
+  readonly disks: DiskWatch;
   readonly bootId: string;
   readonly lab: (id: string) => LocalLab;
   readonly readiness: (id: string) => Readiness;
@@ -87,7 +89,7 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
       const life = await state.lab(definition.id).life(definition, offered);
       const power = new Map<number, Power>([...life].map(([id, one]) => [id, one.power]));
       const saved = savedConfigs(definitions.directory(definition.id), definition, offered.template);
-      return observeDefinition(definition, power, offered.template, saved);
+      return observeDefinition(definition, power, offered, saved);
     },
     findLink: async (path, ends) => findDefinedLink(await lab(path), ends),
     apply: (path, operations, progress) =>
@@ -158,6 +160,7 @@ async function liveNodes(state: LocalState, definition: LabDefinition, offered: 
     const one = life.get(node.id);
     const taken = load.get(node.id);
     const power = one?.power ?? "stopped";
+    const disk = power === "stopped" ? undefined : state.disks.state(definition.id, node.id);
     const up = power === "running" || power === "starting" || power === "stopping";
     return {
       id: String(node.id),
@@ -167,6 +170,9 @@ async function liveNodes(state: LocalState, definition: LabDefinition, offered: 
       ...(one?.exitCode === undefined ? {} : { exit_code: one.exitCode }),
       ...(one?.lost === undefined ? {} : { lost: one.lost }),
       ...(one?.forced === undefined ? {} : { forced: one.forced }),
+      ...(disk === undefined ? {} : { disk_bytes: disk.bytes }),
+      // A hibernated one is so by the definition.
+      ...(disk?.over === true && power === "suspended" && node.power === "running" ? { disk_full: true as const } : {}),
       ...(taken?.cpuPercent === undefined ? {} : { cpu_percent: taken.cpuPercent }),
       ...(taken?.memoryBytes === undefined ? {} : { memory_bytes: taken.memoryBytes }),
       ...(up && one?.startedAt !== undefined ? { uptime_ms: Math.max(0, now - one.startedAt) } : {}),

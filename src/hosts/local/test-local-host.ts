@@ -43,7 +43,10 @@ const password = "test";
 export async function testLocalHost({
   images,
   ...options
-}: { readonly images?: string } & Pick<LocalHostOptions, "captureLimits" | "freeMemory" | "stopPatience"> = {}): Promise<TestLocalHost> {
+}: { readonly images?: string } & Pick<
+  LocalHostOptions,
+  "captureLimits" | "diskLookMs" | "freeMemory" | "stopPatience"
+> = {}): Promise<TestLocalHost> {
   const machine = localPaths(process.env, process.getuid!());
   for (const needed of [machine.holder, machine.images]) {
     await stat(needed).catch(() => Promise.reject(new Error(`${needed} is missing: npm run setup makes it`)));

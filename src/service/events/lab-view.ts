@@ -42,7 +42,14 @@ export function changesBetween(before: LabView, now: LabView): readonly LabChang
 }
 
 function sameNode(a: LiveNode, b: LiveNode): boolean {
-  return a.status === b.status && a.ready === b.ready && a.exit_code === b.exit_code && a.forced === b.forced && a.name === b.name;
+  return (
+    a.status === b.status &&
+    a.ready === b.ready &&
+    a.exit_code === b.exit_code &&
+    a.forced === b.forced &&
+    a.disk_full === b.disk_full &&
+    a.name === b.name
+  );
 }
 
 function idsOf(a: ReadonlyMap<string, unknown>, b: ReadonlyMap<string, unknown>): string[] {

@@ -170,6 +170,7 @@ function newsOf(lab: string, change: LabChange, record: LabRecord | undefined, i
     ...(now?.ready !== undefined && { ready: now.ready }),
     ...(now?.exit_code !== undefined && { exit_code: now.exit_code }),
     ...(now?.forced !== undefined && { forced: now.forced }),
+    ...(now?.disk_full !== undefined && { disk_full: now.disk_full }),
   };
   return { type: "node", lab, data };
 }

@@ -1,3 +1,4 @@
+import type { ObservedLimits } from "../../../engine/observed.ts";
 import type { DefinedNode } from "../definition.ts";
 import type { LocalTemplate } from "../template.ts";
 import type { ControlGroups, Controller } from "./control-groups.ts";
@@ -10,7 +11,7 @@ export interface NodeLimits {
   readonly ram: number;
   /** Processes and threads. */
   readonly processes: number;
-  /** MiB; no file of its disk becomes larger. 0: no limit. */
+  /** MiB; no file of its disk becomes larger, and it is suspended when all of them together take more (disk-watch.ts). 0: no limit. */
   readonly disk: number;
 }
 
@@ -29,6 +30,16 @@ export function nodeLimits(node: DefinedNode, template: LocalTemplate | undefine
     ram: node.ram ?? given.ram ?? defaultLimits.ram,
     processes: given.processes ?? defaultLimits.processes,
     disk: given.disk ?? defaultLimits.disk,
+  };
+}
+
+/** Those that this machine keeps. */
+export function keptLimits({ cpu, memory, pids }: ControlGroups, limits: NodeLimits): ObservedLimits {
+  return {
+    ...(cpu === undefined || limits.cpu === undefined ? {} : { cpu: limits.cpu }),
+    ...(memory === undefined ? {} : { memoryBytes: limits.ram * mebi }),
+    ...(pids === undefined ? {} : { processes: limits.processes }),
+    ...(limits.disk === 0 ? {} : { diskBytes: limits.disk * mebi }),
   };
 }
 
