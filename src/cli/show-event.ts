@@ -31,12 +31,13 @@ function what(paint: Paint, type: LabEvent["type"], data: Data): string {
 
 const styles: Readonly<Record<string, Style>> = { running: "green", stopped: "dim", failed: "red" };
 
-function nodeState(paint: Paint, { status, previous, removed, ready, exit_code, forced }: Data): string {
+function nodeState(paint: Paint, { status, previous, removed, ready, exit_code, forced, disk_full }: Data): string {
   if (removed === true) return "removed";
   const more = [
     ...(previous === undefined || previous === status ? [] : [`was ${text(previous)}`]),
     ...(ready === undefined ? [] : [ready === true ? "ready" : "not ready"]),
     ...(forced === true ? ["switched off: it did not end in time"] : []),
+    ...(disk_full === true ? ["its disk takes more than it may"] : []),
     ...(exit_code === undefined ? [] : [`exit code ${text(exit_code)}`]),
   ];
   const word = text(status);

@@ -1,6 +1,6 @@
 import type { ResultOf } from "../client/index.ts";
 import { qualityText } from "./quality-text.ts";
-import { table } from "./table.ts";
+import { bytes, table } from "./table.ts";
 
 type Inspection = ResultOf<"inspectProject">;
 
@@ -16,8 +16,9 @@ export function showInspection(data: Inspection): string {
     node.cpu === undefined ? "" : String(node.cpu),
     node.ram === undefined ? "" : `${node.ram} MiB`,
     node.console.type,
+    limitsText(node.limits),
   ]);
-  if (nodes.length > 0) parts.push(table(["NODE", "ID", "TEMPLATE", "IMAGE", "STATUS", "CPU", "RAM", "CONSOLE"], nodes));
+  if (nodes.length > 0) parts.push(table(["NODE", "ID", "TEMPLATE", "IMAGE", "STATUS", "CPU", "RAM", "CONSOLE", "LIMITS"], nodes));
   const interfaces = data.nodes.flatMap((node) =>
     node.interfaces.map((one) => [
       `${node.node ?? node.name}:${one.name}`,
@@ -31,4 +32,13 @@ export function showInspection(data: Inspection): string {
   const networks = data.networks.map((network) => [network.key ?? network.name, network.id, network.type]);
   if (networks.length > 0) parts.push(table(["NETWORK", "ID", "TYPE"], networks));
   return parts.join("\n\n");
+}
+
+function limitsText({ cpu, memory_bytes, processes, disk_bytes }: NonNullable<Inspection["nodes"][number]["limits"]> = {}): string {
+  return [
+    ...(cpu === undefined ? [] : [`${cpu} CPU`]),
+    ...(memory_bytes === undefined ? [] : [`memory ${bytes(memory_bytes)}`]),
+    ...(processes === undefined ? [] : [`${processes} processes`]),
+    ...(disk_bytes === undefined ? [] : [`disk ${bytes(disk_bytes)}`]),
+  ].join(", ");
 }

@@ -40,14 +40,15 @@ export function isUp(node: LiveNode): boolean {
 function nodeTable(paint: Paint, nodes: readonly LiveNode[]): string {
   const rows = nodes.map((node) => [
     node.node ?? node.name,
-    node.forced === true ? `${node.status} (forced)` : node.status,
+    node.forced === true ? `${node.status} (forced)` : node.disk_full === true ? `${node.status} (disk full)` : node.status,
     node.ready === undefined ? "" : node.ready ? "yes" : "no",
     node.uptime_ms === undefined ? "" : duration(node.uptime_ms),
     node.cpu_percent === undefined ? "" : `${node.cpu_percent.toFixed(1)} %`,
     node.memory_bytes === undefined ? "" : bytes(node.memory_bytes),
+    node.disk_bytes === undefined ? "" : bytes(node.disk_bytes),
     node.exit_code === undefined ? "" : String(node.exit_code),
   ]);
-  const [heading = "", ...lines] = table(["NODE", "STATUS", "READY", "UPTIME", "CPU", "MEMORY", "EXIT"], rows).split("\n");
+  const [heading = "", ...lines] = table(["NODE", "STATUS", "READY", "UPTIME", "CPU", "MEMORY", "DISK", "EXIT"], rows).split("\n");
   return [heading, ...lines.map((line, index) => paintNode(paint, nodes[index], line))].join("\n");
 }
 

@@ -49,6 +49,16 @@ test("the plan after deploy is empty", async () => {
   expect((await post("planProject", { yaml })).actions).toEqual([]);
 });
 
+test("inspect tells what each node is kept to, as far as the machine keeps it", async () => {
+  const { features } = await post("getCapabilities", {});
+  const { nodes } = await post("inspectProject", { lab: "/real", refresh: true });
+  expect(nodes.find(({ node }) => node === "h1")?.limits).toEqual({
+    ...(features?.memoryLimit === true && { memory_bytes: 1024 * 2 ** 20 }),
+    ...(features?.processLimit === true && { processes: 1024 }),
+    disk_bytes: 4096 * 2 ** 20,
+  });
+});
+
 test("a link is found by its ends in either order, and told in the caller's", async () => {
   const side = { delay: 3, jitter: 0, loss: 0, bandwidth: 0 };
   const straight = await post("applyLinkQuality", { lab: "/real", endpoints: ["r1:eth0", "h1:eth0"], a: side, save: false });

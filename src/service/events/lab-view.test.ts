@@ -7,14 +7,16 @@ const quality = { delay: 10, jitter: 0, loss: 0, bandwidth: 0 };
 const view = (nodes: readonly LiveNode[], links: readonly LiveLink[] = []): LabView => viewOf({ nodes, links });
 
 test("what only measures is no change", () => {
-  const before = view([node("1", { uptime_ms: 1, cpu_percent: 2, memory_bytes: 3 })]);
-  expect(changesBetween(before, view([node("1", { uptime_ms: 9, cpu_percent: 9, memory_bytes: 9 })]))).toEqual([]);
+  const before = view([node("1", { uptime_ms: 1, cpu_percent: 2, memory_bytes: 3, disk_bytes: 4 })]);
+  expect(changesBetween(before, view([node("1", { uptime_ms: 9, cpu_percent: 9, memory_bytes: 9, disk_bytes: 9 })]))).toEqual([]);
 });
 
 test.each<[string, Partial<LiveNode>]>([
   ["status", { status: "failed" }],
   ["readiness", { ready: false }],
   ["exit code", { exit_code: 1 }],
+  ["end by force", { forced: true }],
+  ["full disk", { disk_full: true }],
   ["name", { name: "other" }],
 ])("a node's %s is a change", (_name, more) => {
   const [was, is] = [node("1"), node("1", more)];

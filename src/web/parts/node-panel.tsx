@@ -44,6 +44,14 @@ export function NodePanel({ lab, mode, node, live, drift, mayChange, look, onLin
     ["Template", node.image === undefined ? node.template : `${node.template} (${node.image})`],
     ["CPU", loadWords(live?.cpu_percent === undefined ? undefined : `${live.cpu_percent.toFixed(0)} %`, node.cpu, "of")],
     ["Memory", loadWords(live?.memory_bytes === undefined ? undefined : mebibytes(live.memory_bytes), node.ram && `${node.ram} MiB`, "of")],
+    [
+      "Disk",
+      loadWords(
+        live?.disk_bytes === undefined ? undefined : mebibytes(live.disk_bytes),
+        node.limits?.disk_bytes === undefined ? undefined : mebibytes(node.limits.disk_bytes),
+        "of",
+      ),
+    ],
     ["In the intent", node.node === null ? "no: only the host has it" : node.node === node.name ? undefined : node.node],
   ];
   return (
@@ -86,6 +94,7 @@ function stateWords(status: string, live: LiveNodeData | undefined): string {
   const more = [
     live?.ready === false ? "not ready yet" : "",
     live?.forced === true ? "did not end in time and was switched off" : "",
+    live?.disk_full === true ? "its disk takes more than it may; started, it goes on and can make room" : "",
     live?.exit_code === undefined ? "" : `exit code ${live.exit_code}`,
     live?.lost === undefined ? "" : lostWords[live.lost],
   ].filter(Boolean);
