@@ -224,6 +224,41 @@ describe("what the console asks of its terminal", () => {
     hub.close();
   });
 
+  test.each([
+    ["an escape begins anew inside of a sequence", "\x1b[\x1b[5n5n", "5n"],
+    ["several of them", "\x1b\x1b[\x1b[6n.", "."],
+    ["control characters inside of it are obeyed", "\x1b[5\r\nn.", "\r\n."],
+    ["a delete character counts for nothing", "\x1b\x7f[5n.", "."],
+    ["zeros in front", "\x1b[0005;1n.", "."],
+    ["a string that it ends is ended", "\x1b]0;title\x1b[5n.", "\x1b]0;title\x1b\\."],
+    ["a query that another one ends", "\x1b]10;?\x1b[5n.", "."],
+    ["what is cancelled is none", "\x1b[5\x18n", "\x1b[5\x18n"],
+    ["a sequence of no length that anybody needs is cancelled", `\x1b[${"0".repeat(200)}5n`, `\x1b[${"0".repeat(159)}\x18${"0".repeat(41)}5n`],
+    ["a long string passes", `\x1bPq${"#".repeat(300)}\x1b\\.`, `\x1bPq${"#".repeat(300)}\x1b\\.`],
+  ])("%s", (_name, said, left) => {
+    expect(withoutQueries(Buffer.from(said)).toString()).toBe(left);
+  });
+
+  test("what is left of any bytes, cut anywhere, has no query", () => {
+    const letter = fc.constantFrom(..."\x1b\x1b[]P?056nc\\\x07\x18\rx$q;Z\x7f\x05");
+    fc.assert(
+      fc.property(fc.array(letter), fc.array(fc.integer({ min: 1, max: 5 })), (letters, cuts) => {
+        const text = Buffer.from(letters.join(""));
+        const filter = new QueryFilter();
+        const got: Buffer[] = [];
+        let at = 0;
+        for (const cut of [...cuts, text.length]) {
+          got.push(filter.push(Buffer.from(text.subarray(at, at + cut))));
+          at += cut;
+        }
+        const left = Buffer.concat([...got, filter.waiting]);
+        expect(left).toEqual(withoutQueries(text));
+        expect(withoutQueries(left)).toEqual(left);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
   test("any bytes, cut anywhere, are the same without the queries", () => {
     const piece = fc.oneof(
       fc.constantFrom(...asks, ...harmless),
