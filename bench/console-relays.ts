@@ -5,6 +5,7 @@
  */
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
+import { SocketStream } from "../src/console/socket-stream.ts";
 import type { Host } from "../src/hosts/host.ts";
 import { memoryHost } from "../src/hosts/memory/memory-host.ts";
 import { fingerprintOf } from "../src/server/certificate.ts";
@@ -55,7 +56,14 @@ switch (role) {
     const inner = memoryHost({ users: [{ name: "admin", password: "bench", role: "admin" }] });
     const host: Host = {
       ...inner,
-      login: async (user, password) => ({ ...(await inner.login(user, password)), console: async () => ({ stream: connect(source) }) }),
+      login: async (user, password) => ({
+        ...(await inner.login(user, password)),
+        console: async () => {
+          // As the embedded host opens its consoles.
+          const stream = new SocketStream(source);
+          return { stream, listen: (each) => stream.listen(each) };
+        },
+      }),
     };
     const service = createService({ host, store: sqliteStore(":memory:"), log: () => {}, version: "bench" });
     const made = certificate();

@@ -233,7 +233,11 @@ describe("what the console asks of its terminal", () => {
     ["a string that it ends is ended", "\x1b]0;title\x1b[5n.", "\x1b]0;title\x1b\\."],
     ["a query that another one ends", "\x1b]10;?\x1b[5n.", "."],
     ["what is cancelled is none", "\x1b[5\x18n", "\x1b[5\x18n"],
-    ["a sequence of no length that anybody needs is cancelled", `\x1b[${"0".repeat(200)}5n`, `\x1b[${"0".repeat(159)}\x18${"0".repeat(41)}5n`],
+    [
+      "a sequence of no length that anybody needs is cancelled",
+      `\x1b[${"0".repeat(200)}5n`,
+      `\x1b[${"0".repeat(159)}\x18${"0".repeat(41)}5n`,
+    ],
     ["a long string passes", `\x1bPq${"#".repeat(300)}\x1b\\.`, `\x1bPq${"#".repeat(300)}\x1b\\.`],
   ])("%s", (_name, said, left) => {
     expect(withoutQueries(Buffer.from(said)).toString()).toBe(left);

@@ -10,6 +10,8 @@ export interface ConsoleSource {
   /** Its first bytes are what was said before it was opened: whatever they ask of a terminal was asked long ago. */
   readonly recalls?: boolean;
   readonly resize?: (columns: number, rows: number) => void;
+  /** Gives what is read to `each` and not to the stream's readers, in memory that is used again after the call. Absent: the stream is read. */
+  readonly listen?: (each: (bytes: Buffer) => void) => void;
 }
 
 export interface HubOptions {
@@ -74,7 +76,7 @@ export class ConsoleHub {
   }
 
   /** A stream of this console; destroying it leaves the console to the others. Throws what `open` throws, node_not_running after close(). */
-  async view({ terminal = true }: ViewOptions = {}): Promise<Duplex> {
+  async view({ terminal = true }: ViewOptions = {}): Promise<Viewer> {
     clearTimeout(this.#idle);
     const { source, scrollback } = await this.#open();
     if (this.#closed) throw closed();
@@ -131,11 +133,13 @@ export class ConsoleHub {
       this.#stream = stream;
       this.#queries = new QueryFilter();
       let first = source.recalls === true;
-      stream.on("data", (bytes: Buffer) => {
+      const told = (bytes: Buffer) => {
         scrollback.push(bytes);
         this.#tell(first ? withoutQueries(bytes) : bytes);
         first = false;
-      });
+      };
+      if (source.listen === undefined) stream.on("data", told);
+      else source.listen(told);
       const ended = () => {
         if (this.#upstream === opening) void this.#shut();
       };

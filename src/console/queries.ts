@@ -3,7 +3,7 @@
  * answer, and none must answer what was asked long ago.
  */
 const queries = {
-  escape: /^\x1bZ$/, // DECID
+  escape: /^.Z$/, // DECID
   control: new RegExp(
     [
       "\\??0*[56](?:;[^n]*)?n", // DSR, CPR
@@ -25,17 +25,20 @@ const queries = {
   ),
 } as const;
 
-const [enquiry, bell, cancel, substitute, escape, backslash] = [0x05, 0x07, 0x18, 0x1a, 0x1b, 0x5c];
+const [enquiry, bell, cancel, substitute, esc, backslash] = [0x05, 0x07, 0x18, 0x1a, 0x1b, 0x5c];
 
 /** What begins a string behind an escape: OSC, DCS, SOS, PM, APC. */
 const strings: ReadonlySet<number> = new Set(Buffer.from("]PX^_"));
+
+/** With what control sequences end that ask. */
+const asking: ReadonlySet<number> = new Set(Buffer.from("ncqpt"));
 
 /** Longest sequence that is waited for, bytes: no query is longer. */
 const longest = 160;
 
 /** Takes the queries out of bytes that are whole: a scrollback. */
 export function withoutQueries(bytes: Buffer): Buffer {
-  if (!bytes.includes(escape) && !bytes.includes(enquiry)) return bytes;
+  if (!bytes.includes(esc) && !bytes.includes(enquiry)) return bytes;
   const filter = new QueryFilter();
   return Buffer.concat([filter.push(bytes), filter.waiting]);
 }
@@ -61,12 +64,17 @@ export class QueryFilter {
 
   /** The answer may share its memory with `bytes`. */
   push(bytes: Buffer): Buffer {
-    if (this.#state === "ground" && !bytes.includes(escape) && !bytes.includes(enquiry)) return bytes;
+    if (this.#state === "ground" && !bytes.includes(esc) && !bytes.includes(enquiry)) return bytes;
     let from = 0;
     for (let at = 0; at < bytes.length; at++) {
       const byte = bytes[at]!;
       if (this.#state !== "ground" && this.#state !== "long-string") this.#take(byte);
-      else if (byte === escape) {
+      else if (byte === esc) {
+        const end = this.#state === "ground" ? endOfHarmless(bytes, at) : -1;
+        if (end !== -1) {
+          at = end;
+          continue;
+        }
         this.#out.push(bytes.subarray(from, at));
         if (this.#state === "long-string") this.#before = "passed";
         this.#start();
@@ -85,29 +93,30 @@ export class QueryFilter {
 
   #start(): void {
     this.#begin = this.#held.length;
-    this.#held.push(escape);
+    this.#held.push(esc);
     this.#state = "escape";
   }
 
   #take(byte: number): void {
-    if (byte === escape) return this.#restart();
-    this.#held.push(byte);
-    if (byte === cancel || byte === substitute) return this.#pass();
-    if (this.#state === "string") return this.#takeString(byte);
-    if (this.#held.length > longest) return this.#giveUp();
-    if (isControl(byte)) return;
-    if (this.#state === "control") {
-      if (byte >= 0x40 && byte <= 0x7e) this.#end(queries.control);
+    if (byte === esc) {
+      this.#restart();
       return;
     }
-    if (this.#text().length > 2) {
-      if (byte >= 0x30) this.#end(queries.escape);
-    } else if (byte === 0x5b) this.#state = "control";
-    else if (strings.has(byte)) this.#state = "string";
-    else if (byte === backslash && this.#before !== "nothing") {
-      if (this.#before === "passed") this.#pass();
-      else this.#clear();
-    } else if (byte >= 0x30) this.#end(queries.escape);
+    this.#held.push(byte);
+    if (byte === cancel || byte === substitute) this.#pass();
+    else if (this.#state === "string") this.#takeString(byte);
+    else if (this.#held.length > longest) this.#giveUp();
+    else if (isControl(byte)) return;
+    else if (this.#state === "escape") this.#takeEscape(byte);
+    else if (byte >= 0x40 && byte <= 0x7e) this.#end(queries.control);
+  }
+
+  #takeEscape(byte: number): void {
+    const second = this.#text().length === 2;
+    if (second && byte === 0x5b) this.#state = "control";
+    else if (second && strings.has(byte)) this.#state = "string";
+    else if (second && byte === backslash && this.#before === "dropped") this.#clear();
+    else if (byte >= 0x30) this.#end(queries.escape);
   }
 
   #takeString(byte: number): void {
@@ -138,7 +147,7 @@ export class QueryFilter {
 
   /** The sequence without the control characters in it. */
   #text(): string {
-    return String.fromCharCode(escape, ...this.#held.slice(this.#begin + 1).filter((byte) => !isControl(byte)));
+    return String.fromCharCode(esc, ...this.#held.slice(this.#begin + 1).filter((byte) => !isControl(byte)));
   }
 
   #pass(): void {
@@ -148,8 +157,8 @@ export class QueryFilter {
 
   /** All but what a terminal would do at once: end the string before it, obey control characters. */
   #drop(): void {
-    const ended = this.#before === "passed" ? [escape, backslash] : [];
-    this.#out.push(Buffer.from([...ended, ...this.#held.filter((byte) => byte < 0x20 && byte !== escape && byte !== enquiry)]));
+    const ended = this.#before === "passed" ? [esc, backslash] : [];
+    this.#out.push(Buffer.from([...ended, ...this.#held.filter((byte) => byte < 0x20 && byte !== esc && byte !== enquiry)]));
     this.#clear();
   }
 
@@ -165,6 +174,14 @@ export class QueryFilter {
     this.#before = "nothing";
     this.#state = "ground";
   }
+}
+
+/** Where a whole control sequence ends that can be no query, such as a colour; -1 for all else. */
+function endOfHarmless(bytes: Buffer, start: number): number {
+  if (bytes[start + 1] !== 0x5b) return -1;
+  let at = start + 2;
+  while (bytes[at]! >= 0x20 && bytes[at]! < 0x40) at++;
+  return bytes[at]! >= 0x40 && bytes[at]! < 0x7f && !asking.has(bytes[at]!) ? at : -1;
 }
 
 /** A control character, or one that counts for nothing inside of a sequence. */

@@ -1,10 +1,12 @@
-/** Chunks kept before they are joined: many small ones would weigh more than their bytes. */
-const mostChunks = 512;
+const leastBytes = 4 << 10;
 
 /** The last bytes of a console, bounded. A snapshot that lost its beginning starts at a line or an escape sequence, never inside one. */
 export class Scrollback {
   readonly #limit: number;
-  #chunks: Buffer[] = [];
+  /** A ring, once it is as large as it may be. */
+  #memory = Buffer.alloc(0);
+  /** Where the next byte goes. */
+  #at = 0;
   #size = 0;
   #cut = false;
 
@@ -13,21 +15,30 @@ export class Scrollback {
     this.#limit = limit;
   }
 
-  /** Keeps the bytes themselves, not a copy: they must not change afterwards. */
+  /** Keeps a copy of the bytes. */
   push(bytes: Buffer): void {
-    this.#chunks.push(bytes);
-    this.#size += bytes.length;
-    while (this.#size - this.#chunks[0]!.length >= this.#limit) {
-      this.#size -= this.#chunks.shift()!.length;
-      this.#cut = true;
-    }
-    if (this.#chunks.length > mostChunks) this.#chunks = [Buffer.concat(this.#chunks)];
+    this.#grow(this.#size + bytes.length);
+    this.#cut ||= this.#size + bytes.length > this.#limit;
+    const kept = bytes.subarray(Math.max(0, bytes.length - this.#limit));
+    const first = kept.copy(this.#memory, this.#at);
+    kept.copy(this.#memory, 0, first);
+    this.#at = first < kept.length ? kept.length - first : (this.#at + first) % this.#limit;
+    this.#size = Math.min(this.#limit, this.#size + kept.length);
   }
 
   snapshot(): Buffer {
-    const whole = Buffer.concat(this.#chunks);
-    const kept = whole.subarray(Math.max(0, whole.length - this.#limit));
-    return this.#cut || kept.length < whole.length ? kept.subarray(saneStart(kept)) : kept;
+    const whole = this.#size === this.#limit;
+    const kept = whole
+      ? Buffer.concat([this.#memory.subarray(this.#at), this.#memory.subarray(0, this.#at)])
+      : Buffer.from(this.#memory.subarray(0, this.#size));
+    return this.#cut ? kept.subarray(saneStart(kept)) : kept;
+  }
+
+  #grow(size: number): void {
+    if (this.#memory.length >= Math.min(size, this.#limit)) return;
+    const memory = Buffer.allocUnsafeSlow(Math.min(this.#limit, Math.max(leastBytes, 2 * size)));
+    this.#memory.copy(memory, 0, 0, this.#size);
+    this.#memory = memory;
   }
 }
 

@@ -1,4 +1,5 @@
-import { Duplex } from "node:stream";
+import { Duplex, type Writable } from "node:stream";
+import { Blocks } from "./blocks.ts";
 
 export interface ViewerOptions {
   /** Bytes that may wait for a reader; what comes beyond is lost, and told. */
@@ -9,21 +10,18 @@ export interface ViewerOptions {
   readonly onRead: () => void;
 }
 
-/** What a chunk weighs besides its bytes. */
-const chunkWeight = 64;
-
 /**
  * One who looks at a console and types into it. A reader who does not read loses bytes over a bound, until half of it is free again, and is told how
- * many in the stream.
+ * many in the stream. Its bytes are read as of any stream, or sent on with sendTo().
  */
 export class Viewer extends Duplex {
   readonly #options: ViewerOptions;
-  #queue: Buffer[] = [];
-  /** Where the queue begins: what is before it is gone. */
-  #first = 0;
-  #weight = 0;
+  readonly #waiting = new Blocks();
   /** The reader takes more at once. */
   #wanting = false;
+  #sink: Writable | undefined;
+  /** Bytes are on their way into the sink. */
+  #sending = false;
   #lost = 0;
   #ended = false;
 
@@ -34,13 +32,15 @@ export class Viewer extends Duplex {
 
   /** Little more is taken before something is read. */
   get behind(): boolean {
-    return this.#lost > 0 || this.#weight >= this.#options.limit / 8;
+    return this.#lost > 0 || this.#waiting.size >= this.#options.limit / 8;
   }
 
+  /** @param bytes are copied: their memory may be used again */
   deliver(bytes: Buffer): void {
     if (this.#ended || this.destroyed || bytes.length === 0) return;
     this.#tellLoss();
-    if (this.#lost > 0 || (this.#weight > 0 && this.#weight + bytes.length + chunkWeight > this.#options.limit)) this.#lost += bytes.length;
+    const { size } = this.#waiting;
+    if (this.#lost > 0 || (size > 0 && size + bytes.length > this.#options.limit)) this.#lost += bytes.length;
     else this.#add(bytes);
   }
 
@@ -49,23 +49,28 @@ export class Viewer extends Duplex {
     if (this.#ended || this.destroyed) return;
     this.#tellLoss(true);
     this.#ended = true;
-    if (this.#queue.length === this.#first) this.push(null);
+    this.#endWhenRead();
+  }
+
+  /**
+   * Writes all that comes to a connection and ends it with the console, as pipe() would, in as few writes as can be and without garbage. Nothing may
+   * have been read before.
+   */
+  sendTo(sink: Writable): void {
+    this.#sink = sink;
+    this.#send();
+    this.#endWhenRead();
   }
 
   override _read(): void {
+    if (this.#sink !== undefined) return;
     this.#wanting = true;
-    while (this.#wanting && this.#first < this.#queue.length) {
-      const bytes = this.#queue[this.#first++]!;
-      this.#weight -= bytes.length + chunkWeight;
+    while (this.#wanting) {
+      const bytes = this.#waiting.shift();
+      if (bytes === undefined) break;
       this.#wanting = this.push(bytes);
     }
-    if (this.#first === this.#queue.length || this.#first > 1024) {
-      this.#queue = this.#queue.slice(this.#first);
-      this.#first = 0;
-    }
-    this.#tellLoss();
-    if (this.#ended && this.#queue.length === 0) this.push(null);
-    else this.#options.onRead();
+    this.#caughtUp();
   }
 
   override _write(bytes: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
@@ -73,18 +78,52 @@ export class Viewer extends Duplex {
     else this.#options.type(bytes, done);
   }
 
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#waiting.clear();
+    done(error);
+  }
+
   #add(bytes: Buffer): void {
     if (this.#wanting) {
-      this.#wanting = this.push(bytes);
+      this.#wanting = this.push(Buffer.from(bytes));
       return;
     }
-    this.#queue.push(bytes);
-    this.#weight += bytes.length + chunkWeight;
+    this.#waiting.push(bytes);
+    this.#send();
+  }
+
+  /** One write at a time: what comes meanwhile goes with the next. */
+  #send(): void {
+    if (this.#sink === undefined || this.#sending) return;
+    const bytes = this.#waiting.shift();
+    if (bytes === undefined) return;
+    this.#sending = true;
+    this.#sink.write(bytes, () => {
+      this.#sending = false;
+      Blocks.giveBack(bytes);
+      if (this.destroyed) return;
+      this.#send();
+      this.#caughtUp();
+    });
+  }
+
+  #caughtUp(): void {
+    this.#tellLoss();
+    if (this.#ended) this.#endWhenRead();
+    else this.#options.onRead();
+  }
+
+  #endWhenRead(): void {
+    if (!this.#ended || this.#sending || this.#waiting.size > 0) return;
+    this.push(null);
+    if (this.#sink === undefined) return;
+    this.#sink.end();
+    this.resume();
   }
 
   /** Once half of the bound is free. The first byte cancels an escape sequence that the loss may have cut. */
   #tellLoss(now = false): void {
-    if (this.#lost === 0 || (this.#weight > this.#options.limit / 2 && !now)) return;
+    if (this.#lost === 0 || (this.#waiting.size > this.#options.limit / 2 && !now)) return;
     const words = `\x18\r\n[labwright: ${this.#lost} bytes of output lost: this viewer reads too slowly]\r\n`;
     this.#lost = 0;
     this.#add(Buffer.from(words));

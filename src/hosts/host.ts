@@ -128,6 +128,11 @@ export interface HostConsole {
   readonly recalls?: boolean;
   /** Absent where the host's console has no size. */
   readonly resize?: (columns: number, rows: number) => void;
+  /**
+   * Gives what is read to `each` and not to the stream's readers, in memory that is used again after the call; the stream's pause(), resume() and
+   * events hold as ever. Absent: the stream is read.
+   */
+  readonly listen?: (each: (bytes: Buffer) => void) => void;
 }
 
 export interface Progress {

@@ -3,6 +3,7 @@ import { cutOff } from "../console/cut-off.ts";
 import { Expressions } from "../console/expressions.ts";
 import { ConsoleHub } from "../console/hub.ts";
 import { Mutex } from "../console/mutex.ts";
+import type { Viewer } from "../console/viewer.ts";
 import { Failure } from "../contract/errors.ts";
 import type { HostSession } from "../hosts/host.ts";
 
@@ -30,7 +31,7 @@ export class ConsoleDesk {
   }
 
   /** A stream of the node's console. Throws node_not_running and what else the host says. */
-  view(host: HostSession, path: string, nodeId: string): Promise<Duplex> {
+  view(host: HostSession, path: string, nodeId: string): Promise<Viewer> {
     return this.#console(host, path, nodeId).hub.view();
   }
 

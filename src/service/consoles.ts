@@ -2,6 +2,7 @@ import type { Duplex } from "node:stream";
 import { runDialogue } from "../console/dialogue.ts";
 import { execCommand } from "../console/exec.ts";
 import { renderText } from "../console/terminal.ts";
+import type { Viewer } from "../console/viewer.ts";
 import { Failure } from "../contract/errors.ts";
 import type {
   ConsoleAttachData,
@@ -189,9 +190,9 @@ export async function streamConsole(
   };
 }
 
-function join(connection: Duplex, viewer: Duplex): void {
+function join(connection: Duplex, viewer: Viewer): void {
   connection.pipe(viewer);
-  viewer.pipe(connection);
+  viewer.sendTo(connection);
   viewer.once("close", () => {
     if (!viewer.readableEnded) connection.destroy();
     // The last bytes may still be on their way, but not for ever.

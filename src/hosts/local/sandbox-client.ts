@@ -3,9 +3,10 @@ import { mkdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
+import { SocketStream } from "../../console/socket-stream.ts";
 import { Failure } from "../../contract/errors.ts";
 import { type Identity, lives, parseIdentity, readIfThere } from "./holder/identity.ts";
-import { type Fields, openRequest, type RequestOptions, request } from "./holder/request.ts";
+import { type Fields, openRequest, openRequestOn, type RequestOptions, request } from "./holder/request.ts";
 import { type Frame, list, protocolVersion, texts } from "./holder/wire.ts";
 import { runOnMachine } from "./machine.ts";
 import type { NodeSpawn, NodeState, RunResult, Sandbox, SandboxOptions } from "./sandbox.ts";
@@ -151,7 +152,12 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
 
     join: (id, argv) => openStream("join", [id, ...list(argv)]),
 
-    console: (id) => openStream("console", [id]),
+    async console(id) {
+      const { socket, reader } = await openRequestOn((address) => new SocketStream(address), path, "console", [id]);
+      const rest = reader.rest();
+      if (rest.length > 0) socket.unshift(rest);
+      return socket;
+    },
 
     async tail(id) {
       const parts: Buffer[] = [];

@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import type { SocketStream } from "../../console/socket-stream.ts";
 import type { LimitEntry } from "./resources/node-limits.ts";
 
 /**
@@ -48,7 +49,7 @@ export interface Sandbox {
   /** Runs a program inside a running node whose input and output are the stream's, as long as either lasts. Throws node_not_running. */
   readonly join: (id: number, argv: readonly string[]) => Promise<Duplex>;
   /** Scrollback (up to 64 KiB), then live bytes; any number at once. Ends when the node does. Throws node_not_running. */
-  readonly console: (id: number) => Promise<Duplex>;
+  readonly console: (id: number) => Promise<SocketStream>;
   /** The scrollback as it is now; of a stopped or failed node what it said last, until it is spawned again. */
   readonly tail: (id: number) => Promise<string>;
   readonly resize: (id: number, columns: number, rows: number) => Promise<void>;

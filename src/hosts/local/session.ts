@@ -212,6 +212,7 @@ async function openConsole(state: LocalState, definition: LabDefinition, nodeId:
   return {
     stream,
     recalls: true,
+    listen: (each) => stream.listen(each),
     resize: (columns, rows) => {
       // The console ends with its node; a size for one that has ended means nothing.
       sandbox.resize(node.id, columns, rows).catch(() => undefined);

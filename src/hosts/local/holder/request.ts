@@ -1,6 +1,7 @@
-import { type FileHandle, open } from "node:fs/promises";
+import { type FileHandle, open as openFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { basename, dirname } from "node:path";
+import type { Duplex } from "node:stream";
 import { Failure } from "../../../contract/errors.ts";
 import { encodeRequest, type Frame, FrameReader, texts } from "./wire.ts";
 
@@ -40,14 +41,26 @@ export async function request(path: string, command: string, fields: Fields, opt
 }
 
 /** The same for a request whose connection goes on after the result. `rest` is what came behind it. The caller destroys the socket. */
-export async function openRequest(
+export function openRequest(path: string, command: string, fields: Fields, options: RequestOptions = {}): Promise<OpenRequest<Socket>> {
+  return openRequestOn((address) => connect(address), path, command, fields, options);
+}
+
+export interface OpenRequest<Stream extends Duplex> {
+  readonly socket: Stream;
+  readonly result: Frame;
+  readonly reader: FrameReader;
+}
+
+/** The same over a connection that `open` makes; it tells "connect", or "error". */
+export async function openRequestOn<Stream extends Duplex>(
+  open: (address: string) => Stream,
   path: string,
   command: string,
   fields: Fields,
   { onFrame, signal }: RequestOptions = {},
-): Promise<{ readonly socket: Socket; readonly result: Frame; readonly reader: FrameReader }> {
+): Promise<OpenRequest<Stream>> {
   signal?.throwIfAborted();
-  const socket = await connectTo(path, command);
+  const socket = await connectTo(open, path, command);
   const reader = new FrameReader();
   try {
     // Aborted while it was connecting: no event tells that any more.
@@ -97,16 +110,16 @@ function refusal(command: string, frame: Frame): Failure {
 /** The longest socket address that the kernel takes, without its ending NUL. */
 const longestAddress = 107;
 
-async function connectTo(path: string, command: string): Promise<Socket> {
+async function connectTo<Stream extends Duplex>(open: (address: string) => Stream, path: string, command: string): Promise<Stream> {
   let directory: FileHandle | undefined;
   let address = path;
   try {
     if (Buffer.byteLength(path) > longestAddress) {
-      directory = await open(dirname(path), "r");
+      directory = await openFile(dirname(path), "r");
       address = `/proc/self/fd/${directory.fd}/${basename(path)}`;
     }
-    return await new Promise<Socket>((resolve, reject) => {
-      const socket = connect(address);
+    return await new Promise<Stream>((resolve, reject) => {
+      const socket = open(address);
       // An error between this and the request shows there, as a destroyed socket: it must find a listener here.
       socket.once("error", reject).once("connect", () => resolve(socket.on("error", () => {}).off("error", reject)));
     });

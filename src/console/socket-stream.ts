@@ -1,0 +1,89 @@
+import { connect, type Socket } from "node:net";
+import { Duplex } from "node:stream";
+
+/** What one read takes at most, bytes. */
+const readBytes = 128 << 10;
+/** One for all sockets: what was read is used before anything else is read. */
+let memory: Buffer | undefined;
+
+/**
+ * The connection to a Unix socket, as a stream like any other: "connect" is told, and "error" where there is none. Who calls listen() gets its bytes without
+ * one allocation for each read, which is most of what it costs to carry a console that talks without end.
+ */
+export class SocketStream extends Duplex {
+  readonly #socket: Socket;
+  #each: ((bytes: Buffer) => void) | undefined;
+  #ended = false;
+
+  constructor(path: string) {
+    super({ allowHalfOpen: false });
+    memory ??= Buffer.allocUnsafeSlow(readBytes);
+    const callback = (length: number, buffer: Uint8Array) => {
+      this.#take(Buffer.from(buffer.buffer, buffer.byteOffset, length));
+      return true;
+    };
+    this.#socket = connect({ path, onread: { buffer: memory, callback } });
+    this.#socket.once("connect", () => this.emit("connect"));
+    this.#socket.once("end", () => this.#end());
+    // What was read before a clean end may still wait for its reader.
+    this.#socket.once("close", () => this.#ended || this.destroy());
+    this.#socket.on("error", (error) => this.destroy(error));
+  }
+
+  /**
+   * From here on what is read goes to `each`, not to the stream's readers. Its memory is used again after the call. pause() and resume() hold as for
+   * them; "end" and "close" come as ever.
+   */
+  listen(each: (bytes: Buffer) => void): void {
+    for (let bytes: Buffer | null = this.read(); bytes !== null; bytes = this.read()) each(bytes);
+    this.#each = each;
+    this.#socket.resume();
+  }
+
+  override pause(): this {
+    if (this.#each === undefined) super.pause();
+    else this.#socket.pause();
+    return this;
+  }
+
+  override resume(): this {
+    if (this.#each === undefined) super.resume();
+    else this.#socket.resume();
+    return this;
+  }
+
+  override isPaused(): boolean {
+    return this.#each === undefined ? super.isPaused() : this.#socket.isPaused();
+  }
+
+  override _read(): void {
+    if (this.#each === undefined) this.#socket.resume();
+  }
+
+  override _write(bytes: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    // Nobody listens any more: the end that comes tells.
+    if (this.#socket.writable || this.#socket.connecting) this.#socket.write(bytes, done);
+    else done();
+  }
+
+  override _final(done: () => void): void {
+    this.#socket.end(done);
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#socket.destroy();
+    done(error);
+  }
+
+  #take(bytes: Buffer): void {
+    if (this.#each !== undefined) this.#each(bytes);
+    else if (!this.push(Buffer.from(bytes))) this.#socket.pause();
+  }
+
+  #end(): void {
+    this.#ended = true;
+    this.push(null);
+    // Nobody reads who listens: without a reader the end would not be told.
+    if (this.#each !== undefined) this.read(0);
+  }
+}
