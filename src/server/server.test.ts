@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { RawClient } from "../../test/wire/raw-client.ts";
 import { Failure } from "../contract/errors.ts";
@@ -502,6 +503,20 @@ test("neither token, password nor ticket is ever logged", async () => {
   await expect.poll(() => logged().some((line) => line.operation === "login")).toBe(true);
   const everything = log.join("");
   for (const secret of [token, "new-token", "hunter2", "0123ticket"]) expect(everything).not.toContain(secret);
+});
+
+test("the quickest cipher is taken first, and a client that has only another is served too", async () => {
+  const port = Number(new URL(server.url).port);
+  const cipher = async (options: ConnectionOptions) => {
+    const socket = connectTls({ host: "127.0.0.1", port, rejectUnauthorized: false, ...options });
+    await once(socket, "secureConnect");
+    const { name } = socket.getCipher();
+    socket.destroy();
+    return name;
+  };
+  expect(await cipher({})).toBe("TLS_AES_128_GCM_SHA256");
+  expect(await cipher({ ciphers: "TLS_AES_256_GCM_SHA384" })).toBe("TLS_AES_256_GCM_SHA384");
+  expect(await cipher({ maxVersion: "TLSv1.2" })).toMatch(/^ECDHE-ECDSA-/);
 });
 
 test("close ends open streams, answers running and new requests, and does not hang", async () => {

@@ -1,5 +1,6 @@
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import { DEFAULT_CIPHERS } from "node:tls";
 import fastify, { type FastifyInstance, LogController } from "fastify";
 import { Failure } from "../contract/errors.ts";
 import { openApiDocument } from "../contract/openapi.ts";
@@ -44,6 +45,12 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
+const quickest = "TLS_AES_128_GCM_SHA256";
+/** Node's own, the quickest of TLS 1.3 first: every machine has it in hardware, and consoles and captures are much to encrypt. */
+const ciphers = DEFAULT_CIPHERS.split(":")
+  .toSorted((a, b) => Number(b === quickest) - Number(a === quickest))
+  .join(":");
+
 /** A client has so long to take the answer that its call was cut off, ms. */
 const lastAnswerMs = 1_000;
 
@@ -66,6 +73,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
           cert: certificate.certificate,
           key: certificate.key,
           minVersion: "TLSv1.2",
+          ciphers,
           ALPNProtocols: ["http/1.1"],
           handshakeTimeout: headerWaitMs,
           headersTimeout: headerWaitMs,
