@@ -5,8 +5,8 @@
  */
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
-import { SocketStream } from "../src/console/socket-stream.ts";
 import type { Host } from "../src/hosts/host.ts";
+import { SocketStream } from "../src/hosts/local/holder/socket-stream.ts";
 import { memoryHost } from "../src/hosts/memory/memory-host.ts";
 import { fingerprintOf } from "../src/server/certificate.ts";
 import { selfSigned } from "../src/server/self-signed.ts";

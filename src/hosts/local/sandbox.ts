@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import type { SocketStream } from "../../console/socket-stream.ts";
+import type { SocketStream } from "./holder/socket-stream.ts";
 import type { LimitEntry } from "./resources/node-limits.ts";
 
 /**
