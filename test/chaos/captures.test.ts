@@ -113,6 +113,11 @@ test(
     expect(told.at(-1)).toMatchObject({ capture: id, ...full });
     expect(await client.getCapture({ id })).toMatchObject(full);
     expect((await client.getProjectStatus({ lab })).live?.nodes?.map(({ status }) => status)).toEqual(["running", "running"]);
+    await disk.fill();
+    const noRoom = { code: "host_error", message: expect.stringMatching(/file system is full: free space on it/) };
+    await expect(client.listCapturePackets({ id })).rejects.toMatchObject(noRoom);
+    await expect(client.startCapture({ lab, node: "h1", interface: "eth0" })).rejects.toMatchObject(noRoom);
+    expect((await client.listCaptures({ lab })).captures.map(({ capture }) => capture)).toEqual([id]);
     await disk.free();
     expect((await client.listCapturePackets({ id })).packets.length).toBeGreaterThanOrEqual(6);
     const { capture: next } = await client.startCapture({ lab, node: "h1", interface: "eth0", filter: "icmp" });

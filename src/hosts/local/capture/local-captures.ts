@@ -4,6 +4,7 @@ import type { CaptureRequest, HostCaptures } from "../../host-captures.ts";
 import type { Catalogue } from "../catalogue.ts";
 import type { DefinedNode, LabDefinition } from "../definition.ts";
 import { portName } from "../fabric.ts";
+import { tellingTrouble } from "../machine-trouble.ts";
 import type { LocalState } from "../session.ts";
 import type { CapturedLab } from "./captures.ts";
 import { compileFilter } from "./compile-filter.ts";
@@ -41,7 +42,7 @@ export function localCaptures(
       const { sandbox, ...lab } = await captured(path);
       const stands = life !== undefined && ["running", "starting", "stopping"].includes(life.power);
       if (sandbox === null || !stands) throw new Failure("node_not_running", `${node.name} does not run`);
-      return captures.start({ ...lab, sandbox }, { ...request, ...(program !== undefined && { program }) }, port);
+      return tellingTrouble(() => captures.start({ ...lab, sandbox }, { ...request, ...(program !== undefined && { program }) }, port));
     },
     list: async (path) => captures.list(await captured(path)),
     get: async (path, id) => captures.get(await captured(path), id),
@@ -56,8 +57,8 @@ export function localCaptures(
       await state.decoders.forget(captures.directory(lab, id));
       await captures.remove(lab, id);
     },
-    packets: async (path, id, query) => state.views.packets(await directoryOf(path, id), query),
-    packet: async (path, id, number) => state.views.packet(await directoryOf(path, id), number),
+    packets: (path, id, query) => tellingTrouble(async () => state.views.packets(await directoryOf(path, id), query)),
+    packet: (path, id, number) => tellingTrouble(async () => state.views.packet(await directoryOf(path, id), number)),
     read: async function* (path, id, { follow, signal }) {
       const lab = await captured(path);
       await captures.record(lab, id);

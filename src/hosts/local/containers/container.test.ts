@@ -99,6 +99,14 @@ links:
     expect((await get("http://10.0.0.1/")).stdout).toBe("hello from a container\n");
     expect((await get("http://[2001:db8::1]/")).stdout).toBe("hello from a container\n");
     expect((await local.exec("/web", "server", "ls", "/etc")).stdout).toBe("passwd\n");
+    const captures = local.session.captures!;
+    const request = { nodeId: (await node("/web", "server"))!.id, interface: "eth0", label: "server:eth0", filter: "tcp port 80" };
+    const { id } = await captures.start("/web", request);
+    await get("http://10.0.0.1/");
+    expect((await captures.stop("/web", id)).packets).toBeGreaterThan(0);
+    const { packets } = await captures.packets("/web", id, { after: 0, limit: 10, filter: 'http.request.uri == "/"' });
+    expect(packets[0]).toMatchObject({ from: "10.0.0.2", to: "10.0.0.1", summary: expect.stringContaining("GET / HTTP/1.1") });
+    await captures.remove("/web", id);
     expect((await local.deploy("/web", labOf(yaml))).plan.operations).toEqual([]);
     expect(() => image("remove", "web:1")).toThrow("used by /web");
     await local.deploy("/web", null);
