@@ -9,10 +9,11 @@ interface CaptureButtonProps {
   /** Key of a node, and one of its interfaces. */
   readonly node: string;
   readonly port: string;
+  readonly class?: string;
 }
 
 /** Captures all packets of an interface and shows them. Nothing where the host cannot. */
-export function CaptureButton({ lab, node, port }: CaptureButtonProps) {
+export function CaptureButton({ lab, node, port, class: look }: CaptureButtonProps) {
   const { data: able } = useFeature("capture");
   const [state, setState] = useState<{ readonly busy?: boolean; readonly error?: unknown }>({});
   if (able !== true) return null;
@@ -27,7 +28,7 @@ export function CaptureButton({ lab, node, port }: CaptureButtonProps) {
   };
   return (
     <>
-      <button type="button" disabled={state.busy === true} onClick={() => void start()}>
+      <button type="button" class={look} disabled={state.busy === true} onClick={() => void start()}>
         Capture
         <span class="unseen">
           {" "}

@@ -27,6 +27,8 @@ interface CapturePageProps {
 const lookMs = 1_000;
 /** After a look that failed. */
 const retryMs = 5_000;
+/** What looking again does not mend. */
+const final = new Set(["operation_not_allowed", "capture_not_found", "unsupported"]);
 
 /** A capture: its packets as they come, each to the last byte. */
 export default function CapturePage({ capture, mayChange }: CapturePageProps) {
@@ -74,16 +76,20 @@ function Packets({ capture: told, mayChange, again, error }: PacketsProps) {
   const [asking, setAsking] = useState<"stop" | "remove">();
   const timeOf = useMemo(() => (clock ? clockTime : (at: string) => secondsSince(told.started_at, at)), [clock, told.started_at]);
 
-  const look = useCallback(async () => {
+  // The numbers of before mean other packets.
+  useEffect(() => setSelected(undefined), [rows.view]);
+
+  /** Answers when to look again, ms; undefined: it would be refused again. */
+  const look = useCallback(async (): Promise<number | undefined> => {
     try {
       await rows.look();
       setFailed(undefined);
       setLoaded(true);
-      return true;
+      return lookMs;
     } catch (problem) {
-      if (problem instanceof DOMException && problem.name === "AbortError") return true;
+      if (problem instanceof DOMException && problem.name === "AbortError") return lookMs;
       setFailed(problem);
-      return false;
+      return problem instanceof LabwrightError && final.has(problem.code ?? "") ? undefined : retryMs;
     }
   }, [rows]);
   // Asked one after the other, each for the last of the rows only; not while nobody looks.
@@ -93,10 +99,10 @@ function Packets({ capture: told, mayChange, again, error }: PacketsProps) {
     let over = false;
     let looks = 0;
     const go = async () => {
-      const well = await look();
+      const waitMs = await look();
       // What it takes on disk, and what was lost.
       if (!over && ++looks % 5 === 0) again();
-      if (!over && running) timer = setTimeout(() => void go(), well ? lookMs : retryMs);
+      if (!over && running && waitMs !== undefined) timer = setTimeout(() => void go(), waitMs);
     };
     void go();
     return () => {
@@ -227,7 +233,7 @@ function Packets({ capture: told, mayChange, again, error }: PacketsProps) {
               onFollow={setFollow}
             />
           )}
-          <PacketDetails capture={capture} number={selected} renumbered={rows.renumbered} onFilter={(text) => void apply(text)} />
+          <PacketDetails capture={capture} number={selected} view={rows.view} onFilter={(text) => void apply(text)} />
         </>
       )}
       {asking !== undefined && (

@@ -97,7 +97,7 @@ function LabCaptures({ lab, nodes, mayChange }: CapturesViewProps) {
                     <span class={`mark${one.status === "failed" ? " warn" : one.status === "running" ? " live" : ""}`}>{one.status}</span>
                   </td>
                   <td>{new Date(one.started_at).toLocaleString()}</td>
-                  <td>
+                  <td class="what">
                     {captureWords(one)}
                     {(one.dropped ?? 0) > 0 && <span class="mark warn">{one.dropped} lost</span>}
                   </td>

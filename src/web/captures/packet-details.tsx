@@ -10,20 +10,16 @@ interface PacketDetailsProps {
   readonly capture: string;
   /** Undefined: none is chosen. */
   readonly number: number | undefined;
-  /** How often packets were numbered anew: what is shown keeps the number that it had. */
-  readonly renumbered: number;
+  /** As long as it is the same, numbers mean the same packets. */
+  readonly view: string | undefined;
   readonly onFilter: (filter: string) => void;
 }
 
-interface Shown {
-  readonly packet: CapturePacketData;
-  readonly renumbered: number;
-}
-
 /** One packet: its fields, and its bytes beside them. */
-export function PacketDetails({ capture, number, renumbered, onFilter }: PacketDetailsProps) {
-  const [shown, setShown] = useState<Shown>();
+export function PacketDetails({ capture, number, view, onFilter }: PacketDetailsProps) {
+  const [packet, setPacket] = useState<CapturePacketData>();
   const [error, setError] = useState<unknown>();
+  const [missed, setMissed] = useState(false);
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const [field, setField] = useState<Pick<TreeRow, "path" | "range" | "filter">>();
   const [source, setSource] = useState<number>();
@@ -32,9 +28,12 @@ export function PacketDetails({ capture, number, renumbered, onFilter }: PacketD
     const asked = new AbortController();
     setError(undefined);
     call("getCapturePacket", { id: capture, number: String(number) }, { signal: asked.signal }).then(
-      (packet) => {
+      (told) => {
         if (asked.signal.aborted) return;
-        setShown({ packet, renumbered });
+        // Between the list and this the oldest packets went: what came is another.
+        if (told.view !== view) return setMissed(true);
+        setMissed(false);
+        setPacket(told);
         setField(undefined);
         setSource(undefined);
       },
@@ -44,10 +43,10 @@ export function PacketDetails({ capture, number, renumbered, onFilter }: PacketD
     // A packet that is looked at stays when numbers come to mean others.
   }, [capture, number]);
   if (error !== undefined) return <Problem error={error} />;
-  if (shown === undefined) {
+  if (missed) return <p class="packet-hint">The oldest packets went just now, and the others are numbered anew. Choose again.</p>;
+  if (packet === undefined) {
     return <p class="packet-hint">Choose a packet – by mouse, or by arrow keys in the list – to see its fields and its bytes here.</p>;
   }
-  const { packet } = shown;
   const sources = packet.sources ?? [];
   const hex = (source === undefined ? undefined : sources[source]?.bytes) ?? packet.bytes;
   const label = source === undefined ? `packet ${packet.number}` : (sources[source]?.name ?? "");
@@ -71,7 +70,7 @@ export function PacketDetails({ capture, number, renumbered, onFilter }: PacketD
       <div class="packet-fields">
         <div class="details-head">
           <h2>Packet {packet.number}</h2>
-          {shown.renumbered !== renumbered && <small>numbered so when it was opened</small>}
+          {packet.view !== view && <small>numbered so when it was opened</small>}
           <button
             type="button"
             disabled={field?.filter === undefined}

@@ -86,7 +86,7 @@ test("when the oldest packets were dropped nothing of before is shown", async ()
   capture.view = "2";
   capture.total = 250;
   await rows.look();
-  expect([rows.renumbered, rows.count]).toEqual([1, 250]);
+  expect([rows.view, rows.count]).toEqual(["2", 250]);
   await settled();
   expect(rows.row(0)?.number).toBe(1);
   expect(rows.row(300)).toBeUndefined();

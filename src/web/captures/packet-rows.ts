@@ -26,8 +26,8 @@ export class PacketRows {
   total = 0;
   /** Of them, those that the filter takes: the rows that there are. */
   count = 0;
-  /** How often the numbers came to mean other packets, because the oldest were dropped. */
-  renumbered = 0;
+  /** As long as it is the same, numbers mean the same packets: when the oldest are dropped, the others are numbered anew. Undefined before the first look. */
+  view: string | undefined;
   /** Why rows that somebody looks at could not be had. */
   error: unknown;
   readonly #ask: AskPackets;
@@ -35,7 +35,6 @@ export class PacketRows {
   readonly #closed = new AbortController();
   /** By number of the chunk, the one looked at last at the end. */
   readonly #chunks = new Map<number, readonly CapturePacketRow[]>();
-  #view: string | undefined;
   #seen: readonly [number, number] = [0, 0];
   #fetching = false;
 
@@ -105,10 +104,9 @@ export class PacketRows {
     const answer = await this.#ask({ skip: chunk * chunkRows, limit: chunkRows, filter: this.filter }, signal);
     if (signal.aborted) return;
     const { view, total, matching = total, packets } = answer;
-    if (this.#view !== view) {
-      if (this.#view !== undefined) this.renumbered++;
+    if (this.view !== view) {
       this.#chunks.clear();
-      this.#view = view;
+      this.view = view;
     }
     this.total = total;
     this.count = matching;

@@ -6,14 +6,15 @@ interface NodeInterfacesProps {
   readonly lab: string;
   /** Key of the node. */
   readonly node: string;
-  readonly mayChange: boolean;
+  /** It runs, and the user may look into its packets. */
+  readonly mayCapture: boolean;
   readonly interfaces: readonly InspectedInterface[];
   /** Shows a link, by key. */
   readonly onLink: (key: string) => void;
 }
 
 /** The attachment points of a node, each with what it is plugged into. */
-export function NodeInterfaces({ lab, node, mayChange, interfaces, onLink }: NodeInterfacesProps) {
+export function NodeInterfaces({ lab, node, mayCapture, interfaces, onLink }: NodeInterfacesProps) {
   if (interfaces.length === 0) return <p class="hint">None: no link of the lab ends here.</p>;
   return (
     <table class="rows">
@@ -36,8 +37,12 @@ export function NodeInterfaces({ lab, node, mayChange, interfaces, onLink }: Nod
                 )}
                 {suspended && <span class="mark warn">suspended</span>}
                 {words !== "" && <small> sends with {words}</small>}
+                {mayCapture && link !== undefined && (
+                  <div>
+                    <CaptureButton lab={lab} node={node} port={name} class="plain" />
+                  </div>
+                )}
               </td>
-              <td>{mayChange && <CaptureButton lab={lab} node={node} port={name} />}</td>
             </tr>
           );
         })}

@@ -81,7 +81,13 @@ export function NodePanel({ lab, mode, node, live, drift, mayChange, look, onLin
       )}
       {mayChange && <NodePower key={node.id} lab={lab} able={able?.projectModes?.[mode]} node={node} status={status} />}
       <h3>Interfaces</h3>
-      <NodeInterfaces lab={lab} node={node.node ?? node.name} mayChange={mayChange} interfaces={node.interfaces} onLink={onLink} />
+      <NodeInterfaces
+        lab={lab}
+        node={node.node ?? node.name}
+        mayCapture={mayChange && status === "running"}
+        interfaces={node.interfaces}
+        onLink={onLink}
+      />
       <NodeConfig lab={lab} node={node} drift={drift} />
       {onConsole !== undefined && mayChange && able?.features?.["consoleLog"] === true && (
         <ConsoleLog key={node.id} lab={lab} node={node.node ?? node.name} status={status} />

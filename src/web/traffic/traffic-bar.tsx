@@ -44,6 +44,8 @@ function Watching({ lab, filters, chosen, onOverlay }: TrafficBarProps & { reado
   /** Names that are not to be seen; null: packets that no filter takes, which are left out where there are filters. */
   const [hidden, setHidden] = useState<ReadonlySet<string | null>>(() => new Set(filters.length > 0 ? [null] : []));
   const [narrowed, setNarrowed] = useState(false);
+  /** The lab has more links than can be watched at once. */
+  const [crowded, setCrowded] = useState(false);
   const [retries, setRetries] = useState(0);
   const [, setTurns] = useState(0);
   const colors = useMemo(() => trafficColors(filters, (text) => CSS.supports("color", text)), [filters]);
@@ -52,22 +54,26 @@ function Watching({ lab, filters, chosen, onOverlay }: TrafficBarProps & { reado
 
   // Without filters the service tells every packet, and names the filter that takes it.
   const names = shown.includes(null) ? undefined : (shown as readonly string[]);
-  const only = narrowed ? chosen : undefined;
+  const only = narrowed || crowded ? chosen : undefined;
   const scope: TrafficScope = { lab, ...(names !== undefined && { filters: names }), ...(only !== undefined && { [only.kind]: only.key }) };
+  const idle = shown.length === 0 || (crowded && chosen === undefined);
   const asked = JSON.stringify(scope);
   useEffect(() => {
-    if (!present || shown.length === 0) return;
+    if (!present || idle) return;
     const watch = new TrafficWatch(scope, {
       onPacket: (packet) => picture.packet(packet),
       onSample: (sample) => picture.sample(sample),
-      onState: setState,
+      onState: (next) => {
+        setState(next);
+        if (next.kind === "refused" && isLimit(next.error)) setCrowded(true);
+      },
     });
     const end = picture.begin();
     return () => {
       watch.close();
       end();
     };
-  }, [asked, present, retries]);
+  }, [asked, present, idle, retries]);
   useEffect(() => picture.listen((what) => what === "rates" && setTurns((count) => count + 1)), [picture]);
   useLayoutEffect(() => {
     onOverlay((props: OverlayProps) => <TrafficOverlay {...props} picture={picture} />);
@@ -84,7 +90,6 @@ function Watching({ lab, filters, chosen, onOverlay }: TrafficBarProps & { reado
     const before = sums.get(filter) ?? { packets: 0, bits: 0 };
     sums.set(filter, { packets: before.packets + packets, bits: before.bits + bits });
   }
-  const tooMany = state.kind === "refused" && state.error instanceof LabwrightError && state.error.code === "capture_limit";
   return (
     <section class="traffic" aria-label="Live traffic">
       <fieldset class="traffic-filters">
@@ -103,21 +108,28 @@ function Watching({ lab, filters, chosen, onOverlay }: TrafficBarProps & { reado
       </fieldset>
       {chosen !== undefined && (
         <label class="choice">
-          <input type="checkbox" checked={narrowed} onChange={(event) => setNarrowed(event.currentTarget.checked)} />
+          <input
+            type="checkbox"
+            checked={narrowed || crowded}
+            disabled={crowded}
+            onChange={(event) => setNarrowed(event.currentTarget.checked)}
+          />
           Only {chosen.kind === "node" ? `links of ${chosen.key}` : chosen.key}
         </label>
       )}
-      <output class="traffic-state">{shown.length === 0 ? "Nothing is chosen." : stateWords(state, picture)}</output>
+      <output class="traffic-state">{shown.length === 0 ? "No packets are chosen." : idle ? "" : stateWords(state, picture)}</output>
       {filters.length === 0 && (
         <p class="traffic-hint">
           Traffic filters in <Link to={{ page: "lab", lab, view: "plan" }}>the lab's text</Link> give kinds of packets colours of their own:{" "}
           <code>{'traffic_filters: [{name: pings, color: "#d6336c", match: icmp}]'}</code>
         </p>
       )}
-      {tooMany && chosen === undefined && (
-        <p class="traffic-hint">Choose a node or a link in the picture, and then here that only its links are watched.</p>
+      {crowded && chosen === undefined && (
+        <p class="traffic-hint">
+          The lab has more links than can be watched at once. Choose a node or a link in the picture: its links are watched then.
+        </p>
       )}
-      {state.kind === "refused" && <Problem error={state.error} retry={() => setRetries((count) => count + 1)} />}
+      {state.kind === "refused" && !isLimit(state.error) && <Problem error={state.error} retry={() => setRetries((count) => count + 1)} />}
       {picture.rates.length > 0 && (
         <details>
           <summary>Rates of each link</summary>
@@ -147,6 +159,10 @@ function Watching({ lab, filters, chosen, onOverlay }: TrafficBarProps & { reado
       )}
     </section>
   );
+}
+
+function isLimit(error: unknown): boolean {
+  return error instanceof LabwrightError && error.code === "capture_limit";
 }
 
 function stateWords(state: WatchState, { estimated, lost, rates }: TrafficPicture): string {
