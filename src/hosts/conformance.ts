@@ -250,7 +250,7 @@ const cases: Readonly<Record<string, (bench: Bench, target: ConformanceTarget) =
       { startupConfig: "true\n" },
       { ethernet: 5 },
       { cpu: (template?.cpu ?? 1) + 1 },
-      { ram: 128 },
+      { ram: template?.ram === 128 ? 192 : 128 },
       ...(attribute === undefined ? [] : [{ attributes: { [attribute[0]]: !attribute[1] } }]),
     ];
     let wanted = twoHosts;
