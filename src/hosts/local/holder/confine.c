@@ -32,8 +32,8 @@ static const unsigned denied_calls[] = {
  * hypervisor past every net namespace. */
 static const unsigned families[] = {1 /* UNIX */, 2 /* INET */, 10 /* INET6 */, 15 /* KEY */, 16 /* NETLINK */, 17 /* PACKET */, 24 /* PPPOX */};
 
-/* Typing into a terminal for others; selecting and pasting on the machine's console. */
-static const unsigned denied_ioctls[] = {0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */};
+/* Typing into a terminal for others; selecting and pasting on the machine's console; line disciplines, which are modules that the kernel would load. */
+static const unsigned denied_ioctls[] = {0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */, 0x5423 /* TIOCSETD */};
 
 int confine(const struct node *n) {
 #if defined __x86_64__

@@ -1,12 +1,15 @@
 /*
- * Tries to get out of a node, as root in it. One line for each try: its name, and "refused" with errno, or "DONE" where it worked.
+ * Tries to get out of a node, as root in it, or with the argument `as <uid>` as that user without any capability. One line for each try: its name, and "refused" with errno, or "DONE" where it worked.
  * Those whose name begins with + must work: they show that the tries are real ones. Test program; isolation.test.ts runs it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/capability.h>
 #include <linux/keyctl.h>
+#include <linux/netlink.h>
+#include <net/if.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -104,9 +107,9 @@ static int above_root(void) {
   stat("/", &top);
   mkdir("/tmp/cage", 0700);
   int out = open("/", O_RDONLY | O_DIRECTORY);
-  if (chroot("/tmp/cage") < 0 || fchdir(out) < 0) return 0;
+  if (chroot("/tmp/cage") < 0 || fchdir(out) < 0) return -1;
   for (int i = 0; i < 64; i++)
-    if (chdir("..") < 0) return 0;
+    if (chdir("..") < 0) return -1;
   stat(".", &here);
   errno = EXDEV;
   return here.st_ino == top.st_ino && here.st_dev == top.st_dev ? -1 : 0;
@@ -137,12 +140,54 @@ static int handle(void) {
   return open_by_handle_at(open("/", O_RDONLY), &h.head, O_RDONLY);
 }
 
+/* A change of the machine's auditing. */
+static int audit(void) {
+  struct { struct nlmsghdr header; uint32_t body[10]; } ask = {
+    .header = {.nlmsg_len = sizeof ask, .nlmsg_type = 1001 /* AUDIT_SET */, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK}, .body = {1 /* AUDIT_STATUS_ENABLED */},
+  };
+  struct { struct nlmsghdr header; struct nlmsgerr error; char room[1024]; } answer;
+  int fd = socket(AF_NETLINK, SOCK_RAW, 9 /* NETLINK_AUDIT */);
+  if (fd < 0 || send(fd, &ask, sizeof ask, 0) < 0 || recv(fd, &answer, sizeof answer, 0) < 0) return -1;
+  errno = -answer.error.error;
+  return answer.error.error;
+}
+
+/* What the kernel tells the machine's udev of devices goes to no other net namespace. */
+static int uevents(void) {
+  struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = 1};
+  int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK, 15 /* NETLINK_KOBJECT_UEVENT */);
+  if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) < 0) return -1;
+  put("/sys/class/net/lo/uevent", "add");
+  return (int)recv(fd, zeros, sizeof zeros, 0);
+}
+
+/* A device of its own, in whatever net namespace this is. */
+static int make_tap(void) {
+  struct ifreq r = {.ifr_name = "escape", .ifr_flags = 2 /* IFF_TAP */};
+  int fd = open("/dev/net/tun", O_RDWR);
+  return fd < 0 ? -1 : ioctl(fd, 0x400454ca /* TUNSETIFF */, &r);
+}
+
+static int line_discipline(int number) {
+  int fd = open("/dev/ptmx", O_RDWR | O_NOCTTY);
+  return fd < 0 ? -1 : ioctl(fd, TIOCSETD, &number);
+}
+
+static int become(uid_t user) {
+  struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+  struct __user_cap_data_struct none[2] = {0};
+  for (int cap = 0; cap < 64; cap++) prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+  if (setgroups(0, NULL) < 0 || setresgid(user, user, user) < 0 || setresuid(user, user, user) < 0) return -1;
+  return (int)syscall(SYS_capset, &header, none);
+}
+
 static int overlay_mark(const char *name, const char *value) {
   mkdir("/root/mark", 0700);
   return setxattr("/root/mark", name, value, strlen(value), 0);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  if (argc == 3 && !strcmp(argv[1], "as") && become((uid_t)atoi(argv[2])) < 0) return perror("escapes"), 1;
   struct timex clock = {.modes = ADJ_TICK, .tick = 10001};
   struct timespec now = {.tv_sec = 1};
   mkdir("/tmp/m", 0700);
@@ -151,6 +196,7 @@ int main(void) {
   TRY("+socket-packet", socket(AF_PACKET, SOCK_RAW, 0));
   TRY("+chroot", chroot("/tmp"));
   TRY("+unshare-net", unshare(CLONE_NEWNET));
+  TRY("+make-tap", make_tap());
   TRY("+write-own-file", put("/proc/self/comm", "x"));
 
   TRY("mount-tmpfs", mount("none", "/tmp/m", "tmpfs", 0, NULL));
@@ -258,6 +304,18 @@ int main(void) {
   TRY("open-fuse", open("/dev/fuse", O_RDWR));
   TRY("open-loop", open("/dev/loop-control", O_RDWR));
   TRY("open-vhost", open("/dev/vhost-net", O_RDWR));
+
+  TRY("line-discipline-gsm", line_discipline(21));
+  TRY("line-discipline-hdlc", line_discipline(13));
+  TRY("netlink-audit", audit());
+  TRY("netlink-uevents", uevents());
+  TRY("debugfs", open("/sys/kernel/debug/sched", O_RDONLY));
+  TRY("tracefs", open("/sys/kernel/tracing/trace", O_RDONLY));
+  TRY("efivars", open("/sys/firmware/efi/efivars", O_RDONLY));
+  TRY("pages-of-the-machine", get("/proc/kpageflags"));
+  TRY("vmallocinfo", get("/proc/vmallocinfo"));
+  TRY("slabinfo", get("/proc/slabinfo"));
+  TRY("io-ports", get("/proc/ioports") < 0 ? -1 : open("/dev/port", O_RDWR));
 
   TRY("socket-vsock", socket(40, SOCK_STREAM, 0));
   TRY("socket-alg", socket(38, SOCK_SEQPACKET, 0));

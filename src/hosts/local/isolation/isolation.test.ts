@@ -24,16 +24,16 @@ afterAll(async () => {
 }, 60_000);
 
 /** Name of each try → what came of it. */
-async function tries(): Promise<ReadonlyMap<string, string>> {
+async function tries(lab: string, node: string, ...as: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const directory = mkdtempSync(join(tmpdir(), "labwright-escapes-"));
   try {
     const program = join(directory, "escapes");
     execFileSync("cc", ["-O1", "-static", "-o", program, fileURLToPath(new URL("escapes.c", import.meta.url))]);
-    const sandbox = await local.sandbox("/one");
-    const id = Number((await local.session.observe("/one"))!.nodes.find(({ name }) => name === "a")!.id);
-    const put = ["sh", "-c", "base64 -d > /root/escapes && chmod +x /root/escapes"];
+    const sandbox = await local.sandbox(lab);
+    const id = Number((await local.session.observe(lab))!.nodes.find(({ name }) => name === node)!.id);
+    const put = ["busybox", "sh", "-c", "busybox base64 -d > /tmp/escapes && busybox chmod 755 /tmp/escapes"];
     expect(await sandbox.exec(id, put, { stdin: readFileSync(program).toString("base64") })).toMatchObject({ code: 0, stderr: "" });
-    const { code, stdout, stderr } = await sandbox.exec(id, ["/root/escapes"], { timeoutMs: 60_000 });
+    const { code, stdout, stderr } = await sandbox.exec(id, ["/tmp/escapes", ...as], { timeoutMs: 60_000 });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     return new Map(
       stdout
@@ -48,9 +48,9 @@ async function tries(): Promise<ReadonlyMap<string, string>> {
 
 describe("root in a node", () => {
   test("is refused every known way out, by the kernel itself", async () => {
-    const all = await tries();
+    const all = await tries("/one", "a");
     const worked = [...all].filter(([, result]) => result === "DONE").map(([name]) => name);
-    expect(worked).toEqual(["+socket-inet", "+socket-packet", "+chroot", "+unshare-net", "+write-own-file"]);
+    expect(worked).toEqual(["+socket-inet", "+socket-packet", "+chroot", "+unshare-net", "+make-tap", "+write-own-file"]);
     expect([...all.keys()].at(-1)).toBe("type-into-terminal");
     // The filter answers these, whatever the kernel would say by itself.
     for (const name of [
@@ -62,6 +62,7 @@ describe("root in a node", () => {
       "kexec_load",
       "unshare-user",
       "type-into-console",
+      "line-discipline-gsm",
     ]) {
       expect(all.get(name), name).toBe("refused EPERM");
     }
@@ -122,6 +123,20 @@ describe("root in a node", () => {
     expect(uid).toBe(process.getuid?.() === 0 ? idRange.base : process.getuid?.());
     const passage = statSync(local.paths.state);
     expect(passage.mode & 0o007).toBe(0);
+  });
+});
+
+describe("a hypervisor that its guest has taken over", () => {
+  test("has no way out of its node, and less than the node's root has", async () => {
+    await local.deploy("/machine", labOf("name: machine\nnodes:\n  a: {template: vm}\n"));
+    // As the supervisor starts it; under the sandbox's filter, without the hypervisor's own.
+    const all = await tries("/machine", "a", "as", "1000");
+    const worked = [...all].filter(([, result]) => result === "DONE").map(([name]) => name);
+    // Its disks have no limit but their own size.
+    expect(worked).toEqual(["+socket-inet", "limit-file-size"]);
+    expect([...all.keys()].at(-1)).toBe("type-into-terminal");
+    for (const name of ["make-tap", "chroot", "unshare-net", "socket-packet"]) expect(all.get(`+${name}`), name).toBe("refused EPERM");
+    await local.deploy("/machine", null);
   });
 });
 
