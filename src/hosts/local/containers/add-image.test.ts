@@ -232,10 +232,10 @@ describe("unpacking", () => {
     ],
     ["a hard link upwards", [{ name: "mine", type: "1", link: "../../../../../etc/hostname" }]],
     [
-      "a hard link to a link",
+      "a hard link to a device, which was left out",
       [
-        { name: "l", type: "2", link: "/etc/hostname" },
-        { name: "mine", type: "1", link: "l" },
+        { name: "d", type: "3" },
+        { name: "mine", type: "1", link: "d" },
       ],
     ],
     ["a link in a circle on the way", [{ name: "a", type: "2", link: "b" }, { name: "b", type: "2", link: "a" }, file("a/x", "x")]],
@@ -246,6 +246,18 @@ describe("unpacking", () => {
   ] as readonly (readonly [string, readonly TarWrite[]])[])("refuses %s and leaves nothing", async (_, entries) => {
     expect(await refusal(rootfs(entries))).toMatchObject({ code: "unsafe_archive" });
     expect(left()).toEqual([]);
+  });
+
+  test("makes a hard link to a link another link, leading where that one leads", async () => {
+    await rootfs([
+      { name: "V", type: "V" },
+      { name: "l", type: "2", link: "/etc/hostname" },
+      { name: "mine", type: "1", link: "l" },
+      { name: "turned", type: "1", link: "mine" },
+    ]);
+    const [tree] = await trees("it");
+    for (const name of ["l", "mine", "turned"]) expect(readlinkSync(join(tree!, name))).toBe("/etc/hostname");
+    expect(readdirSync(tree!).sort()).toEqual(["l", "mine", "turned"]);
   });
 
   test("follows links only within the image, and never writes through one that it replaces", async () => {

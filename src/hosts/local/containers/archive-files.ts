@@ -45,7 +45,8 @@ export async function tarFiles(file: string): Promise<ArchiveFiles> {
   }
   const placeOf = (path: string) => {
     const wanted = posix.normalize(`/${path}`).slice(1);
-    return places.get(wanted) ?? places.get(links.get(wanted) ?? "");
+    const target = links.get(wanted);
+    return places.get(wanted) ?? (target === undefined ? undefined : places.get(target));
   };
   return {
     size: async (path) => placeOf(path)?.size,

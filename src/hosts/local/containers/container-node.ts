@@ -40,7 +40,14 @@ export function containerSpawn(node: DefinedNode, config: ContainerConfig, trees
   const user = findUser(given("user") ?? config.user, read("/etc/passwd") ?? "", read("/etc/group") ?? "");
   return {
     files: node.exec.length === 0 ? [] : [{ path: execScript, mode: 0o600, text: scriptOf(node.exec) }],
-    env: { HOME: user.home, ...config.env, ...node.env, LABWRIGHT_NODE: node.name },
+    env: {
+      HOME: user.home,
+      ...config.env,
+      // Heeded by the node's init (holder/node-init.c).
+      ...(config.stopSignal === undefined ? {} : { LABWRIGHT_STOP_SIGNAL: String(config.stopSignal) }),
+      ...node.env,
+      LABWRIGHT_NODE: node.name,
+    },
     boot: node.exec.length === 0 ? [] : ["/bin/sh", execScript],
     console: argv,
     main: { workdir, uid: user.uid, gids: user.gids },

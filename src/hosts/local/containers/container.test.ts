@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { chmod, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -30,16 +30,25 @@ describe.skipIf(process.getuid?.() !== 0)("container nodes", () => {
     const machine = localPaths(process.env, 0);
     const base = (await findImages(machine.images)).find(({ name }) => name === "base")!;
     await symlink(dirname(base.rootfs), join(images, basename(dirname(base.rootfs))));
-    local = await testLocalHost({ images });
+    local = await testLocalHost({ images, stopPatience: { node: 60_000 } });
     const system = busyboxLayer(base.rootfs);
     const web = tarArchive([file("srv/index.html", "hello from a container\n"), file("etc/.wh.group", "")]);
-    const archives: readonly (readonly [string, Buffer])[] = [
+    const archives: (readonly [string, Buffer])[] = [
       ["web", dockerArchive([system, web], configOf([system, web], httpd), ["web:1"])],
       [
         "shell",
         dockerArchive([system], configOf([system], { Env: ["FROM_IMAGE=yes", "BOTH=image"], Cmd: ["/bin/sh"], User: "web" }), ["shell:1"]),
       ],
     ];
+    const nginx = `trap 'echo quits > /said; exit 0' QUIT; trap 'echo wrong > /said' TERM HUP; echo up; while :; do sleep 0.1; done`;
+    for (const [name, StopSignal] of [
+      ["stop:1", "SIGQUIT"],
+      ["stop:2", "SIGRTMIN+3"],
+    ] as const)
+      archives.push([
+        name.replace(":", ""),
+        dockerArchive([system], configOf([system], { Cmd: ["/bin/sh", "-c", nginx], StopSignal }), [name]),
+      ]);
     for (const [name, data] of archives) {
       const path = join(images, `${name}.tar`);
       await writeFile(path, data);
@@ -70,13 +79,15 @@ describe.skipIf(process.getuid?.() !== 0)("container nodes", () => {
     expect(offered).toMatchObject({ provisioned: true, configSupported: false, consoleType: "telnet" });
     expect(offered?.images.map(({ name, default: standard }) => [name, standard])).toEqual([
       ["shell:1", false],
+      ["stop:1", false],
+      ["stop:2", false],
       ["web:1", false],
     ]);
     const lab = labOf("name: none\nnodes: {a: {template: container}, b: {template: container, image: 'web:2'}}\nlinks: []\n");
     const { plan } = await local.plan("/none", lab);
     expect(plan.blocked.map(({ reason }) => reason)).toEqual([
-      { code: "unknown_image", text: "template container needs an image: one of shell:1, web:1" },
-      { code: "unknown_image", text: "template container has no image web:2; it has shell:1, web:1" },
+      { code: "unknown_image", text: "template container needs an image: one of shell:1, stop:1, stop:2, web:1" },
+      { code: "unknown_image", text: "template container has no image web:2; it has shell:1, stop:1, stop:2, web:1" },
     ]);
   });
 
@@ -160,6 +171,50 @@ links: []
     expect(text).toContain("uid=33(web) gid=34(web) groups=34(web),55(more)");
     expect(await reaches("/own", "asis", "failed")).toMatchObject({ exit_code: 3 });
     await local.deploy("/own", null);
+  });
+
+  test("are asked to end by their image's stop signal, which their process alone gets", async () => {
+    const yaml = `name: stop\nnodes:\n  a: {template: container, image: "stop:1"}\n  b: {template: container, image: "stop:2"}\nlinks: []\n`;
+    await local.deploy("/stop", labOf(yaml));
+    for (const name of ["a", "b"])
+      await eventually(
+        `${name} is up`,
+        60_000,
+        () => tail("/stop", name),
+        (text) => text.includes("up"),
+      );
+    const told: string[] = [];
+    const stop = async (node: string) => {
+      const operation = {
+        id: node,
+        of: node,
+        op: "stop",
+        kind: "node",
+        key: node,
+        reason: { code: "test", text: "" },
+        disruption: "none",
+      } as const;
+      const rest = { affects: [], changes: [], prune: false, step: { do: "stop", node, mode: 3 } } as const;
+      const progress = {
+        ids: local.ids("/stop"),
+        step: () => undefined,
+        warn: ({ node: key }: { readonly node: string }) => told.push(key),
+      };
+      await local.session.apply("/stop", [{ ...operation, ...rest }], progress);
+    };
+    await stop("a");
+    expect(told).toEqual([]);
+    // A real-time signal ends what does not know it.
+    await stop("b");
+    expect(told).toEqual([]);
+    const observed = (await local.session.observe("/stop"))!;
+    const said = (name: string) => {
+      const id = observed.nodes.find((one) => one.name === name)!.id;
+      return join(local.paths.state, "labs", observed.id, "nodes", id, "upper", "said");
+    };
+    expect(await readFile(said("a"), "utf8")).toBe("quits\n");
+    await expect(readFile(said("b"), "utf8")).rejects.toThrow("ENOENT");
+    await local.deploy("/stop", null);
   });
 
   test.each([

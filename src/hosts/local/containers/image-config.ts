@@ -1,3 +1,4 @@
+import { constants } from "node:os";
 import { ArchiveError } from "./archive-error.ts";
 
 /** What an image says of the process that it is for. */
@@ -9,6 +10,8 @@ export interface ContainerConfig {
   readonly workdir: string;
   /** As in the image: user or uid, optionally with ":" and a group or gid; "" is root. */
   readonly user: string;
+  /** What asks the process to end, where it is not SIGTERM. */
+  readonly stopSignal?: number;
 }
 
 /** The image configuration of OCI and docker, checked. */
@@ -32,6 +35,7 @@ export function parseConfig(value: unknown): ImageConfig {
   const config = record(top["config"] ?? {}, "config");
   const variant = optional(top["variant"], "variant");
   const created = optional(top["created"], "created");
+  const stopSignal = signalOf(optional(config["StopSignal"], "config.StopSignal"));
   const workdir = optional(config["WorkingDir"], "config.WorkingDir") || "/";
   if (!workdir.startsWith("/")) throw wrong("config.WorkingDir", "is not absolute");
   return {
@@ -41,6 +45,7 @@ export function parseConfig(value: unknown): ImageConfig {
       env: envOf(texts(config["Env"] ?? [], "config.Env")),
       workdir,
       user: optional(config["User"], "config.User") ?? "",
+      ...(stopSignal === undefined ? {} : { stopSignal }),
     },
     platform: [optional(top["os"], "os") ?? "linux", optional(top["architecture"], "architecture") ?? "", variant ?? ""]
       .filter((part, i) => part !== "" || i === 1)
@@ -72,6 +77,21 @@ function optional(value: unknown, place: string): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "string" || value.includes("\0")) throw wrong(place, "is not a text");
   return value;
+}
+
+/** As docker reads it: SIGQUIT, QUIT, 3, SIGRTMIN+3; undefined for none. */
+function signalOf(text: string | undefined): number | undefined {
+  if (text === undefined || text === "") return undefined;
+  const name = text.toUpperCase().replace(/^SIG/, "");
+  const [, edge, sign, distance] = /^RT(MIN|MAX)(?:([+-])(\d{1,2}))?$/.exec(name) ?? [];
+  const number =
+    edge !== undefined
+      ? (edge === "MIN" ? 34 : 64) + Number(`${sign ?? "+"}${distance ?? 0}`)
+      : /^\d{1,2}$/.test(name)
+        ? Number(name)
+        : (constants.signals[`SIG${name}` as NodeJS.Signals] ?? 0);
+  if (number < 1 || number > 64) throw wrong("config.StopSignal", `is no signal: ${JSON.stringify(text)}`);
+  return number;
 }
 
 function envOf(pairs: readonly string[]): Readonly<Record<string, string>> {

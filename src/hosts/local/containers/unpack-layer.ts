@@ -11,6 +11,7 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  readlinkSync,
   type Stats,
   symlinkSync,
   writeSync,
@@ -108,6 +109,9 @@ class LayerWriter {
         return;
       case "5":
         return this.#directory(path, entry);
+      // The name of a GNU tar archive.
+      case "V":
+        return;
       case "6":
         this.#clear(path);
         this.#fifos.push({ kind: "fifo", path, mode: entry.mode, uid: this.#id(entry.uid), gid: this.#id(entry.gid) });
@@ -202,9 +206,18 @@ class LayerWriter {
     if (last === undefined) throw refused("which is no file");
     const target = joined(this.#tree.directory(names.join("/")), last);
     const found = this.#tree.find(target);
-    if (found?.stats.isFile() !== true) throw refused("which is no file of the image before it");
+    const link = found?.stats.isSymbolicLink() === true;
+    if (found === undefined || !(link || found.stats.isFile())) throw refused("which is no file of the image before it");
     if (target === path) return;
+    // A link has no content to share: its second name is one like it, and where it leads is not looked at.
+    const leads = link ? readlinkSync(diskPath(found.root, target), "buffer") : undefined;
     this.#clear(path);
+    if (leads !== undefined) {
+      symlinkSync(leads, diskPath(this.#options.root, path));
+      this.#setOwner(path, found.stats.uid, found.stats.gid);
+      this.#tree.changed();
+      return;
+    }
     const to = diskPath(this.#options.root, path);
     if (found.root === this.#options.root) linkSync(diskPath(found.root, target), to);
     else {

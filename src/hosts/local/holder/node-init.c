@@ -104,6 +104,14 @@ static sigset_t wanted_signals(void) {
   return set;
 }
 
+/* Of a program that is the node itself: the signal that asks it to end, where its image names one; it alone gets it then, as it would elsewhere. */
+static int own_stop_signal(const struct node *n) {
+  static const char name[] = "LABWRIGHT_STOP_SIGNAL=";
+  for (char **e = n->env; *n->main && e && *e; e++)
+    if (!strncmp(*e, name, sizeof name - 1)) return (int)strtol(*e + sizeof name - 1, NULL, 10);
+  return 0;
+}
+
 /* The node's pid 1 from release to its end. Leaving this function by _exit ends the node: the kernel kills its pid namespace. */
 static _Noreturn void node_init(struct node *n, int slave, const struct termios *fresh) {
   sigset_t wanted = wanted_signals();
@@ -115,13 +123,14 @@ static _Noreturn void node_init(struct node *n, int slave, const struct termios 
   /* A program that is the node itself is wanted at once; a shell that nobody sees would only cost. */
   bool booted = false, ending = false, looked_at = *n->main != NULL;
   int64_t not_before = 0;
+  const int stop_signal = own_stop_signal(n);
   if (boot < 0) _exit(126);
   for (;;) {
     int status;
     pid_t pid;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
       if (pid == console) {
-        if (*n->main && !ending) _exit(exit_code(status));
+        if (*n->main && (!ending || stop_signal > 0)) _exit(exit_code(status));
         console = 0;
       }
       if (pid != boot) continue;
@@ -150,6 +159,11 @@ static _Noreturn void node_init(struct node *n, int slave, const struct termios 
     if (signal == SIG_LOOKED_AT) looked_at = true;
     if (signal == SIGCHLD || signal == SIG_LOOKED_AT || signal < 0 || ending) continue;
     ending = true;
+    if (console && stop_signal > 0) {
+      kill(console, stop_signal);
+      kill(console, SIGCONT);
+      continue;
+    }
     kill(-1, SIGTERM);
     kill(-1, SIGCONT);
     if (console) kill(-console, SIGHUP); /* interactive shells do not heed TERM */
