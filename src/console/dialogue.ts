@@ -4,6 +4,7 @@ import { Failure } from "../contract/errors.ts";
 import { blot } from "./blot.ts";
 import { cutOff } from "./cut-off.ts";
 import { EndlessExpression, Expressions } from "./expressions.ts";
+import { ReadWindow } from "./read-window.ts";
 import { renderText } from "./terminal.ts";
 import { Transcript } from "./transcript.ts";
 
@@ -49,7 +50,8 @@ const floodMs = 20;
 export async function runDialogue(stream: Duplex, steps: readonly DialogueStep[], options: DialogueOptions = {}): Promise<DialogueResult> {
   for (const [index, { expect }] of steps.entries()) if (typeof expect === "object") checkExpression(expect.regex, index);
   const expressions = options.expressions ?? new Expressions();
-  const console = new Transcript(stream, { tail: window });
+  const seen = new ReadWindow(window);
+  const console = new Transcript(stream, { window: seen });
   const done: StepResult[] = [];
   const secrets: string[] = [];
   const shown = (): DialogueResult => {
@@ -70,7 +72,7 @@ export async function runDialogue(stream: Duplex, steps: readonly DialogueStep[]
       }
       const finish = (matched: boolean) =>
         done.push({ matched, output: renderText(console.take()), duration_ms: Math.round(performance.now() - started) });
-      while (!(await matches(step.expect, index, renderText(console.tail), expressions))) {
+      while (!(await matches(step.expect, index, seen.text, expressions))) {
         const left = started + timeoutMs - performance.now();
         const aborted = options.signal?.aborted === true;
         if (left <= 0 || console.ended || aborted) {

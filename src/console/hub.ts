@@ -75,6 +75,11 @@ export class ConsoleHub {
     return this.#viewers.size;
   }
 
+  /** The upstream is open, or opens now. */
+  get open(): boolean {
+    return this.#upstream !== undefined;
+  }
+
   /** A stream of this console; destroying it leaves the console to the others. Throws what `open` throws, node_not_running after close(). */
   async view({ terminal = true }: ViewOptions = {}): Promise<Viewer> {
     clearTimeout(this.#idle);

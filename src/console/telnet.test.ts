@@ -1,6 +1,7 @@
+import { Duplex } from "node:stream";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { TelnetCodec } from "./telnet.ts";
+import { TelnetCodec, telnetStream } from "./telnet.ts";
 
 function peer() {
   const replies: Buffer[] = [];
@@ -59,4 +60,33 @@ test("any data goes through unchanged, however it is cut into chunks", () => {
       expect(Buffer.concat(got).equals(Buffer.from(data))).toBe(true);
     }),
   );
+});
+
+test("a peer that asks and asks without listening is not listened to, until it has read the replies", async () => {
+  const written: { readonly bytes: number; readonly done: () => void }[] = [];
+  let asked = 0;
+  let asking = true;
+  const socket = new Duplex({
+    read() {
+      if (!asking) return;
+      asked += 3 * 1000;
+      this.push(Buffer.from("fffd2a".repeat(1000), "hex"));
+    },
+    write: (bytes: Buffer, _encoding, done) => void written.push({ bytes: bytes.length, done }),
+  });
+  const { stream } = telnetStream(socket);
+  stream.resume();
+  await expect.poll(() => socket.isPaused(), { timeout: 20_000 }).toBe(true);
+  for (let turn = 0; turn < 50; turn++) await new Promise((settle) => setImmediate(settle));
+  // What a stream has read ahead is all that may still come.
+  expect(asked).toBeLessThan(1 << 20);
+  asking = false;
+  for (let answered = 0; answered < asked; ) {
+    await expect.poll(() => written.length, { timeout: 20_000 }).toBeGreaterThan(0);
+    const { bytes, done } = written.shift()!;
+    answered += bytes;
+    done();
+  }
+  await expect.poll(() => socket.isPaused(), { timeout: 20_000 }).toBe(false);
+  stream.destroy();
 });

@@ -153,18 +153,39 @@ export class TelnetCodec {
   }
 }
 
+/** Replies that may wait for the peer to read them, bytes: who asks more than that without listening is not listened to. */
+const mostReplies = 64 << 10;
+
 /** A telnet connection as plain console bytes: negotiation is answered here and seen by nobody else. */
 export function telnetStream(
   socket: Duplex,
   options: TelnetOptions = {},
 ): { readonly stream: Duplex; readonly resize: (columns: number, rows: number) => void } {
-  const codec = new TelnetCodec((bytes) => {
-    if (socket.writable) socket.write(bytes);
-  }, options);
+  let waiting = 0;
+  let wanted = true;
+  const flow = () => {
+    if (wanted && waiting <= mostReplies) socket.resume();
+    else socket.pause();
+  };
+  let replies: Buffer[] = [];
+  const codec = new TelnetCodec((bytes) => replies.push(bytes), options);
+  /** All replies to a chunk in one write. */
+  const answer = () => {
+    if (replies.length === 0) return;
+    const bytes = Buffer.concat(replies);
+    replies = [];
+    if (!socket.writable) return;
+    waiting += bytes.length;
+    socket.write(bytes, () => {
+      waiting -= bytes.length;
+      flow();
+    });
+  };
   const stream = new Duplex({
     allowHalfOpen: false,
     read: () => {
-      socket.resume();
+      wanted = true;
+      flow();
     },
     write: (bytes: Buffer, _encoding, done) => {
       socket.write(codec.encode(bytes), (error) => done(error));
@@ -176,10 +197,18 @@ export function telnetStream(
   });
   socket.on("data", (bytes: Buffer) => {
     const data = codec.decode(bytes);
-    if (data.length > 0 && !stream.push(data)) socket.pause();
+    answer();
+    if (data.length > 0) wanted = stream.push(data);
+    flow();
   });
   socket.once("end", () => stream.push(null));
   socket.once("close", () => stream.destroy());
   socket.on("error", (error) => stream.destroy(error));
-  return { stream, resize: (columns, rows) => codec.resize(columns, rows) };
+  return {
+    stream,
+    resize: (columns, rows) => {
+      codec.resize(columns, rows);
+      answer();
+    },
+  };
 }

@@ -1,4 +1,6 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
+import { ReadWindow } from "./read-window.ts";
 import { lastLine, renderText } from "./terminal.ts";
 
 test.each([
@@ -19,4 +21,34 @@ test.each([
 test("the last line is where the cursor stands", () => {
   expect(lastLine("one\r\ntwo\r\nr1# ")).toBe("r1# ");
   expect(lastLine("one\r\n")).toBe("");
+});
+
+test("what comes in pieces reads as it does in one, however it is cut", () => {
+  const letter = fc.constantFrom(..."\x1b\x1b[]P?0;5HKGDmJ\\\x07\r\r\n\n\b\tab é", "\x1b[2K", "\x1b[5C", "\r\n");
+  fc.assert(
+    fc.property(fc.array(letter), fc.array(fc.integer({ min: 1, max: 5 })), (letters, cuts) => {
+      // Moves to the right leave no more blanks than there was text.
+      const raw = "x".repeat(1000) + letters.join("");
+      const window = new ReadWindow(1 << 20);
+      let at = 0;
+      for (const cut of [1000, ...cuts, raw.length]) {
+        window.push(raw.slice(at, at + cut));
+        at += cut;
+      }
+      // A sequence that ends the text is not known to be whole; all that it could still be is nothing to read, or a line end.
+      window.push("\x18.");
+      expect(window.text).toBe(renderText(`${raw}\x18.`));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test("of what comes in pieces the end is kept", () => {
+  const window = new ReadWindow(1000);
+  for (let line = 1; line <= 1000; line++) window.push(`line ${line}\r\n`);
+  window.push("$ ");
+  expect(window.text.length).toBeLessThan(3000);
+  expect(window.text).toMatch(/line 999\nline 1000\n\$ $/);
+  window.clear();
+  expect(window.text).toBe("");
 });

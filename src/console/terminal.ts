@@ -4,6 +4,9 @@
  */
 const reach = 1024;
 
+/** Longer ones are taken as they are when a piece ends. */
+const longestSequence = 4096;
+
 /**
  * What a person would read of terminal output: escape sequences taken out, carriage returns, backspaces and erasing carried out
  * line by line. Not a screen: moving the cursor to another line begins a new line. Time and memory are linear in the length of `raw`.
@@ -15,31 +18,67 @@ export function renderText(raw: string): string {
 /** The same as lines; the last one is where the cursor stands, "" after a line end. */
 export function renderLines(raw: string): string[] {
   const lines: string[] = [];
+  const rendering = new Rendering((line) => lines.push(line));
+  rendering.push(raw);
+  rendering.end();
+  lines.push(rendering.line);
+  return lines;
+}
+
+/** The same for output that comes piece by piece, however it is cut: each piece costs what it is long. */
+export class Rendering {
+  readonly #onLine: (line: string) => void;
   // Blanks that moves to the right leave: never more than there is text, or a few bytes could ask for gigabytes.
-  const line = new Line(raw.length);
-  for (let at = 0; at < raw.length; ) {
-    const code = raw.charCodeAt(at);
-    if (isPrintable(code)) {
-      let end = at + 1;
-      while (end < raw.length && isPrintable(raw.charCodeAt(end))) end += 1;
-      line.print(raw.slice(at, end));
-      at = end;
-    } else if (code === 0x0a || (code === 0x0d && raw.charCodeAt(at + 1) === 0x0a)) {
-      lines.push(line.take());
-      at += code === 0x0a ? 1 : 2;
-    } else if (code === 0x1b) {
-      const sequence = escapeAt(raw, at);
+  readonly #line = new Line();
+  /** The beginning of a sequence, or of a line end. */
+  #held = "";
+
+  /** @param onLine told each line that has ended */
+  constructor(onLine: (line: string) => void) {
+    this.#onLine = onLine;
+  }
+
+  /** Where the cursor stands. */
+  get line(): string {
+    return this.#line.text;
+  }
+
+  push(piece: string): void {
+    this.#line.allow(piece.length);
+    this.#take(this.#held + piece, false);
+  }
+
+  /** Nothing more comes: what was begun is taken as it is. */
+  end(): void {
+    this.#take(this.#held, true);
+  }
+
+  #take(raw: string, whole: boolean): void {
+    this.#held = "";
+    const line = this.#line;
+    for (let at = 0; at < raw.length; ) {
+      const code = raw.charCodeAt(at);
+      if (isPrintable(code)) {
+        let end = at + 1;
+        while (end < raw.length && isPrintable(raw.charCodeAt(end))) end += 1;
+        line.print(raw.slice(at, end));
+        at = end;
+        continue;
+      }
+      const sequence = code === 0x1b ? escapeAt(raw, at) : code === 0x0d && raw.charCodeAt(at + 1) === 0x0a ? "\r\n" : raw[at]!;
+      // What ends here may go on with the next piece, unless it is longer than any.
+      if (!whole && at + sequence.length === raw.length && (code === 0x1b || code === 0x0d) && sequence.length < longestSequence) {
+        this.#held = sequence;
+        return;
+      }
       at += sequence.length;
+      if (code === 0x0a || sequence === "\r\n") this.#onLine(line.take());
       // Home, or another line: what was there is a line of its own.
-      if (sequence.startsWith("\x1b[") && sequence.endsWith("H") && !line.empty) lines.push(line.take());
-      else line.obey(sequence);
-    } else {
-      line.control(code);
-      at += 1;
+      else if (sequence.startsWith("\x1b[") && sequence.endsWith("H") && !line.empty) this.#onLine(line.take());
+      else if (code === 0x1b) line.obey(sequence);
+      else line.control(code);
     }
   }
-  lines.push(line.take());
-  return lines;
 }
 
 /** The line the cursor stands on, from the end of `raw` only: cheap however long the output. */
@@ -59,11 +98,15 @@ class Line {
   #flat = "";
   #cells: string[] | undefined;
   #column = 0;
-  #blanks: number;
+  #blanks = 0;
 
-  /** @param blanks how many blanks moves to the right may leave in all */
-  constructor(blanks: number) {
-    this.#blanks = blanks;
+  /** @param blanks so many more that moves to the right may leave */
+  allow(blanks: number): void {
+    this.#blanks += blanks;
+  }
+
+  get text(): string {
+    return this.#settled + (this.#cells?.join("") ?? this.#flat);
   }
 
   get empty(): boolean {
@@ -72,7 +115,7 @@ class Line {
 
   /** What stands there; the line is empty then. */
   take(): string {
-    const text = this.#settled + (this.#cells?.join("") ?? this.#flat);
+    const { text } = this;
     this.#settled = "";
     this.#flat = "";
     this.#cells = undefined;

@@ -1,11 +1,14 @@
 import type { Duplex } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
+import type { ReadWindow } from "./read-window.ts";
 
 export interface TranscriptOptions {
   /** Characters kept at most; what comes later only moves the tail. Default 8 Mi. */
   readonly limit?: number;
   /** How much of the end is kept for looking at, characters. Default 4,096: more than any prompt or pager line. */
   readonly tail?: number;
+  /** Is given all that comes, and cleared with it. */
+  readonly window?: ReadWindow;
 }
 
 /**
@@ -17,6 +20,7 @@ export class Transcript {
   readonly #limit: number;
   readonly #tailLength: number;
   readonly #decoder = new StringDecoder("utf8");
+  readonly #window: ReadWindow | undefined;
   readonly #onData: (bytes: Buffer) => void;
   readonly #onEnd: () => void;
   #chunks: string[] = [];
@@ -28,7 +32,8 @@ export class Transcript {
   #wake: (() => void) | undefined;
   #changed = false;
 
-  constructor(stream: Duplex, { limit = 8 << 20, tail = 4096 }: TranscriptOptions = {}) {
+  constructor(stream: Duplex, { limit = 8 << 20, tail = 4096, window }: TranscriptOptions = {}) {
+    this.#window = window;
     this.#stream = stream;
     this.#limit = limit;
     this.#tailLength = tail;
@@ -76,6 +81,7 @@ export class Transcript {
     this.#chunks = [];
     this.#pending = 0;
     this.#tail = "";
+    this.#window?.clear();
     return text;
   }
 
@@ -126,6 +132,7 @@ export class Transcript {
     this.#length += text.length;
     this.#pending += text.length;
     this.#tail = (this.#tail + text).slice(-this.#tailLength);
+    this.#window?.push(text);
     this.#changed = true;
     this.#wake?.();
   }

@@ -25,14 +25,24 @@ export class ConsoleDesk {
   /** Where the expressions of dialogues are tried. */
   readonly expressions = new Expressions();
 
+  /** Consoles that are open, or wait for one who has asked. */
+  get count(): number {
+    return this.#consoles.size;
+  }
+
   /** Streams and commands that look at consoles now. */
   get viewers(): number {
     return [...this.#consoles.values()].reduce((sum, { hub }) => sum + hub.viewers, 0);
   }
 
   /** A stream of the node's console. Throws node_not_running and what else the host says. */
-  view(host: HostSession, path: string, nodeId: string): Promise<Viewer> {
-    return this.#console(host, path, nodeId).hub.view();
+  async view(host: HostSession, path: string, nodeId: string): Promise<Viewer> {
+    const console = this.#console(host, path, nodeId);
+    try {
+      return await console.hub.view();
+    } finally {
+      this.#forget(path, nodeId, console);
+    }
   }
 
   resize(path: string, nodeId: string, columns: number, rows: number): void {
@@ -49,7 +59,8 @@ export class ConsoleDesk {
     work: (stream: Duplex, leftMs: number, hold: () => () => void) => Promise<Result>,
   ): Promise<Result> {
     const started = performance.now();
-    const { hub, turn } = this.#console(host, at.path, at.nodeId);
+    const console = this.#console(host, at.path, at.nodeId);
+    const { hub, turn } = console;
     const release = await turn.acquire(options);
     if (release === null) {
       if (options.signal.aborted) throw cutOff(options.signal);
@@ -67,6 +78,7 @@ export class ConsoleDesk {
       }
     } finally {
       release();
+      this.#forget(at.path, at.nodeId, console);
     }
   }
 
@@ -100,6 +112,12 @@ export class ConsoleDesk {
     await this.expressions.close();
   }
 
+  /** A console that did not open, or has closed, and that nobody waits for. */
+  #forget(path: string, nodeId: string, console: Console): void {
+    const key = keyOf(path, nodeId);
+    if (!console.hub.open && !console.turn.held && this.#consoles.get(key) === console) this.#consoles.delete(key);
+  }
+
   #console(host: HostSession, path: string, nodeId: string): Console {
     const key = keyOf(path, nodeId);
     const known = this.#consoles.get(key);
@@ -107,17 +125,17 @@ export class ConsoleDesk {
       known.host = host;
       return known;
     }
-    const turn = new Mutex();
-    const hub = new ConsoleHub({
-      open: () => console.host.console(path, nodeId),
-      onClosed: () => {
-        // A turn that is waited for keeps its place: the next view opens the upstream again.
-        if (!turn.held && this.#consoles.get(key)?.hub === hub) this.#consoles.delete(key);
-      },
-    });
-    const console: Console = { host, hub, turn };
+    const console: Console = { host, turn: new Mutex(), hub: this.#hub(() => console, path, nodeId) };
     this.#consoles.set(key, console);
     return console;
+  }
+
+  #hub(console: () => Console, path: string, nodeId: string): ConsoleHub {
+    return new ConsoleHub({
+      open: () => console().host.console(path, nodeId),
+      // A turn that is waited for keeps its place: the next view opens the upstream again.
+      onClosed: () => this.#forget(path, nodeId, console()),
+    });
   }
 }
 
