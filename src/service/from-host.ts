@@ -3,9 +3,10 @@ import type { ReconcileData } from "../contract/schemas/plan.ts";
 import type { ProjectPayload } from "../contract/schemas/project.ts";
 import { captureLab } from "../engine/capture.ts";
 import { joinIds } from "../engine/join.ts";
-import { maskLab } from "../engine/mask.ts";
+import { maskLab, unmaskLab } from "../engine/mask.ts";
+import type { Lab } from "../intent/lab.ts";
 import { printManifest } from "../intent/manifest.ts";
-import { printLab } from "../intent/print.ts";
+import { type IntentText, printLab } from "../intent/print.ts";
 import { labNotFound, readSent, type Target } from "./address.ts";
 import type { Context } from "./context.ts";
 import { runChange, snapshot } from "./managed.ts";
@@ -75,7 +76,7 @@ async function captureIntent(context: Context, target: Target, payload: ProjectP
     files: Object.keys(text.files).sort(),
     host: { kind: context.host.kind, url: context.host.url },
   });
-  const shown = mayReadSecrets(target) ? text : printLab(maskLab(lab));
+  const shown = mayReadSecrets(target) ? text : await withoutSecrets(context, target, payload, lab);
   return {
     lab: path,
     applied: 0,
@@ -90,6 +91,16 @@ async function captureIntent(context: Context, target: Target, payload: ProjectP
     ...(record?.source !== undefined && { source: record.source }),
     manifest,
   };
+}
+
+/**
+ * The caller's own text keeps its comments, and the secrets that it has itself; of the record, which may be somebody else's text, nothing is told
+ * but the lab.
+ */
+async function withoutSecrets(context: Context, { intent }: Target, payload: ProjectPayload, lab: Lab): Promise<IntentText> {
+  const masked = maskLab(lab);
+  if (payload.yaml === undefined || intent === undefined) return printLab(masked);
+  return await context.work.edit(intent.yaml, intent.files, unmaskLab(masked, intent.lab).lab);
 }
 
 /** Whoever may not edit a lab gets its secrets masked, as in getPublicProject; a lab that nobody manages is as open as its host. */

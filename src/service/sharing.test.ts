@@ -66,6 +66,17 @@ test("whoever may only look gets no secret, neither as public text nor by a pull
   }
 });
 
+test("a pull by someone who may only look keeps the text that was sent, and the secrets that stand in it, and tells no others", async () => {
+  const { ann, bob } = await shared("view");
+  const yaml = "# bob's copy\nname: pair\nnodes:\n  r1: {template: frr, env: {API_TOKEN: guess}}   # the core\n";
+  const hosts = "name: pair\nnodes:\n  r1: {template: frr, env: {API_TOKEN: hush}}\n  r2: {template: frr, env: {PIN_CODE_TOKEN: hush}}\n";
+  await ann.call("deployProject", { yaml: hosts, replace: true });
+  const pulled = (await bob.call("reconcileProject", { lab, yaml, direction: "from_host" })) as { readonly yaml: string };
+  expect(pulled.yaml).toContain(yaml.trimEnd());
+  expect(pulled.yaml).toMatch(/r2:[\s\S]*PIN_CODE_TOKEN: "?\(sensitive\)/);
+  expect(JSON.stringify(pulled)).not.toContain("hush");
+});
+
 describe.each(["view", "operate", "edit"] as const)("a lab that is shared to %s", (right) => {
   test("allows that, and nothing above it", async () => {
     const { bob } = await shared(right);
