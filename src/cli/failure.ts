@@ -26,7 +26,7 @@ const hints: Readonly<Record<string, string>> = {
   template_not_found: "labwright templates lists them",
   console_in_use: "another command runs on this console: try again, or look at it with labwright console",
   console_timeout: "--timeout SECONDS gives it more time; labwright console shows what the node says",
-  operation_not_allowed: "labwright status shows the project's mode",
+  operation_not_allowed: "labwright labs shows each lab's owner and mode, labwright grants with whom it is shared",
   tls_required: "use an https:// address",
   host_error: "labwright plan shows what is left to do",
 };
@@ -94,6 +94,8 @@ function nameOfStep(step: unknown): string {
 }
 
 function hintFor(error: LabwrightError): string | undefined {
+  const own = error.data?.hint;
+  if (typeof own === "string") return own;
   const fingerprint = error.data?.fingerprint;
   const shown = typeof fingerprint === "string" ? showFingerprint(fingerprint) : "SHA256";
   if (error.code === "tls_untrusted") return `compare the fingerprint with the one that labwright serve prints, then: --pin ${shown}`;
@@ -115,6 +117,8 @@ function hintFor(error: LabwrightError): string | undefined {
       return `${operation.name} by ${operation.user} is at step ${operation.step} of ${operation.steps}; try again when it has ended`;
   }
   const feature = error.data?.feature;
+  if (error.code === "unsupported" && feature === "webUi")
+    return "this service was started without its pages: npm run web builds those of a checkout; then start it again";
   if (error.code === "unsupported" && (feature === "linkQuality" || feature === "linkSuspend"))
     return `write ${feature === "linkQuality" ? "quality" : "suspended"} at the link in the lab's file, then labwright apply`;
   return error.code === undefined ? undefined : hints[error.code];

@@ -30,8 +30,8 @@ export function nodeObstacle(node: NodeWork, rules: HostRules, template: Templat
     return { code: "bad_name", text: `the host takes no node name ${JSON.stringify(after.name)}: it must match ${rules.nodeName}` };
   }
   const making = node.fate === "create" || node.before?.template !== intent.template;
-  const image = making || node.differences.some(({ field }) => field === "image");
-  if (!image || template.images === undefined || unsupportedOnNode(rules, template, "image") !== undefined) return undefined;
+  const chosen = making || node.differences.some(({ field }) => field === "image");
+  if (!chosen || template.images === undefined || unsupportedOnNode(rules, template, "image") !== undefined) return undefined;
   if (after.image === undefined && template.images.length > 0) {
     return { code: "unknown_image", text: `template ${template.id} needs an image: one of ${[...template.images].sort().join(", ")}` };
   }
@@ -40,7 +40,13 @@ export function nodeObstacle(node: NodeWork, rules: HostRules, template: Templat
   }
   if (!template.images.includes(after.image)) {
     const known = [...template.images].sort();
-    return { code: "unknown_image", text: `template ${template.id} has no image ${after.image}; it has ${known.join(", ") || "none"}` };
+    const { image } = after;
+    const other = rules.templates.find(({ images }) => images?.includes(image) === true);
+    const elsewhere = other === undefined ? "" : `; template ${other.id} has that one`;
+    return {
+      code: "unknown_image",
+      text: `template ${template.id} has no image ${image}; it has ${known.join(", ") || "none"}${elsewhere}`,
+    };
   }
   return undefined;
 }

@@ -227,16 +227,20 @@ function readLongEnd(problems: ReadContext["problems"], at: Field, ends: Ends): 
   return interfaceName === undefined ? undefined : nodeEnd(problems, at, name, interfaceName, ends);
 }
 
+/** What containerlab calls the machine itself and its networks, at the end of a link. */
+const outside: ReadonlySet<string> = new Set(["host", "mgmt-net", "macvlan"]);
+
 function nodeEnd(problems: ReadContext["problems"], at: Field, node: string, face: string, ends: Ends): RawEnd | undefined {
   // A bridge of containerlab has interfaces; as a network it has none.
   if (!ends.nodes.has(node) && ends.networks.has(node)) return { network: node };
   if (!ends.nodes.has(node)) {
+    const out = outside.has(node) ? "what is outside of the lab is a network here: networks: {out: {type: nat}}" : undefined;
     problems.error(
       "unknown_node",
       spot(at),
       at.path,
       `no node ${JSON.stringify(node.slice(0, 80))}`,
-      didYouMean(node, ends.nodes.keys(), problems.effort),
+      out ?? didYouMean(node, ends.nodes.keys(), problems.effort),
     );
     return undefined;
   }

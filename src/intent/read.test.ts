@@ -263,6 +263,10 @@ describe("every mistake has its code and place", () => {
     [`name: x\nnodes: {${"a".repeat(65)}: {kind: pc}}`, `invalid_name /nodes/${"a".repeat(65)} 2:9`],
     [`${two}networks: {r1: }`, "name_collision /networks/r1 3:12 give the network another key"],
     [`${two}links: [[r1:eth1, r3:eth1]]`, 'unknown_node /links/0/1 3:19 did you mean "r1"?'],
+    [
+      `${two}links: [[r1:eth1, host:veth1]]`,
+      "unknown_node /links/0/1 3:19 what is outside of the lab is a network here: networks: {out: {type: nat}}",
+    ],
     [`${two}links: [[r1:eth1, lan]]`, "unknown_network /links/0/1 3:19 an endpoint is node:interface or the key of a network"],
     [`${two}links: [[r1, r2:eth1]]`, 'invalid_endpoint /links/0/0 3:10 write "r1:eth1"'],
     [`${two}links: [["r1:eth 1", r2:eth1]]`, "invalid_name /links/0/0 3:10"],

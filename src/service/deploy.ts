@@ -102,6 +102,12 @@ export function refuseBlocked(plan: Plan, yaml: string): void {
   });
 }
 
+const blockedHints: Readonly<Record<string, string>> = {
+  unknown_template: "labwright templates lists them",
+  unknown_image: "labwright templates NAME lists a template's images; container images (labwright image add) are for template container",
+  no_image: "labwright templates NAME lists a template's images",
+};
+
 function diagnosticOf({ kind, key, reason }: Plan["blocked"][number], locate: (path: string) => Location) {
   const section =
     { network: `/networks/${pointer(key)}`, link: "/links", lab: "", text: "/texts" }[kind as string] ?? `/nodes/${pointer(key)}`;
@@ -110,7 +116,9 @@ function diagnosticOf({ kind, key, reason }: Plan["blocked"][number], locate: (p
       reason.code
     ] ?? "";
   const path = section + field;
-  return { severity: "error" as const, code: reason.code, message: `${kind} ${key}: ${reason.text}`, path, ...locate(path) };
+  const hint = blockedHints[reason.code];
+  const place = { path, ...locate(path), ...(hint === undefined ? {} : { hint }) };
+  return { severity: "error" as const, code: reason.code, message: `${kind} ${key}: ${reason.text}`, ...place };
 }
 
 function pointer(key: string): string {

@@ -1,9 +1,18 @@
+import { LabwrightError } from "../../client/index.ts";
 import { approve } from "../ask.ts";
 import { runChange } from "../change.ts";
 import { type Command, labFlag, timeoutFlag, topoFlag, yesFlag } from "../command.ts";
 import { labAtStake } from "../lab-at-stake.ts";
 import { checkOffline } from "../offline-check.ts";
 import { makePlan, showPlanOf } from "./plan.ts";
+
+/** A path that cannot be deployed to, because it is not there for this user, has a lab of somebody else. */
+export function pathIsTaken(error: unknown): never {
+  if (!(error instanceof LabwrightError) || error.code !== "lab_not_found") throw error;
+  const { message, status, code, requestId } = error;
+  const hint = "that path is somebody else's: --lab /PATH/OF/YOURS gives the lab another one";
+  throw new LabwrightError(message, { status, code, requestId, data: { ...error.data, hint }, cause: error });
+}
 
 export const deploy: Command = {
   name: "deploy",
@@ -34,7 +43,7 @@ export const deploy: Command = {
       "deployProject",
       { ...project.selector, ...(replace ? { replace: true } : {}) },
       { what: `deploy ${project.title}`, timeoutMs: args.milliseconds("timeout") },
-    );
+    ).catch(pathIsTaken);
     context.result(data, ({ lab, nodes, links, unsupported }) =>
       [`deployed ${lab}: ${nodes} nodes, ${links} links`, ...(unsupported ?? []).map((text) => `unsupported: ${text}`)].join("\n"),
     );

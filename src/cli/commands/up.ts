@@ -6,7 +6,7 @@ import { connect, LabwrightError } from "../../client/index.ts";
 import type { Arguments } from "../arguments.ts";
 import { readPassword } from "../ask.ts";
 import { runChange } from "../change.ts";
-import { type Command, type ExitCode, timeoutFlag, topoFlag, yesFlag } from "../command.ts";
+import { type Command, type ExitCode, labFlag, timeoutFlag, topoFlag, yesFlag } from "../command.ts";
 import type { Context } from "../context.ts";
 import type { Login } from "../credentials.ts";
 import { readServiceFile, type ServiceFile, stateDirectory } from "../local-service.ts";
@@ -16,6 +16,7 @@ import type { Project } from "../project.ts";
 import { answers, startService } from "../service-process.ts";
 import { isUp, type Status, showStatus } from "../show-status.ts";
 import { applyProject } from "./apply.ts";
+import { pathIsTaken } from "./deploy.ts";
 
 const pollMs = 300;
 const defaultWaitMs = 120_000;
@@ -30,6 +31,7 @@ export const up: Command = {
     "the password made for its user admin are in the state directory (LABWRIGHT_STATE_DIR).",
   flags: [
     topoFlag,
+    { ...labFlag, summary: "The lab's path on the host; default: its name" },
     yesFlag,
     { long: "no-confirm", summary: "For a lab that runs already: apply only what disturbs no running node" },
     { long: "prune", summary: "For a lab that runs already: also delete what the file has not" },
@@ -46,11 +48,11 @@ export const up: Command = {
     const { exists } = await client.getProjectStatus(project.selector).catch(notThere);
     let code: ExitCode = 0;
     if (exists) code = await applyProject(context, args, { silent: context.json });
-    else await runChange(context, "deployProject", { ...project.selector }, { what: `deploy ${project.title}` });
+    else await runChange(context, "deployProject", { ...project.selector }, { what: `deploy ${project.title}` }).catch(pathIsTaken);
     if (code === 1) return code;
     const status = await waitUntilUp(context, project, args.milliseconds("timeout") ?? defaultWaitMs);
     context.result(status, (data) => showStatus(context.terminal.paint, data));
-    context.terminal.note(nextSteps(project.file.name, status));
+    context.terminal.note(nextSteps(project, status));
     return isAllUp(status) ? code : 1;
   },
 };
@@ -183,10 +185,10 @@ function isAllUp(status: Status): boolean {
   return status.live?.available === true && wanted(status).every(isUp);
 }
 
-function nextSteps(file: string, status: Status): string {
+function nextSteps({ file, selector }: Project, status: Status): string {
   const node = status.live?.nodes?.find(isUp)?.node ?? "NODE";
   const stopped = (status.live?.nodes ?? []).filter((one) => one.status === "stopped").map(({ node, name }) => node ?? name);
-  const topo = `-t ${file}`;
+  const topo = `-t ${file?.name}${selector.lab === undefined ? "" : ` --lab ${selector.lab}`}`;
   return [
     "",
     `${headline(status, stopped)} What to do next:`,

@@ -1,0 +1,63 @@
+import { Writable } from "node:stream";
+import { expect, test } from "vitest";
+import { LabwrightError } from "../client/index.ts";
+import { pathIsTaken } from "./commands/deploy.ts";
+import { showError } from "./failure.ts";
+import type { ProjectFile } from "./project.ts";
+import { openTerminal, type Terminal } from "./terminal.ts";
+
+function shown(error: unknown, file?: ProjectFile): string {
+  let said = "";
+  const stderr = new Writable({
+    write: (chunk, _encoding, done) => {
+      said += chunk;
+      done();
+    },
+  });
+  showError({ ...openTerminal({ color: false, quiet: false }), stderr: stderr as Terminal["stderr"] }, error, file);
+  return said;
+}
+
+const file: ProjectFile = {
+  name: "lab.yaml",
+  path: "/x/lab.yaml",
+  folder: "/x",
+  yaml: "name: x\nnodes:\n  r1: {template: frr, image: a}\n",
+  files: {},
+};
+
+test("what a service says about lines of the file is shown there, and only counted in the message", () => {
+  const place = { path: "/nodes/r1/image", line: 3, column: 30, end_line: 3, end_column: 31 };
+  const diagnostics = [{ severity: "error", code: "unknown_image", message: "node r1: template frr has no image a", ...place }];
+  const error = new LabwrightError("node r1: template frr has no image a", { status: 422, code: "invalid_intent", data: { diagnostics } });
+  const text = shown(error, file);
+  expect(text).toContain("lab.yaml:3:30: error: node r1: template frr has no image a (unknown_image)\n");
+  expect(text).toContain("error: lab.yaml has 1 error; nothing was changed (invalid_intent)\n");
+  // Without the file there is nothing else to show it with.
+  expect(shown(error)).toContain("error: node r1: template frr has no image a (invalid_intent)\n");
+});
+
+test("problems of a request that stand in its message are not told twice", () => {
+  const problems = [{ path: "/filter", message: "syntax error" }];
+  expect(shown(new LabwrightError("filter: syntax error", { status: 400, code: "bad_request", data: { problems } }))).toBe(
+    "error: filter: syntax error (bad_request)\n",
+  );
+  expect(shown(new LabwrightError("the request is wrong", { status: 400, code: "bad_request", data: { problems } }))).toContain(
+    "  /filter: syntax error\n",
+  );
+});
+
+test("whoever deploys to a path of somebody else is not told to deploy", () => {
+  const missing = new LabwrightError("there is no lab /campus", { status: 404, code: "lab_not_found" });
+  let told: unknown;
+  try {
+    pathIsTaken(missing);
+  } catch (error) {
+    told = error;
+  }
+  expect(shown(told)).toBe(
+    "error: there is no lab /campus (lab_not_found)\n  hint: that path is somebody else's: --lab /PATH/OF/YOURS gives the lab another one\n",
+  );
+  const other = new LabwrightError("no", { status: 409, code: "lab_exists" });
+  expect(() => pathIsTaken(other)).toThrow(other);
+});
