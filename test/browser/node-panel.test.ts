@@ -90,7 +90,7 @@ test("a node's panel tells how it does, what it saved and what it said, and stop
   expect(await violationsOf(page)).toEqual([]);
 
   // h2 is at the end of a pulled cable: it feels nothing.
-  await panel.getByText("Stopping: Its links go down: h1 will feel it.").waitFor();
+  await panel.getByText("Stopping it takes its links down: h1 will feel it.").waitFor();
   await panel.getByRole("combobox", { name: "How to stop it" }).selectOption("by switching it off");
   await panel.getByRole("button", { name: "Stop" }).click();
   await panel.getByText("The node has ended; this is what it said last.").waitFor();

@@ -41,7 +41,7 @@ export function NodePower({ lab, able, node, status }: NodePowerProps) {
     }
   };
   const neighbours = neighboursOf(node);
-  const felt = up && neighbours.length > 0 ? `Its links go down: ${neighbours.join(", ")} will feel it.` : "";
+  const felt = up && neighbours.length > 0 ? `takes its links down: ${neighbours.join(", ")} will feel it.` : "";
   return (
     <>
       <div class="buttons">
@@ -73,7 +73,7 @@ export function NodePower({ lab, able, node, status }: NodePowerProps) {
         </button>
         <output>{busy}</output>
       </div>
-      {felt !== "" && <p class="hint">Stopping: {felt}</p>}
+      {felt !== "" && <p class="hint">Stopping it {felt}</p>}
       {error !== undefined && <Problem error={error} />}
       {wiping && (
         <Confirm
@@ -86,7 +86,8 @@ export function NodePower({ lab, able, node, status }: NodePowerProps) {
           }}
         >
           {up ? "The node is stopped and its disk is dropped" : "Its disk is dropped"}: what was written to it, what was saved on it and
-          what is not in the intent is lost. It begins anew with its startup-config at the next start. {felt}
+          what is not in the intent is lost. It begins anew with its startup-config at the next start.{" "}
+          {felt !== "" && `Stopping it ${felt}`}
         </Confirm>
       )}
     </>

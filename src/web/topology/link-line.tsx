@@ -1,18 +1,16 @@
-import type { GraphLink, GraphNode } from "./graph.ts";
-import { type LinkShape, linkShape } from "./link-shape.ts";
+import type { GraphLink } from "./graph.ts";
+import type { LinkShape } from "./link-shape.ts";
 import { markWords } from "./plan-marks.ts";
 
 interface LinkLineProps {
   readonly link: GraphLink;
-  readonly from: GraphNode;
-  readonly to: GraphNode;
+  readonly shape: LinkShape;
   readonly selected: boolean;
   readonly onSelect: (id: string, byKeys?: boolean) => void;
 }
 
 /** A link, with the names of its interfaces and what makes it no plain cable. */
-export function LinkLine({ link, from, to, selected, onSelect }: LinkLineProps) {
-  const shape = linkShape(link, from, to);
+export function LinkLine({ link, shape, selected, onSelect }: LinkLineProps) {
   const { suspended, quality, mark } = link;
   const words = [link.endpoints.join(" to "), suspended ? "suspended" : "", quality, mark === undefined ? "" : markWords[mark]];
   const title = words.filter(Boolean).join(", ");

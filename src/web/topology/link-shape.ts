@@ -51,8 +51,16 @@ export function placeOn({ a, bend, b }: LinkCurve, t: number): Place {
   };
 }
 
-/** How a link is drawn between two nodes. Names of interfaces stand beside the line, off both nodes and their labels. */
-export function linkShape(link: Pick<GraphLink, "fromInterface" | "toInterface" | "lane" | "lanes">, from: End, to: End): LinkShape {
+/**
+ * How a link is drawn between two nodes. Names of interfaces stand beside the line, off both nodes and their labels, and off what is written around
+ * them already.
+ */
+export function linkShape(
+  link: Pick<GraphLink, "fromInterface" | "toInterface" | "lane" | "lanes">,
+  from: End,
+  to: End,
+  written: { readonly from: readonly Box[]; readonly to: readonly Box[] } = { from: [], to: [] },
+): LinkShape {
   const [a, b] = [from.at, to.at];
   const length = Math.hypot(b.x - a.x, b.y - a.y) || 1;
   const across = acrossOf(a, b);
@@ -63,20 +71,25 @@ export function linkShape(link: Pick<GraphLink, "fromInterface" | "toInterface" 
   const obstacles = [...boxesOf(from), ...boxesOf(to)];
   // The steeper the line, the more of a word is across it.
   const gapOf = (text: string) => 8 + Math.abs(across.x) * ((text.length * portLetter) / 2 - 2);
-  const port = (near: (t: number) => number, text: string): Place => {
+  const port = (near: (t: number) => number, text: string, others: readonly Box[]): Place => {
     const wide = gapOf(text);
+    let second: Place | undefined;
     for (let away = 34; away < length * 0.48; away += 6) {
       for (const gap of [wide, -wide]) {
         const place = beside(on(near(away / length)), gap);
-        if (!obstacles.some((box) => touches(box, portBox(place, text)))) return place;
+        const box = portBox(place, text);
+        if (obstacles.some((each) => touches(each, box))) continue;
+        if (!others.some((each) => touches(each, box))) return place;
+        // Where there is no room for all names: as near as it may be.
+        second ??= place;
       }
     }
-    return beside(on(near(0.3)), wide);
+    return second ?? beside(on(near(0.3)), wide);
   };
   return {
     line: `M${a.x} ${a.y}Q${bend.x} ${bend.y} ${b.x} ${b.y}`,
-    fromPort: port((t) => t, link.fromInterface),
-    toPort: port((t) => 1 - t, link.toInterface),
+    fromPort: port((t) => t, link.fromInterface, written.from),
+    toPort: port((t) => 1 - t, link.toInterface, written.to),
     note: beside(on(0.5), across.y > 0 ? -12 : 12),
   };
 }

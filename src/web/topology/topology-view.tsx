@@ -77,7 +77,10 @@ export function TopologyView({ lab, inspection, live, mayChange, again, look, dr
   };
   useLayoutEffect(() => {
     // Who works with the keyboard does not have to pass all the other nodes on the way to what has opened.
-    if (byKeys.current) panel.current?.querySelector<HTMLElement>(".panel")?.focus();
+    const opened = panel.current?.querySelector<HTMLElement>(".panel");
+    if (byKeys.current) opened?.focus();
+    // On a narrow page it opens below the picture.
+    else if (matchMedia("(max-width: 50rem)").matches) opened?.scrollIntoView({ block: "nearest" });
     byKeys.current = false;
   }, [selected]);
   const close = () => {

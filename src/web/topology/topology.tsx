@@ -7,6 +7,7 @@ import { handOn } from "./hand.ts";
 import { keepSame } from "./keep-same.ts";
 import type { Place } from "./layout.ts";
 import { LinkLine } from "./link-line.tsx";
+import { linkShapes } from "./link-shapes.ts";
 import { NodeShape } from "./node-shape.tsx";
 import { Search } from "./search.tsx";
 import { type Sheet, sheetOf } from "./sheet.ts";
@@ -52,6 +53,7 @@ export function Topology({ graph, live, selected, onSelect, onOpen, onMove, Over
   const watching = useRef(new Set<(view: View) => void>());
   const [found, setFound] = useState<string>();
   const nodes = useMemo(() => new Map(graph.nodes.map((node) => [node.id, node])), [graph]);
+  const drawn = useMemo(() => linkShapes(graph.links, nodes), [graph]);
   const area = useMemo(() => areaOf(graph), [graph]);
 
   const show = (next: View) => {
@@ -157,20 +159,20 @@ export function Topology({ graph, live, selected, onSelect, onOpen, onMove, Over
   acts.current = { onSelect, onOpen };
   const select = (id: string, byKeys = false) => acts.current.onSelect(id, byKeys);
   const open = (id: string) => (acts.current.onOpen ?? select)(id);
-  // A shape that is asked for with the same as before is the same as before, and is not compared again.
+  // A shape that is asked for with the same as before is the same as before, and is not compared again: each look at the lab makes all of its data anew.
   const kept = useMemo(() => keepSame<VNode>(), []);
   const shapes = useMemo(
     () => [
       ...graph.links.map((link) => {
-        const [from, to, id] = [nodes.get(link.from)!, nodes.get(link.to)!, `link:${link.id}`];
+        const [shape, id] = [drawn.get(link.id)!, `link:${link.id}`];
         const marked = selected === id;
-        return kept(id, [link, from.at, from.label, to.at, to.label, marked], () => (
-          <LinkLine key={id} link={link} from={from} to={to} selected={marked} onSelect={select} />
+        return kept(id, [JSON.stringify([link, shape]), marked], () => (
+          <LinkLine key={id} link={link} shape={shape} selected={marked} onSelect={select} />
         ));
       }),
       ...graph.nodes.map((node) => {
         const [status, marked, hit] = [live.get(node.id)?.status, selected === node.id, found === node.id];
-        return kept(node.id, [node, status, marked, hit], () => (
+        return kept(node.id, [JSON.stringify(node), status, marked, hit], () => (
           <NodeShape key={node.id} node={node} status={status} selected={marked} found={hit} onSelect={select} onOpen={open} />
         ));
       }),
