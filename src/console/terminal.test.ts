@@ -28,10 +28,10 @@ test("what comes in pieces reads as it does in one, however it is cut", () => {
   fc.assert(
     fc.property(fc.array(letter), fc.array(fc.integer({ min: 1, max: 5 })), (letters, cuts) => {
       // Moves to the right leave no more blanks than there was text.
-      const raw = "x".repeat(1000) + letters.join("");
+      const raw = `${"x".repeat(20_000)}\n${letters.join("")}`;
       const window = new ReadWindow(1 << 20);
       let at = 0;
-      for (const cut of [1000, ...cuts, raw.length]) {
+      for (const cut of [20_001, ...cuts, raw.length]) {
         window.push(raw.slice(at, at + cut));
         at += cut;
       }
