@@ -33,6 +33,8 @@ export async function startService(host: "embedded" | "memory") {
   const { url, fingerprint } = await announced(child, logFile);
   const client = connect({ url, pin: fingerprint, credentials: { username: "admin", password } });
   await client.login({ username: "admin", password });
+  // What a service does once, when it has just started, is not what is measured.
+  await delay(2_500);
   return {
     url,
     fingerprint,

@@ -26,6 +26,9 @@ const env = process.env;
 const uid = process.getuid?.() ?? 0;
 
 let stateDir: string | undefined;
+/** After so long a service that started is one that stays. */
+const settledMs = 1_000;
+
 try {
   const options = serveOptions(process.argv.slice(2), env, localPaths(env, uid).state);
   if (options !== "help") stateDir = options.stateDir;
@@ -91,6 +94,9 @@ async function serve(options: ServeOptions): Promise<void> {
   await writeServiceFile(stateDir, { url: server.url, fingerprint: server.fingerprint, pid: process.pid });
   cleanup.defer(() => removeServiceFile(stateDir, process.pid));
   process.stdout.write(`labwright ${version} listens on ${server.url} (${host.kind} host), certificate sha256:${server.fingerprint}\n`);
+
+  // Not before it is known to stay: those who start many services in a row would pay for it each time.
+  setTimeout(() => service.keepReady(), settledMs).unref();
 
   const signal = await ending;
   log("info", "ending; labs keep running", { signal });

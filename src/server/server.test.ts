@@ -39,6 +39,7 @@ const service: Service = {
   health: { status: "ok", tls: true, version: "0.0.0" },
   requestEnded: (request) => void ended.push(request),
   recover: async () => {},
+  keepReady: () => undefined,
   close: async () => {},
 };
 

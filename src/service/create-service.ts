@@ -147,6 +147,7 @@ export function createService(options: ServiceOptions): Service {
         store.labs.list().filter(({ path }) => cutOff.has(path)),
       );
     },
+    keepReady: () => work.keepReady(),
     close: async () => {
       await context.jobs.close(options.closeWaitMs ?? 10_000);
       events.close();

@@ -10,6 +10,7 @@ import type { Job } from "./jobs.ts";
 import { recordApplied, recordBroken, recordIntent, recordUntouched, refuseLocked, runChange } from "./managed.ts";
 import { blockedText, planAgainstHost } from "./planned.ts";
 import type { Caller, ChangeCall } from "./service.ts";
+import type { ProjectState } from "./state.ts";
 import { checkTrafficFilters } from "./traffic-filters.ts";
 
 /** What the journal keeps of a deploy. */
@@ -50,25 +51,26 @@ async function deployLab(context: Context, job: Job, target: Target, intent: Int
   }
   refuseLocked(observed);
   refuseBlocked(plan, intent.yaml);
-  await applyIntent(context, job, target, intent, { operations: plan.operations, ids: observed === null ? noIds : ids, replace });
-  return deployed(context, target, intent, plan.unsupported);
+  const known = observed === null ? noIds : ids;
+  const state = await applyIntent(context, job, target, intent, { operations: plan.operations, ids: known, replace });
+  return deployed(target, intent, state, plan.unsupported);
 }
 
-/** Records the intent, runs the steps, and records what came of it. */
+/** Records the intent, runs the steps, and records what came of it; answers the state for the client. */
 export async function applyIntent(
   context: Context,
   job: Job,
   target: Target,
   intent: Intent,
   { operations, ids, replace }: { readonly operations: readonly Operation[]; readonly ids: Target["ids"]; readonly replace: boolean },
-): Promise<void> {
+): Promise<ProjectState> {
   // Ids of a lab that is deleted first mean nothing for the one that comes.
   const known = replace ? noIds : ids;
   const before = context.store.labs.get(target.path);
   recordIntent(context, target, intent, known);
   try {
     const applied = await applyOperations(context.consoles, target.host, job, { path: target.path, operations, ids });
-    await recordApplied(context, target, applied.ids, intent);
+    return await recordApplied(context, target, applied.ids, intent);
   } catch (error) {
     if (nothingApplied(error)) await recordUntouched(context, target, before);
     else await recordBroken(context, target, known, intent);
@@ -83,10 +85,8 @@ function nothingApplied(error: unknown): boolean {
   return error.code === "lab_locked" || (Array.isArray(applied) && applied.length === 0);
 }
 
-export async function deployed(context: Context, target: Target, intent: Intent, unsupported: readonly string[]): Promise<DeployData> {
-  const record = context.store.labs.get(target.path);
-  const state = await recordApplied(context, target, record?.ids ?? noIds, intent);
-  return { lab: target.path, nodes: intent.lab.nodes.length, links: intent.lab.links.length, state, unsupported: [...unsupported] };
+export function deployed(target: Target, { lab }: Intent, state: ProjectState, unsupported: readonly string[]): DeployData {
+  return { lab: target.path, nodes: lab.nodes.length, links: lab.links.length, state, unsupported: [...unsupported] };
 }
 
 /** Throws invalid_intent for what of the intent this host cannot make: unknown templates, images that it has not, more memory than is free … */

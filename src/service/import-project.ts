@@ -17,7 +17,7 @@ import type { Context } from "./context.ts";
 import { applyIntent, refuseBlocked } from "./deploy.ts";
 import { fidelityReport, type ReportLine } from "./fidelity.ts";
 import type { Job } from "./jobs.ts";
-import { recordApplied, runChange } from "./managed.ts";
+import { runChange } from "./managed.ts";
 import { planAgainstHost } from "./planned.ts";
 import { rightOn } from "./rights.ts";
 import type { Caller, ChangeCall } from "./service.ts";
@@ -117,8 +117,7 @@ export async function importLab(context: Context, job: Job, target: Target, inte
   // A copy takes nothing of the machine until somebody starts it.
   const operations = planned.plan.operations.filter(({ step }) => step.do !== "start" || declared.has(step.node));
   const ids = planned.observed === null ? noIds : planned.ids;
-  await applyIntent(context, job, target, intent, { operations, ids, replace: request.replace });
-  const state = await recordApplied(context, target, context.store.labs.get(path)?.ids ?? noIds, intent);
+  const state = await applyIntent(context, job, target, intent, { operations, ids, replace: request.replace });
   const after = await planAgainstHost(context, { ...target, ids: context.store.labs.get(path)?.ids ?? noIds }, intent, {
     ...options,
     replace: false,

@@ -73,10 +73,10 @@ async function reconcileToHost(
   if (!plan.applicable) return { ...answer, applied: 0, status: "unchanged", operations: plan.operations.map(shownOperation) };
 
   const { now, later } = confirm || observed === null ? { now: plan.operations, later: [] } : splitByDisruption(plan);
-  if (now.length > 0 || !isRecorded(target, intent)) {
-    await applyIntent(context, job, target, intent, { operations: now, ids, replace: false });
-  }
-  const state = await recordApplied(context, target, context.store.labs.get(target.path)?.ids ?? noIds, intent);
+  const state =
+    now.length > 0 || !isRecorded(target, intent)
+      ? await applyIntent(context, job, target, intent, { operations: now, ids, replace: false })
+      : await recordApplied(context, target, context.store.labs.get(target.path)?.ids ?? noIds, intent);
   return {
     ...answer,
     applied: now.length,

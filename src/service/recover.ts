@@ -9,7 +9,7 @@ import { destroyLab } from "./destroy.ts";
 import { type ImportRequest, importLab } from "./import-project.ts";
 import type { Job } from "./jobs.ts";
 import { changeQuality, changeSuspend, type QualityRequest, type SuspendRequest } from "./links.ts";
-import { guarded, recordApplied } from "./managed.ts";
+import { guarded } from "./managed.ts";
 import { type Planned, planAgainstHost } from "./planned.ts";
 import { operationOf, type PowerRequest, powerNodes } from "./power.ts";
 import type { ReconcileRequest } from "./reconcile.ts";
@@ -111,8 +111,8 @@ async function finishDeploy(context: Context, job: Job, target: Target, row: Job
   const replace = request.replace && !isRemade(row);
   const planned = await planAgainstHost(context, target, intent, { direction: "to_host", prune: false, replace });
   const operations = [...planned.plan.operations, ...missingStarts(row, planned, planned.plan.operations)];
-  await applyIntent(context, job, target, intent, { operations, ids: planned.ids, replace });
-  return deployed(context, target, intent, planned.plan.unsupported);
+  const state = await applyIntent(context, job, target, intent, { operations, ids: planned.ids, replace });
+  return deployed(target, intent, state, planned.plan.unsupported);
 }
 
 async function finishReconcile(context: Context, job: Job, target: Target, row: JobRow): Promise<unknown> {
@@ -125,8 +125,7 @@ async function finishReconcile(context: Context, job: Job, target: Target, row: 
   const whole = request.confirm || observed === null || row.steps.some((step) => step.do === "create-lab");
   const { now, later } = whole ? { now: plan.operations, later: [] } : splitByDisruption(plan);
   const operations = [...now, ...missingStarts(row, planned, now)];
-  await applyIntent(context, job, target, intent, { operations, ids, replace: false });
-  const state = await recordApplied(context, target, context.store.labs.get(target.path)?.ids ?? noIds, intent);
+  const state = await applyIntent(context, job, target, intent, { operations, ids, replace: false });
   return {
     lab: target.path,
     applied: row.done + operations.length,

@@ -77,5 +77,7 @@ export interface Service {
    * else. Settles when all have ended; nobody has to wait for that.
    */
   recover(): Promise<void>;
+  /** Starts what the first large intent would have to wait for. */
+  keepReady(): void;
   close(): Promise<void>;
 }

@@ -56,6 +56,7 @@ beforeAll(async () => {
       health: {},
       requestEnded: () => {},
       recover: async () => {},
+      keepReady: () => undefined,
       close: async () => {},
     },
     certificate: { ...made, fingerprint: fingerprintOf(made.certificate) },

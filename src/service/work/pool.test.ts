@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { Failure } from "../../contract/errors.ts";
 import { readIntent } from "../../intent/read.ts";
 import { type PoolOptions, WorkPool } from "./pool.ts";
@@ -89,4 +89,16 @@ test("when it is closed, what runs and what waits is told so", async () => {
   await one.close();
   for (const each of await Promise.all(both)) expect(each).toMatchObject({ code: "shutting_down" });
   expect(await failureOf(one.run("readIntent", 1, "name: a", {}))).toMatchObject({ code: "shutting_down" });
+});
+
+test("a thread that is kept ready stays without work; others end", async () => {
+  const two = pool({ threads: 2, idleMs: 10 });
+  two.keepReady();
+  expect(two.size).toBe(1);
+  const both = [two.run("readIntent", 1, "name: a\nnodes: {}\n", {}), two.run("readIntent", 1, "name: b\nnodes: {}\n", {})];
+  expect(two.size).toBe(2);
+  expect((await Promise.all(both)).map(({ lab }) => lab?.name)).toEqual(["a", "b"]);
+  await vi.waitFor(() => expect(two.size).toBe(1), { timeout: 20_000 });
+  expect((await two.run("readIntent", 1, "name: c\nnodes: {}\n", {})).lab?.name).toBe("c");
+  expect(two.size).toBe(1);
 });

@@ -16,7 +16,7 @@ export interface PoolOptions {
   readonly mostWeight?: number;
   /** Heap of a thread; a task that needs more is ended with its thread. Default 1,024 MiB. */
   readonly heapMib?: number;
-  /** A thread without work ends after so long. Default 20,000 ms. */
+  /** A thread without work ends after so long; the last of them stays, where keepReady() was called. Default 20,000 ms. */
   readonly idleMs?: number;
 }
 
@@ -42,6 +42,7 @@ export class WorkPool {
   readonly #waiting: Task[] = [];
   #weight = 0;
   #closed = false;
+  #ready = false;
 
   constructor(options: PoolOptions = {}) {
     this.#options = {
@@ -53,6 +54,11 @@ export class WorkPool {
       idleMs: 20_000,
       ...options,
     };
+  }
+
+  /** Threads that there are. */
+  get size(): number {
+    return this.#threads.size;
   }
 
   /** Runs a task in a thread. `weight`: the characters of its input, about. Throws what the task throws; rate_limited, shutting_down. */
@@ -68,6 +74,13 @@ export class WorkPool {
       this.#next();
     });
     return resultOf(outcome) as ReturnType<Tasks[Name]>;
+  }
+
+  /** Starts a thread, and from now on does not end the last that is without work: the start of one takes longer than reading a large intent. */
+  keepReady(): void {
+    if (this.#closed) return;
+    this.#ready = true;
+    if (this.#threads.size === 0) this.#start()?.worker.unref();
   }
 
   /** Ends every thread; what runs or waits fails with shutting_down. */
@@ -122,9 +135,13 @@ export class WorkPool {
     thread.task = undefined;
     // An idle thread keeps no process alive.
     thread.worker.unref();
-    thread.timer = setTimeout(() => void this.#end(thread), this.#options.idleMs);
+    thread.timer = setTimeout(() => this.#retire(thread), this.#options.idleMs);
     thread.timer.unref();
     this.#next();
+  }
+
+  #retire(thread: Thread): void {
+    if (!this.#ready || this.#threads.size > 1) void this.#end(thread);
   }
 
   async #end(thread: Thread, outcome?: Outcome): Promise<void> {

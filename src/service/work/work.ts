@@ -58,6 +58,11 @@ export class Work {
     return small ? tasks.computePlan(work) : this.#pool.run("computePlan", 200 * size + (work.yaml?.length ?? 0), work);
   }
 
+  /** Has a thread waiting for the next large intent, as WorkPool.keepReady(). */
+  keepReady(): void {
+    this.#pool.keepReady();
+  }
+
   close(): Promise<void> {
     return this.#pool.close();
   }
