@@ -9,7 +9,7 @@ import { sendBytes, sendEvents } from "./answers.ts";
 import { drain, type ParseJson, readJsonBody, Turn } from "./body.ts";
 import { keepCookie } from "./browser.ts";
 import { deadlineOf, inTime } from "./deadline.ts";
-import { envelopeText } from "./envelope-text.ts";
+import { envelopeBody } from "./envelope-body.ts";
 import { badRequest, failureEnvelope, toFailure } from "./failures.ts";
 import { identify } from "./identify.ts";
 import { turnOf } from "./pipeline.ts";
@@ -166,7 +166,7 @@ function send(
 ): unknown {
   switch (kind) {
     case "data":
-      return reply.type("application/json; charset=utf-8").send(envelopeText(answer));
+      return reply.type("application/json; charset=utf-8").send(envelopeBody(answer));
     case "document":
       return answer;
     case "bytes":

@@ -60,3 +60,26 @@ test("after a change nothing old is shown, and a failed read is shared", async (
   reads[1]!.reject(new Failure("host_unreachable", "gone"));
   expect((await both).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
 });
+
+test("what names the rows is shown while it is read anew, up to twice its age", async () => {
+  const clock = { time: 0, now: () => clock.time };
+  const reads: ((name: string) => void)[] = [];
+  const host = {
+    observe: () => new Promise((resolve) => void reads.push((name) => resolve({ name }))),
+  } as Partial<HostSession> as HostSession;
+  const observations = new Observations(clock as never, 250);
+  const ask = () => observations.recentStructure(host, "/lab", 1000).then((lab) => lab?.name);
+  const first = ask();
+  reads[0]!("a");
+  expect(await first).toBe("a");
+  clock.time = 1500;
+  expect(await ask()).toBe("a");
+  const waits = observations.structure(host, "/lab", 1000);
+  expect(reads.length).toBe(2);
+  reads[1]!("b");
+  expect((await waits)?.name).toBe("b");
+  clock.time = 3500;
+  const late = ask();
+  reads[2]!("c");
+  expect(await late).toBe("c");
+});

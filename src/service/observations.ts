@@ -14,7 +14,8 @@ interface Kept<T> {
 /**
  * Reads of labs, shared: however many pollers ask, the host is asked at most once per lab and interval, and those who ask meanwhile
  * get the same answer. A failed read is shared too, so that a host in trouble is not asked more often. Changes forget what is kept.
- * Whoever asks for a status in the interval after gets the last one at once while the next is read: among many pollers nobody waits.
+ * Whoever asks for a status, or for what names its rows, in the interval after gets the last one at once while the next is read: among many
+ * pollers nobody waits.
  */
 export class Observations {
   readonly #clock: Clock;
@@ -39,8 +40,7 @@ export class Observations {
         throw error;
       }
     });
-    const { before } = kept;
-    return before !== undefined && this.#clock.now() - before.at < 2 * this.#statusMs ? before.value : kept.value;
+    return this.#atOnce(kept, this.#statusMs);
   }
 
   /** The newest status that was read, however long ago; reads nothing. */
@@ -53,6 +53,14 @@ export class Observations {
     return this.#kept(this.#structure, path, maxAgeMs, () => host.observe(path)).value;
   }
 
+  /** The same, for what may be a little older: while it is read anew, the last one. */
+  recentStructure(host: HostSession, path: string, maxAgeMs: number): Promise<ObservedLab | null> {
+    return this.#atOnce(
+      this.#kept(this.#structure, path, maxAgeMs, () => host.observe(path)),
+      maxAgeMs,
+    );
+  }
+
   /** When the kept definition was read; undefined when none is kept. */
   structureTime(path: string): number | undefined {
     return this.#structure.get(path)?.at;
@@ -61,6 +69,10 @@ export class Observations {
   forget(path: string): void {
     this.#status.delete(path);
     this.#structure.delete(path);
+  }
+
+  #atOnce<T>({ before, value }: Kept<T>, maxAgeMs: number): Promise<T> {
+    return before !== undefined && this.#clock.now() - before.at < 2 * maxAgeMs ? before.value : value;
   }
 
   #kept<T>(all: Map<string, Kept<T>>, path: string, maxAgeMs: number, read: () => Promise<T>): Kept<T> {

@@ -2,8 +2,8 @@ import { Failure } from "../contract/errors.ts";
 import type { LiveData, LiveNetemData, LiveNodeData, StatusData } from "../contract/schemas/observe.ts";
 import type { ProjectPayload } from "../contract/schemas/project.ts";
 import { share } from "../contract/shared-answer.ts";
-import { endpointKeys, endpointOf, joinIds } from "../engine/join.ts";
-import type { ObservedLab } from "../engine/observed.ts";
+import { type EndpointKeys, endpointKeys, endpointOf, joinIds } from "../engine/join.ts";
+import type { ObservedLab, ObservedLink } from "../engine/observed.ts";
 import type { LiveStatus } from "../hosts/host.ts";
 import { endpointText } from "../intent/lab.ts";
 import { addressProject, labNotFound, type Target } from "./address.ts";
@@ -12,8 +12,8 @@ import type { Context } from "./context.ts";
 import { resumeState } from "./resume.ts";
 import type { Caller } from "./service.ts";
 
-/** Structure changes seldom and is only needed to name rows: not every poll reads it. */
-const structureMs = 5_000;
+/** Structure changes seldom and is only needed to name rows: not every poll reads it. What is shown is never older than twice this. */
+const structureMs = 2_500;
 
 /** The light live poll. A failed live read is an answer (live.available false), not an error. */
 export async function projectStatus(context: Context, caller: Caller, payload: ProjectPayload): Promise<StatusData> {
@@ -23,7 +23,7 @@ export async function projectStatus(context: Context, caller: Caller, payload: P
   const exists = read !== null && (read !== "failed" || record?.labId !== undefined);
   // Whether an unknown lab is there cannot be told while the host does not answer: that is a failed read, not a missing lab.
   if (read === null && record === undefined) throw labNotFound(path);
-  const structure = read === null ? null : await context.observations.structure(host, path, structureMs).catch(() => null);
+  const structure = read === null ? null : await context.observations.recentStructure(host, path, structureMs).catch(() => null);
   const operation = context.jobs.running(path);
   const last = context.store.jobs.lastEnd(path);
   const resume = resumeState(context, path, record, read === null || read === "failed" ? [] : read.nodes);
@@ -74,22 +74,49 @@ function liveData(target: Target, read: LiveStatus | "failed" | null, structure:
   return live;
 }
 
-function joinLive(target: Target, read: LiveStatus, structure: ObservedLab | null): LiveData {
+/** What the rows of a read are named by. */
+interface Names {
+  readonly intent: Target["intent"] | undefined;
+  readonly ids: Target["ids"];
+  /** Keys that the intent has; undefined: not to be told. */
+  readonly known: ReadonlySet<string> | undefined;
+  readonly nodes: ReadonlyMap<string, string>;
+  readonly linkKeys: ReadonlyMap<string, string>;
+  readonly links: ReadonlyMap<string, ObservedLink>;
+  readonly ends: EndpointKeys;
+}
+
+/** Changes as seldom as what it comes from, while reads come several times a second. */
+const named = new WeakMap<ObservedLab, Names>();
+
+function namesOf(target: Target, structure: ObservedLab | null): Names {
+  const before = structure === null ? undefined : named.get(structure);
+  if (before !== undefined && before.intent === target.intent && before.ids === target.ids) return before;
   const ids = structure === null ? target.ids : joinIds(target.intent?.lab ?? null, structure, target.ids);
-  const known = structure === null || target.intent === undefined ? undefined : new Set(target.intent.lab.nodes.map(({ key }) => key));
-  const keys = new Map(Object.entries(ids.nodes).map(([key, id]) => [id, key]));
+  const names: Names = {
+    intent: target.intent,
+    ids: target.ids,
+    known: structure === null || target.intent === undefined ? undefined : new Set(target.intent.lab.nodes.map(({ key }) => key)),
+    nodes: new Map(Object.entries(ids.nodes).map(([key, id]) => [id, key])),
+    linkKeys: new Map(Object.entries(ids.links).map(([key, id]) => [id, key])),
+    links: new Map((structure?.links ?? []).map((link) => [link.id, link])),
+    ends: endpointKeys(ids),
+  };
+  if (structure !== null) named.set(structure, names);
+  return names;
+}
+
+function joinLive(target: Target, read: LiveStatus, structure: ObservedLab | null): LiveData {
+  const { known, nodes: keys, linkKeys, links, ends } = namesOf(target, structure);
   const nodes = read.nodes.map((row): LiveNodeData => {
     const key = keys.get(row.id);
     // A key that was made up for a node which the intent does not know joins nothing.
     return { ...row, node: key !== undefined && (known === undefined || known.has(key)) ? key : null };
   });
-  const linkKeys = new Map(Object.entries(ids.links).map(([key, id]) => [id, key]));
-  const links = new Map((structure?.links ?? []).map((link) => [link.id, link]));
   const netem = read.links.map(({ id, a, b }): LiveNetemData => {
     const key = linkKeys.get(id);
     const link = links.get(id);
-    const endpoints =
-      link === undefined ? (key?.split(" -- ") ?? []) : link.endpoints.map((end) => endpointText(endpointOf(end, endpointKeys(ids))));
+    const endpoints = link === undefined ? (key?.split(" -- ") ?? []) : link.endpoints.map((end) => endpointText(endpointOf(end, ends)));
     return { link: key ?? id, endpoints, ...(a !== undefined && { a }), ...(b !== undefined && { b }) };
   });
   return {

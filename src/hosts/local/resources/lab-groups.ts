@@ -106,13 +106,27 @@ async function removeGroup(directory: string): Promise<void> {
   }
 }
 
-/** One read of all these nodes; others have their turn in between. */
-export async function readUsage({ groups, directories }: LabGroups, ids: readonly number[]): Promise<ReadonlyMap<number, NodeUsage>> {
+/** By node: how much of what it takes is page cache not in use, and of what that was read. */
+export type IdleMemory = Map<number, { readonly used: string; readonly idle: number; readonly at: number }>;
+
+/**
+ * One read of all these nodes; others have their turn in between, every millisecond.
+ * @param idle what earlier reads found: to ask for it costs most, and of a node that takes as much as before it is asked anew only now and then
+ */
+export async function readUsage(
+  { groups, directories }: LabGroups,
+  ids: readonly number[],
+  idle: IdleMemory,
+): Promise<ReadonlyMap<number, NodeUsage>> {
   const all = new Map<number, NodeUsage>();
-  for (const [i, id] of ids.entries()) {
-    if (i % 50 === 49) await setImmediate();
+  let began = performance.now();
+  for (const id of ids) {
+    if (performance.now() - began > 1) {
+      await setImmediate();
+      began = performance.now();
+    }
     const cpu = groups.usage === undefined ? undefined : cpuTime(groups.usage, file(directories, groups.usage, id));
-    const memory = groups.memory === undefined ? undefined : memoryInUse(groups.memory, file(directories, groups.memory, id));
+    const memory = groups.memory === undefined ? undefined : memoryInUse(groups.memory, file(directories, groups.memory, id), id, idle);
     if (cpu === undefined && memory === undefined) continue;
     all.set(id, { ...(cpu === undefined ? {} : { cpu }), ...(memory === undefined ? {} : { memory }) });
   }
@@ -120,21 +134,28 @@ export async function readUsage({ groups, directories }: LabGroups, ids: readonl
 }
 
 function file(directories: readonly string[], { hierarchy }: Controller, id: number): string {
-  return join(directories[hierarchy]!, String(id));
+  return `${directories[hierarchy]!}/${id}`;
 }
 
 function cpuTime({ version }: Controller, group: string): number | undefined {
-  if (version === 2) return numberAfter("usage_usec ", textOf(join(group, "cpu.stat")));
-  const nanoseconds = textOf(join(group, "cpuacct.usage"));
+  if (version === 2) return numberAfter("usage_usec ", textOf(`${group}/cpu.stat`));
+  const nanoseconds = textOf(`${group}/cpuacct.usage`);
   return nanoseconds === undefined ? undefined : Math.round(Number(nanoseconds) / 1000);
 }
 
-function memoryInUse({ version }: Controller, group: string): number | undefined {
-  const used = textOf(join(group, version === 1 ? "memory.usage_in_bytes" : "memory.current"));
+function memoryInUse({ version }: Controller, group: string, id: number, idle: IdleMemory): number | undefined {
+  const used = textOf(`${group}/${version === 1 ? "memory.usage_in_bytes" : "memory.current"}`);
   if (used === undefined) return undefined;
-  const idle = numberAfter(version === 1 ? "\ntotal_inactive_file " : "\ninactive_file ", textOf(join(group, "memory.stat")));
-  return Math.max(0, Number(used) - (idle ?? 0));
+  const before = idle.get(id);
+  const now = performance.now();
+  if (before !== undefined && before.used === used && now - before.at < idleFreshMs) return Math.max(0, Number(used) - before.idle);
+  const bytes = numberAfter(version === 1 ? "\ntotal_inactive_file " : "\ninactive_file ", textOf(`${group}/memory.stat`)) ?? 0;
+  // Spread, or all nodes of a lab would be asked at once again.
+  idle.set(id, { used, idle: bytes, at: now - Math.random() * (idleFreshMs / 2) });
+  return Math.max(0, Number(used) - bytes);
 }
+
+const idleFreshMs = 10_000;
 
 function numberAfter(word: string, text: string | undefined): number | undefined {
   const at = text?.indexOf(word) ?? -1;

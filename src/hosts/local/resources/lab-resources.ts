@@ -3,7 +3,7 @@ import type { Catalogue } from "../catalogue.ts";
 import type { DefinedNode } from "../definition.ts";
 import type { NodeState, Sandbox } from "../sandbox.ts";
 import { type ControlGroups, groupsOfHolder } from "./control-groups.ts";
-import { type LabGroups, makeLabGroups, type NodeUsage, readUsage, removeLabGroups } from "./lab-groups.ts";
+import { type IdleMemory, type LabGroups, makeLabGroups, type NodeUsage, readUsage, removeLabGroups } from "./lab-groups.ts";
 import { type CapacityRules, ceilings, machineMemory } from "./machine-capacity.ts";
 import { limitEntries, nodeLimits } from "./node-limits.ts";
 
@@ -28,6 +28,7 @@ export class LabResources {
   readonly #owner: number | undefined;
   #groups: LabGroups | undefined;
   #sample: Sample | undefined;
+  readonly #idle: IdleMemory = new Map();
   #reading: Promise<ReadonlyMap<number, NodeLoad>> | undefined;
 
   constructor(lab: string, means: Promise<MachineMeans>, owner: number | undefined) {
@@ -82,6 +83,7 @@ export class LabResources {
     const usage = await readUsage(
       lab,
       alive.map(({ id }) => id),
+      this.#idle,
     );
     const load = new Map<number, NodeLoad>();
     for (const { id, startedAt } of alive) {
@@ -104,6 +106,7 @@ export class LabResources {
     const lab = this.#groups ?? { groups, directories };
     this.#groups = undefined;
     this.#sample = undefined;
+    this.#idle.clear();
     await removeLabGroups(lab);
   }
 }

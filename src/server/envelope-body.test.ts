@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
 import { share } from "../contract/shared-answer.ts";
-import { envelopeText } from "./envelope-text.ts";
+import { envelopeBody } from "./envelope-body.ts";
+
+const envelopeText = (data: unknown): string => String(envelopeBody(data));
 
 test("an envelope with shared parts reads as one without", () => {
-  const live = { available: true, nodes: [{ id: "1", name: 'n "1"', ready: undefined, exit_code: 0 }] };
+  const live = { available: true, nodes: [{ id: "1", name: 'n "1" ä', ready: undefined, exit_code: 0 }] };
   for (const data of [{ lab: "/a", live, last: undefined, list: [1, null] }, { live }, {}, null, [live], "text", 7]) {
     const plain = JSON.stringify({ ok: true, data });
     expect(envelopeText(data)).toBe(plain);
