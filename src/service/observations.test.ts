@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { Failure } from "../contract/errors.ts";
+import type { ObservedLab } from "../engine/observed.ts";
 import type { HostSession, LiveStatus } from "../hosts/host.ts";
 import { Observations } from "./observations.ts";
 
@@ -65,7 +66,7 @@ test("what names the rows is shown while it is read anew, up to twice its age", 
   const clock = { time: 0, now: () => clock.time };
   const reads: ((name: string) => void)[] = [];
   const host = {
-    observe: () => new Promise((resolve) => void reads.push((name) => resolve({ name }))),
+    observe: () => new Promise<ObservedLab>((resolve) => void reads.push((name) => resolve({ name } as ObservedLab))),
   } as Partial<HostSession> as HostSession;
   const observations = new Observations(clock as never, 250);
   const ask = () => observations.recentStructure(host, "/lab", 1000).then((lab) => lab?.name);
