@@ -546,3 +546,26 @@ test("close ends open streams, answers running and new requests, and does not ha
   expect(running.heard()).toContain('"code":"shutting_down"');
   expect(running.heard()).toMatch(/^connection: close\r$/im);
 });
+
+test("a connection that asks thousands of times at once, health or not, and reads late, is answered every time", async () => {
+  replies = { getHealth: () => service.health, getSession: (_request, caller) => ({ username: caller?.user }) };
+  const ask = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n\r\n`;
+  const health = ask("/api/v1/health").repeat(40);
+  for (const other of ["", ask("/api/v1/session")]) {
+    const socket = connectTls({ host: "127.0.0.1", port: Number(new URL(server.url).port), rejectUnauthorized: false });
+    await once(socket, "secureConnect");
+    socket.pause();
+    // Each in a record of its own, so that they come to the parser one by one.
+    const rounds = 150;
+    for (let i = 0; i < rounds; i++) socket.write(health + (i % 10 === 5 ? other : ""));
+    const expected = rounds * 40 + (other === "" ? 0 : rounds / 10);
+    let text = "";
+    socket.setEncoding("latin1").on("data", (chunk) => {
+      text += chunk;
+    });
+    socket.resume();
+    await expect.poll(() => text.split("HTTP/1.1 200 OK\r\n").length - 1, { timeout: 20_000 }).toBe(expected);
+    expect(text).not.toMatch(/HTTP\/1\.1 [^2]/);
+    socket.destroy();
+  }
+});

@@ -1,5 +1,5 @@
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { DEFAULT_CIPHERS } from "node:tls";
 import fastify, { type FastifyInstance, LogController } from "fastify";
 import { Failure } from "../contract/errors.ts";
@@ -85,7 +85,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
           shouldUpgradeCallback: wantsStream,
         },
         (request, response) => {
-          if (closing.signal.aborted || !health(request, response)) handler(request, response);
+          if (!closing.signal.aborted && health(request, response)) return;
+          readByStream(request.socket);
+          handler(request, response);
         },
       );
       return secure as never;
@@ -119,8 +121,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   secure.emit("listening");
   // An expectation other than 100-continue is ignored, as HTTP allows; Node would refuse it without an envelope.
   secure.on("checkExpectation", (request, response) => secure.emit("request", request, response));
-  // Node's parser reads TLS below the stream until someone listens there: then a pause between two records would break it (HPE_PAUSED).
-  secure.on("secureConnection", (socket) => socket.on("data", heard).off("data", heard));
   noteRequests(secure);
   const streams = routeUpgrades(secure, app.routing as never);
   const front = createFront(secure, headerWaitMs);
@@ -170,6 +170,18 @@ function healthLine(requestId: string, address: string | undefined, ms: number):
     `"address":"${address ?? ""}","ms":${Math.round(ms)},"msg":"request"}\n`
   );
 }
+
+/**
+ * Node's parser reads TLS below the stream until someone listens there: it is quicker so, but a pause between two records would break it (HPE_PAUSED).
+ * Nothing pauses a connection that asks for nothing but health, one after the other; from its first other request on it is read by its stream.
+ */
+function readByStream(socket: Socket & { [byStream]?: true }): void {
+  if (socket[byStream] === true) return;
+  socket[byStream] = true;
+  socket.on("data", heard).off("data", heard);
+}
+
+const byStream = Symbol("read by its stream");
 
 /** Nothing to do: that it was added is what counts. */
 function heard(): void {}
