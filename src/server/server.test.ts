@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from "vitest";
 import { RawClient } from "../../test/wire/raw-client.ts";
 import { Failure } from "../contract/errors.ts";
 import type { OperationId } from "../contract/operations.ts";
@@ -549,10 +549,14 @@ test("close ends open streams, answers running and new requests, and does not ha
 
 test("a connection that asks thousands of times at once, health or not, and reads late, is answered every time", async () => {
   replies = { getHealth: () => service.health, getSession: (_request, caller) => ({ username: caller?.user }) };
+  // With the usual patience: between two parts of a header this client may be paused for long.
+  const made = selfSigned({ names: ["localhost"], from: new Date(Date.now() - 1000), until: new Date(Date.now() + 1e9) });
+  const patient = await startServer({ service, certificate: { ...made, fingerprint: "" }, version: "0", graceMs: 100 });
+  onTestFinished(() => patient.close());
   const ask = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n\r\n`;
   const health = ask("/api/v1/health").repeat(40);
   for (const other of ["", ask("/api/v1/session")]) {
-    const socket = connectTls({ host: "127.0.0.1", port: Number(new URL(server.url).port), rejectUnauthorized: false });
+    const socket = connectTls({ host: "127.0.0.1", port: Number(new URL(patient.url).port), rejectUnauthorized: false });
     await once(socket, "secureConnect");
     socket.pause();
     // Each in a record of its own, so that they come to the parser one by one.
