@@ -11,7 +11,7 @@
 enum { MANY = 16 /* cables from which on each gets a shorter ring */, THREADS = 16 };
 
 /* A cable whose sockets are to be opened. */
-struct opening { long id; int mtu; struct end ends[2]; const char *problem; int error; };
+struct opening { long id; int mtu; struct end ends[2]; const char *problem[2]; int error[2]; };
 
 static struct opening *openings;
 static size_t opening_count, opening_next;
@@ -90,14 +90,13 @@ static void name_of(char name[16], char first, long id, int side) {
 static void *open_some(void *none) {
   for (;;) {
     size_t i = __atomic_fetch_add(&opening_next, 1, __ATOMIC_RELAXED);
-    if (i >= opening_count) return none;
-    struct opening *o = &openings[i];
-    for (int side = 0; side < 2 && !o->problem; side++) {
-      char name[16];
-      name_of(name, 'p', o->id, side);
-      o->problem = end_open(&o->ends[side], name, o->mtu, many);
-      o->error = errno;
-    }
+    if (i >= opening_count * 2) return none;
+    struct opening *o = &openings[i / 2];
+    int side = (int)(i % 2);
+    char name[16];
+    name_of(name, 'p', o->id, side);
+    o->problem[side] = end_open(&o->ends[side], name, o->mtu, many);
+    o->error[side] = errno;
   }
 }
 
@@ -148,11 +147,13 @@ static int open_sockets(const char *lab, const char *request) {
   many = there + opening_count > MANY;
   pthread_t threads[THREADS];
   int started = 0;
-  while (started < THREADS && (size_t)started + 1 < opening_count && pthread_create(&threads[started], NULL, open_some, NULL) == 0) started++;
+  while (started < THREADS && (size_t)started + 1 < opening_count * 2 && pthread_create(&threads[started], NULL, open_some, NULL) == 0) started++;
   open_some(NULL);
   while (started > 0) pthread_join(threads[--started], NULL);
-  for (size_t i = 0; i < opening_count; i++)
-    if (openings[i].problem) return errno = openings[i].error, fail(openings[i].problem);
+  for (size_t i = 0; i < opening_count * 2; i++) {
+    const struct opening *o = &openings[i / 2];
+    if (o->problem[i % 2]) return errno = o->error[i % 2], fail(o->problem[i % 2]);
+  }
   return 0;
 }
 
