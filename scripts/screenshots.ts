@@ -4,9 +4,10 @@
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { chromium, type Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { eventually, testLocalHost } from "../src/hosts/local/test-local-host.ts";
 import { servePages, signIn } from "../test/browser/browser.fixture.ts";
+import { launchChromium } from "../test/browser/launch-chromium.ts";
 import type { RawClient } from "../test/wire/raw-client.ts";
 import { difference, readPng, writePng } from "./screenshots/palette-png.ts";
 import { shots } from "./screenshots/shots.ts";
@@ -20,16 +21,13 @@ const wanted = process.argv.slice(2);
 
 const local = await testLocalHost();
 const served = await servePages({ host: local.host });
-const browser = await chromium.launch({
-  executablePath: process.env.LABWRIGHT_CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--no-sandbox", "--disable-dev-shm-usage", "--font-render-hinting=none", "--force-color-profile=srgb"],
-});
+const launched = await launchChromium(["--font-render-hinting=none", "--force-color-profile=srgb"]);
 try {
   await mkdir(folder, { recursive: true });
   const client = await served.signIn("admin", "test");
   await deploy(client, "ospf-triangle", ["r1", "r2", "r3"]);
   await deploy(client, "two-hosts", []);
-  const context = await browser.newContext({ ignoreHTTPSErrors: true, viewport: size, reducedMotion: "reduce" });
+  const context = await launched.browser.newContext({ ignoreHTTPSErrors: true, viewport: size, reducedMotion: "reduce" });
   context.setDefaultTimeout(30_000);
   const page = await context.newPage();
   await signIn(page, served.url, "admin", "test");
@@ -44,7 +42,7 @@ try {
     }
   }
 } finally {
-  await browser.close();
+  await launched[Symbol.asyncDispose]();
   await local[Symbol.asyncDispose]();
   await served[Symbol.asyncDispose]();
 }

@@ -1,7 +1,8 @@
 import { join } from "node:path";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { loadPages } from "../../src/server/pages.ts";
 import { type Served, type ServedOptions, serve } from "../wire/served.ts";
+import { launchChromium } from "./launch-chromium.ts";
 
 /** A page in a real browser, with cookies of its own. Closing it throws where the page complained of anything that the test did not expect. */
 export interface TestPage extends AsyncDisposable {
@@ -18,13 +19,9 @@ export interface TestBrowser extends AsyncDisposable {
   open(options?: BrowserContextOptions): Promise<TestPage>;
 }
 
-/** Debian's headless Chromium; as root it has no sandbox of its own. */
 export async function testBrowser(): Promise<TestBrowser> {
-  const browser = await chromium.launch({
-    executablePath: process.env.LABWRIGHT_CHROMIUM ?? "/usr/bin/chromium",
-    args: [...(process.getuid?.() === 0 ? ["--no-sandbox"] : []), "--disable-dev-shm-usage"],
-  });
-  return { open: (options) => openPage(browser, options), [Symbol.asyncDispose]: () => browser.close() };
+  const launched = await launchChromium();
+  return { open: (options) => openPage(launched.browser, options), [Symbol.asyncDispose]: () => launched[Symbol.asyncDispose]() };
 }
 
 async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<TestPage> {

@@ -1,0 +1,18 @@
+/** Runs in the browser's own network: a port for its proxy, carried out of it by a socket in the file system, and Chromium with the arguments given. */
+import { execFileSync, spawn } from "node:child_process";
+import { connect, createServer } from "node:net";
+
+const { LABWRIGHT_TEST_PROXY = "", LABWRIGHT_TEST_CHROMIUM = "", LABWRIGHT_TEST_PROXY_PORT = "" } = process.env;
+
+execFileSync("ip", ["link", "set", "lo", "up"]);
+const server = createServer((near) => {
+  const far = connect(LABWRIGHT_TEST_PROXY);
+  near.pipe(far).pipe(near);
+  near.on("error", () => far.destroy());
+  far.on("error", () => near.destroy());
+});
+server.listen(Number(LABWRIGHT_TEST_PROXY_PORT), "127.0.0.1", () => {
+  // Its orders come by the two pipes behind standard error.
+  const chromium = spawn(LABWRIGHT_TEST_CHROMIUM, process.argv.slice(2), { stdio: [0, 1, 2, 3, 4] });
+  chromium.once("exit", (code) => process.exit(code ?? 1));
+});
