@@ -1,4 +1,5 @@
 import type { ResultOf } from "../client/index.ts";
+import { inNaturalOrder } from "./natural-order.ts";
 import { qualityText } from "./quality-text.ts";
 import { bytes, table } from "./table.ts";
 
@@ -7,7 +8,8 @@ type Inspection = ResultOf<"inspectProject">;
 /** The structure of a lab as tables: nodes, interfaces, networks. */
 export function showInspection(data: Inspection): string {
   const parts = [`${data.lab}  mode ${data.mode}${data.locked ? "  locked" : ""}${data.cached ? `  as of ${data.taken_at}` : ""}`];
-  const nodes = data.nodes.map((node) => [
+  const all = inNaturalOrder(data.nodes, ({ node, name }) => node ?? name);
+  const nodes = all.map((node) => [
     node.node ?? node.name,
     node.id,
     node.template,
@@ -19,7 +21,7 @@ export function showInspection(data: Inspection): string {
     limitsText(node.limits),
   ]);
   if (nodes.length > 0) parts.push(table(["NODE", "ID", "TEMPLATE", "IMAGE", "STATUS", "CPU", "RAM", "CONSOLE", "LIMITS"], nodes));
-  const interfaces = data.nodes.flatMap((node) =>
+  const interfaces = all.flatMap((node) =>
     node.interfaces.map((one) => [
       `${node.node ?? node.name}:${one.name}`,
       one.mac ?? "",

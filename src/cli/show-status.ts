@@ -1,4 +1,5 @@
 import type { ResultOf } from "../client/index.ts";
+import { inNaturalOrder } from "./natural-order.ts";
 import { bytes, duration, table } from "./table.ts";
 import type { Paint } from "./terminal.ts";
 
@@ -37,7 +38,8 @@ export function isUp(node: LiveNode): boolean {
   return node.status === "running" && node.ready !== false;
 }
 
-function nodeTable(paint: Paint, nodes: readonly LiveNode[]): string {
+function nodeTable(paint: Paint, all: readonly LiveNode[]): string {
+  const nodes = inNaturalOrder(all, ({ node, name }) => node ?? name);
   const rows = nodes.map((node) => [
     node.node ?? node.name,
     node.forced === true ? `${node.status} (forced)` : node.disk_full === true ? `${node.status} (disk full)` : node.status,

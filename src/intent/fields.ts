@@ -31,7 +31,9 @@ export function checkKeys(problems: Problems, map: MapValue, path: string, vocab
     if (vocabulary.known.includes(entry.key)) continue;
     const here = pointer(path, entry.key);
     if (vocabulary.ignored.includes(entry.key)) {
-      problems.warn("ignored_key", entry.place, here, `${JSON.stringify(entry.key)} is not supported and has no effect`);
+      const { instead = {} } = vocabulary;
+      const hint = Object.hasOwn(instead, entry.key) ? instead[entry.key] : undefined;
+      problems.warn("ignored_key", entry.place, here, `${JSON.stringify(entry.key)} is not supported and has no effect`, hint);
       continue;
     }
     const meant = Object.hasOwn(vocabulary.meant, entry.key) ? vocabulary.meant[entry.key] : undefined;

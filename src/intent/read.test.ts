@@ -191,6 +191,9 @@ describe("containerlab's habits", () => {
       "ignored_key /topology/links/0/endpoints/0/mac 5:52",
       "ignored_key /topology/links/0/vars 5:74",
     ]);
+    expect(short("name: x\nnodes: {c1: {template: container, cmd: sleep 5}}\n")).toEqual([
+      "ignored_key /nodes/c1/cmd 2:35 a node of template container has attributes: {command: …}",
+    ]);
   });
 
   test("anchors and merge keys work, own keys win wherever they stand", () => {

@@ -7,6 +7,8 @@ export interface Vocabulary {
   readonly ignored: readonly string[];
   /** Words of neighbouring tools and the key that they mean here; only for hints. */
   readonly meant: Readonly<Record<string, string>>;
+  /** For ignored keys, what says the same here; only for hints. */
+  readonly instead?: Readonly<Record<string, string>>;
 }
 
 const sections = ["defaults", "kinds", "groups", "nodes", "networks", "links", "traffic_filters", "texts"] as const;
@@ -92,14 +94,28 @@ const meantOfNodes = {
   commands: "exec",
 };
 
+const ofContainers = (attribute: string) => `a node of template container has attributes: {${attribute}: …}`;
+
+const insteadOfNodes = {
+  cmd: ofContainers("command"),
+  entrypoint: ofContainers("entrypoint"),
+  user: ofContainers("user"),
+};
+
 export const nodeVocabulary: Vocabulary = {
   known: [...inheritableKeys, "name", "position"],
   ignored: ignoredOfNodes,
   meant: meantOfNodes,
+  instead: insteadOfNodes,
 };
 
 /** In defaults, kinds and groups: what makes sense for many nodes. */
-export const inheritableVocabulary: Vocabulary = { known: inheritableKeys, ignored: ignoredOfNodes, meant: meantOfNodes };
+export const inheritableVocabulary: Vocabulary = {
+  known: inheritableKeys,
+  ignored: ignoredOfNodes,
+  meant: meantOfNodes,
+  instead: insteadOfNodes,
+};
 
 export const networkVocabulary: Vocabulary = {
   known: ["name", "type", "icon", "position"],

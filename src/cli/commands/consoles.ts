@@ -1,4 +1,5 @@
 import { type Command, labFlag, topoFlag } from "../command.ts";
+import { inNaturalOrder } from "../natural-order.ts";
 import { table } from "../table.ts";
 
 export const consoles: Command = {
@@ -10,11 +11,12 @@ export const consoles: Command = {
     const { selector } = await context.project();
     const client = await context.client();
     context.result(await client.listProjectConsoles(selector), ({ consoles = [] }) => {
+      const nameOf = ({ node, name }: (typeof consoles)[number]) => node ?? name;
       const screens = consoles.some(({ vnc }) => vnc !== undefined);
       return table(
         ["NODE", "CONSOLE", "STATUS", "AVAILABLE", ...(screens ? ["SCREEN"] : [])],
-        consoles.map((one) => [
-          one.node ?? one.name,
+        inNaturalOrder(consoles, nameOf).map((one) => [
+          nameOf(one),
           one.console_type,
           one.status,
           one.available ? "yes" : "no",

@@ -1,5 +1,6 @@
 import type { LabwrightClient, ResultOf } from "../../client/index.ts";
 import { type Command, labFlag, nodeFlag, timeoutFlag, topoFlag } from "../command.ts";
+import { inNaturalOrder } from "../natural-order.ts";
 import { Progress } from "../progress.ts";
 import type { Terminal } from "../terminal.ts";
 import { UsageError } from "../usage-error.ts";
@@ -68,7 +69,8 @@ export const exec: Command = {
 /** The nodes whose text console can be opened now, by the names of the intent. */
 async function runningNodes(client: LabwrightClient, selector: object): Promise<readonly string[]> {
   const { consoles = [] } = await client.listProjectConsoles(selector);
-  return consoles.flatMap(({ node, name, console_type, status }) =>
+  const all = inNaturalOrder(consoles, ({ node, name = "" }) => node ?? name);
+  return all.flatMap(({ node, name, console_type, status }) =>
     status === "running" && (console_type === "telnet" || console_type === "serial") ? [node ?? name] : [],
   );
 }
