@@ -14,6 +14,7 @@ import { PacketDetails } from "./packet-details.tsx";
 import { PacketList } from "./packet-list.tsx";
 import { type AskPackets, PacketRows } from "./packet-rows.ts";
 import { clockTime, secondsSince } from "./packet-time.ts";
+import { packetsWord } from "./packets-word.ts";
 import { saveDownload } from "./save-download.ts";
 import { usePresence } from "./use-presence.ts";
 import "./captures.css";
@@ -163,6 +164,7 @@ function Packets({ capture: told, mayChange, again, error }: PacketsProps) {
     again();
   };
 
+  if (!loaded && failed instanceof LabwrightError && failed.code === "operation_not_allowed") return <Kept capture={told} />;
   return (
     <section class="capture">
       <div class="lab-head">
@@ -203,7 +205,7 @@ function Packets({ capture: told, mayChange, again, error }: PacketsProps) {
       {rows.error !== undefined && <Problem error={rows.error} retry={() => rows.retry()} />}
       <div class="capture-tools">
         <FilterField value={filter} applied={rows.filter} error={filterError} onApply={(text) => void apply(text)} onInput={setFilter} />
-        <output class="count">{rows.filter === "" ? `${rows.count} packets` : `${rows.count} of ${rows.total} packets`}</output>
+        <output class="count">{rows.filter === "" ? packetsWord(rows.count) : `${rows.count} of ${packetsWord(rows.total)}`}</output>
         {running && (
           <button type="button" aria-pressed={follow} onClick={() => setFollow(!follow)}>
             Follow the newest
@@ -218,7 +220,7 @@ function Packets({ capture: told, mayChange, again, error }: PacketsProps) {
       ) : (
         <>
           {rows.filter !== "" && rows.count === 0 ? (
-            <p class="packet-list packet-hint">None of the {rows.total} packets matches the filter.</p>
+            <p class="packet-list packet-hint">None of {packetsWord(rows.total)} matches the filter.</p>
           ) : (
             <PacketList
               rows={rows}
@@ -259,6 +261,21 @@ function Removed({ capture: { node, interface: name, lab } }: { readonly capture
       <p>
         Somebody removed the capture of {node}:{name}, and its packets with it.{" "}
         <Link to={{ page: "lab", lab, view: "captures" }}>See the captures of {lab}</Link>.
+      </p>
+    </section>
+  );
+}
+
+/** For who may look at the lab, and not operate it. */
+function Kept({ capture: { node, interface: name, lab, status } }: { readonly capture: CaptureData }) {
+  return (
+    <section class="empty">
+      <h1>
+        {node}:{name} is captured
+      </h1>
+      <p>
+        The capture is {status}. Packets are for those who operate the lab: to look into them, or to download them, takes the right to
+        operate <Link to={{ page: "lab", lab, view: "captures" }}>{lab}</Link>. Its owner can grant it.
       </p>
     </section>
   );

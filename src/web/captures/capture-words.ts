@@ -1,4 +1,5 @@
 import type { CaptureData } from "../../contract/schemas/captures.ts";
+import { packetsWord } from "./packets-word.ts";
 
 /** What there is to say of a capture besides its status. @param total packets that are there, as far as the page knows better than `packets` */
 export function captureWords(
@@ -9,7 +10,7 @@ export function captureWords(
     size_bytes === undefined ? "" : `, ${sizeOf(size_bytes)}${max_bytes === undefined ? "" : ` of at most ${sizeOf(max_bytes)}`}`;
   const words = [
     reason ?? "",
-    `${Math.max(total, packets ?? 0)} packets taken${size}`,
+    `${packetsWord(Math.max(total, packets ?? 0))} taken${size}`,
     filter === undefined ? "" : `filter ${filter}`,
     snaplen === undefined ? "" : `the first ${snaplen} bytes of each`,
   ];

@@ -8,9 +8,13 @@ import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
 import { useFeature } from "../parts/use-feature.ts";
+import { useWhileSeen } from "../parts/use-while-seen.ts";
 import { goTo } from "../route.ts";
 import { captureWords } from "./capture-words.ts";
 import "./captures.css";
+
+/** How often what was captured meanwhile is counted, ms. */
+const countMs = 4_000;
 
 interface CapturesViewProps {
   readonly lab: string;
@@ -42,6 +46,7 @@ function LabCaptures({ lab, nodes, mayChange }: CapturesViewProps) {
   useEvents(lab, ({ type }) => {
     if (type === "capture" || type === "gap") again();
   });
+  useWhileSeen(() => data?.captures.some(({ status }) => status === "running") === true && again(), countMs);
   const act = async (id: "stopCapture" | "removeCapture", capture: string) => {
     setGoing(undefined);
     setFailed(undefined);
