@@ -2,6 +2,7 @@ import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RawClient } from "../wire/raw-client.ts";
 import type { Served } from "../wire/served.ts";
+import { violationsOf } from "./axe.fixture.ts";
 import { servePages, signIn, type TestBrowser, testBrowser } from "./browser.fixture.ts";
 
 /** The topology of a lab: moved by hand, found, seen as others change it. */
@@ -151,4 +152,23 @@ test("a node is found by its name, goes to the middle, and opens by Enter; Escap
   await expect.poll(focused, { timeout: 20_000 }).toMatch(/^r2, /);
   await search.fill("nobody");
   await page.getByText("none", { exact: true }).waitFor();
+});
+
+test("a lab that goes while somebody looks at it is told as gone", async () => {
+  await deploy("passing");
+  await using tab = await browser.open();
+  const { page } = tab;
+  await signIn(page, served.url);
+  await openLab(page, "passing");
+  expect((await client.post("/api/v1/projects/destroy", { lab: "/passing" })).status).toBe(200);
+  await page
+    .getByRole("alert")
+    .getByText(/It was destroyed, renamed/)
+    .waitFor();
+  await page.getByRole("heading", { name: "/passing" }).waitFor();
+  expect(await page.locator("[data-node]").count()).toBe(0);
+  expect(await violationsOf(page)).toEqual([]);
+  await page.getByRole("link", { name: "See your labs" }).click();
+  await page.getByRole("heading", { name: "Labs" }).waitFor();
+  tab.expectComplaint(/404/);
 });

@@ -1,4 +1,5 @@
 import { useMemo, useRef } from "preact/hooks";
+import { LabwrightError } from "../../client/browser.ts";
 import type { EventData, InspectionData, LiveNodeData } from "../../contract/schemas/observe.ts";
 import { call } from "../api.ts";
 import { useEvents } from "../events.ts";
@@ -51,9 +52,10 @@ export function LabPage({ lab, view, node: named, mayChange }: LabPageProps) {
     drift.again();
   });
   const live = useMemo(() => new Map((status.data?.live?.nodes ?? []).map((node) => [node.id, node] as const)), [status.data]);
-  const error = inspection.error ?? status.error;
-  if (inspection.data === undefined) {
-    return error === undefined ? <p class="waiting">Reading {lab}…</p> : <Problem error={error} retry={inspection.again} />;
+  const error = status.error ?? inspection.error;
+  // What was read before of a lab that is gone would look as if it were there.
+  if (inspection.data === undefined || isGone(status.error)) {
+    return error === undefined ? <p class="waiting">Reading {lab}…</p> : <NoLab lab={lab} error={error} retry={inspection.again} />;
   }
   const running = status.data?.operation;
   const openConsole = (id: string) => {
@@ -100,6 +102,22 @@ export function LabPage({ lab, view, node: named, mayChange }: LabPageProps) {
       {view === "consoles" && <Consoles lab={lab} nodes={inspection.data.nodes} live={live} node={named} />}
     </section>
   );
+}
+
+function NoLab({ lab, error, retry }: { readonly lab: string; readonly error: unknown; readonly retry: () => void }) {
+  return (
+    <section>
+      <h1>{lab}</h1>
+      <Problem error={error} {...(!isGone(error) && { retry })} />
+      <p>
+        <Link to={{ page: "labs" }}>See your labs</Link>
+      </p>
+    </section>
+  );
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof LabwrightError && error.code === "lab_not_found";
 }
 
 /** Whether the lab may have other nodes, links, or values of them now; else only what they do has changed. */

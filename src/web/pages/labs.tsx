@@ -48,7 +48,15 @@ export function Labs({ mayChange }: { readonly mayChange: boolean }) {
     setBusy("");
     again();
   };
-  if (data === undefined) return error === undefined ? <p class="waiting">Reading the labs…</p> : <Problem error={error} retry={again} />;
+  if (data === undefined) {
+    if (error === undefined) return <p class="waiting">Reading the labs…</p>;
+    return (
+      <section>
+        <h1>Labs</h1>
+        <Problem error={error} retry={again} />
+      </section>
+    );
+  }
   const labs = data.labs.filter(({ lab }) => !gone.has(lab));
   const mayImport = able?.features?.["importLab"] === true;
   const question = (
