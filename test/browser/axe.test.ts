@@ -12,13 +12,14 @@ let served: Served;
 beforeAll(async () => {
   [browser, served] = await Promise.all([testBrowser(), servePages()]);
   const client = await served.signIn();
-  const yaml = `name: fair\nnodes:\n  r1: {template: frr}\n  r2: {template: frr, start: false}\n  h1: {template: linux}\nnetworks:\n  lan: {type: bridge}\nlinks:\n  - {endpoints: ["r1:eth0", "r2:eth0"], quality: {delay: 20}}\n  - ["h1:eth0", "lan"]\n  - ["r1:eth1", "lan"]\n`;
   expect((await client.post("/api/v1/projects/deploy", { yaml })).status).toBe(200);
 });
 afterAll(async () => {
   await browser[Symbol.asyncDispose]();
   await served[Symbol.asyncDispose]();
 });
+
+const yaml = `name: fair\nnodes:\n  r1: {template: frr}\n  r2: {template: frr, start: false}\n  h1: {template: linux}\nnetworks:\n  lan: {type: bridge}\nlinks:\n  - {endpoints: ["r1:eth0", "r2:eth0"], quality: {delay: 20}}\n  - ["h1:eth0", "lan"]\n  - ["r1:eth1", "lan"]\n`;
 
 /** What is looked at, once signed in: the way there. */
 const views: Readonly<Record<string, (page: Page, at: (path: string) => Promise<unknown>) => Promise<unknown>>> = {
@@ -39,6 +40,35 @@ const views: Readonly<Record<string, (page: Page, at: (path: string) => Promise<
     await at("/labs/fair");
     await page.getByRole("button", { name: /^r1, router, (starting|running)/ }).click();
     await page.getByRole("complementary", { name: "Node r1" }).waitFor();
+  },
+  "a link": async (page, at) => {
+    await at("/labs/fair");
+    await page.getByRole("button", { name: /^Link r1:eth0 to r2:eth0/ }).press("Enter");
+    await page.getByRole("complementary", { name: "Link r1:eth0 to r2:eth0" }).waitFor();
+  },
+  "a text with a mistake": async (page, at) => {
+    await at("/labs/fair?view=plan");
+    const editor = page.getByRole("textbox", { name: "The lab as YAML" });
+    await editor.getByText("fair").waitFor();
+    await editor.press("Control+End");
+    await page.keyboard.insertText("mistake: 1\n");
+    await page.locator(".cm-lint-marker-error").waitFor();
+  },
+  "a plan, and the question before nodes stop": async (page, at) => {
+    page.once("dialog", (dialog) => void dialog.accept());
+    await at("/labs/fair?view=plan");
+    const editor = page.getByRole("textbox", { name: "The lab as YAML" });
+    await editor.getByText("template: frr").first().waitFor();
+    await editor.press("Control+a");
+    await editor.press("Backspace");
+    await page.keyboard.insertText(yaml.replace("r1: {template: frr}", 'r1: {template: frr, startup-config: "hostname r1\\n"}'));
+    await page.getByRole("button", { name: "Plan", exact: true }).click();
+    await page
+      .getByText(/config r1/)
+      .first()
+      .waitFor();
+    await page.getByRole("button", { name: "Apply", exact: true }).click();
+    await page.getByRole("dialog", { name: "Nodes will stop" }).waitFor();
   },
   "consoles before one is open": async (page, at) => {
     await at("/labs/fair?view=consoles");
@@ -85,6 +115,8 @@ test("each page in light and in dark colours", { timeout: 180_000 }, async () =>
     await goThere(page, (path) => page.goto(`${served.url}/ui${path}`));
     await look(name);
   }
+  // Of the mistake.
+  tab.expectComplaint(/422/);
   expect(found).toEqual({});
 });
 

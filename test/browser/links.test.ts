@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually, type TestLocalHost, testLocalHost } from "../../src/hosts/local/test-local-host.ts";
 import type { RawClient } from "../wire/raw-client.ts";
 import type { Served } from "../wire/served.ts";
+import { violationsOf } from "./axe.fixture.ts";
 import { servePages, signIn, type TestBrowser, testBrowser } from "./browser.fixture.ts";
 
 /** A link of three real routers, from its panel: what is set there is what packets and OSPF feel. */
@@ -91,6 +92,10 @@ test("a quality is felt by pings, drawn as they pass, and saved to the intent", 
   await panel.getByText(/^Pings that leave r1:eth1: [1-9]\d* answered/).waitFor();
   const trip = panel.locator(".way", { hasText: "round trip" }).locator("dd");
   await expect.poll(async () => Number.parseFloat((await trip.textContent()) ?? "")).toBeGreaterThanOrEqual(70);
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    expect(await violationsOf(page)).toEqual([]);
+  }
   const h1 = (await local.session.observe(lab))!.nodes.find(({ name }) => name === "h1")!.id;
   await (await local.sandbox(lab)).exec(Number(h1), ["touch", "/tmp/enough"], { timeoutMs: 10_000 });
   const times = [...(await pinging).matchAll(/ time=([\d.]+) ms/g)].map(([, ms]) => Number(ms));
