@@ -68,6 +68,31 @@ test("what the policy refuses, and what nobody caught, is a complaint of the pag
   tab.expectComplaint(/exception: nobody's/);
 });
 
+test("a tab that nobody sees listens to nothing, and catches up when it is seen again", async () => {
+  const client = await served.signIn("ann");
+  expect((await client.post("/api/v1/projects/deploy", { yaml: yaml("hidden") })).status).toBe(200);
+  await using tab = await browser.open();
+  const { page } = tab;
+  await signIn(page, served.url, "ann");
+  const listening = page.waitForRequest(/\/api\/v1\/events/);
+  await page.goto(`${served.url}/ui/labs/hidden`);
+  await page.getByRole("button", { name: /^r1, / }).waitFor();
+  const stream = await listening;
+  const ended = page.waitForEvent("requestfailed", (request) => request === stream);
+  const see = (hidden: boolean) =>
+    page.evaluate(
+      `Object.defineProperty(document, "hidden", { configurable: true, get: () => ${hidden} }); document.dispatchEvent(new Event("visibilitychange"))`,
+    );
+  await see(true);
+  await ended;
+  const more = yaml("hidden").replace("links:", "  r3: {template: frr}\nlinks:");
+  expect((await client.post("/api/v1/projects/reconcile", { yaml: more })).json.data.status).toBe("applied");
+  const again = page.waitForRequest(/\/api\/v1\/events/);
+  await see(false);
+  await again;
+  await page.getByRole("button", { name: /^r3, / }).waitFor();
+});
+
 test("a wrong password is told, and the name stays", async () => {
   await using tab = await browser.open();
   const { page } = tab;

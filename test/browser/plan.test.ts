@@ -160,8 +160,8 @@ test("a running change is told step by step, also after a reload, and cancelled;
 
 test("a startup configuration in a file of its own is changed beside the text", async () => {
   const client = await served.signIn("admin");
-  const yaml = "name: beside\nnodes:\n  r1: {template: frr, startup-config: r1.conf}\n";
-  expect((await client.post("/api/v1/projects/deploy", { yaml, files: { "r1.conf": "hostname r1\n" } })).status).toBe(200);
+  const yaml = (node: string) => `name: beside\nnodes:\n  ${node}: {template: frr, startup-config: ${node}.conf}\n`;
+  expect((await client.post("/api/v1/projects/deploy", { yaml: yaml("r1"), files: { "r1.conf": "hostname r1\n" } })).status).toBe(200);
   await using tab = await browser.open();
   const { page } = tab;
   await signIn(page, served.url);
@@ -174,4 +174,16 @@ test("a startup configuration in a file of its own is changed beside the text", 
   await page.getByRole("dialog", { name: "Nodes will stop" }).getByRole("button", { name: "Cancel" }).click();
   const { files } = (await client.post("/api/v1/projects/public", { lab: "/beside", as_written: true })).json.data;
   expect(files).toEqual({ "r1.conf": "hostname router\n" });
+
+  // One that is not there yet is a mistake of the text, until it is added.
+  await write(page, `${yaml("r1")}  r2: {template: frr, startup-config: r2.conf}\n`);
+  await page.locator(".cm-lint-marker-error").waitFor();
+  await page.getByLabel("Name of a new file").fill("r2.conf");
+  await page.keyboard.press("Enter");
+  await page.getByRole("textbox", { name: "r2.conf" }).fill("hostname r2\n");
+  await page.locator(".cm-lint-marker-error").waitFor({ state: "detached" });
+  tab.expectComplaint(/422/);
+  await press(page, "Plan");
+  await page.getByText("create node r2").waitFor();
+  page.once("dialog", (dialog) => void dialog.accept());
 });
