@@ -20,7 +20,7 @@ export async function pnetlabLogin(transport: Transport, username: string, passw
     headers: {
       Accept: "application/json",
       "Content-Type": "application/json",
-      "X-XSRF-TOKEN": decodeURIComponent(token),
+      "X-XSRF-TOKEN": decoded(token),
       Cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join("; "),
     },
     body: JSON.stringify({ username, password, html: "0", captcha: "" }),
@@ -53,7 +53,8 @@ async function welcome(transport: Transport, signal?: AbortSignal): Promise<Read
     for (const [name, value] of cookiesOf(answer)) cookies.set(name, value);
     const to = answer.status >= 300 && answer.status < 400 ? answer.headers.location : undefined;
     if (to === undefined) return cookies;
-    const next = new URL(to, transport.url);
+    const next = URL.parse(to, transport.url);
+    if (next === null) throw refused("PNETLab sends to an address that is none to sign in");
     // Its shop signs people in elsewhere: our password does not go there.
     if (next.host !== transport.url.host) throw refused(`PNETLab sends to ${next.host} to sign in: turn its offline mode on`);
     path = next.pathname + next.search;
@@ -68,6 +69,18 @@ function cookiesOf(answer: Answer): ReadonlyMap<string, string> {
       return name === undefined || value === undefined || value === "" ? [] : [[name, value] as const];
     }),
   );
+}
+
+/** What a header may carry. */
+function decoded(token: string): string {
+  let text: string | undefined;
+  try {
+    text = decodeURIComponent(token);
+  } catch {
+    // Told below, as any other that cannot be sent back.
+  }
+  if (text !== undefined && /^[\x20-\x7e]+$/.test(text)) return text;
+  throw refused("the host's page to sign in sets a malformed cookie XSRF-TOKEN");
 }
 
 function refused(message: string, status?: number): Failure {
