@@ -53,7 +53,7 @@ async function welcome(transport: Transport, signal?: AbortSignal): Promise<Read
     for (const [name, value] of cookiesOf(answer)) cookies.set(name, value);
     const to = answer.status >= 300 && answer.status < 400 ? answer.headers.location : undefined;
     if (to === undefined) return cookies;
-    const next = URL.parse(to, transport.url);
+    const next = URL.parse(to, transport.url.href);
     if (next === null) throw refused("PNETLab sends to an address that is none to sign in");
     // Its shop signs people in elsewhere: our password does not go there.
     if (next.host !== transport.url.host) throw refused(`PNETLab sends to ${next.host} to sign in: turn its offline mode on`);
