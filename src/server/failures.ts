@@ -57,6 +57,15 @@ export function toFailure(error: unknown): Failure {
   return new Failure("internal", "internal error", { cause: error });
 }
 
+/** A failure as the log tells it: with where it came from and the host's words, without the rest of its data, which may be what a console said. */
+export function loggedFailure(failure: Failure): object {
+  const stacks: string[] = [];
+  for (let error: unknown = failure; error instanceof Error && stacks.length < 10; error = error.cause)
+    stacks.push(error.stack ?? String(error));
+  const host = failure.data?.["host"];
+  return { type: failure.name, message: failure.message, stack: stacks.join("\ncaused by: "), ...(host !== undefined && { host }) };
+}
+
 interface FrameworkError {
   readonly code: string;
   readonly statusCode?: number;

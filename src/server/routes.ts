@@ -10,7 +10,7 @@ import { drain, type ParseJson, readJsonBody, Turn } from "./body.ts";
 import { keepCookie } from "./browser.ts";
 import { deadlineOf, inTime } from "./deadline.ts";
 import { envelopeBody } from "./envelope-body.ts";
-import { badRequest, failureEnvelope, toFailure } from "./failures.ts";
+import { badRequest, failureEnvelope, loggedFailure, toFailure } from "./failures.ts";
 import { identify } from "./identify.ts";
 import { turnOf } from "./pipeline.ts";
 import { accept, isWebSocket, upgradeProblem } from "./upgrades.ts";
@@ -148,7 +148,8 @@ export function answerUnknown(app: FastifyInstance): void {
 export function sendFailure(failure: Failure, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   if (failure.status === 401) reply.header("WWW-Authenticate", "Bearer");
   if (failure.retryAfter !== undefined) reply.header("Retry-After", String(Math.ceil(failure.retryAfter)));
-  if (failure.status >= 500) request.log[failure.code === "internal" ? "error" : "warn"]({ err: failure, code: failure.code }, "failed");
+  if (failure.status >= 500)
+    request.log[failure.code === "internal" ? "error" : "warn"]({ err: loggedFailure(failure), code: failure.code }, "failed");
   const data = failure.status >= 500 ? { ...failure.data, request_id: request.id } : failure.data;
   codes.set(request, failure.code);
   return reply

@@ -1,22 +1,56 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { Failure } from "../../src/contract/errors.ts";
+import { memoryHost } from "../../src/hosts/memory/memory-host.ts";
 import type { RawClient } from "./raw-client.ts";
-import { cookieIn, openSocket, type Served, serve } from "./served.ts";
+import { cookieIn, openSocket, type Served, serve, users } from "./served.ts";
 
-const yaml = "name: quiet\nnodes:\n  r1: {template: frr, env: {KEY: env-secret}}\n";
+const yaml = `name: quiet
+nodes:
+  r1:
+    template: frr
+    env: {KEY: env-secret}
+    exec: ["echo exec-secret"]
+    startup-config: r1.conf
+  h1:
+    template: linux
+    startup-config: |
+      echo inline-secret
+links: [["r1:eth0", "h1:eth0"]]
+`;
+const files = { "r1.conf": "username admin password config-secret\n" };
 const page = { "Sec-Fetch-Site": "same-origin", "X-Labwright-Csrf": "1" };
+
+let broken: "host_error" | "defect" | undefined;
+function fail(): void {
+  if (broken === "host_error") throw new Failure("host_error", "no room", { data: { host: { message: "no room" } } });
+  if (broken === "defect") throw new TypeError("a defect");
+}
 
 let served: Served;
 let ann: RawClient;
 
 beforeAll(async () => {
-  served = await serve({ service: { webUi: { page: () => "https://localhost/lab", capturePage: () => "https://localhost/capture" } } });
+  const host = memoryHost({ users, beforeStep: fail });
+  served = await serve({
+    host,
+    service: { webUi: { page: () => "https://localhost/lab", capturePage: () => "https://localhost/capture" } },
+  });
   ann = await served.signIn("ann");
 });
 afterAll(() => served[Symbol.asyncDispose]());
 
 /** Everything that a session has of secrets, used rightly and wrongly, and a look at every line that was logged meanwhile. */
 test("no password, token, ticket, cookie, console text or intent is logged, at the most talkative level", async () => {
-  const secrets: string[] = ["ann-password", ann.token ?? "", "wrong-password", "env-secret", "typed-secret"];
+  const secrets: string[] = [
+    "ann-password",
+    ann.token ?? "",
+    "wrong-password",
+    "env-secret",
+    "exec-secret",
+    "config-secret",
+    "inline-secret",
+  ];
+  secrets.push("typed-secret", "command-secret", "dialogue-secret", "expected-secret", "broken-secret", "key-secret");
   const attach = async (): Promise<string> => {
     const { stream } = (await ann.post("/api/v1/console/attach", { lab: "/quiet", node: "r1" })).json.data;
     secrets.push(stream);
@@ -25,7 +59,36 @@ test("no password, token, ticket, cookie, console text or intent is logged, at t
   await ann.post("/api/v1/login", { username: "ann", password: "wrong-password" }, { bearer: null });
   await ann.post("/api/v1/login", '{"username":"ann","password":"wrong-password"', { bearer: null });
   await ann.post("/api/v1/login", { username: "wrong-password", password: "x", extra: "wrong-password" }, { bearer: null });
-  await ann.post("/api/v1/projects/deploy", { yaml });
+  const body = { yaml, files };
+  await ann.post("/api/v1/projects/deploy", body, { headers: { "Idempotency-Key": "key-secret" } });
+  // Used rightly, wrongly, and where the host or the console fails.
+  for (const path of ["validate", "plan", "deploy", "reconcile"]) {
+    await ann.post(`/api/v1/projects/${path}`, body);
+    await ann.post(`/api/v1/projects/${path}`, { yaml: yaml.replace("template: frr", "template: nope"), files });
+    await ann.post(`/api/v1/projects/${path}`, { yaml: `${yaml}broken-secret: {a: [`, files });
+    await ann.post(`/api/v1/projects/${path}`, { yaml: `${yaml}broken-secret: 1\n`, files });
+    await ann.post(`/api/v1/projects/${path}`, { yaml, files: { "../broken-secret": "broken-secret" } });
+  }
+  for (const text of ["", ', "node": 7', ', "node": "broken-secret"'])
+    await ann.post("/api/v1/console/exec", `{"lab": "/quiet", "command": "echo command-secret"${text || ', "node": "r1"'}}`);
+  await ann.post("/api/v1/console/exec", { lab: "/quiet", node: "r1", command: "sleep command-secret", timeout_ms: 20 });
+  await ann.post("/api/v1/console/exec-many", { lab: "/quiet", targets: [{ node: "r1", command: "command-secret" }] });
+  await ann.post("/api/v1/console/run", {
+    lab: "/quiet",
+    node: "r1",
+    steps: [{ send: "echo dialogue-secret", secret: true, expect: "expected-secret", timeout_ms: 20 }],
+  });
+  await ann.post("/api/v1/projects/edit", {
+    lab: "/quiet",
+    section: "nodes",
+    value: { r1: { template: "frr", env: { KEY: "env-secret", X: [] } } },
+  });
+  await ann.post("/api/v1/projects/import", { lab: "/quiet" });
+  broken = "host_error";
+  await ann.post("/api/v1/projects/deploy", { ...body, lab: "/other" });
+  broken = "defect";
+  await ann.post("/api/v1/projects/deploy", { ...body, lab: "/third" });
+  broken = undefined;
 
   const bound = cookieIn(await ann.post("/api/v1/browser/session", {}));
   const { url } = (await ann.post("/api/v1/projects/open", { lab: "/quiet" })).json.data;
@@ -46,10 +109,10 @@ test("no password, token, ticket, cookie, console text or intent is logged, at t
   const again = openSocket(served.url, `/api/v1/console/stream/${used}`, { Cookie: bound.header, Origin: served.url });
   await expect.poll(again.refused).toMatchObject({ status: 403 });
   await ann.get(`/api/v1/console/stream/${await attach()}`);
-  const broken = await ann.secure(
+  const halfway = await ann.secure(
     `GET /api/v1/console/stream/${await attach()} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ann.token}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\n\r\n`,
   );
-  await broken.ended();
+  await halfway.ended();
   const malformed = await ann.secure(`GET /api/v1/session?token=${ann.token} NONSENSE\r\nAuthorization: Bearer ${ann.token}\r\n\r\n`);
   await malformed.ended();
 
@@ -64,10 +127,10 @@ test("no password, token, ticket, cookie, console text or intent is logged, at t
   const logged = () => served.log.join("");
   await expect.poll(logged).toContain('"operation":"logout"');
   expect(served.log.length).toBeGreaterThan(20);
-  expect(secrets).toHaveLength(11);
+  expect(secrets).toHaveLength(19);
   for (const secret of secrets) {
     expect(secret.length).toBeGreaterThan(9);
-    expect(logged()).not.toContain(secret);
+    expect(served.log.filter((line) => line.includes(secret))).toEqual([]);
     expect(metrics.text).not.toContain(secret);
   }
 });
