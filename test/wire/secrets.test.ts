@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Failure } from "../../src/contract/errors.ts";
+import { testLocalHost } from "../../src/hosts/local/test-local-host.ts";
 import { memoryHost } from "../../src/hosts/memory/memory-host.ts";
 import type { RawClient } from "./raw-client.ts";
 import { cookieIn, openSocket, type Served, serve, users } from "./served.ts";
@@ -132,5 +133,43 @@ test("no password, token, ticket, cookie, console text or intent is logged, at t
     expect(secret.length).toBeGreaterThan(9);
     expect(served.log.filter((line) => line.includes(secret))).toEqual([]);
     expect(metrics.text).not.toContain(secret);
+  }
+});
+
+test.skipIf(process.getuid?.() !== 0)("nor by the embedded host, where nodes fail and packets are looked at", async () => {
+  await using local = await testLocalHost();
+  await using embedded = await serve({ host: local.host });
+  const admin = await embedded.signIn("admin", "test");
+  const secrets = [admin.token ?? "", "env-secret", "exec-secret", "config-secret", "command-secret", "filter-secret"];
+  const text = `name: quiet
+nodes:
+  h1: {template: linux, env: {KEY: env-secret}, startup-config: h1.sh, exec: ["false exec-secret"]}
+  h2: {template: linux, exec: ["echo exec-secret"]}
+links: [["h1:eth0", "h2:eth0"]]
+`;
+  const deploy = await admin.post("/api/v1/projects/deploy", { yaml: text, files: { "h1.sh": "echo config-secret; exit 3\n" } });
+  expect(deploy.status).toBe(200);
+  const exec = async () => (await admin.post("/api/v1/console/exec", { lab: "/quiet", node: "h2", command: "echo command-secret" })).json;
+  await expect.poll(exec, { timeout: 30_000 }).toMatchObject({ data: { output: "command-secret" } });
+  await admin.post("/api/v1/console/exec", { lab: "/quiet", node: "h2", command: "sleep command-secret", timeout_ms: 20 });
+  await admin.post("/api/v1/projects/capture", { lab: "/quiet", node: "h2", interface: "eth0", filter: "host filter-secret" });
+  const { capture } = (await admin.post("/api/v1/projects/capture", { lab: "/quiet", node: "h2", interface: "eth0" })).json.data;
+  for (const [path, stream] of [
+    [`/api/v1/projects/captures/${capture}/attach`, "/api/v1/projects/captures/stream"],
+    ["/api/v1/projects/traffic/attach", "/api/v1/projects/traffic/stream"],
+  ]) {
+    const ticket = (await admin.post(path!, { lab: "/quiet" })).json.data.stream;
+    secrets.push(ticket);
+    const { socket } = openSocket(embedded.url, `${stream}/${ticket}`, { Authorization: `Bearer ${admin.token}` });
+    await expect.poll(() => socket.readyState, { timeout: 20_000 }).toBe(socket.OPEN);
+    socket.terminate();
+    await admin.get(`${stream}/${ticket}`);
+  }
+  await admin.post("/api/v1/projects/destroy", { lab: "/quiet" });
+  const told = [...embedded.log, ...local.warnings];
+  expect(told.length).toBeGreaterThan(10);
+  for (const secret of secrets) {
+    expect(secret.length).toBeGreaterThan(9);
+    expect(told.filter((line) => line.includes(secret))).toEqual([]);
   }
 });
