@@ -487,6 +487,9 @@ describe("a lab's life", () => {
       stderr: expect.stringContaining("there already"),
     });
     expect((await run(["consoles"])).stdout).toMatch(/r1 +\w+ +running +yes/);
+    expect((await run(["stop", "--node", "r1"])).code).toBe(0);
+    expect(await run(["logs", "r1"])).toMatchObject({ code: 0, stdout: expect.stringMatching(/over there\nover there\n/) });
+    expect((await run(["logs"])).stderr).toContain("of which node?");
   });
 
   test("events are told as they happen, as lines for people or one object a line, until a signal", async () => {

@@ -20,6 +20,7 @@ import { link } from "./commands/link.ts";
 import { load } from "./commands/load.ts";
 import { login } from "./commands/login.ts";
 import { logout } from "./commands/logout.ts";
+import { logs } from "./commands/logs.ts";
 import { open } from "./commands/open.ts";
 import { plan } from "./commands/plan.ts";
 import { start, stop, wipe } from "./commands/power.ts";
@@ -94,6 +95,7 @@ export const commands: readonly Command[] = [
   inspect,
   consoles,
   consoleCommand,
+  logs,
   exec,
   start,
   stop,

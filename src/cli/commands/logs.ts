@@ -1,0 +1,20 @@
+import { type Command, labFlag, topoFlag } from "../command.ts";
+import { UsageError } from "../usage-error.ts";
+
+export const logs: Command = {
+  name: "logs",
+  summary: "What a node's console has said since the node's last start, also of a node that has ended",
+  operands: "NODE",
+  maxOperands: 1,
+  details: "The last 64 KiB, without escape sequences: why a node has ended is mostly in its last lines.",
+  flags: [topoFlag, labFlag],
+  example: "labwright logs r1",
+  run: async (context, args) => {
+    const [node] = args.operands;
+    if (node === undefined) throw new UsageError("logs: of which node?", "labwright consoles lists them");
+    const { selector } = await context.project();
+    const client = await context.client();
+    context.result(await client.readConsoleLog({ ...selector, node }), ({ output }) => output);
+    return 0;
+  },
+};
