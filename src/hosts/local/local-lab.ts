@@ -2,25 +2,16 @@ import { mkdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Failure } from "../../contract/errors.ts";
-import type { Power } from "../../engine/observed.ts";
 import type { StopMode } from "../../engine/plan.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { DefinedLink, DefinedNode, LabDefinition } from "./definition.ts";
-import {
-  type FabricChange,
-  fabricChange,
-  type LiveNodes,
-  shapedEnds,
-  standingCables,
-  type WantedFabric,
-  wantedFabric,
-  wantedLink,
-} from "./fabric.ts";
+import { type FabricChange, fabricChange, shapedEnds, standingCables, type WantedFabric, wantedFabric, wantedLink } from "./fabric.ts";
 import { type ForeignHolder, foreignHolder } from "./foreign-holder.ts";
 import { idRange } from "./idmap.ts";
 import { impassable } from "./lacks.ts";
 import { succeeded } from "./machine.ts";
 import { ensureUplinks, removeUplinks } from "./nat.ts";
+import { backendOf, isSwitch, liveNodes, type NodeLife, nodeLife } from "./node-life.ts";
 import { nodeAddresses, nodeSpawn } from "./node-spawn.ts";
 import type { LocalPaths } from "./paths.ts";
 import { effects, hasEffect, type Sides } from "./quality.ts";
@@ -33,22 +24,10 @@ import { LabResources, type MachineMeans, type NodeLoad } from "./resources/lab-
 import type { NodeState, Sandbox, SandboxOptions } from "./sandbox.ts";
 import { createSandbox, openSandbox } from "./sandbox-client.ts";
 import type { StopPatience } from "./stop-patience.ts";
-import type { LocalTemplate } from "./template.ts";
 import { Screens } from "./vm/screens.ts";
-import { dropSavedState, hasSavedState, hibernateVm } from "./vm/suspend.ts";
+import { dropSavedState, hibernateVm } from "./vm/suspend.ts";
 import { openTun } from "./vm/tun.ts";
 import { vmOf } from "./vm/vm-template.ts";
-
-/** What of a node lives, as the lab's holder tells it. */
-export interface NodeLife {
-  readonly power: Power;
-  readonly startedAt?: number;
-  readonly exitCode?: number;
-  /** Its last stop gave it time to end, and it did not: it was switched off. */
-  readonly forced?: true;
-  /** It should run, and went with its lab: failed where the lab was ended, stopped where the machine went down. */
-  readonly lost?: "host_restart" | "lab_killed";
-}
 
 /** What of a link is in force. */
 export interface LinkLife {
@@ -172,7 +151,8 @@ export class LocalLab {
   async life(definition: LabDefinition, catalogue: Catalogue): Promise<ReadonlyMap<number, NodeLife>> {
     const states = await this.#states();
     const life = new Map<number, NodeLife>();
-    for (const node of definition.nodes) life.set(node.id, this.#nodeLife(node, states.get(node.id), backendOf(node, catalogue)));
+    const lab = { directory: this.directory, bootId: this.#bootId, stands: (this.#sandbox ?? this.#foreign) !== null };
+    for (const node of definition.nodes) life.set(node.id, nodeLife(lab, node, states.get(node.id), backendOf(node, catalogue)));
     return life;
   }
 
@@ -553,44 +533,6 @@ export class LocalLab {
   async #kill(ids: readonly number[]): Promise<void> {
     await this.#sandbox?.stop(ids, "kill", 0);
   }
-
-  /** A node that was hibernated and is not there: a virtual machine's state is on its disk; of any other node the memory is gone. */
-  #hibernated(node: DefinedNode, state: NodeState | undefined, backend: Backend): NodeLife {
-    if (backend === "bridge") return { power: (this.#sandbox ?? this.#foreign) === null ? "stopped" : "suspended" };
-    if (backend === "vm") return { power: hasSavedState(this.directory, node.id) ? "suspended" : "stopped" };
-    return state?.state === "failed"
-      ? { power: "failed", ...(state.exitCode === undefined ? {} : { exitCode: state.exitCode }) }
-      : { power: "stopped" };
-  }
-
-  #nodeLife(node: DefinedNode, state: NodeState | undefined, backend: Backend): NodeLife {
-    if (node.power === "suspended" && !((state?.pid ?? 0) > 0)) return this.#hibernated(node, state, backend);
-    const before = node.bootId !== this.#bootId;
-    if (state !== undefined && (state.pid > 0 || node.power === "running")) {
-      const power = state.state === "waiting" || state.state === "booting" ? "starting" : state.state;
-      return {
-        power,
-        startedAt: state.startedAt,
-        ...((power === "failed" || power === "stopped") && state.exitCode !== undefined ? { exitCode: state.exitCode } : {}),
-        // It could not be started since: then it still waits.
-        ...(before && state.pid === 0 ? { lost: "host_restart" as const } : {}),
-      };
-    }
-    if (node.power === "stopped") return { power: "stopped", ...(node.forced === true && { forced: true }) };
-    // A switch is where its sandbox is. Anything else should run and does not: lost, or never brought back after a reboot.
-    if (backend === "bridge" && (this.#sandbox ?? this.#foreign) !== null) return { power: "running" };
-    return before ? { power: "stopped", lost: "host_restart" } : { power: "failed", lost: "lab_killed" };
-  }
-}
-
-type Backend = LocalTemplate["backend"] | undefined;
-
-function backendOf(node: DefinedNode, catalogue: Catalogue): Backend {
-  return catalogue.template(node.template)?.backend;
-}
-
-function isSwitch(node: DefinedNode, catalogue: Catalogue): boolean {
-  return backendOf(node, catalogue) === "bridge";
 }
 
 /** Interfaces of a virtual machine's node are the guest's: the kernel that they are in must not speak on them. Before they are made. */
@@ -599,17 +541,6 @@ async function silence(sandbox: Sandbox, pids: readonly number[]): Promise<void>
   const quiet = "test ! -d /proc/sys/net/ipv6 || for which in all default; do echo 1 > /proc/sys/net/ipv6/conf/$which/disable_ipv6; done";
   const argv = ["sh", "-c", `for pid in ${pids.join(" ")}; do nsenter -t $pid -n sh -c '${quiet}' || exit; done`];
   succeeded(argv, await sandbox.run(argv));
-}
-
-/** Nodes that stand: processes by their pid, switches where they are wanted running. */
-function liveNodes(nodes: readonly DefinedNode[], states: ReadonlyMap<number, NodeState>, catalogue: Catalogue): LiveNodes {
-  const live = new Map<number, number | "bridge">();
-  for (const node of nodes) {
-    const pid = states.get(node.id)?.pid ?? 0;
-    if (pid > 0) live.set(node.id, pid);
-    else if (isSwitch(node, catalogue) && node.power === "running") live.set(node.id, "bridge");
-  }
-  return live;
 }
 
 const severed: Sides = { a: { delay: 0, jitter: 0, loss: 100, bandwidth: 0 }, b: { delay: 0, jitter: 0, loss: 100, bandwidth: 0 } };
