@@ -74,6 +74,7 @@ function Packets({ capture: told, mayChange, again, error }: PacketsProps) {
   const [follow, setFollow] = useState(true);
   const [clock, setClock] = useState(false);
   const [saving, setSaving] = useState(false);
+  const [filtering, setFiltering] = useState(false);
   const [asking, setAsking] = useState<"stop" | "remove">();
   const timeOf = useMemo(() => (clock ? clockTime : (at: string) => secondsSince(told.started_at, at)), [clock, told.started_at]);
 
@@ -118,6 +119,7 @@ function Packets({ capture: told, mayChange, again, error }: PacketsProps) {
     const wanted = text.trim();
     setFilter(text);
     setFilterError(undefined);
+    setFiltering(true);
     const next = new PacketRows(wanted, ask, changed);
     newest.current?.close();
     newest.current = next;
@@ -125,11 +127,13 @@ function Packets({ capture: told, mayChange, again, error }: PacketsProps) {
       await next.look();
       if (newest.current !== next) return;
       newest.current = undefined;
+      setFiltering(false);
       setRows(next);
       setFailed(undefined);
     } catch (problem) {
       if (newest.current !== next) return;
       next.close();
+      setFiltering(false);
       if (problem instanceof LabwrightError && problem.code === "bad_request") setFilterError(reasonOf(problem));
       else setFailed(problem);
     }
@@ -205,7 +209,9 @@ function Packets({ capture: told, mayChange, again, error }: PacketsProps) {
       {rows.error !== undefined && <Problem error={rows.error} retry={() => rows.retry()} />}
       <div class="capture-tools">
         <FilterField value={filter} applied={rows.filter} error={filterError} onApply={(text) => void apply(text)} onInput={setFilter} />
-        <output class="count">{rows.filter === "" ? packetsWord(rows.count) : `${rows.count} of ${packetsWord(rows.total)}`}</output>
+        <output class="count">
+          {filtering ? "Filtering…" : rows.filter === "" ? packetsWord(rows.count) : `${rows.count} of ${packetsWord(rows.total)}`}
+        </output>
         {running && (
           <button type="button" aria-pressed={follow} onClick={() => setFollow(!follow)}>
             Follow the newest
@@ -215,7 +221,9 @@ function Packets({ capture: told, mayChange, again, error }: PacketsProps) {
           Time of day
         </button>
       </div>
-      {loaded && rows.total === 0 ? (
+      {!loaded ? (
+        failed === undefined && <p class="waiting">Reading the packets… Those of a full capture take some seconds.</p>
+      ) : rows.total === 0 ? (
         <NoPackets capture={told} />
       ) : (
         <>
