@@ -1,6 +1,6 @@
 import type { Comparison, LinkWork, NetworkWork, NodeWork } from "./comparison.ts";
 import { interfaceAlias, interfaceNaming } from "./interface-names.ts";
-import type { HostRules, SerialRule, TemplateRules } from "./plan.ts";
+import type { HostRules, SerialRule, TemplateRules, ValueRule } from "./plan.ts";
 import { type SerialPort, serialPort } from "./serial-port.ts";
 import { unsupportedOnNode } from "./support.ts";
 
@@ -9,6 +9,8 @@ export interface Obstacle {
     | "unknown_template"
     | "unknown_image"
     | "bad_name"
+    | "bad_value"
+    | "unknown_attribute"
     | "no_image"
     | "unknown_network_type"
     | "unknown_interface"
@@ -30,6 +32,8 @@ export function nodeObstacle(node: NodeWork, rules: HostRules, template: Templat
     return { code: "bad_name", text: `the host takes no node name ${JSON.stringify(after.name)}: it must match ${rules.nodeName}` };
   }
   const making = node.fate === "create" || node.before?.template !== intent.template;
+  const value = valueObstacle(node, template, making);
+  if (value !== undefined) return value;
   const chosen = making || node.differences.some(({ field }) => field === "image");
   if (!chosen || template.images === undefined || unsupportedOnNode(rules, template, "image") !== undefined) return undefined;
   if (after.image === undefined && template.images.length > 0) {
@@ -49,6 +53,42 @@ export function nodeObstacle(node: NodeWork, rules: HostRules, template: Templat
     };
   }
   return undefined;
+}
+
+/** What of cpu, ram and attributes the template does not know, or cannot be; of what is made or changed. */
+function valueObstacle({ after, differences }: NodeWork, { id, values }: TemplateRules, making: boolean): Obstacle | undefined {
+  if (values === undefined || after === undefined) return undefined;
+  const given = { cpu: after.cpu, ram: after.ram };
+  const attributes = Object.entries(after.attributes).map(([name, value]) => [`attributes.${name}`, value] as const);
+  for (const [field, value] of [...Object.entries(given), ...attributes]) {
+    if (value === undefined || !(making || differences.some((one) => one.field === field))) continue;
+    const rule = values[field];
+    const name = field.replace("attributes.", "");
+    if (rule === undefined && field !== name) {
+      const known = Object.keys(values).flatMap((one) => (one.startsWith("attributes.") ? one.slice("attributes.".length) : []));
+      return { code: "unknown_attribute", text: `template ${id} has no attribute ${name}; it has ${known.sort().join(", ") || "none"}` };
+    }
+    const wanted = rule === undefined ? undefined : misfit(String(value), rule);
+    if (wanted !== undefined) return { code: "bad_value", text: `${name} is ${JSON.stringify(value)}, not ${wanted}` };
+  }
+  return undefined;
+}
+
+/** What it should be, where it is not. */
+function misfit(text: string, { type, options, min, max }: ValueRule): string | undefined {
+  if (type === "boolean") return text === "true" || text === "false" ? undefined : "true or false";
+  if (type === "enum") return options === undefined || options.includes(text) ? undefined : `one of ${options.join(", ")}`;
+  if (type !== "integer" && type !== "number") return undefined;
+  const number = Number(text);
+  const kind = type === "integer" ? "a whole number" : "a number";
+  if (text.trim() === "" || !(type === "integer" ? Number.isSafeInteger(number) : Number.isFinite(number)))
+    return `${kind}${range(min, max)}`;
+  return number < (min ?? number) || number > (max ?? number) ? `${kind}${range(min, max)}` : undefined;
+}
+
+function range(min: number | undefined, max: number | undefined): string {
+  if (min === undefined) return max === undefined ? "" : ` of at most ${max}`;
+  return max === undefined ? ` of at least ${min}` : ` from ${min} to ${max}`;
 }
 
 export function networkObstacle(network: NetworkWork, rules: HostRules): Obstacle | undefined {

@@ -310,6 +310,47 @@ describe("the plan of a lab", () => {
     expect(planned.text).toContain("! node b: template linux has no image nope; it has base, big (unknown_image)");
   });
 
+  it("blocks values that a template's rules do not allow, where it has rules", () => {
+    const bounded: HostRules = {
+      ...rules,
+      templates: rules.templates.map((template) =>
+        template.id === "linux"
+          ? {
+              ...template,
+              values: {
+                cpu: { type: "integer", min: 1, max: 4 },
+                "attributes.forwarding": { type: "boolean" },
+                "attributes.speed": { type: "number", min: 0.5 },
+                "attributes.size": { type: "enum", options: ["s", "m"] },
+                "attributes.words": { type: "string" },
+              },
+            }
+          : template,
+      ),
+    };
+    const wrong = lab([
+      node("a", { cpu: 0.5 }),
+      node("b", { attributes: { forwarding: "perhaps" } }),
+      node("c", { attributes: { speed: 0 } }),
+      node("d", { attributes: { size: "xl" } }),
+      node("e", { attributes: { sized: "s" } }),
+      node("f", { attributes: { speed: "fast" } }),
+      node("g", { cpu: 4, ram: 7, attributes: { forwarding: "true", speed: "2.5", size: "m", words: 1 } }),
+    ]);
+    expect(plan(wrong, null, { rules: bounded }).blocked.map(({ key, reason }) => `${key}: ${reason.code}: ${reason.text}`)).toEqual([
+      "a: bad_value: cpu is 0.5, not a whole number from 1 to 4",
+      'b: bad_value: forwarding is "perhaps", not true or false',
+      "c: bad_value: speed is 0, not a number of at least 0.5",
+      'd: bad_value: size is "xl", not one of s, m',
+      "e: unknown_attribute: template linux has no attribute sized; it has forwarding, size, speed, words",
+      'f: bad_value: speed is "fast", not a number of at least 0.5',
+    ]);
+    // What is there already, and stays as it is, is in nobody's way.
+    const there = host(lab([node("a", { cpu: 0.5, attributes: { sized: "s" } })]), "stopped");
+    const wanted = lab([node("a", { cpu: 0.5, attributes: { sized: "s" }, icon: "Server.png" })]);
+    expect(plan(wanted, there, { rules: bounded }).blocked).toEqual([]);
+  });
+
   it("names what the host has no place for and plans the rest without it", () => {
     const poor: HostRules = { ...rules, features: {}, unsupportedFields: ["labels", "texts", "network.icon", "mtu"] };
     const desired = lab(

@@ -127,6 +127,8 @@ export interface TemplateRules {
   /** Interfaces that a node has when neither intent nor links ask for more; absent: none. */
   readonly ethernet?: number;
   readonly attributes: Readonly<Record<string, string | number | boolean>>;
+  /** What values may be: of "cpu" and "ram" where they are bounded, and of each attribute that there is, as "attributes.<name>". Absent: the host tells itself. */
+  readonly values?: Readonly<Record<string, ValueRule>>;
   readonly startupConfig: boolean;
   /** LabNode field (name, image, icon, startupConfig, exec, cpu, ram, ethernet, position, env, attributes, labels) → rule; a field left out is "live". */
   readonly fields: Readonly<Record<string, FieldRule>>;
@@ -140,6 +142,15 @@ export interface TemplateRules {
   readonly maxInterfaces: number;
   /** Serial interfaces in slots that follow those of the ethernet interfaces, as on IOL: s1/0 where e0/0 to e0/3 are all. Absent: none. */
   readonly serial?: SerialRule;
+}
+
+/** Of the value as text: an attribute of type number may be written as "4" too. */
+export interface ValueRule {
+  readonly type: "string" | "integer" | "number" | "boolean" | "enum" | "text";
+  /** Of an enum. */
+  readonly options?: readonly string[];
+  readonly min?: number;
+  readonly max?: number;
 }
 
 export interface SerialRule {

@@ -106,6 +106,8 @@ const blockedHints: Readonly<Record<string, string>> = {
   unknown_template: "labwright templates lists them",
   unknown_image: "labwright templates NAME lists a template's images; container images (labwright image add) are for template container",
   no_image: "labwright templates NAME lists a template's images",
+  unknown_attribute: "labwright templates NAME lists a template's attributes, and what they may be",
+  bad_value: "labwright templates NAME lists a template's attributes, and what they may be",
 };
 
 function diagnosticOf({ kind, key, reason }: Plan["blocked"][number], locate: (path: string) => Location) {

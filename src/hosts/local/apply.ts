@@ -12,6 +12,7 @@ import { machineTrouble } from "./machine-trouble.ts";
 import type { Admission } from "./resources/admission.ts";
 import { takeOverConfig } from "./saved-config.ts";
 import type { Trash } from "./trash.ts";
+import { vmOf } from "./vm/vm-template.ts";
 
 /** What an apply works on. */
 export interface ApplyContext {
@@ -44,6 +45,7 @@ export async function applySteps(context: ApplyContext, operations: readonly Ope
     }
   };
 
+  refuseImpossible(context, operations);
   for (const batch of batches(operations)) {
     progress.signal?.throwIfAborted();
     const definition = await definitions.get(path);
@@ -59,6 +61,19 @@ export async function applySteps(context: ApplyContext, operations: readonly Ope
   }
   const after = await definitions.get(path);
   return after === undefined ? { ids } : { ids, labId: after.id };
+}
+
+/** What no machine can be is refused before the first step: half a lab would be made otherwise. */
+function refuseImpossible({ catalogue }: ApplyContext, operations: readonly Operation[]): void {
+  for (const { step } of operations) {
+    if (step.do !== "create-node" && step.do !== "update-node") continue;
+    const template = catalogue.template(step.node.template);
+    try {
+      if (template?.backend === "vm") vmOf(template, step.node);
+    } catch (error) {
+      throw cutOff(error, [], operations);
+    }
+  }
 }
 
 type BatchKind = "create-lab" | "delete-lab" | "edit" | "start" | "stop" | "wipe";

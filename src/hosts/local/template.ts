@@ -1,9 +1,9 @@
-import type { FieldRule, TemplateRules } from "../../engine/plan.ts";
+import type { FieldRule, TemplateRules, ValueRule } from "../../engine/plan.ts";
 import type { LabNode } from "../../intent/lab.ts";
 import type { HostTemplate, TemplateAttribute } from "../host.ts";
 import type { LocalImage } from "./images.ts";
 import { nodeNeed } from "./resources/node-limits.ts";
-import type { VmTemplate } from "./vm/vm-template.ts";
+import { mostOfMachine, type VmTemplate } from "./vm/vm-template.ts";
 
 /** One template file, read and checked. docs/templates.md explains each key. */
 export interface LocalTemplate {
@@ -117,6 +117,7 @@ export function templateRules(
     ...(template.vm === undefined ? {} : { cpu: template.vm.cpu, ram: template.vm.ram }),
     ...(template.backend === "bridge" ? {} : { need: nodeNeed({}, template) }),
     attributes: Object.fromEntries(defaults),
+    values: valueRules(template),
     startupConfig: template.startupConfig,
     fields: { ...template.fields, ...unsupported } as Readonly<Record<string, FieldRule>>,
     why: { ...template.reasons, ...reasons } as Readonly<Record<string, string>>,
@@ -124,6 +125,20 @@ export function templateRules(
     ethFormat: template.ethFormat,
     maxInterfaces: template.maxInterfaces,
   };
+}
+
+function valueRules({ vm, attributes }: LocalTemplate): Readonly<Record<string, ValueRule>> {
+  const machine = (["cpu", "ram"] as const).map((name) => [name, { type: "integer", min: 1, max: mostOfMachine[name] } as const] as const);
+  const own = attributes.map(({ name, type, options, min, max }) => {
+    const rule: ValueRule = {
+      type,
+      ...(options === undefined ? {} : { options: options.map(({ value }) => value) }),
+      ...(min === undefined ? {} : { min }),
+      ...(max === undefined ? {} : { max }),
+    };
+    return [`attributes.${name}`, rule] as const;
+  });
+  return Object.fromEntries<ValueRule>([...(vm === undefined ? [] : machine), ...own]);
 }
 
 /**

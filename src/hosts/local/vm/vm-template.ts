@@ -62,7 +62,7 @@ export const vmDefaults: VmTemplate = {
 export const cpuModelPattern = /^[A-Za-z0-9._-]+(,[+-][A-Za-z0-9._-]+)*$/;
 
 /** The virtual CPUs and MiB that a host of this kind gives a node at most. */
-const most = { cpu: 64, ram: 1_048_576 };
+export const mostOfMachine = { cpu: 64, ram: 1_048_576 };
 
 export interface VmNode {
   readonly name: string;
@@ -88,8 +88,8 @@ export function vmOf(template: LocalTemplate, node: VmNode): VmTemplate {
   };
   const whole = (name: "cpu" | "ram"): number => {
     const number = node[name] ?? vm[name];
-    if (!Number.isInteger(number) || number < 1 || number > most[name]) {
-      throw refused(`${name} is ${number}, not a whole number from 1 to ${most[name]}`);
+    if (!Number.isInteger(number) || number < 1 || number > mostOfMachine[name]) {
+      throw refused(`${name} is ${number}, not a whole number from 1 to ${mostOfMachine[name]}`);
     }
     return number;
   };

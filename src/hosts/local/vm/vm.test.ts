@@ -332,8 +332,18 @@ describe.runIf(process.getuid?.() === 0)("virtual machines", { timeout: hang }, 
     const before = JSON.stringify(await local.session.observe(at));
     const wrong = 'x1: {template: qemu, image: tiny, attributes: {arguments: "-drive file=/etc/passwd"}}';
     await expect(local.deploy(at, labOf(yaml({ more: wrong })))).rejects.toThrow("is not among those that a node may bring");
-    const nic = "x1: {template: qemu, image: tiny, attributes: {nic: ne2000}}";
-    await expect(local.deploy(at, labOf(yaml({ more: nic })))).rejects.toThrow("nic is");
+    // Nor is half a lab made of what has another such node.
+    const half = `name: half\nnodes:\n  a: {template: pc}\n  ${wrong}\nlinks: []\n`;
+    await expect(local.deploy("/half", labOf(half))).rejects.toMatchObject({ code: "host_error", data: { applied: [] } });
+    expect(await local.session.labs()).toEqual([at]);
+    for (const [more, reason] of [
+      ["x1: {template: qemu, image: tiny, attributes: {nic: ne2000}}", /^nic is "ne2000", not one of virtio-net-pci, /],
+      ["x1: {template: vm, cpu: 0.5}", /^cpu is 0.5, not a whole number from 1 to 64$/],
+      ["x1: {template: vm, attributes: {machine: pc}}", /^template vm has no attribute machine; it has accelerator$/],
+    ] as const) {
+      const { plan } = await local.plan(at, labOf(yaml({ more })));
+      expect(plan.blocked.map(({ key, reason: { text } }) => [key, text])).toEqual([["x1", expect.stringMatching(reason)]]);
+    }
     expect(JSON.parse(before).nodes).toHaveLength(3);
     expect((await local.session.observe(at))?.nodes).toHaveLength(3);
   });

@@ -4,21 +4,29 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-static int reach(const char *path) {
+enum { STEP_MS = 25, BEGIN_MS = 120000 /* a busy machine: until the supervisor listens, the node may be called running already */ };
+
+/* @param patience in ms, for one that does not listen yet */
+static int reach(const char *path, int patience) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
-    dprintf(2, "%s: %s\n", path, strerror(errno));
-    exit(1);
+  for (; fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) < 0; patience -= STEP_MS) {
+    bool not_yet = errno == ENOENT || errno == ECONNREFUSED;
+    if (!not_yet || patience <= 0) {
+      dprintf(2, "%s: %s\n", path, strerror(errno));
+      exit(1);
+    }
+    usleep(STEP_MS * 1000);
   }
+  if (fd < 0) dprintf(2, "%s: %s\n", path, strerror(errno)), exit(1);
   return fd;
 }
 
 static int hibernate(void) {
   char words[4096];
   size_t length = 0;
-  int fd = reach(CONTROL_SOCKET);
+  int fd = reach(CONTROL_SOCKET, BEGIN_MS);
   for (ssize_t got; length < sizeof words - 1 && (got = read(fd, words + length, sizeof words - 1 - length)) > 0;) length += (size_t)got;
   words[length] = 0;
   if (!strcmp(words, "saved")) return 0;
@@ -35,7 +43,7 @@ static bool pass(int from, int to) {
 }
 
 static int relay(const char *path) {
-  int fd = reach(path);
+  int fd = reach(path, 0);
   for (;;) {
     struct pollfd p[] = {{.fd = 0, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
     if (poll(p, 2, -1) < 0) return 1;
