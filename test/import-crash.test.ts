@@ -30,11 +30,19 @@ describe.skipIf(process.getuid?.() !== 0)("an import that is cut off by kill -9"
   }, 120_000);
   afterAll(() => service?.[Symbol.asyncDispose]());
 
-  /** The definition as it stands on the disk, by lab. */
+  /** The definition as it stands on the disk, by lab; that of a lab that is being made, or is half there, by its folder. */
   async function onDisk(): Promise<ReadonlyMap<string, string>> {
     const folder = join(service.stateDir, "labs");
-    const texts = await Promise.all((await readdir(folder)).map((id) => readFile(join(folder, id, "lab.json"), "utf8")));
-    return new Map(texts.map((text) => [(JSON.parse(text) as { readonly path: string }).path, text]));
+    const found = await Promise.all(
+      (await readdir(folder)).map(async (id): Promise<readonly [string, string]> => {
+        const text = await readFile(join(folder, id, "lab.json"), "utf8").catch((error: NodeJS.ErrnoException) => {
+          if (error.code === "ENOENT") return "";
+          throw error;
+        });
+        return [text === "" ? id : (JSON.parse(text) as { readonly path: string }).path, text];
+      }),
+    );
+    return new Map(found);
   }
 
   async function h1(): Promise<unknown> {
