@@ -19,7 +19,7 @@ import type { LocalPaths } from "./paths.ts";
 import { shapingMeans } from "./quality-means.ts";
 import { Readiness } from "./readiness.ts";
 import { Admission } from "./resources/admission.ts";
-import { DiskWatch } from "./resources/disk-watch.ts";
+import { type DiskPace, DiskWatch, diskPace } from "./resources/disk-watch.ts";
 import { sweepLabGroups } from "./resources/lab-groups.ts";
 import { freeMemory, machineMemory } from "./resources/machine-capacity.ts";
 import { limitLacks, probeMachine } from "./resources/probe-machine.ts";
@@ -39,8 +39,8 @@ export interface LocalHostOptions {
   readonly stopPatience?: Partial<StopPatience>;
   /** MiB that may still be promised to nodes when so many are, instead of what the machine has. */
   readonly freeMemory?: (promised: number) => number;
-  /** How often it is asked whether nodes' disks have grown, ms. */
-  readonly diskLookMs?: number;
+  /** Instead of the usual one. */
+  readonly diskPace?: DiskPace;
 }
 
 /**
@@ -186,7 +186,7 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
       lab,
       catalogue,
       directory: paths.state,
-      everyMs: options.diskLookMs ?? 5_000,
+      pace: options.diskPace ?? diskPace,
       warn,
     }),
   };

@@ -8,7 +8,7 @@ import type { Decoders } from "./capture/decoders.ts";
 import { localCaptures } from "./capture/local-captures.ts";
 import { localTraffic } from "./capture/local-traffic.ts";
 import type { Catalogue } from "./catalogue.ts";
-import { findDefinedLink, type LabDefinition, observeDefinition } from "./definition.ts";
+import { type DefinedNode, findDefinedLink, type LabDefinition, observeDefinition } from "./definition.ts";
 import type { Definitions } from "./definitions.ts";
 import { type LinkContext, setLinkQuality, setLinkSuspend } from "./links.ts";
 import type { LocalLab } from "./local-lab.ts";
@@ -156,12 +156,14 @@ async function liveNodes(state: LocalState, definition: LabDefinition, offered: 
       ? new Map<number, boolean>()
       : await state.readiness(definition.id).ask(sandbox, candidates, live.wiring, 1000);
   const [now, load] = [Date.now(), await live.load()];
+  // A switch has none.
+  const diskOf = (node: DefinedNode) => (offered.limits(node) === undefined ? undefined : state.disks.state(definition.id, node.id));
   return definition.nodes.map((node) => {
     const one = life.get(node.id);
     const taken = load.get(node.id);
     const power = one?.power ?? "stopped";
-    const disk = power === "stopped" ? undefined : state.disks.state(definition.id, node.id);
     const up = power === "running" || power === "starting" || power === "stopping";
+    const disk = up || power === "suspended" ? diskOf(node) : undefined;
     return {
       id: String(node.id),
       name: node.name,

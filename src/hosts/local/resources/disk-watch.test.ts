@@ -42,7 +42,7 @@ describe.skipIf(process.getuid?.() !== 0)("a node whose files together take more
   let local: TestLocalHost;
 
   beforeAll(async () => {
-    local = await testLocalHost({ diskLookMs: 20 });
+    local = await testLocalHost({ diskPace: { askMs: 20, longestMs: 200 } });
     // Of the user's own: the linux node with a small disk.
     const text = await readFile(join(builtinTemplates, "linux.yaml"), "utf8");
     const small = `${text.replace(/^id: linux$/m, "id: small")}\nlimits: {ram: 256, processes: 64, disk: 16}\n`;
@@ -122,6 +122,24 @@ describe.skipIf(process.getuid?.() !== 0)("a node whose files together take more
     await stop(2);
     expect(await status("a")).toMatchObject({ status: "suspended" });
     expect(await status("a")).not.toHaveProperty("disk_full");
+  });
+
+  test("is looked at soon where somebody asks and nothing is known yet, however long the pause between looks", async () => {
+    await using rare = await testLocalHost({ diskPace: { askMs: 50, longestMs: 3_600_000 } });
+    const look = (of: string) =>
+      eventually(
+        "its disk",
+        30_000,
+        async () => (await rare.session.status(of)).nodes,
+        (nodes) => nodes[0]?.disk_bytes !== undefined,
+      );
+    const one = (name: string) => labOf(`{name: ${name}, nodes: {a: {template: linux}, s: {template: switch}}}`);
+    for (const name of ["first", "second"]) {
+      await rare.deploy(`/${name}`, one(name));
+      const nodes = await look(`/${name}`);
+      expect(nodes).toMatchObject([{ name: "a", status: "running" }, { name: "s" }]);
+      expect(nodes[1]).not.toHaveProperty("disk_bytes");
+    }
   });
 
   test("has limits that are told, each that this machine keeps", async () => {

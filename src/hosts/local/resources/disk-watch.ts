@@ -8,6 +8,16 @@ import type { LocalLab } from "../local-lab.ts";
 import { diskUsage } from "./disk-usage.ts";
 import { nodeLimits } from "./node-limits.ts";
 
+/** Both in ms. */
+export interface DiskPace {
+  /** How often it is asked whether there is something to look at. */
+  readonly askMs: number;
+  /** After so long all disks are looked at, whatever the file system says. */
+  readonly longestMs: number;
+}
+
+export const diskPace: DiskPace = { askMs: 5_000, longestMs: 60_000 };
+
 export interface DiskWatchOptions {
   readonly definitions: Definitions;
   /** The living part of a lab. */
@@ -15,8 +25,7 @@ export interface DiskWatchOptions {
   readonly catalogue: () => Promise<Catalogue>;
   /** On the file system of the nodes' disks. */
   readonly directory: string;
-  /** How often it is asked whether there is something to look at, ms. */
-  readonly everyMs: number;
+  readonly pace: DiskPace;
   readonly warn: (text: string) => void;
 }
 
@@ -40,8 +49,7 @@ interface Known extends DiskState {
   readonly suspendedAt?: number;
 }
 
-/** All disks are looked at after so many times of everyMs, whatever the file system says; before, when it has filled by so much. */
-const mostIdle = 12;
+/** They are looked at at once when the file system has filled by so much. */
 const grownBytes = 64 * 2 ** 20;
 /** A look may take so long; and the next one waits for ten times as long as the last one took. */
 const budgetMs = 20_000;
@@ -72,9 +80,11 @@ export class DiskWatch {
     this.#wait();
   }
 
-  /** Of the last look at it; undefined: there was none since the service was started. */
+  /** Of the last look at the disk of a node that lives; undefined: there was none yet. Then the next one is soon, because somebody asks. */
   state(lab: string, node: number): DiskState | undefined {
-    return this.#known.get(this.#directory(lab, node));
+    const directory = this.#directory(lab, node);
+    if (!this.#turns.has(directory)) this.#notAfter = 0;
+    return this.#known.get(directory);
   }
 
   async close(): Promise<void> {
@@ -97,7 +107,7 @@ export class DiskWatch {
         .finally(() => {
           if (!this.#closing.signal.aborted) this.#wait();
         });
-    }, this.#options.everyMs).unref();
+    }, this.#options.pace.askMs).unref();
   }
 
   async #lookIfDue(): Promise<void> {
@@ -110,7 +120,7 @@ export class DiskWatch {
     await this.#look(start);
     const took = performance.now() - start;
     this.#notBefore = start + took * (1 + restFactor);
-    this.#notAfter = start + this.#options.everyMs * mostIdle;
+    this.#notAfter = start + this.#options.pace.longestMs;
   }
 
   async #look(now: number): Promise<void> {
@@ -126,7 +136,7 @@ export class DiskWatch {
         const before = this.#known.get(directory);
         if (before !== undefined) known.set(directory, before);
         const power = life?.get(node.id)?.power ?? "stopped";
-        if (power === "stopped" || power === "failed") continue;
+        if (power === "stopped" || power === "failed" || catalogue.limits(node) === undefined) continue;
         disks.push({ lab, node, directory, writes: power === "running" || power === "starting" });
       }
     }
