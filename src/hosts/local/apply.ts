@@ -243,7 +243,7 @@ async function commitEdit(
       catalogue,
     );
   if (JSON.stringify(after) !== JSON.stringify(before)) await put(definitions, after);
-  await live.sync(after, catalogue);
+  await live.syncEdit(before, after, catalogue);
   const old = new Map(before.nodes.map((node) => [node.id, node]));
   const limited = after.nodes.filter(({ id, cpu, ram }) => cpu !== old.get(id)?.cpu || ram !== old.get(id)?.ram);
   if (limited.length > 0) await live.limit(after, new Set(limited.map(({ id }) => id)), catalogue);

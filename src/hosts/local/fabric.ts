@@ -172,7 +172,7 @@ export interface FabricChange {
   readonly remove: string;
   readonly ip: string;
   readonly tc: string;
-  /** What of `tc` is about redirects, for `labwright-shaper redirect`: all that a change of ports that stand needs. */
+  /** What of `tc` is about redirects, for `labwright-shaper redirect`, which prepares the ports as well: all that a change of a few needs. */
   readonly redirects: string;
   /** For `ip` again: ports that leave their bridge because their frames go through the shaper now. */
   readonly late: string;
@@ -252,7 +252,14 @@ export function fabricChange(actual: Fabric, wanted: WantedFabric, reborn: Reado
       redirects.push(`${name} ${port.redirect}`);
     }
   }
-  return { remove: removal(gone), ip: lines(ip), tc: lines(tc), redirects: lines(redirects), late: lines(late), mtu };
+  return {
+    remove: removal(gone),
+    ip: lines(ip),
+    tc: lines(tc),
+    redirects: lines(redirects),
+    late: lines(late),
+    mtu,
+  };
 }
 
 /** One message that deletes a whole group costs one wait for the kernel's readers; deleting devices one by one costs one each. */

@@ -10,11 +10,14 @@ nodes:
   a: {template: linux${labels}}
   b: {template: linux}
   c: {template: linux}
+  d: {template: linux}
+  e: {template: linux}
 networks: {lan: {}}
 links:
   - ["a:eth0", "b:eth0"]
   - ["b:eth1", "c:eth0"]
   - ["c:eth1", "lan"]
+  - ["d:eth0", "e:eth0"]
 `);
 
 describe.skipIf(process.getuid?.() !== 0)("changes of one link of many", () => {
@@ -88,6 +91,35 @@ describe.skipIf(process.getuid?.() !== 0)("changes of one link of many", () => {
     await suspend(0, true);
     await local.deploy("/t", chain(", labels: {changed: yes}"));
     expect((await port("c", 0))?.up).toBe(true);
+  });
+
+  test("a link that an edit brings, changes or takes away is made so in the kernel; of the rest of the lab nothing is touched", async () => {
+    await settle();
+    const before = await ports();
+    await byHand("set", "dev", nameOf("d", 0), "mtu", "1400");
+    const extended = (more: string) => ({ ...chain(), links: [...chain().links, ...labOf(`${more}`).links] });
+    const more = (mtu: number) =>
+      extended(
+        `name: t\nnodes: {a: {template: linux}, c: {template: linux}}\nlinks: [{endpoints: ["a:eth1", "c:eth2"], mtu: ${mtu}}, ["a:eth2", "lan"]]\nnetworks: {lan: {}}`,
+      );
+    await local.deploy("/t", more(1500));
+    const [a1, c2] = [nameOf("a", 1), nameOf("c", 2)];
+    expect(await port("a", 1)).toEqual({ up: true, mtu: 1500, redirect: c2 });
+    expect(await port("c", 2)).toEqual({ up: true, mtu: 1500, redirect: a1 });
+    expect(await port("a", 2)).toEqual({ up: true, mtu: 1500, master: (await port("c", 1))?.master });
+    expect((await port("d", 0))?.mtu).toBe(1400);
+    await local.exec("/t", "a", "ip", "addr", "add", "10.7.0.1/24", "dev", "eth1");
+    await local.exec("/t", "c", "ip", "addr", "add", "10.7.0.2/24", "dev", "eth2");
+    expect((await local.exec("/t", "a", "ping", "-c", "1", "-W", "5", "10.7.0.2")).code).toBe(0);
+    await local.deploy("/t", more(1300));
+    expect([(await port("a", 1))?.mtu, (await port("c", 2))?.mtu]).toEqual([1300, 1300]);
+    expect((await local.exec("/t", "a", "cat", "/sys/class/net/eth1/mtu")).stdout).toBe("1300\n");
+    await local.deploy("/t", chain());
+    await byHand("set", "dev", nameOf("d", 0), "mtu", "1500");
+    // The interfaces stay, as nothing says how many there are to be.
+    const free = { up: false, mtu: 1500 };
+    const stay = [a1, c2, nameOf("a", 2)].map((name) => [name, free] as const);
+    expect(await ports()).toEqual(new Map([...before, ...stay]));
   });
 
   test("after a node died, a change of any link takes the carrier from its neighbours", async () => {

@@ -6,6 +6,7 @@ import type { StopMode } from "../../engine/plan.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { DefinedLink, DefinedNode, LabDefinition } from "./definition.ts";
 import { type FabricChange, fabricChange, shapedEnds, standingCables, type WantedFabric, wantedFabric, wantedLink } from "./fabric.ts";
+import { editedPart, type FabricPart, linksAt, wantedPart, withNeighbours } from "./fabric-part.ts";
 import { type ForeignHolder, foreignHolder } from "./foreign-holder.ts";
 import { idRange } from "./idmap.ts";
 import { impassable } from "./lacks.ts";
@@ -290,6 +291,45 @@ export class LocalLab {
       }
     }
     await this.sync(definition, catalogue);
+  }
+
+  /**
+   * Makes the fabric follow an edit of the definition: where nothing happened in the lab since the fabric was made whole, and only few nodes' ports can be
+   * concerned, these alone are read and changed; else all of it is synced.
+   */
+  async syncEdit(before: LabDefinition, after: LabDefinition, catalogue: Catalogue): Promise<void> {
+    const sandbox = this.#sandbox;
+    const part = sandbox !== null && this.#wholeAt === this.#happened ? editedPart(before, after) : undefined;
+    if (sandbox !== null && part !== undefined && !part.links.some((id) => this.#shaper?.cables.has(id))) {
+      try {
+        return await this.#wirePart(sandbox, before, after, part, catalogue);
+      } catch (error) {
+        // The whole look tells, where it is not repaired by it.
+        if (!(error instanceof Failure)) throw error;
+      }
+    }
+    await this.sync(after, catalogue);
+  }
+
+  async #wirePart(
+    sandbox: Sandbox,
+    before: LabDefinition,
+    after: LabDefinition,
+    { nodes }: FabricPart,
+    catalogue: Catalogue,
+  ): Promise<void> {
+    const links = linksAt(after, nodes);
+    const near = new Set([...withNeighbours(links, nodes), ...withNeighbours(linksAt(before, nodes), nodes)]);
+    const states = new Map((await sandbox.info([...near])).nodes.map((state) => [state.id, state]));
+    const those = after.nodes.filter(({ id }) => near.has(id));
+    const live = liveNodes(those, states, catalogue);
+    const shapes = catalogue.features.linkQuality ? links.filter((link) => this.#qualities.shapes(link)) : [];
+    const shaped = new Set(shapes.map(({ id }) => id));
+    const wanted = wantedPart(after, nodes, live, catalogue.template, shaped);
+    const stood = wantedPart(before, nodes, live, catalogue.template, shaped).ports;
+    const actual = await readPorts(sandbox, [...new Set([...stood.keys(), ...wanted.ports.keys()])], this.#redirects);
+    await this.#carryOut(sandbox, wanted, fabricChange(actual, wanted, new Set()), shapes, standingCables(actual), true);
+    for (const name of stood.keys()) if (!wanted.ports.has(name)) this.#redirects.delete(name);
   }
 
   /** Whether its ports were there; else nothing is changed. */
