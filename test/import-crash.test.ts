@@ -8,11 +8,11 @@ import { eventually } from "./chaos/eventually.ts";
 const source = `name: source # kept
 nodes:
   h1: {template: linux, env: {KEY: value}}
-${Array.from({ length: 120 }, (_, i) => `  n${i}: {template: linux, start: false, startup-config: n.sh}\n`).join("")}networks:
+${Array.from({ length: 40 }, (_, i) => `  n${i}: {template: linux, start: false, startup-config: n.sh}\n`).join("")}networks:
   lan: {type: bridge}
 links:
   - ["h1:eth0", "n0:eth0"]
-${Array.from({ length: 119 }, (_, i) => `  - ["n${i}:eth1", "n${i + 1}:eth0"]\n`).join("")}  - ["n0:eth2", lan]
+${Array.from({ length: 39 }, (_, i) => `  - ["n${i}:eth1", "n${i + 1}:eth0"]\n`).join("")}  - ["n0:eth2", lan]
 `;
 const files = { "n.sh": "#!/bin/sh\necho here\n" };
 const lab = "/source";
@@ -95,7 +95,7 @@ describe.skipIf(process.getuid?.() !== 0)("an import that is cut off by kill -9"
       });
       expect(plan.actions).toEqual([]);
       const { nodes } = await service.client.inspectProject({ lab: "/copy", refresh: true });
-      expect(nodes.map(({ node }) => node)).toHaveLength(121);
+      expect(nodes.map(({ node }) => node)).toHaveLength(41);
       expect((await onDisk()).get(lab)).toBe(before);
       await service.client.destroyProject({ lab: "/copy" });
     }

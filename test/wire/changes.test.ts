@@ -389,7 +389,10 @@ describe("headers of changes", () => {
     const held = new Promise<void>((settle) => {
       release = settle;
     });
-    hook = ({ step }) => (step.do === "create-node" ? held : undefined);
+    hook = ({ step }) => {
+      steps.push(step);
+      return step.do === "create-node" ? held : undefined;
+    };
     const { job } = (await send("deployProject", { yaml }, "ann", { Prefer: "respond-async" })).json.data;
     const path = `/api/v1/jobs/${job}`;
     await expect.poll(async () => (await send("getJob", undefined, "ann", {}, path)).json.data.steps).toBeGreaterThan(0);
@@ -397,7 +400,23 @@ describe("headers of changes", () => {
     expect(outcome(await send("cancelJob", undefined, "bob", {}, `${path}/cancel`))).toBe("404 job_not_found");
     expect(outcome(await send("cancelJob", undefined, "ann", {}, `${path}/cancel`))).toBe(200);
     release();
-    expect(await ended(job)).toMatchObject({ status: "cancelled", outcome: "cancelled", error: { code: "cancelled" } });
+    const { error, ...told } = await ended(job);
+    expect(told).toMatchObject({ status: "cancelled", outcome: "cancelled" });
+    // The step in flight ends; what is done stays done, and nothing of it is taken back.
+    const { code, data } = error as {
+      readonly code: string;
+      readonly data: Record<"applied" | "remaining", readonly { readonly op: string }[]>;
+    };
+    expect(code).toBe("cancelled");
+    expect(data.applied).toHaveLength(steps.length);
+    expect(data.applied.map(({ op }) => op)).toEqual(expect.arrayContaining(["create"]));
+    expect(data.remaining.length).toBeGreaterThan(0);
+    const there = async () => (await send("inspectProject", { lab, refresh: true })).json.data;
+    expect((await there()).nodes).toHaveLength(steps.filter((step) => step.do === "create-node").length);
+    const { json } = await send("reconcileProject", { yaml });
+    expect(json.data).toMatchObject({ status: "applied", fullDeploy: false, applied: expect.any(Number) });
+    expect((await there()).nodes).toHaveLength(2);
+    expect((await send("planProject", { yaml })).json.data.actions.filter(({ op }: { op: string }) => op !== "start")).toEqual([]);
     expect(outcome(await send("cancelJob", undefined, "ann", {}, `${path}/cancel`))).toBe("403 operation_not_allowed");
   });
 });
