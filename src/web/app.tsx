@@ -1,12 +1,14 @@
-import { call } from "./api.ts";
-import { forgetSession } from "./known-until.ts";
+import { useState } from "preact/hooks";
 import { LabPage } from "./pages/lab.tsx";
 import { Labs } from "./pages/labs.tsx";
 import { Login } from "./pages/login.tsx";
 import { NewLab } from "./pages/new-lab.tsx";
+import { Confirm } from "./parts/confirm.tsx";
 import { lazy } from "./parts/lazy.tsx";
+import { Leave } from "./parts/leave.tsx";
 import { Link } from "./parts/link.tsx";
 import { ThemeButton } from "./parts/theme-button.tsx";
+import { draftedLabs } from "./plan/drafts.ts";
 import { type Route, useRoute } from "./route.ts";
 import { useSession } from "./session.tsx";
 
@@ -16,8 +18,11 @@ const CapturePage = lazy(() => import("./captures/capture-page.tsx"));
 export function App() {
   const route = useRoute();
   const [signIn, enter] = useSession();
+  const [leaving, setLeaving] = useState(false);
+  const [asking, setAsking] = useState(false);
   if (signIn.state === "asking") return <p class="waiting">Looking who you are…</p>;
-  if (signIn.state === "out") return <Login why={signIn.why} enter={enter} />;
+  if (signIn.state === "out") return <Login why={signIn.why} enter={(token) => enter(token).then(() => setLeaving(false))} />;
+  if (leaving) return <Leave />;
   const { username, role } = signIn.session;
   return (
     <>
@@ -33,20 +38,26 @@ export function App() {
           {username} <small>({role})</small>
         </span>
         <ThemeButton />
-        <button
-          type="button"
-          onClick={async () => {
-            await call("logout", {});
-            forgetSession();
-            location.assign("/ui/");
-          }}
-        >
+        <button type="button" onClick={() => (draftedLabs().length === 0 ? setLeaving(true) : setAsking(true))}>
           Sign out
         </button>
       </header>
       <main>
         <Page route={route} mayChange={role !== "viewer"} />
       </main>
+      {asking && (
+        <Confirm
+          title="Sign out, and lose what you wrote?"
+          action="Sign out"
+          onCancel={() => setAsking(false)}
+          onConfirm={() => {
+            setAsking(false);
+            setLeaving(true);
+          }}
+        >
+          Text that was not applied is dropped: of {draftedLabs().join(", ")}.
+        </Confirm>
+      )}
     </>
   );
 }

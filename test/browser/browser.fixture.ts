@@ -11,7 +11,7 @@ export interface TestPage extends AsyncDisposable {
   readonly complaints: readonly string[];
   /** Takes complaints that match away; there must be one. */
   expectComplaint(pattern: RegExp): void;
-  /** The same, where there may be none. */
+  /** From the page's beginning to its end those that match are none. */
   allowComplaint(pattern: RegExp): void;
 }
 
@@ -29,6 +29,7 @@ async function openPage(browser: Browser, options: BrowserContextOptions = {}): 
   context.setDefaultTimeout(30_000);
   const page = await context.newPage();
   let complaints: string[] = [];
+  const allowed: RegExp[] = [];
   let own: string | undefined;
   page.on("pageerror", (error) => complaints.push(`exception: ${error.message}`));
   page.on("console", (message) => {
@@ -53,11 +54,10 @@ async function openPage(browser: Browser, options: BrowserContextOptions = {}): 
       if (rest.length === complaints.length) throw new Error(`nothing matches ${pattern} in ${JSON.stringify(complaints)}`);
       complaints = rest;
     },
-    allowComplaint: (pattern) => {
-      complaints = complaints.filter((complaint) => !pattern.test(complaint));
-    },
+    allowComplaint: (pattern) => void allowed.push(pattern),
     async [Symbol.asyncDispose]() {
       await context.close();
+      complaints = complaints.filter((complaint) => !allowed.some((pattern) => pattern.test(complaint)));
       if (complaints.length > 0) throw new Error(`the page complained:\n${complaints.join("\n")}`);
     },
   };

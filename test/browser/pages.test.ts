@@ -74,7 +74,7 @@ test("a tab that nobody sees listens to nothing, and catches up when it is seen 
   await using tab = await browser.open();
   const { page } = tab;
   await signIn(page, served.url, "ann");
-  const listening = page.waitForRequest(/\/api\/v1\/events/);
+  const listening = page.waitForRequest(/\/events\?lab=%2Fhidden$/);
   await page.goto(`${served.url}/ui/labs/hidden`);
   await page.getByRole("button", { name: /^r1, / }).waitFor();
   const stream = await listening;
@@ -87,7 +87,7 @@ test("a tab that nobody sees listens to nothing, and catches up when it is seen 
   await ended;
   const more = yaml("hidden").replace("links:", "  r3: {template: frr}\nlinks:");
   expect((await client.post("/api/v1/projects/reconcile", { yaml: more })).json.data.status).toBe("applied");
-  const again = page.waitForRequest(/\/api\/v1\/events/);
+  const again = page.waitForRequest(/\/events\?lab=%2Fhidden$/);
   await see(false);
   await again;
   await page.getByRole("button", { name: /^r3, / }).waitFor();

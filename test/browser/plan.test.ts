@@ -185,5 +185,17 @@ test("a startup configuration in a file of its own is changed beside the text", 
   tab.expectComplaint(/422/);
   await press(page, "Plan");
   await page.getByText("create node r2").waitFor();
-  page.once("dialog", (dialog) => void dialog.accept());
+
+  // What was written and not applied stays while one looks elsewhere, and signing out asks.
+  await page.getByRole("link", { name: "Topology" }).click();
+  await page.getByRole("button", { name: /^r1, / }).waitFor();
+  await page.getByRole("link", { name: "Plan" }).click();
+  await page.getByText("Your text from before is here again").waitFor();
+  await editorOf(page).getByText("r2.conf").waitFor();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  const question = page.getByRole("dialog", { name: "Sign out, and lose what you wrote?" });
+  await question.getByText("/beside").waitFor();
+  await question.getByRole("button", { name: "Sign out" }).click();
+  await page.getByLabel("Password").waitFor();
+  expect(await page.evaluate("sessionStorage.length")).toBe(0);
 });

@@ -11,6 +11,7 @@ import { graphOf } from "../topology/graph.ts";
 import { keptPlaces } from "../topology/kept-places.ts";
 import { markWords, planMarks } from "../topology/plan-marks.ts";
 import { Topology } from "../topology/topology.tsx";
+import { keepDraft, readDraft } from "./drafts.ts";
 import { namesOnce, problemsOf } from "./editor-help.ts";
 import { IntentDiff, type IntentText, sameIntent } from "./intent-diff.tsx";
 import { JobProgress } from "./job-progress.tsx";
@@ -60,17 +61,20 @@ interface Told {
 }
 
 function PlanDesk({ lab, inspection, live, mayChange, again, intent }: PlanPageProps & { readonly intent: IntentText }) {
-  const [text, setText] = useState(intent.yaml);
-  const [files, setFiles] = useState(intent.files);
+  const draft = useMemo(() => (mayChange ? readDraft(lab) : undefined), []);
+  const [text, setText] = useState(draft?.mine.yaml ?? intent.yaml);
+  const [files, setFiles] = useState(draft?.mine.files ?? intent.files);
   /** What the service has. */
-  const [base, setBase] = useState<IntentText>({ yaml: intent.yaml, files: intent.files });
+  const [base, setBase] = useState<IntentText>(draft?.base ?? { yaml: intent.yaml, files: intent.files });
   const [newer, setNewer] = useState<IntentText>();
   const [prune, setPrune] = useState(false);
   const [made, setMade] = useState<Made>();
   const [running, setRunning] = useState<Running>();
   const [asking, setAsking] = useState<"stop" | "take">();
   const [taken, setTaken] = useState<{ readonly before: IntentText; readonly after: IntentText }>();
-  const [told, setTold] = useState<Told>({ text: "" });
+  const [told, setTold] = useState<Told>({
+    text: draft === undefined ? "" : "Your text from before is here again; it is not applied yet.",
+  });
   const [error, setError] = useState<unknown>();
   const place = useMemo(keptPlaces, []);
   const holder = useRef<HTMLDivElement>(null);
@@ -84,7 +88,7 @@ function PlanDesk({ lab, inspection, live, mayChange, again, intent }: PlanPageP
 
   useEffect(() => {
     const opened = yamlEditor(holder.current!, {
-      text: intent.yaml,
+      text: draft?.mine.yaml ?? intent.yaml,
       label: "The lab as YAML",
       readOnly: !mayChange,
       check: (yaml) => problemsOf(yaml, latest.current.mine.files),
@@ -95,6 +99,9 @@ function PlanDesk({ lab, inspection, live, mayChange, again, intent }: PlanPageP
     return () => opened.close();
   }, []);
   useEffect(() => editor.current?.recheck(), [files]);
+  useEffect(() => {
+    if (mayChange) keepDraft(lab, changed ? { mine, base } : undefined);
+  }, [text, files, base]);
   useEffect(() => {
     if (!changed) return undefined;
     const stay = (event: BeforeUnloadEvent) => event.preventDefault();
