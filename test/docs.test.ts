@@ -55,7 +55,7 @@ describe("commands of the pages", () => {
   const ofLabwright = commands.flatMap(({ page, command }) => {
     const line = /^(?:source <\()?(?:npm run labwright -- |labwright )(.*?)\)?$/.exec(command)?.[1];
     // COMMAND stands for any of them.
-    return line === undefined || line.startsWith("COMMAND") ? [] : [{ page, line: line.replace(/ > .*$/, "") }];
+    return line === undefined || line.startsWith("COMMAND") ? [] : [{ page, line: line.replace(/ [<>] .*$/, "") }];
   });
 
   test.each(ofLabwright)("$page: labwright $line", ({ line }) => {

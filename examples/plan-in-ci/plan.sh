@@ -23,5 +23,5 @@ case $code in
 esac
 [ "$mode" = apply ] && [ "$code" = 2 ] || exit 0
 
-# What was planned is what is applied: apply plans again, and stops where something else has changed meanwhile.
+# apply plans anew and adds its plan to the report; where something changes between that plan and the change, it does nothing (plan_stale).
 labwright apply -t "$file" --yes --no-color >> "$report"

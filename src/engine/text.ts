@@ -93,7 +93,7 @@ function isText(field: string, before: unknown, after: unknown): boolean {
 function inline(field: string, value: unknown): string {
   if (value === null || value === undefined) return "(none)";
   if (typeof value === "string") {
-    if (isText(field, null, value)) return `${lineCount(value)} lines`;
+    if (isText(field, null, value)) return `${lineCount(value)} ${lineCount(value) === 1 ? "line" : "lines"}`;
     return value.length > 80 ? `${JSON.stringify(value.slice(0, 77))}…` : /^[\w./:() -]+$/.test(value) ? value : JSON.stringify(value);
   }
   if (Array.isArray(value)) return `[${value.length === 1 ? inline(field, value[0]) : `${value.length} entries`}]`;

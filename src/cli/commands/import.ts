@@ -43,6 +43,9 @@ export const importCommand: Command = {
     const written = file === undefined ? [] : await writeProject(file, data);
     if (context.json) context.terminal.print(JSON.stringify({ ...data, written }, null, 2));
     else context.terminal.print(show(data, written));
+    // The file names the lab by its name, and a lab of that name stands at the top.
+    if (file !== undefined && data.managed_lab !== `/${data.name}`)
+      context.terminal.note(`with -t ${file} goes --lab "${data.managed_lab}": its name alone means /${data.name}`);
     return 0;
   },
 };
