@@ -665,5 +665,12 @@ describe("up", () => {
         () => !existsSync(`/proc/${pid}`),
       );
     }
+    // Of the log, which has the words of all services so far, only those of this one are shown.
+    const wrong = await run(["up", "lab.yaml", "--host", "nowhere"], { env });
+    expect([wrong.code, wrong.stderr]).toEqual([
+      1,
+      expect.stringMatching(/the service did not start:\n.*--host takes [^\n]*"nowhere"\n {2}hint: /),
+    ]);
+    expect(wrong.stderr).not.toContain("listens on");
   });
 });

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { closeSync, fstatSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { extname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -60,6 +60,8 @@ export async function startService(options: {
   mkdirSync(options.state, { recursive: true, mode: 0o700 });
   const log = join(options.state, "service.log");
   const output = openSync(log, "a", 0o600);
+  // What stands there already was said by earlier services.
+  const before = fstatSync(output).size;
   const port = options.flags.includes("--port") ? [] : ["--port", String((await isFree(usualPort)) ? usualPort : 0)];
   const child = spawn(process.execPath, [...process.execArgv, servicePath(), ...port, ...options.flags], {
     detached: true,
@@ -77,7 +79,7 @@ export async function startService(options: {
     await pause(50);
   }
   await end(child);
-  throw new UsageError(`the service did not start:\n${lastLines(log)}`, `its log is ${log}`);
+  throw new UsageError(`the service did not start:\n${lastLines(log, before)}`, `its log is ${log}`);
 }
 
 async function end(child: ChildProcess): Promise<void> {
@@ -95,6 +97,6 @@ function isFree(port: number): Promise<boolean> {
   });
 }
 
-function lastLines(file: string): string {
-  return readFileSync(file, "utf8").trimEnd().split("\n").slice(-15).join("\n");
+function lastLines(file: string, from: number): string {
+  return readFileSync(file).subarray(from).toString().trimEnd().split("\n").slice(-15).join("\n");
 }
