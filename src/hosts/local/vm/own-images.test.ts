@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -155,7 +155,7 @@ describe.runIf(process.getuid?.() === 0)("a machine of one's own image", () => {
     const arguments_ = "-usb -device usb-tablet -device virtio-rng-pci -device virtio-balloon-pci -device i6300esb -device qemu-xhci";
     const nodes = Object.entries(machines).map(
       ([name, words]) =>
-        `  ${name}: {template: qemu, image: blank, ram: 32, attributes: {machine: ${words}, video: std, arguments: ${arguments_}}}`,
+        `  ${name}: {template: qemu, image: blank, ram: 32, startup-config: "#cloud-config\\nhostname: mine\\n", attributes: {machine: ${words}, video: std, arguments: ${arguments_}}}`,
     );
     const yaml = `name: own\nnodes:\n${nodes.join("\n")}\nlinks: [["m1:eth0", "m2:eth0"], ["m2:eth1", "m3:eth0"], ["m3:eth22", "m4:eth22"], ["m1:eth21", "m4:eth0"]]\n`;
     // The catalogue looks at the directory again after a while.
@@ -184,6 +184,18 @@ describe.runIf(process.getuid?.() === 0)("a machine of one's own image", () => {
         (said) => said.startsWith("RFB 003."),
       );
     }
+    // What cloud-init looks for: a file system of this label with these files.
+    const { id: labId } = (await local.session.observe("/own"))!;
+    const drive = await readFile(join(local.paths.state, "labs", labId, "nodes", live[0]!.id, "upper", "vm", "config.iso"));
+    expect(drive.toString("latin1", 16 * 2048 + 40, 16 * 2048 + 72).trimEnd()).toBe("cidata");
+    const inside = drive.toString("latin1");
+    for (const text of [
+      "user-data",
+      "meta-data",
+      `instance-id: ${labId}-${live[0]!.id}\nlocal-hostname: m1\n`,
+      "#cloud-config\nhostname: mine\n",
+    ])
+      expect(inside).toContain(text);
     // The hypervisor had nothing to complain of.
     const sandbox = await local.sandbox("/own");
     for (const { id } of live) expect(await sandbox.tail(Number(id))).toBe("");
