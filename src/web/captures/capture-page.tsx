@@ -8,6 +8,7 @@ import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
 import { goTo } from "../route.ts";
+import { Kept, NoPackets, Removed } from "./capture-states.tsx";
 import { captureWords } from "./capture-words.ts";
 import { FilterField } from "./filter-field.tsx";
 import { PacketDetails } from "./packet-details.tsx";
@@ -34,13 +35,6 @@ const final = new Set(["operation_not_allowed", "capture_not_found", "unsupporte
 /** A capture: its packets as they come, each to the last byte. */
 export default function CapturePage({ capture, mayChange }: CapturePageProps) {
   const { data, error, again } = useAnswer((signal) => call("getCapture", { id: capture }, { signal }), [capture]);
-  const [gone, setGone] = useState(false);
-  useEvents(data?.lab, ({ type, data: told }) => {
-    const { capture: which, status } = (told ?? {}) as { readonly capture?: string; readonly status?: string };
-    if (type === "capture" && which === capture && status === "removed") setGone(true);
-    else if (type === "gap" || (type === "capture" && which === capture)) again();
-  });
-  if (gone && data !== undefined) return <Removed capture={data} />;
   if (data === undefined)
     return error === undefined ? <p class="waiting">Looking at the capture…</p> : <Problem error={error} retry={again} />;
   return <Packets capture={data} mayChange={mayChange} again={again} error={error} />;
@@ -56,6 +50,13 @@ interface PacketsProps {
 function Packets({ capture: told, mayChange, again, error }: PacketsProps) {
   const { capture, node, interface: name, lab, status } = told;
   const running = status === "running";
+  const [gone, setGone] = useState(false);
+  useEvents(lab, ({ type, data }) => {
+    const event = (data ?? {}) as { readonly capture?: string; readonly status?: string };
+    const ours = type === "capture" && event.capture === capture;
+    if (ours && event.status === "removed") setGone(true);
+    else if (ours || type === "gap") again();
+  });
   const present = usePresence();
   const [version, setVersion] = useState(0);
   const changed = useCallback(() => setVersion((count) => count + 1), []);
@@ -96,7 +97,7 @@ function Packets({ capture: told, mayChange, again, error }: PacketsProps) {
   }, [rows]);
   // Asked one after the other, each for the last of the rows only; not while nobody looks.
   useEffect(() => {
-    if (!present) return;
+    if (!present || gone) return;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let over = false;
     let looks = 0;
@@ -111,7 +112,7 @@ function Packets({ capture: told, mayChange, again, error }: PacketsProps) {
       over = true;
       clearTimeout(timer);
     };
-  }, [look, running, present, again]);
+  }, [look, running, present, gone, again]);
 
   // The newest filter that was asked for wins.
   const newest = useRef<PacketRows>(undefined);
@@ -168,6 +169,7 @@ function Packets({ capture: told, mayChange, again, error }: PacketsProps) {
     again();
   };
 
+  if (gone) return <Removed capture={told} />;
   if (!loaded && failed instanceof LabwrightError && failed.code === "operation_not_allowed") return <Kept capture={told} />;
   return (
     <section class="capture">
@@ -259,68 +261,6 @@ function Packets({ capture: told, mayChange, again, error }: PacketsProps) {
         </Confirm>
       )}
     </section>
-  );
-}
-
-function Removed({ capture: { node, interface: name, lab } }: { readonly capture: CaptureData }) {
-  return (
-    <section class="empty">
-      <h1>The capture was removed</h1>
-      <p>
-        Somebody removed the capture of {node}:{name}, and its packets with it.{" "}
-        <Link to={{ page: "lab", lab, view: "captures" }}>See the captures of {lab}</Link>.
-      </p>
-    </section>
-  );
-}
-
-/** For who may look at the lab, and not operate it. */
-function Kept({ capture: { node, interface: name, lab, status } }: { readonly capture: CaptureData }) {
-  return (
-    <section class="empty">
-      <h1>
-        {node}:{name} is captured
-      </h1>
-      <p>
-        The capture is {status}. Packets are for those who operate the lab: to look into them, or to download them, takes the right to
-        operate <Link to={{ page: "lab", lab, view: "captures" }}>{lab}</Link>. Its owner can grant it.
-      </p>
-    </section>
-  );
-}
-
-function NoPackets({ capture: { node, interface: name, filter, status } }: { readonly capture: CaptureData }) {
-  if (status !== "running") {
-    return (
-      <div class="empty">
-        <h2>Nothing was captured</h2>
-        <p>
-          Until the capture ended no packet passed {node}:{name}
-          {filter !== undefined && (
-            <>
-              {" "}
-              that its filter <code>{filter}</code> takes
-            </>
-          )}
-          .
-        </p>
-      </div>
-    );
-  }
-  return (
-    <div class="empty">
-      <h2>No packets yet</h2>
-      <p>
-        The capture runs. What passes {node}:{name}
-        {filter !== undefined && (
-          <>
-            {" "}
-            and its filter <code>{filter}</code> takes
-          </>
-        )}{" "}
-        is shown here within a second or two. A ping from the node's console makes some.
-      </p>
-    </div>
   );
 }
 
