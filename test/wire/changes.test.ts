@@ -295,6 +295,25 @@ describe("the public project and its edits", () => {
     expect(outcome(await send("editProject", { lab, ...body }, as))).toBe(expected);
   });
 
+  test.each<[string, unknown, string]>([
+    ["traffic_filters", [{ name: "pings", match: "icmp" }], "pings"],
+    ["description", "in other words", "in other words"],
+    ["texts", [{ text: "the core", x: 1, y: 2 }], "the core"],
+    ["links", [["r1:eth0", "h1:eth0"], { endpoints: ["r1:eth1", "h1:eth1"], mtu: 1400 }], "mtu: 1400"],
+    ["nodes", { r1: { template: "frr" }, h1: { template: "linux" }, h9: { template: "linux" } }, "h9:"],
+    ["networks", { lan: { type: "bridge" } }, "lan:"],
+  ])("replace the section %s, keep comments, and the next reconcile makes it so", async (section, value, written) => {
+    await deploy(`# kept as it is\n${yaml}`);
+    const edited = await send("editProject", { lab, section, value });
+    expect(edited.json.data.yaml).toContain("# kept as it is\n");
+    expect(edited.json.data.yaml).toContain(written);
+    const { data } = (await send("getPublicProject", { lab, as_written: true })).json;
+    expect(data).toMatchObject({ yaml: edited.json.data.yaml, revision: edited.json.data.revision });
+    expect((await send("planProject", { lab })).json.data.actions.length).toBeGreaterThan(0);
+    expect((await send("reconcileProject", { lab })).json.data.status).toBe("applied");
+    expect((await send("planProject", { lab })).json.data.actions).toEqual([]);
+  });
+
   test("value null takes a section away; absent is an error", async () => {
     await deploy(`description: gone soon\n${yaml}`);
     expect((await send("editProject", { lab, section: "description", value: null })).json.data.yaml).not.toContain("gone soon");
