@@ -10,8 +10,9 @@ import { RecentMap } from "./recent-map.ts";
 
 /** Filters that compiled, whatever lab they stand in. */
 const good = new RecentMap<true>(10_000);
-/** A host compiles each in a process of its own; so many at once. */
+/** A host compiles each in a process of its own; so many at once, for all callers. */
 const atOnce = 4;
+const turns: { free: number; readonly waiting: (() => void)[] } = { free: atOnce, waiting: [] };
 
 interface FilterCheck {
   readonly signal?: AbortSignal;
@@ -38,8 +39,11 @@ export async function checkTrafficFilters(
   const problems = new Map<string, string>();
   const compile = async () => {
     for (let match = left.shift(); match !== undefined; match = left.shift()) {
-      if (signal?.aborted === true) throw cutOff(signal);
-      const problem = await checkPcapFilter(match);
+      const text = match;
+      const problem = await inTurn(() => {
+        if (signal?.aborted === true) throw cutOff(signal);
+        return checkPcapFilter(text);
+      });
       if (problem === undefined) good.set(match, true);
       else problems.set(match, problem);
     }
@@ -55,4 +59,16 @@ export async function checkTrafficFilters(
   });
   diagnostics.sort((a, b) => a.line - b.line || a.column - b.column);
   throw new Failure("invalid_intent", showDiagnostics(diagnostics, { yaml, files }), { data: { diagnostics } });
+}
+
+async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  if (turns.free > 0) turns.free -= 1;
+  else await new Promise<void>((settle) => turns.waiting.push(settle));
+  try {
+    return await work();
+  } finally {
+    const next = turns.waiting.shift();
+    if (next === undefined) turns.free += 1;
+    else next();
+  }
 }

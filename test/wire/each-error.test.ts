@@ -333,7 +333,7 @@ async function copy(): Promise<object> {
 
 /** What each operation answers on a connection whose request was begun when the server began to close. */
 async function answersAtTheEnd(): Promise<ReadonlyMap<OperationId, Answer>> {
-  const ending = await startServer({ service, certificate: { ...made, fingerprint: "" }, version: "1", graceMs: 100 });
+  const ending = await startServer({ service, certificate: { ...made, fingerprint: "" }, version: "1", graceMs: 60_000 });
   const client = new RawClient(ending.url);
   clients.push(client);
   const begun = await Promise.all(
