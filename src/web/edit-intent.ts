@@ -1,5 +1,6 @@
 import { LabwrightError } from "../client/browser.ts";
 import type { LinkQuality } from "../contract/schemas/observe.ts";
+import type { PlanData } from "../contract/schemas/plan.ts";
 import { call } from "./api.ts";
 import { type Sections, withPositions, withQuality } from "./intent-sections.ts";
 import type { Place } from "./topology/layout.ts";
@@ -22,11 +23,18 @@ export async function saveMoves(lab: string, moves: Moves): Promise<{ readonly a
     // Somebody edited something else in between: places go into what they wrote.
     await editPlaces(lab, moves);
   }
-  const { actions = [], plan_identity, applicable } = await call("planProject", { lab });
-  const onlyMoves = actions.every(({ op, changes }) => op === "update" && changes.every(({ field }) => field.startsWith("position")));
-  if (applicable !== true || !onlyMoves) return { applied: false };
+  // A plan that somebody is about to confirm stays the newest where nothing is applied here.
+  if (!onlyMoves(await call("planProject", { lab, peek: true }))) return { applied: false };
+  const plan = await call("planProject", { lab });
+  if (!onlyMoves(plan)) return { applied: false };
+  const { actions = [], plan_identity } = plan;
   if (actions.length > 0) await call("reconcileProject", { lab, plan_identity });
   return { applied: true };
+}
+
+function onlyMoves({ actions = [], applicable }: PlanData): boolean {
+  const moves = actions.every(({ op, changes }) => op === "update" && changes.every(({ field }) => field.startsWith("position")));
+  return moves && applicable === true;
 }
 
 async function editPlaces(lab: string, { nodes, networks }: Moves): Promise<void> {

@@ -118,6 +118,16 @@ test("a lab is imported as a copy, which is shown; its source stays", async () =
   await page.getByRole("heading", { name: "mine" }).waitFor();
   expect(new URL(page.url()).pathname).toBe("/ui/labs/courses/mine");
   await page.getByRole("button", { name: "r1, router, stopped" }).waitFor();
+  await page.getByRole("button", { name: "Start all" }).click();
+  await page.getByText("2 running").waitFor();
+  await page.getByRole("button", { name: "Stop all…" }).click();
+  await page
+    .getByRole("dialog")
+    .getByText(/The 2 nodes that run are stopped/)
+    .waitFor();
+  await page.getByRole("dialog").getByRole("button", { name: "Stop all" }).click();
+  await page.getByRole("button", { name: "r1, router, stopped" }).waitFor();
+  expect(await page.title()).toBe("mine: Topology – Labwright");
   const { json } = await client.post("/api/v1/projects/status", { lab: "/source" });
   expect(json.data.live.nodes.map(({ status }: { readonly status: string }) => status)).toEqual(["running", "running"]);
 });

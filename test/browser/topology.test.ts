@@ -154,6 +154,34 @@ test("a node is found by its name, goes to the middle, and opens by Enter; Escap
   await page.getByText("none", { exact: true }).waitFor();
 });
 
+test("a pan lays out nothing, however far: it moves what is drawn already", async () => {
+  await deploy("panned");
+  await using tab = await browser.open();
+  const { page } = tab;
+  await signIn(page, served.url);
+  await openLab(page, "panned");
+  await page.getByText("in sync").waitFor();
+  const before = await centreOf(node(page, "r1").locator("rect"));
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable");
+  const layouts = async () => (await session.send("Performance.getMetrics")).metrics.find(({ name }) => name === "LayoutCount")!.value;
+  const stage = (await page.getByRole("application").boundingBox())!;
+  const [x, y] = [stage.x + 20, stage.y + 20];
+  await page.mouse.move(x, y);
+  await page.mouse.down();
+  const begun = await layouts();
+  const steps = 40;
+  for (let step = 1; step <= steps; step++) {
+    await page.mouse.move(x + 3 * step, y + step);
+    await page.evaluate("new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown)))");
+  }
+  // Something else on the page may be laid out once or twice; a step that lays out the picture does it each time.
+  expect((await layouts()) - begun).toBeLessThan(steps / 4);
+  await page.mouse.up();
+  const after = await centreOf(node(page, "r1").locator("rect"));
+  expect([Math.round(after.x - before.x), Math.round(after.y - before.y)]).toEqual([3 * steps, steps]);
+});
+
 test("a lab that goes while somebody looks at it is told as gone", async () => {
   await deploy("passing");
   await using tab = await browser.open();

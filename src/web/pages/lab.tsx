@@ -5,11 +5,13 @@ import { call } from "../api.ts";
 import { useEvents } from "../events.ts";
 import { DriftMark } from "../parts/drift-mark.tsx";
 import { hasConsole } from "../parts/has-console.ts";
+import { LabPower } from "../parts/lab-power.tsx";
 import { lazy } from "../parts/lazy.tsx";
 import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
 import { useDrift } from "../parts/use-drift.ts";
+import { useTitle } from "../parts/use-title.ts";
 import { goTo, type LabView, labViews } from "../route.ts";
 import { TopologyView } from "../topology/topology-view.tsx";
 
@@ -32,6 +34,7 @@ interface LabPageProps {
 }
 
 export function LabPage({ lab, view, node: named, mayChange }: LabPageProps) {
+  useTitle(`${lab.split("/").at(-1)}: ${titles[view]}`);
   // What is asked for again has changed: the service's copy would be of before.
   const refresh = useRef(false);
   const inspection = useAnswer(
@@ -83,6 +86,7 @@ export function LabPage({ lab, view, node: named, mayChange }: LabPageProps) {
             {running.name} by {running.user}: step {running.step} of {running.steps}
           </span>
         )}
+        {mayChange && managed === true && <LabPower lab={lab} nodes={[...live.values()]} resume={status.data?.resume} />}
       </div>
       {error !== undefined && <Problem error={error} />}
       {view === "topology" && (

@@ -9,6 +9,7 @@ import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
 import { useCapabilities } from "../parts/use-capabilities.ts";
+import { useTitle } from "../parts/use-title.ts";
 import "../labs/labs.css";
 
 interface Seen {
@@ -22,6 +23,7 @@ const unseen: Seen = { state: 0, shape: 0 };
 export function Labs({ mayChange }: { readonly mayChange: boolean }) {
   const { data, error, again } = useAnswer((signal) => call("listLabs", {}, { signal }), []);
   const able = useCapabilities();
+  useTitle("Labs");
   const [going, setGoing] = useState<LabEntry>();
   /** Path of the source; "" for one that is yet to be chosen. */
   const [importing, setImporting] = useState<string>();

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { LabwrightError } from "../../client/browser.ts";
 import { call } from "../api.ts";
 import { Problem } from "../parts/problem.tsx";
+import { useTitle } from "../parts/use-title.ts";
 import { goTo } from "../route.ts";
 
 const example = `name: first
@@ -20,6 +21,7 @@ interface State {
 
 /** A lab from YAML: typed, or files chosen or dropped on the page; files beside the YAML are those that it names. */
 export function NewLab() {
+  useTitle("New lab");
   const [yaml, setYaml] = useState(example);
   const [files, setFiles] = useState<Readonly<Record<string, string>>>({});
   const [over, setOver] = useState(false);
