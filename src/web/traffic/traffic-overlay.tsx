@@ -18,6 +18,12 @@ interface TipPlace extends Place {
   readonly left: boolean;
 }
 
+interface Tip {
+  /** Key of the link. */
+  readonly link: string;
+  readonly at: TipPlace;
+}
+
 /** Px of the screen. */
 const dotRadius = 4.5;
 const hoverWithin = 10;
@@ -30,7 +36,9 @@ export function TrafficOverlay({ graph, watchView, picture }: TrafficOverlayProp
   const view = useRef<View>({ x: 0, y: 0, scale: 1 });
   const curves = useMemo(() => curvesOf(graph), [graph]);
   const endpoints = useMemo(() => new Map(graph.links.map(({ key, endpoints }) => [key, endpoints[0]!])), [graph]);
-  const [hover, setHover] = useState<{ readonly link: string; readonly at: TipPlace }>();
+  const [pointed, setPointed] = useState<Tip>();
+  const [focused, setFocused] = useState<Tip>();
+  const tip = pointed ?? focused;
   const [, setTurns] = useState(0);
   const now = useRef({ curves, endpoints });
   now.current = { curves, endpoints };
@@ -110,28 +118,27 @@ export function TrafficOverlay({ graph, watchView, picture }: TrafficOverlayProp
       const inPicture = { x: (at.x - x) / scale, y: (at.y - y) / scale };
       const link = buttons === 0 ? linkAt(now.current.curves, inPicture, hoverWithin / scale) : undefined;
       const place = { ...at, left: at.x > stage.clientWidth / 2 };
-      setHover((before) => (link === undefined ? undefined : before?.link === link ? before : { link, at: place }));
+      setPointed((before) => (link === undefined ? undefined : before?.link === link ? before : { link, at: place }));
     };
-    const focused = ({ target }: FocusEvent) => {
+    const entered = ({ target }: FocusEvent) => {
       const id = (target as Element).closest("[data-link]")?.getAttribute("data-link");
       const link = graph.links.find((one) => one.id === id)?.key;
       const curve = link === undefined ? undefined : now.current.curves.get(link);
-      if (link === undefined || curve === undefined) return setHover(undefined);
+      if (link === undefined || curve === undefined) return setFocused(undefined);
       const at = onScreen(view.current, placeOn(curve, 0.5));
-      setHover({ link, at: { ...at, left: at.x > stage.clientWidth / 2 } });
+      setFocused({ link, at: { ...at, left: at.x > stage.clientWidth / 2 } });
     };
-    const left = () => setHover(undefined);
     stage.addEventListener("pointermove", moved, { signal });
-    stage.addEventListener("pointerleave", left, { signal });
-    stage.addEventListener("focusin", focused, { signal });
-    stage.addEventListener("focusout", left, { signal });
+    stage.addEventListener("pointerleave", () => setPointed(undefined), { signal });
+    stage.addEventListener("focusin", entered, { signal });
+    stage.addEventListener("focusout", () => setFocused(undefined), { signal });
     return () => over.abort();
   }, [graph]);
 
   return (
     <>
       <canvas ref={canvas} class="traffic-canvas" />
-      {hover !== undefined && <Rates link={hover.link} at={hover.at} picture={picture} />}
+      {tip !== undefined && <Rates link={tip.link} at={tip.at} picture={picture} />}
     </>
   );
 }
