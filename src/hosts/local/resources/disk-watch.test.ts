@@ -13,7 +13,7 @@ const path = "/full";
 const lab = labOf(`
 name: full
 nodes:
-  a: {template: small, start: true, cpu: 0.5}
+  a: {template: small, start: true, cpu: 2}
   b: {template: small, start: true}
   s: {template: switch}
 `);
@@ -63,9 +63,9 @@ describe.skipIf(process.getuid?.() !== 0)("a node whose files together take more
 
   const status = async (name: string) => (await local.session.status(path)).nodes.find((node) => node.name === name)!;
   const settles = (what: string, holds: (node: LiveNode) => boolean) => eventually(what, 30_000, () => status("a"), holds);
-  /** In the background: who writes is suspended meanwhile. */
+  /** In the background, and not before who asked for it is gone: all of the node is suspended meanwhile. */
   const write = async (file: string, kibibytes: number) => {
-    const script = `dd if=/dev/zero of=/root/${file} bs=${kibibytes}k count=1 > /dev/null 2>&1 < /dev/null &`;
+    const script = `(sleep 0.5; dd if=/dev/zero of=/root/${file} bs=${kibibytes}k count=1) > /dev/null 2>&1 < /dev/null &`;
     expect((await local.exec(path, "a", "sh", "-c", script)).code).toBe(0);
   };
   const full = ({ status: now, disk_full, disk_bytes = 0 }: LiveNode) =>
@@ -157,7 +157,7 @@ describe.skipIf(process.getuid?.() !== 0)("a node whose files together take more
       diskBytes: 16 * mebi,
     };
     expect(limits).toEqual([
-      ["a", { ...(cpu === undefined ? {} : { cpu: 0.5 }), ...kept }],
+      ["a", { ...(cpu === undefined ? {} : { cpu: 2 }), ...kept }],
       ["b", kept],
       ["s", undefined],
     ]);
