@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { ArchiveError } from "./archive-error.ts";
 
 const name = ".lock";
@@ -9,11 +10,27 @@ const takenCode = 75;
 /** Arguments: the file, whose pid is written there. Holds the lock, which the program has from flock, until its input ends. */
 const hold = 'echo "$1" > "$0" && echo held && exec cat > /dev/null';
 
+/** The lock of a process that was killed is gone a moment after it. */
+const retryMs = 25;
+const mostRetries = 1_200;
+
 /**
  * One change of the image directory at a time, over all processes. The kernel keeps the lock (flock of util-linux, since Node has no call for
  * it) for a process of ours, which ends with us: that of a process that was killed is gone. Throws ArchiveError busy.
  */
 export async function lockImages(directory: string): Promise<AsyncDisposable> {
+  for (let left = mostRetries; ; left--) {
+    const held = await tryLock(directory);
+    if (typeof held !== "string") return held;
+    if (left === 0 || isAlive(Number(held))) {
+      throw new ArchiveError("busy", `process ${held} is adding or removing an image`, "try again when it is done");
+    }
+    await delay(retryMs);
+  }
+}
+
+/** Answers the process that has it, where it is taken. */
+async function tryLock(directory: string): Promise<AsyncDisposable | string> {
   const path = join(directory, name);
   // Made for us alone: whoever could open it could lock it. It stays, because a lock on a file that was removed meanwhile keeps nobody out.
   await (await open(path, "a", 0o600)).close();
@@ -37,6 +54,15 @@ export async function lockImages(directory: string): Promise<AsyncDisposable> {
   }
   const [code] = await ended;
   if (code !== takenCode) throw new Error(`${path} cannot be locked: ${problem.trim() || `code ${code}`}`);
-  const pid = (await readFile(path, "utf8")).trim();
-  throw new ArchiveError("busy", `process ${pid} is adding or removing an image`, "try again when it is done");
+  return (await readFile(path, "utf8")).trim();
+}
+
+function isAlive(pid: number): boolean {
+  if (!Number.isSafeInteger(pid) || pid <= 0) return false; // not written down yet
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
+  }
 }
