@@ -13,6 +13,8 @@ export interface Shot {
   readonly name: string;
   /** Default light alone; a dark one has "-dark" in its name. */
   readonly schemes?: readonly ("light" | "dark")[];
+  /** The share of pixels that may be others in the next run; more than usual where it shows many times, addresses and rates. */
+  readonly tolerance?: number;
   /** Default 800. */
   readonly height?: number;
   readonly show: (stage: Stage) => Promise<void>;
@@ -48,6 +50,7 @@ export const shots: readonly Shot[] = [
   },
   {
     name: "link",
+    tolerance: 0.006,
     height: 1080,
     show: async ({ page, client, at }) => {
       const endpoints = ["r1:eth1", "r2:eth1"];
@@ -88,6 +91,7 @@ export const shots: readonly Shot[] = [
   },
   {
     name: "consoles",
+    tolerance: 0.006,
     schemes: both,
     show: async ({ page, at }) => {
       await at(`${triangle}?view=consoles&node=r1`);
@@ -113,6 +117,7 @@ export const shots: readonly Shot[] = [
   },
   {
     name: "broadcast",
+    tolerance: 0.006,
     show: async ({ page, at }) => {
       await at(`${triangle}?view=consoles`);
       await page.getByRole("button", { name: "One command, many nodes" }).click();
@@ -128,9 +133,10 @@ export const shots: readonly Shot[] = [
   },
   {
     name: "capture",
+    tolerance: 0.012,
     schemes: both,
     show: async ({ page, client, at }) => {
-      const capture = { lab: "/ospf-triangle", node: "r1", interface: "eth1" };
+      const capture = { lab: "/ospf-triangle", node: "r1", interface: "eth1", filter: "icmp" };
       const { json } = await client.post("/api/v1/projects/capture", capture);
       const id = json.data.capture as string;
       const command = "ping -c 4 -i 0.3 192.168.2.10";
