@@ -429,6 +429,13 @@ describe("a lab's life", () => {
     );
     expect((await run(["link", "r1:eth1", "--suspend", "--from", "r1:eth1"])).stdout).toMatch(/: suspended at r1:eth1\n$/);
     expect((await run(["inspect"])).stdout.match(/suspended/g)).toHaveLength(1);
+    expect((await run(["stop", "--node", "h1"])).code).toBe(0);
+    const idle = await run(["link", "h1:eth1", "--delay", "9"]);
+    expect([idle.code, idle.stderr]).toEqual([1, expect.stringContaining("error: nothing was changed: a link without running nodes")]);
+    expect(await run(["link", "h1:eth1", "--delay", "9", "--save"])).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining("in force when"),
+    });
     expect((await run(["link", "r1:eth9", "--resume"])).stderr).toBe("error: r1:eth9 is in no link of /cable\n  hint: such as r1:eth1\n");
     const wrong = [
       ["--suspend", "--resume"],

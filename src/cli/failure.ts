@@ -22,7 +22,7 @@ const hints: Readonly<Record<string, string>> = {
   link_not_found: "labwright inspect shows each interface with its peer",
   capture_not_found: "labwright captures lists them",
   job_not_found: "labwright jobs lists them",
-  node_not_running: "labwright start --node NAME",
+  node_not_running: "labwright start --node NAME; labwright logs NAME tells what it said before it ended",
   template_not_found: "labwright templates lists them",
   console_in_use: "another command runs on this console: try again, or look at it with labwright console",
   console_timeout: "--timeout SECONDS gives it more time; labwright console shows what the node says",

@@ -60,9 +60,22 @@ export const link: Command = {
       ...(args.has("save") ? { save: true } : {}),
     });
     context.result(data, show);
+    if (!isIdle(data, quality)) return 0;
+    if (!data.saved)
+      throw new UsageError(
+        "nothing was changed: a link without running nodes at both ends has no quality",
+        "--save keeps it for when they run",
+      );
+    context.terminal.note("in force when the nodes at both ends run");
     return 0;
   },
 };
+
+/** Something was asked for, and no side of the link has any quality: nothing runs there that could have it. */
+function isIdle({ effective }: ResultOf<"applyLinkQuality">, asked: Quality | undefined): boolean {
+  const any = (quality: Quality | undefined) => Object.values(quality ?? {}).some((value) => value !== 0);
+  return any(asked) && !any(effective.a) && !any(effective.b);
+}
 
 /** Both ends of the link that an interface is in. Throws UsageError where it is in none. */
 async function linkAt(client: LabwrightClient, selector: object, end: string): Promise<Endpoints> {

@@ -58,7 +58,7 @@ async function power(context: Context, args: Arguments, action: "start" | "stop"
   );
   context.result(data, tally);
   if (data.invalid > 0) await nameUnknown(context, nodes);
-  if (data.failed > 0) context.terminal.note("labwright status shows which failed, labwright console what they said last");
+  if (data.failed > 0) context.terminal.note("labwright status shows which failed, labwright logs NODE what one said last");
   return data.failed + data.invalid > 0 ? 1 : 0;
 }
 
