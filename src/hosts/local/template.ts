@@ -163,12 +163,18 @@ function runner(image: LocalImage): LocalTemplate["backend"] {
   return image.container === undefined ? "namespace" : "container";
 }
 
+/** Written first: it makes the directory that /etc/labwright of our images leads to, which is not on the node's disk. */
+export function nameFile(name: string): { readonly path: string; readonly mode: number; readonly text: string } {
+  return { path: "/run/labwright/node", mode: 0o644, text: `${name}\n` };
+}
+
 /**
  * The files that the boot scripts of our images read, written at every boot, empty where the intent has nothing to say: a stale one
  * from an earlier boot would be run again. The contract is in docs/templates.md.
  */
 export function bootFiles(node: LabNode): readonly { readonly path: string; readonly mode: number; readonly text: string }[] {
   return [
+    nameFile(node.name),
     { path: "/etc/labwright/startup-config", mode: 0o640, text: node.startupConfig ?? "" },
     { path: "/etc/labwright/exec", mode: 0o640, text: node.exec.map((command) => `${execLine(command)}\n`).join("") },
   ];

@@ -210,9 +210,9 @@ describe("a template in use", () => {
     });
   });
 
-  test("writes one exec command a line, and both files even when there is nothing to say", () => {
-    expect(bootFiles(node({})).map((file) => file.text)).toEqual(["", ""]);
+  test("writes the name, which makes the directory of the others, one exec command a line, and both files even when there is nothing to say", () => {
+    expect(bootFiles(node({})).map((file) => file.text)).toEqual(["N\n", "", ""]);
     const files = bootFiles(node({ startupConfig: "x\n", exec: ["echo 'a\\b'", "echo 1\necho 2"] }));
-    expect(files.map((file) => file.text)).toEqual(["x\n", "echo 'a\\\\b'\necho 1\\necho 2\n"]);
+    expect(files.map((file) => file.text)).toEqual(["N\n", "x\n", "echo 'a\\\\b'\necho 1\\necho 2\n"]);
   });
 });

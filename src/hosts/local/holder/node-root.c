@@ -142,7 +142,6 @@ int make_root(struct spawn *s, int *master) {
   mask_proc();
   must_make("/run", S_IFDIR, 0755);
   must_mount("tmpfs", "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=64m");
-  must_make("/run/labwright", S_IFDIR, 0755); /* images of ours have /etc/labwright lead there */
   must_make("/tmp", S_IFDIR, 01777);
   must_mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777,size=256m");
   must(umount2(".", MNT_DETACH), "detach", "the old root");

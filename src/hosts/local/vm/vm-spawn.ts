@@ -1,7 +1,7 @@
 import { Failure } from "../../../contract/errors.ts";
 import type { LocalImage } from "../images.ts";
 import type { NodeSpawn } from "../sandbox.ts";
-import type { LocalTemplate } from "../template.ts";
+import { type LocalTemplate, nameFile } from "../template.ts";
 import { usesKvm, vmConfig } from "./vm-config.ts";
 import type { ConfigDriveSource, VmNode } from "./vm-template.ts";
 import { vmOf } from "./vm-template.ts";
@@ -54,7 +54,7 @@ export function vmSpawn(
     hostname: place.hostname,
     lower: [...image.layers, ...hypervisor.layers],
     disk: place.disk,
-    files: [{ path: "/etc/labwright/vm", mode: 0o600, text: vmConfig(vm, image.vm, kvm) }, ...files],
+    files: [nameFile(node.name), { path: "/etc/labwright/vm", mode: 0o600, text: vmConfig(vm, image.vm, kvm) }, ...files],
     env: {},
     boot: [],
     console: [supervisor, "boot"],
