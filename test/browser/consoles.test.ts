@@ -24,7 +24,7 @@ let storageState: StorageState;
 beforeAll(async () => {
   [browser, local] = await Promise.all([testBrowser(), testLocalHost()]);
   database = join(await mkdtemp(join(tmpdir(), "labwright-consoles-")), "labwright.db");
-  served = await servePages({ host: local.host, service: { store: sqliteStore(database) } });
+  served = await begin();
   client = await served.signIn("admin", "test");
   const yaml = `name: talk\nnodes:\n  h1: {template: linux}\n  h2: {template: linux}\n  h3: {template: linux, start: false}\nlinks:\n  - ["h1:eth0", "h2:eth0"]\n`;
   expect((await client.post("/api/v1/projects/deploy", { yaml })).status).toBe(200);
@@ -45,6 +45,12 @@ afterAll(async () => {
   await served[Symbol.asyncDispose]();
   await rm(dirname(database), { recursive: true });
 });
+
+/** The service on one port, with what it remembers: none of those that the system gives to whoever asks, so that it is free again after a restart. */
+function begin(): Promise<Served> {
+  const port = 20_000 + (process.pid % 10_000);
+  return servePages({ host: local.host, service: { store: sqliteStore(database) }, server: { listen: { port } } });
+}
 
 async function stateOf(node: string): Promise<string | undefined> {
   const { nodes } = (await client.post("/api/v1/projects/status", { lab: "/talk" })).json.data.live as {
@@ -288,12 +294,10 @@ test("terminals go on after the service was restarted, and end with the session"
   await typing(page, "h1", "clear");
   await typing(page, "h1", "echo before-$((6*7))");
   await expect.poll(() => shown(page, "h1"), poll).toMatch(/^before-42$/m);
-  const { port } = new URL(served.url);
   await served[Symbol.asyncDispose]();
   await tileOf(page, "h1").getByText("Connection lost; trying again").waitFor();
   await local.reopen();
-  const store = sqliteStore(database);
-  served = await servePages({ host: local.host, service: { store }, server: { listen: { port: Number(port) } } });
+  served = await begin();
   await expect.poll(() => shown(page, "h1"), poll).toContain("connected again");
   await typing(page, "h1", "echo after-$((6*7))");
   await expect.poll(() => shown(page, "h1"), poll).toMatch(/^after-42$/m);
