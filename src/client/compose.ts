@@ -64,8 +64,25 @@ export function composeCall(
   };
 }
 
-/** A console command may be given more time than the call's default: the answer needs that time, and a little to travel. */
+/** What a step of a dialogue may take that does not say, ms. */
+const stepMs = 15_000;
+/** What an answer needs besides, to travel, ms. */
+const travelMs = 5_000;
+
+/** A console command, one of several targets, or the steps of a dialogue together may be given more time than the call's default. */
 function defaultTimeout(row: OperationRow, input: Input): number {
-  const asked = input.timeout_ms;
-  return typeof asked === "number" ? Math.max(row.timeoutMs, asked + 5_000) : row.timeoutMs;
+  const own = timeOf(input);
+  const most = Math.max(own ?? 0, ...itemsOf(input.targets).map((target) => timeOf(target) ?? 0));
+  const steps = itemsOf(input.steps).reduce<number>((sum, step) => sum + (timeOf(step) ?? own ?? stepMs), 0);
+  const asked = Math.max(most, steps);
+  return asked > 0 ? Math.max(row.timeoutMs, asked + travelMs) : row.timeoutMs;
+}
+
+function timeOf(item: unknown): number | undefined {
+  const { timeout_ms: asked } = Object(item) as { readonly timeout_ms?: unknown };
+  return typeof asked === "number" ? asked : undefined;
+}
+
+function itemsOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
 }

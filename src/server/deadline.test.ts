@@ -25,6 +25,8 @@ describe("the deadline of an operation", () => {
   test.each<[object, number]>([
     [{ timeout_ms: 1_000 }, 15_000],
     [{ timeout_ms: 60_000 }, 62_000],
+    [{ command: "show clock" }, 17_000],
+    [{ command: "show clock", timeout_ms: 20_000 }, 22_000],
     [{ targets: [{ node: "a" }, { node: "b", timeout_ms: 40_000 }] }, 42_000],
     [{ timeout_ms: 50_000, targets: [{ node: "a" }] }, 52_000],
     [{ steps: [{ send: "x" }, { timeout_ms: 30_000 }] }, 47_000],

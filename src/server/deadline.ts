@@ -21,12 +21,13 @@ export function deadlineOf({ timeoutMs }: Pick<OperationRow, "timeoutMs">, prefe
 /** The console time-outs that a body names, as they add up: targets at once, steps one after another. 0 where it names none. */
 function consoleTime(body: unknown): number {
   if (typeof body !== "object" || body === null) return 0;
-  const { timeout_ms: own, targets, steps } = body as Readonly<Record<string, unknown>>;
+  const { command, timeout_ms: own, targets, steps } = body as Readonly<Record<string, unknown>>;
   const named = (value: unknown) => (typeof value === "number" && value > 0 ? value : undefined);
   const of = (item: unknown) => named((item as { readonly timeout_ms?: unknown } | null)?.timeout_ms) ?? named(own) ?? consoleMs;
   if (Array.isArray(steps)) return steps.reduce<number>((sum, step) => sum + of(step), travelMs);
   if (Array.isArray(targets)) return targets.reduce<number>((most, target) => Math.max(most, of(target)), 0) + travelMs;
-  return named(own) === undefined ? 0 : of(body) + travelMs;
+  // A command without a time-out has the default, and is told to have ended there, with what came until then.
+  return named(own) === undefined && typeof command !== "string" ? 0 : of(body) + travelMs;
 }
 
 /** What of a call the deadline needs to know. */

@@ -93,7 +93,9 @@ export function checkFields(payload: Omit<Selector, "state">): Manifest | undefi
       throw new Failure("field_not_allowed", `${field} must be absent or empty: the service writes no client files`, { data: { field } });
     }
   }
-  if (payload.files !== undefined) {
+  const manifest = manifestOf(payload);
+  // Of an observed project they are of no use, and not refused.
+  if (payload.files !== undefined && manifest?.mode !== "load") {
     const { problems } = checkFiles(payload.files);
     if (problems.length > 0) {
       throw new Failure("bad_request", problems[0]!.message, {
@@ -101,8 +103,12 @@ export function checkFields(payload: Omit<Selector, "state">): Manifest | undefi
       });
     }
   }
-  if (payload.manifest === undefined) return undefined;
-  const read = readManifest(payload.manifest);
+  return manifest;
+}
+
+function manifestOf({ manifest }: Pick<Selector, "manifest">): Manifest | undefined {
+  if (manifest === undefined) return undefined;
+  const read = readManifest(manifest);
   if ("problem" in read) throw badRequest("/manifest", read.problem);
   return read.manifest;
 }
@@ -135,7 +141,7 @@ export async function refuseAbsent({ intent, record, host, path }: Target): Prom
 
 /** An observed project's intent may be left out or be of no use: it is not what the call is about. */
 async function readLoaded({ work }: Context, { yaml, files = {} }: Selector): Promise<Intent | undefined> {
-  return yaml === undefined ? undefined : readable(work, yaml, files);
+  return yaml === undefined || checkFiles(files).problems.length > 0 ? undefined : readable(work, yaml, files);
 }
 
 /** Throws operation_not_allowed where mode, role or the caller's right forbid a change. */

@@ -49,8 +49,8 @@ async function listInterfaces(
     return template;
   };
   const { eth_format: ethFormat } = payload;
-  if (ethFormat !== undefined && !/^[\x20-\x7e]{0,128}$/.test(ethFormat)) {
-    throw badRequest("/eth_format", "a format is at most 128 printable ASCII characters");
+  if (ethFormat !== undefined && !/^[\x20-\x7e]{0,64}$/.test(ethFormat)) {
+    throw badRequest("/eth_format", "a format is at most 64 printable ASCII characters");
   }
   const wanted = payload.node === undefined || payload.node === "" ? undefined : payload.node;
   if (yaml === undefined || yaml === "") {

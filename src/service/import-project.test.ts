@@ -241,7 +241,12 @@ describe("what capabilities say of a project mode is what the service does", () 
     const ann = await made.login();
     await ann.call("deployProject", { yaml: pair });
     const manifest = "version: 1\nmode: load\nlab: /pair\n";
-    for (const extra of [{}, { yaml: "no: lab: at all", state: { version: 7 } }, { yaml: pair, files: { a: "b" } }]) {
+    for (const extra of [
+      {},
+      { yaml: "no: lab: at all", state: { version: 7 } },
+      { yaml: pair, files: { a: "b" } },
+      { yaml: pair, files: { "../a": "b" } },
+    ]) {
       expect(await ann.call("getProjectStatus", { manifest, ...extra })).toMatchObject({ lab: "/pair", mode: "load", exists: true });
       expect(await ann.call("inspectProject", { manifest, refresh: true, ...extra })).toMatchObject({ lab: "/pair", mode: "load" });
     }

@@ -16,14 +16,17 @@ export async function inspectProject(context: Context, caller: Caller, payload: 
   const key = `${caller.session} ${target.path}`;
   const kept = payload.refresh === true ? undefined : context.inspections.get(key);
   // What the caller sends may name other keys than the snapshot that is kept.
-  if (kept !== undefined && !target.sent && (payload.state === undefined || payload.state === null)) return { ...kept, cached: true };
+  const recorded = !target.sent && (payload.state === undefined || payload.state === null);
+  if (kept !== undefined && recorded) return { ...kept, mode: target.mode, cached: true };
   const at = context.clock.now();
+  const changes = context.observations.changes(target.path);
   const observed = await target.host.observe(target.path);
   if (observed === null) throw labNotFound(target.path);
   // Only the effect of impairments comes from the live read; the structure stands without it.
   const live = await target.host.status(target.path).catch(() => ({ nodes: [], links: [] }));
   const data = inspection(target, observed, live.links, timeText(at));
-  context.inspections.set(key, data);
+  // What was read while the lab changed is not kept: the change has forgotten only what was there when it ended.
+  if (recorded && context.observations.changes(target.path) === changes) context.inspections.set(key, data);
   return data;
 }
 

@@ -23,6 +23,7 @@ export class Observations {
   readonly #status = new Map<string, Kept<LiveStatus>>();
   readonly #structure = new Map<string, Kept<ObservedLab | null>>();
   readonly #seen = new RecentMap<LiveStatus>(1000);
+  readonly #changes = new RecentMap<number>(1000);
 
   constructor(clock: Clock, statusMs: number) {
     this.#clock = clock;
@@ -66,7 +67,13 @@ export class Observations {
     return this.#structure.get(path)?.at;
   }
 
+  /** How often what is kept of a lab was forgotten: another number than before a read tells that the read may be older than a change. */
+  changes(path: string): number {
+    return this.#changes.get(path) ?? 0;
+  }
+
   forget(path: string): void {
+    this.#changes.set(path, this.changes(path) + 1);
     this.#status.delete(path);
     this.#structure.delete(path);
   }

@@ -100,6 +100,52 @@ test("inspect is kept per session until refresh or a change", async () => {
   expect(changed).toMatchObject({ cached: false, nodes: [{ status: "stopped" }, { status: "running" }] });
 });
 
+test("what inspect keeps is of the recorded intent: what a caller sends names only that caller's answer", async () => {
+  const made = bench();
+  const ann = await made.login();
+  const { state } = (await ann.call("deployProject", { yaml: pair })) as { readonly state?: unknown };
+  const keys = async (extra: object) => (await ann.call("inspectProject", { lab: "/pair", ...extra })).nodes.map(({ node }) => node);
+  const renamed = pair.replaceAll("r1", "x1");
+  expect(await keys({ yaml: renamed })).not.toContain("r1");
+  expect(await keys({})).toEqual(["r1", "r2"]);
+  expect(await keys({ yaml: renamed, state })).not.toContain("r1");
+  expect(await keys({})).toEqual(["r1", "r2"]);
+  const manifest = "version: 1\nmode: load\n";
+  expect(await ann.call("inspectProject", { lab: "/pair", manifest })).toMatchObject({ cached: true, mode: "load" });
+  expect(await ann.call("inspectProject", { lab: "/pair" })).toMatchObject({ cached: true, mode: "create" });
+});
+
+test("an inspect that a change overtakes is not kept", async () => {
+  let [reached, go] = [() => {}, () => {}];
+  let holds = false;
+  const host = changedHost((session) => ({
+    status: async (path) => {
+      if (holds) {
+        holds = false;
+        reached();
+        await new Promise<void>((settle) => {
+          go = settle;
+        });
+      }
+      return session.status(path);
+    },
+  }));
+  const made = bench({ host });
+  const ann = await made.login();
+  await ann.call("deployProject", { yaml: pair });
+  const reading = new Promise<void>((settle) => {
+    reached = settle;
+  });
+  holds = true;
+  const overtaken = ann.call("inspectProject", { lab: "/pair" });
+  await reading;
+  await ann.call("execProject", { lab: "/pair", action: "stop", node: "r1" });
+  go();
+  expect((await overtaken).nodes.map(({ status }) => status)).toEqual(["running", "running"]);
+  const now = await ann.call("inspectProject", { lab: "/pair" });
+  expect([now.cached, now.nodes.map(({ status }) => status)]).toEqual([false, ["stopped", "running"]]);
+});
+
 test("inspect gives the attachment points with what they are linked to", async () => {
   const made = bench();
   const ann = await made.login();

@@ -213,6 +213,24 @@ describe("a field that is left out is another thing than one that is null, false
     expect((await send("reconcileProject", { yaml: restart, confirm: true, plan_identity })).json.data.status).toBe("applied");
   });
 
+  test("confirm on from_host authorises nothing: the host is only read, with or without it; an identity is of its own direction", async () => {
+    await deploy();
+    const toHost = (await send("planProject", { yaml: restart })).json.data.plan_identity;
+    const pull = { yaml: restart, direction: "from_host" };
+    const fromHost = (await send("planProject", pull)).json.data.plan_identity;
+    steps = [];
+    expect(outcome(await send("reconcileProject", { ...pull, confirm: true, plan_identity: toHost }))).toBe("409 plan_stale");
+    expect((await send("reconcileProject", { ...pull, confirm: true, plan_identity: fromHost })).json.data).toMatchObject({
+      direction: "from_host",
+      applied: 0,
+      yaml,
+    });
+    for (const extra of [{}, { confirm: false }, { confirm: true }, { confirm: true, prune: true }]) {
+      expect((await send("reconcileProject", { yaml: more, direction: "from_host", ...extra })).json.data.operations).toEqual([]);
+    }
+    expect(steps).toEqual([]);
+  });
+
   test("direction: absent, empty and to_host are one; anything else is invalid", async () => {
     await deploy();
     for (const extra of [{}, { direction: "" }, { direction: "to_host" }]) {
