@@ -140,6 +140,7 @@ describe.skipIf(process.getuid?.() !== 0)("traffic over the wire", () => {
     await expect(attach({ node: "h9" })).rejects.toMatchObject({ code: "node_not_found" });
     await expect(attach({ link: "h1:eth0 -- h3:eth0" })).rejects.toMatchObject({ code: "link_not_found" });
     await expect(attach({ lab: "/none" })).rejects.toMatchObject({ code: "lab_not_found" });
+    await expect(attach({ node: "" })).resolves.toMatchObject({ transport: "host-traffic" });
     const { stream } = await attach({});
     const used = await admin.streamTraffic({ ticket: stream });
     used.destroy();

@@ -58,7 +58,9 @@ export class Traffic {
     const observed = await target.host.observe(target.path);
     if (observed === null) throw labNotFound(target.path);
     const standing = standingLinks(target, observed);
-    const { node, link } = payload;
+    const { link } = payload;
+    // Empty: all nodes, as everywhere.
+    const node = payload.node === "" ? undefined : payload.node;
     const keys = nodeKeys(target, observed);
     if (node !== undefined && !keys.includes(node)) throw new Failure("node_not_found", `${target.path} has no node ${node}`);
     const wanted = link === undefined ? undefined : linkNamed(standing, link);
