@@ -18,6 +18,10 @@ import type { WebSockets } from "./web-sockets.ts";
 
 type Handler = (request: unknown, caller: Caller | null, call: Call) => Promise<unknown>;
 
+interface ObjectSchema {
+  readonly properties?: object;
+}
+
 interface RequestParts {
   readonly body: unknown;
   readonly query: unknown;
@@ -76,6 +80,7 @@ export function addRoutes(app: FastifyInstance, service: Service, options: Route
     const row: OperationRow = operations[id];
     const schema: { readonly body?: TSchema; readonly query?: TSchema; readonly params?: TSchema } = requestSchemas[id];
     const handler = id === "getOpenApi" ? async () => openApi : (service.handlers[id] as Handler);
+    const local = ["dir", "out"].filter((name) => Object.hasOwn((schema.body as ObjectSchema | undefined)?.properties ?? {}, name));
     for (const path of [row.path, ...(row.aliases ?? [])]) {
       app.route({
         method: row.method,
@@ -96,7 +101,7 @@ export function addRoutes(app: FastifyInstance, service: Service, options: Route
           preValidation: async (request) => {
             request.body = await readJsonBody(request.raw, row.maxBody, parse, turn);
           },
-          preHandler: async (request) => refuseLocalPaths(request.body as Readonly<Record<string, unknown>>),
+          preHandler: async (request) => refuseLocalPaths(request.body as Readonly<Record<string, unknown>>, local),
         }),
         handler: async (request, reply) => {
           const problem = row.answer === "upgrade" ? upgradeProblem(request.raw, row.protocol) : undefined;
@@ -177,9 +182,9 @@ function send(
   }
 }
 
-/** Names of the caller's own disk mean nothing here, and must not be taken for the service's. */
-function refuseLocalPaths(body: Readonly<Record<string, unknown>>): void {
-  const given = ["dir", "out"].filter((name) => Object.hasOwn(body, name) && typeof body[name] === "string" && body[name] !== "");
+/** Names of the caller's own disk mean nothing here, and must not be taken for the service's. `names`: those that the operation knows. */
+function refuseLocalPaths(body: Readonly<Record<string, unknown>>, names: readonly string[]): void {
+  const given = names.filter((name) => Object.hasOwn(body, name) && typeof body[name] === "string" && body[name] !== "");
   if (given.length > 0) {
     throw new Failure("field_not_allowed", `${given.join(" and ")} must be empty or absent`, {
       data: { problems: given.map((name) => ({ path: `/${name}`, message: "is not allowed" })) },

@@ -185,6 +185,16 @@ describe("dir and out", () => {
     expect(received).toBeUndefined();
     expect((await client.send(row, { ...(valid(schema) as object), [name]: "" })).status).toBe(200);
   });
+
+  const withUnknown = bodies.flatMap(({ id, row, schema }) =>
+    row.unknownFields === "refuse"
+      ? []
+      : ["dir", "out"].filter((name) => schema.properties[name] === undefined).map((name) => [`${id}.${name}`, row, schema, name] as const),
+  );
+  test.each(withUnknown)("%s is no field there, and ignored like any other", async (_name, row, schema, name) => {
+    expect((await client.send(row, { ...(valid(schema) as object), [name]: "/tmp" })).status).toBe(200);
+    expect(received).toBeDefined();
+  });
 });
 
 test("a thousand problems are answered by the first hundred", async () => {

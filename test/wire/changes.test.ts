@@ -153,6 +153,10 @@ describe("a field that is left out is another thing than one that is null, false
     steps = [];
     expect((await send("deployProject", { yaml, replace: true })).json.data).toMatchObject({ lab, nodes: 2, links: 1 });
     expect(steps.map((step) => step.do)).toEqual(expect.arrayContaining(["stop", "delete-lab", "create-lab", "start"]));
+    const order = ["stop", "wipe", "delete-lab", "create-lab", "start"] as const;
+    const at = order.map((word) => steps.findIndex((step) => step.do === word));
+    expect(at).toEqual([...at].sort((a, b) => a - b));
+    expect(steps).toContainEqual({ do: "delete-lab", wipe: true });
   });
 
   test("refresh: absent and false may be cached, true is not", async () => {
