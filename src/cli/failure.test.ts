@@ -61,3 +61,8 @@ test("whoever deploys to a path of somebody else is not told to deploy", () => {
   const other = new LabwrightError("no", { status: 409, code: "lab_exists" });
   expect(() => pathIsTaken(other)).toThrow(other);
 });
+
+test("who comes too often is told when to come back, in the words of what was too often", () => {
+  const error = new LabwrightError("too many large intents wait to be read", { status: 429, code: "rate_limited", retryAfter: 5 });
+  expect(shown(error)).toBe("error: too many large intents wait to be read (rate_limited)\n  hint: try again in 5 s\n");
+});

@@ -103,7 +103,7 @@ function hintFor(error: LabwrightError): string | undefined {
   if (error.code === "tls_pin_mismatch" && fingerprint === undefined) return "labwright serve prints the fingerprint when it starts";
   if (error.code === "tls_pin_mismatch")
     return `compare what is shown with what labwright serve prints; if the service has a new certificate: labwright login --pin ${shown}`;
-  if (error.code === "rate_limited") return `too many wrong passwords: try again in ${error.retryAfter ?? "some"} s`;
+  if (error.code === "rate_limited") return `try again in ${error.retryAfter ?? "some"} s`;
   if (error.status === 0 && error.code === "host_unreachable")
     return "is the service running? labwright serve, or labwright up, starts one on this machine";
   if (error.status === 0 && error.code === "host_timeout") return "--timeout SECONDS waits longer";

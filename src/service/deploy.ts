@@ -2,13 +2,15 @@ import { Failure } from "../contract/errors.ts";
 import type { JobStarted } from "../contract/schemas/jobs.ts";
 import type { DeployData, ProjectPayload } from "../contract/schemas/project.ts";
 import type { Operation, Plan } from "../engine/plan.ts";
+import type { Diagnostic } from "../intent/diagnostic.ts";
 import { type Location, locator } from "../intent/locate.ts";
+import { showDiagnostics } from "../intent/show.ts";
 import { addressProject, allowChange, type Intent, neededIntent, noIds, type Target } from "./address.ts";
 import { applyOperations } from "./apply.ts";
 import type { Context } from "./context.ts";
 import type { Job } from "./jobs.ts";
 import { recordApplied, recordBroken, recordIntent, recordUntouched, refuseLocked, runChange } from "./managed.ts";
-import { blockedText, planAgainstHost } from "./planned.ts";
+import { planAgainstHost } from "./planned.ts";
 import type { Caller, ChangeCall } from "./service.ts";
 import type { ProjectState } from "./state.ts";
 import { checkTrafficFilters } from "./traffic-filters.ts";
@@ -93,12 +95,9 @@ export function deployed(target: Target, { lab }: Intent, state: ProjectState, u
 export function refuseBlocked(plan: Plan, yaml: string): void {
   if (plan.blocked.length === 0) return;
   const locate = locator(yaml);
-  throw new Failure("invalid_intent", blockedText(plan.blocked), {
-    data: {
-      blocked: plan.blocked,
-      unsupported: plan.unsupported,
-      diagnostics: plan.blocked.map((action) => diagnosticOf(action, locate)),
-    },
+  const diagnostics = plan.blocked.map((action) => diagnosticOf(action, locate));
+  throw new Failure("invalid_intent", showDiagnostics(diagnostics, { yaml }), {
+    data: { blocked: plan.blocked, unsupported: plan.unsupported, diagnostics },
   });
 }
 
@@ -110,7 +109,7 @@ const blockedHints: Readonly<Record<string, string>> = {
   bad_value: "labwright templates NAME lists a template's attributes, and what they may be",
 };
 
-function diagnosticOf({ kind, key, reason }: Plan["blocked"][number], locate: (path: string) => Location) {
+function diagnosticOf({ kind, key, reason }: Plan["blocked"][number], locate: (path: string) => Location): Diagnostic {
   const section =
     { network: `/networks/${pointer(key)}`, link: "/links", lab: "", text: "/texts" }[kind as string] ?? `/nodes/${pointer(key)}`;
   const field =

@@ -228,7 +228,18 @@ test("the catalogue is sorted, and only provisioned=true filters", async () => {
     images: [{ name: "frr", default: true }],
   });
   expect((await ann.get("listTemplateAttributes", { id: "frr" })).attributes).toMatchObject([{ name: "daemons" }]);
-  expect((await ann.get("listNetworkTypes")).natOnly).toBeTypeOf("boolean");
+});
+
+test.each<[string, Readonly<Record<string, "external" | "nat" | "inside">>, boolean]>([
+  ["NAT is the only one", { bridge: "inside", nat: "nat" }, true],
+  ["there is another one beside NAT", { bridge: "inside", cloud0: "external", nat: "nat" }, false],
+  ["there is one, and it is not NAT", { bridge: "inside", cloud0: "external" }, false],
+  ["there is none", { bridge: "inside" }, false],
+])("natOnly of a host where, of the ways out of a lab, %s", async (_what, kinds, natOnly) => {
+  const types = Object.entries(kinds).map(([type, way]) => ({ type, description: type, external: way !== "inside", nat: way === "nat" }));
+  const host = changedHost(() => ({ networkTypes: async () => [...types].reverse() }));
+  const ann = await bench({ host }).login();
+  expect(await ann.get("listNetworkTypes")).toEqual({ types, natOnly });
 });
 
 test("interfaces are previewed from an intent or a bare template, and completed in the order a person would take them", async () => {

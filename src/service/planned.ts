@@ -1,6 +1,6 @@
 import type { PlanAction } from "../contract/schemas/plan.ts";
 import type { ObservedLab } from "../engine/observed.ts";
-import type { Action, HostRules, Operation, Plan } from "../engine/plan.ts";
+import type { HostRules, Operation, Plan } from "../engine/plan.ts";
 import type { NativeIds } from "../hosts/host.ts";
 import type { Lab } from "../intent/lab.ts";
 import type { Target } from "./address.ts";
@@ -59,9 +59,4 @@ export async function planAgainstHost(
 export function shownOperation(operation: Operation): PlanAction {
   const { step: _step, ...shown } = operation;
   return shown;
-}
-
-/** What is blocked or has no place on the host, as the errors of deploy tell it. */
-export function blockedText(blocked: readonly Action[]): string {
-  return blocked.map(({ kind, key, reason }) => `${kind} ${key}: ${reason.text}`).join("\n");
 }

@@ -57,6 +57,12 @@ describe("deploy", () => {
     const failure = await failureOf(ann.call("deployProject", { yaml: "name: x\nnodes: {a: {template: nope}, b: {template: neither}}\n" }));
     expect(failure.code).toBe("invalid_intent");
     expect(failure.data?.["blocked"]).toHaveLength(2);
+    expect(listOf(failure, "diagnostics")).toMatchObject([
+      { severity: "error", code: "unknown_template", path: "/nodes/a/template", line: 2, column: 23, end_line: 2, end_column: 27 },
+      { severity: "error", code: "unknown_template", path: "/nodes/b/template", line: 2 },
+    ]);
+    // As compilers do, like every other problem of an intent.
+    expect(failure.message).toMatch(/^ +2 \| nodes: \{a: \{template: nope\}.*\n +\| {23}\^{4}$/m);
     expect(await (await host.resume!("ann"))!.labs()).toEqual([]);
     expect((await failureOf(ann.call("deployProject", { lab: "/x" }))).code).toBe("lab_not_found");
   });

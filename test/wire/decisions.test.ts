@@ -327,6 +327,19 @@ describe("a console", () => {
   });
 });
 
+test("capabilities name every feature and, for each project mode, everything that may be done", async () => {
+  const bench = await start();
+  const { features, projectModes } = (await (await bench.as("ann")).get("/api/v1/capabilities")).json.data;
+  const promised =
+    "linkQuality linkSuspend capture traffic consoleStream consoleRun wipe hibernate gracefulStop hotPlug lock importLab nat kvm events webUi jobs checkpoints";
+  expect(features).toMatchObject(Object.fromEntries(promised.split(" ").map((name) => [name, expect.any(Boolean)])));
+  const deeds =
+    "validate plan deploy reconcileToHost reconcileFromHost destroy status inspect open consoles start stop wipe quality suspend capture traffic edit";
+  const flags = Object.fromEntries(deeds.split(" ").map((name) => [name, expect.any(Boolean)]));
+  expect(Object.keys(projectModes).sort()).toEqual(["create", "import", "load"]);
+  for (const mode of Object.values(projectModes)) expect(mode).toMatchObject({ ...flags, stopModes: expect.any(Array) });
+});
+
 test("a feature that is false in the capabilities is unsupported by every operation that needs it, and named", async () => {
   const bench = await start();
   const ann = await bench.as("ann");
@@ -381,6 +394,43 @@ describe("addressing a project", () => {
     expect(outcome(await call(ann, "planProject", { lab, yaml, state }))).toBe(200);
     expect(outcome(await call(ann, "planProject", { lab, yaml, state: null }))).toBe(200);
     expect(outcome(await call(ann, "planProject", { lab: "/other", yaml, state }))).toBe("400 bad_request");
+  });
+});
+
+describe("a value", () => {
+  const endpoints = ["r1:eth0", "h1:eth0"];
+  test.each<[OperationId, object, object, string]>([
+    ["applyLinkQuality", { endpoints, a: { delay: 10_000, jitter: 10_000 } }, { endpoints, a: { delay: 10_001 } }, "/a/delay"],
+    ["applyLinkQuality", { endpoints, b: { jitter: 0 } }, { endpoints, b: { jitter: -1 } }, "/b/jitter"],
+    ["applyLinkQuality", { endpoints, a: { loss: 100 } }, { endpoints, a: { loss: 100.5 } }, "/a/loss"],
+    ["applyLinkQuality", { endpoints, b: { bandwidth: 10_000_000 } }, { endpoints, b: { bandwidth: 10_000_001 } }, "/b/bandwidth"],
+    ["applyLinkQuality", { endpoints }, { endpoints: [...endpoints, "r1:eth1"] }, "/endpoints"],
+    ["setLinkSuspend", { endpoints, suspended: false, side: "b" }, { endpoints, suspended: false, side: "c" }, "/side"],
+    [
+      "execConsole",
+      { node: "h1", command: "hostname", timeout_ms: 600_000 },
+      { node: "h1", command: "x", timeout_ms: 600_001 },
+      "/timeout_ms",
+    ],
+    [
+      "execConsoleMany",
+      { targets: [{ node: "h1", command: "hostname", timeout_ms: 600_000 }] },
+      { targets: [{ node: "h1", timeout_ms: 0 }] },
+      "/targets/0/timeout_ms",
+    ],
+    [
+      "runConsole",
+      { node: "h1", steps: [{ send: "x", timeout_ms: 600_000 }] },
+      { node: "h1", steps: [{ timeout_ms: 600_001 }] },
+      "/steps/0/timeout_ms",
+    ],
+  ])("at the edge of its range is taken by %s: %j; beyond it, %j, it is bad_request at its place", async (id, within, beyond, path) => {
+    const bench = await start();
+    const ann = await bench.as("ann");
+    await call(ann, "deployProject", { lab, yaml });
+    expect(outcome(await call(ann, id, { lab, ...within }))).toBe(200);
+    const refused = await call(ann, id, { lab, ...beyond });
+    expect([outcome(refused), refused.json.data.problems[0].path]).toEqual(["400 bad_request", path]);
   });
 });
 

@@ -69,7 +69,7 @@ export function openUsers(file: string): Users {
   return {
     check: async (name, password) => {
       const user = read().find((one) => one.name === name);
-      const right = await verify(password, user?.hash ?? (await nobody()));
+      const right = await verify(password, user?.hash ?? nobody);
       return user !== undefined && right ? { name: user.name, role: user.role } : null;
     },
     find: async (name) => {
@@ -131,7 +131,10 @@ const cost = { N: 2 ** 15, r: 8, p: 1 } as const;
 
 async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(16);
-  const key = await derive(password, salt, 32, cost);
+  return hashText(salt, await derive(password, salt, 32, cost));
+}
+
+function hashText(salt: Buffer, key: Buffer): string {
   return ["scrypt", cost.N, cost.r, cost.p, salt.toString("base64url"), key.toString("base64url")].join("$");
 }
 
@@ -151,13 +154,8 @@ function derive(password: string, salt: Buffer, length: number, options: { N: nu
   });
 }
 
-let nobodyHash: Promise<string> | undefined;
-
-/** The hash of a password that nobody knows: an unknown user costs a guesser as much time as a known one. */
-function nobody(): Promise<string> {
-  nobodyHash ??= hashPassword(randomBytes(32).toString("base64url"));
-  return nobodyHash;
-}
+/** A hash that no password has: an unknown user costs a guesser as much as a known one, the first time too. */
+const nobody = hashText(randomBytes(16), randomBytes(32));
 
 function parseUsers(file: string, text: string): readonly StoredUser[] {
   try {
