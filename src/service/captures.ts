@@ -187,10 +187,15 @@ export class Captures {
     await captures.get(path, capture);
     const ended = new AbortController();
     const source = Readable.from(captures.read(path, capture, { follow: true, signal: ended.signal }), { objectMode: false });
+    // What is read waits for the next packet: without its signal the end would wait for it too, with the connection held open.
+    const destroy = source._destroy.bind(source);
+    source._destroy = (error, done) => {
+      ended.abort();
+      destroy(error, done);
+    };
     const close = () => void source.destroy();
     const forget = [this.#context.sessions.onEnd(caller.session, close), this.#context.streams.add(caller.user, path, close)];
     source.once("close", () => {
-      ended.abort();
       for (const each of forget) each();
     });
     // It may have gone while this was being opened.

@@ -191,6 +191,18 @@ describe.skipIf(process.getuid?.() !== 0)("captures over the wire", () => {
     await admin.setLabGrants({ lab: "/wire", grants: [] });
   });
 
+  test("a stream ends with the session that it was opened with, and no other does", async () => {
+    const { capture: id } = await admin.startCapture({ lab: "/wire", node: "h1", interface: "eth0", filter: "icmp" });
+    using leaving = as("admin", "test");
+    const [gone, kept] = [await leaving.openCapture({ id }), await admin.openCapture({ id })];
+    const ended = once(gone, "close");
+    gone.resume();
+    await leaving.logout();
+    await ended;
+    expect(kept.destroyed).toBe(false);
+    kept.destroy();
+  });
+
   test("packets are listed as rows, by number and by display filter, and told to the last field", async () => {
     const { capture: id } = await admin.startCapture({ lab: "/wire", node: "h1", interface: "eth0", filter: "icmp" });
     expect((await admin.listCapturePackets({ id })).packets).toEqual([]);

@@ -43,6 +43,7 @@ export const TrafficPayload = Type.Object({
   ...selectorFields,
   /** Names of traffic filters. */
   filters: Type.Optional(list(name, 1000)),
+  /** IaC node key; absent or empty: all nodes. */
   node: optionalName,
   link: optionalName,
 });
