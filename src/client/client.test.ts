@@ -332,10 +332,13 @@ describe("streams and jobs", () => {
     expect([seen[0]?.prefer, seen[1]?.line]).toEqual(["respond-async", "GET /api/v1/jobs/j1"]);
     reply = () => ({ data: { status: "failed", step: 1, steps: 2, error: { code: "lab_locked", error: "locked", data: { applied: 1 } } } });
     await expect(client.waitForJob("deployProject", "j1")).rejects.toMatchObject({
+      status: 423,
       code: "lab_locked",
       message: "locked",
       data: { applied: 1 },
     });
+    reply = () => ({ data: { status: "failed", step: 1, steps: 2, error: { code: "of_the_future", error: "new" } } });
+    await expect(client.waitForJob("deployProject", "j1")).rejects.toMatchObject({ status: 200, code: "of_the_future" });
   });
 
   test("a base path in the URL comes before every operation's own", async () => {

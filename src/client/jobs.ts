@@ -1,3 +1,4 @@
+import { type ErrorRow, errors } from "../contract/errors.ts";
 import { type ChangeOperationId, operations } from "../contract/operations.ts";
 import { LabwrightError } from "./error.ts";
 import type { CallOptions, InputOf, ResultOf } from "./methods.ts";
@@ -60,8 +61,15 @@ export function jobMethods(
   };
 }
 
+/** What the change itself would have answered, its HTTP status too. */
 function jobError(job: Job): LabwrightError {
   const { code, error, data } = job.error ?? { code: undefined, error: `the change was ${job.status}` };
   const known = typeof data === "object" && data !== null ? (data as Readonly<Record<string, unknown>>) : undefined;
-  return new LabwrightError(error, { status: 200, code, data: known });
+  return new LabwrightError(error, { status: statusOf(code), code, data: known });
+}
+
+function statusOf(code: string | undefined): number {
+  const rows: Readonly<Record<string, ErrorRow>> = errors;
+  // A newer service may have more codes.
+  return code !== undefined && Object.hasOwn(rows, code) ? rows[code]!.status : 200;
 }
