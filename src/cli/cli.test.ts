@@ -532,12 +532,13 @@ describe("a lab's life", () => {
   });
 
   test("catalogue, inspect and labs have a table and pure JSON", async () => {
-    write("shown");
-    expect((await run(["deploy"])).code).toBe(0);
+    write("listed");
+    const deployed = await run(["deploy"]);
+    expect(deployed.code, deployed.stderr).toBe(0);
     expect((await run(["templates"])).stdout).toMatch(/^ID[\s\S]*frr +router/);
     expect((await run(["templates", "frr"])).stdout).toContain("daemons");
     expect((await run(["inspect"])).stdout).toMatch(/r1:eth1.*h1:eth1/);
-    expect((await run(["labs"])).stdout).toContain("/shown");
+    expect((await run(["labs"])).stdout).toContain("/listed");
     for (const command of [["templates"], ["inspect"], ["labs"], ["consoles"]]) {
       const { stdout, stderr } = await run([...command, "--format", "json"]);
       expect([typeof JSON.parse(stdout), stderr], command[0]).toEqual(["object", ""]);

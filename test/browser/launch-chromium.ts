@@ -10,7 +10,11 @@ export interface LaunchedBrowser extends AsyncDisposable {
 }
 
 const executable = process.env.LABWRIGHT_CHROMIUM ?? "/usr/bin/chromium";
-const usual = ["--disable-dev-shm-usage"];
+/**
+ * A service's certificate is its own. Chromium does not look at it: where it is told afterwards to go on all the same, as browser contexts do, it
+ * connects anew for each refusal, and now and then gives up (ERR_TOO_MANY_RETRIES).
+ */
+const usual = ["--disable-dev-shm-usage", "--ignore-certificate-errors"];
 /** In its own network every port is free. */
 const proxyPort = 1080;
 
