@@ -144,6 +144,22 @@ async function readLoaded({ work }: Context, { yaml, files = {} }: Selector): Pr
   return yaml === undefined || checkFiles(files).problems.length > 0 ? undefined : readable(work, yaml, files);
 }
 
+/**
+ * Before a change: throws lab_not_found for a lab that neither a record nor the host knows, and lab_busy for one that the caller has made just now, of
+ * which there is no record before its plan stands.
+ */
+export async function refuseMissing(context: Context, { caller, record, host, path }: Target): Promise<void> {
+  if (record !== undefined || (await host.observe(path)) !== null) return;
+  if (makes(context, caller, path)) context.jobs.refuseBusy(path);
+  throw labNotFound(path);
+}
+
+/** Whether a change of this lab runs that this caller may know of though there is no record. */
+export function makes({ jobs }: Pick<Context, "jobs">, caller: Caller, path: string): boolean {
+  const running = jobs.running(path);
+  return running !== undefined && (running.user === caller.user || caller.role === "admin");
+}
+
 /** Throws operation_not_allowed where mode, role or the caller's right forbid a change. */
 export function allowChange(target: Target, right: Right = "edit"): void {
   allowUse(target, right);

@@ -1,7 +1,7 @@
 import { Failure } from "../contract/errors.ts";
 import type { JobStarted } from "../contract/schemas/jobs.ts";
 import type { DestroyData, ProjectPayload } from "../contract/schemas/project.ts";
-import { addressProject, allowChange, labNotFound, type Target } from "./address.ts";
+import { addressProject, allowChange, refuseMissing, type Target } from "./address.ts";
 import { applyOperations } from "./apply.ts";
 import type { Context } from "./context.ts";
 import type { Job } from "./jobs.ts";
@@ -18,7 +18,7 @@ export async function destroyProject(
 ): Promise<DestroyData | JobStarted> {
   const target = await addressProject(context, caller, payload);
   const wipe = payload.wipe !== false;
-  if (target.record === undefined && (await target.host.observe(target.path)) === null) throw labNotFound(target.path);
+  await refuseMissing(context, target);
   allowChange(target, "own");
   if (target.record === undefined && caller.role !== "admin") {
     throw new Failure("operation_not_allowed", `${target.path} is on the host but not managed here; only an admin may destroy it`);

@@ -95,10 +95,7 @@ async function wantedLab({ work }: Context, intent: Intent, { section, value }: 
 }
 
 function record(context: Context, { path }: Target, intent: Intent, edited: Pick<Intent, "yaml" | "files">): void {
-  const operation = context.jobs.running(path);
-  if (operation !== undefined) {
-    throw new Failure("lab_busy", `${path} is busy: ${operation.name} of ${operation.user} runs`, { data: { operation }, retryAfter: 2 });
-  }
+  context.jobs.refuseBusy(path);
   const now = context.store.labs.get(path);
   if (now === undefined) throw labNotFound(path);
   if (now.yaml !== intent.yaml) throw new Failure("plan_stale", "the intent was changed meanwhile; read it again");

@@ -58,13 +58,7 @@ export async function importProject(
   const source = await addressProject(context, caller, { lab: payload.lab });
   allowUse({ caller, path: source.path }, "edit");
   if (!(await source.host.capabilities()).features.importLab) throw unsupported("importLab");
-  const operation = context.jobs.running(source.path);
-  if (operation !== undefined) {
-    throw new Failure("lab_busy", `${source.path} is busy: ${operation.name} of ${operation.user} runs`, {
-      data: { operation },
-      retryAfter: 2,
-    });
-  }
+  context.jobs.refuseBusy(source.path);
   const observed = await source.host.observe(source.path);
   if (observed === null) throw labNotFound(source.path);
 

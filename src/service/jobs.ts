@@ -93,7 +93,7 @@ export class Jobs {
 
   /** Begins a change. Throws lab_busy. `result` is the work's; whoever starts it must handle its failure. */
   start<Result>(change: Change<Result>): { readonly id: string; readonly result: Promise<Result> } {
-    this.#free(change.lab);
+    this.refuseBusy(change.lab);
     const id = randomBytes(12).toString("hex");
     const startedAt = this.#clock.now();
     const { operation, lab, user, request } = change;
@@ -104,7 +104,7 @@ export class Jobs {
 
   /** Goes on with a change that a crash cut off. */
   resume<Result>(row: JobRow, work: Change<Result>["work"]): Promise<Result> {
-    this.#free(row.lab);
+    this.refuseBusy(row.lab);
     const { operation, lab, user, request } = row;
     return this.#run(row.id, row.startedAt, { operation, lab, user, request, work }, "finished_after_restart");
   }
@@ -167,7 +167,8 @@ export class Jobs {
     this.#rewrite();
   }
 
-  #free(lab: string): void {
+  /** Throws lab_busy where a change of this lab runs. */
+  refuseBusy(lab: string): void {
     if (this.#closing) throw new Failure("lab_busy", "the service is going down", { retryAfter: 5 });
     const operation = this.running(lab);
     if (operation === undefined) return;

@@ -5,7 +5,7 @@ import { endpointKeys, endpointOf, joinIds } from "../engine/join.ts";
 import type { ObservedEndpoint, ObservedLink } from "../engine/observed.ts";
 import type { LinkSides } from "../hosts/host.ts";
 import { type Endpoint, endpointText, linkKey, type Quality } from "../intent/lab.ts";
-import { addressProject, allowChange, badRequest, labNotFound, type Target } from "./address.ts";
+import { addressProject, allowChange, badRequest, labNotFound, refuseMissing, type Target } from "./address.ts";
 import { unsupported } from "./capabilities.ts";
 import type { Context } from "./context.ts";
 import type { Job } from "./jobs.ts";
@@ -91,7 +91,7 @@ async function changeable(
   feature: "linkQuality" | "linkSuspend",
 ): Promise<Target> {
   const target = await addressProject(context, caller, payload);
-  if (target.record === undefined && (await target.host.observe(target.path)) === null) throw labNotFound(target.path);
+  await refuseMissing(context, target);
   allowChange(target, "operate");
   const { features } = await target.host.capabilities();
   if (!features[feature]) throw unsupported(feature);

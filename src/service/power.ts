@@ -5,7 +5,7 @@ import { joinIds } from "../engine/join.ts";
 import type { ObservedLab, ObservedNode, Power } from "../engine/observed.ts";
 import type { Operation, Step, StopMode } from "../engine/plan.ts";
 import type { NativeIds } from "../hosts/host.ts";
-import { addressProject, allowChange, labNotFound, type Target } from "./address.ts";
+import { addressProject, allowChange, labNotFound, refuseMissing, type Target } from "./address.ts";
 import { applyOperations } from "./apply.ts";
 import type { Context } from "./context.ts";
 import type { Job } from "./jobs.ts";
@@ -40,7 +40,7 @@ export async function execProject(
     throw new Failure("invalid_action", "stopmode must be 0 (graceful), 1 (poweroff), 2 (hibernate) or 3 (auto)");
   }
   const target = await addressProject(context, caller, payload);
-  if (target.record === undefined && (await target.host.observe(target.path)) === null) throw labNotFound(target.path);
+  await refuseMissing(context, target);
   allowChange(target, "operate");
   const { features, stopModes } = await target.host.capabilities();
   if (action === "wipe" && !features.wipe) throw new Failure("unsupported", "the host cannot wipe nodes", { data: { feature: "wipe" } });

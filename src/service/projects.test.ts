@@ -1,10 +1,11 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { ReconcileData } from "../contract/schemas/plan.ts";
-import { type Bench, createBench, failureOf, listOf, pair, three, until } from "./service.fixture.ts";
+import { memoryHost } from "../hosts/memory/memory-host.ts";
+import { type Bench, type Client, createBench, failureOf, listOf, pair, three, until, users } from "./service.fixture.ts";
 
 const benches: Bench[] = [];
-function bench(): Bench {
-  const made = createBench();
+function bench(...options: Parameters<typeof createBench>): Bench {
+  const made = createBench(...options);
   benches.push(made);
   return made;
 }
@@ -360,6 +361,42 @@ describe("one change at a time", () => {
     await first;
     const { last_job } = await ann.call("getProjectStatus", { lab: "/pair" });
     expect(last_job).toMatchObject({ operation: "deployProject", outcome: "finished" });
+  });
+
+  test("a lab whose first deploy has not made its plan yet is busy for who deploys it, and not there for others", async () => {
+    const memory = memoryHost({ users });
+    let release = () => {};
+    const planned = new Promise<void>((settle) => {
+      release = settle;
+    });
+    let looks = 0;
+    const host: typeof memory = {
+      ...memory,
+      login: async (user, password) => {
+        const session = await memory.login(user, password);
+        return { ...session, observe: async (lab) => (looks++ === 0 ? planned.then(() => session.observe(lab)) : session.observe(lab)) };
+      },
+    };
+    const made = bench({ host });
+    const [ann, bob] = [await made.login(), await made.login("bob")];
+    const started = await ann.call("deployProject", { yaml: pair }, { respondAsync: true });
+    if (!("job" in started)) throw new Error("no job");
+    const lab = "/pair";
+    expect(looks).toBe(1);
+    expect(await ann.call("getProjectStatus", { lab })).toMatchObject({ exists: false, operation: { name: "deployProject", user: "ann" } });
+    const endpoints: [string, string] = ["r1:eth1", "r2:eth1"];
+    for (const change of [
+      (client: Client) => client.call("destroyProject", { lab }),
+      (client: Client) => client.call("execProject", { lab, action: "stop" }),
+      (client: Client) => client.call("setLinkSuspend", { lab, endpoints, suspended: true }),
+    ]) {
+      expect((await failureOf(change(ann))).code).toBe("lab_busy");
+      expect((await failureOf(change(bob))).code).toBe("lab_not_found");
+    }
+    expect((await failureOf(bob.call("getProjectStatus", { lab }))).code).toBe("lab_not_found");
+    release();
+    await until(async () => (await ann.get("getJob", { id: started.job })).status === "done");
+    expect(await ann.call("getProjectStatus", { lab })).toMatchObject({ exists: true });
   });
 
   test("respond-async answers the job at once, and the job tells the rest", async () => {

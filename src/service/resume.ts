@@ -5,7 +5,7 @@ import type { ResumeData, ResumePayload, ResumeState } from "../contract/schemas
 import { joinIds } from "../engine/join.ts";
 import type { Operation } from "../engine/plan.ts";
 import type { HostSession, LiveNode, NativeIds } from "../hosts/host.ts";
-import { addressProject, allowChange, labNotFound, type Target } from "./address.ts";
+import { addressProject, allowChange, labNotFound, refuseMissing, type Target } from "./address.ts";
 import { applyOperations } from "./apply.ts";
 import { unsupported } from "./capabilities.ts";
 import type { Context } from "./context.ts";
@@ -47,7 +47,7 @@ export async function resumeLab(
   call: ChangeCall,
 ): Promise<BulkResult | JobStarted> {
   const target = await addressProject(context, caller, payload);
-  if (target.record === undefined && (await target.host.observe(target.path)) === null) throw labNotFound(target.path);
+  await refuseMissing(context, target);
   allowChange(target, "operate");
   await needResume(target.host);
   return runChange(context, target, call, { operation: "resumeLab", request: {}, work: (job) => resumeNodes(context, job, target) });

@@ -6,7 +6,7 @@ import { type EndpointKeys, endpointKeys, endpointOf, joinIds } from "../engine/
 import type { ObservedLab, ObservedLink } from "../engine/observed.ts";
 import type { LiveStatus } from "../hosts/host.ts";
 import { endpointText } from "../intent/lab.ts";
-import { addressProject, labNotFound, type Target } from "./address.ts";
+import { addressProject, labNotFound, makes, type Target } from "./address.ts";
 import { timeText } from "./clock.ts";
 import type { Context } from "./context.ts";
 import { resumeState } from "./resume.ts";
@@ -22,7 +22,7 @@ export async function projectStatus(context: Context, caller: Caller, payload: P
   const read = await readLive(context, target);
   const exists = read !== null && (read !== "failed" || record?.labId !== undefined);
   // Whether an unknown lab is there cannot be told while the host does not answer: that is a failed read, not a missing lab.
-  if (read === null && record === undefined) throw labNotFound(path);
+  if (read === null && record === undefined && !makes(context, caller, path)) throw labNotFound(path);
   const structure = read === null ? null : await context.observations.recentStructure(host, path, structureMs).catch(() => null);
   const operation = context.jobs.running(path);
   const last = context.store.jobs.lastEnd(path);
