@@ -70,6 +70,18 @@ test("a managed lab that the host has lost exists no more, and has no live part"
   await other.host.close();
 });
 
+test("live rows lie over the structure by native id, node by node", async () => {
+  const made = bench();
+  const ann = await made.login();
+  await ann.call("deployProject", { yaml: three });
+  await ann.call("execProject", { lab: "/pair", action: "stop", node: "r2" });
+  const { nodes } = await ann.call("inspectProject", { lab: "/pair" });
+  const { live } = await ann.call("getProjectStatus", { lab: "/pair" });
+  const rows = new Map((live?.nodes ?? []).map((row) => [row.id, row]));
+  expect(nodes.length).toBe(3);
+  expect(nodes.map(({ id }) => rows.get(id))).toMatchObject(nodes.map(({ id, node, name, status }) => ({ id, node, name, status })));
+});
+
 test("rows that the intent does not know are not joined", async () => {
   const made = bench();
   const ann = await made.login();

@@ -235,6 +235,18 @@ describe("a field that is left out is another thing than one that is null, false
     expect(steps).toEqual([]);
   });
 
+  test("from_host answers what the host keeps, not what only runs: a live quality, a stopped node", async () => {
+    await deploy();
+    const endpoints = ["r1:eth0", "h1:eth0"];
+    await send("execProject", { lab, action: "stop", node: "h1" });
+    await send("applyLinkQuality", { lab, endpoints, a: { delay: 5 } });
+    const pull = async () => (await send("reconcileProject", { lab, direction: "from_host" })).json.data;
+    expect(await pull()).toMatchObject({ status: "unchanged", yaml });
+    expect((await send("planProject", { lab, direction: "from_host" })).json.data.actions).toEqual([]);
+    await send("applyLinkQuality", { lab, endpoints, a: { delay: 5 }, save: true });
+    expect((await pull()).yaml).toMatch(/delay: 5/);
+  });
+
   test("direction: absent, empty and to_host are one; anything else is invalid", async () => {
     await deploy();
     for (const extra of [{}, { direction: "" }, { direction: "to_host" }]) {
