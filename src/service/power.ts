@@ -17,8 +17,10 @@ export type PowerAction = "start" | "stop" | "wipe";
 /** What the journal keeps of an exec. */
 export interface PowerRequest {
   readonly action: PowerAction;
-  /** IaC node keys; empty: all. */
+  /** IaC node keys; empty: all, unless they are listed. */
   readonly nodes: readonly string[];
+  /** The caller gave a list: an empty one is no node. Who has none left to choose must not stop or wipe all. */
+  readonly listed?: true;
   readonly mode: StopMode;
 }
 
@@ -49,7 +51,8 @@ export async function execProject(
     throw new Failure("unsupported", `the host has no stop mode ${mode}`, { data: { feature } });
   }
   const single = payload.node === undefined || payload.node === "" ? [] : [payload.node];
-  const request: PowerRequest = { action, nodes: [...new Set([...single, ...(payload.nodes ?? [])])], mode };
+  const { nodes } = payload;
+  const request: PowerRequest = { action, nodes: [...new Set([...single, ...(nodes ?? [])])], ...(nodes && { listed: true }), mode };
   return runChange(context, target, call, {
     operation: "execProject",
     request,
@@ -65,7 +68,7 @@ export async function powerNodes(context: Context, job: Job, target: Target, req
   refuseLocked(before);
   const ids = joinIds(target.intent?.lab ?? null, before, target.ids);
   if (must !== undefined && ids.nodes[must] === undefined) throw new Failure("node_not_found", `${target.path} has no node ${must}`);
-  const keys = request.nodes.length > 0 ? request.nodes : Object.keys(ids.nodes);
+  const keys = request.listed === true || request.nodes.length > 0 ? request.nodes : Object.keys(ids.nodes);
   const tally: Tally = {
     requested: keys.length,
     started: 0,

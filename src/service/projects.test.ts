@@ -312,6 +312,8 @@ describe("exec", () => {
       started: 2,
       invalid: 1,
     });
+    // A list is what it says, also where nothing is left in it.
+    for (const action of ["stop", "wipe"]) expect(await ann.call("execProject", { lab: "/pair", action, nodes: [] })).toEqual(zero);
     expect(await ann.call("execProject", { lab: "/pair", action: "wipe" })).toEqual({ ...zero, requested: 3, wiped: 3 });
     const { live } = await ann.call("getProjectStatus", { lab: "/pair" });
     expect(live?.nodes?.every(({ status }) => status === "stopped")).toBe(true);

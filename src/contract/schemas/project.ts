@@ -38,7 +38,7 @@ const projectFields = {
   action: optionalName,
   /** IaC node key; absent or empty: all nodes. */
   node: optionalName,
-  /** Several IaC node keys, for exec. */
+  /** Several IaC node keys, for exec; an empty list is no node. */
   nodes: Type.Optional(list(name)),
   id: optionalInteger,
   /** 0 graceful, 1 poweroff, 2 hibernate, 3 auto; absent: 3. */
