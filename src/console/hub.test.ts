@@ -72,6 +72,21 @@ test("the scrollback is bounded and begins at a line", async () => {
   hub.close();
 });
 
+test("without another size the scrollback is 64 KiB", async () => {
+  const console = source();
+  const hub = new ConsoleHub({ open: async () => ({ stream: console.stream }) });
+  const live = collect(await hub.view());
+  const line = `${"x".repeat(63)}\n`;
+  console.far.write(line.repeat(3 * 1024));
+  await until(() => live().length === 3 * 65_536);
+  const late = collect(await hub.view());
+  console.far.write("end");
+  await until(() => late().endsWith("end"));
+  // It begins at a line: the first one may have been cut.
+  expect([1023, 1024].map((lines) => `${line.repeat(lines)}end`)).toContain(late());
+  hub.close();
+});
+
 test("a viewer that does not read loses bytes and is told how many; the others do not wait for it", async () => {
   const console = source();
   const hub = new ConsoleHub({ open: async () => ({ stream: console.stream }), viewerBytes: 10_000 });

@@ -98,6 +98,7 @@ describe.skipIf(process.getuid?.() !== 0)("captures over the wire", () => {
       status: "running",
       filter: "icmp",
       snaplen: 60,
+      max_bytes: 64 << 20,
       truncated: false,
     });
     expect(await admin.stopCapture({ id })).toMatchObject({
