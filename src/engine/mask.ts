@@ -1,4 +1,6 @@
 import type { Lab, LabNode } from "../intent/lab.ts";
+import { sameValue } from "./canonical.ts";
+import type { Action, Change } from "./plan.ts";
 import { hidden, isSensitive } from "./sensitive.ts";
 
 /** Words after which a configuration language has a secret. */
@@ -32,6 +34,26 @@ export function maskText(text: string): string {
     .split("\n")
     .map((line) => line.replace(secretWord, (_line, before: string) => before + hidden))
     .join("\n");
+}
+
+/** Fields of a change that hold text in which secrets stand; those of env and attributes are hidden in every plan. */
+const texts: ReadonlySet<string> = new Set(["startup-config", "exec"]);
+
+/** An action or operation without the secrets that stand in what it changes. */
+export function maskAction<A extends Pick<Action, "changes">>(action: A): A {
+  return { ...action, changes: action.changes.map(maskChange) };
+}
+
+function maskChange(change: Change): Change {
+  if (!texts.has(change.field)) return change;
+  const [before, after] = [maskValue(change.before), maskValue(change.after)];
+  const masked = !sameValue(before, change.before) || !sameValue(after, change.after);
+  return masked ? { ...change, before, after, sensitive: true } : change;
+}
+
+function maskValue(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(maskValue);
+  return typeof value === "string" ? maskText(value) : value;
 }
 
 /** Puts secrets that somebody saw masked, and sends back so, in again. `lost` names what is masked and was never known. */

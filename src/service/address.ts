@@ -180,6 +180,12 @@ export function allowUse(
   throw new Failure("operation_not_allowed", `${path} is shared with you to ${have}: ${needed}`);
 }
 
+/** Whoever may not edit a lab gets its secrets masked, as in getPublicProject; a lab that nobody manages is as open as its host. */
+export function mayReadSecrets({ record, caller }: Pick<Target, "caller" | "record">): boolean {
+  const right = record && rightOn(record, caller);
+  return record === undefined || (right !== undefined && includes(right, "edit"));
+}
+
 export function labNotFound(path: string): Failure {
   return new Failure("lab_not_found", `there is no lab ${path}`);
 }

@@ -7,7 +7,7 @@ import { maskLab, unmaskLab } from "../engine/mask.ts";
 import type { Lab } from "../intent/lab.ts";
 import { printManifest } from "../intent/manifest.ts";
 import { type IntentText, printLab } from "../intent/print.ts";
-import { labNotFound, readSent, type Target } from "./address.ts";
+import { labNotFound, mayReadSecrets, readSent, type Target } from "./address.ts";
 import type { Context } from "./context.ts";
 import { runChange, snapshot } from "./managed.ts";
 import { newestPlan, plannable, planStale } from "./plan-project.ts";
@@ -101,10 +101,4 @@ async function withoutSecrets(context: Context, { intent }: Target, payload: Pro
   const masked = maskLab(lab);
   if (payload.yaml === undefined || intent === undefined) return printLab(masked);
   return await context.work.edit(intent.yaml, intent.files, unmaskLab(masked, intent.lab).lab);
-}
-
-/** Whoever may not edit a lab gets its secrets masked, as in getPublicProject; a lab that nobody manages is as open as its host. */
-function mayReadSecrets({ record, caller }: Target): boolean {
-  const right = record && rightOn(record, caller);
-  return record === undefined || (right !== undefined && includes(right, "edit"));
 }

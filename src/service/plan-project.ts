@@ -1,9 +1,10 @@
 import { Failure } from "../contract/errors.ts";
 import type { PlanData } from "../contract/schemas/plan.ts";
 import type { ProjectPayload } from "../contract/schemas/project.ts";
-import type { PlanSummary } from "../engine/plan.ts";
+import { maskAction } from "../engine/mask.ts";
+import type { Action, PlanSummary } from "../engine/plan.ts";
 import { planText } from "../engine/text.ts";
-import { addressProject, labNotFound, neededIntent, type Target } from "./address.ts";
+import { addressProject, labNotFound, mayReadSecrets, neededIntent, type Target } from "./address.ts";
 import type { Context } from "./context.ts";
 import { reversed } from "./from-host-plan.ts";
 import { planAgainstHost, shownOperation, type Wanted } from "./planned.ts";
@@ -26,7 +27,11 @@ export async function planProject(context: Context, caller: Caller, payload: Pro
   const options = { direction, prune: payload.prune === true, replace: payload.replace === true, explain: direction === "to_host" };
   const intent = await plannable(target, direction);
   if (direction === "to_host") await checkTrafficFilters(context, target.host, await neededIntent(target), { signal });
-  const { plan, observed, identity } = await planAgainstHost(context, target, intent, options);
+  const { plan: whole, observed, identity } = await planAgainstHost(context, target, intent, options);
+  // A plan tells what the host has: to who may only look, as getPublicProject would.
+  const open = mayReadSecrets(target);
+  const shown = <A extends Pick<Action, "changes">>(actions: readonly A[]) => (open ? actions : actions.map(maskAction));
+  const plan = { ...whole, actions: shown(whole.actions), operations: shown(whole.operations), blocked: shown(whole.blocked) };
   if (observed === null && direction === "from_host") throw labNotFound(target.path);
   const given = payload.plan_identity;
   if (given !== undefined && (given !== newestPlan(context, target, direction) || given !== identity)) throw planStale();
@@ -43,7 +48,7 @@ export async function planProject(context: Context, caller: Caller, payload: Pro
   };
   if (direction === "from_host") {
     const pruned = await planAgainstHost(context, target, intent, { ...options, prune: true, explain: true });
-    const actions = reversed(pruned.plan.actions);
+    const actions = shown(reversed(pruned.plan.actions));
     const summary: PlanSummary = {
       ...plan.summary,
       creates: actions.filter(({ op }) => op === "create").length,
@@ -75,7 +80,7 @@ export async function planProject(context: Context, caller: Caller, payload: Pro
     applicable: plan.applicable,
     blocked: plan.blocked,
     unsupported: plan.unsupported,
-    text: plan.text,
+    text: open ? plan.text : planText({ ...plan, name: intent.lab.name, locked: facts.locked }),
   };
 }
 

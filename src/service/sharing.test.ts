@@ -66,6 +66,36 @@ test("whoever may only look gets no secret, neither as public text nor by a pull
   }
 });
 
+test("a plan tells whoever may only look no secret of the host's configurations and commands, in either direction and in its text", async () => {
+  const hosts = `name: pair
+nodes:
+  r1: {template: frr, startup-config: "hostname r1\\nenable password hush\\n"}
+  r2: {template: frr, exec: ["login ann password hush"]}
+`;
+  const other = "name: pair\nnodes:\n  r1: {template: frr, startup-config: {text: mine}}\n  r2: {template: frr, exec: [mine]}\n";
+  for (const [right, secrets] of [
+    ["view", false],
+    ["operate", false],
+    ["edit", true],
+  ] as const) {
+    const { bench, ann, bob } = await shared(right);
+    await ann.call("deployProject", { yaml: hosts, replace: true });
+    for (const direction of ["to_host", "from_host"]) {
+      for (const yaml of [other, "name: pair\nnodes: {}\n"]) {
+        const plan = await bob.call("planProject", { lab, yaml, direction, prune: true });
+        expect(plan.actions?.length).toBeGreaterThan(0);
+        const told = JSON.stringify(plan).includes("hush");
+        if (!secrets || yaml === other) expect([right, direction, told]).toEqual([right, direction, secrets]);
+        expect(JSON.stringify(await (await bench.login("eve")).call("planProject", { lab, yaml, direction }))).not.toContain("hush");
+      }
+    }
+    const { actions } = await bob.call("planProject", { lab, yaml: other });
+    const config = actions?.find(({ kind }) => kind === "config")?.changes[0];
+    const before = `hostname r1\nenable password ${secrets ? "hush" : "(sensitive)"}\n`;
+    expect(config).toMatchObject({ field: "startup-config", before, after: "mine", ...(!secrets && { sensitive: true }) });
+  }
+});
+
 test("a pull by someone who may only look keeps the text that was sent, and the secrets that stand in it, and tells no others", async () => {
   const { ann, bob } = await shared("view");
   const yaml = "# bob's copy\nname: pair\nnodes:\n  r1: {template: frr, env: {API_TOKEN: guess}}   # the core\n";
