@@ -153,6 +153,26 @@ describe("import", () => {
     expect((await failureOf(ann.call("inspectProject", { lab: "/pair-import" }))).code).toBe("lab_not_found");
   });
 
+  test("tells whoever may only look at the source neither its secrets nor its comments", async () => {
+    const made = bench();
+    const [ann, bob] = [await made.login(), await made.login("bob")];
+    const shareTo = (right: "view" | "edit") => ann.call("setLabGrants", { lab: "/pair", grants: [{ user: "bob", right }] });
+    await ann.call("deployProject", { yaml: `# the way in: hush\n${pair}` });
+    await shareTo("view");
+    const copy = (await bob.call("importProject", { lab: "/pair" })) as { readonly yaml: string };
+    expect(copy.yaml).toContain("r2");
+    expect(JSON.stringify(copy)).not.toContain("hush");
+    await ann.call("deployProject", {
+      yaml: pair.replace("r1: {template: frr}", "r1: {template: frr, env: {TOKEN: hush}}"),
+      replace: true,
+    });
+    const refused = await failureOf(bob.call("importProject", { lab: "/pair" }));
+    expect([refused.code, refused.message]).toEqual(["operation_not_allowed", expect.not.stringContaining("hush")]);
+    expect(made.store.labs.get("/pair-import-2")).toBeUndefined();
+    await shareTo("edit");
+    expect(await bob.call("importProject", { lab: "/pair" })).toMatchObject({ yaml: expect.stringContaining("hush") });
+  });
+
   test("waits for no change of the source", async () => {
     const made = bench();
     const ann = await made.login();

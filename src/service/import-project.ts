@@ -2,15 +2,27 @@ import { createHash } from "node:crypto";
 import { Failure } from "../contract/errors.ts";
 import type { JobStarted } from "../contract/schemas/jobs.ts";
 import type { ImportData, ImportPayload } from "../contract/schemas/project.ts";
-import { canonicalText } from "../engine/canonical.ts";
+import { canonicalText, sameValue } from "../engine/canonical.ts";
 import { captureLab } from "../engine/capture.ts";
 import { persistedLab } from "../engine/identity.ts";
 import { joinIds } from "../engine/join.ts";
+import { maskLab } from "../engine/mask.ts";
 import type { ObservedLab } from "../engine/observed.ts";
 import { checkLabPath } from "../intent/lab-path.ts";
 import { type Manifest, printManifest } from "../intent/manifest.ts";
 import { type IntentText, printLab } from "../intent/print.ts";
-import { addressProject, allowUse, badRequest, checkFields, type Intent, labNotFound, noIds, readSent, type Target } from "./address.ts";
+import {
+  addressProject,
+  allowUse,
+  badRequest,
+  checkFields,
+  type Intent,
+  labNotFound,
+  mayReadSecrets,
+  noIds,
+  readSent,
+  type Target,
+} from "./address.ts";
 import { unsupported } from "./capabilities.ts";
 import { timeText } from "./clock.ts";
 import type { Context } from "./context.ts";
@@ -68,6 +80,10 @@ export async function importProject(
   const rules = await source.host.rules();
   const ids = joinIds(source.intent?.lab ?? null, observed, source.ids);
   const captured = captureLab({ observed, rules, ids, ...(source.intent !== undefined && { base: source.intent.lab }) });
+  // A copy without them would not be the lab, and with them it would tell them.
+  if (!mayReadSecrets(source) && !sameValue(maskLab(captured), captured)) {
+    throw new Failure("operation_not_allowed", `${source.path} holds secrets: copying it needs the right to edit it`);
+  }
   // Under the source's own name the copy's text alone would address the source.
   const name = path === source.path ? captured.name : labName(path);
   const lab = { ...captured, name };
@@ -155,9 +171,10 @@ function lostLines({ actions, unsupported: missing }: Awaited<ReturnType<typeof 
   ];
 }
 
-/** The text of a managed source keeps its comments and its way of saying things; another's is printed. */
-async function textOf({ work }: Context, { intent }: Target, lab: Intent["lab"]): Promise<IntentText> {
-  return intent === undefined ? printLab(lab) : work.edit(intent.yaml, intent.files, lab);
+/** The text of a managed source keeps its comments and its way of saying things; another's is printed, as is one whose comments the caller may not read. */
+async function textOf({ work }: Context, source: Target, lab: Intent["lab"]): Promise<IntentText> {
+  const { intent } = source;
+  return intent === undefined || !mayReadSecrets(source) ? printLab(lab) : work.edit(intent.yaml, intent.files, lab);
 }
 
 /** The same as long as nobody changes the lab on its host. Power does not count. */
