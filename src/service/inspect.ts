@@ -23,10 +23,10 @@ export async function inspectProject(context: Context, caller: Caller, payload: 
   const observed = await target.host.observe(target.path);
   if (observed === null) throw labNotFound(target.path);
   // Only the effect of impairments comes from the live read; the structure stands without it.
-  const live = await target.host.status(target.path).catch(() => ({ nodes: [], links: [] }));
-  const data = inspection(target, observed, live.links, timeText(at));
-  // What was read while the lab changed is not kept: the change has forgotten only what was there when it ended.
-  if (recorded && context.observations.changes(target.path) === changes) context.inspections.set(key, data);
+  const live = await target.host.status(target.path).catch(() => undefined);
+  const data = inspection(target, observed, live?.links ?? [], timeText(at));
+  // Not kept is half an answer, and what was read while the lab changed: the change has forgotten only what was there when it ended.
+  if (recorded && live !== undefined && context.observations.changes(target.path) === changes) context.inspections.set(key, data);
   return data;
 }
 

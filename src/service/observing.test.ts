@@ -127,6 +127,27 @@ test("what inspect keeps is of the recorded intent: what a caller sends names on
   expect(await ann.call("inspectProject", { lab: "/pair" })).toMatchObject({ cached: true, mode: "create" });
 });
 
+test("an inspect whose live read failed has the structure, and is not kept", async () => {
+  let fails = false;
+  const host = changedHost((session) => ({
+    status: async (path) => {
+      if (fails) throw new Failure("host_unreachable", "away");
+      return session.status(path);
+    },
+  }));
+  const ann = await bench({ host }).login();
+  await ann.call("deployProject", {
+    yaml: pair.replace('["r1:eth1", "r2:eth1"]', '{endpoints: ["r1:eth1", "r2:eth1"], quality: {delay: 5}}'),
+  });
+  fails = true;
+  const half = await ann.call("inspectProject", { lab: "/pair" });
+  expect([half.nodes.length, half.links[0]?.quality]).toEqual([2, undefined]);
+  fails = false;
+  const whole = await ann.call("inspectProject", { lab: "/pair" });
+  expect([whole.cached, whole.links[0]?.quality?.a?.delay]).toEqual([false, 5]);
+  expect((await ann.call("inspectProject", { lab: "/pair" })).cached).toBe(true);
+});
+
 test("an inspect that a change overtakes is not kept", async () => {
   let [reached, go] = [() => {}, () => {}];
   let holds = false;
