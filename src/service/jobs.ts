@@ -238,7 +238,9 @@ export class Jobs {
         finishedAt: this.#clock.now(),
         error: errorOf(error),
       });
-      this.#log("warn", "change failed", { ...about, outcome, code: errorOf(error).code, error: String(error) });
+      const { code } = errorOf(error);
+      // What is wrong with an intent is shown with its lines, and secrets may stand there.
+      this.#log("warn", "change failed", { ...about, outcome, code, ...(code !== "invalid_intent" && { error: String(error) }) });
       throw error;
     } finally {
       watch.end();

@@ -53,15 +53,18 @@ describe("deploy", () => {
   });
 
   test("of an intent that the host cannot make tells everything and changes nothing", async () => {
-    const { login, host } = bench();
+    const { login, host, log } = bench();
     const ann = await login();
-    const failure = await failureOf(ann.call("deployProject", { yaml: "name: x\nnodes: {a: {template: nope}, b: {template: neither}}\n" }));
+    const yaml = "name: x\nnodes: {a: {template: nope}, b: {template: neither, env: {TOKEN: hush}}}\n";
+    const failure = await failureOf(ann.call("deployProject", { yaml }));
     expect(failure.code).toBe("invalid_intent");
     expect(failure.data?.["blocked"]).toHaveLength(2);
     expect(listOf(failure, "diagnostics")).toMatchObject([
       { severity: "error", code: "unknown_template", path: "/nodes/a/template", line: 2, column: 23, end_line: 2, end_column: 27 },
       { severity: "error", code: "unknown_template", path: "/nodes/b/template", line: 2 },
     ]);
+    expect(log.join()).toContain("change failed");
+    expect(log.join()).not.toContain("hush");
     // As compilers do, like every other problem of an intent.
     expect(failure.message).toMatch(/^ +2 \| nodes: \{a: \{template: nope\}.*\n +\| {23}\^{4}$/m);
     expect(await (await host.resume!("ann"))!.labs()).toEqual([]);

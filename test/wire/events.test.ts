@@ -159,6 +159,17 @@ describe("a stream of events", () => {
       .toMatchObject({ status: "failed", outcome: "failed", error: { code: "lab_exists" } });
   });
 
+  test("tells nothing of the text of an intent that the host cannot make: its job does", async () => {
+    const listening = await heard(ann, "?types=job");
+    const intent = "name: unmade\nnodes: {r1: {template: nope, env: {TOKEN: hush}}}\n";
+    const refused = await ann.post("/api/v1/projects/deploy", { yaml: intent });
+    expect(refused.json.error).toContain("hush");
+    const last = () => listening.news().at(-1)?.data as { readonly job: string; readonly error?: { readonly code: string } } | undefined;
+    await expect.poll(last).toMatchObject({ status: "failed", error: { code: "invalid_intent" } });
+    expect(JSON.stringify(listening.news())).not.toContain("hush");
+    expect((await ann.get(`/api/v1/jobs/${last()!.job}`)).json.data.error.error).toBe(refused.json.error);
+  });
+
   test("tells that the host cannot be read, and that it can again; states stay as they were", async () => {
     const listening = await heard(ann, "?lab=/ann1");
     counted.broken = true;

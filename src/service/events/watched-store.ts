@@ -107,12 +107,17 @@ export function watchedStore(store: Store, tell: JournalListener): Store {
           step: job.step,
           steps: job.steps,
           ...(outcome !== undefined && { outcome }),
-          ...(error !== undefined && { error: { code: error.code, error: error.error } }),
+          ...(error !== undefined && { error: { code: error.code, error: publicText(error) } }),
           ...(finishedAt !== undefined && { duration_ms: finishedAt - job.startedAt }),
         });
       },
     },
   };
+}
+
+/** Everyone who sees the lab hears it: what is wrong with an intent is shown with its lines, and secrets may stand there. */
+function publicText({ code, error }: { readonly code: string; readonly error: string }): string {
+  return code === "invalid_intent" ? "the host cannot make this intent; the job tells why" : error;
 }
 
 function runningFrom({ id, lab, operation, user, startedAt }: JobRow): Running {
