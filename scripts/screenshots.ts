@@ -30,6 +30,11 @@ try {
   const context = await launched.browser.newContext({ ignoreHTTPSErrors: true, viewport: size, reducedMotion: "reduce" });
   context.setDefaultTimeout(30_000);
   const page = await context.newPage();
+  if (wanted.length === 0 || wanted.includes("sign-in")) {
+    await page.goto(`${served.url}/ui/`);
+    await page.getByLabel("Password").waitFor();
+    await keep(page, "sign-in", steady);
+  }
   await signIn(page, served.url, "admin", "test");
   for (const { name, schemes = ["light"] as const, height = size.height, tolerance = steady, show } of shots) {
     if (wanted.length > 0 && !wanted.includes(name)) continue;

@@ -23,7 +23,7 @@ export interface Shot {
 const triangle = "/labs/ospf-triangle";
 const both = ["light", "dark"] as const;
 
-/** Every page of the web UI, in the order of the documentation. */
+/** Every page of the web UI behind the sign-in, in the order of the documentation. */
 export const shots: readonly Shot[] = [
   {
     name: "labs",
@@ -147,6 +147,14 @@ export const shots: readonly Shot[] = [
         .getByText(/Echo \(ping\) request/)
         .first()
         .click();
+    },
+  },
+  {
+    name: "captures",
+    tolerance: 0.012,
+    show: async ({ page, at }) => {
+      await at(`${triangle}?view=captures`);
+      await page.getByText("r1:eth1").first().waitFor();
     },
   },
 ];
