@@ -166,9 +166,12 @@ test("pollers and starts while the holder is killed again and again never take e
     }
     const { pid } = await local.sandbox("/t");
     expect((await readdir(dir)).sort()).toEqual(["holder.json", "holder.log", "holder.sock"]);
-    expect(
-      (await holderProcesses()).filter((one) => one.role === "init" && one.lab === dir.split("/").at(-1)).map((one) => one.pid),
-    ).toEqual([pid]);
+    // A process that it has just forked has its name for a moment.
+    await expect
+      .poll(async () =>
+        (await holderProcesses()).filter((one) => one.role === "init" && one.lab === dir.split("/").at(-1)).map((one) => one.pid),
+      )
+      .toEqual([pid]);
   }
   polling = false;
   await Promise.all(pollers);
