@@ -101,6 +101,7 @@ begin zebra || exit; begin staticd & first=$!; begin ospfd || exit; wait $first'
     for (const i of all) {
       const { stdout } = await run("ip", ["netns", "pids", netns(i)]).catch(() => ({ stdout: "" }));
       for (const pid of stdout.split("\n").filter((text) => text !== "")) kill(Number(pid));
+      // Where one could not be made, the error of the making is the one to tell.
       await run("ip", ["netns", "del", netns(i)]).catch(() => undefined);
     }
     await run("umount", [root]);

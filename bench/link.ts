@@ -40,6 +40,7 @@ export async function linkFigures(): Promise<Readonly<Record<LinkKind, LinkFigur
   const [left, right] = [`lwbench${process.pid}a`, `lwbench${process.pid}b`];
   const ip = (...argv: readonly string[]) => run("ip", argv);
   try {
+    // Where one could not be made, the error of the making is the one to tell.
     for (const name of [left, right]) await ip("netns", "add", name);
     await ip("-n", left, "link", "add", "eth0", "type", "veth", "peer", "name", "eth0", "netns", right);
     for (const [n, name] of [left, right].entries()) {

@@ -144,6 +144,7 @@ function download(response: Response): BrowserDownload {
 
 function eventStream(response: Response): Stream<unknown> {
   const reader = (response.body ?? new ReadableStream<Uint8Array>()).getReader();
+  // What is cancelled may have failed before; whoever reads is told that.
   const stop = () => void reader.cancel().catch(() => {});
   async function* lines(): AsyncGenerator<unknown, void, undefined> {
     const decoder = new TextDecoder();

@@ -77,6 +77,7 @@ async function* eventsFrom(first: Connection, open: OpenEvents, ends: Ends, time
     if (ends.closed.aborted) return;
     ends.until.throwIfAborted();
     if (performance.now() - heardAt > times.patienceMs) throw broken ?? new LabwrightError("the service sends no events", { status: 0 });
+    // A pause fails only where it is cut short: the next lines look at why.
     await pause(times.pauses[Math.min(turn, times.pauses.length - 1)] ?? 0, ends.until).catch(() => {});
     turn += 1;
     if (ends.closed.aborted) return;

@@ -51,7 +51,7 @@ export function localTraffic(
           // The lab's holder went away in the midst of it: the lab was stopped, and may be started again.
           if (!(error instanceof Failure) || error.code !== "host_error") throw error;
         }
-        // No port, or no lab that runs, now.
+        // No port, or no lab that runs, now. Of the pause only its end by the signal can fail, and the loop looks at that.
         await delay(againMs, undefined, { signal }).catch(() => undefined);
       }
     },
