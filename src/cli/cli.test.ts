@@ -278,6 +278,8 @@ describe("a lab's life", () => {
     expect(await run(["validate"])).toMatchObject({ code: 0 });
     const online = await run(["validate", "--online"]);
     expect([online.code, online.stdout]).toEqual([1, expect.stringMatching(/^lab.yaml:\d+:\d+: error: .*rooter.*\(unknown_template\)/)]);
+    // At the word itself, as deploy shows it.
+    expect(stderr).toContain(online.stdout.trim());
     const plan = await run(["plan"]);
     expect(plan.stdout.match(/the host has no template rooter/g)).toHaveLength(1);
     expect(plan.stdout).toContain("It cannot be applied as it is.");

@@ -2,8 +2,7 @@ import { Failure } from "../contract/errors.ts";
 import type { JobStarted } from "../contract/schemas/jobs.ts";
 import type { DeployData, ProjectPayload } from "../contract/schemas/project.ts";
 import type { Operation, Plan } from "../engine/plan.ts";
-import type { Diagnostic } from "../intent/diagnostic.ts";
-import { type Location, locator } from "../intent/locate.ts";
+import { refusalDiagnostics } from "../intent/refusals.ts";
 import { showDiagnostics } from "../intent/show.ts";
 import { addressProject, allowChange, type Intent, neededIntent, noIds, type Target } from "./address.ts";
 import { applyOperations } from "./apply.ts";
@@ -94,34 +93,8 @@ export function deployed(target: Target, { lab }: Intent, state: ProjectState, u
 /** Throws invalid_intent for what of the intent this host cannot make: unknown templates, images that it has not, more memory than is free … */
 export function refuseBlocked(plan: Plan, yaml: string): void {
   if (plan.blocked.length === 0) return;
-  const locate = locator(yaml);
-  const diagnostics = plan.blocked.map((action) => diagnosticOf(action, locate));
+  const diagnostics = refusalDiagnostics(plan.blocked, yaml);
   throw new Failure("invalid_intent", showDiagnostics(diagnostics, { yaml }), {
     data: { blocked: plan.blocked, unsupported: plan.unsupported, diagnostics },
   });
-}
-
-const blockedHints: Readonly<Record<string, string>> = {
-  unknown_template: "labwright templates lists them",
-  unknown_image: "labwright templates NAME lists a template's images; container images (labwright image add) are for template container",
-  no_image: "labwright templates NAME lists a template's images",
-  unknown_attribute: "labwright templates NAME lists a template's attributes, and what they may be",
-  bad_value: "labwright templates NAME lists a template's attributes, and what they may be",
-};
-
-function diagnosticOf({ kind, key, reason }: Plan["blocked"][number], locate: (path: string) => Location): Diagnostic {
-  const section =
-    { network: `/networks/${pointer(key)}`, link: "/links", lab: "", text: "/texts" }[kind as string] ?? `/nodes/${pointer(key)}`;
-  const field =
-    { unknown_template: "/template", no_image: "/template", unknown_image: "/image", bad_name: "/name", unknown_network_type: "/type" }[
-      reason.code
-    ] ?? "";
-  const path = section + field;
-  const hint = blockedHints[reason.code];
-  const place = { path, ...locate(path), ...(hint === undefined ? {} : { hint }) };
-  return { severity: "error" as const, code: reason.code, message: `${kind} ${key}: ${reason.text}`, ...place };
-}
-
-function pointer(key: string): string {
-  return key.replaceAll("~", "~0").replaceAll("/", "~1");
 }

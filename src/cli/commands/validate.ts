@@ -1,10 +1,10 @@
 import type { Diagnostic } from "../../intent/diagnostic.ts";
 import { readIntent } from "../../intent/read.ts";
+import { refusalDiagnostics } from "../../intent/refusals.ts";
 import { showDiagnostics } from "../../intent/show.ts";
 import type { Arguments } from "../arguments.ts";
 import { type Command, topoFlag } from "../command.ts";
 import { diagnose, type ProjectFile } from "../project.ts";
-import type { Plan } from "../show-plan.ts";
 
 export const validate: Command = {
   name: "validate",
@@ -20,7 +20,8 @@ export const validate: Command = {
     if (args.has("online") && !found.some(isError)) {
       const client = await context.client();
       const { warnings } = await client.validateProject(selector);
-      found = [...(warnings ?? []), ...refusals(await client.planProject(selector), file.yaml)];
+      const { blocked: refused = [] } = await client.planProject({ ...selector, peek: true });
+      found = [...(warnings ?? []), ...refusalDiagnostics(refused, file.yaml)];
     }
     const valid = !found.some(isError);
     const { terminal } = context;
@@ -45,16 +46,6 @@ function unchecked(file: ProjectFile, args: Arguments): string {
 
 function isError({ severity }: Diagnostic): boolean {
   return severity === "error";
-}
-
-/** What only the host knows, at the lines of the file that it is about. */
-function refusals(plan: Plan, yaml: string): readonly Diagnostic[] {
-  const lines = yaml.split(/\r?\n/);
-  return (plan.blocked ?? []).map(({ kind, key, reason, line = 1 }) => {
-    const text = lines[line - 1] ?? "";
-    const place = { line, column: text.length - text.trimStart().length + 1, end_line: line, end_column: text.trimEnd().length + 1 };
-    return { severity: "error", code: reason.code, message: `${kind} ${key}: ${reason.text}`, path: "", ...place } as Diagnostic;
-  });
 }
 
 function counted(count: number, word: string): string {

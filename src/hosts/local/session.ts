@@ -160,9 +160,10 @@ async function liveNodes(state: LocalState, definition: LabDefinition, offered: 
   const diskOf = (node: DefinedNode) => (offered.limits(node) === undefined ? undefined : state.disks.state(definition.id, node.id));
   return definition.nodes.map((node) => {
     const one = life.get(node.id);
-    const taken = load.get(node.id);
     const power = one?.power ?? "stopped";
     const up = power === "running" || power === "starting" || power === "stopping";
+    // The load is read once in a while: what is kept of a node that has ended since then is no load of it.
+    const taken = up || power === "suspended" ? load.get(node.id) : undefined;
     const disk = up || power === "suspended" ? diskOf(node) : undefined;
     return {
       id: String(node.id),

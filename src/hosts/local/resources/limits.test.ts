@@ -117,6 +117,16 @@ test("a node's status tells its memory, and asking more often does not read more
   expect(one.nodes.map(({ memory_bytes }) => memory_bytes)).toEqual(two.nodes.map(({ memory_bytes }) => memory_bytes));
 });
 
+test("a node that was stopped has neither memory nor load, though the last reading is kept for a while", async (context) => {
+  if (groups.memory === undefined) return context.skip(groups.why.memory);
+  expect(await status("c")).toHaveProperty("memory_bytes");
+  await power({ do: "stop", node: "c", mode: 1 });
+  const stopped = await status("c");
+  expect(stopped).not.toHaveProperty("memory_bytes");
+  expect(stopped).not.toHaveProperty("cpu_percent");
+  await power({ do: "start", node: "c" });
+});
+
 test("a node has so many processes and no more, and the others have theirs", async (context) => {
   if (groups.pids === undefined) return context.skip(groups.why.pids);
   const sleeper = "sleep 1000 > /dev/null 2>&1 < /dev/null &";
