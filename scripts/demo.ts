@@ -6,12 +6,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { chmod, cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { localPaths } from "../src/hosts/local/paths.ts";
-import { leftovers } from "./leftovers.ts";
+import { holdings, leftovers } from "./leftovers.ts";
 
 const root = join(import.meta.dirname, "..");
 const work = await mkdtemp(join(tmpdir(), "labwright-demo-"));
@@ -33,17 +33,17 @@ const begin = performance.now();
 const before = await leftovers(env.LABWRIGHT_RUN_DIR);
 let service: ChildProcess | undefined;
 
-process.once("SIGINT", () => {
-  process.exitCode = 130;
-  void cleanUp().then(() => process.exit());
-});
+/** Ctrl-C ends the command that runs; the lab and the service are ended as after any other failure. */
+const interrupted = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => interrupted.abort());
 
 try {
   await demo();
   say(`Done in ${((performance.now() - begin) / 1000).toFixed(1)} s.`);
 } catch (error) {
-  process.exitCode = 1;
-  console.error(`\ndemo: ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = interrupted.signal.aborted ? 130 : 1;
+  const why = interrupted.signal.aborted ? "interrupted; cleaning up" : error instanceof Error ? error.message : String(error);
+  console.error(`\ndemo: ${why}`);
 } finally {
   await cleanUp();
 }
@@ -85,19 +85,37 @@ async function demo(): Promise<void> {
   if (process.argv.includes("--stay")) await stay();
 
   say("The end: nothing may be left");
+  const labs = await readdir(join(work, "state/labs"));
+  const own = await holdings(labs);
+  if (own.length === 0) throw new Error("the lab has neither processes nor namespaces");
   await labwright(["destroy", "-t", "lab.yaml", "--yes"]);
   await stopService();
-  const after = await leftovers(env.LABWRIGHT_RUN_DIR);
-  const left = after.filter((item) => !before.includes(item));
-  if (left.length > 0) throw new Error(`left behind:\n${left.join("\n")}`);
+  await nothingLeft(labs, own);
+  const count = (word: string) => own.filter((item) => item.startsWith(word)).length;
+  console.log(`${count("process ")} holders with their processes and ${count("namespace ")} namespaces are gone.`);
   console.log("No process, namespace, interface, mount or firewall table of the lab is left.");
+}
+
+/** Compares with the machine before the lab. Other labs and programs may come meanwhile: of processes and namespaces, the lab's own count. */
+async function nothingLeft(labs: readonly string[], own: readonly string[]): Promise<void> {
+  const since = performance.now();
+  for (;;) {
+    const after = (await leftovers(env.LABWRIGHT_RUN_DIR)).filter((item) => !before.includes(item));
+    const left = after.filter((item) =>
+      /^(process|namespace) /.test(item) ? own.includes(item) || labs.some((lab) => item.includes(lab)) || item.includes(work) : true,
+    );
+    if (left.length === 0) return;
+    // A process that was told to end may still be ending.
+    if (performance.now() - since > 5_000) throw new Error(`left behind:\n${left.join("\n")}`);
+    await delay(100);
+  }
 }
 
 /** Leaves everything as it is until Enter is pressed. */
 async function stay(): Promise<void> {
   say("The lab stays until you press Enter");
   await labwright(["open", "-t", "lab.yaml"]);
-  await once(process.stdin.resume(), "data");
+  await once(process.stdin.resume(), "data", { signal: interrupted.signal });
   process.stdin.pause();
 }
 
@@ -132,7 +150,7 @@ async function ready(nodes: readonly string[]): Promise<void> {
     const done = live.filter((node) => node.status === "running" && node.ready !== false).map((node) => node.node);
     if (nodes.every((node) => done.includes(node))) break;
     if (performance.now() - since > 60_000) throw new Error(`not ready after 60 s: ${nodes.filter((n) => !done.includes(n)).join(", ")}`);
-    await delay(250);
+    await delay(250, undefined, { signal: interrupted.signal });
   }
   console.log(`ready: ${nodes.join(" ")} (${((performance.now() - since) / 1000).toFixed(1)} s)`);
 }
@@ -154,13 +172,15 @@ async function serve(): Promise<{ url: string; fingerprint: string }> {
     env,
     cwd: work,
     stdio: ["ignore", "pipe", "pipe"],
+    // In a group of its own: a Ctrl-C at the terminal must leave it for the clean-up.
+    detached: true,
   });
   service = child;
   let text = "";
   child.stdout.on("data", (chunk) => (text += chunk));
   child.stderr.on("data", (chunk) => (text += chunk));
   const until = performance.now() + 20_000;
-  while (performance.now() < until && child.exitCode === null) {
+  while (performance.now() < until && !hasEnded(child)) {
     const url = /https:\/\/[^\s,"]+/.exec(text)?.[0];
     const fingerprint = /sha256[:\s]+([0-9a-f:]{64,95})/i.exec(text)?.[1];
     if (url && fingerprint) {
@@ -174,10 +194,19 @@ async function serve(): Promise<{ url: string; fingerprint: string }> {
 
 async function labwright(
   args: readonly string[],
-  options: { readonly quiet?: boolean; readonly codes?: readonly number[] } = {},
+  options: { readonly quiet?: boolean; readonly cleaning?: boolean; readonly codes?: readonly number[] } = {},
 ): Promise<{ stdout: string }> {
+  if (!options.cleaning) interrupted.signal.throwIfAborted();
   if (!options.quiet) console.log(`\n$ labwright ${args.join(" ")}`);
-  const child = spawn(process.execPath, [join(root, "src/cli/main.ts"), ...args], { env, cwd: work, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [join(root, "src/cli/main.ts"), ...args], {
+    env,
+    cwd: work,
+    stdio: ["ignore", "pipe", "pipe"],
+    // A Ctrl-C at the terminal reaches it once, by `stop`, and no clean-up: a second one would tell it to leave its change alone.
+    detached: true,
+  });
+  const stop = () => child.kill("SIGINT");
+  if (!options.cleaning) interrupted.signal.addEventListener("abort", stop);
   let [stdout, stderr] = ["", ""];
   child.stdout.on("data", (chunk) => {
     stdout += chunk;
@@ -188,6 +217,7 @@ async function labwright(
     if (!options.quiet) process.stderr.write(chunk);
   });
   const code = await new Promise<number | null>((done) => child.once("close", done));
+  interrupted.signal.removeEventListener("abort", stop);
   if (!(options.codes ?? [0]).includes(code ?? -1))
     throw new Error(`labwright ${args.join(" ")} ended with ${code}\n${options.quiet ? stderr : ""}`);
   return { stdout };
@@ -195,19 +225,24 @@ async function labwright(
 
 async function stopService(): Promise<void> {
   const child = service;
-  if (!child || child.exitCode !== null) return;
+  if (!child || hasEnded(child)) return;
   const gone = new Promise((done) => child.once("exit", done));
   child.kill("SIGTERM");
   await gone;
 }
 
 async function cleanUp(): Promise<void> {
-  if (service?.exitCode === null) {
-    // After a failure the lab may still run: its own command ends it.
-    await labwright(["destroy", "-t", "lab.yaml", "--yes"], { quiet: true, codes: [0, 1] });
+  if (service !== undefined && !hasEnded(service)) {
+    // After a failure the lab may still run: its own command ends it. A first change that was interrupted may still be ending.
+    const labs = await readdir(join(work, "state/labs")).catch(() => []);
+    if (labs.length > 0) await labwright(["destroy", "-t", "lab.yaml", "--yes"], { quiet: true, cleaning: true });
     await stopService();
   }
   await rm(work, { recursive: true, force: true });
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
 }
 
 function say(text: string): void {

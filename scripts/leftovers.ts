@@ -11,17 +11,35 @@ export async function leftovers(runDir: string): Promise<readonly string[]> {
   return [...new Set(found.flat())].sort();
 }
 
+/** The same lines for what these labs (ids) hold now: their holders, and the namespaces that only holders have. */
+export async function holdings(labs: readonly string[]): Promise<readonly string[]> {
+  const machine = new Set(await namespacesOf("self"));
+  const held = (await commands()).filter(({ command }) => labs.some((lab) => command.includes(`lab=${lab}`)));
+  const lines = held.flatMap(({ pid, command, namespaces }) => [`process ${pid} ${command}`, ...namespaces]);
+  return [...new Set(lines)].filter((line) => !machine.has(line)).sort();
+}
+
 async function processes(): Promise<readonly string[]> {
+  return (await commands()).flatMap(({ pid, command, namespaces }) =>
+    /labwright-holder|labwright-shaper|labwright-tap|labwright\S*\.sock/.test(command)
+      ? [`process ${pid} ${command}`, ...namespaces]
+      : namespaces,
+  );
+}
+
+interface Command {
+  readonly pid: string;
+  readonly command: string;
+  readonly namespaces: readonly string[];
+}
+
+async function commands(): Promise<readonly Command[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
-  const lines = await Promise.all(
-    pids.map(async (pid) => {
+  const found = await Promise.all(
+    pids.map(async (pid): Promise<readonly Command[]> => {
       try {
         const command = (await readFile(`/proc/${pid}/cmdline`, "utf8")).replaceAll("\0", " ").trim();
-        const names = await Promise.all(["net", "mnt", "user"].map((kind) => readlink(`/proc/${pid}/ns/${kind}`)));
-        const spaces = names.map((name) => `namespace ${name}`);
-        return /labwright-holder|labwright-shaper|labwright-tap|labwright\S*\.sock/.test(command)
-          ? [`process ${pid} ${command}`, ...spaces]
-          : spaces;
+        return [{ pid, command, namespaces: await namespacesOf(pid) }];
       } catch (error) {
         // Processes end while they are read, and a zombie has no namespaces: neither holds anything.
         if (["ENOENT", "ESRCH", "EACCES"].includes((error as NodeJS.ErrnoException).code ?? "")) return [];
@@ -29,7 +47,12 @@ async function processes(): Promise<readonly string[]> {
       }
     }),
   );
-  return lines.flat();
+  return found.flat();
+}
+
+async function namespacesOf(pid: string): Promise<readonly string[]> {
+  const names = await Promise.all(["net", "mnt", "user"].map((kind) => readlink(`/proc/${pid}/ns/${kind}`)));
+  return names.map((name) => `namespace ${name}`);
 }
 
 async function interfaces(): Promise<readonly string[]> {

@@ -79,18 +79,36 @@ else
   [ "$uid" -eq 0 ] || fail "Debian packages are missing:$missing" "Ask root for: apt-get install --no-install-recommends$missing"
   log=$(mktemp)
   echo "Debian packages: installing$missing"
+  # What apt says goes into the log, and how far it is to the terminal: this takes a minute.
   # shellcheck disable=SC2086
-  install() { DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing > "$log" 2>&1; }
+  install() {
+    rm -f "$log.done"
+    { DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends -o APT::Status-Fd=3 $missing 3>&1 > "$log" 2>&1 && : > "$log.done"; } |
+      quarters
+    [ -e "$log.done" ]
+  }
+  # Lines such as pmstatus:less:61.2:Unpacking less (amd64).
+  quarters() {
+    last=
+    while IFS=: read -r kind _ percent _; do
+      case $kind in dlstatus) what=fetched ;; pmstatus) what=installed ;; *) continue ;; esac
+      percent=${percent%%.*}
+      case $percent in '' | *[!0-9]*) continue ;; esac
+      reached="$((percent / 25 * 25)) % $what"
+      [ "$percent" -lt 25 ] || [ "$reached" = "$last" ] || echo "Debian packages: $reached"
+      last=$reached
+    done
+  }
   # Package lists are fetched only when there are none or they are too old to serve.
   install || {
     echo 'Debian packages: refreshing the package lists'
-    apt-get update -q >> "$log" 2>&1 && install
+    apt-get update -q > "$log" 2>&1 && install
   } || {
     tail -n 15 "$log" >&2
-    rm -f "$log"
+    rm -f "$log" "$log.done"
     fail "apt-get could not install$missing" 'Its last lines are above.'
   }
-  rm -f "$log"
+  rm -f "$log" "$log.done"
   step 'Debian packages' "installed$missing" "$start"
 fi
 

@@ -32,22 +32,28 @@ async function followedChange<Id extends ChangeId>(
 ): Promise<ResultOf<Id>> {
   const client = await context.client();
   using progress = new Progress(context.terminal, options.what, { quiet: context.quiet });
-  const started = await client.startJob(id, input);
-  // A service without jobs has done it already and answers with the result itself.
-  if (!isJob(started)) return started as unknown as ResultOf<Id>;
   const giveUp = new AbortController();
   let asked = false;
+  let job: string | undefined;
+  const cancel = (id: string) => client.cancelJob({ id }).catch((error: unknown) => giveUp.abort(error));
   const onInterrupt = () => {
     if (asked) {
-      giveUp.abort(new Error(`${options.what} goes on as job ${started.job}; labwright status shows it`));
+      const name = job === undefined ? "" : ` as job ${job}`;
+      giveUp.abort(new Error(`${options.what} goes on${name}; labwright status shows it`));
       return;
     }
     asked = true;
     progress.say(`${options.what}: stopping after the step in flight; Ctrl-C again leaves it alone`);
-    client.cancelJob({ id: started.job }).catch((error: unknown) => giveUp.abort(error));
+    if (job !== undefined) void cancel(job);
   };
   process.on("SIGINT", onInterrupt);
   try {
+    const started = await client.startJob(id, input, { signal: giveUp.signal });
+    // A service without jobs has done it already and answers with the result itself.
+    if (!isJob(started)) return started as unknown as ResultOf<Id>;
+    job = started.job;
+    // Whoever pressed Ctrl-C before the change had a name means this change, too.
+    if (asked) void cancel(job);
     return await client.waitForJob(id, started.job, {
       signal: giveUp.signal,
       timeoutMs: options.timeoutMs,
