@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { ObservedEndpoint, ObservedLab, ObservedLink, Power } from "../engine/observed.ts";
 import type { HostRules, Operation, StopMode } from "../engine/plan.ts";
-import type { Quality } from "../intent/lab.ts";
+import type { Quality, Scalar } from "../intent/lab.ts";
 import type { HostCaptures } from "./host-captures.ts";
 import type { HostTraffic } from "./host-traffic.ts";
 
@@ -85,6 +85,11 @@ export interface HostSession {
   setLinkSuspend(lab: string, linkId: string, suspended: LinkSides<boolean>): Promise<Required<LinkSides<boolean>>>;
   /** What is wrong with a pcap filter, undefined for one that compiles. Absent: the host has nothing that could tell. */
   readonly checkPcapFilter?: (filter: string) => Promise<string | undefined>;
+  /**
+   * What is wrong with the value of a template's attribute that has a grammar of its own, which rules() do not tell; undefined for a good one and
+   * for what there is no grammar of. Absent: the host has no such attribute.
+   */
+  readonly checkAttribute?: (template: string, name: string, value: Scalar) => Promise<ValueProblem | undefined>;
   /** Packet captures. Absent where the host has none (feature `capture`). */
   readonly captures?: HostCaptures;
   /** Packets of links as they pass. Absent where the host has none (feature `traffic`). */
@@ -107,6 +112,12 @@ export interface HostSession {
    */
   readonly screens?: (lab: string) => Promise<ReadonlyMap<string, string>>;
   close(): Promise<void>;
+}
+
+/** For people: what is wrong with a value, and what to write instead. */
+export interface ValueProblem {
+  readonly problem: string;
+  readonly hint: string;
 }
 
 /** One value for each end of a link, in the definition's endpoint order. */

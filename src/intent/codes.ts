@@ -33,6 +33,8 @@ export const diagnosticCodes = {
   name_collision: "a network with the key of a node",
   duplicate_name: "two traffic filters of one name",
   invalid_filter: "a traffic filter that the host's pcap does not compile: only a service can tell",
+  invalid_attribute: "an attribute's text that the host's template does not take: only a service can tell",
+  attribute_unchecked: "the host could not be asked about attributes (a warning of validate)",
   filter_unchecked: "the host could not be asked about traffic filters (a warning of validate)",
 } as const satisfies Record<string, string>;
 

@@ -15,3 +15,8 @@ export interface Diagnostic {
   /** What to do, e.g. `did you mean "image"?`. */
   readonly hint?: string;
 }
+
+/** Order of the text. */
+export function byPlace(a: Diagnostic, b: Diagnostic): number {
+  return a.line - b.line || a.column - b.column;
+}

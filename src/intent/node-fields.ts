@@ -54,6 +54,14 @@ export interface NodeForm {
   readonly fields: NodeFields;
   readonly kind?: string;
   readonly groups?: readonly string[];
+  /** Where it says so; absent for one that says nothing. */
+  readonly source?: FormSource;
+}
+
+export interface FormSource {
+  readonly map: MapValue;
+  /** JSON pointer. */
+  readonly path: string;
 }
 
 export interface ReadContext {
@@ -87,7 +95,12 @@ export function readNodeForm(context: ReadContext, map: MapValue, path: string, 
       if (value !== undefined) fields[name] = value;
     }
   }
-  return { fields: fields as NodeFields, ...(kind === undefined ? {} : { kind }), ...(groups === undefined ? {} : { groups }) };
+  return {
+    fields: fields as NodeFields,
+    ...(kind === undefined ? {} : { kind }),
+    ...(groups === undefined ? {} : { groups }),
+    source: { map, path },
+  };
 }
 
 /** What the more special form says, over what it inherits. Maps are merged by key, everything else is replaced. */

@@ -1,5 +1,5 @@
 import type { DiagnosticCode } from "./codes.ts";
-import type { Diagnostic } from "./diagnostic.ts";
+import { byPlace, type Diagnostic } from "./diagnostic.ts";
 import { Lines } from "./lines.ts";
 import type { Effort } from "./nearest.ts";
 
@@ -56,7 +56,7 @@ export class Problems {
 
   /** In the order of the text. */
   list(): readonly Diagnostic[] {
-    const sorted = [...this.#list].sort((a, b) => a.line - b.line || a.column - b.column);
+    const sorted = [...this.#list].sort(byPlace);
     if (this.#dropped === 0) return sorted;
     const last = this.#lines.position(this.#text.length);
     const place = { line: last.line, column: last.column, end_line: last.line, end_column: last.column };

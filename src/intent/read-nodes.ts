@@ -2,7 +2,17 @@ import { order, sortedRecord } from "./canonical.ts";
 import { type Field, field, isNull, readMap } from "./fields.ts";
 import type { LabNetwork, LabNode, Position, Scalar } from "./lab.ts";
 import { didYouMean } from "./nearest.ts";
-import { inherit, type MapField, NAME, NAME_RULE, type NodeFields, type NodeForm, type ReadContext, readNodeForm } from "./node-fields.ts";
+import {
+  type FormSource,
+  inherit,
+  type MapField,
+  NAME,
+  NAME_RULE,
+  type NodeFields,
+  type NodeForm,
+  type ReadContext,
+  readNodeForm,
+} from "./node-fields.ts";
 import type { Entry, MapValue } from "./parse.ts";
 import { type Place, pointer } from "./problems.ts";
 import { inheritableVocabulary, nodeVocabulary } from "./vocabulary.ts";
@@ -12,6 +22,11 @@ export interface ReadNode {
   readonly entry: Entry;
   readonly path: string;
   readonly inherited: NodeFields;
+  /** What it inherits from, besides defaults: of these forms the last that says something wins. */
+  readonly kind?: string;
+  readonly groups: readonly string[];
+  /** Its own map, where it has one. */
+  readonly source?: FormSource;
   readonly node: LabNode;
 }
 
@@ -65,8 +80,8 @@ export function readNodes(
     checkKey(context, entry, here.path, "node");
     const map = isNull(entry.value) ? undefined : readMap(problems, here);
     if (map === undefined && !isNull(entry.value)) continue;
-    const form = map === undefined ? { fields: {} } : readNodeForm(context, map, here.path, nodeVocabulary);
-    const { kind, fields: inherited } = inheritedOf.node(form, map ?? null, here);
+    const form: NodeForm = map === undefined ? { fields: {} } : readNodeForm(context, map, here.path, nodeVocabulary);
+    const { kind, groups, fields: inherited } = inheritedOf.node(form, map ?? null, here);
     const fields = inherit(inherited, form.fields);
     const template = fields.template ?? kind;
     if (template !== undefined && BRIDGE_KINDS.includes(template)) {
@@ -88,7 +103,15 @@ export function readNodes(
       problems.error("too_large", entry.place, here.path, "env, attributes and labels of all nodes have too many entries together");
       break;
     }
-    nodes.set(entry.key, { entry, path: here.path, inherited, node: labNode(entry.key, template, fields) });
+    nodes.set(entry.key, {
+      entry,
+      path: here.path,
+      inherited,
+      ...(kind !== undefined && { kind }),
+      groups,
+      ...(form.source !== undefined && { source: form.source }),
+      node: labNode(entry.key, template, fields),
+    });
   }
   return { nodes, bridges };
 }
@@ -120,7 +143,11 @@ class Inherited {
     this.#from = from;
   }
 
-  node(form: NodeForm, map: MapValue | null, at: Field): { readonly kind: string | undefined; readonly fields: NodeFields } {
+  node(
+    form: NodeForm,
+    map: MapValue | null,
+    at: Field,
+  ): { readonly kind: string | undefined; readonly groups: readonly string[]; readonly fields: NodeFields } {
     const { defaults, kinds } = this.#from;
     const special = form.kind ?? this.#kindOf(form.groups ?? defaults.groups ?? []);
     const kind = special ?? defaults.kind;
@@ -137,7 +164,7 @@ class Inherited {
       for (const group of groups) fields = inherit(fields, this.#from.groups.get(group)?.fields ?? {});
       this.#known.set(cached, fields);
     }
-    return { kind, fields };
+    return { kind, groups, fields };
   }
 
   #kindOf(groups: readonly string[]): string | undefined {

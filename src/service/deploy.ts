@@ -7,12 +7,12 @@ import { showDiagnostics } from "../intent/show.ts";
 import { addressProject, allowChange, type Intent, neededIntent, noIds, type Target } from "./address.ts";
 import { applyOperations } from "./apply.ts";
 import type { Context } from "./context.ts";
+import { checkOnHost } from "./host-check.ts";
 import type { Job } from "./jobs.ts";
 import { recordApplied, recordBroken, recordIntent, recordUntouched, refuseLocked, runChange } from "./managed.ts";
 import { planAgainstHost } from "./planned.ts";
 import type { Caller, ChangeCall } from "./service.ts";
 import type { ProjectState } from "./state.ts";
-import { checkTrafficFilters } from "./traffic-filters.ts";
 
 /** What the journal keeps of a deploy. */
 export interface DeployRequest {
@@ -31,7 +31,7 @@ export async function deployProject(
   const target = await addressProject(context, caller, payload);
   const intent = await neededIntent(target);
   allowChange(target);
-  await checkTrafficFilters(context, target.host, intent, call);
+  await checkOnHost(context, target.host, intent, call);
   const replace = payload.replace === true;
   const request: DeployRequest = { yaml: intent.yaml, files: intent.files, replace };
   return runChange(context, target, call, {

@@ -20,8 +20,8 @@ import {
   type Target,
 } from "./address.ts";
 import type { Context } from "./context.ts";
+import { checkOnHost } from "./host-check.ts";
 import type { Call, Caller } from "./service.ts";
-import { checkTrafficFilters } from "./traffic-filters.ts";
 
 /**
  * The intent for eyes that may not see its secrets. It is printed anew: comments and inheritance are left out, as secrets may stand there too. Of
@@ -76,7 +76,7 @@ export async function editProject(context: Context, caller: Caller, payload: Edi
   const wanted = await wantedLab(context, intent, payload);
   const text = await context.work.edit(intent.yaml, intent.files, wanted);
   const { warnings: _warnings, ...edited } = await readSent(context, text.yaml, text.files);
-  await checkTrafficFilters(context, target.host, edited, { signal, known: intent.lab });
+  await checkOnHost(context, target.host, edited, { signal, known: intent.lab });
   if (!target.sent) record(context, target, intent, edited);
   return { yaml: edited.yaml, revision: revisionOf(edited) };
 }

@@ -182,7 +182,7 @@ describe("import", () => {
     });
     made.step = (_lab, { step }) => (step.do === "create-node" ? held : undefined);
     const deploy = ann.call("deployProject", { yaml: pair });
-    await until(() => made.store.jobs.unfinished()[0]?.steps.length !== 0);
+    await until(() => (made.store.jobs.unfinished()[0]?.steps.length ?? 0) > 0);
     expect((await failureOf(ann.call("importProject", { lab: "/pair" }))).code).toBe("lab_busy");
     release();
     await deploy;

@@ -7,11 +7,11 @@ import { planText } from "../engine/text.ts";
 import { addressProject, labNotFound, mayReadSecrets, neededIntent, type Target } from "./address.ts";
 import type { Context } from "./context.ts";
 import { reversed } from "./from-host-plan.ts";
+import { checkOnHost } from "./host-check.ts";
 import { planAgainstHost, shownOperation, type Wanted } from "./planned.ts";
 import { includes, rightOn } from "./rights.ts";
 import type { Call, Caller } from "./service.ts";
 import type { Direction } from "./store/store.ts";
-import { checkTrafficFilters } from "./traffic-filters.ts";
 
 /** Throws invalid_direction. */
 export function directionOf(value: string | undefined): Direction {
@@ -26,7 +26,7 @@ export async function planProject(context: Context, caller: Caller, payload: Pro
   const target = await addressProject(context, caller, payload);
   const options = { direction, prune: payload.prune === true, replace: payload.replace === true, explain: direction === "to_host" };
   const intent = await plannable(target, direction);
-  if (direction === "to_host") await checkTrafficFilters(context, target.host, await neededIntent(target), { signal });
+  if (direction === "to_host") await checkOnHost(context, target.host, await neededIntent(target), { signal });
   const { plan: whole, observed, identity } = await planAgainstHost(context, target, intent, options);
   // A plan tells what the host has: to who may only look, as getPublicProject would.
   const open = mayReadSecrets(target);

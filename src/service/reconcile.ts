@@ -8,12 +8,12 @@ import { addressProject, allowChange, type Intent, neededIntent, noIds, type Tar
 import type { Context } from "./context.ts";
 import { applyIntent } from "./deploy.ts";
 import { reconcileFromHost } from "./from-host.ts";
+import { checkOnHost } from "./host-check.ts";
 import type { Job } from "./jobs.ts";
 import { recordApplied, refuseLocked, runChange } from "./managed.ts";
 import { directionOf, newestPlan, planStale } from "./plan-project.ts";
 import { planAgainstHost, shownOperation } from "./planned.ts";
 import type { Caller, ChangeCall } from "./service.ts";
-import { checkTrafficFilters } from "./traffic-filters.ts";
 
 /** What the journal keeps of a reconcile to_host. */
 export interface ReconcileRequest {
@@ -35,7 +35,7 @@ export async function reconcileProject(
   if (direction === "from_host") return reconcileFromHost(context, target, payload, call);
   const intent = await neededIntent(target);
   allowChange(target);
-  await checkTrafficFilters(context, target.host, intent, call);
+  await checkOnHost(context, target.host, intent, call);
   const [prune, confirm] = [payload.prune === true, payload.confirm === true];
   const request: ReconcileRequest = { yaml: intent.yaml, files: intent.files, prune, confirm };
   return runChange(context, target, call, {

@@ -1,11 +1,9 @@
 import { cutOff } from "../console/cut-off.ts";
-import { Failure } from "../contract/errors.ts";
 import type { HostSession } from "../hosts/host.ts";
 import type { Diagnostic } from "../intent/diagnostic.ts";
-import type { Lab } from "../intent/lab.ts";
-import { showDiagnostics } from "../intent/show.ts";
 import type { Intent } from "./address.ts";
 import type { Context } from "./context.ts";
+import type { HostCheck } from "./host-check.ts";
 import { RecentMap } from "./recent-map.ts";
 
 /** Filters that compiled, whatever lab they stand in. */
@@ -14,24 +12,15 @@ const good = new RecentMap<true>(10_000);
 const atOnce = 4;
 const turns: { free: number; readonly waiting: (() => void)[] } = { free: atOnce, waiting: [] };
 
-interface FilterCheck {
-  readonly signal?: AbortSignal;
-  /** Filters of these are not looked at again: an edit of something else must not fail for an old one. */
-  readonly known?: Lab;
-}
-
-/**
- * Whether the host's pcap compiles the traffic filters of an intent: what only the host can tell. Nothing where it has no pcap. Throws invalid_intent with
- * a diagnostic for each that does not, at its place in the text.
- */
-export async function checkTrafficFilters(
+/** Traffic filters of an intent that the host's pcap does not compile, each at its place in the text; none where the host has no pcap. */
+export async function trafficFilterProblems(
   { work }: Pick<Context, "work">,
   host: Pick<HostSession, "checkPcapFilter">,
   { lab, yaml, files }: Pick<Intent, "lab" | "yaml" | "files">,
-  { signal, known }: FilterCheck = {},
-): Promise<void> {
+  { signal, known }: HostCheck,
+): Promise<readonly Diagnostic[]> {
   const { checkPcapFilter } = host;
-  if (checkPcapFilter === undefined) return;
+  if (checkPcapFilter === undefined) return [];
   const old = new Set(known?.trafficFilters.map(({ match }) => match));
   const left = [...new Set(lab.trafficFilters.map(({ match }) => match))].filter(
     (match) => !old.has(match) && good.get(match) === undefined,
@@ -49,16 +38,14 @@ export async function checkTrafficFilters(
     }
   };
   await Promise.all(Array.from({ length: atOnce }, compile));
-  if (problems.size === 0) return;
+  if (problems.size === 0) return [];
   const places = await work.filterPlaces(yaml, files);
-  const diagnostics = lab.trafficFilters.flatMap(({ name, match }): Diagnostic[] => {
+  return lab.trafficFilters.flatMap(({ name, match }): Diagnostic[] => {
     const problem = problems.get(match);
     const place = places.get(name);
     if (problem === undefined || place === undefined) return [];
     return [{ severity: "error", code: "invalid_filter", message: `the traffic filter ${JSON.stringify(name)}: ${problem}`, ...place }];
   });
-  diagnostics.sort((a, b) => a.line - b.line || a.column - b.column);
-  throw new Failure("invalid_intent", showDiagnostics(diagnostics, { yaml, files }), { data: { diagnostics } });
 }
 
 async function inTurn<T>(work: () => Promise<T>): Promise<T> {

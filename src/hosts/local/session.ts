@@ -20,6 +20,7 @@ import type { DiskWatch } from "./resources/disk-watch.ts";
 import { savedConfigs } from "./saved-config.ts";
 import type { Trash } from "./trash.ts";
 import type { LocalUser } from "./users.ts";
+import { vmAttributeProblem } from "./vm/attribute-problem.ts";
 
 /** What all sessions of the embedded host share. */
 export interface LocalState {
@@ -118,6 +119,8 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
         mayChange();
         return setLinkSuspend(await changing(path, "linkSuspend"), linkId, suspended);
       }),
+    checkAttribute: async (template, name, value) =>
+      (await catalogue()).template(template)?.backend === "vm" ? vmAttributeProblem(name, value) : undefined,
     checkPcapFilter: async (filter) => checkPcapFilter((await catalogue()).images, filter),
     captures: localCaptures(state, { lab, mayChange }),
     traffic: localTraffic(state, { lab }, state.captures.tap),

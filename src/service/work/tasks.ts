@@ -1,3 +1,4 @@
+import { attributePlaces } from "../../intent/attribute-places.ts";
 import { editIntent } from "../../intent/edit.ts";
 import { filterPlaces } from "../../intent/filter-places.ts";
 import { type ReadResult, readIntent } from "../../intent/read.ts";
@@ -19,6 +20,7 @@ export const tasks = {
   editIntent,
   sourceLines,
   filterPlaces,
+  attributePlaces,
   computePlan,
 };
 

@@ -1,8 +1,9 @@
-import type { FilterPlace } from "../../intent/filter-places.ts";
+import type { NodeAttribute } from "../../intent/attribute-places.ts";
 import type { Lab } from "../../intent/lab.ts";
 import type { IntentText } from "../../intent/print.ts";
 import type { EditableSection } from "../../intent/replace-section.ts";
 import type { SourceLines } from "../../intent/source-lines.ts";
+import type { ValuePlace } from "../../intent/value-place.ts";
 import type { ComputedPlan, PlanWork } from "../compute-plan.ts";
 import { type PoolOptions, WorkPool } from "./pool.ts";
 import { type ShownReading, tasks } from "./tasks.ts";
@@ -46,8 +47,13 @@ export class Work {
   }
 
   /** As filterPlaces(). */
-  async filterPlaces(yaml: string, files: Files): Promise<ReadonlyMap<string, FilterPlace>> {
+  async filterPlaces(yaml: string, files: Files): Promise<ReadonlyMap<string, ValuePlace>> {
     return isSmall(yaml) ? tasks.filterPlaces(yaml, files) : this.#pool.run("filterPlaces", yaml.length, yaml, files);
+  }
+
+  /** As attributePlaces(). */
+  async attributePlaces(yaml: string, files: Files, wanted: readonly NodeAttribute[]): Promise<readonly (ValuePlace | undefined)[]> {
+    return isSmall(yaml) ? tasks.attributePlaces(yaml, files, wanted) : this.#pool.run("attributePlaces", yaml.length, yaml, files, wanted);
   }
 
   /** As computePlan(). */

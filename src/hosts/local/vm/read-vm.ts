@@ -19,7 +19,7 @@ export function readVm(reader: Reader, ready: Reader): VmTemplate {
   const extra = map?.get("arguments").optional();
   const argumentsText = extra?.text() ?? "";
   const parsed = parseArguments(argumentsText);
-  if ("problem" in parsed) extra?.fail(parsed.problem);
+  if ("problem" in parsed) extra?.fail(`${parsed.problem}; ${parsed.hint}`);
   const drive = map?.get("config-drive").optional();
   const pattern = ready
     .optional()

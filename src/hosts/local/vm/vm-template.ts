@@ -97,7 +97,7 @@ export function vmOf(template: LocalTemplate, node: VmNode): VmTemplate {
   if (!cpuModelPattern.test(cpuModel)) throw refused(`cpu-model ${JSON.stringify(cpuModel)} is no CPU model`);
   const extra = value("arguments", vm.arguments);
   const parsed = parseArguments(extra);
-  if ("problem" in parsed) throw refused(`arguments: ${parsed.problem}`);
+  if ("problem" in parsed) throw refused(`arguments: ${parsed.problem}; ${parsed.hint}`);
   return {
     ...vm,
     machine: choice("machine"),

@@ -18,6 +18,14 @@ topology:
   links: [["h1:eth0", "h2:eth0"]]
 `;
 
+const badAttributes = `name: machines
+defaults: {template: qemu, attributes: {cpu-model: no model}}
+nodes:
+  v1: {attributes: {arguments: -hda /etc/passwd}}
+  v2: {attributes: {cpu-model: Nehalem, arguments: -usb -device usb-storage}}
+  v3: {attributes: {arguments: -usb}}
+`;
+
 describe.skipIf(process.getuid?.() !== 0)("on the embedded host", () => {
   let local: TestLocalHost;
   let served: Served;
@@ -32,12 +40,14 @@ describe.skipIf(process.getuid?.() !== 0)("on the embedded host", () => {
         ...host,
         login: async (user, password) => {
           const session = await host.login(user, password);
-          const checkPcapFilter = session.checkPcapFilter!;
-          const check = async (filter: string) => {
-            if (away) throw new Failure("host_unreachable", "away");
-            return checkPcapFilter(filter);
-          };
-          return { ...session, checkPcapFilter: check };
+          const { checkPcapFilter, checkAttribute } = session;
+          const unlessAway =
+            <A extends readonly unknown[], T>(check: (...args: A) => Promise<T>) =>
+            async (...args: A) => {
+              if (away) throw new Failure("host_unreachable", "away");
+              return check(...args);
+            };
+          return { ...session, checkPcapFilter: unlessAway(checkPcapFilter!), checkAttribute: unlessAway(checkAttribute!) };
         },
       },
     });
@@ -114,6 +124,44 @@ describe.skipIf(process.getuid?.() !== 0)("on the embedded host", () => {
     expect(json.data.diagnostics[0].line).toBeGreaterThan(4);
   });
 
+  test.each<[OperationId, object]>([
+    ["validateProject", {}],
+    ["planProject", {}],
+    ["deployProject", { lab: "/fresh" }],
+    ["reconcileProject", { lab: "/fresh", confirm: false }],
+  ])("%s %j refuses attributes that a virtual machine does not take, each where it is given, with what it takes", async (id, more) => {
+    const { status, json } = await send(id, { yaml: badAttributes, ...more });
+    expect([status, json.code]).toEqual([422, "invalid_intent"]);
+    expect(json.data.diagnostics).toEqual([
+      {
+        severity: "error",
+        code: "invalid_attribute",
+        message: expect.stringMatching(/^the attribute cpu-model of v[13]: "no model" is no CPU model$/),
+        path: "/defaults/attributes/cpu-model",
+        line: 2,
+        column: 52,
+        end_line: 2,
+        end_column: 60,
+        hint: expect.stringContaining("Nehalem"),
+      },
+      expect.objectContaining({
+        message: 'the attribute arguments of v1: "-hda" is not among those that a node may bring',
+        path: "/nodes/v1/attributes/arguments",
+        line: 4,
+        column: 32,
+        hint: expect.stringContaining("-smbios"),
+      }),
+      expect.objectContaining({ path: "/nodes/v2/attributes/arguments", line: 5, hint: expect.stringContaining("usb-tablet") }),
+    ]);
+    expect(json.error).toContain("hint: ");
+    expect((await client.get("/api/v1/labs")).json.data.labs.map(({ lab }: { lab: string }) => lab)).toEqual(["/wire"]);
+  });
+
+  test("an attribute of another kind of template is nobody's grammar", async () => {
+    const yaml = "name: wire\nnodes: {h1: {template: linux, attributes: {arguments: -hda x}}}\n";
+    expect((await send("validateProject", { yaml })).status).toBe(200);
+  });
+
   test("validate goes on without the host, and warns of what was not checked", async () => {
     away = true;
     try {
@@ -124,6 +172,9 @@ describe.skipIf(process.getuid?.() !== 0)("on the embedded host", () => {
         { severity: "warning", code: "filter_unchecked", line: 5 },
         { severity: "warning", code: "filter_unchecked", line: 7 },
       ]);
+      const attributes = await send("validateProject", { yaml: badAttributes });
+      expect(attributes.status).toBe(200);
+      expect(attributes.json.data.warnings).toMatchObject([{ severity: "warning", code: "attribute_unchecked" }]);
     } finally {
       away = false;
     }

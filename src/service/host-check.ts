@@ -1,0 +1,32 @@
+import { Failure } from "../contract/errors.ts";
+import type { HostSession } from "../hosts/host.ts";
+import { byPlace } from "../intent/diagnostic.ts";
+import type { Lab } from "../intent/lab.ts";
+import { showDiagnostics } from "../intent/show.ts";
+import type { Intent } from "./address.ts";
+import { attributeProblems } from "./attributes.ts";
+import type { Context } from "./context.ts";
+import { trafficFilterProblems } from "./traffic-filters.ts";
+
+export interface HostCheck {
+  readonly signal?: AbortSignal;
+  /** What stands in this one is not looked at again: an edit of something else must not fail for what is old. */
+  readonly known?: Lab;
+}
+
+/**
+ * Whether the host takes the texts of an intent whose language only it knows: traffic filters and attributes of its own. Throws invalid_intent with a
+ * diagnostic for each that it does not, at its place in the text.
+ */
+export async function checkOnHost(
+  context: Pick<Context, "work">,
+  host: Pick<HostSession, "checkPcapFilter" | "checkAttribute">,
+  intent: Pick<Intent, "lab" | "yaml" | "files">,
+  check: HostCheck = {},
+): Promise<void> {
+  const found = await Promise.all([trafficFilterProblems(context, host, intent, check), attributeProblems(context, host, intent, check)]);
+  const diagnostics = found.flat().sort(byPlace);
+  if (diagnostics.length === 0) return;
+  const { yaml, files } = intent;
+  throw new Failure("invalid_intent", showDiagnostics(diagnostics, { yaml, files }), { data: { diagnostics } });
+}
