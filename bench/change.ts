@@ -4,12 +4,19 @@ import { startService } from "./service.ts";
 
 /** Milliseconds of each call, as the client sees it. */
 export interface ChangeTimes {
+  /** The first quality of a link that has none: from here on it goes through the shaper, or has its netem. */
+  readonly firstQuality: readonly number[];
+  /** Other values for a link that has a quality. */
   readonly quality: readonly number[];
+  /** A link's quality taken away. */
+  readonly clearQuality: readonly number[];
   readonly suspend: readonly number[];
   readonly addLink: readonly number[];
 }
 
-const rounds = 15;
+/** Links that get a quality, one after the other. */
+const links = 40;
+const reconciles = 15;
 
 /** Changes of one link in two running labs of one service, in turns, so that both feel the same machine. */
 export async function changeTimes(small: number, large: number): Promise<readonly [ChangeTimes, ChangeTimes]> {
@@ -19,8 +26,8 @@ export async function changeTimes(small: number, large: number): Promise<readonl
     for (const lab of labs) await service.client.deployProject({ yaml: lab.yaml });
     for (const lab of labs) await lab.change(-1);
     for (const lab of labs) lab.forget();
-    for (let round = 0; round < rounds; round++) for (const lab of labs) await lab.change(round);
-    for (let round = 0; round < rounds; round++) for (const lab of labs) await lab.addLink(round);
+    for (let round = 0; round < links; round++) for (const lab of labs) await lab.change(round);
+    for (let round = 0; round < reconciles; round++) for (const lab of labs) await lab.addLink(round);
     return [labs[0]!.times, labs[1]!.times];
   } finally {
     await service.close();
@@ -29,7 +36,7 @@ export async function changeTimes(small: number, large: number): Promise<readonl
 
 class ChangedLab {
   readonly yaml: string;
-  times: { readonly quality: number[]; readonly suspend: number[]; readonly addLink: number[] } = emptyTimes();
+  times = emptyTimes();
   readonly #client: LabwrightClient;
   readonly #count: number;
 
@@ -43,15 +50,19 @@ class ChangedLab {
     this.times = emptyTimes();
   }
 
-  /** Shapes one link, another one in each round, and pulls and plugs it. */
+  /** Shapes one link, another one in each round, shapes it otherwise, and pulls and plugs it. */
   async change(round: number): Promise<void> {
     const lab = `/ring${this.#count}`;
     const n = (round + 1) % this.#count;
     const endpoints: [string, string] = [`n${n}:eth1`, `n${(n + 1) % this.#count}:eth2`];
-    const shape = { delay: 1 + (round % 2), jitter: 0, loss: 0, bandwidth: 0 };
-    const { quality, suspend } = this.times;
-    quality.push(await timed(() => this.#client.applyLinkQuality({ lab, endpoints, a: shape, b: shape, save: false })));
-    quality.push(await timed(() => this.#client.applyLinkQuality({ lab, endpoints, save: false })));
+    const shape = (delay: number) => {
+      const side = { delay, jitter: 0, loss: 0, bandwidth: 0 };
+      return timed(() => this.#client.applyLinkQuality({ lab, endpoints, a: side, b: side, save: false }));
+    };
+    const { firstQuality, quality, clearQuality, suspend } = this.times;
+    firstQuality.push(await shape(1));
+    quality.push(await shape(2));
+    clearQuality.push(await timed(() => this.#client.applyLinkQuality({ lab, endpoints, save: false })));
     suspend.push(await timed(() => this.#client.setLinkSuspend({ lab, endpoints, suspended: true })));
     suspend.push(await timed(() => this.#client.setLinkSuspend({ lab, endpoints, suspended: false })));
   }
@@ -70,8 +81,8 @@ class ChangedLab {
   }
 }
 
-function emptyTimes() {
-  return { quality: [] as number[], suspend: [] as number[], addLink: [] as number[] };
+function emptyTimes(): { readonly [field in keyof ChangeTimes]: number[] } {
+  return { firstQuality: [], quality: [], clearQuality: [], suspend: [], addLink: [] };
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {

@@ -76,7 +76,9 @@ async function change(): Promise<readonly Row[]> {
     return { what: `${what} in a running 1,000-node lab, through the API`, figure: `${many.toFixed(0)} ms`, ratio, aim };
   };
   return [
-    row("change of a link's quality", "quality", "≤ 50 ms"),
+    row("first quality of a link that had none", "firstQuality", "≤ 50 ms"),
+    row("other values for a link that has a quality", "quality", "≤ 50 ms"),
+    row("a link's quality taken away", "clearQuality", ""),
     row("suspend or resume of a link", "suspend", "≤ 50 ms"),
     row("reconcile of the whole intent, one link more,", "addLink", ""),
   ];
