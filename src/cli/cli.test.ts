@@ -429,6 +429,9 @@ describe("a lab's life", () => {
     expect((await run(["link", "h1:eth1", "--delay", "7", "--from", "r1:eth1"])).stdout).toBe(
       "from h1:eth1: perfect\nfrom r1:eth1: delay 7 ms\n",
     );
+    expect((await run(["link", "h1:eth1", "--preset", "wan2", "--loss", "0", "--from", "h1:eth1"])).stdout).toBe(
+      "from h1:eth1: delay 40 ms, jitter 2 ms, bandwidth 10000 kbit/s\nfrom r1:eth1: perfect\n",
+    );
     expect((await run(["link", "r1:eth1", "--suspend", "--from", "r1:eth1"])).stdout).toMatch(/: suspended at r1:eth1\n$/);
     expect((await run(["inspect"])).stdout.match(/suspended/g)).toHaveLength(1);
     expect((await run(["stop", "--node", "h1"])).code).toBe(0);
@@ -442,11 +445,13 @@ describe("a lab's life", () => {
     const wrong = [
       ["--suspend", "--resume"],
       ["--suspend", "--delay", "4"],
+      ["--suspend", "--preset", "wan1"],
+      ["--preset", "wan3"],
       ["--delay", "-5"],
     ];
     for (const flags of wrong) {
       const { code, stderr } = await run(["link", "r1:eth1", ...flags]);
-      expect([code, stderr]).toEqual([1, expect.stringMatching(/^error: --(suspend|delay) /)]);
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/^error: --(suspend|delay|preset) /)]);
     }
   });
 

@@ -26,7 +26,7 @@ export function commandHelp(command: Command): string {
   if (command.aliases !== undefined) lines.push(`Also: ${command.aliases.map((alias) => `labwright ${alias}`).join(", ")}`);
   if (command.details !== undefined) lines.push("", command.details);
   if (command.raw !== true) {
-    const rows = flagsOf(command).map((flag) => [flagText(flag), flag.summary]);
+    const rows = flagsOf(command).map((flag) => [flagText(flag), summaryText(flag)]);
     lines.push("", "Flags:", ...indent(table(["", ""], rows)).slice(1));
   }
   lines.push("", "Example:", `  ${command.example}`);
@@ -82,11 +82,12 @@ function flagText({ long, short, value }: Flag): string {
   return value === undefined ? name : `${name} ${value}`;
 }
 
+function summaryText({ summary, choices }: Flag): string {
+  return choices === undefined ? summary : `${summary} (${choices.join(", ")})`;
+}
+
 function flagTable(flags: readonly Flag[]): readonly string[] {
-  const rows = flags.map((flag) => {
-    const choices = flag.choices === undefined ? "" : ` (${flag.choices.join(", ")})`;
-    return `| \`${flagText(flag).trim()}\` | ${flag.summary}${choices} |`;
-  });
+  const rows = flags.map((flag) => `| \`${flagText(flag).trim()}\` | ${summaryText(flag)} |`);
   return ["| flag | |", "|---|---|", ...rows];
 }
 

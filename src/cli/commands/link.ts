@@ -1,4 +1,5 @@
 import type { InputOf, LabwrightClient, ResultOf } from "../../client/index.ts";
+import { qualityPresets } from "../../intent/quality.ts";
 import type { Arguments } from "../arguments.ts";
 import { type Command, labFlag, topoFlag } from "../command.ts";
 import { qualityText } from "../quality-text.ts";
@@ -17,7 +18,8 @@ export const link: Command = {
   maxOperands: 2,
   details:
     "One end is enough: an interface has one link. The other end of a network's link is the network's name.\n" +
-    "Values count for both directions, unless --from names the end that they leave from. Without any of them the link is made perfect again.\n" +
+    "Values count for both directions, unless --from names the end that they leave from; they go before those of a --preset. Without any of\n" +
+    "them the link is made perfect again.\n" +
     "Changes are for the running lab only; --save keeps them on the host. A pulled cable stays pulled until --resume.",
   flags: [
     topoFlag,
@@ -26,6 +28,7 @@ export const link: Command = {
     { long: "jitter", value: "MS", summary: "0 to 10000" },
     { long: "loss", value: "PERCENT", summary: "0 to 100" },
     { long: "bandwidth", value: "KBIT", summary: "kbit/s, 0 to 10000000; 0 is unlimited" },
+    { long: "preset", value: "NAME", choices: Object.keys(qualityPresets), summary: "A well-known line, as in a lab's file" },
     {
       long: "from",
       value: "NODE:INTERFACE",
@@ -102,7 +105,8 @@ function carrierOf(args: Arguments, quality: Quality | undefined): "suspend" | "
   const flag = suspend ? "suspend" : "resume";
   if (quality !== undefined)
     throw new UsageError(
-      `--${flag} goes without ${Object.keys(quality)
+      `--${flag} goes without ${[...impairments, "preset"]
+        .filter((name) => args.has(name))
         .map((name) => `--${name}`)
         .join(", ")}`,
       "two calls",
@@ -127,7 +131,9 @@ function qualityOf(args: Arguments): Quality | undefined {
     }
     return [[name, value] as const];
   });
-  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+  const preset = args.text("preset");
+  if (preset === undefined && entries.length === 0) return undefined;
+  return { ...(preset === undefined ? {} : qualityPresets[preset]), ...Object.fromEntries(entries) };
 }
 
 function show({ endpoints, effective, saved }: ResultOf<"applyLinkQuality">): string {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The init of a user-mode Linux: two namespaces on a link shaped by netem. Run by quality-netem.uml.test.ts, as
-#   init=…/quality-netem.uml.sh uml_batches=<directory> uml_image=<root file system> uml_modules=<directory> uml_node=<Node>
-# Prints "= <name>" before what is measured.
+#   init=…/quality-netem.uml.sh uml_batches=<directory> uml_image=<root file system> uml_modules=<directory> uml_node=<Node> uml_steps=<step>,<step>…
+# Prints "= <step>" before what each of the steps tells. A batch of a step's name shapes the link as the step wants it.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
@@ -36,36 +36,65 @@ redirect n2i0 q3b
 redirect q3b n2i0
 
 a() { ip netns exec a chroot "$image" "$@"; }
-change() { $fabric tc -batch "$batches/$1" && echo "= $1"; }
+b() { ip netns exec b chroot "$image" "$@"; }
+change() { $fabric tc -batch "$batches/$1"; }
 tell() { echo "netem $($fabric tc -s -j qdisc show)"; }
+# Two at once, since one does not come to a thousand a second here.
+pings() {
+  a ping -q -c "$(($1 / 2))" -i 0.002 -W 5 10.0.0.2 &
+  a ping -q -c "$(($1 / 2))" -i 0.002 -W 5 10.0.0.2 &
+}
+# What iperf3 tells, on one line. Its server takes one client, and may not listen yet.
+iperf() {
+  b iperf3 -s -1 -D
+  until a iperf3 -J -c 10.0.0.2 "$@" > /run/iperf && ! grep -q '"error"' /run/iperf; do sleep 0.1; done
+  tr -d '\n' < /run/iperf
+  echo
+}
 
-change delay
-a ping -c 20 -i 0.05 10.0.0.2
-tell
-change jitter
-a ping -c 200 -i 0.005 10.0.0.2
-change loss
-a ping -q -f -c 10000 10.0.0.2
-tell
-change both
-a ping -q -c 20 -i 0.05 10.0.0.2
-change bandwidth
-ip netns exec b chroot "$image" iperf3 -s -D
-until a iperf3 -J -c 10.0.0.2 -t 3 > /run/tcp && ! grep -q '"error"' /run/tcp; do sleep 0.2; done
-tr -d '\n' < /run/tcp
-echo
-echo '= changes'
-a ping -q -c 300 -i 0.005 10.0.0.2 > /run/changes &
-for _ in 1 2 3 4; do
-  sleep 0.2
-  change both
-  sleep 0.2
-  change zero
-done > /dev/null
-wait
-cat /run/changes
-echo '= drop'
-"$node" "$here/quality-netem.fixture.ts" "$image"
+delay() {
+  a ping -c 20 -i 0.05 10.0.0.2
+  tell
+}
+jitter() {
+  a ping -c 60 -i 0.025 10.0.0.2
+  echo 'close together'
+  a ping -c 200 -i 0.002 10.0.0.2
+}
+loss() {
+  tell
+  a ping -q -f -c 10200 10.0.0.2
+  tell
+}
+tcp() { iperf -t 2.5 -O 1; }
+udp() {
+  a ping -c 10 -i 0.05 10.0.0.2
+  iperf -R -u -l 1400 -b 15M -t 2
+}
+thousand() {
+  pings 1000
+  wait
+}
+changes() {
+  pings 1600
+  for _ in 1 2 3 4; do
+    sleep 0.2
+    change delay
+    sleep 0.2
+    change udp
+    sleep 0.2
+    change none
+  done
+  wait
+}
+drop() { "$node" "$here/quality-netem.fixture.ts" "$image"; }
+
+change attach
+for step in $(word uml_steps | tr , ' '); do
+  [ ! -e "$batches/$step" ] || change "$step"
+  echo "= $step"
+  $step
+done
 echo '= end'
 echo o > /proc/sysrq-trigger
 sleep 10
