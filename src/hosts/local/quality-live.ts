@@ -1,5 +1,5 @@
 import type { DefinedLink } from "./definition.ts";
-import { hasEffect, type Sides, sameSides, sidesOf } from "./quality.ts";
+import { hasEffect, isToldAs, type Sides, sameSides, sidesOf } from "./quality.ts";
 
 /**
  * What the links of one lab are to be like now: as declared, except those that were changed live only. A live change lasts until the quality is
@@ -27,7 +27,7 @@ export class LinkQualities {
   followLink(link: DefinedLink, stands: Sides | undefined): void {
     const now = sidesOf(link.quality);
     const before = this.#declared.get(link.id);
-    if (before === undefined && stands !== undefined && !sameSides(stands, now)) this.#live.set(link.id, stands);
+    if (before === undefined && stands !== undefined && !isToldAs(now, stands)) this.#live.set(link.id, stands);
     if (before !== undefined && !sameSides(before, now)) this.#live.delete(link.id);
     this.#declared.set(link.id, now);
   }

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { LinkQualities } from "./quality-live.ts";
 import { netemBatch, parseNetem } from "./quality-netem.ts";
 
 const whole = (some: object) => ({ delay: 0, jitter: 0, loss: 0, bandwidth: 0, ...some });
@@ -33,7 +34,8 @@ test("what tc tells is read back: seconds, parts of one, bytes a second", () => 
       qlen: 4,
       options: {
         limit: 245,
-        delay: { delay: 0.0205, jitter: 0.002, correlation: 0 },
+        // As tc tells 20.5 and 2.
+        delay: { delay: 0.020499, jitter: 0.002, correlation: 0 },
         "loss-random": { loss: 0.005 },
         rate: { rate: 1_250_000 },
       },
@@ -41,15 +43,15 @@ test("what tc tells is read back: seconds, parts of one, bytes a second", () => 
     { kind: "netem", dev: "p3a", packets: 1, drops: 0, qlen: 0, options: { limit: 200000, rate: { rate: 12_500_000_000 } } },
     { kind: "netem", dev: "p4a", options: {} },
   ]);
-  expect(parseNetem(text, new Map([[3, { mtu: 1500 }]]))).toEqual(
+  const asked = { a: { delay: 20.5, jitter: 2, loss: 0.5, bandwidth: 10_000 }, b: whole({}) };
+  expect(parseNetem(text, new Map([[3, { mtu: 1500, ...asked }]]))).toEqual(
     new Map([
       [
         3,
         {
           mtu: 1500,
           draining: false,
-          a: { delay: 20.5, jitter: 2, loss: 0.5, bandwidth: 10_000 },
-          b: whole({}),
+          ...asked,
           counters: {
             a: { received: 100, sent: 90, lost: 10, overflow: 0, missed: 0, refused: 0, queued: 4 },
             b: { received: 1, sent: 1, lost: 0, overflow: 0, missed: 0, refused: 0, queued: 0 },
@@ -58,4 +60,27 @@ test("what tc tells is read back: seconds, parts of one, bytes a second", () => 
       ],
     ]),
   );
+  // What somebody changed by hand is told as it is.
+  for (const other of [{ delay: 20.6 }, { jitter: 2.1 }, { loss: 0.4 }, { bandwidth: 9_999 }]) {
+    const wanted = { mtu: 1500, a: { ...asked.a, ...other }, b: asked.b };
+    expect(parseNetem(text, new Map([[3, wanted]])).get(3)?.a).toEqual({ ...asked.a, delay: 20.499 });
+  }
+});
+
+test("after a restart of the service what was declared is in force, though tc tells it cut off; what was changed live is still changed", () => {
+  const link = {
+    id: 3,
+    endpoints: [
+      { node: 1, interface: "eth0" },
+      { node: 2, interface: "eth0" },
+    ],
+    quality: { a: { delay: 20.5 } },
+  } as const;
+  const told = (delay: number) => new Map([[3, { a: whole({ delay }), b: whole({}) }]]);
+  const now = (delay: number) => {
+    const qualities = new LinkQualities();
+    qualities.follow([link], told(delay));
+    return qualities.of(link).a.delay;
+  };
+  expect([now(20.499), now(20.4), now(0)]).toEqual([20.5, 20.4, 0]);
 });

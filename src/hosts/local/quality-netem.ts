@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { succeeded } from "./machine.ts";
-import { type hasEffect, wholeQuality } from "./quality.ts";
+import { type hasEffect, isToldAs, wholeQuality } from "./quality.ts";
 import type { Cable, CableState, LinkShaper } from "./quality-shaper.ts";
 import type { Sandbox } from "./sandbox.ts";
 
@@ -158,8 +158,11 @@ interface Qdisc {
   };
 }
 
-/** The answer of `tc -s -j qdisc show`. */
-export function parseNetem(text: string, wanted: ReadonlyMap<number, { readonly mtu: number }>): ReadonlyMap<number, CableState> {
+/**
+ * The answer of `tc -s -j qdisc show`.
+ * @param wanted what was asked for, by link, where that is known
+ */
+export function parseNetem(text: string, wanted: ReadonlyMap<number, Cable>): ReadonlyMap<number, CableState> {
   const flows = new Map<string, Qdisc>();
   for (const qdisc of JSON.parse(text || "[]") as Qdisc[])
     if (qdisc.kind === "netem" && qdisc.dev !== undefined) flows.set(qdisc.dev, qdisc);
@@ -170,7 +173,9 @@ export function parseNetem(text: string, wanted: ReadonlyMap<number, { readonly 
     if (a === undefined || b === undefined) continue;
     const known = wanted.get(id);
     const counters = { a: countersOf(a), b: countersOf(b) };
-    states.set(id, { mtu: known?.mtu ?? 0, a: qualityOf(a), b: qualityOf(b), draining: false, counters });
+    const told = { a: qualityOf(a), b: qualityOf(b) };
+    const { a: sideA, b: sideB } = known !== undefined && isToldAs(known, told) ? known : told;
+    states.set(id, { mtu: known?.mtu ?? 0, a: sideA, b: sideB, draining: false, counters });
   }
   return states;
 }

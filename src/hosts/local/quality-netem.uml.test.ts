@@ -96,7 +96,11 @@ describe.skipIf(!existsSync(linux))("netem, on a kernel that has it", { timeout:
   const of = (step: Step) => output.get(step) ?? "";
   const trips = (text: string) => [...text.matchAll(/time=([\d.]+)/g)].map(([, ms]) => Number(ms)).sort((x, y) => x - y);
   const sequence = (text: string) => [...text.matchAll(/icmp_seq=(\d+)/g)].map(([, n]) => Number(n));
-  const tells = (text: string) => [...text.matchAll(/^netem (.*)$/gm)].map(([, json]) => parseNetem(json!, new Map()).get(3)!);
+  const tells = (step: "delay" | "loss", text: string) => {
+    const [a, b] = batches[step].map(whole);
+    const wanted = new Map([[3, { mtu: 1500, a: a!, b: b! }]]);
+    return [...text.matchAll(/^netem (.*)$/gm)].map(([, json]) => parseNetem(json!, wanted).get(3)!);
+  };
   const isNear = (value: number, wanted: number, part: number) => Math.abs(value / wanted - 1) < part;
 
   test("delay is exact to a millisecond, for each direction by itself, and is read back", async (context) => {
@@ -107,7 +111,7 @@ describe.skipIf(!existsSync(linux))("netem, on a kernel that has it", { timeout:
       (text) => trips(text)[0]!,
       (shortest) => Math.abs(shortest - 70.5) < 1,
     );
-    expect(tells(of("delay"))[0]).toMatchObject({ a: whole({ delay: 50 }), b: whole({ delay: 20.5 }) });
+    expect(tells("delay", of("delay"))[0]).toMatchObject({ a: whole({ delay: 50 }), b: whole({ delay: 20.5 }) });
   });
 
   test("jitter is spread evenly around the delay, and frames keep their order", async (context) => {
@@ -125,7 +129,7 @@ describe.skipIf(!existsSync(linux))("netem, on a kernel that has it", { timeout:
   test("loss is exact to 0.3 % over 10,000 packets, in both directions", async (context) => {
     // Drawn anew each time: one of some 20 is further off than that, three in a row are not.
     const rates = (text: string) => {
-      const [before, after] = tells(text);
+      const [before, after] = tells("loss", text);
       return (["a", "b"] as const).map((side) => {
         const [from, to] = [before!.counters[side], after!.counters[side]];
         return { frames: to.received - from.received, percent: (100 * (to.lost - from.lost)) / (to.received - from.received) };
@@ -133,7 +137,7 @@ describe.skipIf(!existsSync(linux))("netem, on a kernel that has it", { timeout:
     };
     const both = await figure(context, "loss", rates, (some) => some.every(({ percent }) => Math.abs(percent - 2) < 0.3));
     for (const { frames } of both) expect(frames).toBeGreaterThan(9_900);
-    expect(tells(of("loss"))[1]).toMatchObject({ a: whole({ loss: 2 }), b: whole({ loss: 2 }) });
+    expect(tells("loss", of("loss"))[1]).toMatchObject({ a: whole({ loss: 2 }), b: whole({ loss: 2 }) });
   });
 
   test("bandwidth is exact to 5 %, for TCP and UDP, in each direction, also with delay", async (context) => {

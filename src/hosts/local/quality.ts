@@ -30,6 +30,13 @@ export function sameSides(one: Sides, other: Sides): boolean {
   return words(one) === words(other);
 }
 
+/** Whether what the kernel tells is what it was asked for. It tells times in whole µs and shares in six digits, both cut off: 20.5 ms as 20.499. */
+export function isToldAs(asked: Sides, told: Sides): boolean {
+  const near = { delay: 0.0015, jitter: 0.0015, loss: 0.0005, bandwidth: 0 };
+  const fields = Object.keys(near) as readonly (keyof typeof near)[];
+  return (["a", "b"] as const).every((side) => fields.every((field) => Math.abs(asked[side][field] - told[side][field]) <= near[field]));
+}
+
 /** As it is persisted: without what has no effect; undefined where nothing is left. */
 export function storedQuality(quality: { readonly a?: Quality; readonly b?: Quality }): DefinedLink["quality"] {
   const side = (one: Quality | undefined) => {

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { idRange } from "../idmap.ts";
 import { labOf, type TestLocalHost, testLocalHost } from "../test-local-host.ts";
+import { openTun } from "../vm/tun.ts";
 
 let local: TestLocalHost;
 const lab = (name: string) =>
@@ -14,6 +15,8 @@ const lab = (name: string) =>
 const sh = (script: string, path = "/one") => local.exec(path, "a", "sh", "-c", script);
 
 beforeAll(async () => {
+  // As the first virtual machine of a machine without udev has it: what can be opened from inside is tried on an open device.
+  await openTun();
   local = await testLocalHost();
   await local.deploy("/one", lab("one"));
   await local.deploy("/two", lab("two"));

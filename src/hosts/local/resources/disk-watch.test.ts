@@ -98,7 +98,12 @@ describe.skipIf(process.getuid?.() !== 0)("a node whose files together take more
     await local.deploy(path, lab);
     expect((await local.exec(path, "a", "sh", "-c", "rm /root/*")).code).toBe(0);
     await settles("room", ({ status: now, disk_bytes = 0, disk_full }) => now === "running" && disk_bytes < mebi && disk_full !== true);
-    await write("fourth", 17 * 1024);
+    // No file alone may be larger than all of them together.
+    for (const [file, mebibytes] of [
+      ["fourth", 12],
+      ["fifth", 5],
+    ] as const)
+      await write(file, mebibytes * 1024);
     await settles("the end of its writing, once more", full);
   });
 
