@@ -129,6 +129,26 @@ links:
     await clear();
   });
 
+  test("frames for which a capture's process had no time are counted as dropped, and none of them is in the file", async () => {
+    const { id } = await start();
+    const sandbox = await local.sandbox(path);
+    const pid = await pidOf(id);
+    await sandbox.run(["kill", "-STOP", pid]);
+    // 41 fragments each way, which is more than the 8 MiB that the kernel keeps.
+    const { stdout } = await local.exec(path, "h1", "ping", "-q", "-A", "-c200", "-s60000", "-W5", "10.0.0.2");
+    expect(stdout).toContain("200 packets transmitted, 200 received");
+    await sandbox.run(["kill", "-CONT", pid]);
+    const frames = 200 * 41 * 2;
+    await settled(id, ({ packets = 0, dropped = 0 }) => packets + dropped >= frames);
+    const { packets = 0, dropped = 0 } = await captures().stop(path, id);
+    expect(dropped).toBeGreaterThan(0);
+    expect(packets).toBeGreaterThan(0);
+    // A few that are no pings may be among them.
+    expect(packets + dropped - frames).toBeLessThan(100);
+    expect((await tshark(id, "frame.number")).length).toBe(packets);
+    await clear();
+  });
+
   const labDirectory = async () => join(local.paths.state, "labs", (await local.session.observe(path))!.id);
 
   test("a capture whose start was cut off before its process was known has failed, and that process is ended", async () => {
