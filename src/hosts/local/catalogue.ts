@@ -31,7 +31,7 @@ export interface Catalogue {
 
 /**
  * Templates of labwright and of `<state>/templates`, images of the image directory. Read again after `freshMs`, so that an image that
- * was just built is found.
+ * was just built is found; what is as it was is the same object.
  */
 export function openCatalogue(options: {
   readonly state: string;
@@ -49,6 +49,7 @@ export function openCatalogue(options: {
   const memory: TemplateMemory = new Map();
   const nat = natWorks();
   let kvm: Promise<boolean> | undefined;
+  let last: { readonly templates: readonly LocalTemplate[]; readonly rest: string; readonly catalogue: Catalogue } | undefined;
 
   async function load(): Promise<Catalogue> {
     const { templates, problems } = await loadTemplates([builtinTemplates, join(options.state, "templates")], memory);
@@ -66,13 +67,12 @@ export function openCatalogue(options: {
     const hypervisor = own.find(({ name }) => name === hypervisorImage);
     if (hypervisor !== undefined) kvm ??= kvmWorks(hypervisor.rootfs);
     const images = [...own, ...brought.images.filter(({ name }) => !own.some((image) => image.vm !== undefined && image.name === name))];
-    return catalogue(templates, images, {
-      nat: await nat,
-      shaping: (await options.shaping) !== null,
-      capture: await options.capture,
-      kvm: (await kvm) ?? false,
-      means: await options.means,
-    });
+    const means = await options.means;
+    const works = { nat: await nat, shaping: (await options.shaping) !== null, capture: await options.capture, kvm: (await kvm) ?? false };
+    const rest = JSON.stringify([images, works]);
+    const same = last?.rest === rest && sameTemplates(last.templates, templates);
+    if (last === undefined || !same) last = { templates, rest, catalogue: catalogue(templates, images, { ...works, means }) };
+    return last.catalogue;
   }
 
   return () => {
@@ -87,6 +87,11 @@ export function openCatalogue(options: {
     }
     return current.catalogue;
   };
+}
+
+/** They are read once: the same file gives the same object. */
+function sameTemplates(some: readonly LocalTemplate[], others: readonly LocalTemplate[]): boolean {
+  return some.length === others.length && some.every((template, at) => template === others[at]);
 }
 
 function catalogue(

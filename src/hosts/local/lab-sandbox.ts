@@ -19,6 +19,8 @@ export interface SandboxUser {
   detach(): void;
 }
 
+const none: ReadonlyMap<number, NodeState> = new Map();
+
 /** The sandbox of one lab: made when it is wanted, taken over after a restart of the service, and cleaned up after when it dies. */
 export class LabSandbox {
   readonly id: string;
@@ -31,6 +33,7 @@ export class LabSandbox {
   /** In place of a sandbox: one of another release, which can only be looked at and ended. */
   #foreign: ForeignHolder | null = null;
   #watch: { close(): void } | null = null;
+  #states: { readonly nodes: readonly NodeState[]; readonly byId: ReadonlyMap<number, NodeState> } = { nodes: [], byId: none };
   #adopted: Promise<void> | null = null;
   /** What a sandbox that died left is being removed. */
   #cleaning: Promise<unknown> = Promise.resolve();
@@ -116,7 +119,7 @@ export class LabSandbox {
     await this.#cleaning;
   }
 
-  /** The nodes that its holder knows; none where there is no sandbox. */
+  /** The nodes that its holder knows, the same object again while they are told as before; none where there is no sandbox. */
   async states(): Promise<ReadonlyMap<number, NodeState>> {
     await this.settled();
     if (this.#foreign !== null) {
@@ -126,9 +129,11 @@ export class LabSandbox {
     }
     for (let patience = 40; ; patience--) {
       const sandbox = this.#sandbox;
-      if (sandbox === null) return new Map();
+      if (sandbox === null) return none;
       try {
-        return new Map((await sandbox.info()).nodes.map((state) => [state.id, state]));
+        const { nodes } = await sandbox.info();
+        if (this.#states.nodes !== nodes) this.#states = { nodes, byId: new Map(nodes.map((state) => [state.id, state])) };
+        return this.#states.byId;
       } catch (error) {
         // Killed since we looked, and the watcher does not know yet. A process takes a moment to end, in which it neither answers nor is gone.
         if (!(await sandbox.alive())) await this.#lost(sandbox);

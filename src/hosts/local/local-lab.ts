@@ -14,12 +14,21 @@ import type { LocalPaths } from "./paths.ts";
 import type { Sides } from "./quality.ts";
 import type { ShapingMeans } from "./quality-means.ts";
 import { LabResources, type MachineMeans, type NodeLoad } from "./resources/lab-resources.ts";
-import type { Sandbox } from "./sandbox.ts";
+import type { NodeState, Sandbox } from "./sandbox.ts";
 import type { StopPatience } from "./stop-patience.ts";
 import { Screens } from "./vm/screens.ts";
 import { dropSavedState, hibernateVm } from "./vm/suspend.ts";
 import { openTun } from "./vm/tun.ts";
 import { vmOf } from "./vm/vm-template.ts";
+
+/** As it was told last, and what it was told of. */
+interface KnownLife {
+  readonly definition: LabDefinition;
+  readonly states: ReadonlyMap<number, NodeState>;
+  readonly catalogue: Catalogue;
+  readonly stands: boolean;
+  readonly life: ReadonlyMap<number, NodeLife>;
+}
 
 /**
  * The living part of one lab: its nodes' power, in the sandbox that it has, with the wiring that its definition asks for. Callers see to it
@@ -35,6 +44,7 @@ export class LocalLab {
   readonly #screens: Screens;
   readonly #sandbox: LabSandbox;
   readonly #wiring: LabWiring;
+  #life: KnownLife | undefined;
 
   constructor(
     id: string,
@@ -91,11 +101,19 @@ export class LocalLab {
     return this.#wiring.count;
   }
 
+  /** How each node is, by its id; the same object again for as long as nothing of it changed. */
   async life(definition: LabDefinition, catalogue: Catalogue): Promise<ReadonlyMap<number, NodeLife>> {
     const states = await this.#sandbox.states();
+    const stands = this.#sandbox.sandbox !== null || this.#sandbox.isForeign;
+    const known = this.#life;
+    if (known?.definition === definition && known.states === states && known.catalogue === catalogue && known.stands === stands)
+      return known.life;
     const life = new Map<number, NodeLife>();
-    const lab = { directory: this.directory, bootId: this.#bootId, stands: this.#sandbox.sandbox !== null || this.#sandbox.isForeign };
+    const lab = { directory: this.directory, bootId: this.#bootId, stands };
     for (const node of definition.nodes) life.set(node.id, nodeLife(lab, node, states.get(node.id), backendOf(node, catalogue)));
+    // Whether a hibernated machine has its state its disk tells, at any time anew.
+    const lasting = definition.nodes.every(({ power }) => power !== "suspended");
+    this.#life = lasting ? { definition, states, catalogue, stands, life } : undefined;
     return life;
   }
 

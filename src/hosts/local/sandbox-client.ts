@@ -73,6 +73,7 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
     return socket;
   };
   const ask = (command: string, fields: Fields, more?: RequestOptions) => request(path, command, fields, more);
+  const states = new NodeStates();
 
   return {
     pid: identity.pid,
@@ -80,10 +81,10 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
     alive: () => lives(identity),
 
     async info(ids = []) {
-      const nodes: NodeState[] = [];
-      const result = await ask("info", ids.length === 0 ? [] : list(ids), { onFrame: (frame) => nodes.push(nodeState(frame)), deadlineMs });
+      const frames: Frame[] = [];
+      const result = await ask("info", ids.length === 0 ? [] : list(ids), { onFrame: (frame) => frames.push(frame), deadlineMs });
       const [version, lab = ""] = texts(result);
-      return { lab, version: Number(version), nodes };
+      return { lab, version: Number(version), nodes: ids.length === 0 ? states.read(frames) : frames.map(nodeState) };
     },
 
     async spawn(nodes) {
@@ -238,6 +239,21 @@ function spawnFields(node: NodeSpawn): (string | number)[] {
     node.disk,
     ...[node.lower, files, env, node.boot, node.console, main, node.devices ?? []].flatMap((items, i) => list(items, i === 1 ? 3 : 1)),
   ];
+}
+
+/** The states of all nodes, asked for again and again: a node that is told as before is the same object, and all of them the same list. */
+class NodeStates {
+  #frames: readonly Frame[] = [];
+  #nodes: readonly NodeState[] = [];
+
+  read(frames: readonly Frame[]): readonly NodeState[] {
+    const [before, known] = [this.#frames, this.#nodes];
+    const nodes = frames.map((frame, at) => (before[at]?.data.equals(frame.data) === true ? known[at]! : nodeState(frame)));
+    const same = nodes.length === known.length && nodes.every((node, at) => node === known[at]);
+    this.#frames = frames;
+    if (!same) this.#nodes = nodes;
+    return this.#nodes;
+  }
 }
 
 function nodeState(frame: Frame): NodeState {

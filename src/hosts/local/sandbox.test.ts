@@ -401,6 +401,20 @@ describe("a node", () => {
     viewer.destroy();
   });
 
+  test("is the same object for as long as it is told as before, and so are all together", async () => {
+    const sandbox = await create({ ...newLab() });
+    await boot(sandbox, [node(1), node(2)]);
+    await until(async () => (await sandbox.info()).nodes.every(({ state }) => state === "running"));
+    const { nodes } = await sandbox.info();
+    expect((await sandbox.info()).nodes).toBe(nodes);
+    await sandbox.stop([2], "kill", 0);
+    const after = (await sandbox.info()).nodes;
+    expect(after[0]).toBe(nodes[0]);
+    expect(after.map(({ state }) => state)).toEqual(["running", "stopped"]);
+    expect((await sandbox.info([2])).nodes).toEqual([after[1]]);
+    expect((await sandbox.info()).nodes).toBe(after);
+  });
+
   test("is suspended with all that are named or with none, and goes on where it was", async () => {
     const sandbox = await create({ ...newLab(), processes: 200 });
     // A process whose name no other has, in each node.

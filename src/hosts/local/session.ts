@@ -1,6 +1,5 @@
 import { Failure } from "../../contract/errors.ts";
-import type { Power } from "../../engine/observed.ts";
-import type { Feature, HostConsole, HostSession, LiveNode } from "../host.ts";
+import type { Feature, HostConsole, HostSession } from "../host.ts";
 import { applySteps } from "./apply.ts";
 import type { CaptureViews } from "./capture/capture-views.ts";
 import type { Captures } from "./capture/captures.ts";
@@ -8,13 +7,15 @@ import type { Decoders } from "./capture/decoders.ts";
 import { localCaptures } from "./capture/local-captures.ts";
 import { localTraffic } from "./capture/local-traffic.ts";
 import type { Catalogue } from "./catalogue.ts";
-import { type DefinedNode, findDefinedLink, type LabDefinition, observeDefinition } from "./definition.ts";
+import { findDefinedLink, type LabDefinition } from "./definition.ts";
 import type { Definitions } from "./definitions.ts";
 import { type LinkContext, setLinkQuality, setLinkSuspend } from "./links.ts";
+import { liveNodes } from "./live-nodes.ts";
 import type { LocalLab } from "./local-lab.ts";
 import { tellingTrouble } from "./machine-trouble.ts";
+import { observedLab } from "./observed-lab.ts";
 import { checkPcapFilter } from "./pcap-filter.ts";
-import type { Candidate, Readiness } from "./readiness.ts";
+import type { Readiness } from "./readiness.ts";
 import type { Admission } from "./resources/admission.ts";
 import type { DiskWatch } from "./resources/disk-watch.ts";
 import { savedConfigs } from "./saved-config.ts";
@@ -88,9 +89,8 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
       if (definition === undefined) return null;
       const offered = await catalogue();
       const life = await state.lab(definition.id).life(definition, offered);
-      const power = new Map<number, Power>([...life].map(([id, one]) => [id, one.power]));
       const saved = savedConfigs(definitions.directory(definition.id), definition, offered.template);
-      return observeDefinition(definition, power, offered, saved);
+      return observedLab(definition, life, offered, saved);
     },
     findLink: async (path, ends) => findDefinedLink(await lab(path), ends),
     apply: (path, operations, progress) =>
@@ -139,51 +139,6 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
     console: async (path, nodeId) => openConsole(state, await lab(path), nodeId, await catalogue()),
     close: async () => undefined,
   };
-}
-
-async function liveNodes(state: LocalState, definition: LabDefinition, offered: Catalogue): Promise<readonly LiveNode[]> {
-  const live = state.lab(definition.id);
-  const life = await live.life(definition, offered);
-  const candidates: Candidate[] = [];
-  const checked = new Set<number>();
-  for (const node of definition.nodes) {
-    const argv = offered.template(node.template)?.ready?.argv;
-    const one = life.get(node.id);
-    if (argv === undefined) continue;
-    checked.add(node.id);
-    if (one?.power === "running" && one.startedAt !== undefined) candidates.push({ node: node.id, startedAt: one.startedAt, argv });
-  }
-  const sandbox = live.sandbox;
-  const ready =
-    sandbox === null || candidates.length === 0
-      ? new Map<number, boolean>()
-      : await state.readiness(definition.id).ask(sandbox, candidates, live.wiring, 1000);
-  const [now, load] = [Date.now(), await live.load()];
-  // A switch has none.
-  const diskOf = (node: DefinedNode) => (offered.limits(node) === undefined ? undefined : state.disks.state(definition.id, node.id));
-  return definition.nodes.map((node) => {
-    const one = life.get(node.id);
-    const power = one?.power ?? "stopped";
-    const up = power === "running" || power === "starting" || power === "stopping";
-    // The load is read once in a while: what is kept of a node that has ended since then is no load of it.
-    const taken = up || power === "suspended" ? load.get(node.id) : undefined;
-    const disk = up || power === "suspended" ? diskOf(node) : undefined;
-    return {
-      id: String(node.id),
-      name: node.name,
-      status: power,
-      ...(checked.has(node.id) ? { ready: ready.get(node.id) ?? false } : {}),
-      ...(one?.exitCode === undefined ? {} : { exit_code: one.exitCode }),
-      ...(one?.lost === undefined ? {} : { lost: one.lost }),
-      ...(one?.forced === undefined ? {} : { forced: one.forced }),
-      ...(disk === undefined ? {} : { disk_bytes: disk.bytes }),
-      // A hibernated one is so by the definition.
-      ...(disk?.over === true && power === "suspended" && node.power === "running" ? { disk_full: true as const } : {}),
-      ...(taken?.cpuPercent === undefined ? {} : { cpu_percent: taken.cpuPercent }),
-      ...(taken?.memoryBytes === undefined ? {} : { memory_bytes: taken.memoryBytes }),
-      ...(up && one?.startedAt !== undefined ? { uptime_ms: Math.max(0, now - one.startedAt) } : {}),
-    };
-  });
 }
 
 async function consoleLog(state: LocalState, definition: LabDefinition, nodeId: string, offered: Catalogue): Promise<string> {

@@ -35,34 +35,44 @@ export function texts(frame: Frame): string[] {
 
 /** Cuts a byte stream into frames. */
 export class FrameReader {
-  #parts: Buffer[] = [];
+  #bytes: Buffer = Buffer.alloc(0);
+  /** Of #bytes, what was given out. */
+  #at = 0;
+  /** What came after #bytes. */
+  #more: Buffer[] = [];
+  /** Bytes not given out yet. */
   #size = 0;
 
   push(chunk: Buffer): void {
-    this.#parts.push(chunk);
+    this.#more.push(chunk);
     this.#size += chunk.length;
   }
 
   next(): Frame | undefined {
-    if (this.#size < 4) return undefined;
-    const first = this.#parts[0]!;
-    if (first.length < 4) this.#join();
-    const length = this.#parts[0]!.readUInt32LE(0);
+    if (!this.#joined(4)) return undefined;
+    const length = this.#bytes.readUInt32LE(this.#at);
     if (length === 0) throw new RangeError("frame without a type");
-    if (this.#size < 4 + length) return undefined;
-    const all = this.#join();
-    this.#parts = all.length > 4 + length ? [all.subarray(4 + length)] : [];
+    if (!this.#joined(4 + length)) return undefined;
+    const begin = this.#at + 4;
+    this.#at = begin + length;
     this.#size -= 4 + length;
-    return { type: String.fromCharCode(all[4]!), data: all.subarray(5, 4 + length) };
+    return { type: String.fromCharCode(this.#bytes[begin]!), data: this.#bytes.subarray(begin + 1, this.#at) };
   }
 
   /** What came after the last frame. */
   rest(): Buffer {
-    return this.#join();
+    this.#joined(this.#size);
+    return this.#bytes.subarray(this.#at);
   }
 
-  #join(): Buffer {
-    if (this.#parts.length !== 1) this.#parts = [Buffer.concat(this.#parts)];
-    return this.#parts[0]!;
+  /** Whether so many bytes have come; then they stand in #bytes. */
+  #joined(size: number): boolean {
+    if (this.#size < size) return false;
+    if (this.#bytes.length - this.#at >= size) return true;
+    const left = this.#bytes.subarray(this.#at);
+    this.#bytes = left.length === 0 && this.#more.length === 1 ? this.#more[0]! : Buffer.concat([left, ...this.#more]);
+    this.#at = 0;
+    this.#more = [];
+    return true;
   }
 }

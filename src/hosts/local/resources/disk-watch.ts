@@ -80,11 +80,14 @@ export class DiskWatch {
     this.#wait();
   }
 
-  /** Of the last look at the disk of a node that lives; undefined: there was none yet. Then the next one is soon, because somebody asks. */
-  state(lab: string, node: number): DiskState | undefined {
-    const directory = this.#directory(lab, node);
-    if (!this.#turns.has(directory)) this.#notAfter = 0;
-    return this.#known.get(directory);
+  /** Of the last look at the disks of a lab's nodes that live; undefined: there was none yet. Then the next one is soon, because somebody asks. */
+  states(lab: string): (node: number) => DiskState | undefined {
+    const nodes = this.#nodesDirectory(lab);
+    return (node) => {
+      const directory = `${nodes}/${node}`;
+      if (!this.#turns.has(directory)) this.#notAfter = 0;
+      return this.#known.get(directory);
+    };
   }
 
   async close(): Promise<void> {
@@ -131,8 +134,9 @@ export class DiskWatch {
       const live = this.#options.lab(lab.id);
       // Of one that cannot be asked nothing is known; who uses it is told.
       const life = live.sandbox === null ? undefined : await live.life(lab, catalogue).catch(() => undefined);
+      const nodes = this.#nodesDirectory(lab.id);
       for (const node of lab.nodes) {
-        const directory = this.#directory(lab.id, node.id);
+        const directory = `${nodes}/${node.id}`;
         const before = this.#known.get(directory);
         if (before !== undefined) known.set(directory, before);
         const power = life?.get(node.id)?.power ?? "stopped";
@@ -176,7 +180,7 @@ export class DiskWatch {
     return { bytes, over: true, suspendedAt: bytes };
   }
 
-  #directory(lab: string, node: number): string {
-    return join(this.#options.definitions.directory(lab), "nodes", String(node));
+  #nodesDirectory(lab: string): string {
+    return join(this.#options.definitions.directory(lab), "nodes");
   }
 }

@@ -109,8 +109,11 @@ async function removeGroup(directory: string): Promise<void> {
 /** By node: how much of what it takes is page cache not in use, and of what that was read. */
 export type IdleMemory = Map<number, { readonly used: string; readonly idle: number; readonly at: number }>;
 
+/** ms. */
+const longestSlice = 0.3;
+
 /**
- * One read of all these nodes; others have their turn in between, every millisecond.
+ * One read of all these nodes; others have their turn in between, before they feel it.
  * @param idle what earlier reads found: to ask for it costs most, and of a node that takes as much as before it is asked anew only now and then
  */
 export async function readUsage(
@@ -121,7 +124,7 @@ export async function readUsage(
   const all = new Map<number, NodeUsage>();
   let began = performance.now();
   for (const id of ids) {
-    if (performance.now() - began > 1) {
+    if (performance.now() - began > longestSlice) {
       await setImmediate();
       began = performance.now();
     }
