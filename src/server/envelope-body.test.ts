@@ -28,3 +28,14 @@ test("a shared part is written once, whatever stands beside it", () => {
   ]);
   expect(written).toBe(1);
 });
+
+test("the whole answer is the same bytes as long as what stands around the part is the same", () => {
+  const part = share({ rows: 3 });
+  const first = envelopeBody({ a: 1, part });
+  expect(envelopeBody({ a: 1, part })).toBe(first);
+  expect(envelopeText({ a: 2, part })).toBe('{"ok":true,"data":{"a":2,"part":{"rows":3}}}');
+  expect(envelopeText({ a: 1, part, b: "}" })).toBe('{"ok":true,"data":{"a":1,"part":{"rows":3},"b":"}"}}');
+  expect(envelopeText({ a: 1, part })).toBe(String(first));
+  const other = share({ rows: 4 });
+  expect(envelopeText({ part, other })).toBe('{"ok":true,"data":{"part":{"rows":3},"other":{"rows":4}}}');
+});
