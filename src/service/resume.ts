@@ -133,8 +133,15 @@ async function startAll(
   return failures;
 }
 
+/** All pollers of one read ask the same of it. */
+const knownLost = new WeakMap<readonly LiveNode[], readonly LiveNode[]>();
+
 export function lostOf(nodes: readonly LiveNode[]): readonly LiveNode[] {
-  return nodes.filter(({ lost }) => lost !== undefined);
+  const known = knownLost.get(nodes);
+  if (known !== undefined) return known;
+  const found = nodes.filter(({ lost }) => lost !== undefined);
+  knownLost.set(nodes, found);
+  return found;
 }
 
 function reasonText({ lost }: LiveNode): string {

@@ -6,6 +6,7 @@ import type { SourceLines } from "../../intent/source-lines.ts";
 import type { ValuePlace } from "../../intent/value-place.ts";
 import type { ComputedPlan, PlanWork } from "../compute-plan.ts";
 import { type PoolOptions, WorkPool } from "./pool.ts";
+import { RecentReads } from "./recent-reads.ts";
 import { type ShownReading, tasks } from "./tasks.ts";
 
 type Files = Readonly<Record<string, string>>;
@@ -18,14 +19,17 @@ const smallLab = 400;
 /** Reading, editing and planning of intents: of small ones at once, of large ones in threads, so that no intent holds up the service. */
 export class Work {
   readonly #pool: WorkPool;
+  readonly #reads = new RecentReads();
 
   constructor(options: PoolOptions = {}) {
     this.#pool = new WorkPool(options);
   }
 
-  /** As readIntent(). */
-  async read(yaml: string, files: Files): Promise<ShownReading> {
-    return isSmall(yaml) ? tasks.readIntent(yaml, files) : this.#pool.run("readIntent", yaml.length, yaml, files);
+  /** As readIntent(). The result belongs to all who ask for the same. */
+  read(yaml: string, files: Files): Promise<ShownReading> {
+    return this.#reads.get(yaml, files, async () =>
+      isSmall(yaml) ? tasks.readIntent(yaml, files) : this.#pool.run("readIntent", yaml.length, yaml, files),
+    );
   }
 
   /** As editIntent(). */

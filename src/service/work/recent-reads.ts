@@ -1,0 +1,61 @@
+import type { ShownReading } from "./tasks.ts";
+
+type Files = Readonly<Record<string, string>>;
+
+interface Read {
+  readonly yaml: string;
+  readonly files: Files;
+  /** Of both. */
+  readonly characters: number;
+  readonly reading: Promise<ShownReading>;
+}
+
+/**
+ * What the texts that were read last gave, also while they are still being read: a plan and the change after it read the same text, and so do all pollers of
+ * a lab whose intent was not read since the service began. Bounded in number and size.
+ */
+export class RecentReads {
+  readonly #most: number;
+  readonly #mostCharacters: number;
+  /** The newest last. */
+  #reads: readonly Read[] = [];
+
+  constructor(most = 32, mostCharacters = 4 << 20) {
+    this.#most = most;
+    this.#mostCharacters = mostCharacters;
+  }
+
+  /** What `read` gives, or gave for the same text and files. One that fails is not kept. */
+  get(yaml: string, files: Files, read: () => Promise<ShownReading>): Promise<ShownReading> {
+    const known = this.#reads.find((one) => one.yaml === yaml && sameFiles(one.files, files));
+    const entry = known ?? { yaml, files: { ...files }, characters: charactersOf(yaml, files), reading: read() };
+    this.#keep(entry);
+    if (known === undefined) entry.reading.catch(() => this.#drop(entry));
+    return entry.reading;
+  }
+
+  #keep(entry: Read): void {
+    this.#drop(entry);
+    const reads = [...this.#reads, entry];
+    let characters = reads.reduce((sum, one) => sum + one.characters, 0);
+    while (reads.length > this.#most || characters > this.#mostCharacters) {
+      const oldest = reads.shift();
+      if (oldest === undefined) break;
+      characters -= oldest.characters;
+    }
+    this.#reads = reads;
+  }
+
+  #drop(entry: Read): void {
+    this.#reads = this.#reads.filter((one) => one !== entry);
+  }
+}
+
+function sameFiles(some: Files, others: Files): boolean {
+  const names = Object.keys(some);
+  return names.length === Object.keys(others).length && names.every((name) => Object.hasOwn(others, name) && some[name] === others[name]);
+}
+
+function charactersOf(yaml: string, files: Files): number {
+  return Object.entries(files).reduce((sum, [name, text]) => sum + name.length + text.length, yaml.length);
+}
