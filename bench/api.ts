@@ -1,9 +1,7 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
-import { connect } from "../src/client/index.ts";
 import { ringYaml } from "./ring.ts";
 import { startService } from "./service.ts";
 
@@ -45,34 +43,20 @@ export async function statusPolls(
 ): Promise<readonly (Polling & { readonly ms: readonly number[] })[]> {
   const service = await startService("embedded");
   try {
-    const yaml = ringYaml(count);
-    await service.client.deployProject({ yaml });
+    const { lab } = await service.client.deployProject({ yaml: ringYaml(count) });
+    const status = await service.client.getProjectStatus({ lab });
+    if (status.live?.nodes?.length !== count) throw new Error(`the lab's status tells ${status.live?.nodes?.length} nodes`);
     const results = [];
     for (const polling of pollings) {
-      const { pollers, everyMs } = polling;
-      const ms: number[] = [];
-      await Promise.all(
-        Array.from({ length: pollers }, async (_, poller) => {
-          using client = connect({
-            url: service.url,
-            pin: service.fingerprint,
-            ...(service.client.token ? { token: service.client.token } : {}),
-          });
-          await client.getProjectStatus({ lab: `/ring${count}` });
-          await delay((poller * everyMs) / pollers);
-          const end = performance.now() + pollingMs;
-          while (performance.now() < end) {
-            const begin = performance.now();
-            await client.getProjectStatus({ lab: `/ring${count}` });
-            const took = performance.now() - begin;
-            ms.push(took);
-            if (took < everyMs) await delay(everyMs - took);
-          }
-        }),
-      );
+      const args = [service.url, join(service.stateDir, "server.pem"), lab, polling.pollers, polling.everyMs, pollingMs].map(String);
+      const { stdout } = await run(process.execPath, [join(import.meta.dirname, "status-pollers.ts"), ...args], {
+        env: { ...process.env, TOKEN: service.client.token },
+        maxBuffer: 64 << 20,
+      });
+      const ms = JSON.parse(stdout) as readonly number[];
       results.push({ ...polling, ms });
     }
-    await service.client.destroyProject({ lab: `/ring${count}` });
+    await service.client.destroyProject({ lab });
     return results;
   } finally {
     await service.close();

@@ -43,11 +43,14 @@ export async function startService(host: "embedded" | "memory") {
     runDir: env.LABWRIGHT_RUN_DIR,
     stateDir: env.LABWRIGHT_STATE_DIR,
     async close() {
-      // Labs outlive their service: a measurement that failed half way would leave its nodes on the machine.
-      for (const { lab } of (await client.listLabs({})).labs) await client.destroyProject({ lab });
-      child.kill("SIGTERM");
-      await Promise.race([new Promise((done) => child.once("exit", done)), delay(10_000)]);
-      await rm(dir, { recursive: true, force: true });
+      try {
+        // Labs outlive their service: a measurement that failed half way would leave its nodes on the machine.
+        for (const { lab } of (await client.listLabs({})).labs) await client.destroyProject({ lab });
+      } finally {
+        child.kill("SIGTERM");
+        await Promise.race([new Promise((done) => child.once("exit", done)), delay(10_000)]);
+        await rm(dir, { recursive: true, force: true });
+      }
     },
   };
 }
