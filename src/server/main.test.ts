@@ -142,13 +142,18 @@ test("a second service on the same state directory is refused", async () => {
 test("a wrong flag and a port that is taken end it with one line", async () => {
   const wrong = serve(["--prot", "1"]);
   expect(await wrong.ended).toEqual([1, null]);
-  expect(wrong.err()).toMatch(/^labwright serve: Unknown option '--prot'.*\n$/);
+  expect(wrong.err()).toMatch(/^labwright serve: Unknown option '--prot'.*; labwright serve --help shows the flags\n$/);
   const first = serve();
   await expect.poll(first.out, patient).toMatch(announcement);
   const port = new URL(announcement.exec(first.out())?.[1] ?? "").port;
   const second = serve(["--port", port, "--state-dir", join(dir, "other")]);
   expect(await second.ended).toEqual([1, null]);
-  expect(second.err()).toMatch(/EADDRINUSE/);
+  expect(second.err()).toBe(
+    `labwright serve: port ${port} of 127.0.0.1 is taken: end the program that listens there, or take another port with --port (0 is any free one)\n`,
+  );
+  const nowhere = serve(["--listen", "192.0.2.1", "--state-dir", join(dir, "other")]);
+  expect(await nowhere.ended).toEqual([1, null]);
+  expect(nowhere.err()).toMatch(/^labwright serve: this machine has no address "192\.0\.2\.1": --listen takes .*\n$/);
 });
 
 test("on a machine that is not set up the embedded host says what to run", async () => {

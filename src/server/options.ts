@@ -57,27 +57,7 @@ export function serveOptions(
   env: Readonly<Record<string, string | undefined>>,
   stateDir: string,
 ): ServeOptions | "help" {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      listen: { type: "string" },
-      port: { type: "string" },
-      host: { type: "string" },
-      "host-url": { type: "string" },
-      url: { type: "string" },
-      "host-pin": { type: "string" },
-      "host-plain-http": { type: "boolean" },
-      "state-dir": { type: "string" },
-      cert: { type: "string" },
-      key: { type: "string" },
-      name: { type: "string", multiple: true },
-      "session-idle": { type: "string" },
-      "session-lifetime": { type: "string" },
-      resume: { type: "string" },
-      "log-level": { type: "string" },
-      help: { type: "boolean", short: "h" },
-    },
-  });
+  const values = flagsOf(args);
   if (values.help) return "help";
   const certificate = values.cert ?? env.LABWRIGHT_CERT;
   const key = values.key ?? env.LABWRIGHT_KEY;
@@ -108,6 +88,34 @@ export function serveOptions(
     ...(lifetime === undefined ? {} : { sessionAbsoluteMs: timeOf("--session-lifetime", lifetime) }),
     ...(certificate !== undefined && key !== undefined ? { own: { certificate, key } } : {}),
   };
+}
+
+function flagsOf(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        listen: { type: "string" },
+        port: { type: "string" },
+        host: { type: "string" },
+        "host-url": { type: "string" },
+        url: { type: "string" },
+        "host-pin": { type: "string" },
+        "host-plain-http": { type: "boolean" },
+        "state-dir": { type: "string" },
+        cert: { type: "string" },
+        key: { type: "string" },
+        name: { type: "string", multiple: true },
+        "session-idle": { type: "string" },
+        "session-lifetime": { type: "string" },
+        resume: { type: "string" },
+        "log-level": { type: "string" },
+        help: { type: "boolean", short: "h" },
+      },
+    }).values;
+  } catch (error) {
+    throw new Error(`${(error as Error).message}; labwright serve --help shows the flags`);
+  }
 }
 
 function hostOf(given: string): ServeOptions["host"] {
