@@ -407,6 +407,17 @@ describe("a lab's life", () => {
       stdout: "2 nodes: 1 already running, 1 invalid\n",
       stderr: "/power has no node nobody; it has h1, r1\n",
     });
+    // The same flag chooses rows.
+    const rows = async (...args: string[]) => (await run(args)).stdout.match(/^[hr]1(?= )/gm);
+    for (const command of ["status", "inspect", "consoles"]) {
+      expect(await rows(command), command).toEqual(["h1", "r1"]);
+      expect(await rows(command, "--node", "r1"), command).toEqual(["r1"]);
+      expect(await rows(command, "--node", "r1,h1"), command).toEqual(["h1", "r1"]);
+      expect(await run([command, "--node", "nobody"]), command).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining("(node_not_found)"),
+      });
+    }
   });
 
   test("a question names what would be lost, and is not asked about what is not there", async () => {

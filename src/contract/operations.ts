@@ -256,7 +256,7 @@ export const operations = {
     auth: "bearer",
     timeoutMs: 15_000,
     replay: true,
-    errors: project,
+    errors: [...project, "node_not_found"],
     summary: "The light live poll; 200 even when the live read fails",
   },
   inspectProject: {
@@ -265,7 +265,7 @@ export const operations = {
     auth: "bearer",
     timeoutMs: 300_000,
     replay: true,
-    errors: project,
+    errors: [...project, "node_not_found"],
     summary: "The structural snapshot; refresh true goes past the cache",
   },
   openProject: {
@@ -283,7 +283,7 @@ export const operations = {
     auth: "bearer",
     timeoutMs: 30_000,
     replay: true,
-    errors: project,
+    errors: [...project, "node_not_found"],
     summary: "Consoles of the lab's nodes",
   },
   execProject: {

@@ -24,6 +24,7 @@ import type { ObservedNode } from "../engine/observed.ts";
 import type { Feature } from "../hosts/host.ts";
 import { addressProject, allowUse, badRequest, labNotFound, type Selector, type Target } from "./address.ts";
 import { unsupported } from "./capabilities.ts";
+import { chosenNodes, refuseUnknown } from "./chosen-nodes.ts";
 import type { Context } from "./context.ts";
 import { rightOn } from "./rights.ts";
 import type { Call, Caller, Upgrade } from "./service.ts";
@@ -51,7 +52,11 @@ interface ConsoleLab {
 }
 
 export async function listConsoles(context: Context, caller: Caller, payload: ProjectPayload): Promise<ConsolesData> {
-  const { target, nodes } = await consoleLab(context, caller, payload);
+  const { target, nodes: all } = await consoleLab(context, caller, payload);
+  const chosen = chosenNodes(payload);
+  const rows = all.map(({ key, joined }) => ({ node: joined ? key : null }));
+  if (chosen !== undefined) refuseUnknown(chosen, rows, target);
+  const nodes = chosen === undefined ? all : all.filter(({ key, joined }) => joined && chosen.has(key));
   const live = await context.observations.status(target.host, target.path).catch(() => undefined);
   const powers = new Map((live?.nodes ?? []).map(({ id, status }) => [id, status]));
   // A screen that cannot be told now is not listed; its console is.

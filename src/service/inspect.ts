@@ -6,6 +6,7 @@ import type { ObservedEndpoint, ObservedLab, ObservedLimits, ObservedLink } from
 import type { LiveLink } from "../hosts/host.ts";
 import { endpointText } from "../intent/lab.ts";
 import { addressProject, labNotFound, type Target } from "./address.ts";
+import { chosenNodes, inspectionOf, refuseUnknown } from "./chosen-nodes.ts";
 import { timeText } from "./clock.ts";
 import type { Context } from "./context.ts";
 import type { Caller } from "./service.ts";
@@ -13,6 +14,14 @@ import type { Caller } from "./service.ts";
 /** The structural snapshot. Kept per session until refresh, or until the service changes the lab. */
 export async function inspectProject(context: Context, caller: Caller, payload: ProjectPayload): Promise<InspectionData> {
   const target = await addressProject(context, caller, payload);
+  const whole = await inspectLab(context, caller, payload, target);
+  const chosen = chosenNodes(payload);
+  if (chosen === undefined) return whole;
+  refuseUnknown(chosen, whole.nodes ?? [], target);
+  return inspectionOf(whole, chosen);
+}
+
+async function inspectLab(context: Context, caller: Caller, payload: ProjectPayload, target: Target): Promise<InspectionData> {
   const key = `${caller.session} ${target.path}`;
   const kept = payload.refresh === true ? undefined : context.inspections.get(key);
   // What the caller sends may name other keys than the snapshot that is kept.

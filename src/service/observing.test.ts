@@ -42,6 +42,54 @@ test("however many poll, the host is asked once per interval", async () => {
   expect(reads).toBe(2);
 });
 
+test("a node that is named is alone in status, inspect and consoles, with its links; one that is not there is node_not_found", async () => {
+  let broken = false;
+  const host = changedHost((session) => ({
+    status: async (lab) => {
+      if (broken) throw new Failure("host_unreachable", "away");
+      return session.status(lab);
+    },
+  }));
+  const made = bench({ host });
+  const ann = await made.login();
+  const lab = "/pair";
+  const loss = '{endpoints: ["r1:eth1", "r2:eth1"], quality: {loss: 1}}';
+  const yaml = three
+    .replace('["r1:eth1", "r2:eth1"]', loss)
+    .replace("links:", 'networks: {lan: {type: bridge}}\nlinks:\n  - ["r3:eth5", "lan"]');
+  await ann.call("deployProject", { yaml });
+  const status = async (chosen: object) => {
+    const { live } = await ann.call("getProjectStatus", { lab, ...chosen });
+    return [live?.nodes?.map(({ node }) => node), live?.netem?.map(({ link }) => link)];
+  };
+  const inspect = async (chosen: object) => {
+    const { nodes, links, networks } = await ann.call("inspectProject", { lab, ...chosen });
+    return [nodes.map(({ node }) => node), links.map(({ key }) => key), networks.map(({ key }) => key)];
+  };
+  const consoles = async (chosen: object) => (await ann.call("listProjectConsoles", { lab, ...chosen })).consoles?.map(({ node }) => node);
+  const all = ["r1", "r2", "r3"];
+  for (const chosen of [{}, { node: "" }, { nodes: all }, { node: "r1", nodes: ["r2", "r3"] }]) {
+    expect(await status(chosen)).toEqual([all, ["r1:eth1 -- r2:eth1"]]);
+    expect(await inspect(chosen)).toEqual([all, ["lan -- r3:eth5", "r1:eth1 -- r2:eth1", "r2:eth2 -- r3:eth1"], ["lan"]]);
+    expect(await consoles(chosen)).toEqual(all);
+  }
+  expect(await status({ node: "r1" })).toEqual([["r1"], ["r1:eth1 -- r2:eth1"]]);
+  expect(await status({ node: "r3" })).toEqual([["r3"], []]);
+  // The first fills the cache; the second is answered from it.
+  expect(await inspect({ node: "r3", refresh: true })).toEqual([["r3"], ["lan -- r3:eth5", "r2:eth2 -- r3:eth1"], ["lan"]]);
+  expect(await inspect({ node: "r1" })).toEqual([["r1"], ["r1:eth1 -- r2:eth1"], []]);
+  expect(await consoles({ node: "r2" })).toEqual(["r2"]);
+  expect([await status({ nodes: [] }), await consoles({ nodes: [] })]).toEqual([[[], []], []]);
+  for (const id of ["getProjectStatus", "inspectProject", "listProjectConsoles"] as const) {
+    expect((await failureOf(ann.call(id, { lab, node: "nobody" }))).code, id).toBe("node_not_found");
+    expect((await failureOf(ann.call(id, { lab, nodes: ["r1", "nobody"] }))).code, id).toBe("node_not_found");
+  }
+  // What cannot be read is no reason to say that a node is not there.
+  broken = true;
+  made.time.now += 1_000;
+  expect((await ann.call("getProjectStatus", { lab, node: "r1" })).live).toEqual({ available: false });
+});
+
 test("a failed live read is an answer: available false, and no rows", async () => {
   let broken = false;
   const host = changedHost((session) => ({

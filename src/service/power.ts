@@ -7,6 +7,7 @@ import type { Operation, Step, StopMode } from "../engine/plan.ts";
 import type { NativeIds } from "../hosts/host.ts";
 import { addressProject, allowChange, labNotFound, refuseMissing, type Target } from "./address.ts";
 import { applyOperations } from "./apply.ts";
+import { chosenNodes } from "./chosen-nodes.ts";
 import type { Context } from "./context.ts";
 import type { Job } from "./jobs.ts";
 import { refuseLocked, runChange } from "./managed.ts";
@@ -50,13 +51,12 @@ export async function execProject(
     const feature = mode === 2 ? "hibernate" : "gracefulStop";
     throw new Failure("unsupported", `the host has no stop mode ${mode}`, { data: { feature } });
   }
-  const single = payload.node === undefined || payload.node === "" ? [] : [payload.node];
-  const { nodes } = payload;
-  const request: PowerRequest = { action, nodes: [...new Set([...single, ...(nodes ?? [])])], ...(nodes && { listed: true }), mode };
+  const must = payload.node === "" ? undefined : payload.node;
+  const request: PowerRequest = { action, nodes: [...(chosenNodes(payload) ?? [])], ...(payload.nodes && { listed: true }), mode };
   return runChange(context, target, call, {
     operation: "execProject",
     request,
-    work: (job) => powerNodes(context, job, target, request, single[0]),
+    work: (job) => powerNodes(context, job, target, request, must),
   });
 }
 

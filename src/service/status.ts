@@ -7,6 +7,7 @@ import type { ObservedLab, ObservedLink } from "../engine/observed.ts";
 import type { LiveStatus } from "../hosts/host.ts";
 import { endpointText } from "../intent/lab.ts";
 import { addressProject, labNotFound, makes, type Target } from "./address.ts";
+import { chosenNodes, liveOf, refuseUnknown } from "./chosen-nodes.ts";
 import { timeText } from "./clock.ts";
 import type { Context } from "./context.ts";
 import { resumeState } from "./resume.ts";
@@ -27,6 +28,10 @@ export async function projectStatus(context: Context, caller: Caller, payload: P
   const operation = context.jobs.running(path);
   const last = context.store.jobs.lastEnd(path);
   const resume = resumeState(context, path, record, read === null || read === "failed" ? [] : read.nodes);
+  const live = exists || read === "failed" ? liveData(target, read, structure) : undefined;
+  const chosen = chosenNodes(payload);
+  // What was not read cannot tell that a node is not there.
+  if (chosen !== undefined && (live === undefined || live.available)) refuseUnknown(chosen, live?.nodes ?? [], target);
   return {
     lab: path,
     name: structure?.name ?? intent?.lab.name ?? path.split("/").at(-1)!,
@@ -38,7 +43,7 @@ export async function projectStatus(context: Context, caller: Caller, payload: P
       last_job: { job: last.id, operation: last.operation, outcome: last.outcome, finished_at: timeText(last.finishedAt) },
     }),
     ...(resume !== undefined && { resume }),
-    ...((exists || read === "failed") && { live: liveData(target, read, structure) }),
+    ...(live !== undefined && { live: chosen === undefined ? live : liveOf(live, chosen) }),
   };
 }
 

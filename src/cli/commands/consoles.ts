@@ -1,16 +1,17 @@
-import { type Command, labFlag, topoFlag } from "../command.ts";
+import { type Command, labFlag, nodeFlag, topoFlag } from "../command.ts";
+import { namedNodes } from "../named-nodes.ts";
 import { inNaturalOrder } from "../natural-order.ts";
 import { table } from "../table.ts";
 
 export const consoles: Command = {
   name: "consoles",
   summary: "Which nodes have a console, and whether it can be opened now",
-  flags: [topoFlag, labFlag],
+  flags: [topoFlag, labFlag, nodeFlag],
   example: "labwright consoles",
-  run: async (context, _args) => {
+  run: async (context, args) => {
     const { selector } = await context.project();
     const client = await context.client();
-    context.result(await client.listProjectConsoles(selector), ({ consoles = [] }) => {
+    context.result(await client.listProjectConsoles({ ...selector, ...namedNodes(args) }), ({ consoles = [] }) => {
       const nameOf = ({ node, name }: (typeof consoles)[number]) => node ?? name;
       const screens = consoles.some(({ vnc }) => vnc !== undefined);
       return table(

@@ -1,15 +1,16 @@
-import { type Command, labFlag, topoFlag } from "../command.ts";
+import { type Command, labFlag, nodeFlag, topoFlag } from "../command.ts";
+import { namedNodes } from "../named-nodes.ts";
 import { showInspection } from "../show-inspection.ts";
 
 export const inspect: Command = {
   name: "inspect",
   summary: "What the host has: nodes with their interfaces, networks and links",
-  flags: [topoFlag, labFlag, { long: "refresh", summary: "Do not take it from the service's cache" }],
+  flags: [topoFlag, labFlag, nodeFlag, { long: "refresh", summary: "Do not take it from the service's cache" }],
   example: "labwright inspect --lab /campus --format json",
   run: async (context, args) => {
     const { selector } = await context.project();
     const client = await context.client();
-    const data = await client.inspectProject({ ...selector, ...(args.has("refresh") ? { refresh: true } : {}) });
+    const data = await client.inspectProject({ ...selector, ...namedNodes(args), ...(args.has("refresh") ? { refresh: true } : {}) });
     context.result(data, showInspection);
     return 0;
   },

@@ -5,6 +5,7 @@ import { runChange } from "../change.ts";
 import { type Command, type ExitCode, labFlag, nodeFlag, timeoutFlag, topoFlag, yesFlag } from "../command.ts";
 import type { Context } from "../context.ts";
 import { labAtStake } from "../lab-at-stake.ts";
+import { namedNodes } from "../named-nodes.ts";
 import { wordList } from "../table.ts";
 
 const modes = ["graceful", "poweroff", "hibernate", "auto"];
@@ -44,14 +45,13 @@ async function power(context: Context, args: Arguments, action: "start" | "stop"
   const { selector, title } = await context.project();
   const nodes = args.list("node");
   const mode = args.text("mode");
-  const [only] = nodes;
   const data = await runChange(
     context,
     "execProject",
     {
       ...selector,
       action,
-      ...(nodes.length > 1 ? { nodes } : only === undefined ? {} : { node: only }),
+      ...namedNodes(args),
       ...(mode === undefined ? {} : { stopmode: modes.indexOf(mode) }),
     },
     { what: `${action} ${nodes.length === 0 ? title : nodes.join(", ")}`, timeoutMs: args.milliseconds("timeout") },

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { LabwrightError } from "../../client/index.ts";
-import { type Command, labFlag, topoFlag } from "../command.ts";
+import { type Command, labFlag, nodeFlag, topoFlag } from "../command.ts";
+import { namedNodes } from "../named-nodes.ts";
 import { showStatus } from "../show-status.ts";
 
 /** How often --watch looks, milliseconds. */
@@ -16,10 +17,15 @@ function comesBack(error: unknown): error is LabwrightError {
 export const status: Command = {
   name: "status",
   summary: "How a lab's nodes and links are now",
-  flags: [topoFlag, labFlag, { long: "watch", short: "w", summary: "Keep looking until Ctrl-C; with --format json one object a line" }],
+  flags: [
+    topoFlag,
+    labFlag,
+    nodeFlag,
+    { long: "watch", short: "w", summary: "Keep looking until Ctrl-C; with --format json one object a line" },
+  ],
   example: "labwright status -t campus.lw.yml --watch",
   run: async (context, args) => {
-    const { selector } = await context.project();
+    const selector = { ...(await context.project()).selector, ...namedNodes(args) };
     const client = await context.client();
     const { terminal } = context;
     if (!args.has("watch")) {

@@ -36,9 +36,9 @@ const projectFields = {
   /** Absent, on destroy: true. */
   wipe: optionalFlag,
   action: optionalName,
-  /** IaC node key; absent or empty: all nodes. */
+  /** IaC node key, for status, inspect, consoles and exec; absent or empty: all nodes. */
   node: optionalName,
-  /** Several IaC node keys, for exec; an empty list is no node. */
+  /** Several IaC node keys, for the same; an empty list is no node. */
   nodes: Type.Optional(list(name)),
   id: optionalInteger,
   /** 0 graceful, 1 poweroff, 2 hibernate, 3 auto; absent: 3. */
