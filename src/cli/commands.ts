@@ -31,6 +31,7 @@ import { setup } from "./commands/setup.ts";
 import { status } from "./commands/status.ts";
 import { systemdUnitCommand } from "./commands/systemd-unit.ts";
 import { templates } from "./commands/templates.ts";
+import { traffic } from "./commands/traffic.ts";
 import { up } from "./commands/up.ts";
 import { users } from "./commands/users.ts";
 import { validate } from "./commands/validate.ts";
@@ -105,6 +106,7 @@ export const commands: readonly Command[] = [
   capture,
   captures,
   extcap,
+  traffic,
   jobs,
   labs,
   grants,

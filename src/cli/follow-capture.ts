@@ -24,6 +24,7 @@ export async function followCapture(
 ): Promise<ExitCode> {
   const limit = new PacketLimit(count);
   let size = 0;
+  let dropped = 0;
   let asked = false;
   const abort = new AbortController();
   // The first time it ends in order: the host writes what it holds, and the stream ends by itself. The second time at once.
@@ -51,11 +52,13 @@ export async function followCapture(
       if (!asked && !out.gone) throw new UsageError(`the connection to the capture broke: ${(error as Error).message}`);
     }
     await out.close();
+    dropped = (await client.getCapture({ id })).dropped ?? 0;
   } finally {
     clearTimeout(timer);
     for (const signal of signals) process.off(signal, stop);
     await client.removeCapture({ id });
   }
   if (!quiet) context.terminal.note(`${limit.packets} packets, ${bytes(size)}`);
+  if (dropped > 0) context.terminal.note(`${dropped} more were lost: the machine of the service was too busy`);
   return 0;
 }

@@ -1,3 +1,7 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect, type LabwrightClient } from "../../src/client/index.ts";
 import { eventually, type TestLocalHost, testLocalHost } from "../../src/hosts/local/test-local-host.ts";
@@ -200,6 +204,46 @@ describe.skipIf(process.getuid?.() !== 0)("traffic over the wire", () => {
     expect(told.lines).toBeLessThan(12_000);
     stream[Symbol.dispose]();
     await listening.catch(() => undefined);
+  });
+
+  test("labwright traffic shows a line a packet, or an object, until Ctrl-C, and says what is not there", async () => {
+    const main = join(import.meta.dirname, "../../src/cli/main.ts");
+    const traffic = (...words: readonly string[]) => {
+      const argv = [main, "traffic", "--lab", "/talk", "--url", served.url, "--pin", served.fingerprint, ...words];
+      const env = { ...process.env, LABWRIGHT_TOKEN: admin.token, XDG_CONFIG_HOME: tmpdir() };
+      const child = spawn(process.execPath, argv, { env, stdio: ["ignore", "pipe", "pipe"] });
+      const said = { out: "", err: "" };
+      for (const [stream, name] of [
+        [child.stdout, "out"],
+        [child.stderr, "err"],
+      ] as const)
+        stream.on("data", (chunk: Buffer) => {
+          said[name] += chunk.toString();
+        });
+      return { child, said, closed: once(child, "close") as Promise<[number | null]> };
+    };
+    // The first may be the answer to a ping of before.
+    const interrupted = async (lines: readonly RegExp[], ...words: readonly string[]) => {
+      const { child, said, closed } = traffic("--node", "h1", "--filter", "pings", ...words);
+      await eventually(
+        `${lines.length} packets`,
+        30_000,
+        async () => {
+          await ping("h1", "10.0.0.2");
+          return said.out;
+        },
+        (out) => lines.every((line) => line.test(out)),
+      );
+      child.kill("SIGINT");
+      expect([await closed, said.err]).toEqual([[0, null], "Ctrl-C ends it\n"]);
+    };
+    await interrupted([
+      /^\d\d:\d\d:\d\d {2}h1:eth0 → h2:eth0 {2}10\.0\.0\.1 → 10\.0\.0\.2 ICMP echo request id \d+ seq 1 {2}pings$/m,
+      /^\d\d:\d\d:\d\d {2}h2:eth0 → h1:eth0 {2}10\.0\.0\.2 → 10\.0\.0\.1 ICMP echo reply id \d+ seq 1 {2}pings$/m,
+    ]);
+    await interrupted([/^\{"at":"[^"]+","link":"h1:eth0 -- h2:eth0","from":"h1:eth0",.*,"filter":"pings"\}$/m], "--format", "json");
+    const { said, closed } = traffic("--filter", "nope");
+    expect([await closed, said.err]).toEqual([[1, null], expect.stringContaining('no traffic filter "nope"; it has lan-arp, pings')]);
   });
 
   test("a browser gets the same lines in frames; a stream ends with its session", async () => {
