@@ -37,7 +37,10 @@ describe("arguments", () => {
     ["plan --url --pin x", "--url needs a value: --url URL"],
     ["plan -t", "--topo needs a value: --topo FILE"],
     ["plan --prune=1", "--prune takes no value"],
-    ["plan extra", '"extra" is one argument too many'],
+    ["plan extra", '"extra" is one argument too many see labwright plan --help'],
+    ["plan campus.lw.yml", '"campus.lw.yml" is one argument too many did you mean labwright plan -t campus.lw.yml?'],
+    ["inspect /courses/bgp-1", "did you mean labwright inspect --lab /courses/bgp-1?"],
+    ["stop r1", "did you mean labwright stop --node r1?"],
     ["console r1 r2", '"r2" is one argument too many'],
   ])("%s is refused, and says why", (line, text) => {
     let told = "";
@@ -64,6 +67,11 @@ describe("the command table", () => {
       const words = flags.flatMap(({ long, short }) => [long, ...(short === undefined ? [] : [short])]);
       expect(new Set(words).size, name).toBe(words.length);
     }
+  });
+
+  test("a file in the place of a command is what up takes", () => {
+    expect(() => findCommand("campus.lw.yml")).toThrow(expect.objectContaining({ hint: "did you mean labwright up campus.lw.yml?" }));
+    expect(() => findCommand("deplyo")).toThrow(expect.objectContaining({ hint: "did you mean labwright deploy?" }));
   });
 
   test("every example is a call that its command takes", () => {

@@ -72,7 +72,7 @@ export function parseArguments(command: Command, argv: readonly string[]): Argum
   const limit = command.operands === undefined ? 0 : (command.maxOperands ?? Number.POSITIVE_INFINITY);
   const surplus = operands[limit];
   if (surplus !== undefined && !values.has("help")) {
-    throw new UsageError(`${command.name}: "${surplus}" is one argument too many`, `see labwright ${command.name} --help`);
+    throw new UsageError(`${command.name}: "${surplus}" is one argument too many`, surplusHint(command, surplus, flags));
   }
   return new Arguments(operands, values);
 }
@@ -111,6 +111,15 @@ function checked(
     throw new UsageError(`${rawName} takes ${wordList(flag.choices)}, not "${wrong}"`);
   }
   return value;
+}
+
+/** What looks like a file, a lab's path or, where a command takes nodes by flag, a node's name goes behind its flag. */
+function surplusHint(command: Command, surplus: string, flags: readonly Flag[]): string {
+  const flag = /\.ya?ml$/i.test(surplus) ? "topo" : surplus.startsWith("/") ? "lab" : "node";
+  const found = flags.find(({ long }) => long === flag);
+  if (found === undefined) return `see labwright ${command.name} --help`;
+  const spelt = found.short === undefined ? `--${found.long}` : `-${found.short}`;
+  return `did you mean labwright ${command.name} ${spelt} ${surplus}?`;
 }
 
 function unknownFlag(command: Command, name: string, flags: readonly Flag[]): UsageError {

@@ -128,6 +128,10 @@ export function findCommand(name: string): Command {
   );
   throw new UsageError(
     `there is no command "${name}"`,
-    meant === undefined ? "labwright help lists them" : `did you mean labwright ${meant}?`,
+    /\.ya?ml$/i.test(name)
+      ? `did you mean labwright up ${name}?`
+      : meant === undefined
+        ? "labwright help lists them"
+        : `did you mean labwright ${meant}?`,
   );
 }

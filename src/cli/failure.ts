@@ -106,7 +106,8 @@ function hintFor(error: LabwrightError): string | undefined {
   if (error.code === "rate_limited") return `try again in ${error.retryAfter ?? "some"} s`;
   if (error.status === 0 && error.code === "host_unreachable")
     return "is the service running? labwright serve, or labwright up, starts one on this machine";
-  if (error.status === 0 && error.code === "host_timeout") return "--timeout SECONDS waits longer";
+  if (error.status === 0 && error.code === "host_timeout")
+    return "the service may be busy or stuck: its log tells; --timeout SECONDS, where a command has it, waits longer";
   if (error.code === "host_unreachable" || error.code === "host_timeout")
     return "the service answers, its emulation host does not: see the service's log";
   if (error.status >= 500 && error.requestId !== undefined && error.code === "internal")
