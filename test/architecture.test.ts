@@ -12,6 +12,7 @@ type LayerName =
   | "intent"
   | "engine"
   | "transport"
+  | "files"
   | "console"
   | "packets"
   | "host interface"
@@ -83,6 +84,13 @@ const layers: Readonly<Record<LayerName, Layer>> = {
     node: "all",
     why: "pinned HTTPS, for the SDK and for drivers of REST hosts",
   },
+  files: {
+    files: /^files\//,
+    layers: [],
+    packages: [],
+    node: { except: [...network, "node:child_process"] },
+    why: "directories as service, embedded host and CLI all make them",
+  },
   console: {
     files: /^console\//,
     layers: ["contract errors"],
@@ -108,7 +116,7 @@ const layers: Readonly<Record<LayerName, Layer>> = {
   },
   "local host": {
     files: /^hosts\/local\//,
-    layers: ["contract errors", "intent", "engine", "console", "packets", "host interface"],
+    layers: ["contract errors", "intent", "engine", "console", "packets", "files", "host interface"],
     packages: ["yaml"],
     node: "all",
     why: "all privilege lives here; drivers never see each other",
@@ -136,7 +144,7 @@ const layers: Readonly<Record<LayerName, Layer>> = {
   },
   server: {
     files: /^server\//,
-    layers: ["contract errors", "contract core", "contract schemas"],
+    layers: ["contract errors", "contract core", "contract schemas", "files"],
     types: ["service"],
     packages: ["fastify", "typebox", "ws"],
     node: "all",
@@ -152,7 +160,7 @@ const layers: Readonly<Record<LayerName, Layer>> = {
   },
   cli: {
     files: /^cli\//,
-    layers: ["contract errors", "contract core", "client", "transport", "intent", "packets"],
+    layers: ["contract errors", "contract core", "client", "transport", "files", "intent", "packets"],
     types: ["contract schemas"],
     packages: [],
     node: "all",

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, fstatSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { extname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -49,7 +49,7 @@ export async function answers(service: { readonly url: string; readonly pin?: st
 }
 
 /**
- * Starts a service of its own session that outlives this command, its output in the state directory. Comes back when it answers.
+ * Starts a service of its own session that outlives this command, its output in the state directory, which is there. Comes back when it answers.
  * Throws UsageError with the end of its log when it does not.
  */
 export async function startService(options: {
@@ -57,7 +57,6 @@ export async function startService(options: {
   readonly flags: readonly string[];
   readonly env: Readonly<Record<string, string>>;
 }): Promise<ServiceFile> {
-  mkdirSync(options.state, { recursive: true, mode: 0o700 });
   const log = join(options.state, "service.log");
   const output = openSync(log, "a", 0o600);
   // What stands there already was said by earlier services.

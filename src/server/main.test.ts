@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { RawClient } from "../../test/wire/raw-client.ts";
 import { connect } from "../client/connect.ts";
@@ -56,6 +56,8 @@ function serve(args: readonly string[] = [], env: Readonly<Record<string, string
   return started;
 }
 
+/** A command that runs another where the state directory is on a file system that is read-only. */
+const onReadOnly = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o ro none "$LABWRIGHT_STATE_DIR" && exec "$0" "$@"'];
 const patient = { timeout: 20_000 };
 const announcement =
   /^labwright \S+ listens on (https:\/\/127\.0\.0\.1:\d+) \(memory host\), certificate sha256:((?:[0-9A-F]{2}:){31}[0-9A-F]{2})$/m;
@@ -154,6 +156,26 @@ test("a wrong flag and a port that is taken end it with one line", async () => {
   const nowhere = serve(["--listen", "192.0.2.1", "--state-dir", join(dir, "other")]);
   expect(await nowhere.ended).toEqual([1, null]);
   expect(nowhere.err()).toMatch(/^labwright serve: this machine has no address "192\.0\.2\.1": --listen takes .*\n$/);
+});
+
+test.each<readonly [name: string, within: readonly string[] | undefined, why: string]>([
+  ["/proc/labwright", undefined, "the system makes nothing at /proc/labwright (ENOENT): make it by hand"],
+  // Root without the capability that lets it write everywhere.
+  [
+    "theirs/state",
+    process.getuid?.() === 0 ? ["setpriv", "--bounding-set=-dac_override"] : [],
+    "may not write DIR (EACCES): let that user",
+  ],
+  ...(process.getuid?.() === 0 ? [["theirs", onReadOnly, "DIR/service.lock is on a file system that is read-only (EROFS)"] as const] : []),
+])("a state directory that cannot be used is told in one line, with why and what to do: %s", async (name, within, why) => {
+  await mkdir(join(dir, "theirs"), { mode: 0o555 });
+  const directory = resolve(dir, name);
+  const service = serve([], { LABWRIGHT_STATE_DIR: directory }, within);
+  expect(await service.ended).toEqual([1, null]);
+  expect(service.err()).toContain(`labwright serve: the state directory ${directory} cannot be used: `);
+  expect(service.err()).toContain(why.replace("DIR", directory));
+  expect(service.err()).toMatch(/, or give the service another with --state-dir or LABWRIGHT_STATE_DIR\n$/);
+  expect(service.err().trim().split("\n")).toHaveLength(1);
 });
 
 test("on a machine that is not set up the embedded host says what to run", async () => {

@@ -1,6 +1,6 @@
 /** The process of `labwright serve`: options, host, store, service, HTTPS server – and a clean end, with labs left running. */
 import { randomBytes } from "node:crypto";
-import { access, mkdir, readFile } from "node:fs/promises";
+import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { eveHost } from "../hosts/eve/host.ts";
@@ -50,7 +50,6 @@ async function serve(options: ServeOptions): Promise<void> {
     for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.once(signal, resolve);
   });
   const { version } = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
-  await mkdir(stateDir, { recursive: true, mode: 0o700 });
   await using cleanup = new AsyncDisposableStack();
   const held = await holdStateDir(stateDir);
   cleanup.defer(() => held.release());

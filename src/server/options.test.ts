@@ -71,6 +71,7 @@ test.each([
   [["--session-idle", "12"], /--session-idle takes a time such as 90s/],
   [["--session-lifetime", "0d"], /--session-lifetime takes a time/],
   [["--prot", "1"], /Unknown option/],
+  [["--state-dir", ""], /--state-dir .* is empty/],
 ])("%j is refused", (args, message) => {
   expect(() => serveOptions(args, {}, "/s")).toThrow(message);
 });

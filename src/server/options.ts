@@ -80,7 +80,7 @@ export function serveOptions(
     port: portOf(values.port ?? env.LABWRIGHT_PORT ?? "8443"),
     host,
     ...(host === "eve" && { eve: eveOf(hostUrl, pin, plainHttp) }),
-    stateDir: values["state-dir"] ?? stateDir,
+    stateDir: directoryOf(values["state-dir"] ?? stateDir),
     names: values.name ?? env.LABWRIGHT_NAMES?.split(",").filter((name) => name !== "") ?? [],
     resume,
     logLevel: oneOf("--log-level", values["log-level"] ?? env.LABWRIGHT_LOG_LEVEL ?? "info", ["debug", "info", "warn", "error"]),
@@ -116,6 +116,11 @@ function flagsOf(args: readonly string[]) {
   } catch (error) {
     throw new Error(`${(error as Error).message}; labwright serve --help shows the flags`);
   }
+}
+
+function directoryOf(given: string): string {
+  if (given === "") throw new Error("--state-dir (or LABWRIGHT_STATE_DIR) is empty: name a directory, or leave it out");
+  return given;
 }
 
 function hostOf(given: string): ServeOptions["host"] {

@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { access, mkdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { access, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { connect, LabwrightError } from "../../client/index.ts";
+import { makeDirectory } from "../../files/make-directory.ts";
 import type { Arguments } from "../arguments.ts";
 import { readPassword } from "../ask.ts";
 import { runChange } from "../change.ts";
@@ -15,6 +16,7 @@ import { Progress } from "../progress.ts";
 import type { Project } from "../project.ts";
 import { answers, startService } from "../service-process.ts";
 import { isUp, type Status, showStatus } from "../show-status.ts";
+import { UsageError } from "../usage-error.ts";
 import { applyProject } from "./apply.ts";
 import { pathIsTaken } from "./deploy.ts";
 
@@ -81,6 +83,9 @@ async function ensureService(context: Context, args: Arguments): Promise<void> {
 
 async function begin(context: Context, args: Arguments, state: string): Promise<ServiceFile> {
   using progress = new Progress(context.terminal, "starting a service on this machine", { quiet: context.quiet });
+  await makeDirectory(state, 0o700).catch((error: Error) => {
+    throw new UsageError(`the state directory ${state} cannot be made: ${error.message}`, "LABWRIGHT_STATE_DIR names another one");
+  });
   const password = await adminPassword(state);
   const host = args.text("host");
   const service = await startService({
@@ -118,7 +123,6 @@ async function keptPassword(state: string): Promise<string | undefined> {
 }
 
 async function writeNew(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await writeFile(path, text, { mode: 0o600, flag: "wx" });
 }
 

@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
-import { mkdir, readFile, stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
+import { makeDirectory } from "../../files/make-directory.ts";
 
 /**
  * A text that changes when everything that ran here is gone through no fault of a lab: another boot of the kernel, another first process
  * (of a container that was started anew), another run directory. Makes the run directory where it is missing.
  */
 export async function incarnation(run: string): Promise<string> {
-  await mkdir(run, { recursive: true, mode: 0o700 });
+  await makeDirectory(run, 0o700);
   const [bootId, init, { ino, birthtimeNs }] = await Promise.all([
     readFile("/proc/sys/kernel/random/boot_id", "utf8"),
     readFile("/proc/1/stat", "utf8"),

@@ -1,4 +1,5 @@
-import { chmod, chown, mkdir } from "node:fs/promises";
+import { chmod, chown } from "node:fs/promises";
+import { makeDirectory } from "../../files/make-directory.ts";
 import { idRange } from "./idmap.ts";
 
 /**
@@ -6,7 +7,7 @@ import { idRange } from "./idmap.ts";
  * it, and as root the labs' group (and nobody else) may enter. Where labs run as the own user, it is 0700.
  */
 export async function makePassage(directory: string): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeDirectory(directory, 0o700);
   if (process.getuid?.() !== 0) return;
   await chown(directory, 0, idRange.base);
   await chmod(directory, 0o710);

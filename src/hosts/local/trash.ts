@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, readdir, rename } from "node:fs/promises";
+import { readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
+import { makeDirectory } from "../../files/make-directory.ts";
 import { runOnMachine, succeeded } from "./machine.ts";
 
 /** Directories that are gone for everyone at once; their files go in the background, because nobody should wait for thousands of them. */
@@ -16,7 +17,7 @@ export interface Trash {
  * @param warn told of what cannot be removed; it is tried again with the next open
  */
 export async function openTrash(directory: string, warn: (text: string) => void): Promise<Trash> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeDirectory(directory, 0o700);
   let last: Promise<void> = Promise.resolve();
   const remove = (names: readonly string[]) => {
     last = last

@@ -1,7 +1,8 @@
-import { mkdir, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { arch, platform } from "node:os";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
+import { makeDirectory } from "../../../files/make-directory.ts";
 import { idRange } from "../idmap.ts";
 import { localPaths } from "../paths.ts";
 import { buildProgram } from "./build-program.ts";
@@ -42,11 +43,11 @@ async function main(): Promise<void> {
   const uid = process.getuid?.() ?? 0;
   const paths = localPaths(process.env, uid);
   // Node processes have other ids outside than ours: they must pass the directories above their root, if not list them.
-  await mkdir(paths.state, { recursive: true, mode: 0o711 });
-  await mkdir(paths.images, { recursive: true, mode: 0o755 });
+  await makeDirectory(paths.state, 0o711);
+  await makeDirectory(paths.images, 0o755);
   const { run } = steps(process.stdout, () => performance.now());
   await run("holder", async () => {
-    await mkdir(dirname(paths.holder), { recursive: true, mode: 0o755 });
+    await makeDirectory(dirname(paths.holder), 0o755);
     const { built } = await buildHolder({ out: paths.holder });
     return built ? `built ${paths.holder}` : "up to date";
   });

@@ -1,0 +1,33 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { holdStateDir } from "./state-lock.ts";
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "labwright-state-lock-"));
+});
+afterEach(() => rm(dir, { recursive: true }));
+
+test("a state directory is made where it is missing, for its owner alone, and held by one until released", async () => {
+  const state = join(dir, "a/b");
+  const held = await holdStateDir(state);
+  expect((await stat(state)).mode & 0o777).toBe(0o700);
+  await expect(holdStateDir(state)).rejects.toThrow(`another service runs on the state directory ${state}`);
+  await held.release();
+  await (await holdStateDir(state)).release();
+});
+
+test.each([
+  ["/proc/1/labwright/state", "the system makes nothing at /proc/1/labwright (ENOENT): make it by hand"],
+  ["/proc", "the system makes nothing at /proc/service.lock (ENOENT)"],
+  ["FILE", "FILE is no directory (EEXIST): move that away"],
+  ["FILE/below/it", "FILE is no directory (ENOTDIR): move that away"],
+])("%s is none: %s", async (place, why) => {
+  const file = join(dir, "file");
+  await writeFile(file, "mine\n");
+  const state = place.replace("FILE", file);
+  await expect(holdStateDir(state)).rejects.toThrow(`the state directory ${state} cannot be used: ${why.replace("FILE", file)}`);
+  expect(await readFile(file, "utf8")).toBe("mine\n");
+});
