@@ -16,15 +16,15 @@ const redirect = (from: string, to: string) =>
 const netem = new LabNetem(sandbox);
 await netem.adopt();
 const adopted = [...netem.cables.keys()];
-await netem.put(new Map([[3, { mtu: 1500, a: { ...none, delay: 700 }, b: none }]]));
+await netem.put(new Map([[3, { mtu: 1500, a: { ...none, delay: 3000 }, b: none }]]));
 const effective = (await netem.read())?.get(3)?.a;
-const ping = ["chroot", image, "ping", "-q", "-c", "20", "-i", "0.01", "-W", "3", "10.0.0.2"];
+const ping = ["chroot", image, "ping", "-q", "-c", "20", "-i", "0.01", "-W", "9", "10.0.0.2"];
 const pings = runOnMachine(["ip", "netns", "exec", "a", ...ping]);
 await delay(500);
 await sandbox.run(["tc", "-batch", "-"], redirect("n1i0", "n2i0") + redirect("n2i0", "n1i0"));
 await netem.drop([3]);
 const stoodMeanwhile = await stands();
 const [, received] = /(\d+) received/.exec((await pings).stdout) ?? [];
-for (let i = 0; i < 100 && (await stands()); i++) await delay(50);
+for (let i = 0; i < 400 && (await stands()); i++) await delay(50);
 console.log(JSON.stringify({ adopted, effective, stoodMeanwhile, received: Number(received), standsAfter: await stands() }));
 netem.close();

@@ -39,11 +39,9 @@ a() { ip netns exec a chroot "$image" "$@"; }
 b() { ip netns exec b chroot "$image" "$@"; }
 change() { $fabric tc -batch "$batches/$1"; }
 tell() { echo "netem $($fabric tc -s -j qdisc show)"; }
-# Two at once, since one does not come to a thousand a second here.
-pings() {
-  a ping -q -c "$(($1 / 2))" -i 0.002 -W 5 10.0.0.2 &
-  a ping -q -c "$(($1 / 2))" -i 0.002 -W 5 10.0.0.2 &
-}
+# COUNT MANY: so many are on their way, and each answer sends another. Pauses end at ticks of 10 ms here, and ping has room for 250 answers at once that do not
+# come while it sends.
+pings() { a ping -q -f -c "$1" -l "$2" -W 5 10.0.0.2; }
 # What iperf3 tells, on one line. Its server takes one client, and may not listen yet.
 iperf() {
   b iperf3 -s -1 -D
@@ -63,7 +61,7 @@ jitter() {
 }
 loss() {
   tell
-  a ping -q -f -c 10200 10.0.0.2
+  pings 10200 50
   tell
 }
 tcp() { iperf -t 2.5 -O 1; }
@@ -71,19 +69,12 @@ udp() {
   a ping -c 10 -i 0.05 10.0.0.2
   iperf -R -u -l 1400 -b 15M -t 2
 }
-thousand() {
-  pings 1000
-  wait
-}
+thousand() { pings 1000 250; }
 changes() {
-  pings 1600
-  for _ in 1 2 3 4; do
+  pings 3000 50 &
+  for name in delay thousand delay none thousand none; do
     sleep 0.2
-    change delay
-    sleep 0.2
-    change udp
-    sleep 0.2
-    change none
+    change "$name"
   done
   wait
 }

@@ -161,25 +161,19 @@ describe.skipIf(!existsSync(linux))("netem, on a kernel that has it", { timeout:
   });
 
   test("a thousand packets a second go through 100 ms without loss, also while the quality changes", () => {
-    for (const [step, each] of [
-      ["thousand", 500],
-      ["changes", 800],
+    for (const [step, count] of [
+      ["thousand", 1000],
+      ["changes", 3000],
     ] as const) {
-      const all = [...of(step).matchAll(/^(\d+) packets transmitted, (\d+) received(, \+\d+ duplicates)?/gm)];
-      expect(
-        all.map(([, sent, received, duplicates]) => [Number(sent), Number(received), duplicates]),
-        of(step),
-      ).toEqual([
-        [each, each, undefined],
-        [each, each, undefined],
-      ]);
+      const [, sent, received, duplicates] = /^(\d+) packets transmitted, (\d+) received(, \+\d+ duplicates)?/m.exec(of(step))!;
+      expect([step, Number(sent), Number(received), duplicates]).toEqual([step, count, count, undefined]);
     }
   });
 
   test("a link leaves netem while frames are on their way: all arrive, and then its devices go", () => {
     expect(JSON.parse(of("drop").trim())).toEqual({
       adopted: [3],
-      effective: whole({ delay: 700 }),
+      effective: whole({ delay: 3000 }),
       stoodMeanwhile: true,
       received: 20,
       standsAfter: false,
