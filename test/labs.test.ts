@@ -116,9 +116,49 @@ describe.skipIf(process.getuid?.() !== 0)("deployed, the example lab", () => {
       () => local.exec(`/${name}`, node, "ping", "-c", "1", "-W", "2", address),
       ({ code }) => code === 0,
     );
+  /** The machine's address on a nat network, once the node has it as its default route. */
+  const leadsOut = async (name: string, node: string) =>
+    (await eventually(
+      `${node} has a default route`,
+      patience,
+      async () => /default via (\S+)/.exec(await run(name, node, "ip", "route"))?.[1],
+      (found) => found !== undefined,
+    )) ?? "";
   /** The shortest round trip of a few, in ms. */
   const roundTrip = async (name: string, node: string, address: string) =>
     Number(/min\/avg.* = ([\d.]+)\//.exec(await run(name, node, "ping", "-c", "5", "-i", "0.2", "-W", "5", address))?.[1]);
+
+  test.concurrent("two-hosts reach each other, and no longer when their cable is pulled", { timeout: 300_000 }, async () => {
+    await deploy("two-hosts");
+    await pings("two-hosts", "a", "10.0.0.2");
+    await deploy("two-hosts", (yaml) => yaml.replace('["a:eth0", "b:eth0"]', '{endpoints: ["a:eth0", "b:eth0"], suspended: true}'));
+    expect((await local.exec("/two-hosts", "a", "ping", "-c", "1", "-W", "1", "10.0.0.2")).code).not.toBe(0);
+    await local.deploy("/two-hosts", null);
+  });
+
+  test.concurrent("switched-lan has PCs that reach each other through the switch, and the way out through the gateway", {
+    timeout: 300_000,
+  }, async () => {
+    await deploy("switched-lan");
+    for (const address of ["192.168.10.12", "192.168.10.13", "192.168.10.1"]) await pings("switched-lan", "pc1", address);
+    await pings("switched-lan", "pc2", await leadsOut("switched-lan", "gw"));
+    const plan = await deploy("switched-lan", (yaml) => yaml.replace(/^ {2}pc3:\n( {4}.*\n)+/m, "").replace(/^.*"pc3:eth0".*\n/m, ""));
+    expect(plan.actions.map(({ op, kind, key }) => [op, kind, key])).toContainEqual(["delete", "node", "pc3"]);
+    await pings("switched-lan", "pc1", "192.168.10.12");
+    await local.deploy("/switched-lan", null);
+  });
+
+  test.concurrent("ospf-triangle has the direct way between its LANs, and the way round when that is suspended", {
+    timeout: 300_000,
+  }, async () => {
+    await deploy("ospf-triangle");
+    await goes("ospf-triangle", "r1", "192.168.2.0/24", "ospf", ["eth1"]);
+    await pings("ospf-triangle", "h1", "192.168.2.10");
+    await deploy("ospf-triangle", (yaml) => yaml.replace('["r1:eth1", "r2:eth1"]', '{endpoints: ["r1:eth1", "r2:eth1"], suspended: true}'));
+    await goes("ospf-triangle", "r1", "192.168.2.0/24", "ospf", ["eth2"]);
+    await pings("ospf-triangle", "h1", "192.168.2.10");
+    await local.deploy("/ospf-triangle", null);
+  });
 
   test.concurrent("bgp-clos has two equal paths over its spines, and one when a link to a spine is suspended", {
     timeout: 300_000,
@@ -188,13 +228,8 @@ describe.skipIf(process.getuid?.() !== 0)("deployed, the example lab", () => {
     expect(await address("pc1")).toMatch(/\.1\d\d$/);
     await pings("office", "pc1", "printer.office");
     await pings("office", "pc1", "intranet.office");
-    const outside = await eventually(
-      "the gateway has a default route",
-      patience,
-      async () => /default via (\S+)/.exec(await run("office", "gw", "ip", "route"))?.[1],
-      (found) => found !== undefined,
-    );
-    await pings("office", "pc1", outside ?? "");
+    const outside = await leadsOut("office", "gw");
+    await pings("office", "pc1", outside);
     const plan = await deploy("office", (yaml) =>
       yaml.replace("networks:\n", "  pc3: {kind: client}\nnetworks:\n").concat('  - ["pc3:eth0", "sw:eth4"]\n'),
     );
@@ -203,7 +238,7 @@ describe.skipIf(process.getuid?.() !== 0)("deployed, the example lab", () => {
     );
     await address("pc3");
     await pings("office", "pc1", "pc3");
-    await pings("office", "pc3", outside ?? "");
+    await pings("office", "pc3", outside);
     await local.deploy("/office", null);
   });
 });

@@ -248,7 +248,7 @@ describe("a lab's life", () => {
     const plan = await run(["plan"]);
     expect([plan.code, plan.stdout]).toEqual([2, expect.stringMatching(/\+.*r1/)]);
     expect(plan.stdout).not.toContain("\u001b");
-    expect(await run(["deploy"])).toMatchObject({ code: 0, stdout: expect.stringContaining("deployed /life: 2 nodes, 1 links") });
+    expect(await run(["deploy"])).toMatchObject({ code: 0, stdout: expect.stringContaining("deployed /life: 2 nodes, 1 link") });
     expect(await run(["deploy"])).toMatchObject({ code: 1, stderr: expect.stringContaining("(lab_exists)\n  hint: labwright apply") });
     expect(await run(["plan"])).toMatchObject({ code: 0, stdout: "no changes\n" });
     const status = await run(["status", "--format", "json"]);

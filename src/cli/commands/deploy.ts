@@ -45,9 +45,16 @@ export const deploy: Command = {
       { what: `deploy ${project.title}`, timeoutMs: args.milliseconds("timeout") },
     ).catch(pathIsTaken);
     context.result(data, ({ lab, nodes, links, unsupported }) =>
-      [`deployed ${lab}: ${nodes} nodes, ${links} links`, ...(unsupported ?? []).map((text) => `unsupported: ${text}`)].join("\n"),
+      [
+        `deployed ${lab}: ${counted(nodes, "node")}, ${counted(links, "link")}`,
+        ...(unsupported ?? []).map((text) => `unsupported: ${text}`),
+      ].join("\n"),
     );
     if (!context.json) context.terminal.note("labwright status --watch shows how it starts");
     return 0;
   },
 };
+
+function counted(count: number | undefined, what: string): string {
+  return `${count ?? 0} ${what}${count === 1 ? "" : "s"}`;
+}
