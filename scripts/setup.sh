@@ -95,13 +95,15 @@ else
   }
   # Lines such as pmstatus:less:61.2:Unpacking less (amd64).
   quarters() {
+    # At a Ctrl-C apt finishes what dpkg is at; without a reader it could not.
+    trap '' INT HUP
     last=
     while IFS=: read -r kind _ percent _; do
       case $kind in dlstatus) what=fetched ;; pmstatus) what=installed ;; *) continue ;; esac
       percent=${percent%%.*}
       case $percent in '' | *[!0-9]*) continue ;; esac
       reached="$((percent / 25 * 25)) % $what"
-      [ "$percent" -lt 25 ] || [ "$reached" = "$last" ] || echo "Debian packages: $reached"
+      [ "$percent" -lt 25 ] || [ "$reached" = "$last" ] || echo "Debian packages: $reached" || true
       last=$reached
     done
   }
