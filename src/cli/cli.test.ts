@@ -309,6 +309,11 @@ describe("a lab's life", () => {
     expect(await run(["apply"])).toMatchObject({ code: 1, stderr: expect.stringContaining("--no-confirm") });
     const safe = await run(["apply", "--no-confirm"]);
     expect([safe.code, safe.stderr]).toEqual([2, expect.stringContaining("waiting for a confirmed apply")]);
+    // A yes, too, stops nothing where the other flag says so.
+    expect(await run(["apply", "--yes", "--no-confirm"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("waiting for a confirmed"),
+    });
     const rest = await run(["plan", "--format", "json"]);
     expect([rest.code, JSON.parse(rest.stdout).actions.map(({ key }: { key: string }) => key)]).toEqual([2, ["r1"]]);
     expect(await run(["apply", "--yes"])).toMatchObject({ code: 0, stdout: expect.stringContaining("applied /grow") });
@@ -365,11 +370,15 @@ describe("a lab's life", () => {
     writeFileSync(join(folder, "r1.conf"), "hostname r1\nip routing\n");
     expect((await run(["apply", "--yes"])).code).toBe(0);
     write("pulled", before);
+    const state = async () => (await run(["labs", "--format", "json"])).stdout;
+    const recorded = await state();
     const dry = await run(["pull", "--dry-run"]);
     expect([dry.code, dry.stdout]).toEqual([2, expect.stringMatching(/^\+ {2}h2/m)]);
     expect(dry.stdout).toContain("+ip routing");
     expect(read()).toBe(before);
     expect(await run(["pull"])).toMatchObject({ code: 1, stderr: expect.stringContaining("--yes") });
+    // Neither has told the service that the file is what the host has.
+    expect(await state()).toBe(recorded);
     expect(await run(["pull", "--yes"])).toMatchObject({ code: 0, stdout: expect.stringContaining("wrote r1.conf, lab.yaml") });
     expect(read()).toMatch(/^# my first lab\n[\s\S]*# the core[\s\S]*h2:[\s\S]*# access\n$/);
     expect(readFileSync(join(folder, "r1.conf"), "utf8")).toBe("hostname r1\nip routing\n");

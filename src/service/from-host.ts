@@ -18,7 +18,7 @@ import { projectState } from "./state.ts";
 
 /**
  * The host's persisted definition as intent: the caller's yaml edited, else that of the last apply, else printed anew. No host write. A managed
- * lab is then recorded with that intent.
+ * lab is then recorded with that intent, unless the caller only peeks.
  */
 export async function reconcileFromHost(
   context: Context,
@@ -29,7 +29,7 @@ export async function reconcileFromHost(
   const { record, caller } = target;
   const right = record && rightOn(record, caller);
   const mayRecord = right !== undefined && includes(right, "edit") && target.mode !== "load";
-  if (!mayRecord) return captureIntent(context, target, payload, false);
+  if (!mayRecord || payload.peek === true) return captureIntent(context, target, payload, false);
   // As a job, so that no half-applied change is taken for the lab.
   return runChange(context, target, call, {
     operation: "reconcileProject",

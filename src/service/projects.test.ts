@@ -174,6 +174,29 @@ describe("plan and reconcile to_host", () => {
     expect(confirmed).toMatchObject({ status: "applied" });
   });
 
+  test("a look at what from_host would answer records nothing, and reconcile to_host does not only look", async () => {
+    const made = bench();
+    const ann = await made.login();
+    await ann.call("deployProject", { yaml: three });
+    const plan = await ann.call("planProject", { yaml: pair, prune: true });
+    made.time.now += 1_000;
+    const record = async () => [(await ann.call("listLabs")).labs, (await ann.call("listJobs")).jobs?.length];
+    const before = await record();
+    const body = { yaml: pair, direction: "from_host" };
+    const seen = await ann.call("reconcileProject", { ...body, peek: true });
+    expect(seen).toMatchObject({ direction: "from_host", status: "applied", yaml: expect.stringContaining("r3:") });
+    expect(await record()).toEqual(before);
+    const refused = await failureOf(ann.call("reconcileProject", { yaml: pair, prune: true, peek: true }));
+    expect([refused.code, await record()]).toEqual(["bad_request", before]);
+    // The plan that somebody is about to confirm still counts; from_host itself ends it.
+    const sent = { yaml: pair, prune: true, plan_identity: plan.plan_identity! };
+    expect(await ann.call("planProject", sent)).toMatchObject({ plan_identity: plan.plan_identity });
+    const taken = await ann.call("reconcileProject", body);
+    const { yaml, files } = seen as ReconcileData;
+    expect(taken).toMatchObject({ yaml, files });
+    expect((await failureOf(ann.call("planProject", sent))).code).toBe("plan_stale");
+  });
+
   test("extras are left alone unless prune is true", async () => {
     const ann = await bench().login();
     await ann.call("deployProject", { yaml: three });

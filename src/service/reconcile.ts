@@ -4,7 +4,7 @@ import type { ReconcileData } from "../contract/schemas/plan.ts";
 import type { ProjectPayload } from "../contract/schemas/project.ts";
 import type { ObservedLab } from "../engine/observed.ts";
 import { splitByDisruption } from "../engine/split.ts";
-import { addressProject, allowChange, type Intent, neededIntent, noIds, type Target } from "./address.ts";
+import { addressProject, allowChange, badRequest, type Intent, neededIntent, noIds, type Target } from "./address.ts";
 import type { Context } from "./context.ts";
 import { applyIntent } from "./deploy.ts";
 import { reconcileFromHost } from "./from-host.ts";
@@ -33,6 +33,7 @@ export async function reconcileProject(
   const direction = directionOf(payload.direction);
   const target = await addressProject(context, caller, payload);
   if (direction === "from_host") return reconcileFromHost(context, target, payload, call);
+  if (payload.peek === true) throw badRequest("/peek", "reconcile to_host changes the host; what it would do is told by plan");
   const intent = await neededIntent(target);
   allowChange(target);
   await checkOnHost(context, target.host, intent, call);

@@ -20,7 +20,7 @@ export const apply: Command = {
     labFlag,
     pruneFlag,
     yesFlag,
-    { long: "no-confirm", summary: "Do not ask, and stop no node: apply only what is safe on live nodes" },
+    { long: "no-confirm", summary: "Do not ask, and stop no node, --yes or not: apply only what is safe on live nodes" },
     { long: "dry-run", summary: "Only show the plan" },
     timeoutFlag,
   ],
@@ -62,8 +62,9 @@ export async function applyProject(context: Context, args: Arguments, options: {
 
 /** true: everything, confirmed; false: only what is safe; "no": a person said no. */
 async function decide(context: Context, args: Arguments, disruptive: boolean): Promise<boolean | "no"> {
-  if (args.has("yes")) return true;
+  // The careful one of two that contradict each other.
   if (args.has("no-confirm")) return false;
+  if (args.has("yes")) return true;
   if (context.terminal.interactive) {
     return (await askYes(context.terminal, disruptive ? "Apply this? Running nodes will stop" : "Apply this?")) ? true : "no";
   }

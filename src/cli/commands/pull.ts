@@ -29,19 +29,32 @@ export const pull: Command = {
   example: "labwright pull -t campus.lw.yml",
   run: async (context, args) => {
     const { file, selector } = await target(context, args);
-    const data = await runChange(
-      context,
-      "reconcileProject",
-      { ...selector, direction: "from_host" },
-      { what: `pull ${file.name}`, timeoutMs: args.milliseconds("timeout") },
-    );
-    const writes = changes(file, data.yaml, data.files);
     const { terminal } = context;
+    const [dry, yes] = [args.has("dry-run"), args.has("yes")];
+    /** With peek the service records nothing: whoever only looks, or says no, changes nothing there either. */
+    const fetch = (peek: boolean) =>
+      runChange(
+        context,
+        "reconcileProject",
+        { ...selector, direction: "from_host", ...(peek && { peek: true }) },
+        { what: `pull ${file.name}`, timeoutMs: args.milliseconds("timeout") },
+      );
     const show = context.json ? terminal.note : terminal.print;
-    for (const { name, before, after } of writes) show(paintChanges(terminal.paint, unifiedDiff(before ?? "", after, name)));
-    const dry = args.has("dry-run");
-    if (writes.length > 0 && !dry && !(await approve(terminal, `Write ${writes.map(({ name }) => name).join(", ")}?`, args.has("yes"))))
-      return 1;
+    let data = await fetch(dry || !yes);
+    let writes = changes(file, data.yaml, data.files);
+    const tell = () => {
+      for (const { name, before, after } of writes) show(paintChanges(terminal.paint, unifiedDiff(before ?? "", after, name)));
+    };
+    tell();
+    while (!dry && !yes) {
+      if (writes.length > 0 && !(await approve(terminal, `Write ${writes.map(({ name }) => name).join(", ")}?`, false))) return 1;
+      data = await fetch(false);
+      const now = changes(file, data.yaml, data.files);
+      if (JSON.stringify(now) === JSON.stringify(writes)) break;
+      terminal.note("the host changed meanwhile; this is the difference now");
+      writes = now;
+      tell();
+    }
     if (!dry) for (const { path, before, after } of writes) await replaceFile(path, before, after);
     if (context.json) terminal.print(JSON.stringify({ ...data, written: dry ? [] : writes.map(({ name }) => name) }, null, 2));
     else if (writes.length === 0) terminal.print(`${file.name} is up to date`);

@@ -48,7 +48,10 @@ const projectFields = {
   /** true: deploy stops, wipes, deletes and recreates an existing managed lab. */
   replace: optionalFlag,
   plan_identity: optionalName,
-  /** true: plan answers without an identity, and the newest plan stays the one that it was. */
+  /**
+   * true: only look. plan answers without an identity, and the newest plan stays the one that it was; reconcile from_host records nothing.
+   * Refused by reconcile to_host, which does not only look.
+   */
   peek: optionalFlag,
   /** to_host (also absent or empty) or from_host. */
   direction: optionalName,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Catalogue } from "../catalogue.ts";
 import type { DefinedNode, LabDefinition } from "../definition.ts";
-import { labOf, testLocalHost } from "../test-local-host.ts";
+import { labOf, noIds, testLocalHost } from "../test-local-host.ts";
 import { Admission } from "./admission.ts";
 
 const catalogue = { template: () => undefined } as unknown as Catalogue;
@@ -45,7 +45,11 @@ describe("memory of nodes that start", () => {
 test.skipIf(process.getuid?.() !== 0)("of two deploys at once that do not fit together one is refused, and changes nothing", async () => {
   await using local = await testLocalHost({ freeMemory: (promised) => 1000 - promised });
   const one = (name: string) => labOf(`{name: ${name}, nodes: {a: {template: linux, ram: 600, start: true}}}`);
-  const done = await Promise.allSettled(["first", "second"].map((name) => local.deploy(`/${name}`, one(name))));
+  // Both are planned while nothing is promised; how the two then run into each other must not matter.
+  const plans = await Promise.all(["first", "second"].map(async (name) => [`/${name}`, await local.plan(`/${name}`, one(name))] as const));
+  const done = await Promise.allSettled(
+    plans.map(([path, { plan }]) => local.session.apply(path, plan.operations, { ids: noIds, step: () => undefined })),
+  );
   expect(done.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
   const refused = done.find(({ status }) => status === "rejected");
   expect(refused).toMatchObject({ reason: { code: "host_error", message: expect.stringContaining("400 MiB are free") } });
