@@ -171,7 +171,7 @@ describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry
     await shape({});
   });
 
-  test("what is saved stays in force when nodes restart, when the service does, and when the shaper is killed", {
+  test("what is saved stays in force when nodes restart or are wiped, when the service restarts, and when the shaper is killed", {
     timeout: 150_000,
   }, async () => {
     const id = await linkId("/t");
@@ -194,6 +194,10 @@ describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry
     await local.session.setLinkQuality("/t", id, { b: { delay: 31 } }, { save: false });
     await local.reopen();
     expect((await local.session.status("/t")).links).toEqual([{ id, b: whole({ delay: 31 }) }]);
+    // What was not saved ends with the node; what was saved has nothing to do with its disk.
+    for (const what of ["stop", "wipe", "start"] as const) await power(what, "b");
+    await isSlow();
+    expect((await local.session.status("/t")).links).toEqual([there]);
     expect(await local.session.setLinkQuality("/t", id, stored, { save: true })).toEqual({ stored, effective: { a: there.a } });
 
     const severed = { id, a: whole({ loss: 100 }), b: whole({ loss: 100 }) };
@@ -221,8 +225,8 @@ describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry
     await local.session.setLinkQuality("/t", id, {}, { save: true });
   });
 
-  async function power(what: "start" | "stop", node: string): Promise<void> {
-    const step = what === "start" ? ({ do: "start", node } as const) : ({ do: "stop", node, mode: 1 } as const);
+  async function power(what: "start" | "stop" | "wipe", node: string): Promise<void> {
+    const step = what === "stop" ? ({ do: "stop", node, mode: 1 } as const) : ({ do: what, node } as const);
     const reason = { code: "asked", text: "" };
     const operation = {
       id: what,
