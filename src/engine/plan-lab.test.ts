@@ -481,3 +481,48 @@ describe("the plan of a lab", () => {
     expect(planned.actions).toEqual([]);
   });
 });
+
+describe("a host that tells what memory it has left", () => {
+  const free = (freeMemory: number): HostRules => ({
+    ...rules,
+    templates: [
+      template("linux", { need: 2, fields: { ram: "live" } }),
+      template("vm", { need: 512, fields: { ram: "restart", image: "recreate" } }),
+    ],
+    freeMemory,
+  });
+  const two = (vm: number, linux?: number) =>
+    lab([
+      node("v", { template: "vm", ram: vm }),
+      node("h", linux === undefined ? {} : { ram: linux }),
+      node("other", { ram: 8000, start: false }),
+    ]);
+  const blocked = (desired: Lab, observed: ObservedLab | null, freeMemory: number, more: Partial<PlanInput> = {}) =>
+    plan(desired, observed, { rules: free(freeMemory), ...more }).blocked.map(({ reason, affects }) => [reason.code, reason.text, affects]);
+  const running = (desired: Lab) => {
+    const observed = host(desired);
+    return { ...observed, nodes: observed.nodes.map((one) => (one.name === "other" ? { ...one, power: "stopped" as const } : one)) };
+  };
+
+  it("starts what fits and not a MiB more", () => {
+    expect(blocked(two(1000), null, 1002)).toEqual([]);
+    const text = "the nodes that would start need 1002 MiB of memory, 1001 MiB are free";
+    expect(blocked(two(1000), null, 1001)).toEqual([["no_memory", text, ["h", "v"]]]);
+  });
+
+  it("restarts a node with more only where the difference fits; with less, or as much, always", () => {
+    expect(blocked(two(1500), running(two(1000)), 500)).toEqual([]);
+    const text = "the nodes that would start or get more memory need 500 MiB more, 499 MiB are free";
+    expect(blocked(two(1500), running(two(1000)), 499)).toEqual([["no_memory", text, ["v"]]]);
+    expect(blocked(two(900), running(two(1000)), 0)).toEqual([]);
+    expect(blocked(lab([{ ...two(1000).nodes[0]!, image: "big" }]), running(two(1000)), 0)).toEqual([]);
+  });
+
+  it("gives a node that runs on no more than there is, and one that is stopped what it likes", () => {
+    const text = "the nodes that would start or get more memory need 300 MiB more, 200 MiB are free";
+    expect(blocked(two(1000, 400), running(two(1000, 100)), 200)).toEqual([["no_memory", text, ["h"]]]);
+    expect(blocked(two(1000, 400), running(two(1000, 100)), 300)).toEqual([]);
+    expect(blocked(two(9000, 9000), host(two(1000, 100), "stopped"), 0)).toEqual([]);
+    expect(blocked(lab([node("h", { ram: 100 })]), running(two(1000, 100)), 0, { prune: true })).toEqual([]);
+  });
+});

@@ -35,7 +35,7 @@ export interface PlanInput {
 export function planLab(input: PlanInput): Plan {
   const { desired, observed, rules, ids, wipe = true } = input;
   if (desired === null) return planDestroy(observed, rules, ids, wipe);
-  return admit(planWanted({ ...input, desired }), desired, rules, observed?.locked ?? false);
+  return admit(planWanted({ ...input, desired }), { desired, observed, rules, ids });
 }
 
 function planWanted(input: PlanInput & { readonly desired: Lab }): Plan {
