@@ -202,7 +202,7 @@ async function status(): Promise<readonly Row[]> {
         what: `status of a running ${count}-node lab, ${pollers === 1 ? "1 poller, " : `${pollers} pollers, each `}${pace}`,
         figure: `p50 ${quantile(ms, 0.5).toFixed(1)} ms, p99 ${quantile(ms, 0.99).toFixed(1)} ms`,
         ratio: `${(ms.length / (pollingMs / 1000)).toFixed(0)} answers/s`,
-        aim: count === 1000 && everyMs > 0 ? "p99 ≤ 10 ms" : "",
+        aim: everyMs > 0 ? "p99 ≤ 10 ms" : "",
       });
     }
   }
@@ -210,7 +210,7 @@ async function status(): Promise<readonly Row[]> {
 }
 
 async function healthRows(): Promise<readonly Row[]> {
-  const { service, raw } = await health(3);
+  const { service, raw } = await health(5);
   const pairs = service.map((rate, i) => rate / (raw[i] ?? Number.NaN));
   return [
     {

@@ -1,5 +1,4 @@
-import type { ServerResponse } from "node:http";
-import type { Server } from "node:https";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { badRequest, failureEnvelope } from "./failures.ts";
 import { newRequestId } from "./request-id.ts";
@@ -21,18 +20,16 @@ const refused = new WeakSet<Socket>();
 /** How long a refused client may take to read its answer and to end, ms. */
 const lingerMs = 1_000;
 
-/** Remembers what each connection was last asked, so that answerMalformed knows whose turn it is. */
-export function noteRequests(server: Server): void {
-  server.on("request", (request, response: ServerResponse & NotedAnswer) => {
-    const socket = request.socket as Noted;
-    const known = socket[last];
-    if (known?.writableFinished === false) {
-      response[before] = known;
-      // Only the last answer is asked for the one before it: a chain would keep them all.
-      known[before] = undefined;
-    }
-    socket[last] = response;
-  });
+/** Remembers what a connection was last asked, so that answerMalformed knows whose turn it is. */
+export function noteRequest(request: IncomingMessage, response: ServerResponse & NotedAnswer): void {
+  const socket = request.socket as Noted;
+  const known = socket[last];
+  if (known?.writableFinished === false) {
+    response[before] = known;
+    // Only the last answer is asked for the one before it: a chain would keep them all.
+    known[before] = undefined;
+  }
+  socket[last] = response;
 }
 
 /**

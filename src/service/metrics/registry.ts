@@ -24,22 +24,19 @@ export class Registry {
   readonly #metrics: Metric[] = [];
 
   counter(name: string, help: string, labels: readonly string[] = []): Counter {
-    const series = new Map<string, { readonly values: readonly string[]; value: number }>();
-    if (labels.length === 0) series.set("", { values: [], value: 0 });
+    const series = new Series((values) => ({ values, value: 0 }));
+    if (labels.length === 0) series.of([]);
     this.#metrics.push({
       name,
       type: "counter",
       help,
       *lines() {
-        for (const { values, value } of series.values()) yield `${name}${labelText(labels, values)} ${value}`;
+        for (const { values, value } of series.all) yield `${name}${labelText(labels, values)} ${value}`;
       },
     });
     return {
       add: (values = [], by = 1) => {
-        const key = values.join("\0");
-        const known = series.get(key);
-        if (known === undefined) series.set(key, { values, value: by });
-        else known.value += by;
+        series.of(values).value += by;
       },
     };
   }
@@ -65,13 +62,13 @@ export class Registry {
 
   /** `bounds` in ascending order. */
   histogram(name: string, help: string, labels: readonly string[], bounds: readonly number[]): Histogram {
-    const series = new Map<string, { readonly values: readonly string[]; readonly counts: number[]; sum: number }>();
+    const series = new Series((values) => ({ values, counts: new Array<number>(bounds.length + 1).fill(0), sum: 0 }));
     this.#metrics.push({
       name,
       type: "histogram",
       help,
       *lines() {
-        for (const { values, counts, sum } of series.values()) {
+        for (const { values, counts, sum } of series.all) {
           const key = labelText(labels, values);
           let below = 0;
           for (const [index, bound] of [...bounds, "+Inf"].entries()) {
@@ -85,12 +82,7 @@ export class Registry {
     });
     return {
       observe: (values, value) => {
-        const key = values.join("\0");
-        let known = series.get(key);
-        if (known === undefined) {
-          known = { values, counts: new Array<number>(bounds.length + 1).fill(0), sum: 0 };
-          series.set(key, known);
-        }
+        const known = series.of(values);
         const index = bounds.findIndex((bound) => value <= bound);
         known.counts[index === -1 ? bounds.length : index]! += 1;
         known.sum += value;
@@ -105,6 +97,39 @@ export class Registry {
     });
     return `${lines.join("\n")}\n`;
   }
+}
+
+/** What is known of each combination of label values, in the order they came. Found value by value: a key made of them would cost each request more. */
+class Series<T> {
+  readonly all: T[] = [];
+  readonly #first: Level<T> = { next: new Map() };
+  readonly #make: (values: readonly string[]) => T;
+
+  constructor(make: (values: readonly string[]) => T) {
+    this.#make = make;
+  }
+
+  of(values: readonly string[]): T {
+    let level = this.#first;
+    for (const value of values) {
+      let next = level.next.get(value);
+      if (next === undefined) {
+        next = { next: new Map() };
+        level.next.set(value, next);
+      }
+      level = next;
+    }
+    if (level.known === undefined) {
+      level.known = this.#make(values);
+      this.all.push(level.known);
+    }
+    return level.known;
+  }
+}
+
+interface Level<T> {
+  readonly next: Map<string, Level<T>>;
+  known?: T;
 }
 
 function labelText(names: readonly string[], values: readonly string[]): string {
