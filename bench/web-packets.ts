@@ -1,8 +1,6 @@
-import { join } from "node:path";
-import { chromium } from "playwright-core";
 import { labOf, testLocalHost } from "../src/hosts/local/test-local-host.ts";
-import { loadPages } from "../src/server/pages.ts";
-import { serve } from "../test/wire/served.ts";
+import { servePages, signIn, testBrowser } from "../test/browser/browser.fixture.ts";
+import { threadSeconds } from "./thread-seconds.ts";
 
 export interface PacketsResult {
   readonly packets: number;
@@ -18,10 +16,8 @@ export interface PacketsResult {
 
 /** Captures as many echo requests and answers, and scrolls through them in headless Chromium for some seconds. The pages must be built. */
 export async function scrollPackets(count: number): Promise<PacketsResult> {
-  const pages = await loadPages(join(import.meta.dirname, "../dist/web"));
-  if (pages === undefined) throw new Error("the web pages are not built: npm run web");
   await using local = await testLocalHost();
-  await using served = await serve({ host: local.host, server: { pages } });
+  await using served = await servePages({ host: local.host });
   const client = await served.signIn("admin", "test");
   const node = (n: number) => `  h${n}: {template: linux, exec: ["ip addr add 10.0.0.${n}/24 dev eth0"]}\n`;
   await local.deploy("/scroll", labOf(`name: scroll\nnodes:\n${node(1)}${node(2)}links:\n  - ["h1:eth0", "h2:eth0"]\n`));
@@ -31,31 +27,21 @@ export async function scrollPackets(count: number): Promise<PacketsResult> {
   const { capture } = started.json.data as { readonly capture: string };
   for (let sent = 0; sent < count / 2; sent += 1000) await local.exec("/scroll", "h1", "ping", "-qAc1000", "10.0.0.2");
   await client.post(`/api/v1/projects/captures/${capture}/stop`, {});
-  const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-dev-shm-usage"] });
-  try {
-    const page = await browser.newPage({ ignoreHTTPSErrors: true, viewport: { width: 1400, height: 900 } });
-    await page.goto(`${served.url}/ui/captures/${capture}`);
-    await page.getByLabel("User name").fill("admin");
-    await page.getByLabel("Password").fill("test");
-    await page.getByRole("button", { name: "Sign in" }).click();
-    const list = page.getByRole("grid", { name: "Packets" });
-    await list.getByRole("row", { name: /^1 / }).waitFor({ timeout: 60_000 });
-    const idle = (await page.evaluate(frames(0))) as Frames;
-    const measured = await page.context().newCDPSession(page);
-    await measured.send("Performance.enable", { timeDomain: "threadTicks" });
-    const taskSeconds = async () => {
-      const { metrics } = await measured.send("Performance.getMetrics");
-      return metrics.find(({ name }) => name === "TaskDuration")!.value;
-    };
-    const before = await taskSeconds();
-    // 60 px a frame are 150 rows a second at 60 frames.
-    const { count: drawn, rate, waiting } = (await page.evaluate(frames(60))) as Frames;
-    const busyMs = (((await taskSeconds()) - before) * 1000) / drawn;
-    const packets = Number(await list.getAttribute("aria-rowcount")) - 1;
-    return { packets, scrolled: rate, idle: idle.rate, busyMs, waiting: (waiting * 100) / drawn };
-  } finally {
-    await browser.close();
-  }
+  await using browser = await testBrowser();
+  await using tab = await browser.open({ viewport: { width: 1400, height: 900 } });
+  const { page } = tab;
+  await signIn(page, served.url, "admin", "test");
+  await page.goto(`${served.url}/ui/captures/${capture}`);
+  const list = page.getByRole("grid", { name: "Packets" });
+  await list.getByRole("row", { name: /^1 / }).waitFor({ timeout: 60_000 });
+  const idle = (await page.evaluate(frames(0))) as Frames;
+  const busySeconds = await threadSeconds(page);
+  const before = await busySeconds();
+  // 60 px a frame are 150 rows a second at 60 frames.
+  const { count: drawn, rate, waiting } = (await page.evaluate(frames(60))) as Frames;
+  const busyMs = (((await busySeconds()) - before) * 1000) / drawn;
+  const packets = Number(await list.getAttribute("aria-rowcount")) - 1;
+  return { packets, scrolled: rate, idle: idle.rate, busyMs, waiting: (waiting * 100) / drawn };
 }
 
 interface Frames {

@@ -1,7 +1,5 @@
-import { join } from "node:path";
-import { chromium } from "playwright-core";
-import { loadPages } from "../src/server/pages.ts";
-import { serve } from "../test/wire/served.ts";
+import { servePages, signIn, testBrowser } from "../test/browser/browser.fixture.ts";
+import { threadSeconds } from "./thread-seconds.ts";
 
 export interface WebResult {
   /** Frames a second while the picture is panned. */
@@ -14,43 +12,29 @@ export interface WebResult {
 
 /** Pans the topology of a lab in headless Chromium for some seconds. The pages must be built. */
 export async function panLab(count: number): Promise<WebResult> {
-  const pages = await loadPages(join(import.meta.dirname, "../dist/web"));
-  if (pages === undefined) throw new Error("the web pages are not built: npm run web");
-  await using served = await serve({ server: { pages } });
+  await using served = await servePages();
   const client = await served.signIn("admin");
   const names = Array.from({ length: count }, (_, at) => `n${at}`);
   const nodes = names.map((name) => `  ${name}: {template: frr, start: false}`).join("\n");
   const links = names.map((name, at) => `  - ["${name}:eth0", "n${(at + 1) % count}:eth1"]`).join("\n");
   const made = await client.post("/api/v1/projects/deploy", { yaml: `name: wide\nnodes:\n${nodes}\nlinks:\n${links}\n` });
   if (made.status !== 200) throw new Error(`deploy: ${made.text}`);
-  const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-dev-shm-usage"] });
-  try {
-    const page = await browser.newPage({ ignoreHTTPSErrors: true, viewport: { width: 1400, height: 900 } });
-    await page.goto(`${served.url}/ui/`);
-    await page.getByLabel("User name").fill("admin");
-    await page.getByLabel("Password").fill("admin-password");
-    await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByRole("button", { name: "Sign out" }).waitFor();
-    await page.goto(`${served.url}/ui/labs/wide`);
-    await page
-      .locator("[data-node]")
-      .nth(count - 1)
-      .waitFor({ state: "attached", timeout: 60_000 });
-    // Until the picture stands: what is measured is panning, not the first drawing.
-    await page.waitForTimeout(1000);
-    const idle = (await page.evaluate(frames(false))) as number;
-    const measured = await page.context().newCDPSession(page);
-    await measured.send("Performance.enable", { timeDomain: "threadTicks" });
-    const taskSeconds = async () => {
-      const { metrics } = await measured.send("Performance.getMetrics");
-      return metrics.find(({ name }) => name === "TaskDuration")!.value;
-    };
-    const before = await taskSeconds();
-    const panned = (await page.evaluate(frames(true))) as number;
-    return { panned, idle, busyMs: (((await taskSeconds()) - before) * 1000) / (panned * 3) };
-  } finally {
-    await browser.close();
-  }
+  await using browser = await testBrowser();
+  await using tab = await browser.open({ viewport: { width: 1400, height: 900 } });
+  const { page } = tab;
+  await signIn(page, served.url);
+  await page.goto(`${served.url}/ui/labs/wide`);
+  await page
+    .locator("[data-node]")
+    .nth(count - 1)
+    .waitFor({ state: "attached", timeout: 60_000 });
+  // Until the picture stands: what is measured is panning, not the first drawing.
+  await page.waitForTimeout(1000);
+  const idle = (await page.evaluate(frames(false))) as number;
+  const busySeconds = await threadSeconds(page);
+  const before = await busySeconds();
+  const panned = (await page.evaluate(frames(true))) as number;
+  return { panned, idle, busyMs: (((await busySeconds()) - before) * 1000) / (panned * 3) };
 }
 
 /** For the page: frames a second over three seconds, each with a step of a pan or without. */

@@ -7,12 +7,8 @@ import { JobStarted } from "../../src/contract/schemas/jobs.ts";
 import { dataSchemas } from "../../src/contract/schemas/table.ts";
 import type { Operation, Step } from "../../src/engine/plan.ts";
 import { memoryHost } from "../../src/hosts/memory/memory-host.ts";
-import { fingerprintOf } from "../../src/server/certificate.ts";
-import { selfSigned } from "../../src/server/self-signed.ts";
-import { type RunningServer, startServer } from "../../src/server/start.ts";
-import { createService } from "../../src/service/create-service.ts";
-import { sqliteStore } from "../../src/service/store/sqlite.ts";
-import { type Answer, RawClient } from "./raw-client.ts";
+import type { Answer, RawClient } from "./raw-client.ts";
+import { type Served, serve, users } from "./served.ts";
 
 const yaml = `name: wire
 nodes:
@@ -24,15 +20,7 @@ links:
 const more = yaml.replace("links:", "  h2: {template: linux}\nlinks:");
 const restart = yaml.replace("r1: {template: frr}", "r1: {template: frr, env: {A: b}}");
 const lab = "/wire";
-const users = [
-  { name: "admin", password: "admin", role: "admin" },
-  { name: "ann", password: "ann", role: "user" },
-  { name: "bob", password: "bob", role: "user" },
-  { name: "eve", password: "eve", role: "viewer" },
-] as const;
-
-let server: RunningServer;
-let closeAll: () => Promise<void>;
+let served: Served;
 const host = memoryHost({ users, beforeStep: (_lab, operation) => hook(operation) });
 let hook: (operation: Operation) => void | Promise<void> = () => {};
 let steps: Step[] = [];
@@ -40,28 +28,11 @@ const clients = new Map<string, RawClient>();
 
 /** The real server and service over real TLS, on the memory host, with one client for each user. */
 beforeAll(async () => {
-  const made = selfSigned({ names: ["localhost"], from: new Date(Date.now() - 1000), until: new Date(Date.now() + 1e9) });
-  const service = createService({ host, store: sqliteStore(":memory:"), log: () => {}, version: "1.2.3" });
-  server = await startServer({
-    service,
-    certificate: { ...made, fingerprint: fingerprintOf(made.certificate) },
-    version: "1.2.3",
-    graceMs: 200,
-  });
-  closeAll = async () => {
-    await server.close();
-    await service.close();
-    await host.close();
-  };
-  for (const { name } of users) {
-    const client = new RawClient(server.url);
-    client.token = (await client.post("/api/v1/login", { username: name, password: name })).json.data.token;
-    clients.set(name, client);
-  }
+  served = await serve({ host });
+  for (const { name } of users) clients.set(name, await served.signIn(name));
 });
 afterAll(async () => {
-  for (const client of clients.values()) client[Symbol.dispose]();
-  await closeAll();
+  await served[Symbol.asyncDispose]();
 });
 beforeEach(() => {
   steps = [];

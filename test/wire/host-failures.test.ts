@@ -3,12 +3,8 @@ import { type ErrorCode, errors, Failure } from "../../src/contract/errors.ts";
 import { type OperationId, type OperationRow, operations } from "../../src/contract/operations.ts";
 import type { Host, HostSession } from "../../src/hosts/host.ts";
 import { memoryHost } from "../../src/hosts/memory/memory-host.ts";
-import { fingerprintOf } from "../../src/server/certificate.ts";
-import { selfSigned } from "../../src/server/self-signed.ts";
-import { type RunningServer, startServer } from "../../src/server/start.ts";
-import { createService } from "../../src/service/create-service.ts";
-import { sqliteStore } from "../../src/service/store/sqlite.ts";
-import { type Answer, RawClient } from "./raw-client.ts";
+import type { Answer, RawClient } from "./raw-client.ts";
+import { type Served, serve } from "./served.ts";
 
 const yaml = 'name: wire\nnodes:\n  r1: {template: frr}\n  h1: {template: linux}\nlinks:\n  - ["r1:eth0", "h1:eth0"]\n';
 const lab = "/wire";
@@ -16,9 +12,8 @@ const endpoints = ["r1:eth0", "h1:eth0"];
 
 /** What every call to the host fails with, while it is set. */
 let trouble: Failure | undefined;
-let server: RunningServer;
+let served: Served;
 let client: RawClient;
-let closeAll: () => Promise<void>;
 
 /** The memory host, but for the times when it is in trouble. */
 function troubled(): Host {
@@ -49,29 +44,14 @@ function troubled(): Host {
 }
 
 beforeAll(async () => {
-  const made = selfSigned({ names: ["localhost"], from: new Date(Date.now() - 1000), until: new Date(Date.now() + 1e9) });
-  const host = troubled();
   // Nothing is kept from before the trouble began.
-  const service = createService({ host, store: sqliteStore(":memory:"), log: () => {}, version: "1", statusIntervalMs: 0 });
-  server = await startServer({
-    service,
-    certificate: { ...made, fingerprint: fingerprintOf(made.certificate) },
-    version: "1",
-    graceMs: 200,
-  });
-  closeAll = async () => {
-    await server.close();
-    await service.close();
-    await host.close();
-  };
-  client = new RawClient(server.url);
-  client.token = (await client.post("/api/v1/login", { username: "admin", password: "admin" })).json.data.token;
+  served = await serve({ host: troubled(), service: { statusIntervalMs: 0 } });
+  client = await served.signIn("admin", "admin");
   await client.post("/api/v1/projects/deploy", { yaml });
 });
 afterAll(async () => {
   trouble = undefined;
-  client[Symbol.dispose]();
-  await closeAll();
+  await served[Symbol.asyncDispose]();
 });
 afterEach(() => {
   trouble = undefined;

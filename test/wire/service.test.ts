@@ -4,13 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ErrorCode, errors } from "../../src/contract/errors.ts";
 import { commonErrors, type OperationId, type OperationRow, operations } from "../../src/contract/operations.ts";
 import { dataSchemas } from "../../src/contract/schemas/table.ts";
-import { memoryHost } from "../../src/hosts/memory/memory-host.ts";
-import { fingerprintOf } from "../../src/server/certificate.ts";
-import { selfSigned } from "../../src/server/self-signed.ts";
-import { type RunningServer, startServer } from "../../src/server/start.ts";
-import { createService } from "../../src/service/create-service.ts";
-import { sqliteStore } from "../../src/service/store/sqlite.ts";
 import { type Answer, RawClient } from "./raw-client.ts";
+import { type Served, serve } from "./served.ts";
 
 const yaml = `name: wire
 nodes:
@@ -22,34 +17,16 @@ links:
 const lab = "/wire";
 const endpoints = ["r1:eth0", "h1:eth0"];
 
-let server: RunningServer;
+let served: Served;
 let client: RawClient;
-let closeAll: () => Promise<void>;
 
 /** The real server and service over real TLS, on the memory host. */
 beforeAll(async () => {
-  const made = selfSigned({ names: ["localhost"], from: new Date(Date.now() - 1000), until: new Date(Date.now() + 1e9) });
-  const host = memoryHost();
-  const service = createService({ host, store: sqliteStore(":memory:"), log: () => {}, version: "1.2.3" });
-  await service.recover();
-  server = await startServer({
-    service,
-    certificate: { ...made, fingerprint: fingerprintOf(made.certificate) },
-    version: "1.2.3",
-    graceMs: 200,
-  });
-  closeAll = async () => {
-    await server.close();
-    await service.close();
-    await host.close();
-  };
-  client = new RawClient(server.url);
-  const answer = await client.post("/api/v1/login", { username: "admin", password: "admin" });
-  client.token = answer.json.data.token;
+  served = await serve();
+  client = await served.signIn("admin");
 });
 afterAll(async () => {
-  client[Symbol.dispose]();
-  await closeAll();
+  await served[Symbol.asyncDispose]();
 });
 
 /** Every answer keeps to its row: envelope, request id, documented codes with their status, data of its schema. */
@@ -241,8 +218,8 @@ describe("a lab from plan to destroy", () => {
 });
 
 test("a token that was logged out is unauthenticated at once", async () => {
-  using other = new RawClient(server.url);
-  const login = await other.post("/api/v1/login", { username: "admin", password: "admin" });
+  using other = new RawClient(served.url);
+  const login = await other.post("/api/v1/login", { username: "admin", password: "admin-password" });
   expectContract("login", login);
   other.token = login.json.data.token;
   expect(outcome(await other.get("/api/v1/session"))).toBe(200);

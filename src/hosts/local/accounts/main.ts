@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
-import { parseArgs } from "node:util";
 import { Failure } from "../../../contract/errors.ts";
+import { commandLine, UsageError } from "../command-line.ts";
 import { localPaths } from "../paths.ts";
 import { type LocalUser, openUsers, type Role, type Users } from "../users.ts";
 
@@ -22,19 +22,17 @@ Accounts of this machine's embedded host: whoever may write its state directory 
 
 const roles: readonly Role[] = ["admin", "user", "viewer"];
 
-class UsageError extends Error {}
-
 async function main(): Promise<void> {
-  const { values, positionals } = options();
+  const { values, positionals, json } = commandLine({
+    role: { type: "string" },
+    "password-stdin": { type: "boolean" },
+  });
   const [action, name, word, ...rest] = positionals;
   if (values.help === true || action === undefined) {
     console.log(help);
     return;
   }
   if (rest.length > 0 || (word !== undefined && action !== "role")) throw new UsageError(`"${rest[0] ?? word}" is one argument too many`);
-  if (values.format !== undefined && values.format !== "table" && values.format !== "json")
-    throw new UsageError("--format takes table or json");
-  const json = values.format === "json";
   const users = openUsers(join(localPaths(process.env, process.getuid?.() ?? 0).state, "users.json"));
   const tell = (user: LocalUser, what: string) => console.log(json ? JSON.stringify(user) : `${user.name}: ${what}`);
   switch (action) {
@@ -68,23 +66,6 @@ async function main(): Promise<void> {
     }
     default:
       throw new UsageError(`users has list, add, passwd, role and remove, not "${action}"`);
-  }
-}
-
-function options() {
-  try {
-    return parseArgs({
-      args: process.argv.slice(2),
-      allowPositionals: true,
-      options: {
-        role: { type: "string" },
-        "password-stdin": { type: "boolean" },
-        format: { type: "string" },
-        help: { type: "boolean", short: "h" },
-      },
-    });
-  } catch (error) {
-    throw new UsageError((error as Error).message);
   }
 }
 

@@ -1,4 +1,4 @@
-import { parseArgs } from "node:util";
+import { commandLine, UsageError } from "../command-line.ts";
 import { idRange } from "../idmap.ts";
 import { findImages, type LocalImage } from "../images.ts";
 import { localPaths } from "../paths.ts";
@@ -23,10 +23,14 @@ Container images of this machine's embedded host, for nodes of template containe
   --format FORMAT     table or json
   --help`;
 
-class UsageError extends Error {}
-
 async function main(signal: AbortSignal): Promise<void> {
-  const { values, positionals } = options();
+  const { values, positionals, json } = commandLine({
+    name: { type: "string" },
+    ref: { type: "string" },
+    platform: { type: "string" },
+    "max-bytes": { type: "string" },
+    replace: { type: "boolean" },
+  });
   const [action, operand, ...rest] = positionals;
   if (values.help === true || action === undefined) {
     console.log(help);
@@ -34,9 +38,6 @@ async function main(signal: AbortSignal): Promise<void> {
   }
   const uid = process.getuid?.() ?? 0;
   const paths = localPaths(process.env, uid);
-  if (values.format !== undefined && values.format !== "table" && values.format !== "json")
-    throw new UsageError("--format takes table or json");
-  const json = values.format === "json";
   if (rest.length > 0) throw new UsageError(`"${rest[0]}" is one argument too many`);
   switch (action) {
     case "list": {
@@ -79,26 +80,6 @@ async function main(signal: AbortSignal): Promise<void> {
       return;
     default:
       throw new UsageError(`there is no "image ${action}": add, list, remove`);
-  }
-}
-
-function options() {
-  try {
-    return parseArgs({
-      args: process.argv.slice(2),
-      allowPositionals: true,
-      options: {
-        name: { type: "string" },
-        ref: { type: "string" },
-        platform: { type: "string" },
-        "max-bytes": { type: "string" },
-        replace: { type: "boolean" },
-        format: { type: "string" },
-        help: { type: "boolean", short: "h" },
-      },
-    });
-  } catch (error) {
-    throw new UsageError((error as Error).message, { cause: error });
   }
 }
 
