@@ -23,6 +23,8 @@ echo "cgroup v2 with $(cat /sys/fs/cgroup/cgroup.controllers)"
 cd "$repository" || echo o > /proc/sysrq-trigger
 # Nothing can be written beside the sources, so that their configuration must be taken as it is.
 eval "node node_modules/vitest/vitest.mjs run --configLoader native --no-cache --no-color --no-file-parallelism $tests" 2>&1
-echo "= exit $?"
+code=$?
+# On a line of its own: vitest ends with a terminal's sequence and no line break.
+printf '\n= exit %s\n' "$code"
 echo o > /proc/sysrq-trigger
 sleep 10
