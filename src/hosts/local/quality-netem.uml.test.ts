@@ -31,7 +31,7 @@ const steps = ["delay", "jitter", "loss", "tcp", "udp", "thousand", "changes", "
 type Step = (typeof steps)[number];
 
 /** What quality.test.ts asks of the shaper, asked of netem. A figure that something else on the machine spoilt is taken again, in a Linux booted anew. */
-describe.skipIf(!existsSync(linux))("netem, on a kernel that has it", { timeout: 300_000 }, () => {
+describe.skipIf(!existsSync(linux))("netem, on a kernel that has it", { timeout: 600_000 }, () => {
   let directory: string;
   let output: Map<string, string>;
 
@@ -43,7 +43,7 @@ describe.skipIf(!existsSync(linux))("netem, on a kernel that has it", { timeout:
     await write("attach", batches.none, true);
     for (const [name, sides] of Object.entries(batches)) await write(name, sides, false);
     output = await boot(steps);
-  }, 100_000);
+  }, 240_000);
   afterAll(() => rm(directory, { recursive: true, force: true }));
 
   /** What each of the steps told. */
@@ -67,7 +67,7 @@ describe.skipIf(!existsSync(linux))("netem, on a kernel that has it", { timeout:
       `uml_modules=${join(uml, "usr/lib/uml/modules")}`,
       `uml_steps=${wanted.join()}`,
     ];
-    const { stdout } = await promisify(execFile)(linux, argv, { timeout: 90_000, maxBuffer: 64 << 20 });
+    const { stdout } = await promisify(execFile)(linux, argv, { timeout: 200_000, maxBuffer: 64 << 20 });
     const told = new Map<string, string>();
     for (const part of stdout.replaceAll("\r", "").split(/^= /m).slice(1)) {
       const end = part.indexOf("\n");
