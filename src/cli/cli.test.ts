@@ -437,7 +437,10 @@ describe("a lab's life", () => {
     expect((await run(["destroy"])).stderr).toContain(`not asked, because there is no terminal: Remove the lab ${lost} with its disks?`);
     expect((await run(["deploy", "-c"])).stderr).toContain(`Delete the lab ${lost} with its disks`);
     expect((await run(["wipe", "--node", "h1"])).stderr).toContain(`Stop h1 of ${lost} and delete the disks?`);
-    expect((await run(["jobs", "--lab", "stake"])).stdout).toContain("deployProject");
+    const byPath = await run(["jobs", "--lab", "stake"]);
+    expect(byPath.stdout).toContain("deployProject");
+    // The same lab, by its file.
+    expect(await run(["jobs", "-t", "."])).toEqual(byPath);
   });
 
   test("a link is named by one of its ends, and a call does one thing to it", async () => {

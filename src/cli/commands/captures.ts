@@ -1,15 +1,16 @@
-import { type Command, labFlag } from "../command.ts";
+import type { Command } from "../command.ts";
+import { onlyLab, onlyLabFlags } from "../only-lab.ts";
 import { bytes, table } from "../table.ts";
 
 export const captures: Command = {
   name: "captures",
   summary: "List packet captures on the host",
   details: "Of every lab that you may see, unless one is named.",
-  flags: [{ ...labFlag, summary: "Only of this lab" }],
+  flags: onlyLabFlags("Only captures"),
   example: "labwright captures --lab /campus",
   run: async (context, args) => {
-    const lab = args.text("lab");
     const client = await context.client();
+    const lab = await onlyLab(context, args, client);
     const data = await client.listCaptures(lab === undefined ? {} : { lab });
     context.result(data, ({ captures: all }) =>
       all.length === 0

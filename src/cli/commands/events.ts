@@ -1,4 +1,5 @@
-import { type Command, labFlag } from "../command.ts";
+import type { Command } from "../command.ts";
+import { onlyLab, onlyLabFlags } from "../only-lab.ts";
 import { showEvent } from "../show-event.ts";
 
 export const events: Command = {
@@ -8,7 +9,7 @@ export const events: Command = {
     "Nodes that start and stop, links whose quality changes, labs that come and go, changes and their steps. A connection that breaks is made " +
     "again after the last event. With --format json one object a line.",
   flags: [
-    { ...labFlag, summary: "Only this lab; default: all that you may see" },
+    ...onlyLabFlags("Only events"),
     {
       long: "type",
       value: "TYPE",
@@ -23,7 +24,7 @@ export const events: Command = {
     const { terminal } = context;
     const client = await context.client();
     const types = args.list("type").join(",");
-    const input = { lab: args.text("lab"), types: types === "" ? undefined : types, after: args.text("after") };
+    const input = { lab: await onlyLab(context, args, client), types: types === "" ? undefined : types, after: args.text("after") };
     using stream = await client.events(Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)));
     const end = () => stream[Symbol.dispose]();
     process.once("SIGINT", end).once("SIGTERM", end);

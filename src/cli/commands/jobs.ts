@@ -1,5 +1,6 @@
 import type { Job } from "../../client/index.ts";
-import { type Command, labFlag } from "../command.ts";
+import type { Command } from "../command.ts";
+import { onlyLab, onlyLabFlags } from "../only-lab.ts";
 import { table } from "../table.ts";
 import { UsageError } from "../usage-error.ts";
 
@@ -8,16 +9,11 @@ export const jobs: Command = {
   summary: "Changes: those of late, one of them, or stop one that runs",
   operands: "[ID]",
   maxOperands: 1,
-  flags: [
-    { ...labFlag, summary: "Only changes of this lab" },
-    { long: "cancel", summary: "Stop the change ID after the step in flight" },
-  ],
+  flags: [...onlyLabFlags("Only changes"), { long: "cancel", summary: "Stop the change ID after the step in flight" }],
   example: "labwright jobs --lab /campus",
   run: async (context, args) => {
     const [id] = args.operands;
-    const [path, cancel] = [args.text("lab"), args.has("cancel")];
-    // As everywhere, the first slash may be left out.
-    const lab = path === undefined || path.startsWith("/") ? path : `/${path}`;
+    const cancel = args.has("cancel");
     if (cancel && id === undefined) throw new UsageError("--cancel needs the id of a change", "labwright jobs lists them");
     const client = await context.client();
     if (id !== undefined) {
@@ -26,6 +22,7 @@ export const jobs: Command = {
       );
       return 0;
     }
+    const lab = await onlyLab(context, args, client);
     const data = await client.listJobs();
     const shown = { jobs: data.jobs.filter((job) => lab === undefined || job.lab === lab) };
     context.result(shown, ({ jobs: all }) =>
