@@ -11,6 +11,7 @@ import { chosenNodes, liveOf, refuseUnknown } from "./chosen-nodes.ts";
 import { timeText } from "./clock.ts";
 import type { Context } from "./context.ts";
 import { resumeState } from "./resume.ts";
+import { rightOn } from "./rights.ts";
 import type { Caller } from "./service.ts";
 
 /** Structure changes seldom and is only needed to name rows: not every poll reads it. What is shown is never older than twice this. */
@@ -25,6 +26,7 @@ export async function projectStatus(context: Context, caller: Caller, payload: P
   // Whether an unknown lab is there cannot be told while the host does not answer: that is a failed read, not a missing lab.
   if (read === null && record === undefined && !makes(context, caller, path)) throw labNotFound(path);
   const structure = read === null ? null : await context.observations.recentStructure(host, path, structureMs).catch(() => null);
+  const right = record && rightOn(record, caller);
   const operation = context.jobs.running(path);
   const last = context.store.jobs.lastEnd(path);
   const resume = resumeState(context, path, record, read === null || read === "failed" ? [] : read.nodes);
@@ -36,6 +38,7 @@ export async function projectStatus(context: Context, caller: Caller, payload: P
     lab: path,
     name: structure?.name ?? intent?.lab.name ?? path.split("/").at(-1)!,
     mode,
+    ...(right !== undefined && { right }),
     exists,
     locked: structure?.locked ?? false,
     ...(operation !== undefined && { operation }),

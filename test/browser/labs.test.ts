@@ -1,8 +1,10 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { operations } from "../../src/contract/operations.ts";
+import type { HostSession } from "../../src/hosts/host.ts";
+import { memoryHost } from "../../src/hosts/memory/memory-host.ts";
 import type { RawClient } from "../wire/raw-client.ts";
-import type { Served } from "../wire/served.ts";
+import { type Served, users } from "../wire/served.ts";
 import { violationsOf } from "./axe.fixture.ts";
 import { servePages, signIn, type TestBrowser, testBrowser } from "./browser.fixture.ts";
 
@@ -129,6 +131,76 @@ test("a lab is imported as a copy, which is shown; its source stays", async () =
   await page.getByRole("button", { name: "r1, router, stopped" }).waitFor();
   expect(await page.title()).toBe("mine: Topology – Labwright");
   const { json } = await client.post("/api/v1/projects/status", { lab: "/source" });
+  expect(json.data.live.nodes.map(({ status }: { readonly status: string }) => status)).toEqual(["running", "running"]);
+});
+
+test("of a lab that is shared only what its right allows is offered, and it is said why", async () => {
+  await deploy("shared");
+  const grant = async (right: string) =>
+    expect((await client.send(operations.setLabGrants, { lab: "/shared", grants: [{ user: "ann", right }] })).status).toBe(200);
+  await grant("view");
+  await using tab = await browser.open();
+  const { page } = tab;
+  await signIn(page, served.url, "ann");
+  await rowOf(page, "shared").getByText("in sync").waitFor();
+  const offered = async (name: string) => (await page.getByRole("button", { name }).count()) > 0;
+  expect(await offered("Destroy… shared")).toBe(false);
+  await page.goto(`${served.url}/ui/labs/shared`);
+  await page.getByText("shared with you to look at").waitFor();
+  await page.getByRole("button", { name: "r1, router, running" }).click();
+  const panel = page.getByRole("complementary", { name: "Node r1" });
+  await panel.getByText("Template").waitFor();
+  expect([await offered("Stop all…"), await panel.getByRole("button", { name: /Stop|Console/ }).count()]).toEqual([false, 0]);
+  await page.getByRole("link", { name: "Consoles" }).click();
+  await page.getByRole("heading", { name: "Its consoles are not open to you" }).waitFor();
+
+  await grant("operate");
+  await page.goto(`${served.url}/ui/labs/shared`);
+  await page.getByText("shared with you to operate, not to change its text").waitFor();
+  await page.getByRole("button", { name: "Stop all…" }).waitFor();
+  await page.locator("[data-link] .cable").first().press("Enter");
+  const link = page.getByRole("complementary", { name: /^Link / });
+  await link.getByRole("button", { name: "Apply" }).waitFor();
+  expect(await link.getByLabel("Save to the intent, too").count()).toBe(0);
+
+  await grant("edit");
+  await page.goto(`${served.url}/ui/labs/shared`);
+  await page.getByRole("button", { name: "Stop all…" }).waitFor();
+  expect(await page.getByText("shared with you").count()).toBe(0);
+  await page.locator("[data-link] .cable").first().press("Enter");
+  await link.getByLabel("Save to the intent, too").waitFor();
+});
+
+test("nodes that ended with the host are resumed by one button", async () => {
+  const memory = memoryHost({ users });
+  // What is stopped here went down with its host.
+  const lost = (session: HostSession): HostSession => ({
+    ...session,
+    capabilities: async () => {
+      const offered = await session.capabilities();
+      return { ...offered, features: { ...offered.features, resume: true } };
+    },
+    status: async (lab) => {
+      const live = await session.status(lab);
+      return { ...live, nodes: live.nodes.map((node) => (node.status === "stopped" ? { ...node, lost: "host_restart" as const } : node)) };
+    },
+  });
+  const host = { ...memory, login: async (user: string, password: string) => lost(await memory.login(user, password)) };
+  await using own = await servePages({ host });
+  const admin = await own.signIn("admin");
+  expect((await admin.post("/api/v1/projects/deploy", { yaml: yaml("back") })).status).toBe(200);
+  await using tab = await browser.open();
+  const { page } = tab;
+  await signIn(page, own.url);
+  await page.goto(`${own.url}/ui/labs/back`);
+  await page.getByRole("button", { name: "r1, router, running" }).waitFor();
+  expect(await page.getByRole("button", { name: /^Resume/ }).count()).toBe(0);
+  expect((await admin.post("/api/v1/projects/exec", { lab: "/back", action: "stop" })).status).toBe(200);
+  await page.getByRole("button", { name: "Resume 2" }).click();
+  await page.getByRole("button", { name: "r1, router, running" }).waitFor();
+  await page.getByRole("button", { name: "Stop all…" }).waitFor();
+  await expect.poll(() => page.getByRole("button", { name: /^Resume/ }).count()).toBe(0);
+  const { json } = await admin.post("/api/v1/projects/status", { lab: "/back" });
   expect(json.data.live.nodes.map(({ status }: { readonly status: string }) => status)).toEqual(["running", "running"]);
 });
 

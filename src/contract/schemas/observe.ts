@@ -58,10 +58,15 @@ export const LiveData = Type.Object({
 });
 export type LiveData = Static<typeof LiveData>;
 
+/** Each includes the ones before it. */
+const LabRight = word(["view", "operate", "edit", "own"]);
+
 export const StatusData = Type.Object({
   lab: text,
   name: text,
   mode: text,
+  /** What the caller may do with the lab; absent: it is not managed here. */
+  right: Type.Optional(LabRight),
   exists: flag,
   locked: flag,
   operation: Type.Optional(RunningOperation),
@@ -170,7 +175,7 @@ export const LabEntry = Type.Object({
   mode: text,
   owner: optionalText,
   /** What the caller may do with it; absent: it is not managed here. */
-  right: Type.Optional(word(["view", "operate", "edit", "own"])),
+  right: Type.Optional(LabRight),
   exists: flag,
   locked: Type.Optional(flag),
   nodes: optionalInteger,

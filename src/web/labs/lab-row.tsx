@@ -61,7 +61,7 @@ export function LabRow({ entry, seen, mayChange, mayImport, onDestroy, onImport 
               Import…<span class="unseen"> {entry.name}</span>
             </button>
           )}
-          {mayChange && (right === "own" || right === "edit") && (
+          {mayChange && right === "own" && (
             <button type="button" class="danger" onClick={onDestroy}>
               Destroy…<span class="unseen"> {entry.name}</span>
             </button>

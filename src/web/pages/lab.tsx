@@ -6,6 +6,7 @@ import { useEvents } from "../events.ts";
 import { DriftMark } from "../parts/drift-mark.tsx";
 import { hasConsole } from "../parts/has-console.ts";
 import { LabPower } from "../parts/lab-power.tsx";
+import { labRights } from "../parts/lab-rights.ts";
 import { lazy } from "../parts/lazy.tsx";
 import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
@@ -61,6 +62,7 @@ export function LabPage({ lab, view, node: named, mayChange }: LabPageProps) {
     return error === undefined ? <p class="waiting">Reading {lab}…</p> : <NoLab lab={lab} error={error} retry={inspection.again} />;
   }
   const running = status.data?.operation;
+  const rights = labRights(!mayChange, status.data);
   const openConsole = (id: string) => {
     const one = inspection.data?.nodes.find((each) => each.id === id);
     if (one !== undefined && hasConsole(one)) goTo({ page: "lab", lab, view: "consoles", node: one.node ?? one.name });
@@ -80,13 +82,14 @@ export function LabPage({ lab, view, node: named, mayChange }: LabPageProps) {
         )}
         <span>{summary([...live.values()])}</span>
         {managed === true ? <DriftMark lab={lab} drift={drift} /> : <span class="mark">only on its host</span>}
+        {rights.why !== undefined && <span class="mark">{rights.why}</span>}
         {inspection.data.locked && <span class="mark">locked</span>}
         {running !== undefined && (
           <span class="mark busy">
             {running.name} by {running.user}: step {running.step} of {running.steps}
           </span>
         )}
-        {mayChange && managed === true && <LabPower lab={lab} nodes={[...live.values()]} resume={status.data?.resume} />}
+        {rights.operate && managed === true && <LabPower lab={lab} nodes={[...live.values()]} resume={status.data?.resume} />}
       </div>
       {error !== undefined && <Problem error={error} />}
       {view === "topology" && (
@@ -94,7 +97,7 @@ export function LabPage({ lab, view, node: named, mayChange }: LabPageProps) {
           lab={lab}
           inspection={inspection.data}
           live={live}
-          mayChange={mayChange}
+          rights={rights}
           again={inspection.again}
           look={status.again}
           drift={drift}
@@ -102,8 +105,14 @@ export function LabPage({ lab, view, node: named, mayChange }: LabPageProps) {
         />
       )}
       {view === "plan" && <PlanPage lab={lab} inspection={inspection.data} live={live} mayChange={mayChange} again={inspection.again} />}
-      {view === "captures" && <Captures lab={lab} nodes={inspection.data.nodes} mayChange={mayChange} />}
-      {view === "consoles" && <Consoles lab={lab} nodes={inspection.data.nodes} live={live} node={named} />}
+      {view === "captures" && <Captures lab={lab} nodes={inspection.data.nodes} mayChange={rights.operate} />}
+      {view === "consoles" && rights.why !== undefined && !rights.operate && (
+        <div class="empty">
+          <h2>Its consoles are not open to you</h2>
+          <p>This lab is {rights.why}.</p>
+        </div>
+      )}
+      {view === "consoles" && rights.operate && <Consoles lab={lab} nodes={inspection.data.nodes} live={live} node={named} />}
     </section>
   );
 }

@@ -4,6 +4,7 @@ import { call } from "../api.ts";
 import { CaptureButton } from "../captures/capture-button.tsx";
 import { saveQuality } from "../edit-intent.ts";
 import { sideWords } from "../topology/quality-words.ts";
+import type { LabRights } from "./lab-rights.ts";
 import { lazy } from "./lazy.tsx";
 import { Problem } from "./problem.tsx";
 import { QualityFields, type QualityText, qualityOf, textOf } from "./quality-fields.tsx";
@@ -16,7 +17,7 @@ interface LinkPanelProps {
   readonly link: InspectedLink;
   /** At each end; undefined for a network. */
   readonly interfaces: readonly (InspectedInterface | undefined)[];
-  readonly mayChange: boolean;
+  readonly rights: LabRights;
   readonly onClose: () => void;
   /** Told after a change. */
   readonly onChanged: () => void;
@@ -25,7 +26,7 @@ interface LinkPanelProps {
 const sides = ["a", "b"] as const;
 
 /** One link: what it does to packets in each direction, and its two plugs. */
-export function LinkPanel({ lab, link, interfaces, mayChange, onClose, onChanged }: LinkPanelProps) {
+export function LinkPanel({ lab, link, interfaces, rights, onClose, onChanged }: LinkPanelProps) {
   const [a = "", b = ""] = link.endpoints;
   const endpoints = [a, b] as const;
   const now = link.quality ?? link.stored_quality ?? {};
@@ -80,8 +81,8 @@ export function LinkPanel({ lab, link, interfaces, mayChange, onClose, onChanged
         <dd>{sideWords(read.b ?? {}) || "a plain cable"}</dd>
       </dl>
       {traffic === true && <LinkLive lab={lab} link={link.key} endpoints={endpoints} />}
-      {mayChange && <h3>Set</h3>}
-      {mayChange && (
+      {rights.operate && <h3>Set</h3>}
+      {rights.operate && (
         <form
           onSubmit={(event) => {
             event.preventDefault();
@@ -95,10 +96,12 @@ export function LinkPanel({ lab, link, interfaces, mayChange, onClose, onChanged
               Same for both
             </button>
           </div>
-          <label class="choice">
-            <input type="checkbox" checked={save} onChange={(event) => setSave(event.currentTarget.checked)} />
-            Save to the intent, too
-          </label>
+          {rights.edit && (
+            <label class="choice">
+              <input type="checkbox" checked={save} onChange={(event) => setSave(event.currentTarget.checked)} />
+              Save to the intent, too
+            </label>
+          )}
           <div class="buttons">
             <button type="submit" class="primary" disabled={busy}>
               Apply
@@ -124,7 +127,7 @@ export function LinkPanel({ lab, link, interfaces, mayChange, onClose, onChanged
                   <small>{plug.suspended ? "suspended" : "connected"}</small>
                 </th>
                 <td>
-                  {mayChange && (
+                  {rights.operate && (
                     <div class="buttons">
                       <button type="button" disabled={busy} onClick={() => void suspend(!plug.suspended, side)}>
                         {plug.suspended ? "Resume" : "Suspend"}
@@ -139,7 +142,7 @@ export function LinkPanel({ lab, link, interfaces, mayChange, onClose, onChanged
           })}
         </tbody>
       </table>
-      {mayChange && interfaces.every((plug) => plug !== undefined) && (
+      {rights.operate && interfaces.every((plug) => plug !== undefined) && (
         <div class="buttons">
           <button type="button" disabled={busy} onClick={() => void suspend(!interfaces.some((plug) => plug.suspended))}>
             {interfaces.some((plug) => plug.suspended) ? "Resume both" : "Suspend both"}

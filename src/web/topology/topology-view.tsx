@@ -4,6 +4,7 @@ import type { InspectedLink, InspectedNode, InspectionData, LiveNodeData } from 
 import type { PlanData } from "../../contract/schemas/plan.ts";
 import { saveMoves } from "../edit-intent.ts";
 import { hasConsole } from "../parts/has-console.ts";
+import type { LabRights } from "../parts/lab-rights.ts";
 import { LinkPanel } from "../parts/link-panel.tsx";
 import { NodePanel } from "../parts/node-panel.tsx";
 import { Problem } from "../parts/problem.tsx";
@@ -20,7 +21,7 @@ interface TopologyViewProps {
   readonly lab: string;
   readonly inspection: InspectionData;
   readonly live: ReadonlyMap<string, LiveNodeData>;
-  readonly mayChange: boolean;
+  readonly rights: LabRights;
   /** Asks the service for the lab anew. */
   readonly again: () => void;
   /** Asks for the state of its nodes anew. */
@@ -31,7 +32,7 @@ interface TopologyViewProps {
 }
 
 /** The lab drawn, beside it what is selected, above it what was moved and not yet saved. */
-export function TopologyView({ lab, inspection, live, mayChange, again, look, drift, onConsole }: TopologyViewProps) {
+export function TopologyView({ lab, inspection, live, rights, again, look, drift, onConsole }: TopologyViewProps) {
   const [selected, setSelected] = useState<string>();
   const [moves, setMoves] = useState<Moves>(new Map());
   const [state, setState] = useState<{ readonly busy?: boolean; readonly told?: string; readonly error?: unknown }>({});
@@ -128,8 +129,8 @@ export function TopologyView({ lab, inspection, live, mayChange, again, look, dr
           live={live}
           selected={selected}
           onSelect={select}
-          onOpen={onConsole}
-          onMove={mayChange ? move : undefined}
+          onOpen={rights.operate ? onConsole : undefined}
+          onMove={rights.edit ? move : undefined}
           Overlay={overlay}
         />
         {node !== undefined && (
@@ -139,10 +140,10 @@ export function TopologyView({ lab, inspection, live, mayChange, again, look, dr
             node={node}
             live={live.get(node.id)}
             drift={drift}
-            mayChange={mayChange}
+            mayChange={rights.operate}
             look={look}
             onLink={(key) => setSelected(`link:${inspection.links.find((one) => one.key === key)?.id}`)}
-            onConsole={hasConsole(node) ? () => onConsole(node.id) : undefined}
+            onConsole={rights.operate && hasConsole(node) ? () => onConsole(node.id) : undefined}
             onClose={close}
           />
         )}
@@ -152,7 +153,7 @@ export function TopologyView({ lab, inspection, live, mayChange, again, look, dr
             lab={lab}
             link={link}
             interfaces={link.endpoints.map((end) => interfaceAt(inspection, end))}
-            mayChange={mayChange}
+            rights={rights}
             onClose={close}
             onChanged={again}
           />
