@@ -6,6 +6,7 @@ import { checkFiles } from "./files.ts";
 import type { Lab, LabLink } from "./lab.ts";
 import { type ReadContext, readName } from "./node-fields.ts";
 import { type MapValue, parseYaml } from "./parse.ts";
+import { plainYaml } from "./plain-yaml.ts";
 import { Problems, pointer } from "./problems.ts";
 import { type ReadFilter, type ReadNetwork, type ReadText, readFilters, readNetworks, readTexts } from "./read-extras.ts";
 import { linkNames, type ReadLink, readLinks } from "./read-links.ts";
@@ -24,8 +25,20 @@ export interface ReadResult {
  * in `diagnostics`. Work and memory are bounded, whatever the text is.
  */
 export function readIntent(yaml: string, files: Readonly<Record<string, string>> = {}): ReadResult {
+  const sound = readPlain(yaml, files);
+  if (sound !== undefined) return { lab: sound, diagnostics: [] };
   const { lab, diagnostics } = readDocument(yaml, files);
   return { lab, diagnostics };
+}
+
+/** The lab of a plainly written text in which nothing is wrong; undefined for any other. */
+function readPlain(yaml: string, files: Readonly<Record<string, string>>): Lab | undefined {
+  const root = plainYaml(yaml);
+  const checked = checkFiles(files);
+  if (root?.kind !== "map" || checked.problems.length > 0) return undefined;
+  const problems = new Problems(yaml);
+  const { lab } = readLab({ problems, files: checked.files }, root);
+  return problems.list().length > 0 ? undefined : lab;
 }
 
 /** What the editor needs besides the lab: the document, and where each part of the lab stands in it. */
