@@ -98,12 +98,8 @@ export async function recordApplied(context: Context, target: Target, known: Nat
   const ids = joinIds(intent?.lab ?? null, observed, known);
   const record = context.store.labs.get(target.path);
   if (record !== undefined) {
-    const running = Object.fromEntries(
-      Object.entries(ids.nodes).map(([key, id]) => {
-        const power = observed.nodes.find((node) => node.id === id)?.power;
-        return [key, power === "running" || power === "starting"];
-      }),
-    );
+    const up = new Set(observed.nodes.filter(({ power }) => power === "running" || power === "starting").map(({ id }) => id));
+    const running = Object.fromEntries(Object.entries(ids.nodes).map(([key, id]) => [key, up.has(id)]));
     // Any change makes the plans before it stale.
     const updatedAt = context.clock.now();
     context.store.labs.put({ ...record, ids, labId: observed.id, applied: snapshot(observed), plans: {}, power: running, updatedAt });

@@ -148,7 +148,8 @@ export function sqliteStore(file: string): Store {
     },
     labs: {
       get: (path) => records.get(path) ?? labOf(sql.getLab.get(path)),
-      put: ({ plans, ...record }) => {
+      put: (complete) => {
+        const { plans, ...record } = complete;
         records.delete(record.path);
         // All of it or nothing: the disk may be full between two of these.
         whole(() => {
@@ -156,6 +157,7 @@ export function sqliteStore(file: string): Store {
           sql.deletePlans.run(record.path);
           for (const [direction, identity] of Object.entries(plans)) sql.putPlan.run(record.path, direction, identity);
         });
+        records.set(record.path, complete);
       },
       putPlan: (path, direction, identity) => {
         records.delete(path);
