@@ -1,13 +1,23 @@
 /** JSON with object keys in code-unit order and undefined left out: equal values give equal text. Lists keep their order. */
 export function canonicalText(value: unknown): string {
   if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "null";
-  if (Array.isArray(value)) return `[${value.map(canonicalText).join(",")}]`;
-  const parts: string[] = [];
-  for (const key of Object.keys(value).sort()) {
-    const one = (value as Record<string, unknown>)[key];
-    if (one !== undefined) parts.push(`${JSON.stringify(key)}:${canonicalText(one)}`);
+  let text = "";
+  if (Array.isArray(value)) {
+    for (const one of value) text += text === "" ? canonicalText(one) : `,${canonicalText(one)}`;
+    return `[${text}]`;
   }
-  return `{${parts.join(",")}}`;
+  for (const key of sortedKeys(value)) {
+    const one = (value as Record<string, unknown>)[key];
+    if (one !== undefined) text += `${text === "" ? "" : ","}${JSON.stringify(key)}:${canonicalText(one)}`;
+  }
+  return `{${text}}`;
+}
+
+/** Most objects have them in order, or nearly so: looking is cheaper than sorting. */
+function sortedKeys(value: object): readonly string[] {
+  const keys = Object.keys(value);
+  for (let at = 1; at < keys.length; at++) if (keys[at]! < keys[at - 1]!) return keys.sort();
+  return keys;
 }
 
 /** Whether two plain values are the same, whatever the order of their keys. */
