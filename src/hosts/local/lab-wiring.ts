@@ -2,7 +2,17 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Failure } from "../../contract/errors.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { DefinedLink, LabDefinition } from "./definition.ts";
-import { type FabricChange, fabricChange, shapedEnds, standingCables, type WantedFabric, wantedFabric, wantedLink } from "./fabric.ts";
+import { EarlyWiring } from "./early-wiring.ts";
+import {
+  type Fabric,
+  type FabricChange,
+  fabricChange,
+  shapedEnds,
+  standingCables,
+  type WantedFabric,
+  wantedFabric,
+  wantedLink,
+} from "./fabric.ts";
 import { editedPart, type FabricPart, linksAt, wantedPart, withNeighbours } from "./fabric-part.ts";
 import type { LabSandbox } from "./lab-sandbox.ts";
 import { succeeded } from "./machine.ts";
@@ -14,6 +24,7 @@ import { LinkQualities } from "./quality-live.ts";
 import type { ShapingMeans } from "./quality-means.ts";
 import type { LinkShaper } from "./quality-shaper.ts";
 import { readFabric, readPorts } from "./read-fabric.ts";
+import { runBatch } from "./run-batch.ts";
 import type { Sandbox } from "./sandbox.ts";
 
 /** What of a link is in force. */
@@ -67,21 +78,50 @@ export class LabWiring {
   }
 
   /**
-   * Makes the fabric what the definition asks for. Reads the kernel first, so that it also repairs what a crash left half done.
-   * @param reborn nodes that were just spawned
+   * What makes the ports of nodes that are about to be spawned, as soon as each is there; a sync follows. undefined where ports of an earlier life of
+   * theirs still stand.
+   * @param empty nothing was ever made in this sandbox
    */
-  async sync(definition: LabDefinition, catalogue: Catalogue, reborn: ReadonlySet<number> = new Set()): Promise<void> {
+  async ahead(
+    sandbox: Sandbox,
+    definition: LabDefinition,
+    spawning: ReadonlySet<number>,
+    empty: boolean,
+    catalogue: Catalogue,
+  ): Promise<EarlyWiring | undefined> {
+    this.#wholeAt = undefined;
+    const actual: Fabric = empty ? { bridges: new Set(), ports: new Map() } : await readFabric(sandbox);
+    const portsOf = new Set([...actual.ports.keys()].map((name) => Number(/^n(\d+)i/.exec(name)?.[1])));
+    if ([...spawning].some((id) => portsOf.has(id))) return undefined;
+    const states = await this.#lab.states();
+    const live = new Map([...liveNodes(definition.nodes, states, catalogue), ...[...spawning].map((id) => [id, 0] as const)]);
+    // What goes through the shaper is made after the shaper's ends.
+    const plain = definition.links.filter((link) => !this.#qualities.shapes(link) && !this.#shaper?.cables.has(link.id));
+    const { bridges, ports } = wantedFabric({ ...definition, links: plain }, live, catalogue.template);
+    const theirs = [...ports].filter(([, { node }]) => node !== undefined && spawning.has(node));
+    return new EarlyWiring(sandbox, actual, { bridges, ports: new Map(theirs), shaped: new Map() });
+  }
+
+  /**
+   * Makes the fabric what the definition asks for. Reads the kernel first, so that it also repairs what a crash left half done.
+   * @param reborn nodes that were just spawned; ports of theirs belong to an earlier life, but for those that were made ahead
+   * @param early what made ports ahead: what it leaves is known
+   */
+  async sync(definition: LabDefinition, catalogue: Catalogue, reborn: ReadonlySet<number> = new Set(), early?: EarlyWiring): Promise<void> {
     const sandbox = this.#lab.changeable();
     if (sandbox === null) return;
     const happened = this.#happened;
     this.#wholeAt = undefined;
+    let known = await early?.done();
+    if (early !== undefined) this.#count++;
     for (let patience = 50; ; patience--) {
       try {
-        await this.#wire(sandbox, definition, catalogue, reborn);
+        await this.#wire(sandbox, definition, catalogue, early === undefined ? reborn : new Set(), known);
         break;
       } catch (error) {
         // The devices of a node that ends go when the kernel comes to it, which may be while we look at them: look again.
         if (patience === 0 || !(error instanceof Failure) || !goneDevice.test(error.message)) throw error;
+        known = undefined;
         await delay(10);
       }
     }
@@ -166,16 +206,23 @@ export class LabWiring {
     return true;
   }
 
-  async #wire(sandbox: Sandbox, definition: LabDefinition, catalogue: Catalogue, reborn: ReadonlySet<number>): Promise<void> {
+  /** @param known what stands in the fabric, where that need not be read */
+  async #wire(
+    sandbox: Sandbox,
+    definition: LabDefinition,
+    catalogue: Catalogue,
+    reborn: ReadonlySet<number>,
+    known: Fabric | undefined,
+  ): Promise<void> {
     const states = await this.#lab.states();
     const live = liveNodes(definition.nodes, states, catalogue);
-    const known = new Set(definition.nodes.map((node) => node.id));
-    const strangers = [...states.values()].filter((state) => state.pid > 0 && !known.has(state.id)).map((state) => state.id);
+    const defined = new Set(definition.nodes.map((node) => node.id));
+    const strangers = [...states.values()].filter((state) => state.pid > 0 && !defined.has(state.id)).map((state) => state.id);
     if (strangers.length > 0) await this.#lab.kill(strangers);
 
     this.#qualities.follow(definition.links, this.#shaper?.cables ?? new Map());
     const shapes = catalogue.features.linkQuality ? definition.links.filter((link) => this.#qualities.shapes(link)) : [];
-    const actual = await readFabric(sandbox);
+    const actual = known ?? (await readFabric(sandbox));
     this.#redirects.clear();
     const wanted = wantedFabric(definition, live, catalogue.template, new Set(shapes.map(({ id }) => id)));
     await this.#carryOut(sandbox, wanted, fabricChange(actual, wanted, reborn), shapes, standingCables(actual), false);
@@ -197,13 +244,13 @@ export class LabWiring {
   ): Promise<void> {
     const shaper = this.#shaper;
     if (change.remove !== "") await removeDevices(sandbox, change.remove);
-    await batch(sandbox, ["ip", "-batch", "-"], change.ip);
+    await runBatch(sandbox, ["ip", "-batch", "-"], change.ip);
     const shaped = shapes.filter(({ id }) => wanted.shaped.has(id));
     await shaper?.put(new Map(shaped.map((link) => [link.id, { mtu: wanted.shaped.get(link.id)!, ...this.#qualities.of(link) }])));
     // Of a machine with netem the program may be missing, or older: tc does the same.
     const done = few && (change.redirects === "" || (await sandbox.run([this.#shaperProgram, "redirect"], change.redirects)).code === 0);
-    if (!done) await batch(sandbox, ["tc", "-batch", "-"], change.tc);
-    await batch(sandbox, ["ip", "-batch", "-"], change.late);
+    if (!done) await runBatch(sandbox, ["tc", "-batch", "-"], change.tc);
+    await runBatch(sandbox, ["ip", "-batch", "-"], change.late);
     await shaper?.drop(cables.filter((id) => !wanted.shaped.has(id)));
     for (const [name, { redirect }] of wanted.ports) {
       if (redirect === undefined) this.#redirects.delete(name);
@@ -243,10 +290,6 @@ export class LabWiring {
 const severed: Sides = { a: { delay: 0, jitter: 0, loss: 100, bandwidth: 0 }, b: { delay: 0, jitter: 0, loss: 100, bandwidth: 0 } };
 
 const goneDevice = /Cannot find device|No such device|Failed to find .*device/;
-
-async function batch(sandbox: Sandbox, argv: readonly string[], text: string): Promise<void> {
-  if (text !== "") succeeded(argv, await sandbox.run(argv, text));
-}
 
 /** Devices of a node that died go by themselves, at any moment: one that is gone already is no failure. */
 async function removeDevices(sandbox: Sandbox, text: string): Promise<void> {

@@ -3,6 +3,7 @@ import { Failure } from "../../contract/errors.ts";
 import type { StopMode } from "../../engine/plan.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { DefinedLink, DefinedNode, LabDefinition } from "./definition.ts";
+import type { EarlyWiring } from "./early-wiring.ts";
 import { idRange } from "./idmap.ts";
 import { LabSandbox } from "./lab-sandbox.ts";
 import { LabWiring, type LinkLife } from "./lab-wiring.ts";
@@ -14,7 +15,8 @@ import type { LocalPaths } from "./paths.ts";
 import type { Sides } from "./quality.ts";
 import type { ShapingMeans } from "./quality-means.ts";
 import { LabResources, type MachineMeans, type NodeLoad } from "./resources/lab-resources.ts";
-import type { NodeState, Sandbox } from "./sandbox.ts";
+
+import type { NodeState, Sandbox, SpawnedNode } from "./sandbox.ts";
 import type { StopPatience } from "./stop-patience.ts";
 import { Screens } from "./vm/screens.ts";
 import { dropSavedState, hibernateVm } from "./vm/suspend.ts";
@@ -118,7 +120,7 @@ export class LocalLab {
   }
 
   /**
-   * Starts these nodes of the definition together: one spawn, one batch of links, one release. Those that run are left alone.
+   * Starts these nodes of the definition together: spawned and wired some at a time, released at once. Those that run are left alone.
    * Throws host_error; then none of them runs that did not run before.
    * @param record writes the definition down, right before the nodes boot: one that is booting was always wanted running
    */
@@ -133,21 +135,25 @@ export class LocalLab {
     const addresses = new Map(processes.map((node) => [node.id, nodeAddresses(node, catalogue)]));
     const suspended = processes.flatMap(({ id }) => (states.get(id)?.state === "suspended" ? [id] : []));
     if (machines.size > 0) await openTun();
+    const empty = this.#sandbox.sandbox === null;
     const sandbox = await this.#sandbox.ensure(definition.nodes.length);
-    let spawned: readonly { readonly id: number; readonly pid: number }[] = [];
+    let spawned: readonly SpawnedNode[] = [];
+    let early: EarlyWiring | undefined;
     try {
-      const unborn = new Set(spawns.map(({ id }) => id));
-      await this.#resources.limit(
-        sandbox,
-        processes.filter(({ id }) => unborn.has(id)),
-        catalogue,
-      );
-      if (spawns.length > 0) spawned = await sandbox.spawn(spawns);
+      if (spawns.length > 0) {
+        const limits = new Map(processes.map((node) => [node.id, this.#resources.limitsOf(node, catalogue)]));
+        const plain = new Set(spawns.flatMap(({ id }) => (machines.has(id) ? [] : [id])));
+        early = await this.#wiring.ahead(sandbox, definition, plain, empty, catalogue);
+        spawned = await sandbox.spawn(
+          spawns.map((spawn) => ({ ...spawn, limits: limits.get(spawn.id) ?? [] })),
+          (some) => early?.add(some),
+        );
+      }
       await silence(
         sandbox,
         spawned.filter(({ id }) => machines.has(id)).map(({ pid }) => pid),
       );
-      await this.#wiring.sync(definition, catalogue, new Set(spawned.map(({ id }) => id)));
+      await this.#wiring.sync(definition, catalogue, new Set(spawned.map(({ id }) => id)), early);
       for (const { id, pid } of spawned) {
         const argv = ["nsenter", "-t", String(pid), "-n", "ip", "-batch", "-"];
         const lines = addresses.get(id) ?? "";
@@ -157,6 +163,8 @@ export class LocalLab {
       await record();
       if (spawned.length > 0) await sandbox.release(spawned.map(({ id }) => id));
     } catch (error) {
+      // Where it failed too, that is what came here, or adds nothing to it.
+      await early?.done().catch(() => undefined);
       const half = spawns.map(({ id }) => id);
       // What went wrong is said; that the sandbox is lost too shows in the status.
       if (half.length > 0) await this.#sandbox.kill(half).catch(() => undefined);

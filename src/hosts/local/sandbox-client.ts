@@ -1,15 +1,15 @@
 import { chownSync, mkdirSync } from "node:fs";
-import { mkdir, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
-import { setTimeout as delay, setImmediate } from "node:timers/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import { Failure } from "../../contract/errors.ts";
 import { type Identity, lives, parseIdentity, readIfThere } from "./holder/identity.ts";
 import { type Fields, openRequest, openRequestOn, type RequestOptions, request } from "./holder/request.ts";
 import { SocketStream } from "./holder/socket-stream.ts";
 import { type Frame, list, protocolVersion, texts } from "./holder/wire.ts";
 import { runOnMachine } from "./machine.ts";
-import type { NodeSpawn, NodeState, RunResult, Sandbox, SandboxOptions } from "./sandbox.ts";
+import type { NodeSpawn, NodeState, RunResult, Sandbox, SandboxOptions, SpawnedNode } from "./sandbox.ts";
 
 /**
  * Starts a lab's sandbox. Throws host_error with the holder's words: when a lab lives in this directory already, when the kernel
@@ -75,6 +75,22 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
   const ask = (command: string, fields: Fields, more?: RequestOptions) => request(path, command, fields, more);
   const states = new NodeStates();
 
+  const limit: Sandbox["limit"] = async (nodes) => {
+    const refused: string[] = [];
+    const onFrame = (frame: Frame) => {
+      const [id, , problem = ""] = texts(frame);
+      refused.push(`node ${id}: ${problem}`);
+    };
+    await ask(
+      "limits",
+      nodes.flatMap(({ id, entries }) => [id, ...list(entries.flat(), 3)]),
+      { onFrame },
+    );
+    if (refused.length === 0) return;
+    const words = refused.slice(0, mostTold).join("; ");
+    throw new Failure("host_error", `the machine refused limits of ${refused.length} nodes: ${words}`, { data: { host: words } });
+  };
+
   return {
     pid: identity.pid,
 
@@ -87,19 +103,23 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
       return { lab, version: Number(version), nodes: ids.length === 0 ? states.read(frames) : frames.map(nodeState) };
     },
 
-    async spawn(nodes) {
-      await makeDisks(
-        nodes.map(({ disk }) => disk),
-        options.idMap?.base,
-      );
-      const spawned: { id: number; pid: number }[] = [];
+    async spawn(nodes, onSpawned) {
+      const spawned: SpawnedNode[] = [];
       const failed: { id: number; problem: string }[] = [];
       const onFrame = (frame: Frame) => {
         const [id, pid, problem = ""] = texts(frame);
         if (problem === "") spawned.push({ id: Number(id), pid: Number(pid) });
         else failed.push({ id: Number(id), problem });
       };
-      await ask("spawn", nodes.flatMap(spawnFields), { onFrame });
+      for (let at = 0; at < nodes.length && failed.length === 0; at += spawnedAtOnce) {
+        const some = nodes.slice(at, at + spawnedAtOnce);
+        const before = spawned.length;
+        makeDisks(some, options.idMap?.base);
+        const limits = some.flatMap(({ id, limits: entries = [] }) => (entries.length > 0 ? [{ id, entries }] : []));
+        if (limits.length > 0) await limit(limits);
+        await ask("spawn", some.flatMap(spawnFields), { onFrame });
+        onSpawned?.(spawned.slice(before));
+      }
       if (failed.length === 0) return spawned;
       const told = failed.slice(0, mostTold).map(({ id, problem }) => `node ${id}: ${problem}`);
       const words = [...told, ...(failed.length > mostTold ? [`and ${failed.length - mostTold} more`] : [])].join("; ");
@@ -107,21 +127,7 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
       throw new Failure("host_error", `${failed.length} of ${nodes.length} nodes could not be made: ${words}`, { data });
     },
 
-    async limit(nodes) {
-      const refused: string[] = [];
-      const onFrame = (frame: Frame) => {
-        const [id, , problem = ""] = texts(frame);
-        refused.push(`node ${id}: ${problem}`);
-      };
-      await ask(
-        "limits",
-        nodes.flatMap(({ id, entries }) => [id, ...list(entries.flat(), 3)]),
-        { onFrame },
-      );
-      if (refused.length === 0) return;
-      const words = refused.slice(0, mostTold).join("; ");
-      throw new Failure("host_error", `the machine refused limits of ${refused.length} nodes: ${words}`, { data: { host: words } });
-    },
+    limit,
 
     async release(ids) {
       await ask("release", list(ids));
@@ -207,17 +213,17 @@ function kill(pid: number): void {
 /** Of many nodes that fail, these are told; the others most likely have the same trouble. */
 const mostTold = 3;
 
-/** Made for the lab's root where they are missing: the lab itself may not be able to write above them. */
-async function makeDisks(disks: readonly string[], owner: number | undefined): Promise<void> {
-  for (const parent of new Set(disks.map((disk) => dirname(disk)))) await mkdir(parent, { recursive: true });
-  for (const [i, disk] of disks.entries()) {
-    // Synchronous, because a call that waits for a thread costs many times what it does; with the event loop free in between.
-    if (i > 0 && i % disksAtOnce === 0) await setImmediate();
-    makeDisk(disk, owner);
-  }
-}
+/** So few that what follows on a node's spawn can begin early, and that a chunk's work on files does not keep others of the service waiting. */
+const spawnedAtOnce = 32;
 
-const disksAtOnce = 32;
+/**
+ * Made for the lab's root where they are missing: the lab itself may not be able to write above them. Synchronous, because a call that waits for a
+ * thread costs many times what it does.
+ */
+function makeDisks(nodes: readonly NodeSpawn[], owner: number | undefined): void {
+  for (const parent of new Set(nodes.map(({ disk }) => dirname(disk)))) mkdirSync(parent, { recursive: true });
+  for (const { disk } of nodes) makeDisk(disk, owner);
+}
 
 function makeDisk(disk: string, owner: number | undefined): void {
   try {

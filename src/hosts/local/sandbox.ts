@@ -13,13 +13,16 @@ export interface Sandbox {
   readonly alive: () => Promise<boolean>;
   /** @param ids only these nodes; a holder of an older release tells all */
   readonly info: (ids?: readonly number[]) => Promise<SandboxInfo>;
-  /** Makes each node's namespaces, root and console, and leaves its init waiting at a barrier. Returns pids as seen inside the lab (usable for `netns PID` in `run`). */
-  readonly spawn: (nodes: readonly NodeSpawn[]) => Promise<readonly { readonly id: number; readonly pid: number }[]>;
+  /**
+   * Makes each node's namespaces, root and console, and leaves its init waiting at a barrier. Many are made some at a time, which `onSpawned` is told
+   * of; after a failure no more are made. Throws host_error naming nodes that failed.
+   */
+  readonly spawn: (nodes: readonly NodeSpawn[], onSpawned?: (some: readonly SpawnedNode[]) => void) => Promise<readonly SpawnedNode[]>;
   /** Carriers synced in the fabric and in each node, then each node's boot command runs and its console starts. */
   readonly release: (ids: readonly number[]) => Promise<void>;
   /** graceful: SIGTERM to the node's init, which ends its processes; after graceMs, and with kill at once: SIGKILL of the pid namespace. Answers when gone. */
   readonly stop: (ids: readonly number[], mode: "graceful" | "kill", graceMs: number) => Promise<void>;
-  /** Limits of nodes that are spawned next, or that run; the entries are the holder's (resources/node-limits.ts). Throws host_error naming nodes that refused. */
+  /** Limits of nodes that run; the entries are the holder's (resources/node-limits.ts). Throws host_error naming nodes that refused. */
   readonly limit: (nodes: readonly { readonly id: number; readonly entries: readonly LimitEntry[] }[]) => Promise<void>;
   /** Suspends running nodes, or lets suspended ones go on; others are left alone. */
   readonly freeze: (ids: readonly number[], how: "freeze" | "thaw") => Promise<void>;
@@ -59,6 +62,12 @@ export interface Sandbox {
   readonly destroy: () => Promise<void>;
 }
 
+export interface SpawnedNode {
+  readonly id: number;
+  /** As seen inside the lab: usable for `netns PID` in `run`. */
+  readonly pid: number;
+}
+
 export interface NodeSpawn {
   readonly id: number;
   readonly hostname: string;
@@ -80,6 +89,8 @@ export interface NodeSpawn {
   readonly main?: NodeMain;
   /** Devices of the machine that the node needs beside those that every node has. */
   readonly devices?: readonly "kvm"[];
+  /** What it may take of the machine, from its first moment on; as of `limit`. */
+  readonly limits?: readonly LimitEntry[];
 }
 
 /** Ids are inside ones, 0 to 65535; gids has the primary group first. */

@@ -5,7 +5,7 @@ import type { NodeState, Sandbox } from "../sandbox.ts";
 import { type ControlGroups, groupsOfHolder } from "./control-groups.ts";
 import { type IdleMemory, type LabGroups, makeLabGroups, type NodeUsage, readUsage, removeLabGroups } from "./lab-groups.ts";
 import { type CapacityRules, ceilings, machineMemory } from "./machine-capacity.ts";
-import { limitEntries, nodeLimits } from "./node-limits.ts";
+import { type LimitEntry, limitEntries, nodeLimits } from "./node-limits.ts";
 
 /** What a node takes now. */
 export interface NodeLoad {
@@ -54,15 +54,16 @@ export class LabResources {
     this.#groups = directories === undefined ? undefined : { groups, directories };
   }
 
-  /** Puts limits on nodes: before they are spawned, and when those of running ones change. A lab that was started without groups has none. */
-  async limit(sandbox: Sandbox, nodes: readonly DefinedNode[], catalogue: Catalogue): Promise<void> {
+  /** What a node is to be limited with, as the sandbox takes it. Nothing in a lab that was started without groups. */
+  limitsOf(node: DefinedNode, catalogue: Catalogue): readonly LimitEntry[] {
     const lab = this.#groups;
-    if (lab === undefined || nodes.length === 0) return;
-    const entries = nodes.map((node) => ({
-      id: node.id,
-      entries: limitEntries(lab.groups, nodeLimits(node, catalogue.template(node.template))),
-    }));
-    await sandbox.limit(entries);
+    return lab === undefined ? [] : limitEntries(lab.groups, nodeLimits(node, catalogue.template(node.template)));
+  }
+
+  /** Puts their limits on nodes that run. */
+  async limit(sandbox: Sandbox, nodes: readonly DefinedNode[], catalogue: Catalogue): Promise<void> {
+    if (this.#groups === undefined || nodes.length === 0) return;
+    await sandbox.limit(nodes.map((node) => ({ id: node.id, entries: this.limitsOf(node, catalogue) })));
   }
 
   /** What these nodes take. However many ask, the machine is read at most once a second. */

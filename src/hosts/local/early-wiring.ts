@@ -1,0 +1,100 @@
+import { Failure } from "../../contract/errors.ts";
+import { type Fabric, fabricChange, type Port, type WantedFabric, type WantedPort } from "./fabric.ts";
+import { runBatch } from "./run-batch.ts";
+import type { Sandbox, SpawnedNode } from "./sandbox.ts";
+
+/**
+ * Makes ports of nodes while others are still being spawned: making them is the kernel's work under one lock, making nodes mostly is not. What it
+ * leaves out (ports at networks' other ends, links through the shaper), or could not do, is the sync's that follows.
+ */
+export class EarlyWiring {
+  readonly #sandbox: Sandbox;
+  /** Ports that are still to be made, by node. */
+  readonly #unmade = new Map<number, [name: string, WantedPort][]>();
+  readonly #bridges: ReadonlySet<string>;
+  /** What stands, as far as it is known. */
+  readonly #standing: { bridges: ReadonlySet<string>; readonly ports: Map<string, Port> };
+  /** Ports that stand and are to redirect to one that does not yet. */
+  readonly #waiting = new Map<string, WantedPort>();
+  #work: Promise<void> = Promise.resolve();
+  #failure: Failure | undefined;
+
+  /**
+   * @param actual what stands before: no port of those nodes
+   * @param wanted the ports that these nodes are to have; the pids in it do not count
+   */
+  constructor(sandbox: Sandbox, actual: Fabric, wanted: WantedFabric) {
+    this.#sandbox = sandbox;
+    this.#bridges = wanted.bridges;
+    this.#standing = { bridges: actual.bridges, ports: new Map(actual.ports) };
+    for (const [name, port] of wanted.ports) {
+      if (port.node === undefined) continue;
+      const ports = this.#unmade.get(port.node);
+      if (ports === undefined) this.#unmade.set(port.node, [[name, port]]);
+      else ports.push([name, port]);
+    }
+  }
+
+  /** Goes on with these nodes, which are there now. */
+  add(nodes: readonly SpawnedNode[]): void {
+    this.#work = this.#work.then(async () => {
+      if (this.#failure !== undefined) return;
+      try {
+        await this.#make(nodes);
+      } catch (error) {
+        // A node that has died meanwhile, most likely: the sync looks at what there is.
+        if (!(error instanceof Failure)) throw error;
+        this.#failure = error;
+      }
+    });
+    // Whoever waits for the end is told; it may not have come to that yet.
+    this.#work.catch(() => undefined);
+  }
+
+  /** When all of it is done: what stands now; undefined where something failed, so that it must be read. */
+  async done(): Promise<Fabric | undefined> {
+    await this.#work;
+    return this.#failure === undefined ? this.#standing : undefined;
+  }
+
+  async #make(nodes: readonly SpawnedNode[]): Promise<void> {
+    const { ports } = this.#standing;
+    const fresh = new Map<string, WantedPort>();
+    for (const { id, pid } of nodes) {
+      for (const [name, port] of this.#unmade.get(id) ?? [])
+        fresh.set(name, "pid" in port.far ? { ...port, far: { ...port.far, pid } } : port);
+    }
+    const stands = (name: string | undefined) => name === undefined || fresh.has(name) || ports.has(name);
+    const actual = new Map<string, Port>();
+    const wanted = new Map<string, WantedPort>();
+    for (const [name, port] of this.#waiting) {
+      if (!stands(port.redirect)) continue;
+      actual.set(name, unled(port));
+      wanted.set(name, port);
+      this.#waiting.delete(name);
+    }
+    for (const [name, port] of fresh) {
+      if (stands(port.redirect)) wanted.set(name, port);
+      else {
+        wanted.set(name, unled(port));
+        this.#waiting.set(name, port);
+      }
+    }
+    const change = fabricChange(
+      { bridges: this.#standing.bridges, ports: actual },
+      { bridges: this.#bridges, ports: wanted, shaped: new Map() },
+      new Set(),
+    );
+    await runBatch(this.#sandbox, ["ip", "-batch", "-"], change.ip);
+    await runBatch(this.#sandbox, ["tc", "-batch", "-"], change.tc);
+    this.#standing.bridges = new Set([...this.#standing.bridges, ...this.#bridges]);
+    for (const [name, { up, mtu, master, redirect }] of wanted) {
+      ports.set(name, { up, mtu, ...(master === undefined ? {} : { master }), ...(redirect === undefined ? {} : { redirect }) });
+    }
+  }
+}
+
+/** The port as it is before its frames go anywhere. */
+function unled({ redirect: _, ...port }: WantedPort): WantedPort {
+  return port;
+}
