@@ -40,7 +40,12 @@ export async function makeLabGroups(
     // cgroup.procs of the directory too: the unified hierarchy asks for the right to write the common ancestor's.
     for (const file of ["cgroup.procs", "lab", "lab/cgroup.procs"]) await chown(join(directory, file), owner, owner);
   }
-  const { pids, memory } = groups;
+  const { cpu, pids, memory } = groups;
+  if (cpu !== undefined) {
+    // Ten times a node's: the holder answers, and links are made, also while all nodes are busy.
+    const [file, value] = cpu.version === 1 ? ["cpu.shares", 10 * 1024] : ["cpu.weight", 10 * 100];
+    await writeFile(join(directories[cpu.hierarchy]!, "lab", file), String(value));
+  }
   if (pids !== undefined) {
     await writeFile(join(groups.hierarchies[pids.hierarchy]!.base, "pids.max"), String(most.machineProcesses));
     await writeFile(join(directories[pids.hierarchy]!, "pids.max"), String(most.labProcesses));
