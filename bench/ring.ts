@@ -50,7 +50,7 @@ export async function ringThroughApi(count: number): Promise<RingResult> {
     const yaml = ringYaml(count);
     const begin = performance.now();
     await service.client.deployProject({ yaml });
-    while (!(await allRunning(service.client, `/ring${count}`))) await delay(10);
+    while (!(await allRunning(service.client, `/ring${count}`))) await delay(25);
     const started = seconds(begin);
     const holder = await onlyHolder(service.runDir);
     const hosts = await nodePids(holder);

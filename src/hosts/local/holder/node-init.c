@@ -1,4 +1,5 @@
 /* A node's init. */
+#include "boot.h"
 #include "node.h"
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -89,6 +90,8 @@ static pid_t start_program(struct node *n, char **argv, int slave, bool on_termi
   close_range(3, ~0u, 0);
   if (on_terminal && ioctl(0, TIOCSCTTY, 1) < 0) dprintf(2, "labwright: no controlling terminal: %s\n", strerror(errno));
   if (on_terminal && *n->main) become_user(n->main, 0);
+  if (!on_terminal) argv = boot_here(argv, n->env);
+  if (!argv) _exit(0);
   become(argv, n->env);
 }
 

@@ -84,6 +84,7 @@ const base: Recipe = {
     "/lib64": "usr/lib64",
     "/usr/bin/traceroute": "traceroute.db",
     "/var/run": "/run",
+    "/usr/bin/labwright-boot": "/usr/lib/labwright/boot",
     "/etc/mtab": "/proc/self/mounts",
     // What the host writes there at every start is nothing for the node's disk.
     "/etc/labwright": "/run/labwright",
@@ -98,7 +99,6 @@ const base: Recipe = {
     { path: "/var/tmp", mode: 0o1777 },
   ],
   busybox: true,
-  programs: { "/usr/lib/labwright/boot": "boot" },
 };
 
 /** Ids as in rootfs/frr/etc/passwd and group. */
