@@ -15,7 +15,6 @@ import type { LocalPaths } from "./paths.ts";
 import type { Sides } from "./quality.ts";
 import type { ShapingMeans } from "./quality-means.ts";
 import { LabResources, type MachineMeans, type NodeLoad } from "./resources/lab-resources.ts";
-
 import type { NodeState, Sandbox, SpawnedNode } from "./sandbox.ts";
 import type { StopPatience } from "./stop-patience.ts";
 import { Screens } from "./vm/screens.ts";

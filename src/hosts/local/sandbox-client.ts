@@ -111,15 +111,23 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
         if (problem === "") spawned.push({ id: Number(id), pid: Number(pid) });
         else failed.push({ id: Number(id), problem });
       };
-      for (let at = 0; at < nodes.length && failed.length === 0; at += spawnedAtOnce) {
-        const some = nodes.slice(at, at + spawnedAtOnce);
-        const before = spawned.length;
+      const spawnSome = async (some: readonly NodeSpawn[]) => {
         makeDisks(some, options.idMap?.base);
         const limits = some.flatMap(({ id, limits: entries = [] }) => (entries.length > 0 ? [{ id, entries }] : []));
         if (limits.length > 0) await limit(limits);
         await ask("spawn", some.flatMap(spawnFields), { onFrame });
-        onSpawned?.(spawned.slice(before));
-      }
+        const ids = new Set(some.map(({ id }) => id));
+        onSpawned?.(spawned.filter(({ id }) => ids.has(id)));
+      };
+      // Two at a time: while the last nodes of one come to their end the first of the next begin.
+      const waiting = Array.from({ length: Math.ceil(nodes.length / spawnedAtOnce) }, (_, i) =>
+        nodes.slice(i * spawnedAtOnce, (i + 1) * spawnedAtOnce),
+      );
+      const work = async () => {
+        for (let some = waiting.shift(); some !== undefined && failed.length === 0; some = waiting.shift()) await spawnSome(some);
+      };
+      const ends = await Promise.allSettled([work(), work()]);
+      for (const end of ends) if (end.status === "rejected") throw end.reason;
       if (failed.length === 0) return spawned;
       const told = failed.slice(0, mostTold).map(({ id, problem }) => `node ${id}: ${problem}`);
       const words = [...told, ...(failed.length > mostTold ? [`and ${failed.length - mostTold} more`] : [])].join("; ");
@@ -214,7 +222,7 @@ function kill(pid: number): void {
 const mostTold = 3;
 
 /** So few that what follows on a node's spawn can begin early, and that a chunk's work on files does not keep others of the service waiting. */
-const spawnedAtOnce = 32;
+const spawnedAtOnce = 64;
 
 /**
  * Made for the lab's root where they are missing: the lab itself may not be able to write above them. Synchronous, because a call that waits for a
