@@ -1,0 +1,84 @@
+import { expect, test } from "vitest";
+import type { LabDefinition } from "./definition.ts";
+import { EarlyWiring } from "./early-wiring.ts";
+import { type Fabric, wantedFabric } from "./fabric.ts";
+import { readFabric } from "./read-fabric.ts";
+import { sandboxBench } from "./sandbox.fixture.ts";
+import type { LocalTemplate } from "./template.ts";
+
+/** A chain n1 – n2 – n3, whose n2 is on a network too. */
+const chain: LabDefinition = {
+  version: 1,
+  id: "1b4e28ba-2fa1-11d2-883f-0016d3cca427",
+  path: "/t",
+  name: "t",
+  owner: "admin",
+  locked: false,
+  next: { node: 4, network: 2, link: 4 },
+  nodes: [1, 2, 3].map((id) => ({
+    id,
+    name: `n${id}`,
+    template: "linux",
+    exec: [],
+    ethernet: 3,
+    env: {},
+    attributes: {},
+    labels: {},
+    power: "running",
+  })),
+  networks: [{ id: 1, name: "net1", type: "bridge" }],
+  links: [
+    { id: 1, endpoints: [eth(1, 1), eth(2, 1)], mtu: 1400 },
+    { id: 2, endpoints: [eth(2, 2), eth(3, 1)] },
+    { id: 3, endpoints: [eth(2, 0), { network: 1 }] },
+  ],
+  texts: [],
+  trafficFilters: [],
+};
+const nothing: Fabric = { bridges: new Set(), ports: new Map() };
+
+const bench = sandboxBench("early");
+
+test("ports that are made some nodes at a time are all there, and what is told of them is what the kernel tells", async () => {
+  const sandbox = await bench.create();
+  const early = new EarlyWiring(sandbox, nothing, wanted());
+  const some: (readonly number[])[] = [];
+  await sandbox.spawn([bench.node(2)], (nodes) => early.add(nodes));
+  await sandbox.spawn([bench.node(3), bench.node(1)], (nodes) => {
+    some.push(nodes.map(({ id }) => id));
+    early.add(nodes);
+  });
+  expect(some).toEqual([[3, 1]]);
+  const told = await early.done();
+  expect(told?.ports.size).toBe(9);
+  expect(sorted(told)).toEqual(sorted(await readFabric(sandbox)));
+  expect(told?.ports.get("n2i1")).toEqual({ up: true, mtu: 1400, redirect: "n1i1" });
+  expect(told?.ports.get("n1i1")?.redirect).toBe("n2i1");
+  expect(told?.ports.get("n2i0")?.master).toBe("b1");
+});
+
+test("where a node has died meanwhile nothing is told, and the ports of the others stand", async () => {
+  const sandbox = await bench.create();
+  const early = new EarlyWiring(sandbox, nothing, wanted());
+  const spawned = await sandbox.spawn([bench.node(1), bench.node(2)]);
+  early.add(spawned.filter(({ id }) => id === 1));
+  expect(await early.done()).toBeDefined();
+  await sandbox.stop([2], "kill", 0);
+  early.add(spawned.filter(({ id }) => id === 2));
+  expect(await early.done()).toBeUndefined();
+  expect([...(await readFabric(sandbox)).ports.keys()].filter((name) => name.startsWith("n1"))).toEqual(["n1i0", "n1i1", "n1i2"]);
+});
+
+/** As while all nodes are still being spawned. */
+function wanted() {
+  const template = () => ({ ethFormat: "eth{0}", backend: "namespace" }) as LocalTemplate;
+  return wantedFabric(chain, new Map(chain.nodes.map(({ id }) => [id, 0])), template);
+}
+
+function sorted(fabric: Fabric | undefined) {
+  return { bridges: [...(fabric?.bridges ?? [])].sort(), ports: Object.fromEntries([...(fabric?.ports ?? [])].sort()) };
+}
+
+function eth(node: number, index: number) {
+  return { node, interface: `eth${index}` };
+}
