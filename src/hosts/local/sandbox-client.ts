@@ -128,7 +128,10 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
       };
       const ends = await Promise.allSettled([work(), work()]);
       for (const end of ends) if (end.status === "rejected") throw end.reason;
-      if (failed.length === 0) return spawned;
+      if (failed.length === 0) {
+        const byId = new Map(spawned.map((node) => [node.id, node]));
+        return nodes.flatMap(({ id }) => byId.get(id) ?? []);
+      }
       const told = failed.slice(0, mostTold).map(({ id, problem }) => `node ${id}: ${problem}`);
       const words = [...told, ...(failed.length > mostTold ? [`and ${failed.length - mostTold} more`] : [])].join("; ");
       const data = { host: words, failed: failed.slice(0, mostTold) };
