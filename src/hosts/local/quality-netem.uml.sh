@@ -39,13 +39,16 @@ a() { ip netns exec a chroot "$image" "$@"; }
 b() { ip netns exec b chroot "$image" "$@"; }
 change() { $fabric tc -batch "$batches/$1"; }
 tell() { echo "netem $($fabric tc -s -j qdisc show)"; }
-# COUNT MANY: so many are on their way, and each answer sends another. Pauses end at ticks of 10 ms here, and ping has room for 250 answers at once that do not
-# come while it sends.
+# COUNT MANY: so many are on their way, and each answer sends another, since pauses end at ticks of 10 ms here. ping itself may have no room for all the answers of a
+# moment: what the link did, netem's counters tell.
 pings() { a ping -q -f -c "$1" -l "$2" -W 5 10.0.0.2; }
-# What iperf3 tells, on one line. Its server takes one client, and may not listen yet.
+# What iperf3 tells, on one line. Its server takes one client, may not listen yet, and is started again for the next try.
 iperf() {
-  b iperf3 -s -1 -D
-  until a iperf3 -J -c 10.0.0.2 "$@" > /run/iperf && ! grep -q '"error"' /run/iperf; do sleep 0.1; done
+  while :; do
+    b iperf3 -s -1 -D 2> /dev/null
+    sleep 0.2
+    a iperf3 -J -c 10.0.0.2 "$@" > /run/iperf && ! grep -q '"error"' /run/iperf && break
+  done
   tr -d '\n' < /run/iperf
   echo
 }
@@ -69,14 +72,21 @@ udp() {
   a ping -c 10 -i 0.05 10.0.0.2
   iperf -R -u -l 1400 -b 15M -t 2
 }
-thousand() { pings 1000 250; }
+thousand() {
+  tell
+  pings 1000 250
+  tell
+}
 changes() {
+  change thousand
+  tell
   pings 3000 50 &
   for name in delay thousand delay none thousand none; do
     sleep 0.2
     change "$name"
   done
   wait
+  tell
 }
 drop() { "$node" "$here/quality-netem.fixture.ts" "$image"; }
 
