@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -710,5 +711,32 @@ describe("up", () => {
       expect.stringMatching(/the service did not start:\n.*--host takes [^\n]*"nowhere"\n {2}hint: /),
     ]);
     expect(wrong.stderr).not.toContain("listens on");
+  });
+
+  test("waits for a service that somebody else is just starting", async () => {
+    const own = join(folder, "state");
+    const env = { LABWRIGHT_STATE_DIR: own, LABWRIGHT_RUN_DIR: join(own, "run"), XDG_CONFIG_HOME: join(folder, "config") };
+    write("awaited");
+    mkdirSync(own, { mode: 0o700 });
+    // The lock is taken, and nobody answers yet.
+    const lock = new DatabaseSync(join(own, "service.lock"));
+    lock.exec("BEGIN EXCLUSIVE");
+    const waiting = begin(["up", "lab.yaml", "--host", "memory"], env);
+    const seen = watch(waiting);
+    await until(
+      () => `the refusal; it said: ${seen.stderr}`,
+      () =>
+        existsSync(join(own, "service.log")) &&
+        readFileSync(join(own, "service.log"), "utf8").includes("another service runs on the state directory"),
+    );
+    lock.close();
+    const password = readFileSync(join(own, "admin-password"), "utf8").trim();
+    const other = begin(["serve", "--port", "0", "--host", "memory"], { ...env, LABWRIGHT_ADMIN_PASSWORD: password });
+    try {
+      expect([await ended(waiting), seen.stderr]).toEqual([0, expect.stringContaining("somebody else has just started the service")]);
+    } finally {
+      other.kill("SIGTERM");
+      await ended(other);
+    }
   });
 });

@@ -48,15 +48,18 @@ export async function answers(service: { readonly url: string; readonly pin?: st
   }
 }
 
+/** What a service says that finds another one on its state directory. */
+const heldByAnother = "another service runs on the state directory";
+
 /**
- * Starts a service of its own session that outlives this command, its output in the state directory, which is there. Comes back when it answers.
- * Throws UsageError with the end of its log when it does not.
+ * Starts a service of its own session that outlives this command, its output in the state directory. Comes back when it answers, or when one
+ * does that somebody else has started there at the same moment (`started` false). Throws UsageError with the end of its log when none does.
  */
 export async function startService(options: {
   readonly state: string;
   readonly flags: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-}): Promise<ServiceFile> {
+}): Promise<ServiceFile & { readonly started: boolean }> {
   const log = join(options.state, "service.log");
   const output = openSync(log, "a", 0o600);
   // What stands there already was said by earlier services.
@@ -69,20 +72,28 @@ export async function startService(options: {
   });
   closeSync(output);
   const begin = Date.now();
-  while (Date.now() - begin < startLimitMs && child.exitCode === null && child.signalCode === null) {
+  let held = false;
+  while (Date.now() - begin < startLimitMs) {
     const service = await readServiceFile(options.state);
-    if (service !== undefined && service.pid === child.pid && (await answers({ url: service.url, pin: service.fingerprint }))) {
+    const started = service?.pid === child.pid;
+    if (service !== undefined && (started || held) && (await answers({ url: service.url, pin: service.fingerprint }))) {
       child.unref();
-      return service;
+      return { ...service, started };
     }
+    if (hasEnded(child)) held = lastLines(log, before).includes(heldByAnother);
+    if (hasEnded(child) && !held) break;
     await pause(50);
   }
   await end(child);
   throw new UsageError(`the service did not start:\n${lastLines(log, before)}`, `its log is ${log}`);
 }
 
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
 async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
+  if (hasEnded(child)) return;
   const gone = new Promise((resolve) => child.once("exit", resolve));
   child.kill("SIGTERM");
   await gone;

@@ -18,7 +18,7 @@ export async function holdStateDir(stateDir: string): Promise<{ release(): Promi
   const file = join(directory, lockName);
   const lock = new DatabaseSync(file);
   try {
-    lock.exec("PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE");
+    lock.exec(`PRAGMA busy_timeout = ${patienceMs}; BEGIN EXCLUSIVE`);
   } catch (error) {
     lock.close();
     const { errcode } = error as { readonly errcode?: number };
@@ -41,6 +41,9 @@ async function madeReady(stateDir: string): Promise<string> {
   closeSync(openSync(join(directory, lockName), "a", 0o600)); // SQLite would make it readable by all
   return directory;
 }
+
+/** Of two that take the lock at the same moment each is in the other's way for an instant: without patience neither would have it. */
+const patienceMs = 300;
 
 /** SQLITE_BUSY */
 const busy = 5;

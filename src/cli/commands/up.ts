@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { access, readFile, writeFile } from "node:fs/promises";
+import { access, link, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { connect, LabwrightError } from "../../client/index.ts";
@@ -94,7 +94,8 @@ async function begin(context: Context, args: Arguments, state: string): Promise<
     env: password === undefined ? {} : { LABWRIGHT_ADMIN_PASSWORD: password },
   });
   progress[Symbol.dispose]();
-  context.terminal.note(`started a service at ${service.url} (process ${service.pid}); its log is ${join(state, "service.log")}`);
+  const whose = service.started ? "started a service" : "somebody else has just started the service";
+  context.terminal.note(`${whose} at ${service.url} (process ${service.pid}); its log is ${join(state, "service.log")}`);
   return service;
 }
 
@@ -111,8 +112,14 @@ async function adminPassword(state: string): Promise<string | undefined> {
   // Users are there already: their passwords are known to their owners only.
   if (begun) return undefined;
   const password = randomBytes(15).toString("base64url");
-  await writeNew(join(state, "admin-password"), `${password}\n`);
-  return password;
+  try {
+    await writeNew(join(state, "admin-password"), `${password}\n`);
+    return password;
+  } catch (error) {
+    // Another command has begun at the same moment: its password counts.
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return await keptPassword(state);
+    throw error;
+  }
 }
 
 async function keptPassword(state: string): Promise<string | undefined> {
@@ -122,8 +129,11 @@ async function keptPassword(state: string): Promise<string | undefined> {
   );
 }
 
+/** Whole or not at all, since another command may read it at once. Throws EEXIST where it is there. */
 async function writeNew(path: string, text: string): Promise<void> {
-  await writeFile(path, text, { mode: 0o600, flag: "wx" });
+  const made = `${path}.${process.pid}`;
+  await writeFile(made, text, { mode: 0o600 });
+  await link(made, path).finally(() => rm(made));
 }
 
 /** A token that works: the kept one of the same service, else a new one. */
