@@ -80,6 +80,8 @@ export interface PacketTreeNode {
   readonly source?: number;
   /** What the decoder thinks of it: Chat, Note, Warning, Error. */
   readonly severity?: string;
+  /** Number of another packet of the capture that it speaks of, such as the one that answers this one. */
+  readonly packet?: number;
   readonly children?: readonly PacketTreeNode[];
 }
 

@@ -121,6 +121,20 @@ describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", { timeout
     await page.keyboard.press("ArrowLeft");
     await page.keyboard.press("ArrowLeft");
     await expect.poll(() => field(/^Type: 8/).count()).toBe(0);
+    // From a field that speaks of another packet to that one.
+    await field(/^Internet Control Message Protocol/).click();
+    await page.keyboard.press("ArrowRight");
+    await field(/^Response frame: \d+/).click();
+    const answer = /\d+/.exec((await field(/^Response frame: \d+/).textContent()) ?? "")![0];
+    await page.getByRole("button", { name: `Go to packet ${answer}`, exact: true }).click();
+    await page.getByRole("heading", { name: `Packet ${answer}`, exact: true }).waitFor();
+    const answering = packets(page).getByRole("row", { name: new RegExp(`^${answer} .* 10\\.0\\.0\\.2 10\\.0\\.0\\.1 ICMP`) });
+    await expect.poll(() => answering.getAttribute("aria-selected")).toBe("true");
+    expect(await packets(page).evaluate((element) => element.matches(":focus"))).toBe(true);
+    await field(/^Request frame: \d+/).click();
+    await page.getByRole("button", { name: /^Go to packet \d+$/ }).click();
+    await expect.poll(() => whole.getAttribute("aria-selected")).toBe("true");
+    await page.getByRole("button", { name: /^Packet \(82 bytes\)/ }).waitFor();
     // From a byte to its field: the fifteenth is the first of IP.
     await page.getByRole("button", { name: /^Packet \(82 bytes\)/ }).click();
     await page.locator('.byte-hex [data-byte="23"]').click();

@@ -239,6 +239,8 @@ describe.skipIf(process.getuid?.() !== 0)("captures over the wire", () => {
     const icmp = tree.find(({ filter }) => filter === "icmp");
     expect(icmp).toMatchObject({ label: "Internet Control Message Protocol", offset: 34, length: 64 });
     expect(icmp?.children?.map(({ label }) => label)).toContain("Type: 0 (Echo (ping) reply)");
+    // The request that it answers.
+    expect(icmp?.children?.flatMap(({ packet }) => packet ?? [])).toEqual([1]);
     await expect(admin.getCapturePacket({ id, number: "3" })).rejects.toMatchObject({ code: "bad_request" });
   });
 

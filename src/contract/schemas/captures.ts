@@ -97,7 +97,7 @@ export type CapturePacketParams = Static<typeof CapturePacketParams>;
 export const PacketSource = Type.Object({ name: text, bytes: text });
 export type PacketSource = Static<typeof PacketSource>;
 
-/** tree: nodes {label, filter?, offset?, length?, source?, severity?, children?}; bytes: hexadecimal. */
+/** tree: nodes {label, filter?, offset?, length?, source?, severity?, packet?, children?}; bytes: hexadecimal. */
 export const CapturePacketData = Type.Object({
   capture: text,
   number: integer,
@@ -120,5 +120,7 @@ export interface PacketNode {
   readonly source?: number;
   /** What the decoder thinks of it: Chat, Note, Warning, Error. */
   readonly severity?: string;
+  /** Number of another packet that it speaks of, such as the one that answers this one. */
+  readonly packet?: number;
   readonly children?: readonly PacketNode[];
 }

@@ -169,6 +169,11 @@ function Packets({ capture: told, mayChange, again, error }: PacketsProps) {
     again();
   };
 
+  const choose = (number: number) => {
+    setSelected(number);
+    setFollow(false);
+  };
+
   if (gone) return <Removed capture={told} />;
   if (!loaded && failed instanceof LabwrightError && failed.code === "operation_not_allowed") return <Kept capture={told} />;
   return (
@@ -236,16 +241,23 @@ function Packets({ capture: told, mayChange, again, error }: PacketsProps) {
               rows={rows}
               version={version}
               selected={selected}
-              onSelect={(number) => {
-                setSelected(number);
-                setFollow(false);
-              }}
+              onSelect={choose}
               timeOf={timeOf}
               follow={running && follow}
               onFollow={setFollow}
             />
           )}
-          <PacketDetails capture={capture} number={selected} view={rows.view} onFilter={(text) => void apply(text)} />
+          <PacketDetails
+            capture={capture}
+            number={selected}
+            view={rows.view}
+            onFilter={(text) => void apply(text)}
+            onGo={(number) => {
+              choose(number);
+              // What led there goes with the packet it was of.
+              document.querySelector<HTMLElement>(".packet-list")?.focus();
+            }}
+          />
         </>
       )}
       {asking !== undefined && (

@@ -13,15 +13,17 @@ interface PacketDetailsProps {
   /** As long as it is the same, numbers mean the same packets. */
   readonly view: string | undefined;
   readonly onFilter: (filter: string) => void;
+  /** Another packet is to be looked at. */
+  readonly onGo: (number: number) => void;
 }
 
 /** One packet: its fields, and its bytes beside them. */
-export function PacketDetails({ capture, number, view, onFilter }: PacketDetailsProps) {
+export function PacketDetails({ capture, number, view, onFilter, onGo }: PacketDetailsProps) {
   const [packet, setPacket] = useState<CapturePacketData>();
   const [error, setError] = useState<unknown>();
   const [missed, setMissed] = useState(false);
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  const [field, setField] = useState<Pick<TreeRow, "path" | "range" | "filter">>();
+  const [field, setField] = useState<Pick<TreeRow, "path" | "range" | "filter" | "packet">>();
   const [source, setSource] = useState<number>();
   useEffect(() => {
     if (number === undefined) return;
@@ -78,6 +80,11 @@ export function PacketDetails({ capture, number, view, onFilter }: PacketDetails
           >
             Filter by this field
           </button>
+          {field?.packet !== undefined && field.packet !== packet.number && packet.view === view && (
+            <button type="button" onClick={() => field.packet !== undefined && onGo(field.packet)}>
+              Go to packet {field.packet}
+            </button>
+          )}
         </div>
         <PacketTree tree={packet.tree} selected={field?.path} onSelect={choose} open={open} onOpen={setOpen} />
       </div>

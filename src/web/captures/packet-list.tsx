@@ -77,6 +77,12 @@ export function PacketList({ rows, version, selected, onSelect, timeOf, follow, 
     if (row !== undefined) onSelect(row.number);
   };
   useLayoutEffect(() => {
+    // Chosen elsewhere. Without a filter a packet stands where its number says; where one is in the way it may not stand here at all.
+    if (selected === undefined || rows.filter !== "" || rows.row(chosen.current)?.number === selected) return;
+    chosen.current = selected - 1;
+    lead(scrollTo(chosen.current, view));
+  }, [selected]);
+  useLayoutEffect(() => {
     if (toChoose.current !== undefined && rows.row(toChoose.current) !== undefined) choose(toChoose.current);
   }, [version]);
 

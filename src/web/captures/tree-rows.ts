@@ -20,6 +20,8 @@ export interface TreeRow {
   /** A display filter for packets that are alike in this. */
   readonly filter: string | undefined;
   readonly range: ByteRange | undefined;
+  /** Number of another packet that it speaks of. */
+  readonly packet: number | undefined;
 }
 
 /** Bytes of the packet, or of one of its further sources. */
@@ -52,6 +54,7 @@ export function rowsOfTree(tree: readonly PacketNode[], open: ReadonlySet<string
         severity,
         filter,
         range: rangeOf(node),
+        packet: node.packet,
       });
       if (expanded === true) add(inside, path, kind, level + 1);
     });
@@ -61,7 +64,7 @@ export function rowsOfTree(tree: readonly PacketNode[], open: ReadonlySet<string
 }
 
 /** A field that was found, and the kinds that must be open to see it. */
-export interface FoundField extends Pick<TreeRow, "path" | "range" | "filter"> {
+export interface FoundField extends Pick<TreeRow, "path" | "range" | "filter" | "packet"> {
   readonly open: readonly string[];
 }
 
@@ -75,7 +78,8 @@ export function fieldAt(tree: readonly PacketNode[], source: number | undefined,
       const range = rangeOf(node);
       const covers = range !== undefined && range.source === source && range.offset <= byte && byte < range.offset + range.length;
       // The frame covers all; what stands in a field is not longer than it.
-      if (covers && (best === undefined || range.length <= best.range.length)) best = { path, open, range, filter: node.filter };
+      if (covers && (best === undefined || range.length <= best.range.length))
+        best = { path, open, range, filter: node.filter, packet: node.packet };
       look(node.children ?? [], path, kind, [...open, kind]);
     });
   };

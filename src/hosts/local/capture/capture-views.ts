@@ -97,16 +97,19 @@ interface SharkdNode {
   /** Which bytes h speaks of: 0 those of the packet, n those of the nth data source. */
   readonly ds?: number;
   readonly s?: string;
+  /** Of a field that is a packet's number: that number. */
+  readonly fnum?: number;
   readonly n?: readonly SharkdNode[];
 }
 
-function nodeOf({ l, f, h, ds, s, n }: SharkdNode): PacketTreeNode {
+function nodeOf({ l, f, h, ds, s, fnum, n }: SharkdNode): PacketTreeNode {
   return {
     label: l,
     ...(f !== undefined && { filter: f }),
     ...(h !== undefined && { offset: h[0], length: h[1] }),
     ...(h !== undefined && ds !== undefined && ds > 0 && { source: ds - 1 }),
     ...(s !== undefined && { severity: s }),
+    ...(fnum !== undefined && { packet: fnum }),
     ...(n !== undefined && { children: n.map(nodeOf) }),
   };
 }
