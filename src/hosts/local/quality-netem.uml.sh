@@ -97,5 +97,6 @@ for step in $(word uml_steps | tr , ' '); do
   $step
 done
 echo '= end'
+sleep 0.5
 echo o > /proc/sysrq-trigger
 sleep 10
