@@ -10,6 +10,7 @@ export async function measured<T>(
   what: string,
   take: () => Promise<T>,
   right: (figure: T) => boolean,
+  most = mostTries,
 ): Promise<T> {
   let wrong = 0;
   for (let tries = 1; ; tries++) {
@@ -19,7 +20,7 @@ export async function measured<T>(
     const after = cpuTimes();
     if ((after.free - before.free) / Math.max(1, after.all - before.all) >= quietFree) wrong++;
     if (wrong === 3) throw new Error(`${what}: wrong three times on a quiet machine; last ${JSON.stringify(figure)}`);
-    if (tries >= mostTries) return context.skip(`${what} cannot be measured: the machine is busy (last ${JSON.stringify(figure)})`);
+    if (tries >= most) return context.skip(`${what} cannot be measured: the machine is busy (last ${JSON.stringify(figure)})`);
   }
 }
 
