@@ -84,3 +84,28 @@ test("what names the rows is shown while it is read anew, up to twice its age", 
   reads[2]!("c");
   expect(await late).toBe("c");
 });
+
+test("while nodes start the host is asked more often, one that answers slowly less so", async () => {
+  const { clock, reads, ask } = bench(250);
+  const starting: LiveStatus = { nodes: [{ id: "1", name: "a", status: "starting" }], links: [] };
+  const readAt = async (time: number, takes: number, status: LiveStatus) => {
+    clock.time = time;
+    const before = reads.length;
+    void ask();
+    expect(reads.length).toBe(before + 1);
+    clock.time += takes;
+    reads.at(-1)!.resolve(status);
+    await expect.poll(ask).toBe(status);
+  };
+  const countAt = (time: number) => {
+    clock.time = time;
+    void ask();
+    return reads.length;
+  };
+  await readAt(0, 1, starting);
+  expect(countAt(49)).toBe(1);
+  await readAt(50, 40, starting);
+  expect(countAt(50 + 159)).toBe(2);
+  await readAt(50 + 160, 1, told("a"));
+  expect(countAt(210 + 249)).toBe(3);
+});

@@ -12,8 +12,8 @@ interface Kept<T> {
 }
 
 /**
- * Reads of labs, shared: however many pollers ask, the host is asked at most once per lab and interval, and those who ask meanwhile
- * get the same answer. A failed read is shared too, so that a host in trouble is not asked more often. Changes forget what is kept.
+ * Reads of labs, shared: however many pollers ask, the host is asked at most once per lab and interval (a shorter one while nodes start or stop),
+ * and those who ask meanwhile get the same answer. A failed read is shared too, so that a host in trouble is not asked more often. Changes forget what is kept.
  * Whoever asks for a status, or for what names its rows, in the interval after gets the last one at once while the next is read: among many
  * pollers nobody waits.
  */
@@ -23,6 +23,8 @@ export class Observations {
   readonly #status = new Map<string, Kept<LiveStatus>>();
   readonly #structure = new Map<string, Kept<ObservedLab | null>>();
   readonly #seen = new RecentMap<LiveStatus>(1000);
+  /** How long a status of these labs, whose nodes are just starting or stopping, is kept. */
+  readonly #settling = new RecentMap<number>(1000);
   readonly #changes = new RecentMap<number>(1000);
 
   constructor(clock: Clock, statusMs: number) {
@@ -31,17 +33,23 @@ export class Observations {
   }
 
   status(host: HostSession, path: string): Promise<LiveStatus> {
-    const kept = this.#kept(this.#status, path, this.#statusMs, async () => {
+    const keepMs = this.#settling.get(path) ?? this.#statusMs;
+    const kept = this.#kept(this.#status, path, keepMs, async () => {
       try {
+        const began = this.#clock.now();
         const status = await host.status(path);
         this.#seen.set(path, status);
+        // Whoever waits for nodes wants to know soon; a host whose answers take long is left most of its time.
+        const soonMs = Math.max(settlingMs, 4 * (this.#clock.now() - began));
+        if (soonMs < this.#statusMs && status.nodes.some(isSettling)) this.#settling.set(path, soonMs);
+        else this.#settling.delete(path);
         return status;
       } catch (error) {
         if (error instanceof Failure && error.code === "lab_not_found") this.#seen.delete(path);
         throw error;
       }
     });
-    return this.#atOnce(kept, this.#statusMs);
+    return this.#atOnce(kept, keepMs);
   }
 
   /** The newest status that was read, however long ago; reads nothing. */
@@ -97,4 +105,10 @@ export class Observations {
     if (all.size > 1000) all.delete(all.keys().next().value!);
     return kept;
   }
+}
+
+const settlingMs = 50;
+
+function isSettling({ status }: LiveStatus["nodes"][number]): boolean {
+  return status === "starting" || status === "stopping";
 }
