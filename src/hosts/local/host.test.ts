@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, readdir, readFile, readlink, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, open, readdir, readFile, readlink, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Failure } from "../../contract/errors.ts";
@@ -194,19 +194,25 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     await allRun("/killed");
     const { pid } = await local.sandbox("/killed");
     const namespaces = new Set(await Promise.all(["net", "mnt", "pid", "user"].map((kind) => readlink(`/proc/${pid}/ns/${kind}`))));
+    // Open, their numbers are theirs: the kernel gives those of namespaces that are gone to others, such as those of tests beside this one.
+    const held = await Promise.all(["net", "mnt", "pid", "user"].map((kind) => open(`/proc/${pid}/ns/${kind}`)));
     process.kill(pid, "SIGKILL");
-    await eventually(
-      "nodes are told as failed",
-      5000,
-      () => power("/killed"),
-      (all) => all.a === "failed" && all.b === "failed",
-    );
-    await eventually(
-      "no process of it is left",
-      5000,
-      () => processesIn(namespaces, applied.labId!),
-      (found) => found.length === 0,
-    );
+    try {
+      await eventually(
+        "nodes are told as failed",
+        5000,
+        () => power("/killed"),
+        (all) => all.a === "failed" && all.b === "failed",
+      );
+      await eventually(
+        "no process of it is left",
+        5000,
+        () => processesIn(namespaces, applied.labId!),
+        (found) => found.length === 0,
+      );
+    } finally {
+      for (const one of held) await one.close();
+    }
     await eventually(
       "its directory is gone",
       5000,

@@ -1,6 +1,6 @@
 import { execFileSync, spawn as startProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -67,9 +67,15 @@ describe("a lab", () => {
     expect(everyone).toHaveLength(3);
     const namespaces = new Set(everyone.flatMap(namespacesOf));
     expect(namespaces.size).toBe(9);
-    process.kill(sandbox.pid, "SIGKILL");
-    await until(() => !existsSync(`/proc/${sandbox.pid}`) || readText(`/proc/${sandbox.pid}/stat`).includes(") Z "));
-    await until(() => processesIn(namespaces).length === 0); // the machine's init reaps the last one
+    // Open, their numbers are theirs: the kernel gives those of namespaces that are gone to others, such as those of tests beside this one.
+    const held = everyone.flatMap((pid) => ["net", "pid", "mnt"].map((kind) => openSync(`/proc/${pid}/ns/${kind}`, "r")));
+    try {
+      process.kill(sandbox.pid, "SIGKILL");
+      await until(() => !existsSync(`/proc/${sandbox.pid}`) || readText(`/proc/${sandbox.pid}/stat`).includes(") Z "));
+      await until(() => processesIn(namespaces).length === 0); // the machine's init reaps the last one
+    } finally {
+      for (const fd of held) closeSync(fd);
+    }
     expect(processesOf(options.lab)).toEqual([]);
     expect(mountsBelow(options.dir)).toEqual([]);
     expect(await openSandbox(options)).toBeNull();
