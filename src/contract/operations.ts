@@ -352,7 +352,15 @@ export const operations = {
     answer: "upgrade",
     protocol: "host-telnet",
     feature: "consoleStream",
-    errors: [...host, "browser_token_invalid", "lab_not_found", "operation_not_allowed", "node_not_found", "node_not_running"],
+    errors: [
+      ...host,
+      "browser_token_invalid",
+      "lab_not_found",
+      "operation_not_allowed",
+      "node_not_found",
+      "node_not_running",
+      "unsupported",
+    ],
     summary: "The console's raw bytes, after Upgrade: host-telnet; or in frames, after Upgrade: websocket",
   },
   applyLinkQuality: {
