@@ -124,7 +124,12 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
         nodes.slice(i * spawnedAtOnce, (i + 1) * spawnedAtOnce),
       );
       const work = async () => {
-        for (let some = waiting.shift(); some !== undefined && failed.length === 0; some = waiting.shift()) await spawnSome(some);
+        try {
+          for (let some = waiting.shift(); some !== undefined && failed.length === 0; some = waiting.shift()) await spawnSome(some);
+        } catch (error) {
+          waiting.length = 0; // for the other one, too
+          throw error;
+        }
       };
       const ends = await Promise.allSettled([work(), work()]);
       for (const end of ends) if (end.status === "rejected") throw end.reason;
