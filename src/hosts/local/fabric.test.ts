@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { DefinedLink, DefinedNode, LabDefinition } from "./definition.ts";
 import { type Fabric, fabricChange, type LiveNodes, standingCables, wantedFabric } from "./fabric.ts";
 import { macAddress } from "./mac-address.ts";
-import { parseLinks, parseRedirects } from "./read-fabric.ts";
+import { parseLinks, parseRedirects, readFabric } from "./read-fabric.ts";
 import type { LocalTemplate } from "./template.ts";
 
 const templates: Readonly<Record<string, Pick<LocalTemplate, "ethFormat" | "backend">>> = {
@@ -216,6 +216,32 @@ describe("reading the fabric", () => {
         ["n1i1", { up: false, mtu: 1500 }],
       ]),
     });
+  });
+
+  describe("while ports go", () => {
+    const links = JSON.stringify(["n1i0", "n2i0", "n3i0"].map((ifname) => ({ ifname, flags: ["UP"], mtu: 1500 })));
+    const to = (device: string) => JSON.stringify([{ kind: "u32", options: { actions: [{ kind: "mirred", to_dev: device }] } }]);
+    const sandbox = (stdout: string, stderr: string) => ({
+      run: async ([program]: readonly string[]) =>
+        program === "ip" ? { code: 0, stdout: links, stderr: "" } : { code: stderr === "" ? 0 : 1, stdout, stderr },
+    });
+
+    test("one that is gone when its redirect is asked for is not there, and the others keep theirs", async () => {
+      const reading = readFabric(sandbox(`${to("n3i0")}\n${to("*")}\n`, 'Cannot find device "n2i0"\nCommand failed -:2\n'));
+      expect([...(await reading).ports]).toEqual([
+        ["n1i0", { up: true, mtu: 1500, redirect: "n3i0" }],
+        ["n3i0", { up: true, mtu: 1500, redirect: "*" }],
+      ]);
+    });
+
+    test.each(["", "RTNETLINK answers: Operation not permitted\n", 'Cannot find device "n2i0"\nsomething else\n'])(
+      "any other failure is told: %j",
+      async (stderr) => {
+        const { run } = sandbox("[]\n[]\n", stderr);
+        const failing = async (argv: readonly string[]) => ({ ...(await run(argv)), code: argv[0] === "ip" ? 0 : 1 });
+        await expect(readFabric({ run: failing })).rejects.toThrow(/^tc -j -force -batch -: ./);
+      },
+    );
   });
 
   test("each line of tc tells one port: its redirect, a lost one as *, or none", () => {

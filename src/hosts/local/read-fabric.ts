@@ -2,15 +2,20 @@ import type { Fabric, Port } from "./fabric.ts";
 import { succeeded } from "./machine.ts";
 import type { Sandbox } from "./sandbox.ts";
 
-/** What stands in the fabric now, as the kernel tells it: nodes that died took their ports with them, and whoever looked before may have been killed. */
+/**
+ * What stands in the fabric now, as the kernel tells it: nodes that died took their ports with them, and whoever looked before may have been killed.
+ * A port that goes while it is read is not there.
+ */
 export async function readFabric(sandbox: Pick<Sandbox, "run">): Promise<Fabric> {
-  const links = parseLinks(await run(sandbox, ["ip", "-j", "link", "show"], ""));
-  const names = [...links.ports.keys()];
-  if (names.length === 0) return links;
-  const asked = names.map((name) => `filter show dev ${name} ingress\n`).join("");
-  const told = parseRedirects(await run(sandbox, ["tc", "-j", "-batch", "-"], asked));
-  const redirects = new Map(names.map((name, i) => [name, told[i]]));
-  return withRedirects(links, (name) => redirects.get(name));
+  const argv = ["ip", "-j", "link", "show"];
+  const links = parseLinks(succeeded(argv, await sandbox.run(argv, "")).stdout);
+  if (links.ports.size === 0) return links;
+  const asked = [...links.ports.keys()].map((name) => `filter show dev ${name} ingress\n`).join("");
+  const { stdout, gone } = await ask(sandbox, ["tc", "-j", "-force", "-batch", "-"], asked);
+  const ports = new Map([...links.ports].filter(([name]) => !gone.has(name)));
+  const told = parseRedirects(stdout);
+  const redirects = new Map([...ports.keys()].map((name, i) => [name, told[i]]));
+  return withRedirects({ bridges: links.bridges, ports }, (name) => redirects.get(name));
 }
 
 /**
@@ -23,11 +28,8 @@ export async function readPorts(
   redirects: ReadonlyMap<string, string>,
 ): Promise<Fabric> {
   const asked = names.map((name) => `link show dev ${name}\n`).join("");
-  const argv = ["ip", "-j", "-force", "-batch", "-"];
-  const result = await sandbox.run(argv, asked);
-  const serious = result.stderr.split("\n").filter((line) => !/^(Device ".*" does not exist|Command failed|$)/.test(line));
-  if (serious.length > 0) succeeded(argv, { ...result, stderr: serious.join("; ") });
-  const found = result.stdout.split("\n").flatMap((line) => (line.startsWith("[") ? (JSON.parse(line) as IpLink[]) : []));
+  const { stdout } = await ask(sandbox, ["ip", "-j", "-force", "-batch", "-"], asked);
+  const found = stdout.split("\n").flatMap((line) => (line.startsWith("[") ? (JSON.parse(line) as IpLink[]) : []));
   const links = fabricOf(found);
   return withRedirects(links, (name) => redirects.get(name));
 }
@@ -40,8 +42,21 @@ function withRedirects({ bridges, ports }: Fabric, redirect: (name: string) => s
   return { bridges, ports: new Map(complete) };
 }
 
-async function run(sandbox: Pick<Sandbox, "run">, argv: readonly string[], stdin: string): Promise<string> {
-  return succeeded(argv, await sandbox.run(argv, stdin)).stdout;
+/** What a batch of questions about devices is answered, and the devices that are not there: of those nothing is told. */
+async function ask(
+  sandbox: Pick<Sandbox, "run">,
+  argv: readonly string[],
+  questions: string,
+): Promise<{ readonly stdout: string; readonly gone: ReadonlySet<string> }> {
+  const result = await sandbox.run(argv, questions);
+  const gone = new Set<string>();
+  const serious = result.stderr.split("\n").filter((line) => {
+    const name = /^(?:Device "(.*)" does not exist\.|Cannot find device "(.*)")$/.exec(line)?.slice(1).find(Boolean);
+    if (name !== undefined) gone.add(name);
+    return name === undefined && line !== "" && !line.startsWith("Command failed");
+  });
+  if (serious.length > 0 || (result.code !== 0 && gone.size === 0)) succeeded(argv, { ...result, stderr: serious.join("; ") });
+  return { stdout: result.stdout, gone };
 }
 
 interface IpLink {
