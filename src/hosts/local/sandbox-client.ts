@@ -137,6 +137,9 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
         const byId = new Map(spawned.map((node) => [node.id, node]));
         return nodes.flatMap(({ id }) => byId.get(id) ?? []);
       }
+      // In the order they were asked for: the two chunks at once end as they like.
+      const order = new Map(nodes.map(({ id }, at) => [id, at]));
+      failed.sort((one, other) => order.get(one.id)! - order.get(other.id)!);
       const told = failed.slice(0, mostTold).map(({ id, problem }) => `node ${id}: ${problem}`);
       const words = [...told, ...(failed.length > mostTold ? [`and ${failed.length - mostTold} more`] : [])].join("; ");
       const data = { host: words, failed: failed.slice(0, mostTold) };
@@ -230,7 +233,7 @@ function kill(pid: number): void {
 const mostTold = 3;
 
 /** So few that what follows on a node's spawn can begin early, and that a chunk's work on files does not keep others of the service waiting. */
-const spawnedAtOnce = 64;
+export const spawnedAtOnce = 64;
 
 /**
  * Made for the lab's root where they are missing: the lab itself may not be able to write above them. Synchronous, because a call that waits for a

@@ -6,6 +6,7 @@ import type { Failure } from "../../contract/errors.ts";
 import { idRange as idMap } from "./idmap.ts";
 import { Readiness } from "./readiness.ts";
 import { boot, childrenOf, failure, mountsBelow, reading, readText, sandboxBench, stateOf, until } from "./sandbox.fixture.ts";
+import { spawnedAtOnce } from "./sandbox-client.ts";
 
 const root = process.getuid?.() === 0;
 const { newLab, create, node, top, serial } = sandboxBench("node");
@@ -57,6 +58,29 @@ describe("a node", () => {
     const failed = await sandbox.spawn(nodes).catch((error: Failure) => error);
     expect(failed).toMatchObject({ message: expect.stringMatching(/^40 of 40 nodes .*; and 37 more$/) });
     expect(JSON.stringify(failed).length).toBeLessThan(2_000);
+  });
+
+  test("that cannot be made is among the last that are begun, and so are those of the chunk beside its own", async () => {
+    const sandbox = await create();
+    const known = async () => (await sandbox.info()).nodes.map(({ id }) => id);
+    const both = 2 * spawnedAtOnce;
+    // One of each of the two chunks that are on their way at once: whichever ends first has one.
+    const layerless = new Set([1, both]);
+    const all = Array.from({ length: 300 }, (_, i) => node(i + 1, layerless.has(i + 1) ? { lower: ["/no/such/layer"] } : {}));
+    await expect(sandbox.spawn(all)).rejects.toEqual(failure("host_error", /^2 of 300 nodes .*node 1: overlay.*node 128: overlay/));
+    expect(await known()).toEqual(all.slice(0, both).map(({ id }) => id));
+  });
+
+  test("whose disk cannot be made is told before any of its chunk is, and the chunk beside it is the last", async () => {
+    const sandbox = await create();
+    const file = join(top(), `no-directory-${serial()}`);
+    writeFileSync(file, "");
+    const all = Array.from({ length: 300 }, (_, i) => node(i + 1, i === 0 ? { disk: join(file, "disk") } : {}));
+    const told: number[] = [];
+    await expect(sandbox.spawn(all, (nodes) => told.push(...nodes.map(({ id }) => id)))).rejects.toThrow(/ENOTDIR|EEXIST/);
+    const beside = all.slice(spawnedAtOnce, 2 * spawnedAtOnce).map(({ id }) => id);
+    expect((await sandbox.info()).nodes.map(({ id }) => id)).toEqual(beside);
+    expect(told).toEqual(beside);
   });
 
   test("that is killed from outside is failed with the signal's code", async () => {
