@@ -82,6 +82,14 @@ export async function removeUplinks(directory: string): Promise<void> {
   if (recorded.length > 0) await record(directory, []);
 }
 
+/** Removes the tables of a lab whose record is lost, once it has ended; the machine's ends of its uplinks went with it. */
+export async function removeUnrecordedTables(lab: string): Promise<void> {
+  const { code, stdout } = await runOnMachine(["nft", "list", "tables"]);
+  if (code !== 0) return; // who may not look has made none
+  for (const [, table = ""] of stdout.matchAll(/^table inet (\S+)$/gm))
+    if (table.startsWith(tableOf(lab, ""))) await gone(["nft", "delete", "table", "inet", table]);
+}
+
 async function record(directory: string, uplinks: readonly NatUplink[]): Promise<void> {
   if (uplinks.length === 0) await rm(join(directory, "nat.json"), { force: true });
   else await writeFileAtomic(join(directory, "nat.json"), JSON.stringify(uplinks), 0o600);
@@ -157,8 +165,12 @@ async function newUplink(lab: string, network: number): Promise<NatUplink> {
     network,
     prefix: freePrefix(hash.readUInt16BE(0), await prefixesInUse()),
     device: `${devicePrefix}${hash.toString("hex").slice(0, 12)}`,
-    table: `labwright_${lab.replaceAll("-", "_")}_${network}`,
+    table: tableOf(lab, network),
   };
+}
+
+function tableOf(lab: string, network: number | ""): string {
+  return `labwright_${lab.replaceAll("-", "_")}_${network}`;
 }
 
 /** The /24 of 100.64.0.0/10 (shared address space, RFC 6598) that `start` points to, or the next one that nothing uses. */

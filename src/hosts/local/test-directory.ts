@@ -1,14 +1,15 @@
-import { chmod, mkdtemp, readdir, stat } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, readlink, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { lives, parseIdentity, readIfThere } from "./holder/identity.ts";
+import { readIfThere } from "./holder/identity.ts";
+import { holderProcesses } from "./holder/processes.ts";
 import { runOnMachine, succeeded } from "./machine.ts";
-import { removeUplinks } from "./nat.ts";
+import { removeUnrecordedTables, removeUplinks } from "./nat.ts";
 import { processStart, runs } from "./process-mark.ts";
 
 /** The maker's pid and when it started, then the test's own word: who finds it knows whether anybody still uses it. */
-const pattern = /^labwright-test-(\d+)-(\d+)-/;
+const pattern = /^(.*\/labwright-test-(\d+)-(\d+)-[^/]+)\//;
 
 /**
  * A directory for a test that starts labs or services, with what they keep in `state` and `run` below it. Others may pass through it: nodes have
@@ -20,20 +21,24 @@ export async function testDirectory(word: string): Promise<string> {
   return directory;
 }
 
-/** Ends services and labs of tests that were killed, and removes their directories. Answers these. */
+/**
+ * Ends services and labs of tests that were killed, also where their directories are gone already, and removes these. Answers the directories, sorted.
+ */
 export async function endAbandonedTests(): Promise<readonly string[]> {
-  const ended: string[] = [];
-  for (const name of (await readdir(tmpdir())).sort()) {
-    const [, pid = "", start = ""] = pattern.exec(name) ?? [];
+  const abandoned = new Set<string>();
+  for (const name of await readdir(tmpdir())) {
     const directory = join(tmpdir(), name);
-    if (pid === "" || (await runs(Number(pid), start)) || !(await isOurs(directory))) continue;
-    await endProcesses(() => servicesIn(directory));
-    await endProcesses(() => holdersIn(directory));
-    for (const lab of await below(join(directory, "state", "labs"))) await removeUplinks(lab);
-    succeeded(["rm", "-rf", directory], await runOnMachine(["rm", "-rf", "--", directory]));
-    ended.push(directory);
+    if ((await isAbandoned(directory)) && (await isOurs(directory))) abandoned.add(directory);
   }
-  return ended;
+  for (const { directory } of [...(await services()), ...(await holders())]) if (await isAbandoned(directory)) abandoned.add(directory);
+  for (const directory of [...abandoned].sort()) await end(directory);
+  return [...abandoned].sort();
+}
+
+/** Whether it is a test's directory, and who made it is dead. */
+async function isAbandoned(directory: string): Promise<boolean> {
+  const [, , pid = "", start = ""] = pattern.exec(`${directory}/`) ?? [];
+  return pid !== "" && !(await runs(Number(pid), start));
 }
 
 async function isOurs(directory: string): Promise<boolean> {
@@ -41,29 +46,59 @@ async function isOurs(directory: string): Promise<boolean> {
   return (await stat(directory).catch(() => undefined))?.uid === process.getuid?.();
 }
 
-/** Pids of services whose state directory is there. */
-async function servicesIn(directory: string): Promise<readonly number[]> {
-  const found: number[] = [];
+async function end(directory: string): Promise<void> {
+  const labs = new Set<string>();
+  await endProcesses(async () => (await services()).filter((one) => one.directory === directory));
+  await endProcesses(async () => {
+    const found = (await holders()).filter((one) => one.directory === directory);
+    for (const { lab } of found) labs.add(lab);
+    return found;
+  });
+  for (const lab of await below(join(directory, "state", "labs"))) await removeUplinks(lab);
+  for (const lab of labs) await removeUnrecordedTables(lab);
+  succeeded(["rm", "-rf", directory], await runOnMachine(["rm", "-rf", "--", directory]));
+}
+
+/** A process that has its files in a test's directory, whether that is still there or not. */
+interface TestProcess {
+  readonly pid: number;
+  readonly directory: string;
+}
+
+/** The services of tests, by where their state is. */
+async function services(): Promise<readonly TestProcess[]> {
+  const found: TestProcess[] = [];
   for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
     const environment = await readIfThere(`/proc/${pid}/environ`).catch(ignoreForbidden);
-    if (environment.split("\0").some((text) => text.startsWith(`LABWRIGHT_STATE_DIR=${directory}/`))) found.push(Number(pid));
+    const state = environment.split("\0").find((text) => text.startsWith("LABWRIGHT_STATE_DIR="));
+    const directory = pattern.exec(`${state?.slice(state.indexOf("=") + 1)}/`)?.[1];
+    if (directory !== undefined && (await isOfThisNamespace(pid, 1))) found.push({ pid: Number(pid), directory });
   }
   return found;
 }
 
-/** Pids of the labs that have their runtime files there. */
-async function holdersIn(directory: string): Promise<readonly number[]> {
-  const found: number[] = [];
-  for (const lab of [...(await below(directory)), ...(await below(join(directory, "run")))]) {
-    const identity = parseIdentity(await readIfThere(join(lab, "holder.json")).catch(ignoreNoDirectory));
-    if (identity !== null && (await lives(identity))) found.push(identity.pid);
+/** The holders of tests' labs, by where they write their log: that tells it also when the file is gone. */
+async function holders(): Promise<readonly (TestProcess & { readonly lab: string })[]> {
+  const found: (TestProcess & { readonly lab: string })[] = [];
+  for (const { pid, lab, role } of await holderProcesses()) {
+    if (role !== "init") continue;
+    const log = await readlink(`/proc/${pid}/fd/2`).catch(ignoreForbidden);
+    const directory = pattern.exec(log)?.[1];
+    // It is the first of a pid namespace of its own.
+    if (directory !== undefined && (await isOfThisNamespace(pid, 2))) found.push({ pid, lab, directory });
   }
   return found;
 }
 
-async function endProcesses(find: () => Promise<readonly number[]>): Promise<void> {
-  for (let patience = 500; ; patience--) {
-    const pids = await find();
+/** Whether who started the process counts pids as we do: of others nobody here can tell whether they live. @param pids that the process has */
+async function isOfThisNamespace(pid: number | string, pids: number): Promise<boolean> {
+  const status = await readIfThere(`/proc/${pid}/status`);
+  return /^NSpid:\t(.*)$/m.exec(status)?.[1]?.split("\t").length === pids;
+}
+
+async function endProcesses(find: () => Promise<readonly TestProcess[]>): Promise<void> {
+  for (let patience = 3000; ; patience--) {
+    const pids = (await find()).map(({ pid }) => pid);
     if (pids.length === 0) return;
     if (patience === 0) throw new Error(`processes of a test that was killed do not end: ${pids.join(", ")}`);
     for (const pid of pids) {
@@ -85,13 +120,8 @@ async function below(directory: string): Promise<readonly string[]> {
   return names.map((name) => join(directory, name));
 }
 
-/** Of another user's process. */
+/** "" of another user's process, and of one that has just ended. */
 function ignoreForbidden(error: NodeJS.ErrnoException): string {
-  if (error.code === "EACCES" || error.code === "EPERM") return "";
-  throw error;
-}
-
-function ignoreNoDirectory(error: NodeJS.ErrnoException): string {
-  if (error.code === "ENOTDIR") return "";
+  if (["EACCES", "EPERM", "ENOENT", "ESRCH"].includes(error.code ?? "")) return "";
   throw error;
 }

@@ -1,5 +1,4 @@
-import { chmod, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -12,6 +11,7 @@ import type { Sandbox } from "../sandbox.ts";
 import { createSandbox } from "../sandbox-client.ts";
 import { bootEnv, bootFiles, type LocalTemplate, nodeImage } from "../template.ts";
 import { builtinTemplates, loadTemplates } from "../templates.ts";
+import { testDirectory } from "../test-directory.ts";
 
 /** The images and boot scripts as nodes meet them: in a real sandbox. Needs what set-up builds. */
 
@@ -22,8 +22,7 @@ let templates: readonly LocalTemplate[];
 let images: readonly LocalImage[];
 
 beforeAll(async () => {
-  scratch = await mkdtemp(join(tmpdir(), "labwright-boot-"));
-  await chmod(scratch, 0o711);
+  scratch = await testDirectory("boot");
   templates = (await loadTemplates([builtinTemplates])).templates;
   images = await findImages(paths.images);
 });
