@@ -47,7 +47,14 @@ async function serve(options: ServeOptions): Promise<void> {
   const log = jsonLog(logLevel, lines.write);
   // Heard from the first moment on: a signal during start must not leave half of it behind.
   const ending = new Promise<NodeJS.Signals>((resolve) => {
-    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.once(signal, resolve);
+    let told = false;
+    const tell = (signal: NodeJS.Signals) => {
+      // A second signal does not wait, but for that of a terminal that is gone: its programs are told by several.
+      if (told && signal !== "SIGHUP") process.exit(1);
+      told = true;
+      resolve(signal);
+    };
+    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, tell);
   });
   const { version } = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
   await using cleanup = new AsyncDisposableStack();
@@ -99,8 +106,6 @@ async function serve(options: ServeOptions): Promise<void> {
 
   const signal = await ending;
   log("info", "ending; labs keep running", { signal });
-  // A second signal does not wait.
-  for (const again of ["SIGTERM", "SIGINT"] as const) process.once(again, () => process.exit(1));
 }
 
 async function openHost({ host, eve, stateDir }: ServeOptions, warn: (text: string) => void): Promise<Host> {
