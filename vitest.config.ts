@@ -10,10 +10,10 @@ export default defineConfig({
     setupFiles: ["test/seed.setup.ts"],
     globalSetup: ["test/seed.announce.ts", "test/abandoned.setup.ts"],
     isolate: false,
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
-    // A bound for what hangs, as all of them: one second is little on a busy machine.
-    expect: { poll: { timeout: 20_000 } },
+    // Bounds for what hangs, all of them: on a busy machine things take many times what they take on a quiet one.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 40_000 } },
     maxWorkers: 2,
   },
 });

@@ -65,33 +65,33 @@ const shells = [
 
 describe.concurrent.each(shells)("$name", ({ command, env }) => {
   test("the output comes without echo and prompt", async () => {
-    const result = await execCommand(onPty(command, env), { command: "echo one; echo two", timeoutMs: 10_000 });
+    const result = await execCommand(onPty(command, env), { command: "echo one; echo two", timeoutMs: 30_000 });
     expect(result.output).toBe("one\ntwo");
   });
 
   test("several commands one after the other do not mix", async () => {
     const stream = onPty(command, env);
     for (const word of ["alpha", "beta", "gamma"]) {
-      const { output } = await execCommand(stream, { command: `echo ${word}`, timeoutMs: 10_000 });
+      const { output } = await execCommand(stream, { command: `echo ${word}`, timeoutMs: 30_000 });
       expect(output).toBe(word);
     }
   });
 
   test("a command longer than the line is recognised in its echo", async () => {
     const words = Array.from({ length: 60 }, (_, index) => `w${index}`).join(" ");
-    const { output } = await execCommand(onPty(command, env), { command: `echo ${words}`, timeoutMs: 10_000 });
+    const { output } = await execCommand(onPty(command, env), { command: `echo ${words}`, timeoutMs: 30_000 });
     expect(output).toBe(words);
   });
 
   test("output without a line end is kept whole", async () => {
-    const { output } = await execCommand(onPty(command, env), { command: "printf abc", timeoutMs: 10_000 });
+    const { output } = await execCommand(onPty(command, env), { command: "printf abc", timeoutMs: 30_000 });
     expect(output).toBe("abc");
   });
 
   test("a prompt that changes with the directory ends the command", async () => {
     const stream = onPty(command, env);
-    expect((await execCommand(stream, { command: "cd /usr/lib", timeoutMs: 10_000 })).output).toBe("");
-    expect((await execCommand(stream, { command: "pwd", timeoutMs: 10_000 })).output).toBe("/usr/lib");
+    expect((await execCommand(stream, { command: "cd /usr/lib", timeoutMs: 30_000 })).output).toBe("");
+    expect((await execCommand(stream, { command: "pwd", timeoutMs: 30_000 })).output).toBe("/usr/lib");
   });
 
   test("thousands of lines come complete", async () => {
@@ -103,15 +103,15 @@ describe.concurrent.each(shells)("$name", ({ command, env }) => {
 
   test("a silent command is waited for, and one without output gives none", async () => {
     const stream = onPty(command, env);
-    expect((await execCommand(stream, { command: "sleep 2; echo late", timeoutMs: 10_000 })).output).toBe("late");
-    expect((await execCommand(stream, { command: "true", timeoutMs: 10_000 })).output).toBe("");
+    expect((await execCommand(stream, { command: "sleep 2; echo late", timeoutMs: 30_000 })).output).toBe("late");
+    expect((await execCommand(stream, { command: "true", timeoutMs: 30_000 })).output).toBe("");
   });
 
   test("a command that does not end gives its output so far and is interrupted", async () => {
     const stream = onPty(command, env);
     const failure = await execCommand(stream, { command: "echo begin; sleep 60", timeoutMs: 1_500 }).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: "console_timeout", data: { output: expect.stringMatching(/^begin\n?$/) } });
-    expect((await execCommand(stream, { command: "echo again", timeoutMs: 10_000 })).output).toBe("again");
+    expect((await execCommand(stream, { command: "echo again", timeoutMs: 30_000 })).output).toBe("again");
   });
 });
 
@@ -119,14 +119,14 @@ test("a half-typed line of somebody else is not run", async () => {
   const stream = onPty("bash --norc --noprofile");
   const file = join(folder, "never");
   stream.write(`touch ${file}`);
-  await execCommand(stream, { command: "true", timeoutMs: 10_000 });
-  expect((await execCommand(stream, { command: `ls ${folder}`, timeoutMs: 10_000 })).output).not.toContain("never");
+  await execCommand(stream, { command: "true", timeoutMs: 30_000 });
+  expect((await execCommand(stream, { command: `ls ${folder}`, timeoutMs: 30_000 })).output).not.toContain("never");
 });
 
 test("several lines are sent one by one, also through a here-document", async () => {
   const { output } = await execCommand(onPty("bash --norc --noprofile"), {
     command: "cat <<X\nhello\nworld\nX\necho done",
-    timeoutMs: 10_000,
+    timeoutMs: 30_000,
   });
   expect(output).toBe("hello\nworld\ndone");
 });
@@ -136,7 +136,7 @@ test("less and more are paged through", async () => {
     const stream = onPty("bash --norc --noprofile");
     const { output } = await execCommand(stream, { command: `${pager} ${join(folder, "long.txt")}`, timeoutMs: 20_000 });
     expect(output.trim(), pager).toBe(long);
-    expect((await execCommand(stream, { command: "echo after", timeoutMs: 10_000 })).output).toBe("after");
+    expect((await execCommand(stream, { command: "echo after", timeoutMs: 30_000 })).output).toBe("after");
   }
 });
 
@@ -149,7 +149,7 @@ describe("a router's command line", () => {
 
   test("a pager that somebody left open is left first", async () => {
     const stream = onPty(`python3 ${join(folder, "router.py")} r1`);
-    await execCommand(stream, { command: "end", timeoutMs: 10_000 });
+    await execCommand(stream, { command: "end", timeoutMs: 30_000 });
     stream.write("show long\r");
     const { output } = await execCommand(stream, { command: "nonsense", timeoutMs: 20_000 });
     expect(output).toBe("% Unknown command: nonsense");
@@ -157,16 +157,16 @@ describe("a router's command line", () => {
 
   test("its configuration modes end commands, alone and in several lines", async () => {
     const stream = onPty(`python3 ${join(folder, "router.py")} r1`);
-    expect((await execCommand(stream, { command: "configure terminal\nrouter ospf\nend", timeoutMs: 10_000 })).output).toBe("");
-    expect((await execCommand(stream, { command: "configure terminal", timeoutMs: 10_000 })).output).toBe("");
-    expect((await execCommand(stream, { command: "bad", timeoutMs: 10_000 })).output).toBe("% Unknown command: bad");
+    expect((await execCommand(stream, { command: "configure terminal\nrouter ospf\nend", timeoutMs: 30_000 })).output).toBe("");
+    expect((await execCommand(stream, { command: "configure terminal", timeoutMs: 30_000 })).output).toBe("");
+    expect((await execCommand(stream, { command: "bad", timeoutMs: 30_000 })).output).toBe("% Unknown command: bad");
   });
 });
 
 test("going from a shell into a router's command line and back ends each command", async () => {
   const stream = onPty("bash --norc --noprofile");
   expect((await execCommand(stream, { command: `python3 ${join(folder, "router.py")} r9`, timeoutMs: 20_000 })).output).toBe("");
-  expect((await execCommand(stream, { command: "bad", timeoutMs: 10_000 })).output).toBe("% Unknown command: bad");
+  expect((await execCommand(stream, { command: "bad", timeoutMs: 30_000 })).output).toBe("% Unknown command: bad");
 });
 
 test("a login prompt is not taken for a prompt", async () => {
@@ -177,7 +177,7 @@ test("a login prompt is not taken for a prompt", async () => {
 
 test("a console that ends tells so", async () => {
   const stream = onPty("bash --norc --noprofile");
-  const failure = await execCommand(stream, { command: "exit", timeoutMs: 10_000 }).catch((error: unknown) => error);
+  const failure = await execCommand(stream, { command: "exit", timeoutMs: 30_000 }).catch((error: unknown) => error);
   expect(failure).toMatchObject({ code: "node_not_running" });
 });
 

@@ -76,17 +76,17 @@ test("a peer that asks and asks without listening is not listened to, until it h
   });
   const { stream } = telnetStream(socket);
   stream.resume();
-  await expect.poll(() => socket.isPaused(), { timeout: 20_000 }).toBe(true);
+  await expect.poll(() => socket.isPaused()).toBe(true);
   for (let turn = 0; turn < 50; turn++) await new Promise((settle) => setImmediate(settle));
   // What a stream has read ahead is all that may still come.
   expect(asked).toBeLessThan(1 << 20);
   asking = false;
   for (let answered = 0; answered < asked; ) {
-    await expect.poll(() => written.length, { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(() => written.length).toBeGreaterThan(0);
     const { bytes, done } = written.shift()!;
     answered += bytes;
     done();
   }
-  await expect.poll(() => socket.isPaused(), { timeout: 20_000 }).toBe(false);
+  await expect.poll(() => socket.isPaused()).toBe(false);
   stream.destroy();
 });

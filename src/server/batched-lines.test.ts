@@ -6,9 +6,9 @@ test("lines that come together are written together, in their order and without 
   const lines = batchedLines((text) => written.push(text));
   for (const line of ["a\n", "b\n"]) lines.write(line);
   expect(written).toEqual([]);
-  await expect.poll(() => written, { timeout: 20_000 }).toEqual(["a\nb\n"]);
+  await expect.poll(() => written).toEqual(["a\nb\n"]);
   lines.write("c\n");
-  await expect.poll(() => written, { timeout: 20_000 }).toEqual(["a\nb\n", "c\n"]);
+  await expect.poll(() => written).toEqual(["a\nb\n", "c\n"]);
 });
 
 test("what waits is written at once where it is much, and when it is asked for, and no line twice", () => {

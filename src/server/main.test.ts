@@ -58,7 +58,7 @@ function serve(args: readonly string[] = [], env: Readonly<Record<string, string
 
 /** A command that runs another where the state directory is on a file system that is read-only. */
 const onReadOnly = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o ro none "$LABWRIGHT_STATE_DIR" && exec "$0" "$@"'];
-const patient = { timeout: 20_000 };
+const patient = { timeout: 40_000 };
 const announcement =
   /^labwright \S+ listens on (https:\/\/127\.0\.0\.1:\d+) \(memory host\), certificate sha256:((?:[0-9A-F]{2}:){31}[0-9A-F]{2})$/m;
 

@@ -137,9 +137,9 @@ test("the window size that a viewer tells is the terminal's; the last one told c
   const [first, second] = [await open(), await open()];
   const size = () => typed("h1", "stty size");
   first.resize(132, 43);
-  await expect.poll(size, { timeout: 20_000 }).toBe("43 132");
+  await expect.poll(size).toBe("43 132");
   second.resize(100, 30);
-  await expect.poll(size, { timeout: 20_000 }).toBe("30 100");
+  await expect.poll(size).toBe("30 100");
   first.far.destroy();
   second.far.destroy();
 });
@@ -165,7 +165,7 @@ test("the log of a real console is what it said since its node's start, and outl
   await post("execProject", { lab: "/real", action: "stop", node: "h1", stopmode: 1 });
   expect(await log("h1")).toContain("\nlast words\n");
   await post("execProject", { lab: "/real", action: "start", node: "h1" });
-  await expect.poll(() => log("h1"), { timeout: 20_000 }).not.toContain("last words");
+  await expect.poll(() => log("h1")).not.toContain("last words");
   await post("reconcileProject", { yaml: yaml.replace("links:", "  late: {template: linux, start: false}\nlinks:") });
   expect(await log("late")).toBe("");
 });

@@ -19,8 +19,14 @@ export interface ConversationOptions {
   readonly pieces?: number | undefined;
   /** How long the connection stays open at most, ms. */
   readonly waitMs: number;
-  /** Ends when nothing more came for this long after an answer, ms. */
+  /** Ends when nothing more came for this long after all that must come, ms. */
   readonly quietMs?: number;
+  /** So many answers must come: 1. */
+  readonly replies?: number;
+  /** What else must come; told what came after the last whole answer. */
+  readonly until?: (rest: string) => boolean;
+  /** Called at the first answer. */
+  readonly answered?: () => void;
 }
 
 /** Sends bytes on a connection of their own, and hears what comes back. */
@@ -56,6 +62,7 @@ export function converse(port: number, bytes: Buffer, options: ConversationOptio
     const at = { port, host: "127.0.0.1" };
     socket = options.plain ? connectPlain(at, send) : connectSecure({ ...at, rejectUnauthorized: false }, send);
     socket.on("data", (chunk: Buffer) => {
+      const before = replies.length;
       try {
         replies.push(...reader.push(chunk));
       } catch (error) {
@@ -63,7 +70,9 @@ export function converse(port: number, bytes: Buffer, options: ConversationOptio
         finish();
         return;
       }
-      if (options.quietMs !== undefined && replies.length > 0) {
+      if (before === 0 && replies.length > 0) options.answered?.();
+      if (replies.length < (options.replies ?? 1) || options.until?.(reader.rest.toString("latin1")) === false) return;
+      if (options.quietMs !== undefined) {
         clearTimeout(quiet);
         quiet = setTimeout(finish, options.quietMs);
       }

@@ -7,8 +7,9 @@ import { ServiceProcess, smallHeap } from "./service-process.ts";
 const seed = seedOf(process.env.LABWRIGHT_SEED);
 /** A share of the 200,000 of `npm run fuzz`. */
 const requests = Number(process.env.LABWRIGHT_FUZZ_REQUESTS ?? 40_000);
-/** A busy machine sends fewer requests rather than taking longer. */
+/** A busy machine sends fewer requests rather than taking longer, but for as many as reach into the operations. */
 const limitMs = 15_000;
+const least = Math.min(requests, 3_000);
 
 const mib = 2 ** 20;
 
@@ -26,13 +27,13 @@ describe(`fuzzing the whole contract, seed ${seed}`, () => {
     await login(service);
     await call(service, "GET", "/health");
     fdsBefore = await settledFds(service);
-    report = await fuzz(service, { seed, requests, limitMs });
+    report = await fuzz(service, { seed, requests, limitMs, least });
   });
   afterAll(() => service[Symbol.asyncDispose]());
 
   test("every answer is one that the contract allows", () => {
     expect(report.failures).toEqual([]);
-    expect(report.sent).toBeGreaterThan(Math.min(requests, 3_000) * 0.95);
+    expect(report.sent).toBeGreaterThan(least * 0.95);
   });
 
   test("the requests reach into the operations", () => {
@@ -66,7 +67,7 @@ describe(`fuzzing the whole contract, seed ${seed}`, () => {
     expect(Math.round(Math.max(...rss) / mib)).toBeLessThan(1_024);
   });
 
-  test("it still works, and gives back every file descriptor", async () => {
+  test("it still works, and gives back every file descriptor", { timeout: 120_000 }, async () => {
     expect(service.alive).toBe(true);
     const token = await loginAgain(service, report);
     await destroyLabs(service, token, () => true);

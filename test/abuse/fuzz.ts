@@ -13,6 +13,8 @@ export interface FuzzOptions {
   readonly requests: number;
   /** Ends the run early; what was sent until then counts. */
   readonly limitMs: number;
+  /** Not before so many are answered. */
+  readonly least?: number;
   /** The first case; for one case again: its index, and one request. */
   readonly from?: number;
 }
@@ -41,7 +43,7 @@ const mostFailures = 20;
 
 /** Sends cases to a running service and judges every answer. */
 export async function fuzz(service: ServiceProcess, options: FuzzOptions): Promise<FuzzReport> {
-  const { seed, requests, limitMs, from = 0 } = options;
+  const { seed, requests, limitMs, least = 0, from = 0 } = options;
   const known = new Known(service.password);
   const secrets = [service.password];
   for (let session = 0; session < 4; session++) known.tokens.push(await login(service));
@@ -56,7 +58,8 @@ export async function fuzz(service: ServiceProcess, options: FuzzOptions): Promi
   const started = performance.now();
   let next = from;
   let sent = 0;
-  const more = () => next < from + requests && performance.now() - started < limitMs && failures.length < mostFailures && service.alive;
+  const inTime = () => performance.now() - started < limitMs || sent < least;
+  const more = () => next < from + requests && inTime() && failures.length < mostFailures && service.alive;
   const sampler = setInterval(() => service.alive && rss.push(service.rss()), 100);
 
   const fail = (one: Case, why: string) => {

@@ -25,9 +25,17 @@ const session = (more = "", line = "GET /api/v1/session HTTP/1.1") =>
 const status = (more: string, body: string) =>
   `POST /api/v1/projects/status HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n${more}\r\n${body}`;
 
-function say(text: string): Promise<Conversation> {
-  return converse(service.port, Buffer.from(text, "latin1"), { waitMs: 3_000, quietMs: 60 });
+/** @param replies that must come; more are heard, too */
+function say(text: string, replies = 1): Promise<Conversation> {
+  return converse(service.port, Buffer.from(text, "latin1"), { waitMs: hangMs, quietMs: 60, replies });
 }
+
+/** To the end that the service makes. */
+function sayLast(text: string): Promise<Conversation> {
+  return converse(service.port, Buffer.from(text, "latin1"), { waitMs: hangMs });
+}
+
+const hangMs = 30_000;
 
 /** "400 bad_request", "200 ok" of each answer, each of them an envelope with a request id. */
 function outcomes({ replies, broken }: Conversation): readonly string[] {
@@ -69,7 +77,7 @@ describe("a request whose length can be read in two ways is refused, and what fo
     ["a header without a name", () => session(": x\r\n") + hidden],
     ["a folded first header", () => `GET /api/v1/session HTTP/1.1\r\n Host: x\r\n\r\n${hidden}`],
   ])("%s", async (_name, text) => {
-    const heard = await say(text());
+    const heard = await sayLast(text());
     const seen = outcomes(heard);
     // Whether it is refused at its header or for its body: one answer, an error, and the end.
     expect(seen).toEqual(["400 bad_request"]);
@@ -88,7 +96,7 @@ test.each([
 });
 
 test("a chunk extension over the limit ends the connection", async () => {
-  const heard = await say(status("Transfer-Encoding: chunked\r\n", `2;${"e".repeat(40_000)}\r\n{}\r\n0\r\n\r\n`));
+  const heard = await sayLast(status("Transfer-Encoding: chunked\r\n", `2;${"e".repeat(40_000)}\r\n{}\r\n0\r\n\r\n`));
   expect(outcomes(heard)).toEqual(["400 bad_request"]);
   expect(heard.closed).toBe(true);
 });
@@ -148,7 +156,7 @@ describe("several requests in one write", () => {
         bytes: Buffer.from(session(`X: ${"x".repeat(900)}\r\n`, `GET ${path} HTTP/1.1`)),
       }),
     );
-    const { replies, why } = await pipe.exchange(requests, 5_000);
+    const { replies, why } = await pipe.exchange(requests, hangMs);
     pipe.close();
     expect(why).toBeUndefined();
     expect(replies.map(({ status: code }) => code)).toEqual([200, ...Array.from({ length: 40 }, () => 404)]);
@@ -158,13 +166,13 @@ describe("several requests in one write", () => {
   test("a malformed one is answered in its own place, after those before it", async () => {
     const plan = `{"lab":"/x","yaml":"name: x\\nnodes: {a: {template: linux}}\\n"}`;
     const text = `POST /api/v1/projects/plan HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: ${plan.length}\r\n\r\n${plan}`;
-    const heard = await say(`${text}${session()}BROKEN\r\n\r\n${session()}`);
+    const heard = await sayLast(`${text}${session()}BROKEN\r\n\r\n${session()}`);
     expect(outcomes(heard)).toEqual(["200 ok", "200 ok", "400 bad_request"]);
     expect(heard.closed).toBe(true);
   });
 
   test("a malformed body is answered once, in its own place", async () => {
-    const heard = await say(`${session()}${status("Transfer-Encoding: chunked\r\n", "zz\r\n")}`);
+    const heard = await sayLast(`${session()}${status("Transfer-Encoding: chunked\r\n", "zz\r\n")}`);
     expect(outcomes(heard)).toEqual(["200 ok", "400 bad_request"]);
     expect(heard.closed).toBe(true);
   });
@@ -215,7 +223,7 @@ describe("tokens", () => {
     const other = await login(service);
     const request = (line: string) => `${line}\r\nHost: x\r\nAuthorization: Bearer ${other}\r\n\r\n`;
     const get = request("GET /api/v1/session HTTP/1.1");
-    const heard = await say(`${get}${request("POST /api/v1/logout HTTP/1.1")}${get}${get}`);
+    const heard = await say(`${get}${request("POST /api/v1/logout HTTP/1.1")}${get}${get}`, 2);
     expect(outcomes(heard).slice(0, 2)).toEqual(["200 ok", "200 ok"]);
     expect(outcomes(await say(get))).toEqual(["401 unauthenticated"]);
   });

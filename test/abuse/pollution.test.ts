@@ -22,7 +22,7 @@ interface Answer {
 /** A body as text: JSON.stringify would set a prototype where a key is meant. */
 async function post(path: string, body: string): Promise<Answer> {
   const head = `POST /api/v1/${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`;
-  const { replies } = await converse(service.port, Buffer.from(head + body), { waitMs: 10_000, quietMs: 0 });
+  const { replies } = await converse(service.port, Buffer.from(head + body), { waitMs: 30_000, quietMs: 0 });
   const [reply] = replies;
   if (reply === undefined) throw new Error("no answer");
   return { status: reply.status, json: JSON.parse(reply.body.toString()) };

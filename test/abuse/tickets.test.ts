@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Conversation, converse } from "./converse.ts";
 import { call, login } from "./fuzz.ts";
@@ -22,10 +21,17 @@ async function attach(bearer = token): Promise<string> {
   return (json.data as { readonly stream: string }).stream;
 }
 
-function redeem(ticket: string, bearer: string | null = token, upgrade = "host-telnet"): Promise<Conversation> {
+const hangMs = 30_000;
+
+function redeem(
+  ticket: string,
+  bearer: string | null = token,
+  upgrade = "host-telnet",
+  until?: (rest: string) => boolean,
+): Promise<Conversation> {
   const auth = bearer === null ? "" : `Authorization: Bearer ${bearer}\r\n`;
   const text = `GET /api/v1/console/stream/${ticket} HTTP/1.1\r\nHost: x\r\n${auth}Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n\r\n`;
-  return converse(service.port, Buffer.from(text, "latin1"), { waitMs: 5_000, quietMs: 50 });
+  return converse(service.port, Buffer.from(text, "latin1"), { waitMs: hangMs, quietMs: 50, ...(until && { until }) });
 }
 
 function outcome({ replies }: Conversation): string {
@@ -39,7 +45,7 @@ const refused = "403 browser_token_invalid";
 test("a ticket opens its console once", async () => {
   const ticket = await attach();
   expect(ticket).toMatch(/^[0-9a-f]{64}$/);
-  const stream = await redeem(ticket);
+  const stream = await redeem(ticket, token, "host-telnet", (rest) => rest.includes("a# "));
   expect(outcome(stream)).toBe("101");
   expect(stream.rest.toString()).toContain("a# ");
   for (let again = 0; again < 3; again++) expect(outcome(await redeem(ticket))).toBe(refused);
@@ -70,8 +76,12 @@ test("a ticket dies with its session, and an open stream ends with it", async ()
   const other = await login(service);
   const [used, unused] = [await attach(other), await attach(other)];
   const text = `GET /api/v1/console/stream/${used} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${other}\r\nConnection: Upgrade\r\nUpgrade: host-telnet\r\n\r\n`;
-  const stream = converse(service.port, Buffer.from(text), { waitMs: 10_000 });
-  await wait(200);
+  let opened = false;
+  const answered = () => {
+    opened = true;
+  };
+  const stream = converse(service.port, Buffer.from(text), { waitMs: hangMs, answered });
+  await expect.poll(() => opened).toBe(true);
   expect((await call(service, "POST", "/api/v1/logout", other, {})).status).toBe(200);
   const ended = await stream;
   expect([outcome(ended), ended.closed]).toEqual(["101", true]);
@@ -106,7 +116,7 @@ test("thousands of guesses find nothing, and a true ticket outlives them", async
   await Promise.all(
     Array.from({ length: 20 }, async () => {
       for (let tries = 0; tries < 25; tries++) {
-        const heard = await converse(service.port, Buffer.from(guess() + upgrade), { waitMs: 5_000, quietMs: 0 });
+        const heard = await converse(service.port, Buffer.from(guess() + upgrade), { waitMs: hangMs, quietMs: 0 });
         if (outcome(heard) === refused) refusals++;
       }
     }),
@@ -118,7 +128,7 @@ test("thousands of guesses find nothing, and a true ticket outlives them", async
 test("a traffic ticket and a console ticket do not stand for each other", async () => {
   const ticket = await attach();
   const text = `GET /api/v1/projects/traffic/stream/${ticket} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nConnection: Upgrade\r\nUpgrade: host-traffic\r\n\r\n`;
-  const heard = await converse(service.port, Buffer.from(text), { waitMs: 5_000, quietMs: 50 });
+  const heard = await converse(service.port, Buffer.from(text), { waitMs: hangMs, quietMs: 50 });
   expect(["403 browser_token_invalid", "422 unsupported"]).toContain(outcome(heard));
 });
 
@@ -136,7 +146,7 @@ test("bytes that come with the upgrade reach the console, telnet commands among 
     Buffer.from([255, 251, 1, 255, 255, 255, 250, 31, 0, 255, 240]),
     Buffer.from("\recho over\r"),
   ]);
-  const heard = await converse(service.port, bytes, { waitMs: 1_000 });
+  const heard = await converse(service.port, bytes, { waitMs: hangMs, quietMs: 0, until: (rest) => rest.includes("over") });
   expect(outcome(heard)).toBe("101");
   expect(heard.rest.toString("latin1")).toContain("over");
   expect(service.alive).toBe(true);

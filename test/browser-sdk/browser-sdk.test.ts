@@ -31,7 +31,7 @@ beforeAll(async () => {
   const [output] = [built].flat() as { readonly output: readonly { readonly code: string; readonly imports: readonly string[] }[] }[];
   code = output!.output[0]!.code;
   imports = output!.output.flatMap((chunk) => chunk.imports ?? []);
-}, 60_000);
+});
 afterAll(() => rm(folder, { recursive: true }));
 
 test("nothing of Node is in it, by name or as a stand-in", () => {
@@ -85,7 +85,7 @@ test("it does the same in a browser, and there a cookie stands for the token, on
   expect(await run(`page(${JSON.stringify(served.url)})`)).toEqual(seen);
   expect(await run("consoleByCookie()")).toContain("over here");
   // Chromium tells of every refused call in its console: 401, 404, 409, and the address where nobody is.
-  for (const refused of [/409/, /404/, /401/, /ERR_/, /another host: https:\/\/127\.0\.0\.1:1\//]) opened.expectComplaint(refused);
+  for (const refused of [/409/, /404/, /401/, /ERR_/, /another host: https:\/\/127\.0\.0\.1:1\//]) await opened.expectComplaint(refused);
 });
 
 /** What the page has seen, wherever it ran. */

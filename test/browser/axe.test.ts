@@ -116,7 +116,7 @@ test("each page in light and in dark colours", { timeout: 180_000 }, async () =>
     await look(name);
   }
   // Of the mistake.
-  tab.expectComplaint(/422/);
+  await tab.expectComplaint(/422/);
   expect(found).toEqual({});
 });
 

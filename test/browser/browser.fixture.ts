@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { loadPages } from "../../src/server/pages.ts";
 import { type Served, type ServedOptions, serve } from "../wire/served.ts";
@@ -7,10 +8,10 @@ import { launchChromium } from "./launch-chromium.ts";
 /** A page in a real browser, with cookies of its own. Closing it throws where the page complained of anything that the test did not expect. */
 export interface TestPage extends AsyncDisposable {
   readonly page: Page;
-  /** What the page complained of so far: console errors, refusals of the policy, exceptions nobody caught, requests to other hosts. */
+  /** What the page complained of so far, expected or not: console errors, refusals of the policy, exceptions nobody caught, requests to other hosts. */
   readonly complaints: readonly string[];
-  /** Takes complaints that match away; there must be one. */
-  expectComplaint(pattern: RegExp): void;
+  /** Waits for a complaint that matches, which the browser may tell a while after what it complains of; from the page's beginning to its end those are none. */
+  expectComplaint(pattern: RegExp): Promise<void>;
   /** From the page's beginning to its end those that match are none. */
   allowComplaint(pattern: RegExp): void;
 }
@@ -24,11 +25,14 @@ export async function testBrowser(): Promise<TestBrowser> {
   return { open: (options) => openPage(launched.browser, options), [Symbol.asyncDispose]: () => launched[Symbol.asyncDispose]() };
 }
 
+/** For what a page is to do on a busy machine. */
+const hangMs = 60_000;
+
 async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<TestPage> {
   const context = await browser.newContext({ ignoreHTTPSErrors: true, ...options });
-  context.setDefaultTimeout(30_000);
+  context.setDefaultTimeout(hangMs);
   const page = await context.newPage();
-  let complaints: string[] = [];
+  const complaints: string[] = [];
   const allowed: RegExp[] = [];
   let own: string | undefined;
   page.on("pageerror", (error) => complaints.push(`exception: ${error.message}`));
@@ -49,16 +53,16 @@ async function openPage(browser: Browser, options: BrowserContextOptions = {}): 
     get complaints() {
       return complaints;
     },
-    expectComplaint: (pattern) => {
-      const rest = complaints.filter((complaint) => !pattern.test(complaint));
-      if (rest.length === complaints.length) throw new Error(`nothing matches ${pattern} in ${JSON.stringify(complaints)}`);
-      complaints = rest;
+    expectComplaint: async (pattern) => {
+      for (const end = performance.now() + hangMs; !complaints.some((complaint) => pattern.test(complaint)); await delay(20))
+        if (performance.now() > end) throw new Error(`nothing matches ${pattern} in ${JSON.stringify(complaints)}`);
+      allowed.push(pattern);
     },
     allowComplaint: (pattern) => void allowed.push(pattern),
     async [Symbol.asyncDispose]() {
       await context.close();
-      complaints = complaints.filter((complaint) => !allowed.some((pattern) => pattern.test(complaint)));
-      if (complaints.length > 0) throw new Error(`the page complained:\n${complaints.join("\n")}`);
+      const rest = complaints.filter((complaint) => !allowed.some((pattern) => pattern.test(complaint)));
+      if (rest.length > 0) throw new Error(`the page complained:\n${rest.join("\n")}`);
     },
   };
 }

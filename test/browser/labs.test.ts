@@ -64,7 +64,7 @@ test("a lab's files are dropped on the page, checked, and deployed", async () =>
     .getByText(/r1\.conf/)
     .first()
     .waitFor();
-  tab.expectComplaint(/422/);
+  await tab.expectComplaint(/422/);
   await page
     .locator('input[type="file"]')
     .setInputFiles({ name: "r1.conf", mimeType: "text/plain", buffer: Buffer.from(files["r1.conf"]) });

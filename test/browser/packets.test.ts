@@ -89,7 +89,7 @@ describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", { timeout
     // A filter, and one that is none.
     await filterBy(page, "icmp.nope");
     expect(await page.getByRole("alert").textContent()).toContain("icmp.nope is neither a field nor a protocol name");
-    tab.expectComplaint(/400/);
+    await tab.expectComplaint(/400/);
     await packets(page)
       .getByText(/request.*seq=2\//)
       .waitFor();
@@ -182,7 +182,7 @@ describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", { timeout
     await page.getByLabel("Capture filter").fill("no such thing");
     await page.getByRole("button", { name: "Start a capture" }).click();
     await page.getByRole("alert").waitFor();
-    tab.expectComplaint(/400/);
+    await tab.expectComplaint(/400/);
     await page.getByLabel("Capture filter").fill("icmp");
     await page.getByRole("button", { name: "Start a capture" }).click();
     await page.getByRole("heading", { name: "No packets yet" }).waitFor();
@@ -285,7 +285,7 @@ describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", { timeout
   });
 });
 
-const poll = { timeout: 20_000 };
+const poll = { timeout: 40_000 };
 
 /** For the page: how many pixels of what is drawn over the picture have the colour of pings. */
 const pink = `(() => {

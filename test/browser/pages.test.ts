@@ -51,7 +51,7 @@ test("who was here before stays signed in over a reload, until the session ends 
   );
   await page.reload();
   await page.getByLabel("Password").waitFor();
-  tab.expectComplaint(/401/);
+  await tab.expectComplaint(/401/);
   // From here on the page knows better than to ask.
   await page.reload();
   await page.getByLabel("Password").waitFor();
@@ -64,8 +64,8 @@ test("what the policy refuses, and what nobody caught, is a complaint of the pag
   await tab.page.evaluate(`document.head.append(Object.assign(document.createElement("style"), { textContent: "p { color: red }" }))`);
   await tab.page.evaluate(`void setTimeout(() => { throw new Error("nobody's"); })`);
   await expect.poll(() => tab.complaints).toHaveLength(2);
-  tab.expectComplaint(/Content Security Policy/);
-  tab.expectComplaint(/exception: nobody's/);
+  await tab.expectComplaint(/Content Security Policy/);
+  await tab.expectComplaint(/exception: nobody's/);
 });
 
 test("a tab that nobody sees listens to nothing, and catches up when it is seen again", async () => {
@@ -102,7 +102,7 @@ test("a wrong password is told, and the name stays", async () => {
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("alert").waitFor();
   expect(await page.getByLabel("User name").inputValue()).toBe("ann");
-  tab.expectComplaint(/401/);
+  await tab.expectComplaint(/401/);
 });
 
 test("the link that openProject gives shows the lab without a password, once", async () => {
@@ -118,5 +118,5 @@ test("the link that openProject gives shows the lab without a password, once", a
   await using other = await browser.open();
   await other.page.goto(url);
   await other.page.getByRole("alert").waitFor();
-  other.expectComplaint(/403/);
+  await other.expectComplaint(/403/);
 });

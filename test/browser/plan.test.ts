@@ -56,7 +56,7 @@ test("a text is mended where it is marked, planned, applied, and what was prepar
   await page.locator(".cm-lint-marker-error").hover();
   await page.getByText(/unknown.*templat.*did you mean/i).waitFor();
   await page.locator(".cm-lintRange-error", { hasText: "templat" }).first().waitFor();
-  tab.expectComplaint(/422/);
+  await tab.expectComplaint(/422/);
   await write(page, text("  h1: {template: linux}\n"));
   await press(page, "Plan");
   await page.getByText("create node h1").waitFor();
@@ -182,7 +182,7 @@ test("a startup configuration in a file of its own is changed beside the text", 
   await page.keyboard.press("Enter");
   await page.getByRole("textbox", { name: "r2.conf" }).fill("hostname r2\n");
   await page.locator(".cm-lint-marker-error").waitFor({ state: "detached" });
-  tab.expectComplaint(/422/);
+  await tab.expectComplaint(/422/);
   await press(page, "Plan");
   await page.getByText("create node r2").waitFor();
 

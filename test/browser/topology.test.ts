@@ -82,7 +82,7 @@ test("a node is dragged and saved: into the text with its comments, and into the
   expect(yaml).toContain("# the first line");
   expect(yaml).toContain("# where it began");
   expect(yaml).toContain(`{x: ${r1!.x}, y: ${r1!.y}}`);
-  await expect.poll(() => centreOf(node(other.page, "r1").locator("rect")), { timeout: 20_000 }).not.toEqual(before);
+  await expect.poll(() => centreOf(node(other.page, "r1").locator("rect"))).not.toEqual(before);
   await page.getByText("in sync").waitFor();
 });
 
@@ -99,7 +99,7 @@ test("a node that somebody else moved meanwhile is told before it is overwritten
   await page.getByText(/Somebody else has moved r1 meanwhile/).waitFor();
   await page.getByRole("button", { name: "Undo" }).click();
   await page.getByText("1 node moved").waitFor({ state: "hidden" });
-  await expect.poll(() => node(page, "r1").getAttribute("transform"), { timeout: 20_000 }).toBe("translate(-90 -20)");
+  await expect.poll(() => node(page, "r1").getAttribute("transform")).toBe("translate(-90 -20)");
 });
 
 test("what others do is seen as it happens: nodes that come and stop, links that are shaped and suspended, drift", async () => {
@@ -146,10 +146,10 @@ test("a node is found by its name, goes to the middle, and opens by Enter; Escap
   const panel = page.getByRole("complementary", { name: "Node r2" });
   await panel.waitFor();
   const focused = () => page.evaluate("document.activeElement.getAttribute('aria-label')");
-  await expect.poll(focused, { timeout: 20_000 }).toBe("Node r2");
+  await expect.poll(focused).toBe("Node r2");
   await page.keyboard.press("Escape");
   await panel.waitFor({ state: "hidden" });
-  await expect.poll(focused, { timeout: 20_000 }).toMatch(/^r2, /);
+  await expect.poll(focused).toMatch(/^r2, /);
   await search.fill("nobody");
   await page.getByText("none", { exact: true }).waitFor();
 });
@@ -198,5 +198,5 @@ test("a lab that goes while somebody looks at it is told as gone", async () => {
   expect(await violationsOf(page)).toEqual([]);
   await page.getByRole("link", { name: "See your labs" }).click();
   await page.getByRole("heading", { name: "Labs" }).waitFor();
-  tab.expectComplaint(/404/);
+  await tab.expectComplaint(/404/);
 });

@@ -95,6 +95,11 @@ export class EmbeddedService implements AsyncDisposable {
     if (this.#token === undefined) this.#token = (await this.#client.login({ username: "admin", password })).token;
   }
 
+  /** Tells it without waiting for what becomes of it. */
+  signal(signal: NodeJS.Signals): void {
+    this.#child?.kill(signal);
+  }
+
   /** Answers its exit code, or the signal that ended it. */
   async end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null> {
     const child = this.#child;
@@ -117,7 +122,8 @@ export class EmbeddedService implements AsyncDisposable {
     await this.endLabs();
     // The way out of a nat network is the one thing that a lab's end does not take with it: the service does, and it is dead.
     for (const table of await tablesOf(this.labs)) await runOnMachine(["nft", "delete", "table", "inet", table]);
-    await rm(this.base, { recursive: true, force: true });
+    // Nodes that are just being ended may still write there.
+    await rm(this.base, { recursive: true, force: true, maxRetries: 20 });
   }
 
   /** Kills the holders of its labs, and waits until they are gone. */
@@ -126,10 +132,19 @@ export class EmbeddedService implements AsyncDisposable {
       "no holder is left",
       async () => {
         const left = (await processesOf(this.labs)).filter(({ role }) => role === "init");
-        for (const { pid } of left) process.kill(pid, "SIGKILL");
+        for (const { pid } of left) kill(pid);
         return left.length === 0;
       },
       () => "",
     );
+  }
+}
+
+/** One that has ended by itself meanwhile is as good. */
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }
 }

@@ -52,7 +52,7 @@ async function usersCommand(words: readonly string[], password = ""): Promise<vo
 /** An events stream and a console, with the session's token and with its cookie. */
 async function openStreams(client: RawClient): Promise<{ readonly ended: () => boolean; readonly cookie: string }> {
   const events = await client.secure(`GET /api/v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${client.token}\r\n\r\n`);
-  await expect.poll(events.heard, { timeout: 10_000 }).toContain("200 OK");
+  await expect.poll(events.heard).toContain("200 OK");
   let eventsEnded = false;
   void events.ended().then(() => {
     eventsEnded = true;
@@ -64,7 +64,7 @@ async function openStreams(client: RawClient): Promise<{ readonly ended: () => b
   for (const headers of [{ Authorization: `Bearer ${client.token}` }, { Cookie: cookie, Origin: served.url }]) {
     const { stream } = (await client.post("/api/v1/console/attach", { lab: "/kept", node: "h1" })).json.data;
     const console = openSocket(served.url, `/api/v1/console/stream/${stream}`, headers);
-    await expect.poll(() => console.socket.readyState, { timeout: 10_000 }).toBe(console.socket.OPEN);
+    await expect.poll(() => console.socket.readyState).toBe(console.socket.OPEN);
     consoles.push(console);
   }
   closers.push(() => {
@@ -87,7 +87,7 @@ async function expectEnded(cookie: string, ended: () => boolean): Promise<void> 
   expect([answer.status, answer.json.code]).toEqual([401, "unauthenticated"]);
   const inBrowser = await byCookie(cookie);
   expect([inBrowser.status, inBrowser.json.code]).toEqual([401, "unauthenticated"]);
-  await expect.poll(ended, { timeout: 10_000 }).toBe(true);
+  await expect.poll(ended).toBe(true);
 }
 
 test("who was removed is not known any more with the next request, and a new account of that name gives nothing back", async () => {
@@ -115,7 +115,7 @@ test("a new password ends sessions, also in browsers and also where it is the ol
 test("streams of who was removed end when no request is made at all", async () => {
   const { ended } = await openStreams(ann);
   await usersCommand(["remove", "ann"]);
-  await expect.poll(ended, { timeout: 10_000 }).toBe(true);
+  await expect.poll(ended).toBe(true);
 });
 
 test("a new role counts from the next request on, and streams opened with the old one end", async () => {
@@ -129,7 +129,7 @@ test("a new role counts from the next request on, and streams opened with the ol
   expect([refused.status, refused.json.code]).toEqual([403, "operation_not_allowed"]);
   expect((await role(ann)).data.role).toBe("viewer");
   expect((await byCookie(cookie)).json.data.role).toBe("viewer");
-  await expect.poll(ended, { timeout: 10_000 }).toBe(true);
+  await expect.poll(ended).toBe(true);
   expect((await ann.post("/api/v1/console/attach", { lab: "/kept", node: "h1" })).json.code).toBe("operation_not_allowed");
   // Of the host's own session too: it shows a viewer all labs, and a user the own ones.
   const labs = async () => (await ann.get("/api/v1/labs")).json.data.labs.map(({ lab }: { lab: string }) => lab);
@@ -146,7 +146,7 @@ test("a ticket that was given before is worth nothing after", async () => {
   const { stream } = (await ann.post("/api/v1/console/attach", { lab: "/kept", node: "h1" })).json.data;
   await usersCommand(["role", "ann", "viewer"]);
   const console = openSocket(served.url, `/api/v1/console/stream/${stream}`, { Authorization: `Bearer ${ann.token}` });
-  await expect.poll(console.refused, { timeout: 10_000 }).toMatchObject({ status: 403 });
+  await expect.poll(console.refused).toMatchObject({ status: 403 });
 });
 
 test("a lab that is shared is used with the role that its owner has now", async () => {
@@ -169,7 +169,7 @@ test("while the accounts cannot be read nobody is let in, and sessions go on whe
   await writeFile(file, "{");
   try {
     expect((await ann.get("/api/v1/session")).json.code).toBe("host_error");
-    await expect.poll(() => served.log.join(""), { timeout: 10_000 }).toContain("accounts cannot be read");
+    await expect.poll(() => served.log.join("")).toContain("accounts cannot be read");
   } finally {
     await writeFile(file, text);
   }

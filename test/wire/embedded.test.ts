@@ -21,7 +21,7 @@ test("a resize in a text frame is the window size that programs in the node see"
   const deployed = await client.post("/api/v1/projects/deploy", { yaml: "name: size\nnodes:\n  h1: {template: linux}\n" });
   expect(deployed.status).toBe(200);
   const live = async () => (await client.post("/api/v1/projects/status", { lab: "/size" })).json.data.live.nodes[0].status;
-  await expect.poll(live, { timeout: 10_000 }).toBe("running");
+  await expect.poll(live).toBe("running");
   const attached = await client.post("/api/v1/console/attach", { lab: "/size", node: "h1" });
   const { socket, heard } = openSocket(served.url, `/api/v1/console/stream/${attached.json.data.stream}`, {
     Authorization: `Bearer ${client.token}`,
@@ -37,7 +37,7 @@ test("a resize in a text frame is the window size that programs in the node see"
       await new Promise((resolve) => setTimeout(resolve, 50));
       return heard();
     };
-    await expect.poll(asked, { timeout: 10_000 }).toContain(`\r\n${rows} ${columns}\r\n`);
+    await expect.poll(asked).toContain(`\r\n${rows} ${columns}\r\n`);
   }
   // What is said last counts, however fast the window changes.
   for (let columns = 40; columns <= 140; columns++) socket.send(JSON.stringify({ resize: [columns, 30] }));
@@ -48,7 +48,7 @@ test("a resize in a text frame is the window size that programs in the node see"
         await new Promise((resolve) => setTimeout(resolve, 50));
         return heard();
       },
-      { timeout: 10_000 },
+      { timeout: 30_000 },
     )
     .toContain("\r\n30 140\r\n");
   socket.terminate();

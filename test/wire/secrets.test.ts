@@ -150,7 +150,7 @@ links: [["h1:eth0", "h2:eth0"]]
   const deploy = await admin.post("/api/v1/projects/deploy", { yaml: text, files: { "h1.sh": "echo config-secret; exit 3\n" } });
   expect(deploy.status).toBe(200);
   const exec = async () => (await admin.post("/api/v1/console/exec", { lab: "/quiet", node: "h2", command: "echo command-secret" })).json;
-  await expect.poll(exec, { timeout: 30_000 }).toMatchObject({ data: { output: "command-secret" } });
+  await expect.poll(exec).toMatchObject({ data: { output: "command-secret" } });
   await admin.post("/api/v1/console/exec", { lab: "/quiet", node: "h2", command: "sleep command-secret", timeout_ms: 20 });
   await admin.post("/api/v1/projects/capture", { lab: "/quiet", node: "h2", interface: "eth0", filter: "host filter-secret" });
   const { capture } = (await admin.post("/api/v1/projects/capture", { lab: "/quiet", node: "h2", interface: "eth0" })).json.data;
@@ -161,7 +161,7 @@ links: [["h1:eth0", "h2:eth0"]]
     const ticket = (await admin.post(path!, { lab: "/quiet" })).json.data.stream;
     secrets.push(ticket);
     const { socket } = openSocket(embedded.url, `${stream}/${ticket}`, { Authorization: `Bearer ${admin.token}` });
-    await expect.poll(() => socket.readyState, { timeout: 20_000 }).toBe(socket.OPEN);
+    await expect.poll(() => socket.readyState).toBe(socket.OPEN);
     socket.terminate();
     await admin.get(`${stream}/${ticket}`);
   }

@@ -164,11 +164,11 @@ describe.skipIf(process.getuid?.() !== 0)("traffic over the wire", () => {
     const input = { lab: "/talk", link: "h1:eth0 -- h2:eth0" };
     using first = await admin.openTraffic(input);
     using second = await admin.openTraffic(input);
-    await eventually("one tap", 10_000, taps, (count) => count === 1);
+    await eventually("one tap", 30_000, taps, (count) => count === 1);
     first[Symbol.dispose]();
     expect(await taps()).toBe(1);
     second[Symbol.dispose]();
-    await eventually("no tap", 10_000, taps, (count) => count === 0);
+    await eventually("no tap", 30_000, taps, (count) => count === 0);
   });
 
   test("of more packets than a viewer can follow a sample is told, and how many there were", async () => {
@@ -254,10 +254,10 @@ describe.skipIf(process.getuid?.() !== 0)("traffic over the wire", () => {
       heard: text,
       closed,
     } = openSocket(served.url, `/api/v1/projects/traffic/stream/${stream}`, { Authorization: `Bearer ${other.token}` });
-    await expect.poll(async () => (await ping("h1", "10.0.0.2")) && text().includes("ICMP echo reply"), { timeout: 20_000 }).toBe(true);
+    await expect.poll(async () => (await ping("h1", "10.0.0.2")) && text().includes("ICMP echo reply")).toBe(true);
     expect(JSON.parse(text().split("\n")[0]!)).toMatchObject({ filter: "pings" });
     await other.logout();
-    await expect.poll(closed, { timeout: 10_000 }).toBeDefined();
+    await expect.poll(closed).toBeDefined();
     socket.terminate();
     other.close();
   });

@@ -27,7 +27,7 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
 
   const pings = async (path: string, from: string, address: string) =>
     (await local.exec(path, from, "ping", "-c", "1", "-W", "1", address)).code === 0;
-  const reaches = (path: string, from: string, address: string, wanted = true, ms = 10_000) =>
+  const reaches = (path: string, from: string, address: string, wanted = true, ms = 30_000) =>
     eventually(
       `${from} ${wanted ? "reaches" : "does not reach"} ${address}`,
       ms,
@@ -128,7 +128,7 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     expect([await inside("a"), await inside("b")]).toEqual(["9000", "9000"]);
     await eventually(
       "a frame of 8 kB passes",
-      10_000,
+      30_000,
       async () => (await local.exec("/mtu", "a", "ping", "-c", "1", "-W", "1", "-M", "do", "-s", "8000", "10.0.0.2")).code,
       (code) => code === 0,
     );
@@ -159,7 +159,7 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     for (const id of ids) expect(await made()).toContain(id);
     // Killed, not destroyed: what is outside the sandbox goes too.
     process.kill((await local.sandbox("/nat1")).pid, "SIGKILL");
-    await eventually("its table is gone", 5000, made, (text) => !text.includes(ids[0]!));
+    await eventually("its table is gone", 30_000, made, (text) => !text.includes(ids[0]!));
     // Taken from a running lab.
     await local.deploy("/nat2", labOf("name: t\nnodes:\n  a: {template: linux, exec: [udhcpc -S -n -q -i eth0], ethernet: 1}\n"));
     expect(await made()).not.toContain(ids[1]!);
@@ -200,13 +200,13 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     try {
       await eventually(
         "nodes are told as failed",
-        5000,
+        30_000,
         () => power("/killed"),
         (all) => all.a === "failed" && all.b === "failed",
       );
       await eventually(
         "no process of it is left",
-        5000,
+        30_000,
         () => processesIn(namespaces, applied.labId!),
         (found) => found.length === 0,
       );
@@ -215,7 +215,7 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     }
     await eventually(
       "its directory is gone",
-      5000,
+      30_000,
       () => readdir(local.paths.run),
       (names) => !names.includes(applied.labId!),
     );
@@ -260,7 +260,7 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     stream.write("\recho ke''pt\r");
     await eventually(
       "the console answers",
-      10_000,
+      30_000,
       async () => text,
       (all) => all.includes("kept"),
     );
@@ -355,7 +355,7 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     await local.deploy("/fails", labOf(yaml));
     const { nodes } = await eventually(
       "one failed",
-      10_000,
+      30_000,
       () => local.session.status("/fails"),
       (status) => status.nodes.some((node) => node.status === "failed") && status.nodes.some((node) => node.status === "running"),
     );

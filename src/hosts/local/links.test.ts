@@ -62,7 +62,7 @@ describe.skipIf(process.getuid?.() !== 0)("changes of one link of many", () => {
     expect((await port("a", 0))?.up).toBe(false);
     await suspend(0, false);
     const isGone = (now: ReadonlyMap<string, Port>) => now.size === before.size;
-    expect(await eventually("the shaper's ends go", 10_000, ports, isGone)).toEqual(before);
+    expect(await eventually("the shaper's ends go", 30_000, ports, isGone)).toEqual(before);
   });
 
   test("a link to a network is shaped and goes back into its bridge", async () => {
@@ -127,11 +127,11 @@ describe.skipIf(process.getuid?.() !== 0)("changes of one link of many", () => {
     await (await local.sandbox("/t")).stop([Number(local.ids("/t").nodes["c"])], "kill", 0);
     const died = (nodes: readonly { readonly name: string; readonly status: string }[]) =>
       nodes.some(({ name, status }) => name === "c" && status !== "running");
-    await eventually("the death is known", 10_000, async () => (await local.session.status("/t")).nodes, died);
+    await eventually("the death is known", 30_000, async () => (await local.session.status("/t")).nodes, died);
     expect((await port("b", 1))?.up).toBe(true);
     await eventually(
       "b has no carrier to c",
-      10_000,
+      30_000,
       async () => {
         await suspend(0, false);
         return port("b", 1);

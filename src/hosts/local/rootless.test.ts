@@ -48,7 +48,7 @@ describe.runIf(possible)("an ordinary user", () => {
     // The last of a lab are reaped a moment after its holder.
     await eventually(
       "no process is left",
-      10_000,
+      30_000,
       async () => processesOf(user),
       (left) => left.length === 0,
     );

@@ -110,7 +110,7 @@ export async function stateOf(sandbox: Sandbox, id: number): Promise<NodeState |
   return (await sandbox.info()).nodes.find((each) => each.id === id);
 }
 
-export async function until(condition: () => boolean | Promise<boolean>, limitMs = 10_000): Promise<void> {
+export async function until(condition: () => boolean | Promise<boolean>, limitMs = 30_000): Promise<void> {
   for (const end = Date.now() + limitMs; !(await condition()); await delay(5))
     if (Date.now() > end) throw new Error(`not within ${limitMs} ms: ${condition}`);
 }

@@ -37,7 +37,7 @@ describe.skipIf(process.getuid?.() !== 0)("the user's own template directory", (
   const listed = (id: string) =>
     eventually(
       `template ${id} is listed`,
-      15_000,
+      30_000,
       async () => (await local.session.templates()).find((one) => one.id === id),
       (found) => found !== undefined,
     );

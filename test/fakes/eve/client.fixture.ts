@@ -68,7 +68,7 @@ export function node(name: string, more: object = {}): object {
 }
 
 /** Asks until the answer is what is wanted; tells what it was last. */
-export async function until<Value>(ask: () => Promise<Value>, wanted: (value: Value) => boolean, limitMs = 5_000): Promise<Value> {
+export async function until<Value>(ask: () => Promise<Value>, wanted: (value: Value) => boolean, limitMs = 30_000): Promise<Value> {
   const end = Date.now() + limitMs;
   for (;;) {
     const value = await ask();

@@ -64,7 +64,7 @@ links:
     expect((await local.exec(path, "h1", "ping", "-c5", "-i0.1", "10.0.0.2")).code).toBe(0);
     const rows = await eventually(
       "the packets",
-      10_000,
+      30_000,
       () => tshark(started.id, "frame.interface_name", "frame.packet_flags_direction", "icmp.type", "icmp.seq"),
       (all) => all.length === 10,
     );
@@ -84,9 +84,9 @@ links:
 
   const start = async (more: object = {}) =>
     captures().start(path, { nodeId: await nodeId("h1"), interface: "eth0", label: "h1:eth0", ...more });
-  const ping = async (count: number) => (await local.exec(path, "h1", "ping", `-c${count}`, "-i0.1", "-W1", "10.0.0.2")).code === 0;
+  const ping = async (count: number) => (await local.exec(path, "h1", "ping", `-c${count}`, "-i0.1", "-W10", "10.0.0.2")).code === 0;
   const settled = (id: string, holds: (one: HostCapture) => boolean) =>
-    eventually("the capture", 10_000, () => captures().get(path, id), holds);
+    eventually("the capture", 30_000, () => captures().get(path, id), holds);
   const pidOf = async (id: string) => {
     const { stdout } = await (await local.sandbox(path)).run([
       "sh",
@@ -166,7 +166,7 @@ links:
     });
     await eventually(
       "the end of its process",
-      10_000,
+      30_000,
       async () => (await local.sandbox(path)).run(["sh", "-c", 'grep -lzxF "capture=$1" /proc/[0-9]*/cmdline 2> /dev/null', "x", id]),
       ({ stdout }) => !/\/proc\/\d+\//.test(stdout),
     );
@@ -215,6 +215,12 @@ links:
       "/small",
       labOf('name: small\nnodes:\n  h1: {template: linux}\n  s1: {template: switch}\nlinks:\n  - ["h1:eth0", "s1:eth0"]\n'),
     );
+    await eventually(
+      "h1's interface is up",
+      30_000,
+      () => small.exec("/small", "h1", "cat", "/sys/class/net/eth0/operstate"),
+      ({ stdout }) => stdout === "up\n",
+    );
     const { nodes } = (await small.session.observe("/small"))!;
     const [h1, s1] = ["h1", "s1"].map((name) => nodes.find((node) => node.name === name)!);
     const request = { nodeId: s1!.id, interface: s1!.interfaces[0]!.name, label: "s1:eth0" };
@@ -232,7 +238,7 @@ links:
     await small.exec("/small", "h1", ...flood);
     const full = await eventually(
       "a full ring",
-      10_000,
+      30_000,
       () => own.get("/small", first.id),
       ({ truncated }) => truncated,
     );

@@ -499,7 +499,7 @@ describe("images in the directory", () => {
         const tried = await Promise.allSettled(Array.from({ length: 8 }, () => lockImages(images)));
         return tried.some(({ status }) => status === "fulfilled") && tried;
       },
-      { timeout: 20_000 },
+      { timeout: 40_000 },
     );
     const locks = all.filter((one) => one.status === "fulfilled");
     expect(locks).toHaveLength(1);

@@ -164,7 +164,7 @@ links: []
     stream.write("id; echo $FROM_IMAGE $BOTH $HOME; exit 3\n");
     await eventually(
       "the shell answers",
-      10_000,
+      30_000,
       async () => text,
       (all) => all.includes("yes image /srv"),
     );

@@ -29,7 +29,7 @@ afterAll(() => {
 async function open(): Promise<{ readonly stream: SocketStream; readonly peer: Socket }> {
   const stream = new SocketStream(path);
   await once(stream, "connect");
-  await expect.poll(() => peers.length, { timeout: 20_000 }).toBeGreaterThan(0);
+  await expect.poll(() => peers.length).toBeGreaterThan(0);
   return { stream, peer: peers.pop()! };
 }
 

@@ -37,15 +37,15 @@ beforeAll(async () => {
       expect((await local.exec(path, node, "sh", "-c", `ip addr add ${address} dev eth0 && ip link set eth0 up`)).code).toBe(0);
     }
   }
-}, 60_000);
+});
 
 afterAll(async () => {
   await local[Symbol.asyncDispose]();
-}, 60_000);
+});
 
 /** Starts a program in a node of the loud lab, and lets it do its worst until the lab ends. */
 async function unleash(sandbox: Sandbox, id: number, script: string): Promise<void> {
-  const { code } = await sandbox.exec(id, ["sh", "-c", `(${script}) > /dev/null 2>&1 < /dev/null &`], { timeoutMs: 10_000 });
+  const { code } = await sandbox.exec(id, ["sh", "-c", `(${script}) > /dev/null 2>&1 < /dev/null &`], { timeoutMs: 30_000 });
   expect(code).toBe(0);
 }
 

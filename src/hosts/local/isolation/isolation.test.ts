@@ -20,11 +20,11 @@ beforeAll(async () => {
   local = await testLocalHost();
   await local.deploy("/one", lab("one"));
   await local.deploy("/two", lab("two"));
-}, 60_000);
+});
 
 afterAll(async () => {
   await local[Symbol.asyncDispose]();
-}, 60_000);
+});
 
 /** Name of each try → what came of it. */
 async function tries(lab: string, node: string, ...as: readonly string[]): Promise<ReadonlyMap<string, string>> {

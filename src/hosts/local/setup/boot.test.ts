@@ -109,7 +109,7 @@ class Lab {
   }
 
   async ready(id: number): Promise<boolean> {
-    return (await this.sandbox.exec(id, ["/usr/lib/labwright/ready-frr"], { timeoutMs: 10_000 })).code === 0;
+    return (await this.sandbox.exec(id, ["/usr/lib/labwright/ready-frr"], { timeoutMs: 30_000 })).code === 0;
   }
 
   /** Sends lines to a console, each after the prompt of the one before, and answers all that was shown. */
@@ -140,9 +140,9 @@ class Lab {
 }
 
 async function until(what: string, holds: () => Promise<boolean>, seen: () => string = () => ""): Promise<void> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 40_000;
   while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`waited 20 s in vain for ${what} ${seen()}`);
+    if (Date.now() > deadline) throw new Error(`waited 40 s in vain for ${what} ${seen()}`);
     await delay(20);
   }
 }
@@ -219,6 +219,9 @@ describe("a linux node", () => {
       [2, "eth0", 6, "eth0"],
     ]);
     expect(await lab.box.states()).toEqual(["running", "running", "running", "failed", "failed", "running"]);
+    // The kernel takes a moment for a carrier.
+    for (const id of [1, 2])
+      await until("eth0 is up", async () => (await lab.box.must(id, "cat", "/sys/class/net/eth0/operstate")) === "up\n");
     const shown = await lab.box.must(1, "sh", "-c", asked);
     expect(shown).toContain("10.0.0.1/24 10.9.9.9/32");
     expect(shown).toContain("mtu 1400");
@@ -317,7 +320,7 @@ describe("an frr node", () => {
     const neighbours = await lab.box.must(2, "vtysh", "-c", "show ip ospf neighbor");
     expect(neighbours.match(/ Full\//g)).toHaveLength(2);
     await until("the route to r3", async () => (await lab.box.must(1, "ip", "route")).includes("10.255.0.3"));
-    expect(await lab.box.must(1, "ping", "-c", "1", "-W", "2", "10.255.0.3")).toContain("1 received");
+    expect(await lab.box.must(1, "ping", "-c", "1", "-W", "20", "10.255.0.3")).toContain("1 received");
     await lab.box.must(3, "vtysh", "-c", "configure terminal", "-c", "interface eth1", "-c", "no ip ospf area 0");
     await until("r1 to miss its neighbour", async () => !(await lab.box.ready(1)));
   });
@@ -339,7 +342,7 @@ describe("an frr node", () => {
     for (const daemon of ["bgpd", "isisd", "staticd", "zebra"])
       expect(processes).toMatch(new RegExp(`^${root ? "frr" : "root"} .*/${daemon} `, "m"));
     expect(processes).not.toContain("ospfd");
-    expect(await lab.box.must(1, "ip", "route")).toContain("blackhole 192.0.2.0/24");
+    await until("the route in the kernel", async () => (await lab.box.must(1, "ip", "route")).includes("blackhole 192.0.2.0/24"));
   });
 
   test("keeps its own `write memory` over stop and start, until the intended configuration changes", async () => {

@@ -222,11 +222,14 @@ describe.runIf(process.getuid?.() === 0)("virtual machines", { timeout: hang }, 
       () => captures.get(at, id),
       ({ packets = 0 }) => packets >= 2,
     );
-    const { packets } = await captures.packets(at, id, { after: 0, limit: 2, filter: "" });
-    expect(packets.map(({ from, to, summary }) => [from, to, /request|reply/.exec(summary)?.[0]])).toEqual([
-      ["10.0.0.2", "10.0.0.1", "request"],
-      ["10.0.0.1", "10.0.0.2", "reply"],
-    ]);
+    // A guest on a busy machine may answer so late that it is asked again before.
+    for (const [type, from, to] of [
+      [8, "10.0.0.2", "10.0.0.1"],
+      [0, "10.0.0.1", "10.0.0.2"],
+    ] as const) {
+      const { packets } = await captures.packets(at, id, { after: 0, limit: 1, filter: `icmp.type == ${type}` });
+      expect(packets).toMatchObject([{ from, to, summary: expect.stringContaining(type === 8 ? "request" : "reply") }]);
+    }
     expect(await captures.stop(at, id)).toMatchObject({ status: "stopped", dropped: 0 });
     await captures.remove(at, id);
   });
