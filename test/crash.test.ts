@@ -50,8 +50,9 @@ beforeAll(async () => {
 afterAll(async () => {
   service?.child.kill("SIGKILL");
   await service?.ended;
-  for (const { pid } of await holders()) process.kill(pid, "SIGKILL"); // none, unless a test failed
-  await rm(base, { recursive: true, force: true });
+  // None, unless a test failed; a node's goes with its lab's.
+  for (const { pid, role } of await holders()) if (role === "init") process.kill(pid, "SIGKILL");
+  await rm(base, { recursive: true, force: true, maxRetries: 20 });
 });
 
 async function start(token?: string): Promise<Service> {
@@ -231,13 +232,11 @@ async function nothingElse(about: string, living: boolean, labIds: Set<string>, 
     },
     () => JSON.stringify(alive),
   );
-  const entries = (await readdir(runDir, { recursive: true })).sort();
   const id = inits[0]?.lab;
-  expect(entries, about).toEqual(
-    id === undefined ? [] : [id, ...["holder.json", "holder.log", "holder.sock"].map((name) => `${id}/${name}`)],
-  );
-  const kept = await readdir(join(stateDir, "labs"));
-  expect(kept, about).toEqual(id === undefined ? [] : [id]);
+  await expect
+    .poll(async () => (await readdir(runDir, { recursive: true })).sort(), { message: about })
+    .toEqual(id === undefined ? [] : [id, ...["holder.json", "holder.log", "holder.sock"].map((name) => `${id}/${name}`)]);
+  await expect.poll(() => readdir(join(stateDir, "labs")), { message: about }).toEqual(id === undefined ? [] : [id]);
   if (id !== undefined)
     expect(
       (await readdir(join(stateDir, "labs", id))).filter((name) => name.endsWith(".tmp")),

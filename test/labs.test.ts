@@ -74,7 +74,7 @@ describe.skipIf(process.getuid?.() !== 0)("deployed, the example lab", () => {
   afterAll(async () => {
     await local[Symbol.asyncDispose]();
   });
-  const patience = 90_000;
+  const patience = 120_000;
 
   const deploy = async (name: string, edit?: (yaml: string) => string) => {
     const lab = await exampleLab(name, edit);
@@ -167,10 +167,11 @@ describe.skipIf(process.getuid?.() !== 0)("deployed, the example lab", () => {
     await goes("bgp-clos", "leaf1", "192.168.4.0/24", "bgp", ["eth1", "eth2"]);
     await pings("bgp-clos", "h1", "192.168.4.10");
     type Summary = { readonly peers: Readonly<Record<string, { readonly state: string }>> };
-    const summary = await frr<Summary>("bgp-clos", "spine1", "show bgp ipv4 unicast summary");
-    expect(Object.entries(summary?.peers ?? {}).map(([name, { state }]) => [name, state])).toEqual(
-      [1, 2, 3, 4].map((n) => [`eth${n}`, "Established"]),
-    );
+    const peers = async () => (await frr<Summary>("bgp-clos", "spine1", "show bgp ipv4 unicast summary"))?.peers ?? {};
+    const all = [1, 2, 3, 4].map((n) => [`eth${n}`, "Established"]);
+    const isWhole = (found: Summary["peers"]) =>
+      JSON.stringify(Object.entries(found).map(([name, { state }]) => [name, state])) === JSON.stringify(all);
+    await eventually("spine1 has all its neighbours", patience, peers, isWhole);
     const plan = await deploy("bgp-clos", (yaml) => yaml.replace("suspended: false", "suspended: true"));
     expect(plan.actions.map(({ op, kind, disruption }) => [op, kind, disruption])).toEqual([["update", "link", "link"]]);
     await goes("bgp-clos", "leaf1", "192.168.4.0/24", "bgp", ["eth2"]);

@@ -79,9 +79,9 @@ function onTerminal(
 }
 
 async function until(what: () => string, done: () => boolean): Promise<void> {
-  const end = Date.now() + 20_000;
+  const end = Date.now() + 60_000;
   while (!done()) {
-    if (Date.now() > end) throw new Error(`not within 20 s: ${what()}`);
+    if (Date.now() > end) throw new Error(`not within 60 s: ${what()}`);
     await pause(20);
   }
 }
@@ -537,7 +537,7 @@ describe("a lab's life", () => {
     const programs = begin(["events", "--format", "json"]);
     const [lines, objects] = [watch(people), watch(programs)];
     // Whether they listen already shows in what they hear.
-    const deadline = Date.now() + 20_000;
+    const deadline = Date.now() + 60_000;
     while (!lines.stdout.includes("node h1: stopped") || !objects.stdout.includes('"stopped"')) {
       expect(Date.now(), lines.stdout + lines.stderr + objects.stderr).toBeLessThan(deadline);
       expect((await run(["stop", "--node", "h1"])).code).toBe(0);
@@ -650,7 +650,8 @@ test("status --watch says that the service went away, and goes on when it is bac
     );
     return child;
   };
-  const first = await serve("0");
+  // None of those that the system gives to whoever asks: it must be free again after the restart.
+  const first = await serve(String(10_000 + (process.pid % 10_000)));
   const at = JSON.parse(readFileSync(file, "utf8")) as { url: string; fingerprint: string };
   const there = ["--url", at.url, "--pin", at.fingerprint];
   write("watched");

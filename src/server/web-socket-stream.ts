@@ -11,6 +11,9 @@ export interface WebSocketStreamOptions {
 /** How long the peer has for its part of the closing handshake, ms. */
 const closeWaitMs = 2_000;
 
+/** How long an answer that has come may wait for this process to look at it, ms. */
+const lateMs = 1_000;
+
 /**
  * The bytes of a WebSocket's binary frames as a stream. A chunk is written when it left this process, so that a peer that does not read holds up
  * its writer; a reader that does not read holds up the peer. A peer that answers no ping is cut off.
@@ -18,11 +21,14 @@ const closeWaitMs = 2_000;
 export class WebSocketStream extends Duplex {
   readonly #socket: WebSocket;
   readonly #heartbeat: NodeJS.Timeout;
+  readonly #pingMs: number;
   #heard = true;
+  #cut: NodeJS.Timeout | undefined;
 
   constructor(socket: WebSocket, { onText, pingMs }: WebSocketStreamOptions) {
     super();
     this.#socket = socket;
+    this.#pingMs = pingMs;
     socket.on("message", (data: Buffer, isBinary) => {
       this.#heard = true;
       if (this.destroyed) return;
@@ -35,7 +41,7 @@ export class WebSocketStream extends Duplex {
     // A broken frame, or one that is too large: the socket closes with the code for it, and "close" follows.
     socket.on("error", () => {});
     socket.on("close", () => {
-      clearInterval(this.#heartbeat);
+      this.#rest();
       this.push(null);
       // What is not taken by now may never be: its reader is held up.
       setTimeout(() => this.destroy(), closeWaitMs).unref();
@@ -63,7 +69,7 @@ export class WebSocketStream extends Duplex {
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    clearInterval(this.#heartbeat);
+    this.#rest();
     // 1001: we go away; nothing is wrong with what the peer sent.
     this.#close(1001, () => {});
     done(error);
@@ -86,10 +92,29 @@ export class WebSocketStream extends Duplex {
   }
 
   #ping(): void {
-    // Nothing is heard of a peer that we do not listen to.
-    if (!this.#heard && !this.#socket.isPaused) this.#socket.terminate();
     if (this.#socket.readyState !== this.#socket.OPEN) return;
+    if (this.#silent) {
+      // Its answer may be here already, and this process had no time for it.
+      this.#cut ??= setTimeout(
+        () => {
+          this.#cut = undefined;
+          if (this.#silent) this.#socket.terminate();
+        },
+        Math.min(this.#pingMs, lateMs),
+      ).unref();
+      return;
+    }
     this.#heard = false;
     this.#socket.ping();
+  }
+
+  /** Nothing is heard of a peer that we do not listen to. */
+  get #silent(): boolean {
+    return !this.#heard && !this.#socket.isPaused;
+  }
+
+  #rest(): void {
+    clearInterval(this.#heartbeat);
+    clearTimeout(this.#cut);
   }
 }

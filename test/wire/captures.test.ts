@@ -42,7 +42,7 @@ describe.skipIf(process.getuid?.() !== 0)("captures over the wire", () => {
     admin = as("admin", "test");
     ann = as("ann", "ann");
     await admin.deployProject({ yaml });
-    await eventually("a first ping", 20_000, ping, (answered) => answered);
+    await eventually("a first ping", 60_000, ping, (answered) => answered);
   });
   afterAll(async () => {
     admin?.close();
@@ -56,7 +56,7 @@ describe.skipIf(process.getuid?.() !== 0)("captures over the wire", () => {
   });
 
   async function ping(): Promise<boolean> {
-    const { output } = await admin.execConsole({ lab: "/wire", node: "h1", command: "ping -c1 -W1 10.0.0.2" });
+    const { output } = await admin.execConsole({ lab: "/wire", node: "h1", command: "ping -c1 -W5 10.0.0.2" });
     return output?.includes(" 0% packet loss") === true;
   }
 

@@ -13,7 +13,7 @@ let cookie: string;
 let open: TestSocket[] = [];
 
 beforeAll(async () => {
-  served = await serve({ server: { webSockets: { pingMs: 150 } } });
+  served = await serve();
   client = await served.signIn("ann");
   await client.post("/api/v1/projects/deploy", { yaml });
   cookie = cookieIn(await client.post("/api/v1/browser/session", {})).header;
@@ -137,8 +137,16 @@ test("what a newer client may say in a text frame is ignored", async () => {
 });
 
 test("a peer that answers no ping is cut off, one that does is left alone", async () => {
-  const mute = socketOf(await ticketOf(), byPage());
-  const polite = socketOf(await ticketOf(), byPage());
+  await using asking = await serve({ server: { webSockets: { pingMs: 300 } } });
+  const ann = await asking.signIn("ann");
+  await ann.post("/api/v1/projects/deploy", { yaml });
+  const view = async () => {
+    const ticket = await ticketOf(ann);
+    const seen = openSocket(asking.url, `/api/v1/console/stream/${ticket}`, { Authorization: `Bearer ${ann.token}` });
+    open.push(seen);
+    return seen;
+  };
+  const [mute, polite] = [await view(), await view()];
   await expect.poll(mute.heard).toContain("r1# ");
   let pings = 0;
   polite.socket.on("ping", () => pings++);
