@@ -130,7 +130,7 @@ test("the programs of docs/sdk.md are programs, by the types of the SDK", async 
     };
     const config = { extends: join(root, "tsconfig.base.json"), compilerOptions, files: ["page.ts"] };
     await writeFile(join(folder, "tsconfig.json"), JSON.stringify(config));
-    const { stdout } = spawnSync(join(root, "node_modules/.bin/tsc"), ["-p", folder], { encoding: "utf8", timeout: 60_000 });
+    const { stdout } = spawnSync(join(root, "node_modules/.bin/tsc"), ["-p", folder], { encoding: "utf8", timeout: 150_000 });
     expect(stdout).toBe("");
   } finally {
     await rm(folder, { recursive: true });

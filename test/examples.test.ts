@@ -30,7 +30,7 @@ function run(program: string, args: readonly string[]): Promise<Ran> {
     LABWRIGHT_PASSWORD: "ann-password",
   };
   return new Promise((resolve) => {
-    execFile(program, args, { cwd: folder, env, timeout: 50_000 }, (error, stdout, stderr) => {
+    execFile(program, args, { cwd: folder, env, timeout: 150_000 }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code ?? 255), stdout, stderr });
     });
   });

@@ -33,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => rm(project, { recursive: true, force: true }));
 
 function run(program: string, args: readonly string[], cwd = project) {
-  const { status, stdout, stderr, error } = spawnSync(program, args, { cwd, encoding: "utf8", timeout: 60_000 });
+  const { status, stdout, stderr, error } = spawnSync(program, args, { cwd, encoding: "utf8", timeout: 150_000 });
   if (error !== undefined || status !== 0)
     throw new Error(`${program} ${args.join(" ")} ended with ${status}\n${stdout}${stderr}`, { cause: error });
   return { stdout, stderr };

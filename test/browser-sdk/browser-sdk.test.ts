@@ -64,7 +64,7 @@ console.log(JSON.stringify({ missing, ...(await world.exports.page(process.argv[
     );
     const { stdout } = await promisify(execFile)(process.execPath, [join(folder, "world.mjs"), join(folder, "page.cjs"), server.url], {
       env: { ...process.env, NODE_EXTRA_CA_CERTS: join(folder, "cert.pem") },
-      timeout: 50_000,
+      timeout: 150_000,
     });
     expect(JSON.parse(stdout)).toEqual({ missing: "undefined,undefined,undefined", ...seen });
   } finally {
