@@ -60,18 +60,17 @@ describe("planning the fabric", () => {
   const both = live([1, 11], [2, 12]);
 
   test("a link of two running nodes is two ports that redirect to each other; a free interface is there without carrier", () => {
-    const change = fabricChange(nothing, wantedFabric(pair, both, template), new Set([1, 2]));
+    const change = fabricChange(nothing, wantedFabric(pair, both, template), new Set([1, 2]), 4711);
     expect(change.remove).toBe("");
-    expect(change.ip.split("\n").filter((line) => line.includes("i1"))).toEqual([
-      `link add name eth1 address ${macAddress(pair.id, 1, 1)}${oneQueue} netns 11 up type veth peer name n1i1${oneQueue}`,
-      "link set dev n1i1 up",
-      `link add name eth1 address ${macAddress(pair.id, 2, 1)}${oneQueue} netns 12 up type veth peer name n2i1${oneQueue}`,
-      "link set dev n2i1 up",
+    expect(change.ip.split("\n").filter((line) => !line.includes("i0"))).toEqual([
+      `link add name eth1 address ${macAddress(pair.id, 1, 1)}${oneQueue} netns 11 up type veth peer name n1i1${oneQueue} group 4711`,
+      `link add name eth1 address ${macAddress(pair.id, 2, 1)}${oneQueue} netns 12 up type veth peer name n2i1${oneQueue} group 4711`,
+      "link set group 4711 up",
+      "",
     ]);
     expect(change.ip).toContain(
       `link add name eth0 address ${macAddress(pair.id, 1, 0)}${oneQueue} netns 11 up type veth peer name n1i0${oneQueue}\n`,
     );
-    expect(change.ip).not.toContain("link set dev n1i0");
     expect(change.tc).toContain(
       "filter replace dev n1i1 ingress protocol all prio 1 handle 800::800 u32 match u32 0 0 action mirred egress redirect dev n2i1\n",
     );
@@ -94,7 +93,7 @@ describe("planning the fabric", () => {
     const wanted = wantedFabric(pair, live([1, 11], [2, 99]), template);
     const change = fabricChange(standing(wanted), wanted, new Set([2]));
     expect(change.remove).toContain("link del group 66\n");
-    expect(change.ip).toContain(`netns 99 up type veth peer name n2i1${oneQueue}\n`);
+    expect(change.ip).toContain(`netns 99 up type veth peer name n2i1${oneQueue} group `);
     expect(change.tc.split("\n").filter((line) => line.includes("dev n1i1 ingress"))).toEqual([
       "filter replace dev n1i1 ingress protocol all prio 1 handle 800::800 u32 match u32 0 0 action mirred egress redirect dev n2i1",
     ]);
@@ -119,10 +118,11 @@ describe("planning the fabric", () => {
   test("a switch is a bridge with a port pair for each link, and nothing while it is off", () => {
     const switched = lab([node(1), node(5, "switch", 8)], [link(1, eth(1, 0), eth(5, 3))]);
     const on = wantedFabric(switched, live([1, 11], [5, "bridge"]), template);
-    const change = fabricChange(nothing, on, new Set([1]));
+    const change = fabricChange(nothing, on, new Set([1]), 4711);
     expect(change.ip).toContain("link add name s5 up type bridge");
-    expect(change.ip).toContain(`link add name n5x3 master s5${oneQueue} up type veth peer name n5i3${oneQueue}\nlink set dev n5i3 up\n`);
-    expect(change.ip.match(/n5i/g)?.length).toBe(2);
+    expect(change.ip).toContain(`link add name n5x3 master s5${oneQueue} up type veth peer name n5i3${oneQueue} group 4711\n`);
+    expect(change.ip).toMatch(/\nlink set group 4711 up\n$/);
+    expect(change.ip.match(/n5i/g)?.length).toBe(1);
     expect(change.tc).toContain("redirect dev n5i3\n");
     const off = wantedFabric(switched, live([1, 11]), template);
     const gone = fabricChange(standing(on), off, new Set());
@@ -133,7 +133,7 @@ describe("planning the fabric", () => {
   test("the MTU of a link is on all four ends; a change reaches the one inside the node", () => {
     const of = (mtu?: number) => lab([node(1), node(2)], [link(1, eth(1, 1), eth(2, 1), mtu === undefined ? {} : { mtu })]);
     expect(fabricChange(nothing, wantedFabric(of(9000), both, template), new Set([1, 2])).ip).toContain(
-      `mtu 9000${oneQueue} netns 11 up type veth peer name n1i1 mtu 9000${oneQueue}\n`,
+      `mtu 9000${oneQueue} netns 11 up type veth peer name n1i1 mtu 9000${oneQueue} group `,
     );
     const change = fabricChange(standing(wantedFabric(of(9000), both, template)), wantedFabric(of(), both, template), new Set());
     expect(change.ip).toBe("link set dev n1i1 mtu 1500\nlink set dev n2i1 mtu 1500\n");
@@ -147,11 +147,11 @@ describe("planning the fabric", () => {
     const direct = wantedFabric(pair, both, template);
     const shaped = wantedFabric(pair, both, template, new Set([1, 77]));
     expect(shaped.shaped).toEqual(new Map([[1, 1500]]));
-    const enter = fabricChange(standing(direct), shaped, new Set());
+    const enter = fabricChange(standing(direct), shaped, new Set(), 4711);
     expect(enter.remove).toBe("");
     expect(enter.ip).toBe(
-      `link add name p1a${oneQueue} up type veth peer name q1a${oneQueue} gso_max_segs 1\nlink set dev q1a up\n` +
-        `link add name p1b${oneQueue} up type veth peer name q1b${oneQueue} gso_max_segs 1\nlink set dev q1b up\n`,
+      `link add name p1a${oneQueue} up type veth peer name q1a${oneQueue} group 4711 gso_max_segs 1\n` +
+        `link add name p1b${oneQueue} up type veth peer name q1b${oneQueue} group 4711 gso_max_segs 1\nlink set group 4711 up\n`,
     );
     const redirect = (from: string, to: string) =>
       `filter replace dev ${from} ingress protocol all prio 1 handle 800::800 u32 match u32 0 0 action mirred egress redirect dev ${to}`;

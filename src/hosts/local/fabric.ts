@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { interfaceNaming } from "../../engine/interface-names.ts";
 import type { DefinedEndpoint, DefinedLink, LabDefinition } from "./definition.ts";
 import { macAddress } from "./mac-address.ts";
@@ -183,8 +184,9 @@ export interface FabricChange {
 /**
  * How to get from what stands to what is wanted.
  * @param reborn nodes that were spawned after `actual` was read, or while it was: ports of theirs in it belong to an earlier life
+ * @param group a number that no device of the fabric has as its group
  */
-export function fabricChange(actual: Fabric, wanted: WantedFabric, reborn: ReadonlySet<number>): FabricChange {
+export function fabricChange(actual: Fabric, wanted: WantedFabric, reborn: ReadonlySet<number>, group = freshGroup()): FabricChange {
   const gone = new Set<string>();
   for (const name of actual.ports.keys()) {
     const port = wanted.ports.get(name);
@@ -199,6 +201,7 @@ export function fabricChange(actual: Fabric, wanted: WantedFabric, reborn: Reado
   const redirects: string[] = [];
   const late: string[] = [];
   const mtu: { pid: number; name: string; mtu: number }[] = [];
+  let grouped = false;
   for (const name of wanted.bridges) {
     if (!actual.bridges.has(name) || gone.has(name)) ip.push(`link add name ${name} up type bridge stp_state 0 mcast_snooping 0`);
   }
@@ -210,17 +213,18 @@ export function fabricChange(actual: Fabric, wanted: WantedFabric, reborn: Reado
     if (before === undefined) {
       // The far end first: as the main device of the pair it can be made and brought up in one message, whatever namespace it is in.
       const far = port.far;
+      const together = port.up && port.master === undefined ? ` group ${group}` : "";
+      if (together !== "") grouped = true;
       ip.push(
         "pid" in far
-          ? `link add name ${far.name} address ${far.mac}${size}${oneQueue} netns ${far.pid} up type veth peer name ${name}${size}${oneQueue}`
+          ? `link add name ${far.name} address ${far.mac}${size}${oneQueue} netns ${far.pid} up type veth peer name ${name}${size}${oneQueue}${together}`
           : far.bridge !== undefined
-            ? `link add name ${far.name} master ${far.bridge}${size}${oneQueue} up type veth peer name ${name}${size}${oneQueue}`
+            ? `link add name ${far.name} master ${far.bridge}${size}${oneQueue} up type veth peer name ${name}${size}${oneQueue}${together}`
             : // The shaper gets frames as a wire has them: what is larger is cut before.
-              `link add name ${far.name}${size}${oneQueue} up type veth peer name ${name}${size}${oneQueue} gso_max_segs 1`,
+              `link add name ${far.name}${size}${oneQueue} up type veth peer name ${name}${size}${oneQueue}${together} gso_max_segs 1`,
       );
-      const words = `${port.master === undefined ? "" : ` master ${port.master}`}${port.up ? " up" : ""}`;
-      if (words !== "") ip.push(`link set dev ${name}${words}`);
-      tc.push(`qdisc add dev ${name} clsact`);
+      if (port.master !== undefined) ip.push(`link set dev ${name} master ${port.master}${port.up ? " up" : ""}`);
+      tc.push(`qdisc replace dev ${name} clsact`);
     } else {
       const words: string[] = [];
       if (before.master !== port.master) {
@@ -252,6 +256,8 @@ export function fabricChange(actual: Fabric, wanted: WantedFabric, reborn: Reado
       redirects.push(`${name} ${port.redirect}`);
     }
   }
+  // All of them in one message, where one each would also ask for each device's number first.
+  if (grouped) ip.push(`link set group ${group} up`);
   return {
     remove: removal(gone),
     ip: lines(ip),
@@ -270,6 +276,11 @@ function removal(names: ReadonlySet<string>): string {
 
 /** A number that nothing else in a fabric uses. */
 const removalGroup = 66;
+
+/** Ports keep the group that they came up with, and some of them may be suspended when others of the lab are made, by this service or the next. */
+function freshGroup(): number {
+  return randomInt(1000, 2 ** 31);
+}
 
 function lines(all: readonly string[]): string {
   return all.length === 0 ? "" : `${all.join("\n")}\n`;
