@@ -258,7 +258,10 @@ async function startNodes(context: ApplyContext, before: LabDefinition, edit: De
   using _memory = await context.admission.admit(before.id, starting, context.catalogue);
   for (const id of wanted) edit.power(id, "running", context.bootId);
   const after = edit.result();
-  await context.lab(before.id).start(after, new Set(wanted), context.catalogue, () => put(context.definitions, after));
+  const started = new Map(after.nodes.map((node) => [node.id, node]));
+  const record = (ids: ReadonlySet<number>) =>
+    put(context.definitions, { ...after, nodes: before.nodes.map((node) => (ids.has(node.id) ? started.get(node.id)! : node)) });
+  await context.lab(before.id).start(after, new Set(wanted), context.catalogue, record);
 }
 
 async function stopNodes(

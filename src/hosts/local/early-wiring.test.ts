@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { LabDefinition } from "./definition.ts";
 import { EarlyWiring } from "./early-wiring.ts";
 import { type Fabric, wantedFabric } from "./fabric.ts";
+import { localPaths } from "./paths.ts";
 import { readFabric } from "./read-fabric.ts";
 import { sandboxBench } from "./sandbox.fixture.ts";
 import type { LocalTemplate } from "./template.ts";
@@ -39,9 +40,15 @@ const nothing: Fabric = { bridges: new Set(), ports: new Map() };
 
 const bench = sandboxBench("early");
 
-test("ports that are made some nodes at a time are all there, and what is told of them is what the kernel tells", async () => {
+const { shaper } = localPaths(process.env, process.getuid?.() ?? 0);
+
+test.each([
+  ["", shaper],
+  [", also without the program for it", "/no/such/program"],
+])("ports that are made some nodes at a time are all there, and what is told of them is what the kernel tells%s", async (_, program) => {
   const sandbox = await bench.create();
-  const early = new EarlyWiring(sandbox, nothing, wanted());
+  const wired: (readonly number[])[] = [];
+  const early = new EarlyWiring(sandbox, nothing, wanted(), program, (ids) => wired.push(ids));
   const some: (readonly number[])[] = [];
   await sandbox.spawn([bench.node(2)], (nodes) => early.add(nodes));
   await sandbox.spawn([bench.node(3), bench.node(1)], (nodes) => {
@@ -55,17 +62,39 @@ test("ports that are made some nodes at a time are all there, and what is told o
   expect(told?.ports.get("n2i1")).toEqual({ up: true, mtu: 1400, redirect: "n1i1" });
   expect(told?.ports.get("n1i1")?.redirect).toBe("n2i1");
   expect(told?.ports.get("n2i0")?.master).toBe("b1");
+  expect(wired).toEqual([[2, 3, 1]]);
+});
+
+test("a node is told of when the other ends of its links are there too", async () => {
+  const sandbox = await bench.create();
+  const wired: (readonly number[])[] = [];
+  const early = new EarlyWiring(sandbox, nothing, wanted(), shaper, (ids) => wired.push(ids));
+  for (const id of [3, 1, 2]) {
+    early.add(await sandbox.spawn([bench.node(id)]));
+    expect(await early.done()).toBeDefined();
+  }
+  expect(wired).toEqual([[3, 1, 2]]);
+  const other = await bench.create();
+  const inOrder: (readonly number[])[] = [];
+  const second = new EarlyWiring(other, nothing, wanted(), shaper, (ids) => inOrder.push(ids));
+  for (const id of [1, 2, 3]) {
+    second.add(await other.spawn([bench.node(id)]));
+    expect(await second.done()).toBeDefined();
+  }
+  expect(inOrder).toEqual([[1], [2, 3]]);
 });
 
 test("where a node has died meanwhile nothing is told, and the ports of the others stand", async () => {
   const sandbox = await bench.create();
-  const early = new EarlyWiring(sandbox, nothing, wanted());
+  const wired: (readonly number[])[] = [];
+  const early = new EarlyWiring(sandbox, nothing, wanted(), shaper, (ids) => wired.push(ids));
   const spawned = await sandbox.spawn([bench.node(1), bench.node(2)]);
   early.add(spawned.filter(({ id }) => id === 1));
   expect(await early.done()).toBeDefined();
   await sandbox.stop([2], "kill", 0);
   early.add(spawned.filter(({ id }) => id === 2));
   expect(await early.done()).toBeUndefined();
+  expect(wired).toEqual([]);
   expect([...(await readFabric(sandbox)).ports.keys()].filter((name) => name.startsWith("n1"))).toEqual(["n1i0", "n1i1", "n1i2"]);
 });
 

@@ -1,5 +1,6 @@
 import { Failure } from "../../contract/errors.ts";
 import { type Fabric, fabricChange, type Port, type WantedFabric, type WantedPort } from "./fabric.ts";
+import { redirectPorts } from "./redirect-ports.ts";
 import { runBatch } from "./run-batch.ts";
 import type { Sandbox, SpawnedNode } from "./sandbox.ts";
 
@@ -9,6 +10,10 @@ import type { Sandbox, SpawnedNode } from "./sandbox.ts";
  */
 export class EarlyWiring {
   readonly #sandbox: Sandbox;
+  readonly #program: string;
+  readonly #onWired: (ids: readonly number[]) => void;
+  /** Nodes whose ports are there, of which some lead nowhere yet. */
+  readonly #unled = new Set<number>();
   /** Ports that are still to be made, by node. */
   readonly #unmade = new Map<number, [name: string, WantedPort][]>();
   readonly #bridges: ReadonlySet<string>;
@@ -22,9 +27,19 @@ export class EarlyWiring {
   /**
    * @param actual what stands before: no port of those nodes
    * @param wanted the ports that these nodes are to have; the pids in it do not count
+   * @param program labwright-shaper
+   * @param onWired told of nodes as soon as all their ports are there and lead to where they should
    */
-  constructor(sandbox: Sandbox, actual: Fabric, wanted: WantedFabric) {
+  constructor(
+    sandbox: Sandbox,
+    actual: Fabric,
+    wanted: WantedFabric,
+    program: string,
+    onWired: (ids: readonly number[]) => void = () => undefined,
+  ) {
     this.#sandbox = sandbox;
+    this.#program = program;
+    this.#onWired = onWired;
     this.#bridges = wanted.bridges;
     this.#standing = { bridges: actual.bridges, ports: new Map(actual.ports) };
     for (const [name, port] of wanted.ports) {
@@ -86,11 +101,16 @@ export class EarlyWiring {
       new Set(),
     );
     await runBatch(this.#sandbox, ["ip", "-batch", "-"], change.ip);
-    await runBatch(this.#sandbox, ["tc", "-batch", "-"], change.tc);
+    await redirectPorts(this.#sandbox, this.#program, change);
     this.#standing.bridges = new Set([...this.#standing.bridges, ...this.#bridges]);
     for (const [name, { up, mtu, master, redirect }] of wanted) {
       ports.set(name, { up, mtu, ...(master === undefined ? {} : { master }), ...(redirect === undefined ? {} : { redirect }) });
     }
+    for (const { id } of nodes) this.#unled.add(id);
+    const waiting = new Set([...this.#waiting.values()].map(({ node }) => node));
+    const wired = [...this.#unled].filter((id) => !waiting.has(id));
+    for (const id of wired) this.#unled.delete(id);
+    if (wired.length > 0) this.#onWired(wired);
   }
 }
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Failure } from "../../contract/errors.ts";
 import { findImages } from "./images.ts";
 import { runOnMachine } from "./machine.ts";
-import { eventually, exampleLab, labOf, noIds, type TestLocalHost, testLocalHost } from "./test-local-host.ts";
+import { eventually, exampleLab, labOf, noIds, operation, type TestLocalHost, testLocalHost } from "./test-local-host.ts";
 
 /** Nodes with an address each, on links as given. */
 function hosts(names: readonly string[], links: readonly string[], more = ""): string {
@@ -446,20 +446,6 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
 });
 
 type Op = Parameters<TestLocalHost["session"]["apply"]>[1][number];
-
-function operation(step: object, index: number): Op {
-  const base = {
-    op: "update",
-    kind: "node",
-    key: "k",
-    reason: { code: "test", text: "" },
-    disruption: "none",
-    affects: [],
-    changes: [],
-    prune: false,
-  };
-  return { ...base, id: String(index), of: String(index), step } as unknown as Op;
-}
 
 function startOperations(nodes: readonly string[]): readonly Op[] {
   return nodes.map((node, i) => operation({ do: "start", node }, i));

@@ -24,6 +24,7 @@ import { LinkQualities } from "./quality-live.ts";
 import type { ShapingMeans } from "./quality-means.ts";
 import type { LinkShaper } from "./quality-shaper.ts";
 import { readFabric, readPorts } from "./read-fabric.ts";
+import { redirectPorts } from "./redirect-ports.ts";
 import { runBatch } from "./run-batch.ts";
 import type { Sandbox } from "./sandbox.ts";
 
@@ -78,9 +79,10 @@ export class LabWiring {
   }
 
   /**
-   * What makes the ports of nodes that are about to be spawned, as soon as each is there; a sync follows. undefined where ports of an earlier life of
+   * What makes the ports of these nodes that are about to be spawned, as soon as each is there; a sync follows. undefined where ports of an earlier life of
    * theirs still stand.
    * @param empty nothing was ever made in this sandbox
+   * @param onWired told of nodes as soon as all that they are connected to is there; of others nothing is told: they need the sync
    */
   async ahead(
     sandbox: Sandbox,
@@ -88,6 +90,7 @@ export class LabWiring {
     spawning: ReadonlySet<number>,
     empty: boolean,
     catalogue: Catalogue,
+    onWired: (ids: readonly number[]) => void,
   ): Promise<EarlyWiring | undefined> {
     this.#wholeAt = undefined;
     const actual: Fabric = empty ? { bridges: new Set(), ports: new Map() } : await readFabric(sandbox);
@@ -96,10 +99,18 @@ export class LabWiring {
     const states = await this.#lab.states();
     const live = new Map([...liveNodes(definition.nodes, states, catalogue), ...[...spawning].map((id) => [id, 0] as const)]);
     // What goes through the shaper is made after the shaper's ends.
-    const plain = definition.links.filter((link) => !this.#qualities.shapes(link) && !this.#shaper?.cables.has(link.id));
+    const isPlain = (link: DefinedLink) => !this.#qualities.shapes(link) && !this.#shaper?.cables.has(link.id);
+    const plain = definition.links.filter(isPlain);
     const { bridges, ports } = wantedFabric({ ...definition, links: plain }, live, catalogue.template);
     const theirs = [...ports].filter(([, { node }]) => node !== undefined && spawning.has(node));
-    return new EarlyWiring(sandbox, actual, { bridges, ports: new Map(theirs), shaped: new Map() });
+    const withMore = withNeighbours(
+      definition.links.filter((link) => !isPlain(link)),
+      new Set(),
+    );
+    const tell = (ids: readonly number[]) => onWired(ids.filter((id) => spawning.has(id) && !withMore.has(id)));
+    const wiredBySync = definition.networks.some(({ type }) => type === "nat");
+    const wanted = { bridges, ports: new Map(theirs), shaped: new Map() };
+    return new EarlyWiring(sandbox, actual, wanted, this.#shaperProgram, wiredBySync ? undefined : tell);
   }
 
   /**
@@ -185,7 +196,7 @@ export class LabWiring {
     const wanted = wantedPart(after, nodes, live, catalogue.template, shaped);
     const stood = wantedPart(before, nodes, live, catalogue.template, shaped).ports;
     const actual = await readPorts(sandbox, [...new Set([...stood.keys(), ...wanted.ports.keys()])], this.#redirects);
-    await this.#carryOut(sandbox, wanted, fabricChange(actual, wanted, new Set()), shapes, standingCables(actual), true);
+    await this.#carryOut(sandbox, wanted, fabricChange(actual, wanted, new Set()), shapes, standingCables(actual));
     for (const name of stood.keys()) if (!wanted.ports.has(name)) this.#redirects.delete(name);
   }
 
@@ -201,7 +212,7 @@ export class LabWiring {
     const actual = await readPorts(sandbox, [...new Set([...wanted.ports.keys(), ...shapedEnds(link.id)])], this.#redirects);
     const missing = [...wanted.ports.keys()].some((name) => !name.startsWith("q") && !actual.ports.has(name));
     if (missing) return false;
-    await this.#carryOut(sandbox, wanted, fabricChange(actual, wanted, new Set()), shapes, standingCables(actual), true);
+    await this.#carryOut(sandbox, wanted, fabricChange(actual, wanted, new Set()), shapes, standingCables(actual));
     this.#qualities.settleLink(link.id, wanted.shaped.has(link.id));
     return true;
   }
@@ -225,14 +236,13 @@ export class LabWiring {
     const actual = known ?? (await readFabric(sandbox));
     this.#redirects.clear();
     const wanted = wantedFabric(definition, live, catalogue.template, new Set(shapes.map(({ id }) => id)));
-    await this.#carryOut(sandbox, wanted, fabricChange(actual, wanted, reborn), shapes, standingCables(actual), false);
+    await this.#carryOut(sandbox, wanted, fabricChange(actual, wanted, reborn), shapes, standingCables(actual));
     this.#qualities.settle(new Set(wanted.shaped.keys()));
   }
 
   /**
    * @param shapes the links among those wanted that have a quality
    * @param cables the links whose ends at the shaper stand
-   * @param few only a few ports change: then what tc looks up first, the whole fabric, is what would take long
    */
   async #carryOut(
     sandbox: Sandbox,
@@ -240,16 +250,13 @@ export class LabWiring {
     change: FabricChange,
     shapes: readonly DefinedLink[],
     cables: readonly number[],
-    few: boolean,
   ): Promise<void> {
     const shaper = this.#shaper;
     if (change.remove !== "") await removeDevices(sandbox, change.remove);
     await runBatch(sandbox, ["ip", "-batch", "-"], change.ip);
     const shaped = shapes.filter(({ id }) => wanted.shaped.has(id));
     await shaper?.put(new Map(shaped.map((link) => [link.id, { mtu: wanted.shaped.get(link.id)!, ...this.#qualities.of(link) }])));
-    // Of a machine with netem the program may be missing, or older: tc does the same.
-    const done = few && (change.redirects === "" || (await sandbox.run([this.#shaperProgram, "redirect"], change.redirects)).code === 0);
-    if (!done) await runBatch(sandbox, ["tc", "-batch", "-"], change.tc);
+    await redirectPorts(sandbox, this.#shaperProgram, change);
     await runBatch(sandbox, ["ip", "-batch", "-"], change.late);
     await shaper?.drop(cables.filter((id) => !wanted.shaped.has(id)));
     for (const [name, { redirect }] of wanted.ports) {

@@ -3,6 +3,7 @@ import { Failure } from "../../contract/errors.ts";
 import type { StopMode } from "../../engine/plan.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { DefinedLink, DefinedNode, LabDefinition } from "./definition.ts";
+import { EarlyBoot } from "./early-boot.ts";
 import type { EarlyWiring } from "./early-wiring.ts";
 import { idRange } from "./idmap.ts";
 import { LabSandbox } from "./lab-sandbox.ts";
@@ -119,32 +120,47 @@ export class LocalLab {
   }
 
   /**
-   * Starts these nodes of the definition together: spawned and wired some at a time, released at once. Those that run are left alone.
-   * Throws host_error; then none of them runs that did not run before.
-   * @param record writes the definition down, right before the nodes boot: one that is booting was always wanted running
+   * Starts these nodes of the definition together: spawned and wired some at a time. One boots when all that it is connected to is there, most while
+   * others are still being made. Those that run are left alone. Throws host_error; then none of them runs that did not run before.
+   * @param record writes down which of them are to run, right before they boot: one that is booting was always wanted running
    */
-  async start(definition: LabDefinition, ids: ReadonlySet<number>, catalogue: Catalogue, record: () => Promise<void>): Promise<void> {
+  async start(
+    definition: LabDefinition,
+    ids: ReadonlySet<number>,
+    catalogue: Catalogue,
+    record: (ids: ReadonlySet<number>) => Promise<void>,
+  ): Promise<void> {
     const nodes = definition.nodes.filter((node) => ids.has(node.id));
     const processes = nodes.filter((node) => !isSwitch(node, catalogue));
     const states = await this.#sandbox.states();
     const machines = new Set(nodes.filter((node) => backendOf(node, catalogue) === "vm").map(({ id }) => id));
-    const spawns = processes
-      .filter((node) => !((states.get(node.id)?.pid ?? 0) > 0))
-      .map((node) => nodeSpawn(this.id, node, join(this.directory, "nodes", String(node.id)), catalogue));
+    const fresh = processes.filter((node) => !((states.get(node.id)?.pid ?? 0) > 0));
+    const spawns = fresh.map((node) => nodeSpawn(this.id, node, join(this.directory, "nodes", String(node.id)), catalogue));
     const addresses = new Map(processes.map((node) => [node.id, nodeAddresses(node, catalogue)]));
     const suspended = processes.flatMap(({ id }) => (states.get(id)?.state === "suspended" ? [id] : []));
     if (machines.size > 0) await openTun();
     const empty = this.#sandbox.sandbox === null;
     const sandbox = await this.#sandbox.ensure(definition.nodes.length);
-    let spawned: readonly SpawnedNode[] = [];
+    // What can be limited is known of a sandbox that stands.
+    const limits = fresh.map((node) => this.#resources.limitsOf(node, catalogue));
+    const booting = new Set<number>();
+    let recorded = false;
+    const boot = async (some: readonly number[], all: ReadonlySet<number>) => {
+      for (const id of some) booting.add(id);
+      recorded = true;
+      await record(all);
+      if (some.length > 0) await sandbox.release(some);
+    };
+    const boots = new EarlyBoot((some) => boot(some, booting));
     let early: EarlyWiring | undefined;
     try {
+      let spawned: readonly SpawnedNode[] = [];
       if (spawns.length > 0) {
-        const limits = new Map(processes.map((node) => [node.id, this.#resources.limitsOf(node, catalogue)]));
         const plain = new Set(spawns.flatMap(({ id }) => (machines.has(id) ? [] : [id])));
-        early = await this.#wiring.ahead(sandbox, definition, plain, empty, catalogue);
+        const onWired = (some: readonly number[]) => boots.add(some.filter((id) => (addresses.get(id) ?? "") === ""));
+        early = await this.#wiring.ahead(sandbox, definition, plain, empty, catalogue, onWired);
         spawned = await sandbox.spawn(
-          spawns.map((spawn) => ({ ...spawn, limits: limits.get(spawn.id) ?? [] })),
+          spawns.map((spawn, i) => ({ ...spawn, limits: limits[i] ?? [] })),
           (some) => early?.add(some),
         );
       }
@@ -153,20 +169,26 @@ export class LocalLab {
         spawned.filter(({ id }) => machines.has(id)).map(({ pid }) => pid),
       );
       await this.#wiring.sync(definition, catalogue, new Set(spawned.map(({ id }) => id)), early);
-      for (const { id, pid } of spawned) {
+      await boots.done();
+      const rest = spawned.filter(({ id }) => !booting.has(id));
+      for (const { id, pid } of rest) {
         const argv = ["nsenter", "-t", String(pid), "-n", "ip", "-batch", "-"];
         const lines = addresses.get(id) ?? "";
         if (lines !== "") succeeded(argv, await sandbox.run(argv, lines));
       }
       if (suspended.length > 0) await sandbox.freeze(suspended, "thaw");
-      await record();
-      if (spawned.length > 0) await sandbox.release(spawned.map(({ id }) => id));
+      await boot(
+        rest.map(({ id }) => id),
+        ids,
+      );
     } catch (error) {
-      // Where it failed too, that is what came here, or adds nothing to it.
+      // Where these failed too, that is what came here, or adds nothing to it.
       await early?.done().catch(() => undefined);
+      await boots.done().catch(() => undefined);
       const half = spawns.map(({ id }) => id);
       // What went wrong is said; that the sandbox is lost too shows in the status.
       if (half.length > 0) await this.#sandbox.kill(half).catch(() => undefined);
+      if (recorded) await record(new Set()).catch(() => undefined);
       throw await explained(error, [this.directory, ...spawns.flatMap(({ lower }) => lower)]);
     }
   }

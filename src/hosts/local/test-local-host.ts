@@ -2,7 +2,7 @@ import { mkdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 import { joinIds } from "../../engine/join.ts";
-import type { Plan } from "../../engine/plan.ts";
+import type { Operation, Plan } from "../../engine/plan.ts";
 import { planLab } from "../../engine/plan-lab.ts";
 import type { Lab } from "../../intent/lab.ts";
 import { readIntent } from "../../intent/read.ts";
@@ -138,6 +138,21 @@ export async function exampleLab(name: string, edit: (yaml: string) => string = 
     files[normalize(path!)] = await readFile(join(dirname(file), path!), "utf8");
   }
   return labOf(yaml, files);
+}
+
+/** A step as a plan would have it, for `apply`. @param index one of its own in the apply */
+export function operation(step: object, index: number): Operation {
+  const base = {
+    op: "update",
+    kind: "node",
+    key: "k",
+    reason: { code: "test", text: "" },
+    disruption: "none",
+    affects: [],
+    changes: [],
+    prune: false,
+  };
+  return { ...base, id: String(index), of: String(index), step } as unknown as Operation;
 }
 
 /** Asks until it holds; throws with the last answer after `ms`. */
