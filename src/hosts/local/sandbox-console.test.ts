@@ -49,7 +49,7 @@ describe("a console", () => {
     attentive.on("data", (chunk: Buffer) => {
       received += chunk.length;
     });
-    expect((await sandbox.exec(1, ["sh", "-c", write(lines)], { timeoutMs: 20_000 })).code).toBe(0);
+    expect((await sandbox.exec(1, ["sh", "-c", write(lines)], { timeoutMs: 60_000 })).code).toBe(0);
     await until(() => received >= lines * 16);
     expect(received).toBe(lines * 16);
     attentive.destroy();
@@ -58,7 +58,7 @@ describe("a console", () => {
     idle.pause();
     const memory = () => Number(/VmRSS:\s+(\d+)/.exec(readText(`/proc/${sandbox.pid}/status`))?.[1]);
     const before = memory();
-    expect((await sandbox.exec(1, ["sh", "-c", write(lines)], { timeoutMs: 20_000 })).code).toBe(0);
+    expect((await sandbox.exec(1, ["sh", "-c", write(lines)], { timeoutMs: 60_000 })).code).toBe(0);
     expect(memory() - before).toBeLessThan(1024);
     const late = reading(idle.resume());
     await late.until("bytes of output lost]");
