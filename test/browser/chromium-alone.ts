@@ -10,6 +10,8 @@ const server = createServer((near) => {
   near.pipe(far).pipe(near);
   near.on("error", () => far.destroy());
   far.on("error", () => near.destroy());
+  near.once("close", () => far.destroySoon());
+  far.once("close", () => near.destroySoon());
 });
 server.listen(Number(LABWRIGHT_TEST_PROXY_PORT), "127.0.0.1", () => {
   // Its orders come by the two pipes behind standard error.

@@ -69,13 +69,16 @@ async function loopbackProxy(path: string): Promise<{ close(): void }> {
       return;
     }
     const far = connect(Number(port), "127.0.0.1");
+    let connected = false;
     far.once("connect", () => {
+      connected = true;
       near.write("HTTP/1.1 200 Connection established\r\n\r\n");
       far.write(head);
       near.pipe(far).pipe(near);
     });
-    far.on("error", () => near.end("HTTP/1.1 502 Bad Gateway\r\n\r\n"));
-    far.once("close", () => near.destroy());
+    far.on("error", () => (connected ? near.destroy() : near.end("HTTP/1.1 502 Bad Gateway\r\n\r\n")));
+    // Not before what came last is passed on.
+    far.once("close", () => near.destroySoon());
     near.once("close", () => far.destroy());
   });
   await new Promise<void>((resolve, reject) => server.once("error", reject).listen(path, resolve));
