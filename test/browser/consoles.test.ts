@@ -34,7 +34,7 @@ beforeAll(async () => {
   for (const node of ["h1", "h2"])
     await eventually(
       `${node} runs`,
-      20_000,
+      60_000,
       () => stateOf(node),
       (state) => state === "running",
     );

@@ -22,7 +22,7 @@ beforeAll(async () => {
   const deployed = await admin.post("/api/v1/projects/deploy", { yaml: "name: kept\nnodes:\n  h1: {template: linux}\n" });
   expect(deployed.status).toBe(200);
   const live = async () => (await admin.post("/api/v1/projects/status", { lab: "/kept" })).json.data.live.nodes[0].status;
-  await eventually("a running node", 20_000, live, (status) => status === "running");
+  await eventually("a running node", 60_000, live, (status) => status === "running");
 });
 afterAll(async () => {
   await local?.[Symbol.asyncDispose]();

@@ -92,7 +92,7 @@ describe.skipIf(process.getuid?.() !== 0)("each code is given by each operation 
       if (deployed.status !== 200) throw new Error(deployed.text);
     }
     const running = async () => (await ann.post("/api/v1/projects/status", { lab })).json.data.live.nodes;
-    await eventually("two running nodes", 20_000, running, (nodes: { status: string }[]) => {
+    await eventually("two running nodes", 60_000, running, (nodes: { status: string }[]) => {
       return nodes.filter(({ status }) => status === "running").length === 2;
     });
     capture = (await send(ann, "startCapture")).json.data.capture;

@@ -39,14 +39,14 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
   const powers = (path: string, wanted: Readonly<Record<string, string>>) =>
     eventually(
       `${path} is ${JSON.stringify(wanted)}`,
-      20_000,
+      60_000,
       () => power(path),
       (all) => JSON.stringify(all) === JSON.stringify(wanted),
     );
   const allRun = (path: string) =>
     eventually(
       "all nodes run",
-      20_000,
+      60_000,
       () => power(path),
       (all) => Object.values(all).every((one) => one === "running"),
     );
@@ -169,7 +169,7 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     await local.deploy("/nat1", null);
   });
 
-  test("the OSPF triangle becomes ready, reaches Full and pings from end to end", { timeout: 90_000 }, async () => {
+  test("the OSPF triangle becomes ready, reaches Full and pings from end to end", { timeout: 300_000 }, async () => {
     await local.deploy("/ospf", await exampleLab("ospf-triangle"));
     await eventually(
       "routers are ready",
@@ -184,7 +184,7 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
       async () => (await local.exec("/ospf", "r1", "vtysh", "-c", "show ip ospf neighbor")).stdout.match(/Full/g)?.length ?? 0,
       (full) => full === 2,
     );
-    await reaches("/ospf", "h1", "192.168.3.10", true, 20_000);
+    await reaches("/ospf", "h1", "192.168.3.10", true, 60_000);
     await local.deploy("/ospf", null);
   });
 

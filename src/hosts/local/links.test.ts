@@ -46,7 +46,7 @@ describe.skipIf(process.getuid?.() !== 0)("changes of one link of many", () => {
   /** Nodes have booted, which is the last that happens by itself, and the fabric is known to be whole. */
   const settle = async () => {
     const running = (nodes: readonly { readonly status: string }[]) => nodes.every(({ status }) => status === "running");
-    await eventually("all run", 20_000, async () => (await local.session.status("/t")).nodes, running);
+    await eventually("all run", 60_000, async () => (await local.session.status("/t")).nodes, running);
     await suspend(0, false);
   };
 

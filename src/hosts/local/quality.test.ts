@@ -92,7 +92,7 @@ describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry
     return (answer.end.sum_received ?? answer.end.sum).bits_per_second;
   }
 
-  test("delay is exact to a millisecond, for each direction by itself, and declared or live", { timeout: 120_000 }, async () => {
+  test("delay is exact to a millisecond, for each direction by itself, and declared or live", { timeout: 300_000 }, async () => {
     expect(await shape({ a: { delay: 50 } })).toEqual({ stored: {}, effective: { a: whole({ delay: 50 }) } });
     await roundTripIs(50);
     await shape({ a: { delay: 50 }, b: { delay: 20.5 } });
@@ -105,7 +105,7 @@ describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry
     await roundTripIs(0);
   });
 
-  test("jitter is spread evenly around the delay, and frames keep their order", { timeout: 120_000 }, async (context) => {
+  test("jitter is spread evenly around the delay, and frames keep their order", { timeout: 300_000 }, async (context) => {
     await shape({ a: { delay: 20, jitter: 10 } });
     const trips = await measured(
       context,
@@ -125,7 +125,7 @@ describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry
     expect(order).toEqual(Array.from({ length: 200 }, (_, i) => i + 1));
   });
 
-  test("loss is exact to 0.3 % over 10,000 packets, in both directions", { timeout: 120_000 }, async () => {
+  test("loss is exact to 0.3 % over 10,000 packets, in both directions", { timeout: 300_000 }, async () => {
     // A lab of its own: with the shaper the n-th frame of a link that was just shaped has the same luck in every run.
     await local.deploy("/loss", pair(", quality: {loss: 2}"));
     await reaches("/loss", "a", "10.0.0.2");
@@ -145,7 +145,7 @@ describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry
     await local.deploy("/loss", null);
   });
 
-  test("bandwidth is exact to 5 %, for TCP and UDP, also with delay", { timeout: 180_000 }, async (context) => {
+  test("bandwidth is exact to 5 %, for TCP and UDP, also with delay", { timeout: 300_000 }, async (context) => {
     const exact = (payload: number, frame: number) => (rate: number) => Math.abs((rate * frame) / payload / 10e6 - 1) < 0.05;
     await shape({ a: { bandwidth: 10_000 } });
     // Counted as frames on the wire: Ethernet, IP, TCP with timestamps or UDP.
@@ -167,7 +167,7 @@ describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry
   });
 
   test("a link that is shaped by next to nothing adds next to nothing, and passes all that TCP gives it", {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async () => {
     await shape({ a: { delay: 1e-6 }, b: { delay: 1e-6 } });
     await roundTripIs(0);
@@ -177,7 +177,7 @@ describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry
   });
 
   test("what is saved stays in force when nodes restart or are wiped, when the service restarts, and when the shaper is killed", {
-    timeout: 150_000,
+    timeout: 300_000,
   }, async () => {
     const id = await linkId("/t");
     const stored = { a: { delay: 30 } };
@@ -275,7 +275,7 @@ describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry
   }
 
   test("a link to a network is shaped in both directions, and frames of every size pass", {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async () => {
     const net = (more: string) =>
       labOf(`name: n
@@ -338,7 +338,7 @@ links:
     await reaches("/t", "a", "10.0.0.2");
   });
 
-  test("OSPF goes around a suspended link and comes back to it", { timeout: 180_000 }, async () => {
+  test("OSPF goes around a suspended link and comes back to it", { timeout: 300_000 }, async () => {
     await local.deploy("/ospf", await exampleLab("ospf-triangle"));
     const link = (await local.session.observe("/ospf"))!.links.find(({ endpoints }) =>
       endpoints.every((end) => "nodeId" in end && ["eth1"].includes(end.interface)),

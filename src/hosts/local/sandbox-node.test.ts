@@ -300,7 +300,7 @@ describe("a node", () => {
     const sandbox = await create();
     await boot(sandbox, [node(1), node(2)]);
     const candidate = (id: number, bytes: number) => ({ node: id, startedAt: 1, argv: ["sh", "-c", `head -c ${bytes} /dev/zero; true`] });
-    const ready = await new Readiness().ask(sandbox, [candidate(1, 4096), candidate(2, 100_000)], 1, 20_000);
+    const ready = await new Readiness().ask(sandbox, [candidate(1, 4096), candidate(2, 100_000)], 1, 60_000);
     expect([...ready]).toEqual([
       [1, true],
       [2, false],

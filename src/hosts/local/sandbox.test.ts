@@ -270,7 +270,7 @@ describe("the holder", () => {
     await sandbox.stop(
       nodes.map(({ id }) => id),
       "graceful",
-      20_000,
+      60_000,
     );
     expect(childrenOf(sandbox.pid)).toEqual([]);
   });

@@ -67,7 +67,7 @@ links:
     const runs = () =>
       eventually(
         "a runs",
-        20_000,
+        60_000,
         () => node("a"),
         (one) => one?.status === "running",
       );
@@ -75,14 +75,14 @@ links:
     expect((await local.exec("/own", "a", "cat", "/greeting", "/runs")).stdout).toBe("bye 3 env\nrun\n");
     await eventually(
       "a reaches b",
-      20_000,
+      60_000,
       () => local.exec("/own", "a", "ping", "-c", "1", "-W", "1", "10.0.0.2"),
       ({ code }) => code === 0,
     );
     await local.exec("/own", "a", "touch", "/ready");
     await eventually(
       "a is ready",
-      20_000,
+      60_000,
       () => node("a"),
       (one) => one?.ready === true,
     );

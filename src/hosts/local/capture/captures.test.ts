@@ -32,7 +32,7 @@ links:
     );
     await eventually(
       "a first ping",
-      20_000,
+      60_000,
       () => local.exec(path, "h1", "ping", "-c1", "-W1", "10.0.0.2"),
       ({ code }) => code === 0,
     );
@@ -192,7 +192,7 @@ links:
     await local.session.setLinkSuspend(path, links[0]!.id, { a: false, b: false });
     await eventually(
       "a ping",
-      20_000,
+      60_000,
       () => ping(1),
       (answered) => answered,
     );

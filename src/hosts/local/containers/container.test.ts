@@ -65,7 +65,7 @@ describe.skipIf(process.getuid?.() !== 0)("container nodes", () => {
   const reaches = (path: string, name: string, status: string) =>
     eventually(
       `${name} is ${status}`,
-      20_000,
+      60_000,
       () => node(path, name),
       (one) => one?.status === status,
     );
@@ -103,7 +103,7 @@ links:
     const get = (url: string) =>
       eventually(
         url,
-        20_000,
+        60_000,
         () => local.exec("/web", "client", "curl", "-s", "-m", "2", url),
         ({ code }) => code === 0,
       );
