@@ -2,6 +2,7 @@
 #include "boot.h"
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -34,13 +35,8 @@ static bool is_empty(const char *path) {
   return stat(path, &s) < 0 || s.st_size == 0;
 }
 
-/* Does the commands' plain lines up to the first that is not; answers how many are done, -1: all. */
-static long run_plain(void) {
-  static char text[MOST_TEXT + 1];
-  int fd = open(COMMANDS, O_RDONLY | O_CLOEXEC);
-  ssize_t length = fd < 0 ? 0 : read(fd, text, MOST_TEXT);
-  if (fd >= 0) close(fd);
-  if (length < 0 || length == MOST_TEXT || memchr(text, 0, (size_t)length)) return 0;
+/* Does the plain lines of this text, which it writes into, up to the first that is not; answers how many are done, -1: all. */
+static long run_lines(char *text) {
   long done = 0;
   for (char *line = text, *end; *line; line = end, done++) {
     end = strchrnul(line, '\n');
@@ -48,6 +44,24 @@ static long run_plain(void) {
     if (!plain_line(line)) return done;
   }
   return -1;
+}
+
+/* The same of the commands' file. */
+static long run_plain(void) {
+  struct stat s;
+  /* Without waiting: it is the node's init that does this. */
+  int fd = open(COMMANDS, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return -1;
+  long done = 0;
+  char *text = fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_size <= MOST_TEXT ? malloc((size_t)s.st_size + 1) : NULL;
+  if (text && read(fd, text, (size_t)s.st_size) == s.st_size && !memchr(text, 0, (size_t)s.st_size)) {
+    text[s.st_size] = 0;
+    done = run_lines(text);
+    requests_end();
+  }
+  free(text);
+  close(fd);
+  return done;
 }
 
 char **boot_here(char **argv, char **env) {

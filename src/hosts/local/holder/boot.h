@@ -1,4 +1,4 @@
-/* The boot command of Linux hosts, run in a process of the node; README.md. */
+/* The boot command of Linux hosts; README.md. */
 #pragma once
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -19,8 +19,10 @@ void request_init(struct request *r, uint16_t type, uint16_t flags, size_t body)
 void request_put(struct request *r, uint16_t type, const void *data, size_t length);
 /* Whether the kernel did it. */
 bool request_done(struct request *r);
+/* After the last of them. */
+void requests_end(void);
 
-/* Does what it can of this boot command; answers what is to be run for the rest, NULL where nothing is left. Any other command is left as it is. */
+/* In the node's init: does what it can of this boot command; answers what is to be run for the rest, NULL where nothing is left. Any other command is left as it is. */
 char **boot_here(char **argv, char **env);
 
 /* Does one line where it is plain; false: it was not, or the kernel refused it, and nothing was changed. Writes into the line. */

@@ -35,7 +35,78 @@ static const unsigned families[] = {1 /* UNIX */, 2 /* INET */, 10 /* INET6 */, 
 /* Typing into a terminal for others; selecting and pasting on the machine's console; line disciplines, which are modules that the kernel would load. */
 static const unsigned denied_ioctls[] = {0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */, 0x5423 /* TIOCSETD */};
 
-int confine(const struct node *n) {
+enum action { DENY, NO_CLONE3, IF_NOT_USER_0, IF_NOT_USER_1, IF_HARMLESS_IOCTL, IF_NETWORK, ACTIONS };
+struct rule { unsigned call; enum action action; };
+
+static const struct rule other_rules[] = {
+  {SYS_clone3, NO_CLONE3}, {SYS_clone, IF_NOT_USER_0}, {SYS_unshare, IF_NOT_USER_0}, {SYS_setns, IF_NOT_USER_1},
+  {SYS_ioctl, IF_HARMLESS_IOCTL}, {SYS_socket, IF_NETWORK}, {SYS_socketpair, IF_NETWORK},
+};
+
+static struct rule rules[ARRAY(denied_calls) + ARRAY(other_rules)];
+static struct sock_filter filter[2 * ARRAY(rules) + 64];
+static unsigned short filter_length;
+
+#define OP(...) filter[filter_length++] = (struct sock_filter)__VA_ARGS__
+#define LOAD(field) OP(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field)))
+#define RETURN(value) OP(BPF_STMT(BPF_RET | BPF_K, value))
+#define UNLESS_EQUAL_SKIP(value, skip) OP(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, skip))
+
+/* Finds the call among rules[from…to) by halves: the kernel tries a new filter with every number there is, which otherwise takes longer than all
+ * else of confining. A match goes to its action, whose place is not known yet. */
+static void filter_search(size_t from, size_t to) {
+  if (to - from > 4) {
+    size_t middle = (from + to) / 2;
+    unsigned short branch = filter_length;
+    OP(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, rules[middle].call, 0, 0));
+    filter_search(from, middle);
+    filter[branch].jt = (unsigned char)(filter_length - branch - 1);
+    return filter_search(middle, to);
+  }
+  for (size_t i = from; i < to; i++) OP(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, rules[i].call, (unsigned char)rules[i].action, 0));
+  RETURN(SECCOMP_RET_ALLOW);
+}
+
+static void filter_action(enum action action) {
+  const unsigned deny = SECCOMP_RET_ERRNO | EPERM;
+  switch (action) {
+  case NO_CLONE3: /* its flags are in memory, out of a filter's sight; libraries then use clone */
+    RETURN(SECCOMP_RET_ERRNO | ENOSYS);
+    return;
+  case IF_NOT_USER_0:
+  case IF_NOT_USER_1:
+    OP(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)(offsetof(struct seccomp_data, args) + (action == IF_NOT_USER_1 ? 8 : 0))));
+    OP(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_NEWUSER, 0, 1));
+    RETURN(deny);
+    RETURN(SECCOMP_RET_ALLOW);
+    return;
+  case IF_HARMLESS_IOCTL:
+    LOAD(args[1]);
+    for (size_t i = 0; i < ARRAY(denied_ioctls); i++) {
+      UNLESS_EQUAL_SKIP(denied_ioctls[i], 1);
+      RETURN(deny);
+    }
+    RETURN(SECCOMP_RET_ALLOW);
+    return;
+  case IF_NETWORK:
+    LOAD(args[0]);
+    for (size_t i = 0; i < ARRAY(families); i++) {
+      UNLESS_EQUAL_SKIP(families[i], 1);
+      RETURN(SECCOMP_RET_ALLOW);
+    }
+    RETURN(SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+    return;
+  default:
+    RETURN(deny);
+  }
+}
+
+static int by_call(const void *a, const void *b) {
+  const struct rule *x = a, *y = b;
+  return x->call < y->call ? -1 : x->call > y->call;
+}
+
+void confine_init(void) {
 #if defined __x86_64__
   const unsigned arch = AUDIT_ARCH_X86_64;
 #elif defined __aarch64__
@@ -43,63 +114,42 @@ int confine(const struct node *n) {
 #else
 #error "no seccomp architecture for this machine"
 #endif
-  static struct sock_filter f[2 * ARRAY(denied_calls) + 96];
-  unsigned short count = 0;
-#define OP(...) f[count++] = (struct sock_filter)__VA_ARGS__
-#define LOAD(field) OP(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field)))
-#define RETURN(value) OP(BPF_STMT(BPF_RET | BPF_K, value))
-#define UNLESS_EQUAL_SKIP(value, skip) OP(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, skip))
-  const unsigned deny = SECCOMP_RET_ERRNO | EPERM;
+  for (size_t i = 0; i < ARRAY(denied_calls); i++) rules[i] = (struct rule){denied_calls[i], DENY};
+  memcpy(rules + ARRAY(denied_calls), other_rules, sizeof other_rules);
+  qsort(rules, ARRAY(rules), sizeof *rules, by_call);
   LOAD(arch);
   OP(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, arch, 1, 0));
   RETURN(SECCOMP_RET_KILL_PROCESS);
   LOAD(nr);
   OP(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1)); /* x32 */
   RETURN(SECCOMP_RET_KILL_PROCESS);
-  for (size_t i = 0; i < ARRAY(denied_calls); i++) {
-    UNLESS_EQUAL_SKIP(denied_calls[i], 1);
-    RETURN(deny);
+  unsigned short search = filter_length;
+  filter_search(0, ARRAY(rules));
+  unsigned short end = filter_length, places[ACTIONS];
+  for (int action = 0; action < ACTIONS; action++) {
+    places[action] = filter_length;
+    filter_action(action);
   }
-  /* Its flags are in memory, out of a filter's sight; libraries then use clone. */
-  UNLESS_EQUAL_SKIP(SYS_clone3, 1);
-  RETURN(SECCOMP_RET_ERRNO | ENOSYS);
-  const unsigned flagged[][2] = {{SYS_clone, 0}, {SYS_unshare, 0}, {SYS_setns, 1}};
-  for (size_t i = 0; i < ARRAY(flagged); i++) {
-    UNLESS_EQUAL_SKIP(flagged[i][0], 4);
-    OP(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)(offsetof(struct seccomp_data, args) + 8 * flagged[i][1])));
-    OP(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_NEWUSER, 0, 1));
-    RETURN(deny);
-    RETURN(SECCOMP_RET_ALLOW);
-  }
-  UNLESS_EQUAL_SKIP(SYS_ioctl, 2 * ARRAY(denied_ioctls) + 2);
-  LOAD(args[1]);
-  for (size_t i = 0; i < ARRAY(denied_ioctls); i++) {
-    UNLESS_EQUAL_SKIP(denied_ioctls[i], 1);
-    RETURN(deny);
-  }
-  RETURN(SECCOMP_RET_ALLOW);
-  const unsigned sockets[] = {SYS_socket, SYS_socketpair};
-  for (size_t k = 0; k < ARRAY(sockets); k++) {
-    UNLESS_EQUAL_SKIP(sockets[k], 2 * ARRAY(families) + 2);
-    LOAD(args[0]);
-    for (size_t i = 0; i < ARRAY(families); i++) {
-      UNLESS_EQUAL_SKIP(families[i], 1);
-      RETURN(SECCOMP_RET_ALLOW);
-    }
-    RETURN(SECCOMP_RET_ERRNO | EAFNOSUPPORT);
-  }
-  RETURN(SECCOMP_RET_ALLOW);
+  /* No jump is longer than a byte can tell: the whole filter is not. */
+  _Static_assert(ARRAY(filter) <= 255, "the filter's jumps are too long");
+  for (unsigned short i = search; i < end; i++)
+    if (filter[i].code == (BPF_JMP | BPF_JEQ | BPF_K)) filter[i].jt = (unsigned char)(places[filter[i].jt] - i - 1);
+}
 
+int confine(const struct node *n) {
   uint64_t kept = 0;
   for (size_t i = 0; i < ARRAY(kept_capabilities); i++) kept |= 1ull << kept_capabilities[i];
-  for (int cap = 0; cap < 64 && prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
-    if (!(kept >> cap & 1) && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0) return -1;
+  for (int cap = 0; cap < 64; cap++) {
+    if (kept >> cap & 1 || prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0) continue;
+    if (errno != EINVAL) return -1;
+    break; /* past the kernel's last */
+  }
   struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
   struct __user_cap_data_struct caps[2] = {
     {.effective = (uint32_t)kept, .permitted = (uint32_t)kept},
     {.effective = (uint32_t)(kept >> 32), .permitted = (uint32_t)(kept >> 32)},
   };
-  struct sock_fprog program = {.len = count, .filter = f};
+  struct sock_fprog program = {.len = filter_length, .filter = filter};
   struct rlimit none = {0, 0}, file = {(rlim_t)n->largest_file, (rlim_t)n->largest_file};
   if (syscall(SYS_capset, &header, caps) < 0 || setrlimit(RLIMIT_CORE, &none) < 0 || setrlimit(RLIMIT_NOFILE, &file_limit) < 0) return -1;
   if (n->largest_file && setrlimit(RLIMIT_FSIZE, &file) < 0) return -1;

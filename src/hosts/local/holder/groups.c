@@ -3,9 +3,12 @@
 #include <sys/stat.h>
 
 static size_t hierarchies;
+/* Through what a process of one thread enters. The first generation's `tasks` spares the kernel from holding back every fork and exit of the machine. */
+static const char *entries[MAX_GROUPS_DIRS];
 
 void groups_init(void) {
-  while (hierarchies < MAX_GROUPS_DIRS && fcntl(GROUP_FD + (int)hierarchies, F_SETFD, FD_CLOEXEC) == 0) hierarchies++;
+  for (; hierarchies < MAX_GROUPS_DIRS && fcntl(GROUP_FD + (int)hierarchies, F_SETFD, FD_CLOEXEC) == 0; hierarchies++)
+    entries[hierarchies] = faccessat(GROUP_FD + (int)hierarchies, "tasks", F_OK, 0) == 0 ? "tasks" : "cgroup.procs";
 }
 
 static int group_open(size_t hierarchy, long id, const char *file) {
@@ -27,6 +30,8 @@ static bool group_write(size_t hierarchy, long id, const char *file, const char 
 int group_limit(long id, long hierarchy, const char *file, const char *value) {
   char name[24];
   if (hierarchy < 0 || (size_t)hierarchy >= hierarchies || strchr(file, '/')) return errno = EINVAL, -1;
+  if (*file && group_write((size_t)hierarchy, id, file, value)) return 0;
+  if (*file && errno != ENOENT) return -1;
   snprintf(name, sizeof name, "%ld", id);
   if (mkdirat(GROUP_FD + (int)hierarchy, name, 0755) < 0 && errno != EEXIST) return -1;
   return !*file || group_write((size_t)hierarchy, id, file, value) ? 0 : -1;
@@ -34,7 +39,7 @@ int group_limit(long id, long hierarchy, const char *file, const char *value) {
 
 struct door door_open(long id) {
   struct door d;
-  for (size_t i = 0; i < ARRAY(d.fds); i++) d.fds[i] = i < hierarchies ? group_open(i, id, "cgroup.procs") : -1;
+  for (size_t i = 0; i < ARRAY(d.fds); i++) d.fds[i] = i < hierarchies ? group_open(i, id, entries[i]) : -1;
   return d;
 }
 

@@ -11,6 +11,7 @@
 struct source listener = {.fd = LISTEN_FD};
 char *lab;
 int own_pid_ns;
+unsigned long proc_times, sys_times;
 struct rlimit file_limit;
 static struct source signals;
 static char *mark; /* the command line's last argument */
@@ -58,11 +59,14 @@ _Noreturn void lab_init(char **argv) {
   if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) unready("prctl");
   /* What the machine unmounts goes here too; what we mount is never seen there. */
   if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0) unready("mount propagation");
-  unsigned long quiet = MS_NOSUID | MS_NODEV | MS_NOEXEC, proc_times = time_flags("/proc"), sys_times = time_flags("/sys");
+  const unsigned long quiet = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+  proc_times = time_flags("/proc"), sys_times = time_flags("/sys");
   if (mount("proc", "/proc", "proc", quiet | proc_times, NULL) < 0) unready("mount /proc");
   if (mount("sysfs", "/sys", "sysfs", quiet | sys_times, NULL) < 0) unready("mount /sys");
+  if (mount("tmpfs", "/" EMPTY_DIRECTORY, "tmpfs", quiet | MS_RDONLY, "size=4k,nr_inodes=2,mode=555") < 0) unready("mount an empty directory");
   if (loopback_up() < 0) unready("interface lo");
   groups_init();
+  confine_init();
   own_pid_ns = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
   epoll_fd = epoll_create1(EPOLL_CLOEXEC);
   sigset_t set;

@@ -79,6 +79,7 @@ extern struct source listener;
 extern char *lab;
 extern bool only_own_id;         /* the user namespace maps nothing but the launching user */
 extern int own_pid_ns;
+extern unsigned long proc_times, sys_times; /* time_flags of /proc and /sys */
 extern struct rlimit file_limit; /* what programs get; the holder itself has all it can */
 
 /* nodes.c */

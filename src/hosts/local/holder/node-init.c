@@ -90,8 +90,6 @@ static pid_t start_program(struct node *n, char **argv, int slave, bool on_termi
   close_range(3, ~0u, 0);
   if (on_terminal && ioctl(0, TIOCSCTTY, 1) < 0) dprintf(2, "labwright: no controlling terminal: %s\n", strerror(errno));
   if (on_terminal && *n->main) become_user(n->main, 0);
-  if (!on_terminal) argv = boot_here(argv, n->env);
-  if (!argv) _exit(0);
   become(argv, n->env);
 }
 
@@ -121,8 +119,9 @@ static _Noreturn void node_init(struct node *n, int slave, const struct termios 
   char released;
   while (read(CONTROL_FD, &released, 1) != 1)
     if (errno != EINTR) _exit(0);
-  sync_carriers();
-  pid_t boot = *n->boot ? start_program(n, n->boot, slave, false) : 0, console = 0;
+  char **rest = *n->boot ? boot_here(n->boot, n->env) : NULL;
+  if (rest) sync_carriers(); /* those of a boot without a program are looked at when it is done */
+  pid_t boot = rest ? start_program(n, rest, slave, false) : 0, console = 0;
   /* A program that is the node itself is wanted at once; a shell that nobody sees would only cost. */
   bool booted = false, ending = false, looked_at = *n->main != NULL;
   int64_t not_before = 0;

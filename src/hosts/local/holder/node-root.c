@@ -15,6 +15,13 @@ static void must_make(const char *path, mode_t type, mode_t mode) {
   must(rc < 0 && errno != EEXIST ? -1 : 0, "make", path);
 }
 
+/* A file system of this type. Most roots have the directory, and trying to make it would cost as much as the mount. */
+static void must_mount_new(const char *type, const char *target, mode_t mode, unsigned long flags, const char *data) {
+  if (mount(type, target, type, flags, data) == 0) return;
+  if (errno == ENOENT) must_make(target, S_IFDIR, mode);
+  must_mount(type, target, type, flags, data);
+}
+
 /* Mount options: a comma, and in lower a colon, would end the path. */
 static char *escape(char *at, const char *end, const char *path) {
   for (; *path && at + 2 < end; path++) {
@@ -70,10 +77,13 @@ static int mount_dev(int *master, struct list lent) {
   static const char *const links[][2] = {
     {"/proc/self/fd", "/dev/fd"}, {"fd/0", "/dev/stdin"}, {"fd/1", "/dev/stdout"}, {"fd/2", "/dev/stderr"}, {"pts/ptmx", "/dev/ptmx"},
   };
-  must_make("/dev", S_IFDIR, 0755);
-  must_mount("tmpfs", "/dev", "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=755,size=1m,nr_inodes=512");
-  static const char *const dirs[] = {"/dev/pts", "/dev/shm", "/dev/net"};
-  for (size_t i = 0; i < ARRAY(dirs); i++) must_make(dirs[i], S_IFDIR, 0755);
+  /* One file system with /dev/shm, which alone is written to: every one more makes every control group of the machine dearer. */
+  must_mount_new("tmpfs", "/dev", 0755, MS_NOSUID | MS_NOEXEC, "mode=755,size=64m");
+  must_make("/dev/pts", S_IFDIR, 0755);
+  must_make("/dev/net", S_IFDIR, 0755);
+  must_make("/dev/shm", S_IFDIR, 01777);
+  must_mount("/dev/shm", "/dev/shm", NULL, MS_BIND, NULL);
+  must_mount(NULL, "/dev/shm", NULL, MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV, NULL);
   for (size_t i = 0; i < ARRAY(devices); i++) {
     char from[32], to[32];
     sprintf(from, "dev/%s", devices[i]); /* relative: the machine's */
@@ -84,7 +94,6 @@ static int mount_dev(int *master, struct list lent) {
   }
   lend_devices(lent);
   for (size_t i = 0; i < ARRAY(links); i++) must(symlink(links[i][0], links[i][1]), "link", links[i][1]);
-  must_mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777,size=64m");
   unsigned long flags = MS_NOSUID | MS_NOEXEC;
   /* Where only one id is mapped there is no group tty. */
   if (mount("devpts", "/dev/pts", "devpts", flags, "newinstance,ptmxmode=0666,mode=0620,gid=5") < 0)
@@ -112,13 +121,8 @@ static void mask_proc(void) {
   static const char *const dirs[] = {"/proc/acpi", "/proc/scsi", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/sys/user"};
   for (size_t i = 0; i < ARRAY(files); i++)
     if (mount("/dev/null", files[i], NULL, MS_BIND, NULL) < 0 && errno != ENOENT) broken("mask", files[i]);
-  const char *empty = NULL;
-  for (size_t i = 0; i < ARRAY(dirs); i++) {
-    int rc = empty ? mount(empty, dirs[i], NULL, MS_BIND, NULL)
-                   : mount("tmpfs", dirs[i], "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=4k,nr_inodes=2,mode=555");
-    if (rc == 0 && !empty) empty = dirs[i];
-    if (rc < 0 && errno != ENOENT) broken("mask", dirs[i]);
-  }
+  for (size_t i = 0; i < ARRAY(dirs); i++)
+    if (mount(EMPTY_DIRECTORY, dirs[i], NULL, MS_BIND, NULL) < 0 && errno != ENOENT) broken("mask", dirs[i]);
 }
 
 /*
@@ -126,7 +130,7 @@ static void mask_proc(void) {
  * So whatever links the node left on its disk, they lead nowhere but within it.
  */
 int make_root(struct spawn *s, int *master) {
-  unsigned long quiet = MS_NOSUID | MS_NODEV | MS_NOEXEC, proc_times = time_flags("/proc"), sys_times = time_flags("/sys");
+  const unsigned long quiet = MS_NOSUID | MS_NODEV | MS_NOEXEC;
   mount_overlay(s);
   int old = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
   must(old, "open", "/");
@@ -134,33 +138,42 @@ int make_root(struct spawn *s, int *master) {
   must((int)syscall(SYS_pivot_root, ".", "."), "pivot_root", "");
   must(fchdir(old), "enter", "the old root");
   close(old);
-  must_make("/proc", S_IFDIR, 0555);
-  must_mount("proc", "/proc", "proc", quiet | proc_times, NULL);
-  must_make("/sys", S_IFDIR, 0555);
-  must_mount("sysfs", "/sys", "sysfs", quiet | MS_RDONLY | sys_times, NULL);
+  must_mount_new("proc", "/proc", 0555, quiet | proc_times, NULL);
+  must_mount_new("sysfs", "/sys", 0555, quiet | MS_RDONLY | sys_times, NULL);
   int slave = mount_dev(master, s->devices);
   mask_proc();
-  must_make("/run", S_IFDIR, 0755);
-  must_mount("tmpfs", "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=64m");
-  must_make("/tmp", S_IFDIR, 01777);
-  must_mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777,size=256m");
+  must_mount_new("tmpfs", "/run", 0755, MS_NOSUID | MS_NODEV, "mode=755,size=64m");
+  must_mount_new("tmpfs", "/tmp", 01777, MS_NOSUID | MS_NODEV, "mode=1777,size=256m");
   must(umount2(".", MNT_DETACH), "detach", "the old root");
   must(chdir("/"), "enter", "/");
   return slave;
 }
 
+static int open_directory(const char *path) {
+  struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS};
+  return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+}
+
+/* It and those above it are made where they are missing. */
+static int make_directory(char *path) {
+  int at = open_directory(path);
+  if (at >= 0 || errno != ENOENT) return at;
+  for (char *slash = path; slash;) {
+    slash = strchr(slash + 1, '/');
+    if (slash) *slash = 0;
+    int rc = mkdir(path, 0755);
+    if (slash) *slash = '/';
+    if (rc < 0 && errno != EEXIST) return -1;
+  }
+  return open_directory(path);
+}
+
 void write_file(const char *path, mode_t mode, const char *text, size_t length) {
   char dir[4096];
   if (snprintf(dir, sizeof dir, "%s", path) >= (int)sizeof dir) errno = ENAMETOOLONG, broken("file", path);
-  for (char *slash = strchr(dir + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-    *slash = 0;
-    must(mkdir(dir, 0755) < 0 && errno != EEXIST ? -1 : 0, "file", path);
-    *slash = '/';
-  }
   char *name = strrchr(dir, '/');
   *name++ = 0;
-  struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS};
-  int at = (int)syscall(SYS_openat2, AT_FDCWD, *dir ? dir : "/", &how, sizeof how);
+  int at = *dir ? make_directory(dir) : open_directory("/");
   must(at, "file", path);
   /* A new file, never what stands there: it may be a link. */
   must(unlinkat(at, name, 0) < 0 && errno != ENOENT ? -1 : 0, "file", path);

@@ -6,6 +6,9 @@ enum { CONTROL_FD = 3 /* in a node's init: its line to the holder */ };
 /* The holder tells a node's init by this signal that somebody looks at its console. */
 #define SIG_LOOKED_AT SIGRTMIN
 
+/* An empty directory that cannot be written to, in the lab's own root: all nodes share it as a mask. */
+#define EMPTY_DIRECTORY "proc/fs"
+
 /* One node of a spawn request; texts lie in the request. */
 struct spawn { long id; const char *hostname, *disk; struct list lower, files, env, boot, console, main, devices; };
 
@@ -22,6 +25,8 @@ void must(int rc, const char *step, const char *detail);
 int make_root(struct spawn *s, int *master);
 void write_file(const char *path, mode_t mode, const char *text, size_t length);
 
+/* Once, before any of them. */
+void confine_init(void);
 /* Capabilities, seccomp, limits; of this process and all that come of it. */
 int confine(const struct node *n);
 
