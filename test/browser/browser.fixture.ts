@@ -1,6 +1,8 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { onTestFailed } from "vitest";
+import { getCurrentTest } from "vitest/suite";
 import { loadPages } from "../../src/server/pages.ts";
 import { type Served, type ServedOptions, serve } from "../wire/served.ts";
 import { launchChromium } from "./launch-chromium.ts";
@@ -34,6 +36,9 @@ async function openPage(browser: Browser, options: BrowserContextOptions = {}): 
   const page = await context.newPage();
   const complaints: string[] = [];
   const allowed: RegExp[] = [];
+  let shown = "";
+  // What a person would have seen, for whoever reads of the failure only. A page that is opened for all tests is of none.
+  if (getCurrentTest() !== undefined) onTestFailed(() => console.error(`the page showed ${shown}`));
   let own: string | undefined;
   page.on("pageerror", (error) => complaints.push(`exception: ${error.message}`));
   page.on("console", (message) => {
@@ -60,6 +65,7 @@ async function openPage(browser: Browser, options: BrowserContextOptions = {}): 
     },
     allowComplaint: (pattern) => void allowed.push(pattern),
     async [Symbol.asyncDispose]() {
+      shown = `${page.url()}: ${await page.innerText("body", { timeout: 5_000 }).catch(String)}`;
       await context.close();
       const rest = complaints.filter((complaint) => !allowed.some((pattern) => pattern.test(complaint)));
       if (rest.length > 0) throw new Error(`the page complained:\n${rest.join("\n")}`);
