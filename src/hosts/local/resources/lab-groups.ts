@@ -79,6 +79,8 @@ export async function removeLabGroups({ groups, directories }: LabGroups): Promi
       if (one.isDirectory() && !isRemoved(join(directory, one.name))) left.push(join(directory, one.name));
     }
     for (const one of left) await removeGroup(one);
+    const { memory } = groups;
+    if (memory !== undefined && directory === directories[memory.hierarchy]) await giveBackMemory(directory, memory);
     await removeGroup(directory);
     // The base goes with the last lab.
     if (groups.hierarchies.some(({ base }) => base === dirname(directory))) await rmdir(dirname(directory)).catch(() => undefined);
@@ -105,6 +107,19 @@ export async function sweepLabGroups(groups: ControlGroups, patienceMs = 60_000)
     // One that another service removes right now is as good.
     const all = await Promise.all(directories.map((directory) => ended(directory).catch(() => true)));
     if (all.every(Boolean)) await removeLabGroups({ groups, directories });
+  }
+}
+
+/**
+ * A memory group that is removed stays in the kernel, with hundreds of KiB, for as long as a page is cached that one of its processes read or wrote first; and
+ * the more there are, the longer it takes to make new ones. Of the groups below this one, also of those that were removed before, all is given back at once.
+ */
+async function giveBackMemory(directory: string, { version }: Controller): Promise<void> {
+  try {
+    if (version === 1) await writeFile(join(directory, "memory.force_empty"), "0");
+    else await writeFile(join(directory, "memory.reclaim"), await readFile(join(directory, "memory.current"), "utf8"));
+  } catch {
+    // Not all of it could be given back, or the kernel (before 5.19) or the group's owner does not let us ask for it: then it is when the machine needs memory.
   }
 }
 

@@ -1,6 +1,7 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Operation, Step } from "../../../engine/plan.ts";
 import { planLab } from "../../../engine/plan-lab.ts";
@@ -259,6 +260,33 @@ test("groups of labs that ended while no service ran are swept, and those of lab
     sleeper.kill("SIGKILL");
     await removeLabGroups(lives);
     await removeLabGroups(gone);
+  }
+});
+
+test("what a lab's nodes had in the page cache does not outlive the lab's groups", async (context) => {
+  const { memory } = groups;
+  if (memory === undefined) return context.skip(groups.why.memory);
+  const most = ceilings(1, machineMemory(groups), { reserve: 256, overcommit: 1 });
+  const apart = { ...groups, hierarchies: groups.hierarchies.map((one) => ({ ...one, base: `${one.base}-cache-${process.pid}` })) };
+  const [gone, stays] = [
+    await makeLabGroups(apart, randomUUID(), undefined, most),
+    await makeLabGroups(apart, randomUUID(), undefined, most),
+  ];
+  const usage = memory.version === 1 ? "memory.usage_in_bytes" : "memory.current";
+  const used = () => Number(readFileSync(join(apart.hierarchies[memory.hierarchy]!.base, usage), "utf8"));
+  const [mebibyte, file] = [1024 * 1024, join("/var/tmp", `labwright-cache-${randomUUID()}`)];
+  try {
+    const node = join(gone.directories[memory.hierarchy]!, "7");
+    mkdirSync(node);
+    const script = 'echo 0 > "$0/cgroup.procs" && exec dd if=/dev/zero of="$1" bs=1M count=32 conv=fsync status=none';
+    execFileSync("sh", ["-c", script, node, file]);
+    if (used() < 32 * mebibyte) return context.skip("files of /var/tmp are not cached in the group of who writes them");
+    await removeLabGroups(gone);
+    expect(used()).toBeLessThan(16 * mebibyte);
+  } finally {
+    rmSync(file, { force: true });
+    await removeLabGroups(gone);
+    await removeLabGroups(stays);
   }
 });
 
