@@ -95,6 +95,29 @@ describe("root in a node", () => {
     expect((await sh("cat /proc/self/cgroup")).stdout.split("\n").every((line) => line === "" || line.endsWith(":/"))).toBe(true);
   });
 
+  test("writes to file systems of its own alone, and the masks it shares with others stay empty", async () => {
+    const rows = (await sh("cat /proc/self/mounts")).stdout.trim().split("\n");
+    const flags = (place: string) =>
+      rows
+        .map((row) => row.split(" "))
+        .findLast(([, at]) => at === place)?.[3]
+        ?.split(",") ?? [];
+    expect(flags("/dev")).toEqual(expect.arrayContaining(["rw", "nosuid", "noexec"]));
+    for (const place of ["/dev/shm", "/run", "/tmp"]) {
+      expect(flags(place), place).toEqual(expect.arrayContaining(["rw", "nosuid", "nodev"]));
+      expect(flags(place), place).not.toContain("noexec");
+      await sh(`echo mine > ${place}/of-one`);
+      expect((await sh(`cat ${place}/of-one`)).stdout, place).toBe("mine\n");
+      expect((await sh(`ls ${place}`, "/two")).stdout, place).not.toContain("of-one");
+    }
+    expect((await sh("stat -c %a /dev/shm /tmp /run /dev")).stdout.split("\n")).toEqual(["1777", "1777", "755", "755", ""]);
+    for (const place of ["/proc/irq", "/proc/bus", "/proc/fs", "/proc/sys/user"]) {
+      expect(flags(place), place).toEqual(expect.arrayContaining(["ro", "nosuid", "nodev", "noexec"]));
+      expect((await sh(`touch ${place}/planted; mkdir ${place}/planted`)).code, place).not.toBe(0);
+      expect((await sh(`ls -A ${place}`)).stdout, place).toBe("");
+    }
+  });
+
   test("reaches no port of the machine, none of another lab, and no abstract socket", async () => {
     const abstract = `labwright-isolation-${process.pid}`;
     await using tcp = await listening(0, "0.0.0.0");
