@@ -88,9 +88,9 @@ int redirects(char *text) {
     if (sscanf(line, "%15s %15s", names[0], names[1]) != 2) return 2;
     bool none = !strcmp(names[1], "-");
     int from = device_index(names[0]), to = none ? 0 : device_index(names[1]), error = from && (to || none) ? 0 : ENODEV;
-    if (!error) error = none ? clear(fd, from) : redirect(fd, from, to);
     /* A port that never redirected has nowhere to put it. */
-    if (error && error != ENODEV && !none && !add_clsact(fd, from)) error = redirect(fd, from, to);
+    if (!error && !none) error = add_clsact(fd, from);
+    if (!error) error = none ? clear(fd, from) : redirect(fd, from, to);
     if (!error) continue;
     dprintf(2, "labwright-shaper: %s to %s: %s\n", names[0], names[1], strerror(error));
     return 1;
