@@ -67,25 +67,32 @@ export interface GroupCeilings {
 
 /** Removes them; the lab has ended. Processes take a moment to be gone; whoever is still in one after that keeps it, until the next sweep. */
 export async function removeLabGroups({ groups, directories }: LabGroups): Promise<void> {
+  const { memory } = groups;
+  const ofMemory = memory && directories[memory.hierarchy];
+  // First, for the kernel gives memory back while the others are removed.
+  if (ofMemory !== undefined) await removeInner(ofMemory);
   const remove = async (directory: string): Promise<void> => {
-    const inner = await readdir(directory, { withFileTypes: true }).catch(() => []);
-    const left: string[] = [];
-    let began = performance.now();
-    for (const one of inner) {
-      if (performance.now() - began > 1) {
-        await setImmediate();
-        began = performance.now();
-      }
-      if (one.isDirectory() && !isRemoved(join(directory, one.name))) left.push(join(directory, one.name));
-    }
-    for (const one of left) await removeGroup(one);
-    const { memory } = groups;
-    if (memory !== undefined && directory === directories[memory.hierarchy]) await giveBackMemory(directory, memory);
+    if (memory !== undefined && directory === ofMemory) await giveBackMemory(directory, memory);
+    else await removeInner(directory);
     await removeGroup(directory);
     // The base goes with the last lab.
     if (groups.hierarchies.some(({ base }) => base === dirname(directory))) await rmdir(dirname(directory)).catch(() => undefined);
   };
   await Promise.all(directories.map(remove));
+}
+
+async function removeInner(directory: string): Promise<void> {
+  const inner = await readdir(directory, { withFileTypes: true }).catch(() => []);
+  const left: string[] = [];
+  let began = performance.now();
+  for (const one of inner) {
+    if (performance.now() - began > 1) {
+      await setImmediate();
+      began = performance.now();
+    }
+    if (one.isDirectory() && !isRemoved(join(directory, one.name))) left.push(join(directory, one.name));
+  }
+  for (const one of left) await removeGroup(one);
 }
 
 /**
