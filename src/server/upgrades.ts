@@ -36,15 +36,28 @@ function protocolOf(request: IncomingMessage): Pending["protocol"] | undefined {
 /** Sends upgrade requests through the same routing as all others, so that a refused one is answered with its envelope. */
 export function routeUpgrades(server: Server, route: (request: IncomingMessage, response: ServerResponse) => void): OpenStreams {
   const open = new OpenStreams();
-  server.on("upgrade", (request: IncomingMessage, connection: Duplex, head: Buffer) => {
-    open.add(connection);
-    asking.add(connection);
+  /** Of each connection the last answer that is not all on its way yet. */
+  const before = new WeakMap<Duplex, ServerResponse>();
+  server.on("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
+    before.set(socket, response);
+    response.once("finish", () => before.get(socket) === response && before.delete(socket));
+  });
+  const begin = (request: IncomingMessage, connection: Duplex, head: Buffer) => {
+    if (connection.destroyed) return;
     pending.set(request, { connection, head, protocol: protocolOf(request) ?? "raw" });
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
     response.assignSocket(connection as Parameters<ServerResponse["assignSocket"]>[0]);
     response.once("finish", () => connection.end());
     route(request, response);
+  };
+  server.on("upgrade", (request: IncomingMessage, connection: Duplex, head: Buffer) => {
+    open.add(connection);
+    asking.add(connection);
+    // A client may send it along with others, or as soon as it has the last byte of an answer, which is before that answer has ended here.
+    const last = before.get(connection);
+    if (last === undefined) begin(request, connection, head);
+    else last.once("close", () => begin(request, connection, head));
   });
   return open;
 }

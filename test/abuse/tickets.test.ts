@@ -51,6 +51,50 @@ test("a ticket opens its console once", async () => {
   for (let again = 0; again < 3; again++) expect(outcome(await redeem(ticket))).toBe(refused);
 });
 
+/** A request as it goes over the wire; with a body it is a POST. */
+function request(path: string, more = "", body?: string): string {
+  const length = body === undefined ? "" : `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+  const auth = `Authorization: Bearer ${token}\r\n`;
+  return `${body === undefined ? "GET" : "POST"} ${path} HTTP/1.1\r\nHost: x\r\n${auth}${length}${more}\r\n${body ?? ""}`;
+}
+
+const asUpgrade = "Connection: Upgrade\r\nUpgrade: host-telnet\r\n";
+const earlier = {
+  health: () => request("/api/v1/health"),
+  status: () => request("/api/v1/projects/status", "", JSON.stringify({ lab })),
+  nothing: () => request("/nothing/here"),
+};
+
+/** These requests and then the upgrade, all in one write. */
+function redeemAfter(before: readonly (keyof typeof earlier)[], ticket: string, until?: (rest: string) => boolean): Promise<Conversation> {
+  const text = `${before.map((name) => earlier[name]()).join("")}${request(`/api/v1/console/stream/${ticket}`, asUpgrade)}`;
+  return converse(service.port, Buffer.from(text, "latin1"), {
+    waitMs: hangMs,
+    quietMs: 50,
+    replies: before.length + 1,
+    ...(until && { until }),
+  });
+}
+
+test.each([[["health"]], [["health", "health", "health"]], [["status"]], [["health", "status", "nothing"]]] as const)(
+  "an upgrade that comes before %j are answered waits its turn",
+  async (before) => {
+    const statuses = before.map((name) => (name === "nothing" ? 404 : 200));
+    const wrong = await redeemAfter(before, "0".repeat(64));
+    expect(wrong.replies.map((reply) => reply.status)).toEqual([...statuses, 403]);
+    const right = await redeemAfter(before, await attach(), (rest) => rest.includes("a# "));
+    expect(right.replies.map((reply) => reply.status)).toEqual([...statuses, 101]);
+    expect(right.rest.toString()).toContain("a# ");
+  },
+);
+
+test("whoever leaves while an upgrade waits its turn does no harm", async () => {
+  const text = `${earlier.status().repeat(20)}${request(`/api/v1/console/stream/${"0".repeat(64)}`, asUpgrade)}`;
+  for (let i = 0; i < 20; i++) await converse(service.port, Buffer.from(text, "latin1"), { waitMs: i * 2 });
+  const { json } = await call(service, "POST", "/api/v1/projects/status", token, { lab });
+  expect(json.data).toMatchObject({ live: { nodes: expect.any(Array) } });
+});
+
 test("of many who use a ticket at the same moment one gets through", async () => {
   const ticket = await attach();
   const all = await Promise.all(Array.from({ length: 20 }, () => redeem(ticket)));
