@@ -20,7 +20,7 @@ import { shapingMeans } from "./quality-means.ts";
 import { Readiness } from "./readiness.ts";
 import { Admission } from "./resources/admission.ts";
 import { type DiskPace, DiskWatch, diskPace } from "./resources/disk-watch.ts";
-import { sweepLabGroups } from "./resources/lab-groups.ts";
+import { groupsSettled, sweepLabGroups } from "./resources/lab-groups.ts";
 import { freeMemory, machineMemory } from "./resources/machine-capacity.ts";
 import { limitLacks, probeMachine } from "./resources/probe-machine.ts";
 import { type LocalState, localSession } from "./session.ts";
@@ -82,6 +82,7 @@ export function localHost(options: LocalHostOptions): Host {
       const state = await opening.catch(() => undefined);
       await state?.disks.close();
       await state?.decoders.close();
+      await groupsSettled();
       await state?.trash.emptied();
       for (const lab of labs.values()) lab.release();
     },

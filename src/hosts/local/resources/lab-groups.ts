@@ -65,20 +65,35 @@ export interface GroupCeilings {
   readonly machineMemory: number;
 }
 
-/** Removes them; the lab has ended. Processes take a moment to be gone; whoever is still in one after that keeps it, until the next sweep. */
+/**
+ * Removes them; the lab has ended. Processes take a moment to be gone; whoever is still in one after that keeps it, until the next sweep. The lab's memory
+ * group alone stands a moment longer: `groupsSettled`.
+ */
 export async function removeLabGroups({ groups, directories }: LabGroups): Promise<void> {
   const { memory } = groups;
-  const ofMemory = memory && directories[memory.hierarchy];
-  // First, for the kernel gives memory back while the others are removed.
-  if (ofMemory !== undefined) await removeInner(ofMemory);
   const remove = async (directory: string): Promise<void> => {
-    if (memory !== undefined && directory === ofMemory) await giveBackMemory(directory, memory);
-    else await removeInner(directory);
     await removeGroup(directory);
     // The base goes with the last lab.
     if (groups.hierarchies.some(({ base }) => base === dirname(directory))) await rmdir(dirname(directory)).catch(() => undefined);
   };
-  await Promise.all(directories.map(remove));
+  await Promise.all(
+    directories.map(async (directory, hierarchy) => {
+      await removeInner(directory);
+      if (memory?.hierarchy !== hierarchy) return remove(directory);
+      const rest = giveBackMemory(directory, memory)
+        .then(() => remove(directory))
+        .catch(() => undefined) // the next sweep's
+        .finally(() => settling.delete(rest));
+      settling.add(rest);
+    }),
+  );
+}
+
+const settling = new Set<Promise<void>>();
+
+/** When nothing is left of the groups that were removed. */
+export async function groupsSettled(): Promise<void> {
+  await Promise.all(settling);
 }
 
 async function removeInner(directory: string): Promise<void> {

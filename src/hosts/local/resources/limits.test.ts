@@ -7,7 +7,7 @@ import type { Operation, Step } from "../../../engine/plan.ts";
 import { planLab } from "../../../engine/plan-lab.ts";
 import { eventually, labOf, type TestLocalHost, testLocalHost } from "../test-local-host.ts";
 import { type ControlGroups, probeControlGroups } from "./control-groups.ts";
-import { type LabGroups, makeLabGroups, removeLabGroups, sweepLabGroups } from "./lab-groups.ts";
+import { groupsSettled, type LabGroups, makeLabGroups, removeLabGroups, sweepLabGroups } from "./lab-groups.ts";
 import { capacityRules, ceilings, freeMemory, machineMemory } from "./machine-capacity.ts";
 
 let local: TestLocalHost;
@@ -235,6 +235,7 @@ test("nothing of a lab is left in the control groups when it is gone", async () 
   const inGroups = () => groups.hierarchies.some(({ base }) => readable(`${base}/${observed!.id}/cgroup.procs`));
   expect(inGroups()).toBe(groups.hierarchies.length > 0);
   await local.deploy(path, null);
+  await groupsSettled();
   expect(inGroups()).toBe(false);
 });
 
@@ -255,11 +256,13 @@ test("groups of labs that ended while no service ran are swept, and those of lab
     await sweepLabGroups(apart);
     expect([there(gone), there(lives)]).toEqual([true, true]);
     await sweepLabGroups(apart, -60_000);
+    await groupsSettled();
     expect([there(gone), there(lives)]).toEqual([false, true]);
   } finally {
     sleeper.kill("SIGKILL");
     await removeLabGroups(lives);
     await removeLabGroups(gone);
+    await groupsSettled();
   }
 });
 
@@ -282,11 +285,13 @@ test("what a lab's nodes had in the page cache does not outlive the lab's groups
     execFileSync("sh", ["-c", script, node, file]);
     if (used() < 32 * mebibyte) return context.skip("files of /var/tmp are not cached in the group of who writes them");
     await removeLabGroups(gone);
+    await groupsSettled();
     expect(used()).toBeLessThan(16 * mebibyte);
   } finally {
     rmSync(file, { force: true });
     await removeLabGroups(gone);
     await removeLabGroups(stays);
+    await groupsSettled();
   }
 });
 
