@@ -24,6 +24,16 @@ function changedHost(change: (session: HostSession) => Partial<HostSession>): Ho
   return { ...host, login: async (...args) => wrap(await host.login(...args)) };
 }
 
+/** A host whose nodes cannot be asked while it is away. */
+function sometimesAway(away: { readonly now: boolean }) {
+  return changedHost((session) => ({
+    status: async (lab) => {
+      if (away.now) throw new Failure("host_unreachable", "away");
+      return session.status(lab);
+    },
+  }));
+}
+
 test("however many poll, the host is asked once per interval", async () => {
   let reads = 0;
   const host = changedHost((session) => ({
@@ -43,14 +53,8 @@ test("however many poll, the host is asked once per interval", async () => {
 });
 
 test("a node that is named is alone in status, inspect and consoles, with its links; one that is not there is node_not_found", async () => {
-  let broken = false;
-  const host = changedHost((session) => ({
-    status: async (lab) => {
-      if (broken) throw new Failure("host_unreachable", "away");
-      return session.status(lab);
-    },
-  }));
-  const made = bench({ host });
+  const away = { now: false };
+  const made = bench({ host: sometimesAway(away) });
   const ann = await made.login();
   const lab = "/pair";
   const loss = '{endpoints: ["r1:eth1", "r2:eth1"], quality: {loss: 1}}';
@@ -85,23 +89,17 @@ test("a node that is named is alone in status, inspect and consoles, with its li
     expect((await failureOf(ann.call(id, { lab, nodes: ["r1", "nobody"] }))).code, id).toBe("node_not_found");
   }
   // What cannot be read is no reason to say that a node is not there.
-  broken = true;
+  away.now = true;
   made.time.now += 1_000;
   expect((await ann.call("getProjectStatus", { lab, node: "r1" })).live).toEqual({ available: false });
 });
 
 test("a failed live read is an answer: available false, and no rows", async () => {
-  let broken = false;
-  const host = changedHost((session) => ({
-    status: async (lab) => {
-      if (broken) throw new Failure("host_unreachable", "away");
-      return session.status(lab);
-    },
-  }));
-  const made = bench({ host });
+  const away = { now: false };
+  const made = bench({ host: sometimesAway(away) });
   const ann = await made.login();
   await ann.call("deployProject", { yaml: pair });
-  broken = true;
+  away.now = true;
   expect(await ann.call("getProjectStatus", { lab: "/pair" })).toMatchObject({ exists: true, live: { available: false } });
   expect((await ann.call("getProjectStatus", { lab: "/pair" })).live).toEqual({ available: false });
 });

@@ -188,6 +188,7 @@ export class LocalLab {
       const half = spawns.map(({ id }) => id);
       // What went wrong is said; that the sandbox is lost too shows in the status.
       if (half.length > 0) await this.#sandbox.kill(half).catch(() => undefined);
+      // Where that cannot be written their status tells it all the same: it is that of their processes.
       if (recorded) await record(new Set()).catch(() => undefined);
       throw await explained(error, [this.directory, ...spawns.flatMap(({ lower }) => lower)]);
     }
