@@ -104,7 +104,7 @@ describe("planning the fabric", () => {
     const change = fabricChange(nothing, wantedFabric(three, both, template), new Set([1, 2]));
     expect(change.ip).toContain("link add name b7 up type bridge stp_state 0 mcast_snooping 0\n");
     expect(change.ip).toContain("link add name b8 up type bridge");
-    expect(change.ip).toContain("link set dev n1i0 master b7 up\n");
+    expect(change.ip).toMatch(/\nlink set dev n1i0 master b7 up\n(.*\n)*link show dev n1i0\n/);
     expect(change.tc).not.toContain("redirect");
     const without = fabricChange(
       standing(wantedFabric(three, both, template)),
@@ -121,7 +121,7 @@ describe("planning the fabric", () => {
     const change = fabricChange(nothing, on, new Set([1]), 4711);
     expect(change.ip).toContain("link add name s5 up type bridge");
     expect(change.ip).toContain(`link add name n5x3 master s5${oneQueue} up type veth peer name n5i3${oneQueue} group 4711\n`);
-    expect(change.ip).toMatch(/\nlink set group 4711 up\n$/);
+    expect(change.ip).toMatch(/\nlink set group 4711 up\nlink show dev n5x3\n$/);
     expect(change.ip.match(/n5i/g)?.length).toBe(1);
     expect(change.tc).toContain("redirect dev n5i3\n");
     const off = wantedFabric(switched, live([1, 11]), template);

@@ -200,6 +200,7 @@ export function fabricChange(actual: Fabric, wanted: WantedFabric, reborn: Reado
   const tc: string[] = [];
   const redirects: string[] = [];
   const late: string[] = [];
+  const bridged: string[] = [];
   const mtu: { pid: number; name: string; mtu: number }[] = [];
   let grouped = false;
   for (const name of wanted.bridges) {
@@ -224,6 +225,8 @@ export function fabricChange(actual: Fabric, wanted: WantedFabric, reborn: Reado
               `link add name ${far.name}${size}${oneQueue} up type veth peer name ${name}${size}${oneQueue}${together} gso_max_segs 1`,
       );
       if (port.master !== undefined) ip.push(`link set dev ${name} master ${port.master}${port.up ? " up" : ""}`);
+      if (port.up && port.master !== undefined) bridged.push(name);
+      else if (port.up && "bridge" in far && far.bridge !== undefined) bridged.push(far.name);
       tc.push(`qdisc replace dev ${name} clsact`);
     } else {
       const words: string[] = [];
@@ -258,6 +261,9 @@ export function fabricChange(actual: Fabric, wanted: WantedFabric, reborn: Reado
   }
   // All of them in one message, where one each would also ask for each device's number first.
   if (grouped) ip.push(`link set group ${group} up`);
+  // A bridge passes a port's frames when the kernel has come to the port's carrier: of many that are new, to a hundred in a second. Whoever asks
+  // after one makes it come to it now.
+  for (const name of bridged) ip.push(`link show dev ${name}`);
   return {
     remove: removal(gone),
     ip: lines(ip),

@@ -48,6 +48,8 @@ static bool add_address(char **words, size_t count) {
   return r.body.address.ifa_index && request_done(&r);
 }
 
+bool plain_line_set_link;
+
 static bool set_link(char **words, size_t count) {
   struct request r;
   unsigned long mtu;
@@ -62,6 +64,7 @@ static bool set_link(char **words, size_t count) {
   } else {
     return false;
   }
+  plain_line_set_link = true;
   r.body.link.ifi_index = (int)if_nametoindex(words[0]);
   return r.body.link.ifi_index && request_done(&r);
 }

@@ -27,3 +27,5 @@ char **boot_here(char **argv, char **env);
 
 /* Does one line where it is plain; false: it was not, or the kernel refused it, and nothing was changed. Writes into the line. */
 bool plain_line(char *line);
+/* Whether one of them set a link's state. */
+extern bool plain_line_set_link;

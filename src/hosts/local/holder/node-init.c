@@ -120,6 +120,7 @@ static _Noreturn void node_init(struct node *n, int slave, const struct termios 
   while (read(CONTROL_FD, &released, 1) != 1)
     if (errno != EINTR) _exit(0);
   char **rest = *n->boot ? boot_here(n->boot, n->env) : NULL;
+  const bool still = !rest && !plain_line_set_link;
   if (rest) sync_carriers(); /* those of a boot without a program are looked at when it is done */
   pid_t boot = rest ? start_program(n, rest, slave, false) : 0, console = 0;
   /* A program that is the node itself is wanted at once; a shell that nobody sees would only cost. */
@@ -145,7 +146,7 @@ static _Noreturn void node_init(struct node *n, int slave, const struct termios 
     if (!boot && !booted && !ending) {
       booted = true;
       sync_carriers(); /* those that boot brought up */
-      report(CONTROL_FD, BOOTED, 0, "boot");
+      report(CONTROL_FD, still ? BOOTED_STILL : BOOTED, 0, "boot");
     }
     int64_t now = clock_ms(CLOCK_MONOTONIC);
     bool want_console = booted && looked_at && !ending && !console && *n->console;

@@ -12,8 +12,8 @@ enum { CONTROL_FD = 3 /* in a node's init: its line to the holder */ };
 /* One node of a spawn request; texts lie in the request. */
 struct spawn { long id; const char *hostname, *disk; struct list lower, files, env, boot, console, main, devices; };
 
-/* What a node's init tells the holder. READY brings the terminal's holder side along. */
-struct report { enum { READY, BROKEN, BOOTED } kind; int value; char step[112]; };
+/* What a node's init tells the holder. READY brings the terminal's holder side along. BOOTED_STILL: booted, and no port's state was touched by it. */
+struct report { enum { READY, BROKEN, BOOTED, BOOTED_STILL } kind; int value; char step[112]; };
 
 void report(int fd, int kind, int value, const char *step);
 

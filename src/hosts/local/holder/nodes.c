@@ -12,7 +12,11 @@ size_t node_count;
 static size_t node_room;
 static struct timer fabric_sync;
 
-enum { FABRIC_SYNC_MS = 50 /* one sync for all that boot within this time */ };
+enum {
+  FABRIC_SYNC_MS = 50, /* one sync for all that boot within this time */
+  FABRIC_SYNC_SHARE = 20, /* and only one part in so many of the time is spent on them */
+};
+static int64_t fabric_sync_took;
 
 static size_t node_place(long id) {
   size_t low = 0, high = node_count;
@@ -55,7 +59,15 @@ void node_changed(struct node *n, enum state state) {
 
 static void fabric_sync_due(struct timer *t) {
   (void)t;
+  int64_t begin = clock_ms(CLOCK_MONOTONIC);
   sync_carriers();
+  fabric_sync_took = clock_ms(CLOCK_MONOTONIC) - begin;
+}
+
+/* Boot may have brought the node's ports up; then the fabric's ends have carrier now. */
+static void fabric_sync_soon(void) {
+  int64_t pause = fabric_sync_took * FABRIC_SYNC_SHARE;
+  if (!fabric_sync.armed) timer_start(&fabric_sync, pause > FABRIC_SYNC_MS ? pause : FABRIC_SYNC_MS, fabric_sync_due);
 }
 
 static void control_read(struct node *n) {
@@ -78,12 +90,11 @@ static void control_read(struct node *n) {
       r.step[sizeof r.step - 1] = 0;
       snprintf(n->problem, sizeof n->problem, "%s: %s", r.step, strerror(r.value));
       dprintf(2, "node %ld: %s\n", n->id, n->problem);
-    } else if (r.kind == BOOTED) {
+    } else if (r.kind == BOOTED || r.kind == BOOTED_STILL) {
       n->boot_code = r.value;
       if (n->state == BOOTING && r.value == 0) node_changed(n, RUNNING);
       if (n->state == SUSPENDED) n->thawed = RUNNING; /* said just before */
-      /* Boot brought the node's ports up, so the fabric's ends have carrier now: one sync for all that boot about now. */
-      if (!fabric_sync.armed) timer_start(&fabric_sync, FABRIC_SYNC_MS, fabric_sync_due);
+      if (r.kind == BOOTED) fabric_sync_soon();
     }
   }
 }

@@ -44,7 +44,6 @@ static void do_release(struct client *c, struct reader *r) {
     if (check.bad) return refuse(c, "protocol", "malformed release");
     if (!n) return refuse(c, "no-node", "a node that is to be released is not there");
   }
-  sync_carriers();
   for (uint32_t i = 0; i < ids.count; i++) {
     struct node *n = node_find(take_number(&ids.items, INT32_MAX));
     if (n->state != WAITING) continue; /* released before, or dead: its state tells */
