@@ -1,5 +1,6 @@
 """Pings from inside network namespaces, one process for all: reads "pid address" lines, enters each pid's network
-namespace, sends ICMP echoes until one is answered (bounded), prints {"asked", "answered", "seconds"} as JSON.
+namespace, sends ICMP echoes until one is answered (bounded), prints {"asked", "answered", "seconds"} as JSON. Where a pid is
+given on the command line, the lines name its children by their host names instead.
 
 One tool for every system that is compared, so that its cost is the same for all.
 """
@@ -13,7 +14,7 @@ import struct
 import sys
 import time
 
-CLONE_NEWNET = 0x40000000
+CLONE_NEWNET, CLONE_NEWUTS = 0x40000000, 0x04000000
 TRIES, WAIT = 50, 0.1
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -24,13 +25,26 @@ def checksum(data: bytes) -> int:
     return ~(total + (total >> 16)) & 0xFFFF
 
 
-def ping(pid: str, address: str, number: int) -> bool:
-    fd = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY)
+def enter(pid: str, kind: str, flag: int) -> None:
+    fd = os.open(f"/proc/{pid}/ns/{kind}", os.O_RDONLY)
     try:
-        if libc.setns(fd, CLONE_NEWNET) != 0:
+        if libc.setns(fd, flag) != 0:
             raise OSError(ctypes.get_errno(), f"setns {pid}")
     finally:
         os.close(fd)
+
+
+def by_host_name(parent: str) -> dict:
+    found = {}
+    with open(f"/proc/{parent}/task/{parent}/children") as children:
+        for pid in children.read().split():
+            enter(pid, "uts", CLONE_NEWUTS)
+            found[socket.gethostname()] = pid
+    return found
+
+
+def ping(pid: str, address: str, number: int) -> bool:
+    enter(pid, "net", CLONE_NEWNET)
     with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP) as sock:
         for sequence in range(TRIES):
             head = struct.pack("!BBHHH", 8, 0, 0, number & 0xFFFF, sequence)
@@ -52,6 +66,9 @@ def ping(pid: str, address: str, number: int) -> bool:
 
 def main() -> None:
     lines = [line.split() for line in sys.stdin if line.strip()]
+    if len(sys.argv) > 1:
+        pids = by_host_name(sys.argv[1])
+        lines = [[pids[name], address] for name, address in lines]
     home = os.open("/proc/self/ns/net", os.O_RDONLY)
     begin = time.monotonic()
     answered = sum(ping(pid, address, i) for i, (pid, address) in enumerate(lines))

@@ -62,8 +62,7 @@ export async function ringThroughApi(count: number): Promise<RingResult> {
     while (!(await allRunning(service.client, `/ring${count}`))) await delay(25);
     const started = seconds(begin);
     const holder = await onlyHolder(service.runDir);
-    const hosts = await nodePids(holder);
-    await pingAll(hosts, count);
+    await pingAll(holder, count);
     const usable = seconds(begin);
     const pssKib = (await pssOfTree(holder)) / count;
     const end = performance.now();
@@ -126,7 +125,7 @@ export async function ringByHolder(count: number): Promise<RingResult> {
     // A ping before the neighbour has its address would measure the kernel's one-second wait between two ARP requests.
     while (!(await sandbox.info()).nodes.every((node) => node.state === "running")) await delay(10);
     const started = seconds(begin);
-    await pingAll(await nodePids(sandbox.pid), count);
+    await pingAll(sandbox.pid, count);
     const usable = seconds(begin);
     const end = performance.now();
     await sandbox.destroy();
@@ -199,10 +198,10 @@ function check(pings: Pings, count: number): void {
   if (pings.asked !== count || pings.answered !== count) throw new Error(`${pings.answered} of ${count} links carried a ping`);
 }
 
-/** Every link, pinged from its right-hand node. Node i's network namespace is that of the i-th pid. */
-async function pingAll(pids: ReadonlyMap<string, number>, count: number): Promise<void> {
-  const asked = Array.from({ length: count }, (_, i) => `${pids.get(`n${i}`)} ${linkAddresses(i).left}`).join("\n");
-  const child = run("/usr/bin/python3", [join(import.meta.dirname, "pinger.py")], { maxBuffer: 1 << 20, timeout: 120_000 });
+/** Every link of the holder's nodes, pinged from its right-hand node. */
+async function pingAll(holder: number, count: number): Promise<void> {
+  const asked = Array.from({ length: count }, (_, i) => `n${i} ${linkAddresses(i).left}`).join("\n");
+  const child = run("/usr/bin/python3", [join(import.meta.dirname, "pinger.py"), String(holder)], { maxBuffer: 1 << 20, timeout: 120_000 });
   child.child.stdin?.end(asked);
   check(JSON.parse((await child).stdout) as Pings, count);
 }
@@ -213,21 +212,6 @@ async function onlyHolder(runDir: string): Promise<number> {
     if (entry.endsWith("holder.json")) return (JSON.parse(await readFile(join(runDir, entry), "utf8")) as { pid: number }).pid;
   }
   throw new Error("no holder runs");
-}
-
-/** Host name → pid (as the machine sees it) of each node's init: the holder's children, by their own UTS namespace. */
-async function nodePids(holder: number): Promise<ReadonlyMap<string, number>> {
-  const script = `
-import ctypes, os, sys, socket, json
-libc = ctypes.CDLL(None, use_errno=True)
-found = {}
-for pid in open(f"/proc/{sys.argv[1]}/task/{sys.argv[1]}/children").read().split():
-    fd = os.open(f"/proc/{pid}/ns/uts", os.O_RDONLY)
-    if libc.setns(fd, 0x04000000) == 0: found[socket.gethostname()] = int(pid)
-    os.close(fd)
-print(json.dumps(found))`;
-  const { stdout } = await run("/usr/bin/python3", ["-c", script, String(holder)], { maxBuffer: 1 << 24 });
-  return new Map(Object.entries(JSON.parse(stdout) as Record<string, number>));
 }
 
 /** KiB of proportional memory of a process and all below it. */

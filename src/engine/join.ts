@@ -88,6 +88,7 @@ function joinNamed(
     if (id !== undefined && free.has(id)) claim(key, id);
   }
   for (const word of ["name", "key"] as const) {
+    if (free.size === 0) break;
     const byName = new Map<string, string[]>();
     for (const one of [...free.values()].sort((a, b) => compareNatural(b.id, a.id))) {
       const same = byName.get(one.name);
@@ -95,8 +96,7 @@ function joinNamed(
       else same.push(one.id);
     }
     // In the order that freshKey counts in, so that namesakes are told apart the same way in both directions.
-    for (const one of [...desired].sort((a, b) => compareNatural(a.key, b.key))) {
-      if (one.key in ids) continue;
+    for (const one of desired.filter(({ key }) => !(key in ids)).sort((a, b) => compareNatural(a.key, b.key))) {
       const id = byName.get(one[word])?.pop();
       if (id !== undefined) claim(one.key, id);
     }

@@ -4,6 +4,8 @@ import type { Step } from "../../engine/plan.ts";
 import { type Endpoint, type LabLink, type LabNetwork, type LabNode, linkKey } from "../../intent/lab.ts";
 import type { NativeIds } from "../host.ts";
 import type { DefinedEndpoint, DefinedLink, DefinedNetwork, DefinedNode, LabDefinition } from "./definition.ts";
+import { NamedObjects } from "./named-objects.ts";
+import { endpointWord, PlacedLinks } from "./placed-links.ts";
 import type { LocalTemplate } from "./template.ts";
 import { vmOf } from "./vm/vm-template.ts";
 
@@ -27,30 +29,12 @@ export function editDefinition(
   known: NativeIds,
   template: (id: string) => LocalTemplate | undefined,
 ): DefinitionEdit {
-  const nodes = new Map(start.nodes.map((one) => [one.id, one]));
-  const networks = new Map(start.networks.map((one) => [one.id, one]));
-  const links = new Map(start.links.map((one) => [one.id, one]));
-  const ids = {
-    nodes: new Map(Object.entries(known.nodes)),
-    networks: new Map(Object.entries(known.networks)),
-    links: new Map(Object.entries(known.links)),
-  };
+  const nodes = new NamedObjects<DefinedNode>(start.nodes, known.nodes);
+  const networks = new NamedObjects<DefinedNetwork>(start.networks, known.networks);
+  const links = new PlacedLinks(start.links);
+  const linkIds = new Map(Object.entries(known.links));
   const next = { ...start.next };
   let lab: Partial<LabDefinition> = {};
-
-  /** The id that the key stands for: the joined one, or that of an object of this name which no other key stands for. */
-  function find(
-    kind: "nodes" | "networks",
-    objects: ReadonlyMap<number, { readonly id: number; readonly name: string }>,
-    key: string,
-    name?: string,
-  ): number | undefined {
-    const joined = Number(ids[kind].get(key));
-    if (objects.has(joined)) return joined;
-    const taken = new Set(ids[kind].values());
-    for (const one of objects.values()) if (one.name === (name ?? key) && !taken.has(String(one.id))) return one.id;
-    return undefined;
-  }
 
   function keptDisk(name: string): number | undefined {
     const id = start.disks !== undefined && Object.hasOwn(start.disks, name) ? start.disks[name] : undefined;
@@ -58,7 +42,7 @@ export function editDefinition(
   }
 
   function putNode(wanted: LabNode): void {
-    const id = find("nodes", nodes, wanted.key, wanted.name) ?? keptDisk(wanted.name) ?? next.node++;
+    const id = nodes.find(wanted.key, wanted.name) ?? keptDisk(wanted.name) ?? next.node++;
     const found = template(wanted.template);
     if (found === undefined) throw refused("template_unknown", `node ${wanted.key}: the host has no template ${wanted.template}`);
     const count = wanted.ethernet ?? nodes.get(id)?.ethernet ?? 0;
@@ -70,24 +54,24 @@ export function editDefinition(
     }
     // What no machine can be is refused before anything is done.
     if (found.backend === "vm") vmOf(found, wanted);
-    nodes.set(id, definedNode(id, wanted, count, nodes.get(id)));
-    for (const link of links.values()) for (const end of link.endpoints) if ("node" in end && end.node === id) growFor(end);
-    ids.nodes.set(wanted.key, String(id));
+    nodes.set(definedNode(id, wanted, count, nodes.get(id)));
+    for (const link of links.atNode(id)) for (const end of link.endpoints) if ("node" in end && end.node === id) growFor(end);
+    nodes.join(wanted.key, id);
   }
 
   function putNetwork(wanted: LabNetwork): void {
-    const id = find("networks", networks, wanted.key, wanted.name) ?? next.network++;
-    networks.set(id, definedNetwork(id, wanted));
-    ids.networks.set(wanted.key, String(id));
+    const id = networks.find(wanted.key, wanted.name) ?? next.network++;
+    networks.set(definedNetwork(id, wanted));
+    networks.join(wanted.key, id);
   }
 
   function endpoint(of: LabLink, one: Endpoint): DefinedEndpoint {
     if ("network" in one) {
-      const network = find("networks", networks, one.network);
+      const network = networks.find(one.network);
       if (network === undefined) throw refused("network_unknown", `link ${of.key}: no network ${one.network}`);
       return { network };
     }
-    const node = nodes.get(find("nodes", nodes, one.node) ?? -1);
+    const node = nodes.get(nodes.find(one.node) ?? -1);
     if (node === undefined) throw refused("node_unknown", `link ${of.key}: no node ${one.node}`);
     const index = interfaceNaming(template(node.template)?.ethFormat ?? "eth{0}").index(one.interface);
     if (index === undefined) throw refused("interface_unknown", `link ${of.key}: ${one.node} cannot have an interface ${one.interface}`);
@@ -102,37 +86,37 @@ export function editDefinition(
     const node = "node" in end ? nodes.get(end.node) : undefined;
     if (node === undefined || !("node" in end)) return;
     const index = interfaceNaming(template(node.template)?.ethFormat ?? "eth{0}").index(end.interface) ?? 0;
-    if (index >= node.ethernet) nodes.set(node.id, { ...node, ethernet: index + 1 });
+    if (index >= node.ethernet) nodes.set({ ...node, ethernet: index + 1 });
   }
 
   function putLink(wanted: LabLink): void {
     const endpoints = [endpoint(wanted, wanted.endpoints[0]), endpoint(wanted, wanted.endpoints[1])] as const;
-    const [a, b] = endpoints.map(endpointWord);
-    if (a === b) throw refused("interface_taken", `link ${wanted.key}: both ends are the same`);
-    let id: number | undefined;
-    for (const other of links.values()) {
-      const words = other.endpoints.map(endpointWord);
-      if (words.includes(a!) && words.includes(b!)) id = other.id;
-      else if (endpoints.some((one) => "node" in one && words.includes(endpointWord(one)))) {
+    // By the end that is an interface: it has few links, a network may have thousands.
+    const [a, b] = "node" in endpoints[0] ? endpoints : [endpoints[1], endpoints[0]];
+    const word = endpointWord(b);
+    if (endpointWord(a) === word) throw refused("interface_taken", `link ${wanted.key}: both ends are the same`);
+    const same = links.at(a).find((other) => other.endpoints.some((end) => endpointWord(end) === word));
+    for (const one of endpoints) {
+      if ("node" in one && links.at(one).some((other) => other.id !== same?.id)) {
         throw refused("interface_taken", `link ${wanted.key}: one of its interfaces has another link`);
       }
     }
-    id ??= next.link++;
+    const id = same?.id ?? next.link++;
     for (const one of endpoints) growFor(one);
-    links.set(id, definedLink(id, wanted, endpoints));
-    ids.links.set(wanted.key, String(id));
+    links.set(definedLink(id, wanted, endpoints));
+    linkIds.set(wanted.key, String(id));
   }
 
   function removeLink(key: string): void {
-    const id = ids.links.has(key) ? Number(ids.links.get(key)) : linkOf(key);
+    const id = linkIds.has(key) ? Number(linkIds.get(key)) : linkOf(key);
     if (id !== undefined) links.delete(id);
-    ids.links.delete(key);
+    linkIds.delete(key);
   }
 
   /** By its ends in intent words: what a run that was cut off made has no joined id. */
   function linkOf(key: string): number | undefined {
-    const words = new Map([...ids.nodes].map(([node, id]) => [Number(id), node]));
-    const names = new Map([...ids.networks].map(([network, id]) => [Number(id), network]));
+    const words = new Map([...nodes.keys].map(([node, id]) => [Number(id), node]));
+    const names = new Map([...networks.keys].map(([network, id]) => [Number(id), network]));
     const end = (one: DefinedEndpoint): Endpoint =>
       "node" in one ? { node: words.get(one.node) ?? "", interface: one.interface } : { network: names.get(one.network) ?? "" };
     for (const link of links.values()) if (linkKey(end(link.endpoints[0]), end(link.endpoints[1])) === key) return link.id;
@@ -151,24 +135,24 @@ export function editDefinition(
         case "update-network":
           return putNetwork(step.network);
         case "delete-network": {
-          const id = find("networks", networks, step.network);
+          const id = networks.find(step.network);
           if (id !== undefined) {
             networks.delete(id);
-            dropLinks(links, (one) => "network" in one && one.network === id);
+            for (const link of links.at({ network: id })) links.delete(link.id);
           }
-          ids.networks.delete(step.network);
+          networks.join(step.network, undefined);
           return;
         }
         case "create-node":
         case "update-node":
           return putNode(step.node);
         case "delete-node": {
-          const id = find("nodes", nodes, step.node);
+          const id = nodes.find(step.node);
           if (id !== undefined) {
             nodes.delete(id);
-            dropLinks(links, (one) => "node" in one && one.node === id);
+            for (const link of links.atNode(id)) links.delete(link.id);
           }
-          ids.nodes.delete(step.node);
+          nodes.join(step.node, undefined);
           return;
         }
         case "create-link":
@@ -184,9 +168,9 @@ export function editDefinition(
       const node = nodes.get(id);
       if (node === undefined) return;
       const { forced: _before, ...rest } = node;
-      nodes.set(id, { ...rest, power, ...(bootId !== undefined && { bootId }) });
+      nodes.set({ ...rest, power, ...(bootId !== undefined && { bootId }) });
     },
-    nodeId: (key) => find("nodes", nodes, key),
+    nodeId: (key) => nodes.find(key),
     result: () => {
       const { description, ...rest } = { ...start, ...lab };
       return {
@@ -198,7 +182,7 @@ export function editDefinition(
         links: [...links.values()].sort(byId),
       };
     },
-    ids: () => ({ nodes: there(ids.nodes, nodes), networks: there(ids.networks, networks), links: there(ids.links, links) }),
+    ids: () => ({ nodes: there(nodes.keys, nodes), networks: there(networks.keys, networks), links: there(linkIds, links) }),
   };
 }
 
@@ -218,17 +202,8 @@ function definedLink(id: number, link: LabLink, endpoints: DefinedLink["endpoint
   return { ...rest, id, endpoints };
 }
 
-/** The same for the same place in the lab. */
-export function endpointWord(endpoint: DefinedEndpoint): string {
-  return "node" in endpoint ? `${endpoint.node} ${endpoint.interface}` : `network ${endpoint.network}`;
-}
-
-function dropLinks(links: Map<number, DefinedLink>, touches: (endpoint: DefinedEndpoint) => boolean): void {
-  for (const link of links.values()) if (link.endpoints.some(touches)) links.delete(link.id);
-}
-
 /** Keys whose objects exist, sorted. */
-function there(ids: ReadonlyMap<string, string>, objects: ReadonlyMap<number, unknown>): Readonly<Record<string, string>> {
+function there(ids: ReadonlyMap<string, string>, objects: { has(id: number): boolean }): Readonly<Record<string, string>> {
   const pairs = [...ids].filter(([, id]) => objects.has(Number(id)));
   return Object.fromEntries(pairs.sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -66,7 +66,7 @@ export class LabResources {
     await sandbox.limit(nodes.map((node) => ({ id: node.id, entries: this.limitsOf(node, catalogue) })));
   }
 
-  /** What these nodes take. However many ask, the machine is read at most once a second. */
+  /** What these nodes take, from their second second on. However many ask, the machine is read at most once a second. */
   load(states: ReadonlyMap<number, NodeState>): Promise<ReadonlyMap<number, NodeLoad>> {
     this.#reading ??= this.#load(states).finally(() => {
       this.#reading = undefined;
@@ -80,7 +80,8 @@ export class LabResources {
     const now = performance.now();
     const before = this.#sample;
     if (before !== undefined && now - before.at < freshMs) return before.load;
-    const alive = [...states.values()].filter(({ pid }) => pid > 0);
+    // What a node takes while it starts tells nothing, and whoever waits for many to start does not wait for the reading of all of them too.
+    const alive = [...states.values()].filter(({ pid, startedAt }) => pid > 0 && !isFresh(Date.now() - startedAt));
     const usage = await readUsage(
       lab,
       alive.map(({ id }) => id),
@@ -121,6 +122,11 @@ interface Sample {
 }
 
 const freshMs = 1000;
+
+/** Not where the clock was set back. */
+function isFresh(age: number): boolean {
+  return age >= 0 && age < freshMs;
+}
 
 /** Since the sample before; of a node that was not in it, since its start. */
 function cpuPercent({ cpu }: NodeUsage, now: number, before: Sample | undefined, id: number, startedAt: number): number | undefined {
