@@ -1,6 +1,6 @@
 """Pings from inside network namespaces, one process for all: reads "pid address" lines, enters each pid's network
-namespace, sends ICMP echoes until one is answered (bounded), prints {"asked", "answered", "seconds"} as JSON. Where a pid is
-given on the command line, the lines name its children by their host names instead.
+namespace, sends ICMP echoes until one is answered (bounded), prints {"asked", "answered", "seconds"} as JSON. Where the first line is
+a pid alone, the others name its children by their host names instead.
 
 One tool for every system that is compared, so that its cost is the same for all.
 """
@@ -66,9 +66,9 @@ def ping(pid: str, address: str, number: int) -> bool:
 
 def main() -> None:
     lines = [line.split() for line in sys.stdin if line.strip()]
-    if len(sys.argv) > 1:
-        pids = by_host_name(sys.argv[1])
-        lines = [[pids[name], address] for name, address in lines]
+    if lines and len(lines[0]) == 1:
+        pids = by_host_name(lines[0][0])
+        lines = [[pids[name], address] for name, address in lines[1:]]
     home = os.open("/proc/self/ns/net", os.O_RDONLY)
     begin = time.monotonic()
     answered = sum(ping(pid, address, i) for i, (pid, address) in enumerate(lines))

@@ -103,9 +103,20 @@ test("while nodes start the host is asked more often, one that answers slowly le
     return reads.length;
   };
   await readAt(0, 1, starting);
-  expect(countAt(49)).toBe(1);
+  expect(countAt(19)).toBe(1);
   await readAt(50, 40, starting);
   expect(countAt(50 + 159)).toBe(2);
   await readAt(50 + 160, 1, told("a"));
   expect(countAt(210 + 249)).toBe(3);
+});
+
+test("while nodes start nobody gets the answer of before", async () => {
+  const { clock, reads, ask } = bench(250);
+  const first = ask();
+  reads[0]!.resolve({ nodes: [{ id: "1", name: "a", status: "starting" }], links: [] });
+  await first;
+  clock.time = 25;
+  const second = ask();
+  reads[1]!.resolve(told("a"));
+  expect(await second).toEqual(told("a"));
 });

@@ -15,7 +15,7 @@ interface Kept<T> {
  * Reads of labs, shared: however many pollers ask, the host is asked at most once per lab and interval (a shorter one while nodes start or stop),
  * and those who ask meanwhile get the same answer. A failed read is shared too, so that a host in trouble is not asked more often. Changes forget what is kept.
  * Whoever asks for a status, or for what names its rows, in the interval after gets the last one at once while the next is read: among many
- * pollers nobody waits.
+ * pollers nobody waits. Only while nodes start or stop they do: then the answer is what they wait for.
  */
 export class Observations {
   readonly #clock: Clock;
@@ -33,15 +33,16 @@ export class Observations {
   }
 
   status(host: HostSession, path: string): Promise<LiveStatus> {
-    const keepMs = this.#settling.get(path) ?? this.#statusMs;
+    const soonMs = this.#settling.get(path);
+    const keepMs = soonMs ?? this.#statusMs;
     const kept = this.#kept(this.#status, path, keepMs, async () => {
       try {
         const began = this.#clock.now();
         const status = await host.status(path);
         this.#seen.set(path, status);
         // Whoever waits for nodes wants to know soon; a host whose answers take long is left most of its time.
-        const soonMs = Math.max(settlingMs, 4 * (this.#clock.now() - began));
-        if (soonMs < this.#statusMs && status.nodes.some(isSettling)) this.#settling.set(path, soonMs);
+        const nextMs = Math.max(settlingMs, 4 * (this.#clock.now() - began));
+        if (nextMs < this.#statusMs && status.nodes.some(isSettling)) this.#settling.set(path, nextMs);
         else this.#settling.delete(path);
         return status;
       } catch (error) {
@@ -49,7 +50,7 @@ export class Observations {
         throw error;
       }
     });
-    return this.#atOnce(kept, keepMs);
+    return soonMs === undefined ? this.#atOnce(kept, keepMs) : kept.value;
   }
 
   /** The newest status that was read, however long ago; reads nothing. */
@@ -107,7 +108,7 @@ export class Observations {
   }
 }
 
-const settlingMs = 50;
+const settlingMs = 20;
 
 function isSettling({ status }: LiveStatus["nodes"][number]): boolean {
   return status === "starting" || status === "stopping";
