@@ -1,24 +1,26 @@
 /* Control groups of nodes. */
 #include "groups.h"
+#include <linux/sched.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 static size_t hierarchies;
-/* Through what a process of one thread enters. The first generation's `tasks` spares the kernel from holding back every fork and exit of the machine. */
-static const char *entries[MAX_GROUPS_DIRS];
+/* The one of the second generation; as many as there are where there is none. */
+static size_t unified;
 
 void groups_init(void) {
-  for (; hierarchies < MAX_GROUPS_DIRS && fcntl(GROUP_FD + (int)hierarchies, F_SETFD, FD_CLOEXEC) == 0; hierarchies++)
-    entries[hierarchies] = faccessat(GROUP_FD + (int)hierarchies, "tasks", F_OK, 0) == 0 ? "tasks" : "cgroup.procs";
+  for (; hierarchies < MAX_GROUPS_DIRS && fcntl(GROUP_FD + (int)hierarchies, F_SETFD, FD_CLOEXEC) == 0; hierarchies++) {}
+  while (unified < hierarchies && faccessat(GROUP_FD + (int)unified, "tasks", F_OK, 0) == 0) unified++;
 }
 
-static int group_open(size_t hierarchy, long id, const char *file) {
+static int group_open(size_t hierarchy, long id, const char *file, int flags) {
   char path[160];
   if (snprintf(path, sizeof path, "%ld/%s", id, file) >= (int)sizeof path) return errno = ENAMETOOLONG, -1;
-  return openat(GROUP_FD + (int)hierarchy, path, O_WRONLY | O_CLOEXEC);
+  return openat(GROUP_FD + (int)hierarchy, path, flags | O_CLOEXEC);
 }
 
 static bool group_write(size_t hierarchy, long id, const char *file, const char *value) {
-  int fd = group_open(hierarchy, id, file);
+  int fd = group_open(hierarchy, id, file, O_WRONLY);
   if (fd < 0) return false;
   bool done = write(fd, value, strlen(value)) >= 0;
   int problem = errno;
@@ -39,8 +41,23 @@ int group_limit(long id, long hierarchy, const char *file, const char *value) {
 
 struct door door_open(long id) {
   struct door d;
-  for (size_t i = 0; i < ARRAY(d.fds); i++) d.fds[i] = i < hierarchies ? group_open(i, id, entries[i]) : -1;
+  /* A process of one thread enters the first generation's by `tasks`, for which the kernel need not hold back every fork and exit of the machine. */
+  for (size_t i = 0; i < ARRAY(d.fds); i++)
+    d.fds[i] = i >= hierarchies ? -1 : i == unified ? group_open(i, id, "", O_PATH | O_DIRECTORY) : group_open(i, id, "tasks", O_WRONLY);
   return d;
+}
+
+pid_t door_clone(struct door *d, unsigned long flags) {
+  int *group = unified < hierarchies ? &d->fds[unified] : NULL;
+  if (!group || *group < 0) return clone_process(flags);
+  struct clone_args args = {.flags = flags | CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (uint64_t)*group};
+  pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);
+  if (pid > 0) return pid;
+  int directory = *group;
+  /* Born into it: there is nothing left to enter. Where the kernel is older, or that was refused, it is entered as the others are. */
+  *group = pid == 0 ? -1 : openat(directory, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+  close(directory);
+  return pid == 0 ? 0 : clone_process(flags);
 }
 
 int door_enter(const struct door *d) {

@@ -101,7 +101,7 @@ void job_start(struct client *c, struct node *n, struct list argv, const char *i
     node_fd = (int)syscall(SYS_pidfd_open, n->pid, 0);
     if (node_fd < 0 || setns(node_fd, CLONE_NEWPID) < 0) goto failed;
   }
-  pid = clone_process(0);
+  pid = door_clone(&door, 0);
   if (pid == 0) {
     setsid();
     dup2(in[0], 0), dup2(out[1], 1), dup2(err[1], 2);
@@ -153,7 +153,7 @@ void job_join(struct client *c, struct node *n, struct list argv) {
   struct door door = door_open(n->id);
   char **program = take_vector(argv);
   int node_fd = (int)syscall(SYS_pidfd_open, n->pid, 0);
-  pid_t pid = node_fd < 0 || setns(node_fd, CLONE_NEWPID) < 0 ? -1 : clone_process(0);
+  pid_t pid = node_fd < 0 || setns(node_fd, CLONE_NEWPID) < 0 ? -1 : door_clone(&door, 0);
   if (pid == 0) {
     setsid();
     fcntl(c->source.fd, F_SETFL, 0);

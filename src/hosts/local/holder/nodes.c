@@ -187,7 +187,7 @@ static void spawn_node(struct client *c, struct node *n, struct spawn *s) {
   pid_t pid = -1;
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) == 0) {
     struct door door = door_open(n->id);
-    pid = clone_process(CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID);
+    pid = door_clone(&door, CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID);
     if (pid == 0) node_main(n, s, pair[1], &door, &c->in);
     door_close(&door);
     int problem = errno;
