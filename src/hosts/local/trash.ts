@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { makeDirectory } from "../../files/make-directory.ts";
 import { runOnMachine, succeeded } from "./machine.ts";
 
-/** Directories that are gone for everyone at once; their files go in the background, because nobody should wait for thousands of them. */
+/** Directories that are gone for everyone at once; their files go in the background, a little later, because nobody should wait for thousands of them. */
 export interface Trash {
   /** Moves it away. One that is not there is gone already. */
   discard(path: string): Promise<void>;
@@ -18,15 +19,25 @@ export interface Trash {
  */
 export async function openTrash(directory: string, warn: (text: string) => void): Promise<Trash> {
   await makeDirectory(directory, 0o700);
-  let last: Promise<void> = Promise.resolve();
-  const remove = (names: readonly string[]) => {
-    last = last
+  const waiting: string[] = [];
+  let work: Promise<void> | undefined;
+  const removeAll = async () => {
+    while (waiting.length > 0) {
+      // Whoever discarded it has something to answer first.
+      await delay(pauseMs);
       // One process for whole trees; it follows no links that a node planted.
-      .then(async () => {
-        const argv = ["rm", "-rf", "--", ...names.map((name) => join(directory, name))];
+      const argv = ["rm", "-rf", "--", ...waiting.splice(0).map((name) => join(directory, name))];
+      try {
         succeeded(argv.slice(0, 3), await runOnMachine(argv));
-      })
-      .catch((error: Error) => warn(`what was thrown away is still in ${directory}: ${error.message}`));
+      } catch (error) {
+        warn(`what was thrown away is still in ${directory}: ${(error as Error).message}`);
+      }
+    }
+    work = undefined;
+  };
+  const remove = (names: readonly string[]) => {
+    waiting.push(...names);
+    work ??= removeAll();
   };
   const left = await readdir(directory);
   if (left.length > 0) remove(left);
@@ -42,6 +53,8 @@ export async function openTrash(directory: string, warn: (text: string) => void)
       }
       remove([name]);
     },
-    emptied: () => last,
+    emptied: async () => work,
   };
 }
+
+const pauseMs = 100;

@@ -27,6 +27,8 @@ export async function makeLabGroups(
   most: GroupCeilings,
 ): Promise<LabGroups> {
   const directories = groups.hierarchies.map(({ base }) => join(base, lab));
+  // Those of the lab's last life.
+  await settling.get(keyOf(directories));
   for (const [i, { base, version }] of groups.hierarchies.entries()) {
     const directory = directories[i]!;
     await mkdir(directory, { recursive: true });
@@ -66,34 +68,42 @@ export interface GroupCeilings {
 }
 
 /**
- * Removes them; the lab has ended. Processes take a moment to be gone; whoever is still in one after that keeps it, until the next sweep. The lab's memory
- * group alone stands a moment longer: `groupsSettled`.
+ * Has them removed, in the background; the lab has ended, and nobody waits for what is empty: `groupsSettled`. Processes take a moment to be gone; whoever is
+ * still in one after that keeps it, until the next sweep.
  */
-export async function removeLabGroups({ groups, directories }: LabGroups): Promise<void> {
-  const { memory } = groups;
-  const remove = async (directory: string): Promise<void> => {
-    await removeGroup(directory);
-    // The base goes with the last lab.
-    if (groups.hierarchies.some(({ base }) => base === dirname(directory))) await rmdir(dirname(directory)).catch(() => undefined);
-  };
+export function removeLabGroups(lab: LabGroups): void {
+  const key = keyOf(lab.directories);
+  const work: Promise<void> = (settling.get(key) ?? Promise.resolve())
+    .then(() => removeNow(lab))
+    .catch(() => undefined) // the next sweep's
+    .finally(() => {
+      if (settling.get(key) === work) settling.delete(key);
+    });
+  settling.set(key, work);
+}
+
+async function removeNow({ groups, directories }: LabGroups): Promise<void> {
   await Promise.all(
     directories.map(async (directory, hierarchy) => {
       await removeInner(directory);
-      if (memory?.hierarchy !== hierarchy) return remove(directory);
-      const rest = giveBackMemory(directory, memory)
-        .then(() => remove(directory))
-        .catch(() => undefined) // the next sweep's
-        .finally(() => settling.delete(rest));
-      settling.add(rest);
+      if (groups.memory?.hierarchy === hierarchy) await giveBackMemory(directory, groups.memory);
+      await removeGroup(directory);
+      // The base goes with the last lab.
+      if (groups.hierarchies.some(({ base }) => base === dirname(directory))) await rmdir(dirname(directory)).catch(() => undefined);
     }),
   );
 }
 
-const settling = new Set<Promise<void>>();
+/** Removals that are not done yet, by the lab's directories. */
+const settling = new Map<string, Promise<void>>();
 
-/** When nothing is left of the groups that were removed. */
+function keyOf(directories: readonly string[]): string {
+  return directories.join("\n");
+}
+
+/** When nothing is left of the groups that were to be removed. */
 export async function groupsSettled(): Promise<void> {
-  await Promise.all(settling);
+  await Promise.all(settling.values());
 }
 
 async function removeInner(directory: string): Promise<void> {
@@ -128,7 +138,7 @@ export async function sweepLabGroups(groups: ControlGroups, patienceMs = 60_000)
   for (const directories of labs.values()) {
     // One that another service removes right now is as good.
     const all = await Promise.all(directories.map((directory) => ended(directory).catch(() => true)));
-    if (all.every(Boolean)) await removeLabGroups({ groups, directories });
+    if (all.every(Boolean)) removeLabGroups({ groups, directories });
   }
 }
 

@@ -101,7 +101,7 @@ export class LabResources {
     return load;
   }
 
-  /** After the sandbox's end; also of one that ended while nobody looked. */
+  /** After the sandbox's end; also of one that ended while nobody looked. The groups go in the background. */
   async remove(): Promise<void> {
     const { groups } = await this.#means;
     const directories = groups.hierarchies.map(({ base }) => `${base}/${this.#lab}`);
@@ -109,7 +109,7 @@ export class LabResources {
     this.#groups = undefined;
     this.#sample = undefined;
     this.#idle.clear();
-    await removeLabGroups(lab);
+    removeLabGroups(lab);
   }
 }
 

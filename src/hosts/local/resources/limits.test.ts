@@ -260,8 +260,8 @@ test("groups of labs that ended while no service ran are swept, and those of lab
     expect([there(gone), there(lives)]).toEqual([false, true]);
   } finally {
     sleeper.kill("SIGKILL");
-    await removeLabGroups(lives);
-    await removeLabGroups(gone);
+    removeLabGroups(lives);
+    removeLabGroups(gone);
     await groupsSettled();
   }
 });
@@ -285,13 +285,13 @@ test("what a lab's nodes had in the page cache does not outlive the lab's groups
     const script = 'echo 0 > "$0/cgroup.procs" && exec dd if=/dev/zero of="$1" bs=1M count=32 conv=fsync status=none';
     execFileSync("sh", ["-c", script, node, file]);
     if (used() < 32 * mebibyte) return context.skip("files of /var/tmp are not cached in the group of who writes them");
-    await removeLabGroups(gone);
+    removeLabGroups(gone);
     await groupsSettled();
     expect(used()).toBeLessThan(16 * mebibyte);
   } finally {
     rmSync(file, { force: true });
-    await removeLabGroups(gone);
-    await removeLabGroups(stays);
+    removeLabGroups(gone);
+    removeLabGroups(stays);
     await groupsSettled();
   }
 });
