@@ -21,7 +21,9 @@ export class EarlyWiring {
   readonly #standing: { bridges: ReadonlySet<string>; readonly ports: Map<string, Port> };
   /** Ports that stand and are to redirect to one that does not yet. */
   readonly #waiting = new Map<string, WantedPort>();
-  #work: Promise<void> = Promise.resolve();
+  /** Nodes whose ports are made next. */
+  readonly #gathered: SpawnedNode[] = [];
+  #work: Promise<void> | undefined;
   #failure: Failure | undefined;
 
   /**
@@ -50,9 +52,32 @@ export class EarlyWiring {
     }
   }
 
-  /** Goes on with these nodes, which are there now. */
-  add(nodes: readonly SpawnedNode[]): void {
-    this.#work = this.#work.then(async () => {
+  /** Goes on with this node, which is there now. */
+  add(node: SpawnedNode): void {
+    this.#gathered.push(node);
+    if (this.#gathered.length >= fewest) this.#begin();
+  }
+
+  /** When all of it is done: what stands now; undefined where something failed, so that it must be read. */
+  async done(): Promise<Fabric | undefined> {
+    for (; this.#gathered.length > 0; await this.#work) this.#begin();
+    await this.#work;
+    return this.#failure === undefined ? this.#standing : undefined;
+  }
+
+  #begin(): void {
+    if (this.#work !== undefined) return;
+    const work = this.#makeGathered().finally(() => {
+      this.#work = undefined;
+    });
+    this.#work = work;
+    // Whoever waits for the end is told; it may not have come to that yet.
+    work.catch(() => undefined);
+  }
+
+  async #makeGathered(): Promise<void> {
+    do {
+      const nodes = this.#gathered.splice(0);
       if (this.#failure !== undefined) return;
       try {
         await this.#make(nodes);
@@ -61,15 +86,7 @@ export class EarlyWiring {
         if (!(error instanceof Failure)) throw error;
         this.#failure = error;
       }
-    });
-    // Whoever waits for the end is told; it may not have come to that yet.
-    this.#work.catch(() => undefined);
-  }
-
-  /** When all of it is done: what stands now; undefined where something failed, so that it must be read. */
-  async done(): Promise<Fabric | undefined> {
-    await this.#work;
-    return this.#failure === undefined ? this.#standing : undefined;
+    } while (this.#gathered.length >= fewest);
   }
 
   async #make(nodes: readonly SpawnedNode[]): Promise<void> {
@@ -118,3 +135,6 @@ export class EarlyWiring {
 function unled({ redirect: _, ...port }: WantedPort): WantedPort {
   return port;
 }
+
+/** A few nodes' ports cost two processes, as those of many do. */
+const fewest = 64;

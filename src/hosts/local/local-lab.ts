@@ -161,7 +161,7 @@ export class LocalLab {
         early = await this.#wiring.ahead(sandbox, definition, plain, empty, catalogue, onWired);
         spawned = await sandbox.spawn(
           spawns.map((spawn, i) => ({ ...spawn, limits: limits[i] ?? [] })),
-          (some) => early?.add(some),
+          (node) => early?.add(node),
         );
       }
       await silence(

@@ -108,16 +108,18 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
       const failed: { id: number; problem: string }[] = [];
       const onFrame = (frame: Frame) => {
         const [id, pid, problem = ""] = texts(frame);
-        if (problem === "") spawned.push({ id: Number(id), pid: Number(pid) });
-        else failed.push({ id: Number(id), problem });
+        const node = { id: Number(id), pid: Number(pid) };
+        if (problem !== "") failed.push({ id: node.id, problem });
+        else {
+          spawned.push(node);
+          onSpawned?.(node);
+        }
       };
       const spawnSome = async (some: readonly NodeSpawn[]) => {
         makeDisks(some, options.idMap?.base);
         const limits = some.flatMap(({ id, limits: entries = [] }) => (entries.length > 0 ? [{ id, entries }] : []));
         if (limits.length > 0) await limit(limits);
         await ask("spawn", some.flatMap(spawnFields), { onFrame });
-        const ids = new Set(some.map(({ id }) => id));
-        onSpawned?.(spawned.filter(({ id }) => ids.has(id)));
       };
       // Two at a time: while the last nodes of one come to their end the first of the next begin.
       const waiting = Array.from({ length: Math.ceil(nodes.length / spawnedAtOnce) }, (_, i) =>

@@ -14,10 +14,11 @@ export interface Sandbox {
   /** @param ids only these nodes; a holder of an older release tells all */
   readonly info: (ids?: readonly number[]) => Promise<SandboxInfo>;
   /**
-   * Makes each node's namespaces, root and console, and leaves its init waiting at a barrier. Many are made some at a time, which `onSpawned` is told
-   * of; after a failure no more are made. Throws host_error naming nodes that failed.
+   * Makes each node's namespaces, root and console, and leaves its init waiting at a barrier. Many are made some at a time; after a failure no more
+   * are. Throws host_error naming nodes that failed.
+   * @param onSpawned told of each as soon as it stands, in any order
    */
-  readonly spawn: (nodes: readonly NodeSpawn[], onSpawned?: (some: readonly SpawnedNode[]) => void) => Promise<readonly SpawnedNode[]>;
+  readonly spawn: (nodes: readonly NodeSpawn[], onSpawned?: (node: SpawnedNode) => void) => Promise<readonly SpawnedNode[]>;
   /** Carriers synced in the fabric and in each node, then each node's boot command runs and its console starts. */
   readonly release: (ids: readonly number[]) => Promise<void>;
   /** graceful: SIGTERM to the node's init, which ends its processes; after graceMs, and with kill at once: SIGKILL of the pid namespace. Answers when gone. */

@@ -48,15 +48,25 @@ void reply_node(struct client *c, const struct node *n) {
 }
 
 void settle(struct client *c) {
-  for (size_t i = 0; i < c->wait_count; i++)
-    if (!c->waits[i].refused && (c->spawned ? c->waits[i].node->state == SETUP : c->waits[i].node->pid != 0)) return;
-  for (size_t i = 0; c->spawned && i < c->wait_count; i++) {
-    const struct node *n = c->waits[i].node;
-    const char *problem = c->waits[i].refused ? "id: the node is there already" : n->problem;
-    reply_text(c, 'S', "%ld\x1f%d\x1f%s\x1f", n->id, *problem ? 0 : n->pid, problem);
+  bool done = c->mode == AWAITING, news = false;
+  for (size_t i = 0; i < c->wait_count; i++) {
+    struct wait *w = &c->waits[i];
+    const struct node *n = w->node;
+    if (w->told) continue;
+    if (!w->refused && (c->spawned ? n->state == SETUP : n->pid != 0)) {
+      done = false;
+      continue;
+    }
+    w->told = news = true;
+    const char *problem = w->refused ? "id: the node is there already" : n->problem;
+    if (c->spawned) reply_text(c, 'S', "%ld\x1f%d\x1f%s\x1f", n->id, *problem ? 0 : n->pid, problem);
   }
-  reply(c, 'R', NULL, 0);
-  finish(c);
+  if (done) {
+    reply(c, 'R', NULL, 0);
+    finish(c);
+  } else if (c->spawned && news) {
+    client_update(c);
+  }
 }
 
 void client_close(struct client *c) {

@@ -38,7 +38,7 @@ struct node {
   size_t input_at, input_end;
 };
 
-struct wait { struct node *node; bool refused; };
+struct wait { struct node *node; bool refused, told; };
 
 /* A connection; it carries one request. */
 struct client {

@@ -48,7 +48,7 @@ void node_changed(struct node *n, enum state state) {
   n->state = state;
   for (struct client *c = clients, *next; c; c = next) {
     next = c->next;
-    if (c->mode == AWAITING) settle(c);
+    if (c->mode == AWAITING || c->mode == SPAWNING) settle(c);
     if (c->mode != WATCHING) continue;
     reply_node(c, n);
     /* It will connect anew and be told all states: better than memory without end. */
