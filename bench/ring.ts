@@ -60,7 +60,7 @@ export async function ringThroughApi(count: number): Promise<RingResult> {
     using pinger = await startPinger();
     const begin = performance.now();
     await service.client.deployProject({ yaml });
-    while (!(await allRunning(service.client, `/ring${count}`))) await delay(25);
+    while (!(await allRunning(service.client, `/ring${count}`))) await delay(5);
     const started = seconds(begin);
     const holder = await onlyHolder(service.runDir);
     await pinger.ping(holder, count);

@@ -105,9 +105,9 @@ test("while nodes start the host is asked more often, one that answers slowly le
   await readAt(0, 1, starting);
   expect(countAt(19)).toBe(1);
   await readAt(50, 40, starting);
-  expect(countAt(50 + 159)).toBe(2);
-  await readAt(50 + 160, 1, told("a"));
-  expect(countAt(210 + 249)).toBe(3);
+  expect(countAt(50 + 79)).toBe(2);
+  await readAt(50 + 80, 1, told("a"));
+  expect(countAt(130 + 249)).toBe(3);
 });
 
 test("while nodes start nobody gets the answer of before", async () => {

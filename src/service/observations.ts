@@ -40,8 +40,8 @@ export class Observations {
         const began = this.#clock.now();
         const status = await host.status(path);
         this.#seen.set(path, status);
-        // Whoever waits for nodes wants to know soon; a host whose answers take long is left most of its time.
-        const nextMs = Math.max(settlingMs, 4 * (this.#clock.now() - began));
+        // Whoever waits for nodes wants to know soon; a host whose answers take long is left half of its time.
+        const nextMs = Math.max(settlingMs, 2 * (this.#clock.now() - began));
         if (nextMs < this.#statusMs && status.nodes.some(isSettling)) this.#settling.set(path, nextMs);
         else this.#settling.delete(path);
         return status;
