@@ -63,7 +63,14 @@ const hog = delegated
       "sleep 1000 & dd if=/dev/zero of=/dev/null bs=200M count=1; kill -0 $! && echo alive; kill $!",
     )
   : undefined;
-const load = delegated ? (await local.session.status("/small")).nodes[0] : undefined;
+const load = delegated
+  ? await eventually(
+      "what the node takes is told",
+      20_000,
+      async () => (await local.session.status("/small")).nodes[0],
+      (one) => one?.memory_bytes !== undefined,
+    )
+  : undefined;
 if (delegated) await local.deploy("/small", null);
 const labs = await local.session.labs();
 
