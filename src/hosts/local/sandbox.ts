@@ -19,7 +19,7 @@ export interface Sandbox {
    * @param onSpawned told of each as soon as it stands, in any order
    */
   readonly spawn: (nodes: readonly NodeSpawn[], onSpawned?: (node: SpawnedNode) => void) => Promise<readonly SpawnedNode[]>;
-  /** Carriers synced in the fabric and in each node, then each node's boot command runs and its console starts. */
+  /** In each node carriers are synced, then its boot command runs; its console starts with the first look. The fabric's were asked for where ports were made. */
   readonly release: (ids: readonly number[]) => Promise<void>;
   /** graceful: SIGTERM to the node's init, which ends its processes; after graceMs, and with kill at once: SIGKILL of the pid namespace. Answers when gone. */
   readonly stop: (ids: readonly number[], mode: "graceful" | "kill", graceMs: number) => Promise<void>;
