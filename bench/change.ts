@@ -54,7 +54,7 @@ class ChangedLab {
   async change(round: number): Promise<void> {
     const lab = `/ring${this.#count}`;
     const n = (round + 1) % this.#count;
-    const endpoints: [string, string] = [`n${n}:eth1`, `n${(n + 1) % this.#count}:eth2`];
+    const endpoints: [string, string] = [`n${n}:eth0`, `n${(n + 1) % this.#count}:eth1`];
     const shape = (delay: number) => {
       const side = { delay, jitter: 0, loss: 0, bandwidth: 0 };
       return timed(() => this.#client.applyLinkQuality({ lab, endpoints, a: side, b: side, save: false }));

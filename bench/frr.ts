@@ -20,13 +20,13 @@ export interface FrrResult {
   readonly ready?: number;
 }
 
-/** The configuration of router i of a ring: OSPF point-to-point on eth1 to the right and eth2 to the left. */
+/** The configuration of router i of a ring: OSPF point-to-point on eth0 to the right and eth1 to the left. */
 function configOf(i: number, count: number): string {
   const port = (name: string, address: string) =>
     `interface ${name}\n ip address ${address}/30\n ip ospf area 0\n ip ospf network point-to-point\n ip ospf hello-interval 2\n ip ospf dead-interval 10\n!\n`;
   const id = `10.255.${i >> 8}.${i & 255}`;
   const left = linkAddresses((i + count - 1) % count).left;
-  return `hostname r${i}\n!\n${port("eth1", linkAddresses(i).right)}${port("eth2", left)}router ospf\n ospf router-id ${id}\n!\n`;
+  return `hostname r${i}\n!\n${port("eth0", linkAddresses(i).right)}${port("eth1", left)}router ospf\n ospf router-id ${id}\n!\n`;
 }
 
 /** A ring of FRR routers with OSPF through the API: zebra, staticd and ospfd in each. */
@@ -39,7 +39,7 @@ export async function frrThroughApi(count: number): Promise<FrrResult> {
       { length: count },
       (_, i) => `  r${i}:\n    template: frr\n    startup-config: |\n${indented(configOf(i, count))}`,
     );
-    const links = Array.from({ length: count }, (_, i) => `  - ["r${i}:eth1", "r${(i + 1) % count}:eth2"]\n`);
+    const links = Array.from({ length: count }, (_, i) => `  - ["r${i}:eth0", "r${(i + 1) % count}:eth1"]\n`);
     const yaml = `name: frr${count}\nnodes:\n${nodes.join("")}links:\n${links.join("")}`;
     const begin = performance.now();
     await service.client.deployProject({ yaml });
@@ -90,8 +90,8 @@ export async function frrAlone(count: number): Promise<FrrResult> {
     for (const i of all) await writeFile(join(dir, "conf", `${i}`), configOf(i, count));
     const begin = performance.now();
     await batch(all.map((i) => `netns add ${netns(i)}`));
-    await batch(all.map((i) => `link add eth1 netns ${netns(i)} up type veth peer name eth2 netns ${netns((i + 1) % count)}`));
-    const start = `ip link set lo up; ip link set eth2 up; mount -t tmpfs tmpfs ${root}/run; mkdir ${root}/run/frr; cp ${dir}/conf/$1 ${root}/run/frr/boot.conf
+    await batch(all.map((i) => `link add eth0 netns ${netns(i)} up type veth peer name eth1 netns ${netns((i + 1) % count)}`));
+    const start = `ip link set lo up; ip link set eth1 up; mount -t tmpfs tmpfs ${root}/run; mkdir ${root}/run/frr; cp ${dir}/conf/$1 ${root}/run/frr/boot.conf
 chown -R 100:100 ${root}/run/frr; mount -t proc proc ${root}/proc; mount --rbind /dev ${root}/dev; exec chroot ${root} /bin/sh -c '
 begin() { /usr/lib/frr/$1 -d -u frr -g frr -P 0 -f /run/frr/boot.conf > /run/$1.log 2>&1; }
 begin zebra || exit; begin staticd & first=$!; begin ospfd || exit; wait $first'`;

@@ -32,14 +32,14 @@ export function linkAddresses(i: number): { readonly right: string; readonly lef
   return { right: `${prefix}.${(base & 255) + 1}`, left: `${prefix}.${(base & 255) + 2}` };
 }
 
-/** A ring of `linux` nodes: eth1 to the right, eth2 to the left. */
+/** A ring of `linux` nodes: eth0 to the right, eth1 to the left. */
 export function ringYaml(count: number): string {
   const nodes = Array.from({ length: count }, (_, i) => {
     const right = linkAddresses(i).right;
     const left = linkAddresses((i + count - 1) % count).left;
-    return `  n${i}:\n    template: linux\n    exec: ["ip addr add ${right}/30 dev eth1", "ip addr add ${left}/30 dev eth2"]`;
+    return `  n${i}:\n    template: linux\n    exec: ["ip addr add ${right}/30 dev eth0", "ip addr add ${left}/30 dev eth1"]`;
   });
-  const links = Array.from({ length: count }, (_, i) => `  - ["n${i}:eth1", "n${(i + 1) % count}:eth2"]`);
+  const links = Array.from({ length: count }, (_, i) => `  - ["n${i}:eth0", "n${(i + 1) % count}:eth1"]`);
   return `name: ring${count}\nnodes:\n${nodes.join("\n")}\nlinks:\n${links.join("\n")}\n`;
 }
 
@@ -105,16 +105,16 @@ export async function ringByHolder(count: number): Promise<RingResult> {
         boot: [
           "/bin/sh",
           "-c",
-          `ip addr add ${linkAddresses(id).right}/30 dev eth1; ip addr add ${linkAddresses((id + count - 1) % count).left}/30 dev eth2`,
+          `ip addr add ${linkAddresses(id).right}/30 dev eth0; ip addr add ${linkAddresses((id + count - 1) % count).left}/30 dev eth1`,
         ],
         console: ["/bin/sh", "-l"],
       })),
     );
     const pid = (i: number) => spawned[i % count]?.pid ?? 0;
     const ports = Array.from({ length: count }, (_, i) => [
-      `link add name eth1 netns ${pid(i)} up type veth peer name n${i}r`,
+      `link add name eth0 netns ${pid(i)} up type veth peer name n${i}r`,
       `link set n${i}r up`,
-      `link add name eth2 netns ${pid(i)} up type veth peer name n${i}l`,
+      `link add name eth1 netns ${pid(i)} up type veth peer name n${i}l`,
       `link set n${i}l up`,
     ]).flat();
     const joins = Array.from({ length: count }, (_, i) => {
@@ -154,7 +154,7 @@ export async function ringByKernel(count: number): Promise<RingResult> {
     ...Array.from({ length: count }, (_, i) => `netns add ${mark}-${i}`),
     ...Array.from(
       { length: count },
-      (_, i) => `link add name eth1 netns ${mark}-${i} type veth peer name eth2 netns ${mark}-${(i + 1) % count}`,
+      (_, i) => `link add name eth0 netns ${mark}-${i} type veth peer name eth1 netns ${mark}-${(i + 1) % count}`,
     ),
   ];
   const dir = await mkdtemp(join(tmpdir(), "labwright-kernel-"));
