@@ -65,9 +65,10 @@ describe("planning the fabric", () => {
     expect(change.ip.split("\n").filter((line) => !line.includes("i0"))).toEqual([
       `link add name eth1 address ${macAddress(pair.id, 1, 1)}${oneQueue} netns 11 up type veth peer name n1i1${oneQueue} group 4711`,
       `link add name eth1 address ${macAddress(pair.id, 2, 1)}${oneQueue} netns 12 up type veth peer name n2i1${oneQueue} group 4711`,
-      "link set group 4711 up",
       "",
     ]);
+    expect(change.redirects).toBe("group 4711 up\nn1i1 n2i1\nn2i1 n1i1\n");
+    expect(change.up).toBe("link set group 4711 up\n");
     expect(change.ip).toContain(
       `link add name eth0 address ${macAddress(pair.id, 1, 0)}${oneQueue} netns 11 up type veth peer name n1i0${oneQueue}\n`,
     );
@@ -79,7 +80,7 @@ describe("planning the fabric", () => {
 
   test("what stands as wanted needs no process", () => {
     const wanted = wantedFabric(pair, both, template);
-    expect(fabricChange(standing(wanted), wanted, new Set())).toEqual({ remove: "", ip: "", tc: "", redirects: "", late: "", mtu: [] });
+    expect(fabricChange(standing(wanted), wanted, new Set())).toEqual({ remove: "", ip: "", tc: "", redirects: "", up: "", late: "", mtu: [] });
   });
 
   test("a node that goes takes its ports along in one deletion, and its neighbour loses carrier", () => {
@@ -121,7 +122,8 @@ describe("planning the fabric", () => {
     const change = fabricChange(nothing, on, new Set([1]), 4711);
     expect(change.ip).toContain("link add name s5 up type bridge");
     expect(change.ip).toContain(`link add name n5x3 master s5${oneQueue} up type veth peer name n5i3${oneQueue} group 4711\n`);
-    expect(change.ip).toMatch(/\nlink set group 4711 up\nlink show dev n5x3\n$/);
+    expect(change.redirects).toMatch(/^group 4711 up\n/);
+    expect(change.late).toBe("link show dev n5x3\n");
     expect(change.ip.match(/n5i/g)?.length).toBe(1);
     expect(change.tc).toContain("redirect dev n5i3\n");
     const off = wantedFabric(switched, live([1, 11]), template);
@@ -151,8 +153,10 @@ describe("planning the fabric", () => {
     expect(enter.remove).toBe("");
     expect(enter.ip).toBe(
       `link add name p1a${oneQueue} up type veth peer name q1a${oneQueue} group 4711 gso_max_segs 1\n` +
-        `link add name p1b${oneQueue} up type veth peer name q1b${oneQueue} group 4711 gso_max_segs 1\nlink set group 4711 up\n`,
+        `link add name p1b${oneQueue} up type veth peer name q1b${oneQueue} group 4711 gso_max_segs 1\n`,
     );
+    // The way out of the shaper is up before anything is sent into it.
+    expect(enter.redirects.split("\n")).toEqual(["group 4711 up", "q1a n1i1", "q1b n2i1", "n1i1 q1a", "n2i1 q1b", ""]);
     const redirect = (from: string, to: string) =>
       `filter replace dev ${from} ingress protocol all prio 1 handle 800::800 u32 match u32 0 0 action mirred egress redirect dev ${to}`;
     expect(enter.tc.split("\n").filter((line) => line.startsWith("filter"))).toEqual([
@@ -169,6 +173,7 @@ describe("planning the fabric", () => {
       ip: "",
       tc: `${redirect("n1i1", "n2i1")}\n${redirect("n2i1", "n1i1")}\n`,
       redirects: "n1i1 n2i1\nn2i1 n1i1\n",
+      up: "",
       late: "",
       mtu: [],
     });

@@ -175,7 +175,9 @@ export interface FabricChange {
   readonly tc: string;
   /** What of `tc` is about redirects, for `labwright-shaper redirect`, which prepares the ports as well: all that a change of a few needs. */
   readonly redirects: string;
-  /** For `ip` again: ports that leave their bridge because their frames go through the shaper now. */
+  /** For `ip` before `tc`: ports that are new come up. Part of `redirects`, which can do it at the better time. */
+  readonly up: string;
+  /** For `ip` at last: ports that leave their bridge because their frames go through the shaper now, and carriers to look at. */
   readonly late: string;
   /** Interfaces inside nodes whose MTU must follow; new ones have it from the start. */
   readonly mtu: readonly { readonly pid: number; readonly name: string; readonly mtu: number }[];
@@ -226,8 +228,9 @@ export function fabricChange(actual: Fabric, wanted: WantedFabric, reborn: Reado
       );
       if (port.master !== undefined) ip.push(`link set dev ${name} master ${port.master}${port.up ? " up" : ""}`);
       if (port.up && port.master !== undefined) bridged.push(name);
-      else if (port.up && "bridge" in far && far.bridge !== undefined) bridged.push(far.name);
+      else if (port.up && "bridge" in far && far.bridge !== undefined) late.push(carrierOf(far.name));
       tc.push(`qdisc replace dev ${name} clsact`);
+      if (together !== "" && port.redirect === undefined) redirects.push(name);
     } else {
       const words: string[] = [];
       if (before.master !== port.master) {
@@ -260,18 +263,25 @@ export function fabricChange(actual: Fabric, wanted: WantedFabric, reborn: Reado
     }
   }
   // All of them in one message, where one each would also ask for each device's number first.
-  if (grouped) ip.push(`link set group ${group} up`);
-  // A bridge passes a port's frames when the kernel has come to the port's carrier: of many that are new, to a hundred in a second. Whoever asks
-  // after one makes it come to it now.
-  for (const name of bridged) ip.push(`link show dev ${name}`);
+  if (grouped) redirects.unshift(`group ${group} up`);
+  ip.push(...bridged.map(carrierOf));
   return {
     remove: removal(gone),
     ip: lines(ip),
     tc: lines(tc),
     redirects: lines(redirects),
+    up: grouped ? lines([`link set group ${group} up`]) : "",
     late: lines(late),
     mtu,
   };
+}
+
+/**
+ * A bridge passes a port's frames when the kernel has come to the port's carrier: of many that are new, to a hundred in a second. Whoever asks
+ * after one makes it come to it now.
+ */
+function carrierOf(name: string): string {
+  return `link show dev ${name}`;
 }
 
 /** One message that deletes a whole group costs one wait for the kernel's readers; deleting devices one by one costs one each. */

@@ -8,6 +8,8 @@
 #include <linux/rtnetlink.h>
 #include <linux/tc_act/tc_mirred.h>
 #include <arpa/inet.h>
+#include <inttypes.h>
+#include <net/if.h>
 #include <sys/socket.h>
 
 struct request {
@@ -37,9 +39,9 @@ static struct request begin(unsigned short type, unsigned short flags, int index
 }
 
 /* 0, or the kernel's error. */
-static int requested(int fd, struct request *r) {
+static int requested(int fd, const struct nlmsghdr *message) {
   char answer[4096];
-  if (send(fd, r, r->header.nlmsg_len, 0) < 0) return errno;
+  if (send(fd, message, message->nlmsg_len, 0) < 0) return errno;
   ssize_t got = recv(fd, answer, sizeof answer, 0);
   if (got < (ssize_t)NLMSG_LENGTH(sizeof(struct nlmsgerr))) return got < 0 ? errno : EPROTO;
   const struct nlmsghdr *h = (const struct nlmsghdr *)answer;
@@ -49,7 +51,7 @@ static int requested(int fd, struct request *r) {
 static int add_clsact(int fd, int index) {
   struct request r = begin(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, index, TC_H_CLSACT, TC_H_MAKE(TC_H_CLSACT, 0), 0);
   put(&r, TCA_KIND, "clsact", sizeof "clsact");
-  int error = requested(fd, &r);
+  int error = requested(fd, &r.header);
   return error == EEXIST ? 0 : error;
 }
 
@@ -70,31 +72,80 @@ static int redirect(int fd, int from, int to) {
   end_nest(&r, first);
   end_nest(&r, actions);
   end_nest(&r, options);
-  return requested(fd, &r);
+  return requested(fd, &r.header);
 }
 
 static int clear(int fd, int from) {
   struct request r = begin(RTM_DELTFILTER, 0, from, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS), 0, 0);
-  return requested(fd, &r);
+  return requested(fd, &r.header);
 }
 
-/* Lines "from to": every frame that comes in at the one goes out of the other; "from -": none does any more. */
-int redirects(char *text) {
-  int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-  if (fd < 0) return 1;
-  for (char *line; text && (line = strsep(&text, "\n"));) {
-    char names[2][16];
-    if (!*line) continue;
-    if (sscanf(line, "%15s %15s", names[0], names[1]) != 2) return 2;
-    bool none = !strcmp(names[1], "-");
-    int from = device_index(names[0]), to = none ? 0 : device_index(names[1]), error = from && (to || none) ? 0 : ENODEV;
-    /* A port that never redirected has nowhere to put it. */
-    if (!error && !none) error = add_clsact(fd, from);
-    if (!error) error = none ? clear(fd, from) : redirect(fd, from, to);
-    if (!error) continue;
-    dprintf(2, "labwright-shaper: %s to %s: %s\n", names[0], names[1], strerror(error));
-    return 1;
+static int group_up(int fd, uint32_t group) {
+  struct {
+    struct nlmsghdr header;
+    struct ifinfomsg info;
+    struct rtattr attribute;
+    uint32_t group;
+  } r = {
+    .header = {.nlmsg_len = sizeof r, .nlmsg_type = RTM_NEWLINK, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK},
+    .info = {.ifi_change = IFF_UP, .ifi_flags = IFF_UP},
+    .attribute = {.rta_len = RTA_LENGTH(sizeof(uint32_t)), .rta_type = IFLA_GROUP},
+    .group = group,
+  };
+  return requested(fd, &r.header);
+}
+
+/* A line that was read. */
+struct step {
+  enum { PREPARE, REDIRECT, CLEAR, GROUP_UP } kind;
+  int from, to;
+  uint32_t group;
+  const char *line;
+};
+
+/* 0, or what is wrong with it. */
+static int read_step(const char *line, struct step *s) {
+  char names[2][16];
+  *s = (struct step){.line = line};
+  if (sscanf(line, "group %" SCNu32 " up", &s->group) == 1) return s->kind = GROUP_UP, 0;
+  int count = sscanf(line, "%15s %15s", names[0], names[1]);
+  if (count < 1) return EINVAL;
+  s->kind = count == 1 ? PREPARE : strcmp(names[1], "-") ? REDIRECT : CLEAR;
+  s->from = device_index(names[0]);
+  if (s->kind == REDIRECT) s->to = device_index(names[1]);
+  return s->from && (s->to || s->kind != REDIRECT) ? 0 : ENODEV;
+}
+
+static int carry_out(int fd, const struct step *s) {
+  switch (s->kind) {
+    case REDIRECT: return redirect(fd, s->from, s->to);
+    case CLEAR: return clear(fd, s->from);
+    case GROUP_UP: return group_up(fd, s->group);
+    default: return 0;
   }
-  close(fd);
-  return 0;
+}
+
+/*
+ * Lines "from to": every frame that comes in at the one goes out of the other; "from -": none does any more; "from": it will be told later; "group N up":
+ * the ports of this group come up. Before all else each port gets the place that filters have. To give it to a port that is up, the kernel waits for its readers,
+ * under the one lock of networking; and for the first filter of a place just given, so that all places come before all filters.
+ */
+int redirects(char *text) {
+  size_t count = 0, room = 0;
+  struct step *steps = NULL;
+  int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE), error = fd < 0 ? errno : 0;
+  const char *line = "socket";
+  while (!error && text && (line = strsep(&text, "\n"))) {
+    if (!*line) continue;
+    if (count == room && !(steps = realloc(steps, (room = room ? room * 2 : 256) * sizeof *steps))) return 1;
+    struct step *s = &steps[count++];
+    error = read_step(line, s);
+    /* A port that never redirected has nowhere to put a filter. */
+    if (!error && (s->kind == PREPARE || s->kind == REDIRECT)) error = add_clsact(fd, s->from);
+  }
+  for (size_t i = 0; !error && i < count; i++) error = carry_out(fd, &steps[i]), line = steps[i].line;
+  if (fd >= 0) close(fd);
+  free(steps);
+  if (error) dprintf(2, "labwright-shaper: %s: %s\n", line, strerror(error));
+  return error ? 1 : 0;
 }
