@@ -80,7 +80,15 @@ describe("planning the fabric", () => {
 
   test("what stands as wanted needs no process", () => {
     const wanted = wantedFabric(pair, both, template);
-    expect(fabricChange(standing(wanted), wanted, new Set())).toEqual({ remove: "", ip: "", tc: "", redirects: "", up: "", late: "", mtu: [] });
+    expect(fabricChange(standing(wanted), wanted, new Set())).toEqual({
+      remove: "",
+      ip: "",
+      tc: "",
+      redirects: "",
+      up: "",
+      late: "",
+      mtu: [],
+    });
   });
 
   test("a node that goes takes its ports along in one deletion, and its neighbour loses carrier", () => {
