@@ -135,7 +135,9 @@ describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", { timeout
     await field(/^Request frame: \d+/).click();
     await page.getByRole("button", { name: /^Go to packet \d+$/ }).click();
     await expect.poll(() => whole.getAttribute("aria-selected")).toBe("true");
-    await page.getByRole("button", { name: /^Packet \(82 bytes\)/ }).waitFor();
+    // The details stay the answer's, which is as long, until those of this one have come.
+    const asking = await whole.locator(":scope > :first-child").textContent();
+    await page.getByRole("heading", { name: `Packet ${asking}`, exact: true }).waitFor();
     // From a byte to its field: the fifteenth is the first of IP.
     await page.getByRole("button", { name: /^Packet \(82 bytes\)/ }).click();
     await page.locator('.byte-hex [data-byte="23"]').click();
