@@ -137,4 +137,4 @@ function unled({ redirect: _, ...port }: WantedPort): WantedPort {
 }
 
 /** A few nodes' ports cost two processes, as those of many do. */
-const fewest = 64;
+const fewest = 32;

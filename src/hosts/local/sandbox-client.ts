@@ -235,7 +235,7 @@ function kill(pid: number): void {
 const mostTold = 3;
 
 /** So few that what follows on a node's spawn can begin early, and that a chunk's work on files does not keep others of the service waiting. */
-export const spawnedAtOnce = 128;
+export const spawnedAtOnce = 64;
 
 /**
  * Made for the lab's root where they are missing: the lab itself may not be able to write above them. Synchronous, because a call that waits for a
