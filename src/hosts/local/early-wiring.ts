@@ -1,5 +1,6 @@
 import { Failure } from "../../contract/errors.ts";
 import { type Fabric, fabricChange, type Port, type WantedFabric, type WantedPort } from "./fabric.ts";
+import { Gathering } from "./gathering.ts";
 import { redirectPorts } from "./redirect-ports.ts";
 import { runBatch } from "./run-batch.ts";
 import type { Sandbox, SpawnedNode } from "./sandbox.ts";
@@ -21,10 +22,8 @@ export class EarlyWiring {
   readonly #standing: { bridges: ReadonlySet<string>; readonly ports: Map<string, Port> };
   /** Ports that stand and are to redirect to one that does not yet. */
   readonly #waiting = new Map<string, WantedPort>();
-  /** Nodes whose ports are made next. */
-  readonly #gathered: SpawnedNode[] = [];
-  #work: Promise<void> | undefined;
-  #failure: Failure | undefined;
+  readonly #spawned = new Gathering<SpawnedNode>((nodes) => this.#tryToMake(nodes), fewest);
+  #failed = false;
 
   /**
    * @param actual what stands before: no port of those nodes
@@ -54,39 +53,24 @@ export class EarlyWiring {
 
   /** Goes on with this node, which is there now. */
   add(node: SpawnedNode): void {
-    this.#gathered.push(node);
-    if (this.#gathered.length >= fewest) this.#begin();
+    this.#spawned.add([node]);
   }
 
   /** When all of it is done: what stands now; undefined where something failed, so that it must be read. */
   async done(): Promise<Fabric | undefined> {
-    for (; this.#gathered.length > 0; await this.#work) this.#begin();
-    await this.#work;
-    return this.#failure === undefined ? this.#standing : undefined;
+    await this.#spawned.done();
+    return this.#failed ? undefined : this.#standing;
   }
 
-  #begin(): void {
-    if (this.#work !== undefined) return;
-    const work = this.#makeGathered().finally(() => {
-      this.#work = undefined;
-    });
-    this.#work = work;
-    // Whoever waits for the end is told; it may not have come to that yet.
-    work.catch(() => undefined);
-  }
-
-  async #makeGathered(): Promise<void> {
-    do {
-      const nodes = this.#gathered.splice(0);
-      if (this.#failure !== undefined) return;
-      try {
-        await this.#make(nodes);
-      } catch (error) {
-        // A node that has died meanwhile, most likely: the sync looks at what there is.
-        if (!(error instanceof Failure)) throw error;
-        this.#failure = error;
-      }
-    } while (this.#gathered.length >= fewest);
+  async #tryToMake(nodes: readonly SpawnedNode[]): Promise<void> {
+    if (this.#failed) return;
+    try {
+      await this.#make(nodes);
+    } catch (error) {
+      // A node that has died meanwhile, most likely: the sync looks at what there is.
+      if (!(error instanceof Failure)) throw error;
+      this.#failed = true;
+    }
   }
 
   async #make(nodes: readonly SpawnedNode[]): Promise<void> {

@@ -3,8 +3,8 @@ import { Failure } from "../../contract/errors.ts";
 import type { StopMode } from "../../engine/plan.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { DefinedLink, DefinedNode, LabDefinition } from "./definition.ts";
-import { EarlyBoot } from "./early-boot.ts";
 import type { EarlyWiring } from "./early-wiring.ts";
+import { Gathering } from "./gathering.ts";
 import { idRange } from "./idmap.ts";
 import { LabSandbox } from "./lab-sandbox.ts";
 import { LabWiring, type LinkLife } from "./lab-wiring.ts";
@@ -151,7 +151,7 @@ export class LocalLab {
       await record(all);
       if (some.length > 0) await sandbox.release(some);
     };
-    const boots = new EarlyBoot((some) => boot(some, booting));
+    const boots = new Gathering<number>((some) => boot(some, booting));
     let early: EarlyWiring | undefined;
     try {
       let spawned: readonly SpawnedNode[] = [];
