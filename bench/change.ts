@@ -43,7 +43,7 @@ class ChangedLab {
   constructor(client: LabwrightClient, count: number) {
     this.#client = client;
     this.#count = count;
-    this.yaml = ringYaml(count);
+    this.yaml = ringYaml(count, 3);
   }
 
   forget(): void {
@@ -70,7 +70,7 @@ class ChangedLab {
   /** A reconcile of the whole intent with one link more. */
   async addLink(round: number): Promise<void> {
     const lab = `/ring${this.#count}`;
-    const links = Array.from({ length: round + 1 }, (_, i) => `  - ["n${2 * i}:eth0", "n${2 * i + 1}:eth0"]\n`);
+    const links = Array.from({ length: round + 1 }, (_, i) => `  - ["n${2 * i}:eth2", "n${2 * i + 1}:eth2"]\n`);
     const yaml = this.yaml + links.join("");
     this.times.addLink.push(
       await timed(async () => {

@@ -49,14 +49,17 @@ if (unknown.length > 0) {
 }
 const chosen = names.length > 0 ? names : Object.keys(parts);
 if (chosen.some((name) => !["eve", "frr", "web", "console", "capture", "change", "link"].includes(name))) install(["mininet", "wrk"]);
-const rows: Row[] = [];
-for (const name of chosen) {
-  console.error(`bench: ${name} …`);
-  rows.push(...(await (parts[name]?.() ?? [])));
-}
 const tableHead = ["| what | figure | ratio | aim |", "|---|---|---|---|"];
 const rowText = (row: Row) => `| ${row.what} | ${row.figure} | ${row.ratio} | ${row.aim} |`;
-console.log([...tableHead, ...rows.map(rowText)].join("\n"));
+const rows: Row[] = [];
+console.log(tableHead.join("\n"));
+for (const name of chosen) {
+  console.error(`bench: ${name} …`);
+  const some = (await parts[name]?.()) ?? [];
+  // At once: what was measured is not lost with a part that fails.
+  console.log(some.map(rowText).join("\n"));
+  rows.push(...some);
+}
 if (args.includes("--write")) await write(rows);
 
 async function capture(): Promise<readonly Row[]> {

@@ -32,12 +32,12 @@ export function linkAddresses(i: number): { readonly right: string; readonly lef
   return { right: `${prefix}.${(base & 255) + 1}`, left: `${prefix}.${(base & 255) + 2}` };
 }
 
-/** A ring of `linux` nodes: eth0 to the right, eth1 to the left. */
-export function ringYaml(count: number): string {
+/** A ring of `linux` nodes: eth0 to the right, eth1 to the left; more interfaces than these two are free. */
+export function ringYaml(count: number, interfaces = 2): string {
   const nodes = Array.from({ length: count }, (_, i) => {
     const right = linkAddresses(i).right;
     const left = linkAddresses((i + count - 1) % count).left;
-    return `  n${i}:\n    template: linux\n    exec: ["ip addr add ${right}/30 dev eth0", "ip addr add ${left}/30 dev eth1"]`;
+    return `  n${i}:\n    template: linux\n${interfaces > 2 ? `    ethernet: ${interfaces}\n` : ""}    exec: ["ip addr add ${right}/30 dev eth0", "ip addr add ${left}/30 dev eth1"]`;
   });
   const links = Array.from({ length: count }, (_, i) => `  - ["n${i}:eth0", "n${(i + 1) % count}:eth1"]`);
   return `name: ring${count}\nnodes:\n${nodes.join("\n")}\nlinks:\n${links.join("\n")}\n`;
