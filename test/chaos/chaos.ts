@@ -328,10 +328,12 @@ async function idle({ service }: Run): Promise<void> {
   await eventually(
     "every change ends",
     async () => {
-      const { labs } = await service.client.listLabs();
-      if (!labs.some((one) => one.lab === lab)) return true;
-      const { operation } = await service.client.getProjectStatus({ lab });
-      return operation === undefined;
+      const status = await service.client.getProjectStatus({ lab }).catch((error: unknown) => {
+        // Its destroy has ended, maybe just now.
+        if (error instanceof LabwrightError && error.code === "lab_not_found") return undefined;
+        throw error;
+      });
+      return status?.operation === undefined;
     },
     () => "",
     hangMs,
