@@ -84,8 +84,16 @@ int device_index(const char *name) {
   return (int)if_nametoindex(name);
 }
 
-/* RTM_NEWLINK: puts this device into the group of those to be removed. RTM_DELLINK with no index: removes the group. */
-static void link_request(int fd, unsigned short type, int index) {
+int requested(int fd, const struct nlmsghdr *message) {
+  char answer[4096];
+  if (send(fd, message, message->nlmsg_len, 0) < 0) return errno;
+  ssize_t got = recv(fd, answer, sizeof answer, 0);
+  if (got < (ssize_t)NLMSG_LENGTH(sizeof(struct nlmsgerr))) return got < 0 ? errno : EPROTO;
+  const struct nlmsghdr *h = (const struct nlmsghdr *)answer;
+  return h->nlmsg_type == NLMSG_ERROR ? -((const struct nlmsgerr *)NLMSG_DATA(h))->error : EPROTO;
+}
+
+int group_request(int fd, unsigned short type, int index, unsigned flags, uint32_t group) {
   struct {
     struct nlmsghdr header;
     struct ifinfomsg info;
@@ -93,12 +101,11 @@ static void link_request(int fd, unsigned short type, int index) {
     uint32_t group;
   } request = {
     .header = {.nlmsg_len = sizeof request, .nlmsg_type = type, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK},
-    .info = {.ifi_index = index},
+    .info = {.ifi_index = index, .ifi_change = flags, .ifi_flags = flags},
     .attribute = {.rta_len = RTA_LENGTH(sizeof(uint32_t)), .rta_type = IFLA_GROUP},
-    .group = REMOVAL_GROUP,
+    .group = group,
   };
-  char answer[4096];
-  if (send(fd, &request, sizeof request, 0) == sizeof request) (void)!recv(fd, answer, sizeof answer, 0);
+  return requested(fd, &request.header);
 }
 
 /*
@@ -113,9 +120,9 @@ void devices_delete(const struct cable *first, size_t count) {
       char name[16];
       snprintf(name, sizeof name, "q%ld%c", c->id, "ab"[i]);
       int index = device_index(name);
-      if (index) link_request(fd, RTM_NEWLINK, index);
+      if (index) group_request(fd, RTM_NEWLINK, index, 0, REMOVAL_GROUP);
     }
   }
-  link_request(fd, RTM_DELLINK, 0);
+  group_request(fd, RTM_DELLINK, 0, 0, REMOVAL_GROUP);
   close(fd);
 }

@@ -38,16 +38,6 @@ static struct request begin(unsigned short type, unsigned short flags, int index
   };
 }
 
-/* 0, or the kernel's error. */
-static int requested(int fd, const struct nlmsghdr *message) {
-  char answer[4096];
-  if (send(fd, message, message->nlmsg_len, 0) < 0) return errno;
-  ssize_t got = recv(fd, answer, sizeof answer, 0);
-  if (got < (ssize_t)NLMSG_LENGTH(sizeof(struct nlmsgerr))) return got < 0 ? errno : EPROTO;
-  const struct nlmsghdr *h = (const struct nlmsghdr *)answer;
-  return h->nlmsg_type == NLMSG_ERROR ? -((const struct nlmsgerr *)NLMSG_DATA(h))->error : EPROTO;
-}
-
 static int add_clsact(int fd, int index) {
   struct request r = begin(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, index, TC_H_CLSACT, TC_H_MAKE(TC_H_CLSACT, 0), 0);
   put(&r, TCA_KIND, "clsact", sizeof "clsact");
@@ -80,21 +70,6 @@ static int clear(int fd, int from) {
   return requested(fd, &r.header);
 }
 
-static int group_up(int fd, uint32_t group) {
-  struct {
-    struct nlmsghdr header;
-    struct ifinfomsg info;
-    struct rtattr attribute;
-    uint32_t group;
-  } r = {
-    .header = {.nlmsg_len = sizeof r, .nlmsg_type = RTM_NEWLINK, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK},
-    .info = {.ifi_change = IFF_UP, .ifi_flags = IFF_UP},
-    .attribute = {.rta_len = RTA_LENGTH(sizeof(uint32_t)), .rta_type = IFLA_GROUP},
-    .group = group,
-  };
-  return requested(fd, &r.header);
-}
-
 /* A line that was read. */
 struct step {
   enum { PREPARE, REDIRECT, CLEAR, GROUP_UP } kind;
@@ -120,7 +95,7 @@ static int carry_out(int fd, const struct step *s) {
   switch (s->kind) {
     case REDIRECT: return redirect(fd, s->from, s->to);
     case CLEAR: return clear(fd, s->from);
-    case GROUP_UP: return group_up(fd, s->group);
+    case GROUP_UP: return group_request(fd, RTM_NEWLINK, 0, IFF_UP, s->group);
     default: return 0;
   }
 }
