@@ -322,6 +322,39 @@ describe("a lab's life", () => {
     expect(await run(["apply"])).toMatchObject({ code: 0, stdout: "no changes\n" });
   });
 
+  test("apply refuses what the host does not support, says what to do, and with --allow-unsupported applies the rest", async () => {
+    write("poor");
+    expect((await run(["deploy"])).code).toBe(0);
+    const without = read();
+    writeFileSync(
+      join(folder, "lab.yaml"),
+      read().replace("  h1: {template: linux}\n", "  h1: {template: linux, cpu: 2, icon: Desktop.png}\n"),
+    );
+    const plan = await run(["plan"]);
+    expect([plan.code, plan.stdout]).toEqual([1, expect.stringContaining("--allow-unsupported applies the rest")]);
+    for (const command of [
+      ["apply", "--yes"],
+      ["up", "lab.yaml", "--yes"],
+    ]) {
+      const refused = await run(command);
+      expect([refused.code, refused.stderr]).toEqual([
+        1,
+        expect.stringContaining("error: nothing was changed: the plan cannot be applied"),
+      ]);
+      expect(refused.stderr).toContain("unsupported: h1.cpu: ");
+      expect(refused.stderr).toContain("hint: --allow-unsupported applies the rest");
+    }
+    const dry = await run(["deploy", "--dry-run"]);
+    expect([dry.code, dry.stdout]).toEqual([2, expect.not.stringContaining("cannot be applied")]);
+    expect((await run(["plan", "--allow-unsupported"])).code).toBe(2);
+    const applied = await run(["apply", "--yes", "--allow-unsupported"]);
+    expect([applied.code, applied.stdout]).toEqual([0, expect.stringMatching(/applied \/poor: 1 step\nunsupported: h1\.cpu: /)]);
+    // With nothing else left to do it is no failure, and is named all the same.
+    expect(await run(["apply"])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^no changes\nunsupported: h1\.cpu: /) });
+    writeFileSync(join(folder, "lab.yaml"), without);
+    expect(await run(["apply", "--yes"])).toMatchObject({ code: 0, stdout: expect.not.stringContaining("unsupported") });
+  });
+
   test("on a terminal apply shows the plan and does what the answer says; --prune deletes what the file has not", async () => {
     write("asked");
     expect((await run(["deploy"])).code).toBe(0);

@@ -28,6 +28,8 @@ export interface PlanFacts {
   readonly name: string;
   readonly locked: boolean;
   readonly unsupported: readonly string[];
+  /** The rest is to be applied without what is unsupported. */
+  readonly allowUnsupported?: boolean | undefined;
   readonly unchanged: number;
   readonly skippedPrune: number;
   /** Steps of another plan that follow in their own order. */
@@ -88,7 +90,7 @@ export function planBuilder(): PlanBuilder {
       return {
         ...told,
         operations,
-        applicable: blocked.length === 0 && !facts.locked,
+        applicable: blocked.length === 0 && !facts.locked && (facts.unsupported.length === 0 || facts.allowUnsupported === true),
         text: planText({ ...told, name: facts.name, locked: facts.locked }),
       };
     },

@@ -359,7 +359,9 @@ describe("the plan of a lab", () => {
       { networks: [{ key: "lan", name: "lan", type: "bridge", icon: "Cloud.png" }], texts: [{ text: "t", x: 0, y: 0 }] },
     );
     const planned = plan(desired, null, { rules: poor });
-    expect(planned.applicable).toBe(true);
+    expect(planned.applicable).toBe(false);
+    expect(plan(desired, null, { rules: poor, allowUnsupported: true })).toEqual({ ...planned, applicable: true });
+    expect(plan(desired, host(desired), { rules: poor, replace: true }).applicable).toBe(true);
     expect(planned.unsupported).toEqual([
       "a.labels: this host has no place for it",
       "a:eth0 -- s:eth0.mtu: this host has no place for it",

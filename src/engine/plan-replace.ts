@@ -64,6 +64,7 @@ export function planReplace(input: {
     name: desired.name,
     locked: observed.locked,
     unsupported: anew.unsupported,
+    allowUnsupported: true,
     unchanged: 0,
     skippedPrune: 0,
     followedBy: anew.operations.map((operation) => ({ ...operation, disruption })),

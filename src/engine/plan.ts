@@ -103,7 +103,7 @@ export interface Plan {
   /** "<key>.<field>: why". */
   readonly unsupported: readonly string[];
   readonly summary: PlanSummary;
-  /** Nothing blocked and not locked. */
+  /** Nothing blocked, not locked, and nothing unsupported unless that is allowed. */
   readonly applicable: boolean;
   /** What a terminal shows. */
   readonly text: string;

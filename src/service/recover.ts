@@ -118,7 +118,8 @@ async function finishDeploy(context: Context, job: Job, target: Target, row: Job
 async function finishReconcile(context: Context, job: Job, target: Target, row: JobRow): Promise<unknown> {
   const request = row.request as ReconcileRequest;
   const intent: Intent = await readSent(context, request.yaml, request.files);
-  const options = { direction: "to_host", prune: request.prune, replace: false } as const;
+  const { prune, allowUnsupported = false } = request;
+  const options = { direction: "to_host", prune, replace: false, allowUnsupported } as const;
   const planned = await planAgainstHost(context, target, intent, options);
   const { plan, observed, ids } = planned;
   // A lab that did not exist when the change began was its to make whole.
@@ -129,6 +130,7 @@ async function finishReconcile(context: Context, job: Job, target: Target, row: 
   return {
     lab: target.path,
     applied: row.done + operations.length,
+    unsupported: [...plan.unsupported],
     direction: "to_host",
     status: later.length > 0 ? "pending_stop" : "applied",
     state,
