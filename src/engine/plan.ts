@@ -25,8 +25,8 @@ export interface Action {
   readonly key: string;
   readonly native_id?: string;
   readonly name?: string;
-  /** Explains, never steers. code is a stable word, text is for people. */
-  readonly reason: { readonly code: string; readonly text: string };
+  /** Explains, never steers. code is a stable word, text is for people; field is what of the resource is wrong, where it is blocked for one. */
+  readonly reason: { readonly code: string; readonly text: string; readonly field?: string };
   readonly disruption: Disruption;
   /** Keys of every other node or link that is touched because of this. */
   readonly affects: readonly string[];

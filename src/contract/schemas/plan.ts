@@ -34,7 +34,8 @@ export const PlanAction = Type.Object({
   key: text,
   native_id: optionalText,
   name: optionalText,
-  reason: Type.Object({ code: text, text }),
+  /** field: of a blocked action, what of the resource is wrong, such as image or attributes.daemons. */
+  reason: Type.Object({ code: text, text, field: optionalText }),
   disruption: word(["none", "link", "restart", "stop", "recreate"]),
   affects: list(text),
   changes: list(PlanChange),
