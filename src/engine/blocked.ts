@@ -28,11 +28,19 @@ export function nodeObstacle(node: NodeWork, rules: HostRules, template: Templat
   if (intent === undefined || after === undefined) return undefined;
   if (template === undefined) {
     const known = rules.templates.map(({ id }) => id);
-    return { code: "unknown_template", text: `the host has no template ${intent.template}; ${itHas(intent.template, known)}`, field: "template" };
+    return {
+      code: "unknown_template",
+      text: `the host has no template ${intent.template}; ${itHas(intent.template, known)}`,
+      field: "template",
+    };
   }
   const renamed = node.fate === "create" || node.differences.some(({ field }) => field === "name");
   if (renamed && rules.nodeName !== undefined && !new RegExp(rules.nodeName).test(after.name)) {
-    return { code: "bad_name", field: "name", text: `the host takes no node name ${JSON.stringify(after.name)}: it must match ${rules.nodeName}` };
+    return {
+      code: "bad_name",
+      field: "name",
+      text: `the host takes no node name ${JSON.stringify(after.name)}: it must match ${rules.nodeName}`,
+    };
   }
   const making = node.fate === "create" || node.before?.template !== intent.template;
   const value = valueObstacle(node, template, making);
@@ -40,18 +48,23 @@ export function nodeObstacle(node: NodeWork, rules: HostRules, template: Templat
   const chosen = making || node.differences.some(({ field }) => field === "image");
   if (!chosen || template.images === undefined || unsupportedOnNode(rules, template, "image") !== undefined) return undefined;
   if (after.image === undefined && template.images.length > 0) {
-    return { code: "unknown_image", text: `template ${template.id} needs an image: one of ${[...template.images].sort().join(", ")}`, field: "image" };
+    return {
+      code: "unknown_image",
+      text: `template ${template.id} needs an image: one of ${[...template.images].sort().join(", ")}`,
+      field: "image",
+    };
   }
   if (after.image === undefined || (template.images.length === 0 && intent.image === undefined)) {
-    return { code: "no_image", text: `template ${template.id} has no image on the host` };
+    return { code: "no_image", text: `template ${template.id} has no image on the host`, field: "template" };
   }
   if (!template.images.includes(after.image)) {
     const { image } = after;
     const other = rules.templates.find(({ images }) => images?.includes(image) === true);
     const elsewhere = other === undefined ? "" : `; template ${other.id} has that one`;
+    const own = template.image === undefined ? "" : `; leave image out to take ${template.image}`;
     return {
       code: "unknown_image",
-      text: `template ${template.id} has no image ${image}; ${itHas(image, template.images)}${elsewhere}`,
+      text: `template ${template.id} has no image ${image}; ${itHas(image, template.images)}${elsewhere}${own}`,
       field: "image",
     };
   }

@@ -4,6 +4,7 @@ import type { FieldDifference } from "./diff-node.ts";
 import type { JoinedIds } from "./join.ts";
 import type { ObservedLab, ObservedNode } from "./observed.ts";
 import type { Change, Disruption, HostRules, TemplateRules } from "./plan.ts";
+import type { UnsupportedField } from "./support.ts";
 
 /** create: only in the intent; keep: in both; delete: only on the host, and goes; extra: only on the host, and stays. */
 export type Fate = "create" | "keep" | "delete" | "extra";
@@ -77,7 +78,7 @@ export interface Comparison {
   readonly networks: ReadonlyMap<string, NetworkWork>;
   readonly links: ReadonlyMap<string, LinkWork>;
   readonly lab: LabDifference;
-  readonly unsupported: readonly string[];
+  readonly unsupported: readonly UnsupportedField[];
 }
 
 /** What differs of the lab itself. */

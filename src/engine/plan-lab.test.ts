@@ -307,7 +307,7 @@ describe("the plan of a lab", () => {
       "e:Ethernet1 -- lan: unknown_interface",
     ]);
     expect(planned.text).toContain("did you mean eth1?");
-    expect(planned.text).toContain("! node b: template linux has no image nope; it has base, big (unknown_image)");
+    expect(planned.text).toContain("! node b: template linux has no image nope; it has base, big; leave image out to take base (unknown_image)");
   });
 
   it("blocks values that a template's rules do not allow, where it has rules", () => {
@@ -348,7 +348,10 @@ describe("the plan of a lab", () => {
     // A change of a node that exists is checked in the same way.
     const existing = host(lab(wrong.nodes.map(({ key }) => node(key))));
     const changed = plan(wrong, existing, { rules: bounded });
-    expect(changed).toMatchObject({ applicable: false, blocked: plan(wrong, null, { rules: bounded }).blocked.map(({ reason }) => ({ reason })) });
+    expect(changed).toMatchObject({
+      applicable: false,
+      blocked: plan(wrong, null, { rules: bounded }).blocked.map(({ reason }) => ({ reason })),
+    });
     expect(changed.blocked.map(({ reason }) => reason.field)).toEqual([
       "cpu",
       "attributes.forwarding",

@@ -1,4 +1,5 @@
 import type { Lab, LabLink, LabNetwork, LabNode, LabText, TrafficFilter } from "../intent/lab.ts";
+import type { UnsupportedField } from "./support.ts";
 
 /** What running things feel: nothing, a link that flaps, or a node that goes down. */
 export type Disruption = "none" | "link" | "restart" | "stop" | "recreate";
@@ -102,6 +103,8 @@ export interface Plan {
   readonly blocked: readonly Action[];
   /** "<key>.<field>: why". */
   readonly unsupported: readonly string[];
+  /** The same as parts. Not on the wire. */
+  readonly unsupportedFields: readonly UnsupportedField[];
   readonly summary: PlanSummary;
   /** Nothing blocked, not locked, and nothing unsupported unless that is allowed. */
   readonly applicable: boolean;
@@ -177,6 +180,8 @@ export interface HostRules {
   readonly wholePositions?: boolean;
   /** Link quality is kept in whole numbers, at the ends that are nodes, not of serial links, and not of a link from a node to itself. Default: all of it is kept. */
   readonly plainQuality?: boolean;
+  /** CPU cores of the host; absent: the host does not tell. */
+  readonly cores?: number;
   /** MiB of memory that nodes which are started may still have; absent: the host does not tell. */
   readonly freeMemory?: number;
   /** A regular expression that shown names of nodes must match; absent: any name will do. */

@@ -1,6 +1,6 @@
+import { LabwrightError } from "../../client/index.ts";
 import type { Diagnostic } from "../../intent/diagnostic.ts";
 import { readIntent } from "../../intent/read.ts";
-import { refusalDiagnostics } from "../../intent/refusals.ts";
 import { showDiagnostics } from "../../intent/show.ts";
 import type { Arguments } from "../arguments.ts";
 import { type Command, topoFlag } from "../command.ts";
@@ -19,9 +19,7 @@ export const validate: Command = {
     let found = diagnose(file);
     if (args.has("online") && !found.some(isError)) {
       const client = await context.client();
-      const { warnings } = await client.validateProject(selector);
-      const { blocked: refused = [] } = await client.planProject({ ...selector, peek: true });
-      found = [...(warnings ?? []), ...refusalDiagnostics(refused, file.yaml)];
+      found = await client.validateProject(selector).then(({ warnings = [] }) => warnings, refused);
     }
     const valid = !found.some(isError);
     const { terminal } = context;
@@ -35,6 +33,13 @@ export const validate: Command = {
     return valid ? 0 : 1;
   },
 };
+
+/** Every problem of an intent that the service refuses. Other failures are thrown on. */
+function refused(error: unknown): readonly Diagnostic[] {
+  const diagnostics = error instanceof LabwrightError && error.code === "invalid_intent" ? error.data?.diagnostics : undefined;
+  if (!Array.isArray(diagnostics)) throw error;
+  return diagnostics as readonly Diagnostic[];
+}
 
 /** Filters are pcap's language, which only a host has. */
 function unchecked(file: ProjectFile, args: Arguments): string {
