@@ -66,7 +66,7 @@ test.each([
   ["network", "br", "icon", "/nodes/br", 9, 3],
   ["link", "r1:e0 -- r2:e0", "mtu", "/links/0", 12, 5],
   ["link", "lan -- r2:e1", "mtu", "/links/1/mtu", 13, 40],
-  ["link", "lan -- r2:e1", "quality.a.loss", "/links/1/quality/b/loss", 13, 80],
+  ["link", "lan -- r2:e1", "quality.a.loss", "/links/1/quality/b/loss", 13, 81],
   ["link", "r1:e2 -- r2:e2", "quality.b.delay", "/links/2/quality/delay", 14, 54],
   ["link", "r1:e2 -- r2:e2", "suspended.a", "/links/2/suspended", 14, 69],
   ["lab", "x", "description", "/description", 2, 14],
