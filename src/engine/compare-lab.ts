@@ -27,6 +27,7 @@ export interface CompareInput {
   readonly rules: HostRules;
   readonly ids?: JoinedIds;
   readonly prune: boolean;
+  readonly owedStarts?: readonly string[];
 }
 
 /** Puts the intent and the host side by side: who is who, what differs, what goes, what the host has no place for. */
@@ -79,13 +80,16 @@ export function compareLab(input: CompareInput): Comparison {
   }
 
   const nodes = new Map<string, NodeWork>();
+  const owed = new Set(input.owedStarts);
   const addNode = (key: string, intent: LabNode | undefined) => {
     const native = nativeOf(key);
     const before = native && observedNode(native, key, templates.get(native.template));
     const up = native?.power === "running" || native?.power === "starting";
     const fate = intent === undefined ? extraFate : before === undefined ? "create" : "keep";
     // Nobody stopped a node that failed: a stop makes it "stopped". One that the intent has is started again.
-    const keepsUp = up || (fate === "keep" && native?.power === "failed");
+    const failed = native?.power === "failed";
+    const isOwed = (fate === "keep" || fate === "extra") && native?.power === "stopped" && owed.has(key);
+    const keepsUp = up || isOwed || (fate === "keep" && failed);
     const compared = intent && compareNode(intent, before, native, templates.get(intent.template), needed.get(key) ?? 0, rules);
     if (compared !== undefined) unsupported.push(...compared.missing);
     nodes.set(key, {
@@ -97,6 +101,7 @@ export function compareLab(input: CompareInput): Comparison {
       after: compared?.after ?? (fate === "extra" ? before : undefined),
       template: templates.get(native?.template ?? intent?.template ?? ""),
       up,
+      isOwed,
       wantUp: fate === "create" ? intent?.start !== false : fate !== "delete" && (intent?.start ?? keepsUp),
       differences: compared?.differences ?? [],
       need: "none",

@@ -23,6 +23,8 @@ export interface NodeWork {
   /** Rules of what runs there now; for a new node, of the wanted template. */
   readonly template: TemplateRules | undefined;
   readonly up: boolean;
+  /** It is stopped only because a change that was to start it broke off. */
+  readonly isOwed: boolean;
   /** Whether it shall run when the plan is done. */
   readonly wantUp: boolean;
   differences: readonly FieldDifference[];

@@ -322,7 +322,9 @@ describe("the plan of a lab", () => {
       "e:Ethernet1 -- lan: unknown_interface",
     ]);
     expect(planned.text).toContain("did you mean eth1?");
-    expect(planned.text).toContain("! node b: template linux has no image nope; it has base, big; leave image out to take base (unknown_image)");
+    expect(planned.text).toContain(
+      "! node b: template linux has no image nope; it has base, big; leave image out to take base (unknown_image)",
+    );
   });
 
   it("blocks values that a template's rules do not allow, where it has rules", () => {

@@ -23,6 +23,8 @@ export interface PlanInput {
   readonly rules: HostRules;
   /** Native ids as recorded; what they do not name is joined by name (join.ts). */
   readonly ids?: JoinedIds;
+  /** Keys of nodes that an earlier change was to start, and broke off before it did. They are started, unless the intent wants them stopped. */
+  readonly owedStarts?: readonly string[];
   /** Delete what is only on the host. */
   readonly prune: boolean;
   /** Stop, wipe, delete and make anew instead of changing. */
@@ -46,7 +48,16 @@ function planWanted(input: PlanInput & { readonly desired: Lab }): Plan {
     const anew = planWanted({ desired, observed: null, rules, prune, replace: false });
     return planReplace({ desired, observed, rules, anew, wipe, ...(ids !== undefined && { ids }) });
   }
-  return planComparison(compareLab({ desired, observed, rules, prune, ...(ids !== undefined && { ids }) }), input.allowUnsupported);
+  const { allowUnsupported, owedStarts } = input;
+  const comparison = compareLab({
+    desired,
+    observed,
+    rules,
+    prune,
+    ...(ids !== undefined && { ids }),
+    ...(owedStarts !== undefined && { owedStarts }),
+  });
+  return planComparison(comparison, allowUnsupported);
 }
 
 function planComparison(comparison: Comparison, allowUnsupported: boolean | undefined): Plan {

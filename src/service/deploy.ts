@@ -10,6 +10,7 @@ import { refusals } from "./fit-problems.ts";
 import { checkOnHost } from "./host-check.ts";
 import type { Job } from "./jobs.ts";
 import { recordApplied, recordBroken, recordIntent, recordUntouched, refuseLocked, runChange } from "./managed.ts";
+import { unstarted } from "./owed-starts.ts";
 import { planAgainstHost } from "./planned.ts";
 import type { Caller, ChangeCall } from "./service.ts";
 import type { ProjectState } from "./state.ts";
@@ -73,8 +74,9 @@ export async function applyIntent(
     const applied = await applyOperations(context.consoles, target.host, job, { path: target.path, operations, ids });
     return await recordApplied(context, target, applied.ids, intent);
   } catch (error) {
-    if (nothingApplied(error)) await recordUntouched(context, target, before);
-    else await recordBroken(context, target, known, intent);
+    const owed = unstarted(operations, error);
+    if (nothingApplied(error)) await recordUntouched(context, target, before, owed);
+    else await recordBroken(context, target, known, intent, owed);
     throw error;
   }
 }

@@ -11,7 +11,11 @@ type Text = Pick<Intent, "yaml" | "files">;
  * What keeps the host from making the lab of an intent, as errors, and what it would leave out or not keep to, as warnings. The lab is planned as a deploy
  * plans a new one; free memory does not count, because it is another a moment later.
  */
-export async function fitProblems(context: Pick<Context, "work">, host: Pick<HostSession, "rules">, intent: Pick<Intent, "lab" | "yaml" | "files">): Promise<readonly Diagnostic[]> {
+export async function fitProblems(
+  context: Pick<Context, "work">,
+  host: Pick<HostSession, "rules">,
+  intent: Pick<Intent, "lab" | "yaml" | "files">,
+): Promise<readonly Diagnostic[]> {
   const { freeMemory: _now, ...rules } = await host.rules();
   const input = { desired: intent.lab, observed: null, rules, prune: false, replace: false };
   const { plan } = await context.work.plan({ input, ids: noIds, direction: "to_host", files: intent.files });

@@ -43,6 +43,7 @@ export async function planAgainstHost(
 ): Promise<Planned> {
   const [rules, observed] = await Promise.all([target.host.rules(), target.host.observe(target.path)]);
   const { direction, prune, replace, wipe, allowUnsupported, explain } = options;
+  const { record } = target;
   const input = {
     desired: wanted?.lab ?? null,
     observed,
@@ -51,8 +52,8 @@ export async function planAgainstHost(
     replace,
     ...(wipe !== undefined && { wipe }),
     ...(allowUnsupported === true && { allowUnsupported }),
+    ...(direction === "to_host" && record?.owedStarts !== undefined && { owedStarts: record.owedStarts }),
   };
-  const { record } = target;
   const explanation = { baseIds: record?.ids ?? target.ids, ...(record?.applied !== undefined && { base: record.applied }) };
   const { plan, ids, identity } = await context.work.plan({
     input,
