@@ -26,7 +26,9 @@ const powers = async (client: Client) => {
 };
 
 /** Ways in which a change breaks off once the given step is about to run. */
-const breaks: Readonly<Record<string, { readonly code: string; readonly run: (made: Bench, ann: Client, at: string, yaml: string) => Promise<unknown> }>> = {
+const breaks: Readonly<
+  Record<string, { readonly code: string; readonly run: (made: Bench, ann: Client, at: string, yaml: string) => Promise<unknown> }>
+> = {
   "a lock": {
     code: "lab_locked_mid_apply",
     run: async (made, ann, at, yaml) => {
