@@ -37,6 +37,10 @@ export const up: Command = {
     yesFlag,
     { long: "no-confirm", summary: "For a lab that runs already: apply only what disturbs no running node" },
     { long: "prune", summary: "For a lab that runs already: also delete what the file has not" },
+    {
+      long: "allow-unsupported",
+      summary: "For a lab that runs already: apply the rest where the host does not support something in the file",
+    },
     { long: "host", value: "KIND", summary: "For a service that is started: its emulation host" },
     timeoutFlag,
   ],

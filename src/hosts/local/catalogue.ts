@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { ObservedLimits } from "../../engine/observed.ts";
 import type { HostRules } from "../../engine/plan.ts";
@@ -154,6 +155,7 @@ function catalogue(
       networkTypes: networkTypes.map(({ type }) => type),
       features,
       unsupportedFields: [],
+      cores: availableParallelism(),
     },
   };
 }
