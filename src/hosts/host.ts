@@ -29,6 +29,11 @@ export interface Host {
   readonly accounts?: HostAccounts;
   /** The path of the lab that a capture belongs to, undefined where there is no such capture. Absent: the host makes none. */
   readonly labOfCapture?: (capture: string) => Promise<string | undefined>;
+  /**
+   * Whether a lab is at this path, whoever owns it. For hosts whose labs are all made through Labwright: a lab without a record is for admins only.
+   * Absent: the host has labs of its own and decides who sees them, by the session of each user.
+   */
+  readonly holds?: (lab: string) => Promise<boolean>;
   close(): Promise<void>;
 }
 

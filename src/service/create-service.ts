@@ -89,7 +89,10 @@ const hour = 3_600_000;
 export function createService(options: ServiceOptions): Service {
   const { host, log, version, clock = systemClock } = options;
   const store = watchedStore(options.store, {
-    record: (change, record) => events.record(change, record),
+    record: (change, record) => {
+      if (change !== "updated") context.streams.endLab(record.path);
+      events.record(change, record);
+    },
     job: (news) => {
       events.job(news);
       metrics.job(news);
@@ -99,9 +102,10 @@ export function createService(options: ServiceOptions): Service {
     idleMs: options.sessionIdleMs ?? 12 * hour,
     absoluteMs: options.sessionAbsoluteMs ?? 7 * 24 * hour,
   });
-  const observations = new Observations(clock, options.statusIntervalMs ?? 250);
+  const isRecorded = (path: string) => store.labs.get(path) !== undefined;
+  const observations = new Observations(clock, options.statusIntervalMs ?? 250, isRecorded);
   const work = new Work(options.work);
-  const events = new Events({ store, sessions, observations, clock, work }, options.events);
+  const events = new Events({ host, store, sessions, observations, clock, work }, options.events);
   const context: Context = {
     host,
     store,
@@ -113,7 +117,7 @@ export function createService(options: ServiceOptions): Service {
     events,
     work,
     jobs: new Jobs(store, clock, log, { stallMs: options.changeStallMs ?? 600_000, graceMs: options.changeGraceMs ?? 60_000 }),
-    consoles: new ConsoleDesk(),
+    consoles: new ConsoleDesk(isRecorded),
     resumeDefault: options.resume ?? "never",
     interrupted: new Set(),
     streams: new OpenStreams(),

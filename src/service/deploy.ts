@@ -28,7 +28,7 @@ export async function deployProject(
   payload: ProjectPayload,
   call: ChangeCall,
 ): Promise<DeployData | JobStarted> {
-  const target = await addressProject(context, caller, payload);
+  const target = await addressProject(context, caller, payload, { makes: true });
   const intent = await neededIntent(target);
   allowChange(target);
   await checkOnHost(context, target.host, intent, call);

@@ -23,7 +23,7 @@ export function directionOf(value: string | undefined): Direction {
 /** A dry run. The identity becomes the newest of its direction, unless the caller only peeks. */
 export async function planProject(context: Context, caller: Caller, payload: ProjectPayload, { signal }: Call): Promise<PlanData> {
   const direction = directionOf(payload.direction);
-  const target = await addressProject(context, caller, payload);
+  const target = await addressProject(context, caller, payload, { makes: direction === "to_host" });
   const options = { direction, prune: payload.prune === true, replace: payload.replace === true, explain: direction === "to_host" };
   const intent = await plannable(target, direction);
   if (direction === "to_host") await checkOnHost(context, target.host, await neededIntent(target), { signal });

@@ -486,8 +486,8 @@ describe("whose lab it is", () => {
     await admin!.call("destroyProject", { lab: "/pair" });
   });
 
-  test("a lab that only the host has is read, not changed", async () => {
-    const made = bench();
+  test("a lab without a record, on a host with labs of its own, is read and not changed", async () => {
+    const made = bench({ ownLabs: true });
     const ann = await made.login();
     await ann.call("deployProject", { yaml: pair });
     const { state } = (await ann.call("reconcileProject", { yaml: pair })) as { state: unknown };

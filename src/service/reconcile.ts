@@ -31,7 +31,7 @@ export async function reconcileProject(
   call: ChangeCall,
 ): Promise<ReconcileData | JobStarted> {
   const direction = directionOf(payload.direction);
-  const target = await addressProject(context, caller, payload);
+  const target = await addressProject(context, caller, payload, { makes: direction === "to_host" });
   if (direction === "from_host") return reconcileFromHost(context, target, payload, call);
   if (payload.peek === true) throw badRequest("/peek", "reconcile to_host changes the host; what it would do is told by plan");
   const intent = await neededIntent(target);

@@ -28,6 +28,8 @@ export interface MemoryHostOptions {
   readonly beforeStep?: (lab: string, operation: Operation) => void | Promise<void>;
   /** Milliseconds, for uptimes; absent: the process's monotonic clock. */
   readonly now?: () => number;
+  /** As on a host with labs of its own: each user sees those that the host shows to the user's session, with a record or without. */
+  readonly ownLabs?: true;
 }
 
 /**
@@ -51,6 +53,7 @@ export function memoryHost(options: MemoryHostOptions = {}): Host {
       const user = users.find((one) => one.name === name);
       return user === undefined ? null : open(user);
     },
+    ...(options.ownLabs === undefined && { holds: async (lab) => labs.has(lab) }),
     close: async () => {
       for (const lab of labs.values()) for (const node of lab.nodes.values()) node.shell?.close();
       labs.clear();
