@@ -21,6 +21,7 @@ const hints: Readonly<Record<string, string>> = {
   node_not_found: "labwright status names the nodes",
   link_not_found: "labwright inspect shows each interface with its peer",
   capture_not_found: "labwright captures lists them",
+  disks_not_found: "labwright disks lists them",
   job_not_found: "labwright jobs lists them",
   node_not_running: "labwright start --node NAME; labwright logs NAME tells what it said before it ended",
   template_not_found: "labwright templates lists them",

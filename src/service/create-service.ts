@@ -3,6 +3,7 @@ import type { ChangeOperationId, DataOf } from "../contract/operations.ts";
 import type { JobStarted } from "../contract/schemas/jobs.ts";
 import type { InspectionData } from "../contract/schemas/observe.ts";
 import type { Host } from "../hosts/host.ts";
+import { adoptLab } from "./adopt.ts";
 import { completeLinkInterfaces, previewInterfaces } from "./authoring.ts";
 import { Browsers, type WebUi } from "./browsers.ts";
 import { capabilities } from "./capabilities.ts";
@@ -24,6 +25,7 @@ import type { Context } from "./context.ts";
 import { deployProject } from "./deploy.ts";
 import { destroyProject } from "./destroy.ts";
 import { editProject, publicProject } from "./edit-project.ts";
+import { listDisks, removeDisks } from "./disks.ts";
 import { Events, type EventsLimits } from "./events/events.ts";
 import { watchedStore } from "./events/watched-store.ts";
 import { labGrants, setLabGrants } from "./grants.ts";
@@ -90,6 +92,7 @@ export function createService(options: ServiceOptions): Service {
   const { host, log, version, clock = systemClock } = options;
   const store = watchedStore(options.store, {
     record: (change, record) => {
+      // Nobody goes on watching a lab that has another owner from now on, or none.
       if (change !== "updated") context.streams.endLab(record.path);
       events.record(change, record);
     },
@@ -260,6 +263,9 @@ function handlersOf(
     streamTraffic: known((caller, { params }, call) => traffic.stream(caller, params.ticket, call)),
     getPublicProject: known((caller, { body }) => publicProject(context, caller, body)),
     editProject: known((caller, { body }, call) => editProject(context, caller, body, call)),
+    adoptLab: known((caller, { body }) => adoptLab(context, caller, body)),
+    listDisks: known((caller) => listDisks(context, caller)),
+    removeDisks: known((caller, { params }) => removeDisks(context, caller, params.id)),
     events: known((caller, { query }, call) => events.open(caller, query, call)),
     getMetrics: known((caller) => metrics.answer(caller)),
   };

@@ -68,9 +68,9 @@ export async function applyIntent(
   // Ids of a lab that is deleted first mean nothing for the one that comes.
   const known = replace ? noIds : ids;
   const before = context.store.labs.get(target.path);
-  recordIntent(context, target, intent, known);
+  const { owner } = recordIntent(context, job, target, intent, known);
   try {
-    const applied = await applyOperations(context.consoles, target.host, job, { path: target.path, operations, ids });
+    const applied = await applyOperations(context.consoles, target.host, job, { path: target.path, operations, ids, owner });
     return await recordApplied(context, target, applied.ids, intent);
   } catch (error) {
     if (nothingApplied(error)) await recordUntouched(context, target, before);

@@ -75,9 +75,9 @@ export async function importProject(
   const observed = await source.host.observe(source.path);
   if (observed === null) throw labNotFound(source.path);
 
-  const host = await context.sessions.hostSession(caller);
+  const own = await context.sessions.hostSession(caller);
   const replace = payload.replace === true;
-  const path = await copyPath(context, caller, host, source.path, manifest, replace);
+  const path = await copyPath(context, caller, own, source.path, manifest, replace);
   const rules = await source.host.rules();
   const ids = joinIds(source.intent?.lab ?? null, observed, source.ids);
   const captured = captureLab({ observed, rules, ids, ...(source.intent !== undefined && { base: source.intent.lab }) });
@@ -99,6 +99,7 @@ export async function importProject(
     report: fidelityReport({ observed, captured, ids, intent, lines: await context.work.lines(intent.yaml, intent.files) }),
   };
   const known = context.store.labs.get(path);
+  const host = await context.sessions.hostSessionFor(caller, known?.owner);
   const target: Target = {
     path,
     mode: "import",

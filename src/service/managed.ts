@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { Failure } from "../contract/errors.ts";
 import type { JobStarted } from "../contract/schemas/jobs.ts";
 import { joinIds } from "../engine/join.ts";
@@ -10,6 +11,11 @@ import { rightOn } from "./rights.ts";
 import type { ChangeCall } from "./service.ts";
 import { type ProjectState, projectState } from "./state.ts";
 import type { LabRecord } from "./store/store.ts";
+
+/** For the record of a lab that becomes managed. */
+export function newIdentity(): string {
+  return randomBytes(12).toString("hex");
+}
 
 export interface ChangeWork<Result> {
   readonly operation: string;
@@ -79,12 +85,13 @@ export function refuseLocked(observed: ObservedLab | null): void {
 }
 
 /** The lab becomes managed by this intent, before its first step: after a crash the record tells what was wanted. */
-export function recordIntent(context: Context, target: Target, intent: Intent, ids: NativeIds): LabRecord {
+export function recordIntent(context: Context, job: Pick<Job, "identity">, target: Target, intent: Intent, ids: NativeIds): LabRecord {
   const known = context.store.labs.get(target.path);
   const power = Object.fromEntries(intent.lab.nodes.flatMap(({ key, start }) => (start === undefined ? [] : [[key, start]])));
   const record: LabRecord = {
     ...known,
     path: target.path,
+    identity: known?.identity ?? job.identity,
     mode: target.mode === "import" ? "import" : (known?.mode ?? "create"),
     owner: known?.owner ?? target.caller.user,
     yaml: intent.yaml,

@@ -120,6 +120,7 @@ function catalogue(
     "consoleStream",
     "consoleRun",
     "consoleLog",
+    "keptDisks",
     "wipe",
     "gracefulStop",
     "hibernate",

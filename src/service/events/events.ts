@@ -69,9 +69,11 @@ export class Events {
     this.#log.publish(news, this.#parts.store.labs.get(news.lab));
   }
 
-  job({ lab, ...data }: JobNews): void {
-    // A lab that is not recorded yet is seen by who makes it.
-    this.#log.publish({ type: "job", lab, data }, this.#parts.store.labs.get(lab) ?? { owner: data.user });
+  job({ lab, identity, owner, ...data }: JobNews): void {
+    const record = this.#parts.store.labs.get(lab);
+    // The lab has no record yet, or none any more; another lab may be at its path.
+    const audience = record !== undefined && record.identity === identity ? record : { owner: owner ?? data.user };
+    this.#log.publish({ type: "job", lab, data }, audience);
   }
 
   record(change: RecordChange, record: LabRecord): void {
