@@ -19,12 +19,12 @@ export async function adoptLab(context: Context, caller: Caller, { lab, owner = 
   if ("problem" in checked) throw badRequest("/lab", checked.problem);
   const { path } = checked;
   refuseOwner(context, owner);
-  refuseManaged(context, path);
   const host = await context.sessions.hostSession(caller);
   const [rules, observed] = await Promise.all([host.rules(), host.observe(path)]);
   if (observed === null) throw labNotFound(path);
   const ids = joinIds(null, observed, noIds);
   const captured = captureLab({ observed, rules, ids });
+  refuseManaged(context, path);
   await host.setOwner?.(path, owner);
   // A change may have begun meanwhile.
   refuseManaged(context, path);

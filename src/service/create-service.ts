@@ -24,8 +24,8 @@ import {
 import type { Context } from "./context.ts";
 import { deployProject } from "./deploy.ts";
 import { destroyProject } from "./destroy.ts";
-import { editProject, publicProject } from "./edit-project.ts";
 import { listDisks, removeDisks } from "./disks.ts";
+import { editProject, publicProject } from "./edit-project.ts";
 import { Events, type EventsLimits } from "./events/events.ts";
 import { watchedStore } from "./events/watched-store.ts";
 import { labGrants, setLabGrants } from "./grants.ts";

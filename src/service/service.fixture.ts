@@ -44,7 +44,8 @@ export const users = [
 export function createBench({ ownLabs, ...options }: Partial<ServiceOptions> & { readonly ownLabs?: true } = {}): Bench {
   const time = { now: Date.UTC(2026, 0, 1) };
   const hook: { step: Bench["step"] } = { step: () => {} };
-  const host = options.host ?? memoryHost({ users, ...(ownLabs && { ownLabs }), beforeStep: (lab, operation) => hook.step(lab, operation) });
+  const host =
+    options.host ?? memoryHost({ users, ...(ownLabs && { ownLabs }), beforeStep: (lab, operation) => hook.step(lab, operation) });
   return assemble(host, options.store ?? sqliteStore(":memory:"), time, hook, options);
 }
 

@@ -11,7 +11,10 @@ const countMs = 10_000;
 
 /** @param exclusive runs one change of a lab at a time */
 export function localDisks(
-  { definitions, exclusive }: { readonly definitions: Definitions; readonly exclusive: <T>(path: string, work: () => Promise<T>) => Promise<T> },
+  {
+    definitions,
+    exclusive,
+  }: { readonly definitions: Definitions; readonly exclusive: <T>(path: string, work: () => Promise<T>) => Promise<T> },
   { name, role }: LocalUser,
 ): HostDisks {
   const seen = (): readonly KeptLab[] => definitions.kept.list().filter(({ definition: { owner } }) => role === "admin" || owner === name);

@@ -109,7 +109,8 @@ function memorySession(user: MemoryUser, labs: Map<string, MemoryLab>, world: Wo
     return lab;
   };
   const ownerOf = ({ owner = user.name }: Progress): string => {
-    if (owner !== user.name && user.role !== "admin") throw new Failure("operation_not_allowed", "only an admin makes labs for other users");
+    if (owner !== user.name && user.role !== "admin")
+      throw new Failure("operation_not_allowed", "only an admin makes labs for other users");
     return owner;
   };
   const mayChange = () => {
