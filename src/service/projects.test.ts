@@ -486,6 +486,36 @@ describe("whose lab it is", () => {
     await admin!.call("destroyProject", { lab: "/pair" });
   });
 
+  test("whoever wants to make a lab at a path that is not to be had is told so, also while another user makes it, and by no name", async () => {
+    const made = bench();
+    const [ann, bob] = [await made.login(), await made.login("bob")];
+    let release = () => {};
+    const gate = new Promise<void>((settle) => {
+      release = settle;
+    });
+    let stands = false;
+    made.step = () => {
+      stands = true;
+      return gate;
+    };
+    const deploying = ann.call("deployProject", { yaml: pair });
+    await until(() => stands);
+    const refusals = async () => {
+      for (const id of ["planProject", "deployProject", "reconcileProject"] as const) {
+        const { code, message, data } = await failureOf(bob.call(id, { yaml: pair }));
+        expect([id, code, message, data]).toEqual([id, "lab_not_found", expect.stringContaining("choose another name"), undefined]);
+      }
+    };
+    await refusals();
+    release();
+    await deploying;
+    await refusals();
+    await ann.call("deployProject", { yaml: pair, lab: "/source" });
+    await bob.call("deployProject", { yaml: pair, lab: "/bobs" });
+    const manifest = "version: 1\nmode: import\nlab: /source\n";
+    expect((await failureOf(bob.call("importProject", { lab: "/bobs", manifest }))).message).toContain("choose another name");
+  });
+
   test("a lab without a record, on a host with labs of its own, is read and not changed", async () => {
     const made = bench({ ownLabs: true });
     const ann = await made.login();
