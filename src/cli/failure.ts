@@ -97,6 +97,8 @@ function nameOfStep(step: unknown): string {
 function hintFor(error: LabwrightError): string | undefined {
   const own = error.data?.hint;
   if (typeof own === "string") return own;
+  if (error.code === "lab_not_found" && typeof error.data?.path === "string")
+    return "labwright labs lists your labs; --lab PATH names another path";
   const fingerprint = error.data?.fingerprint;
   const shown = typeof fingerprint === "string" ? showFingerprint(fingerprint) : "SHA256";
   if (error.code === "tls_untrusted") return `compare the fingerprint with the one that labwright serve prints, then: --pin ${shown}`;

@@ -223,10 +223,8 @@ export function labNotFound(path: string): Failure {
 
 /** For those who want to make a lab at a path that belongs to somebody else, or that an admin has yet to decide on. */
 export function pathNotAvailable(path: string): Failure {
-  return new Failure(
-    "lab_not_found",
-    `the path ${path} is not available to you: choose another name for the lab, or another path with "lab"`,
-  );
+  const text = `the path ${path} is not available to you: choose another name for the lab, or another path with "lab"`;
+  return new Failure("lab_not_found", text, { data: { path } });
 }
 
 export function badRequest(path: string, message: string): Failure {

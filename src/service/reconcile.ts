@@ -73,6 +73,10 @@ async function reconcileToHost(
   };
   if (!plan.applicable) return { ...answer, applied: 0, status: "unchanged", operations: plan.operations.map(shownOperation) };
 
+  // Kept disks, and sessions in the owner's name, go by the host's owner.
+  if (observed !== null && target.record === undefined && target.caller.role === "admin") {
+    await target.host.setOwner?.(target.path, target.caller.user);
+  }
   const { now, later } = confirm || observed === null ? { now: plan.operations, later: [] } : splitByDisruption(plan);
   const state =
     now.length > 0 || !isRecorded(target, intent)

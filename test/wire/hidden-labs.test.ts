@@ -127,7 +127,7 @@ describe("another user's lab is answered like one that is not there, to the byte
     for (const id of ["planProject", "deployProject", "reconcileProject"] as const) {
       const { status, json } = await bob.post(operations[id].path, { yaml });
       const error = `the path ${hidden} is not available to you: choose another name for the lab, or another path with "lab"`;
-      expect([status, json]).toEqual([404, { ok: false, code: "lab_not_found", error }]);
+      expect([status, json]).toEqual([404, { ok: false, code: "lab_not_found", error, data: { path: hidden } }]);
     }
   });
 

@@ -94,7 +94,10 @@ test("labwright disks lists them, and removes them after a yes", async () => {
   const listed = await cli(alice, "disks");
   expect([listed.code, listed.out]).toEqual([0, expect.stringMatching(new RegExp(`DISKS .*LAB[\\s\\S]*${id} +/campus +alice +r1, r2`))]);
   expect((await cli(bob, "disks")).out).toBe("no disks are kept\n");
-  expect(await cli(bob, "disks", "--remove", id, "--yes")).toMatchObject({ code: 1, err: expect.stringContaining("there are no kept disks") });
+  expect(await cli(bob, "disks", "--remove", id, "--yes")).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("there are no kept disks"),
+  });
   expect(await cli(alice, "disks", "--remove", id)).toMatchObject({ code: 1, err: expect.stringContaining("/campus (alice) for good?") });
   expect(JSON.parse((await cli(admin, "disks", "--format", "json")).out).disks).toMatchObject([{ disks: id, owner: "alice" }]);
   expect(await cli(admin, "disks", "--remove", id, "--yes")).toMatchObject({ code: 0, out: `removed ${id}\n` });

@@ -34,7 +34,15 @@ function oldDatabase(): string {
   const file = join(folder, "labwright.db");
   const db = new DatabaseSync(file);
   db.exec(version4);
-  const record = { path: "/pair", mode: "create", owner: "bob", yaml: pair, files: {}, serial: 1, ids: { nodes: {}, networks: {}, links: {} } };
+  const record = {
+    path: "/pair",
+    mode: "create",
+    owner: "bob",
+    yaml: pair,
+    files: {},
+    serial: 1,
+    ids: { nodes: {}, networks: {}, links: {} },
+  };
   db.prepare("INSERT INTO labs VALUES (?, ?)").run("/pair", JSON.stringify({ ...record, power: {}, updatedAt: 1 }));
   const job = db.prepare("INSERT INTO jobs VALUES (?, '/pair', ?, ?, 'null', 'done', 'finished', ?, ?, '[]', 0, ?, NULL)");
   const now = Date.UTC(2025, 11, 31);
