@@ -581,7 +581,7 @@ export const operations = {
     auth: "bearer",
     timeoutMs: 60_000,
     replay: false,
-    errors: [...host, ...bodied, "lab_not_found", "operation_not_allowed", "lab_exists", "lab_busy"],
+    errors: [...host, ...bodied, "field_not_allowed", "lab_not_found", "operation_not_allowed", "lab_exists", "lab_busy"],
     summary: "Give a lab that the service has no record of an owner and a record, with the intent that its host has; for admins",
   },
   listDisks: {

@@ -2,9 +2,8 @@ import { Failure } from "../contract/errors.ts";
 import type { LabAdoptData, LabAdoptPayload } from "../contract/schemas/sharing.ts";
 import { captureLab } from "../engine/capture.ts";
 import { joinIds } from "../engine/join.ts";
-import { checkLabPath } from "../intent/lab-path.ts";
 import { printLab } from "../intent/print.ts";
-import { badRequest, labNotFound, noIds } from "./address.ts";
+import { badRequest, checkFields, labNotFound, noIds, pathOf } from "./address.ts";
 import type { Context } from "./context.ts";
 import { newIdentity, snapshot } from "./managed.ts";
 import type { Caller } from "./service.ts";
@@ -13,11 +12,10 @@ import type { Caller } from "./service.ts";
  * Gives a lab that the host has, and the service has no record of, an owner and a record with the intent that the host holds. Changes nothing that runs.
  * Throws operation_not_allowed for callers that are no admins, lab_not_found, lab_exists for a lab that has a record, lab_busy.
  */
-export async function adoptLab(context: Context, caller: Caller, { lab, owner = caller.user }: LabAdoptPayload): Promise<LabAdoptData> {
+export async function adoptLab(context: Context, caller: Caller, payload: LabAdoptPayload): Promise<LabAdoptData> {
+  const { owner = caller.user } = payload;
   if (caller.role !== "admin") throw new Failure("operation_not_allowed", "only an admin adopts a lab that the service has no record of");
-  const checked = checkLabPath(lab);
-  if ("problem" in checked) throw badRequest("/lab", checked.problem);
-  const { path } = checked;
+  const path = pathOf(payload, checkFields(payload), undefined);
   refuseOwner(context, owner);
   const host = await context.sessions.hostSession(caller);
   const [rules, observed] = await Promise.all([host.rules(), host.observe(path)]);

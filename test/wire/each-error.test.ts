@@ -426,7 +426,7 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
       `${row.method} ${pathOf(row)} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ann.token}\r\nContent-Type: application/json\r\nContent-Length: 900000000\r\n\r\n`,
     ),
   unsupported_media_type: (_id, row) => ann.call(row.method, pathOf(row), { body: "x", headers: { "Content-Type": "text/plain" } }),
-  field_not_allowed: (id) => send(ann, id, { dir: "/tmp" }),
+  field_not_allowed: (id) => send(by(id), id, { dir: "/tmp" }),
   unknown_field: (id) => send(ann, id, { extra: 1 }),
   invalid_credentials: (id) => send(ann, id, { password: "wrong" }),
   invalid_intent: async (id) => {

@@ -25,7 +25,7 @@ export const LabGrantsData = Type.Object({
 export type LabGrantsData = Static<typeof LabGrantsData>;
 
 /** owner: who the lab belongs to from now on; absent: the caller. */
-export const LabAdoptPayload = Type.Object({ lab: name, owner: optionalName });
+export const LabAdoptPayload = Type.Object({ ...selectorFields, owner: optionalName });
 export type LabAdoptPayload = Static<typeof LabAdoptPayload>;
 
 export const LabAdoptData = Type.Object({ lab: text, owner: text, nodes: integer, links: integer });
