@@ -5,7 +5,8 @@ import { joinIds } from "../engine/join.ts";
 import { printLab } from "../intent/print.ts";
 import { badRequest, checkFields, labNotFound, noIds, pathOf } from "./address.ts";
 import type { Context } from "./context.ts";
-import { newIdentity, snapshot } from "./managed.ts";
+import { snapshot } from "./managed.ts";
+import { newId } from "./new-id.ts";
 import type { Caller } from "./service.ts";
 
 /**
@@ -28,7 +29,7 @@ export async function adoptLab(context: Context, caller: Caller, payload: LabAdo
   refuseManaged(context, path);
   context.store.labs.put({
     path,
-    identity: newIdentity(),
+    identity: newId(),
     mode: "create",
     owner,
     ...printLab(captured),

@@ -1,3 +1,4 @@
+import { type ErrorCode, Failure } from "../contract/errors.ts";
 import { hidden } from "../engine/sensitive.ts";
 import type { Diagnostic } from "../intent/diagnostic.ts";
 import { showDiagnostics } from "../intent/show.ts";
@@ -32,6 +33,17 @@ export function jobError({ code, error, data }: JobError): JobError {
   const { diagnostics } = data;
   const isIntent = code === "invalid_intent" && Array.isArray(diagnostics);
   return { code, error: isIntent ? showDiagnostics(diagnostics as readonly Diagnostic[], { yaml: "" }) : error, data: kept(data) };
+}
+
+/** What a failed change answers its caller. */
+export function errorOf(error: unknown): JobError {
+  if (!(error instanceof Failure)) return { code: "internal", error: "a defect of the service" };
+  return { code: error.code, error: error.message, ...(error.data !== undefined && { data: error.data }) };
+}
+
+/** The same as a failure again. */
+export function failureOf({ code, error, data }: JobError): Failure {
+  return new Failure(code as ErrorCode, error, isFields(data) ? { data } : {});
 }
 
 function kept(fields: Fields): Fields {

@@ -1,11 +1,11 @@
-import { randomBytes } from "node:crypto";
-import { type ErrorCode, Failure } from "../contract/errors.ts";
+import { Failure } from "../contract/errors.ts";
 import type { JobData, JobsData } from "../contract/schemas/jobs.ts";
 import type { ChangeWarning, RunningOperation } from "../contract/schemas/project.ts";
 import type { Operation } from "../engine/plan.ts";
 import { type Clock, timeText } from "./clock.ts";
-import { jobError, jobResult, leftOut } from "./job-answer.ts";
+import { errorOf, failureOf, jobError, jobResult, leftOut } from "./job-answer.ts";
 import type { Log } from "./log.ts";
+import { newId } from "./new-id.ts";
 import type { Caller } from "./service.ts";
 import type { JobAnswer, JobFinish, JobOutcome, JobRow, JobStep, Store } from "./store/store.ts";
 
@@ -337,10 +337,6 @@ export class Jobs {
   }
 }
 
-function newId(): string {
-  return randomBytes(12).toString("hex");
-}
-
 /** Sees to it that a change ends, whatever its host does. */
 class Watch {
   readonly #abort: AbortController;
@@ -398,17 +394,6 @@ function stalled(ms: number): Failure {
   return new Failure("host_timeout", `the host finished no step for ${Math.round(ms / 1000)} s; the change was given up`);
 }
 
-/** The failure of a job as its caller was told it. */
-function failureOf({ code, error, data }: NonNullable<JobRow["error"]>): Failure {
-  const known = typeof data === "object" && data !== null ? { data: data as Readonly<Record<string, unknown>> } : {};
-  return new Failure(code as ErrorCode, error, known);
-}
-
 function stepOf({ id, op, kind, key, step }: Operation): JobStep {
   return { id, op, kind, key, do: step.do };
-}
-
-function errorOf(error: unknown): { code: ErrorCode; error: string; data?: unknown } {
-  if (!(error instanceof Failure)) return { code: "internal", error: "a defect of the service" };
-  return { code: error.code, error: error.message, ...(error.data !== undefined && { data: error.data }) };
 }

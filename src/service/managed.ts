@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { Failure } from "../contract/errors.ts";
 import type { JobStarted } from "../contract/schemas/jobs.ts";
 import { joinIds } from "../engine/join.ts";
@@ -11,11 +10,6 @@ import { rightOn } from "./rights.ts";
 import type { ChangeCall } from "./service.ts";
 import { type ProjectState, projectState } from "./state.ts";
 import type { LabRecord } from "./store/store.ts";
-
-/** For the record of a lab that becomes managed. */
-export function newIdentity(): string {
-  return randomBytes(12).toString("hex");
-}
 
 export interface ChangeWork<Result> {
   readonly operation: string;

@@ -132,8 +132,9 @@ export async function openDefinitions(state: string, trash: Trash, warn: (text: 
     remove: async (path, { keepDisks }) => {
       const id = index.get(path);
       if (id === undefined) return;
-      const definition = keepDisks ? await read(id) : undefined;
-      if (definition !== undefined) {
+      if (keepDisks) {
+        const definition = await read(id);
+        if (definition === undefined) throw new Failure("lab_not_found", `there is no lab ${path}`);
         await kept.keep(definition);
         index.delete(path);
         entries.delete(id);
