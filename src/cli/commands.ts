@@ -1,5 +1,6 @@
 import { nearest } from "../intent/nearest.ts";
 import type { Command } from "./command.ts";
+import { adopt } from "./commands/adopt.ts";
 import { apply } from "./commands/apply.ts";
 import { capture } from "./commands/capture.ts";
 import { captures } from "./commands/captures.ts";
@@ -7,6 +8,7 @@ import { consoleCommand } from "./commands/console.ts";
 import { consoles } from "./commands/consoles.ts";
 import { deploy } from "./commands/deploy.ts";
 import { destroy } from "./commands/destroy.ts";
+import { disks } from "./commands/disks.ts";
 import { events } from "./commands/events.ts";
 import { exec } from "./commands/exec.ts";
 import { extcap } from "./commands/extcap.ts";
@@ -110,6 +112,8 @@ export const commands: readonly Command[] = [
   jobs,
   labs,
   grants,
+  adopt,
+  disks,
   templates,
   image,
   users,

@@ -21,6 +21,7 @@ const hints: Readonly<Record<string, string>> = {
   node_not_found: "labwright status names the nodes",
   link_not_found: "labwright inspect shows each interface with its peer",
   capture_not_found: "labwright captures lists them",
+  disks_not_found: "labwright disks lists them",
   job_not_found: "labwright jobs lists them",
   node_not_running: "labwright start --node NAME; labwright logs NAME tells what it said before it ended",
   template_not_found: "labwright templates lists them",
@@ -96,6 +97,8 @@ function nameOfStep(step: unknown): string {
 function hintFor(error: LabwrightError): string | undefined {
   const own = error.data?.hint;
   if (typeof own === "string") return own;
+  if (error.code === "lab_not_found" && typeof error.data?.path === "string")
+    return "labwright labs lists your labs; --lab PATH names another path";
   const fingerprint = error.data?.fingerprint;
   const shown = typeof fingerprint === "string" ? showFingerprint(fingerprint) : "SHA256";
   if (error.code === "tls_untrusted") return `compare the fingerprint with the one that labwright serve prints, then: --pin ${shown}`;

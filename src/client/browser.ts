@@ -85,6 +85,7 @@ export function connect(options: BrowserOptions = {}): BrowserClient {
     ...jobMethods(
       (id, input, callOptions, headers) => call(id, input as Input, callOptions, headers),
       (input, callOptions) => methods.getJob(input, callOptions),
+      (input, callOptions) => methods.getPublicProject(input, callOptions),
     ),
     events: (input = {}, callOptions = {}) =>
       resumingEvents((after, signal) => methods.events({ ...input, after }, { ...callOptions, signal }), input.after, callOptions),

@@ -341,6 +341,16 @@ describe("streams and jobs", () => {
     await expect(client.waitForJob("deployProject", "j1")).rejects.toMatchObject({ status: 200, code: "of_the_future" });
   });
 
+  test("the intent that a job leaves out is read from its lab", async () => {
+    reply = ({ line }) =>
+      line.startsWith("GET")
+        ? { data: { status: "done", step: 1, steps: 1, left_out: ["yaml", "files"], result: { lab: "/copy", mode: "import" } } }
+        : { data: { lab: "/copy", yaml: "name: copy", files: { a: "b" }, revision: "r" } };
+    using client = connect({ url, pin, token: "t" });
+    expect(await client.waitForJob("importProject", "j1")).toEqual({ lab: "/copy", mode: "import", yaml: "name: copy", files: { a: "b" } });
+    expect(seen[1]).toMatchObject({ line: "POST /api/v1/projects/public", body: { lab: "/copy", as_written: true } });
+  });
+
   test("a base path in the URL comes before every operation's own", async () => {
     using client = connect({ url: `${url}/labs/`, pin, token: "t" });
     await client.getHealth();

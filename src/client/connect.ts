@@ -62,6 +62,7 @@ export function connect(options: ConnectOptions): LabwrightClient {
     ...jobMethods(
       (id, input, callOptions, headers) => caller.call(id, input as Readonly<Record<string, unknown>>, callOptions, headers),
       methods.getJob,
+      methods.getPublicProject,
     ),
     close: () => caller[Symbol.dispose](),
     [Symbol.dispose]: () => caller[Symbol.dispose](),

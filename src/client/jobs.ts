@@ -26,7 +26,12 @@ export interface JobMethods {
 /** How often waitForJob looks, milliseconds: often at first, for short changes. */
 const jobPolls = [50, 100, 200, 300, 500] as const;
 
-/** `begin` sends a change with these headers on top; `getJob` looks at one. */
+type IntentReader = (
+  input: { readonly lab: string; readonly as_written: true },
+  options: CallOptions,
+) => Promise<{ readonly yaml?: string; readonly files?: Readonly<Record<string, string>> }>;
+
+/** `begin` sends a change with these headers on top; `getJob` looks at one; `getIntent` reads what jobs leave out. */
 export function jobMethods(
   begin: (
     id: ChangeOperationId,
@@ -35,6 +40,7 @@ export function jobMethods(
     headers: Readonly<Record<string, string>>,
   ) => Promise<unknown>,
   getJob: (input: { readonly id: string }, options: CallOptions) => Promise<Job>,
+  getIntent: IntentReader,
 ): JobMethods {
   return {
     startJob: async (id, input, options) => (await begin(id, input, options, { Prefer: "respond-async" })) as StartedJob,
@@ -46,7 +52,7 @@ export function jobMethods(
         const now = `${state.status} ${state.step} ${state.steps} ${state.text ?? ""}`;
         if (now !== before) onProgress?.(state);
         before = now;
-        if (state.status === "done") return state.result as never;
+        if (state.status === "done") return (await wholeResult(state, getIntent, { signal })) as never;
         if (state.status !== "running") throw jobError(state);
         if (Date.now() > deadline) {
           throw new LabwrightError(`${id} has not ended within ${timeoutMs / 1000} s; job ${job} goes on`, {
@@ -59,6 +65,14 @@ export function jobMethods(
       }
     },
   };
+}
+
+/** Jobs keep no intent: what the change itself would have answered is read from its lab. */
+async function wholeResult({ result, left_out: leftOut = [] }: Job, getIntent: IntentReader, options: CallOptions): Promise<unknown> {
+  const { lab } = (result ?? {}) as { readonly lab?: unknown };
+  if (leftOut.length === 0 || typeof lab !== "string") return result;
+  const { yaml, files } = await getIntent({ lab, as_written: true }, options);
+  return { ...(result as object), yaml, files };
 }
 
 /** What the change itself would have answered, its HTTP status too. */

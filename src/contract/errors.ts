@@ -29,6 +29,7 @@ export const errors = {
   link_not_found: { status: 404, when: "no such link in the lab" },
   template_not_found: { status: 404, when: "no such template on the host" },
   capture_not_found: { status: 404, when: "no such capture" },
+  disks_not_found: { status: 404, when: "no such kept disks for this user" },
   job_not_found: { status: 404, when: "no such job" },
   method_not_allowed: { status: 405, when: "the path exists, the method does not; Allow names those that do" },
   lab_exists: { status: 409, when: "deploy of a managed lab that exists, without replace" },

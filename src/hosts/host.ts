@@ -3,6 +3,7 @@ import type { ObservedEndpoint, ObservedLab, ObservedLink, Power } from "../engi
 import type { HostRules, Operation, StopMode } from "../engine/plan.ts";
 import type { Quality, Scalar } from "../intent/lab.ts";
 import type { HostCaptures } from "./host-captures.ts";
+import type { HostDisks } from "./host-disks.ts";
 import type { HostTraffic } from "./host-traffic.ts";
 
 /**
@@ -29,6 +30,11 @@ export interface Host {
   readonly accounts?: HostAccounts;
   /** The path of the lab that a capture belongs to, undefined where there is no such capture. Absent: the host makes none. */
   readonly labOfCapture?: (capture: string) => Promise<string | undefined>;
+  /**
+   * Whether a lab is at this path, whoever owns it. For hosts whose labs are all made through Labwright: a lab without a record is for admins only.
+   * Absent: the host has labs of its own and decides who sees them, by the session of each user.
+   */
+  readonly holds?: (lab: string) => Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -90,10 +96,14 @@ export interface HostSession {
    * for what there is no grammar of. Absent: the host has no such attribute.
    */
   readonly checkAttribute?: (template: string, name: string, value: Scalar) => Promise<ValueProblem | undefined>;
+  /** Disks of labs that were removed without wiping. Absent where the host keeps none (feature `keptDisks`). */
+  readonly disks?: HostDisks;
   /** Packet captures. Absent where the host has none (feature `capture`). */
   readonly captures?: HostCaptures;
   /** Packets of links as they pass. Absent where the host has none (feature `traffic`). */
   readonly traffic?: HostTraffic;
+  /** Gives the lab to another user, for admins only. Absent: the host's labs have no owner that Labwright could set. */
+  readonly setOwner?: (lab: string, owner: string) => Promise<void>;
   /** Sets or clears the lab's lock, where the host has one (feature `lock`). */
   setLock(lab: string, locked: boolean): Promise<void>;
   /**
@@ -154,6 +164,8 @@ export interface Progress {
   readonly step: (operation: string, state: "running" | "done") => void;
   /** Told what was done otherwise than people would expect, before the step is done. Absent: nobody wants to know. */
   readonly warn?: (warning: ChangeWarning) => void;
+  /** Who a lab that is made belongs to. Absent: the session's user. Sessions of users who are no admins make labs for nobody else. */
+  readonly owner?: string;
   /** Whether wipe and stop steps use this mode where a step does not name one. */
   readonly stopMode?: StopMode;
 }
@@ -247,6 +259,7 @@ export const featureNames = [
   "processLimit",
   "nodeLoad",
   "consoleLog",
+  "keptDisks",
 ] as const;
 export type Feature = (typeof featureNames)[number];
 

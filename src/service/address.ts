@@ -1,5 +1,5 @@
 import { Failure } from "../contract/errors.ts";
-import type { HostSession, NativeIds } from "../hosts/host.ts";
+import type { Host, HostSession, NativeIds } from "../hosts/host.ts";
 import type { Diagnostic } from "../intent/diagnostic.ts";
 import { checkFiles } from "../intent/files.ts";
 import type { Lab } from "../intent/lab.ts";
@@ -7,10 +7,10 @@ import { checkLabPath } from "../intent/lab-path.ts";
 import { type Manifest, readManifest } from "../intent/manifest.ts";
 import type { Context } from "./context.ts";
 import { RecentMap } from "./recent-map.ts";
-import { includes, type Right, rightOn } from "./rights.ts";
+import { includes, type Right, rightOn, seesUnrecorded } from "./rights.ts";
 import type { Caller } from "./service.ts";
 import { stateIds } from "./state.ts";
-import type { LabRecord, ProjectMode } from "./store/store.ts";
+import type { LabRecord, ProjectMode, Store } from "./store/store.ts";
 
 /** The fields by which every payload names its project. */
 export interface Selector {
@@ -34,6 +34,8 @@ export interface Intent {
 export interface Target {
   readonly path: string;
   readonly mode: ProjectMode;
+  /** The manifest asks for mode load. */
+  readonly loaded?: true;
   readonly caller: Caller;
   /** The caller's, or the owner's where the lab is shared with the caller. */
   readonly host: HostSession;
@@ -53,20 +55,29 @@ export const noIds: NativeIds = { nodes: {}, networks: {}, links: {} };
 
 /**
  * Finds the project of a payload. Throws field_not_allowed, bad_request (path, files, manifest, state), invalid_intent, and
- * lab_not_found for the lab of another user.
+ * lab_not_found for the lab of another user, or for a lab without a record that is not for this caller.
+ * @param options makes: the operation may make the lab, so that a path that is not to be had is called that
  */
-export async function addressProject(context: Context, caller: Caller, payload: Selector): Promise<Target> {
+export async function addressProject(
+  context: Context,
+  caller: Caller,
+  payload: Selector,
+  options: { readonly makes?: boolean } = {},
+): Promise<Target> {
   const manifest = checkFields(payload);
   const loaded = manifest?.mode === "load";
   const sent = await (loaded ? readLoaded(context, payload) : readPayload(context, payload));
   const path = pathOf(payload, manifest, sent?.lab.name);
 
+  if (await isHidden(context, caller, path)) {
+    throw options.makes === true && sent !== undefined && !loaded ? pathNotAvailable(path) : labNotFound(path);
+  }
   const record = context.store.labs.get(path);
-  if (record !== undefined && rightOn(record, caller) === undefined) throw labNotFound(path);
   const given = loaded || payload.state === undefined || payload.state === null ? undefined : stateIds(payload.state, context.host, path);
   const intent = sent ?? (await recordedIntent(context, record));
   return {
     path,
+    ...(loaded && { loaded: true }),
     mode: loaded ? "load" : (record?.mode ?? manifest?.mode ?? (sent === undefined ? "load" : "create")),
     caller,
     host: await context.sessions.hostSessionFor(caller, record?.owner),
@@ -75,6 +86,26 @@ export async function addressProject(context: Context, caller: Caller, payload: 
     sent: sent !== undefined,
     ids: given ?? record?.ids ?? noIds,
   };
+}
+
+/** Whether a lab is at this path that is not for this caller: another user's, or one without a record. */
+export async function isHidden({ host, store }: Context, caller: Caller, path: string): Promise<boolean> {
+  const isUnrecorded = store.labs.get(path) === undefined && !seesUnrecorded(host, caller) && (await host.holds?.(path)) === true;
+  // Read after the host was asked: the caller's own deploy may have made the lab meanwhile.
+  const record = store.labs.get(path);
+  return record === undefined ? isUnrecorded : rightOn(record, caller) === undefined;
+}
+
+/** The record of a lab that is there already. Throws lab_not_found where the lab is not for this caller. */
+export function recordFor(
+  { host, store }: { readonly host: Pick<Host, "holds">; readonly store: Pick<Store, "labs"> },
+  caller: Caller,
+  path: string,
+): LabRecord | undefined {
+  const record = store.labs.get(path);
+  const seen = record === undefined ? seesUnrecorded(host, caller) : rightOn(record, caller) !== undefined;
+  if (!seen) throw labNotFound(path);
+  return record;
 }
 
 /** The path of the lab that a payload names: by lab, else by its manifest, else by the name in its yaml. Throws bad_request. */
@@ -188,6 +219,12 @@ export function mayReadSecrets({ record, caller }: Pick<Target, "caller" | "reco
 
 export function labNotFound(path: string): Failure {
   return new Failure("lab_not_found", `there is no lab ${path}`);
+}
+
+/** For those who want to make a lab at a path that belongs to somebody else, or that an admin has yet to decide on. */
+export function pathNotAvailable(path: string): Failure {
+  const text = `the path ${path} is not available to you: choose another name for the lab, or another path with "lab"`;
+  return new Failure("lab_not_found", text, { data: { path } });
 }
 
 export function badRequest(path: string, message: string): Failure {

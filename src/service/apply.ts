@@ -9,6 +9,8 @@ export interface Application {
   readonly operations: readonly Operation[];
   readonly ids: NativeIds;
   readonly stopMode?: StopMode;
+  /** Who a lab that is made belongs to. */
+  readonly owner?: string;
 }
 
 /**
@@ -19,7 +21,7 @@ export async function applyOperations(
   consoles: ConsoleDesk,
   host: HostSession,
   job: Job,
-  { path, operations, ids, stopMode }: Application,
+  { path, operations, ids, stopMode, owner }: Application,
 ): Promise<Applied> {
   let done = 0;
   let running: string | undefined;
@@ -30,6 +32,7 @@ export async function applyOperations(
       ids,
       signal: job.signal,
       ...(stopMode !== undefined && { stopMode }),
+      ...(owner !== undefined && { owner }),
       warn: (warning) => job.warn(warning),
       step: (operation, state) => {
         if (state === "running") running = operation;

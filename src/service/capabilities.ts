@@ -28,6 +28,7 @@ const served: Readonly<Record<Feature, boolean>> = {
   processLimit: true,
   nodeLoad: true,
   consoleLog: true,
+  keptDisks: true,
 };
 
 /** Features that are the service's own and need nothing of the host. */

@@ -16,7 +16,7 @@ import { joinIds } from "../engine/join.ts";
 import type { HostSession } from "../hosts/host.ts";
 import type { HostCapture, HostCaptures } from "../hosts/host-captures.ts";
 import { checkLabPath } from "../intent/lab-path.ts";
-import { addressProject, allowUse, badRequest, labNotFound } from "./address.ts";
+import { addressProject, allowUse, badRequest, labNotFound, recordFor } from "./address.ts";
 import type { Browsers } from "./browsers.ts";
 import { unsupported } from "./capabilities.ts";
 import { CaptureWatch } from "./capture-watch.ts";
@@ -239,8 +239,7 @@ export class Captures {
   }
 
   async #lab(caller: Caller, path: string): Promise<CapturedLab> {
-    const record = this.#context.store.labs.get(path);
-    if (record !== undefined && rightOn(record, caller) === undefined) throw labNotFound(path);
+    const record = recordFor(this.#context, caller, path);
     const host = await this.#context.sessions.hostSessionFor(caller, record?.owner);
     return { path, host, captures: await capturesOf(host), record };
   }

@@ -5,7 +5,7 @@ import type { HostSession } from "../hosts/host.ts";
 import { ConsoleDesk } from "./console-desk.ts";
 
 test("a console that could not be opened is opened by the session of who asks next, as the first may have ended", async () => {
-  const desk = new ConsoleDesk();
+  const desk = new ConsoleDesk(() => true);
   const ended = { console: () => Promise.reject(new Failure("expired_host_session", "the session was closed")) } as unknown as HostSession;
   const fresh = { console: async () => ({ stream: new PassThrough() }) } as unknown as HostSession;
   await expect(desk.view(ended, "/a", "1")).rejects.toMatchObject({ code: "expired_host_session" });

@@ -6,8 +6,10 @@ import { Mutex } from "../console/mutex.ts";
 import type { Viewer } from "../console/viewer.ts";
 import { Failure } from "../contract/errors.ts";
 import type { HostSession } from "../hosts/host.ts";
+import { isOfLab, type LabScope, labScope } from "./lab-scope.ts";
 
 interface Console {
+  readonly key: string;
   /** Whose console it is opened by, the next time: who asked last, as sessions end. */
   host: HostSession;
   readonly hub: ConsoleHub;
@@ -19,8 +21,16 @@ const lastWordsMs = 2_000;
 
 /** The open consoles: one upstream per node, shared by streams, commands and dialogues of all users. */
 export class ConsoleDesk {
+  /** By scope and node id. */
   readonly #consoles = new Map<string, Console>();
   readonly #retired = new Map<Console, NodeJS.Timeout>();
+
+  readonly #scope: LabScope;
+
+  /** @param isRecorded whether the service has a record of a lab: consoles of others are shared by those with one host user only */
+  constructor(isRecorded: (path: string) => boolean) {
+    this.#scope = labScope(isRecorded);
+  }
 
   /** Where the expressions of dialogues are tried. */
   readonly expressions = new Expressions();
@@ -41,12 +51,12 @@ export class ConsoleDesk {
     try {
       return await console.hub.view();
     } finally {
-      this.#forget(path, nodeId, console);
+      this.#forget(console);
     }
   }
 
-  resize(path: string, nodeId: string, columns: number, rows: number): void {
-    this.#consoles.get(keyOf(path, nodeId))?.hub.resize(columns, rows);
+  resize(host: HostSession, path: string, nodeId: string, columns: number, rows: number): void {
+    this.#consoles.get(this.#key(host, path, nodeId))?.hub.resize(columns, rows);
   }
 
   /**
@@ -78,13 +88,20 @@ export class ConsoleDesk {
       }
     } finally {
       release();
-      this.#forget(at.path, at.nodeId, console);
+      this.#forget(console);
     }
   }
 
   /** The node went down: who comes next gets a new console; those who watch see the last words of the old one. */
   retire(path: string, nodeId: string): void {
-    const key = keyOf(path, nodeId);
+    for (const key of [...this.#consoles.keys()]) if (isOfLab(key, path) && key.endsWith(`\0${nodeId}`)) this.#retire(key);
+  }
+
+  retireLab(path: string): void {
+    for (const key of [...this.#consoles.keys()]) if (isOfLab(key, path)) this.#retire(key);
+  }
+
+  #retire(key: string): void {
     const console = this.#consoles.get(key);
     if (console === undefined) return;
     this.#consoles.delete(key);
@@ -95,10 +112,6 @@ export class ConsoleDesk {
     }, lastWordsMs);
     timer.unref();
     this.#retired.set(console, timer);
-  }
-
-  retireLab(path: string): void {
-    for (const key of [...this.#consoles.keys()]) if (key.startsWith(`${path}\0`)) this.retire(path, key.slice(path.length + 1));
   }
 
   async close(): Promise<void> {
@@ -113,32 +126,32 @@ export class ConsoleDesk {
   }
 
   /** A console that did not open, or has closed, and that nobody waits for. */
-  #forget(path: string, nodeId: string, console: Console): void {
-    const key = keyOf(path, nodeId);
+  #forget(console: Console): void {
+    const { key } = console;
     if (!console.hub.open && !console.turn.held && this.#consoles.get(key) === console) this.#consoles.delete(key);
   }
 
   #console(host: HostSession, path: string, nodeId: string): Console {
-    const key = keyOf(path, nodeId);
+    const key = this.#key(host, path, nodeId);
     const known = this.#consoles.get(key);
     if (known !== undefined) {
       known.host = host;
       return known;
     }
-    const console: Console = { host, turn: new Mutex(), hub: this.#hub(() => console, path, nodeId) };
+    const console: Console = { key, host, turn: new Mutex(), hub: this.#hub(() => console, path, nodeId) };
     this.#consoles.set(key, console);
     return console;
+  }
+
+  #key(host: HostSession, path: string, nodeId: string): string {
+    return `${this.#scope(host, path)}\0${nodeId}`;
   }
 
   #hub(console: () => Console, path: string, nodeId: string): ConsoleHub {
     return new ConsoleHub({
       open: () => console().host.console(path, nodeId),
       // A turn that is waited for keeps its place: the next view opens the upstream again.
-      onClosed: () => this.#forget(path, nodeId, console()),
+      onClosed: () => this.#forget(console()),
     });
   }
-}
-
-function keyOf(path: string, nodeId: string): string {
-  return `${path}\0${nodeId}`;
 }

@@ -22,11 +22,10 @@ import { joinIds } from "../engine/join.ts";
 import { compareNatural } from "../engine/natural-order.ts";
 import type { ObservedNode } from "../engine/observed.ts";
 import type { Feature } from "../hosts/host.ts";
-import { addressProject, allowUse, badRequest, labNotFound, type Selector, type Target } from "./address.ts";
+import { addressProject, allowUse, badRequest, labNotFound, recordFor, type Selector, type Target } from "./address.ts";
 import { unsupported } from "./capabilities.ts";
 import { chosenNodes, refuseUnknown } from "./chosen-nodes.ts";
 import type { Context } from "./context.ts";
-import { rightOn } from "./rights.ts";
 import type { Call, Caller, Upgrade } from "./service.ts";
 import type { Tickets } from "./tickets.ts";
 
@@ -170,9 +169,8 @@ export async function streamConsole(
   call: Call,
 ): Promise<Upgrade> {
   const { path, nodeId } = tickets.redeem(ticket, caller.session);
-  const record = context.store.labs.get(path);
   // What was granted with the ticket may have been taken back since.
-  if (record !== undefined && rightOn(record, caller) === undefined) throw labNotFound(path);
+  const record = recordFor(context, caller, path);
   allowUse({ caller, record, path }, "operate");
   const host = await context.sessions.hostSessionFor(caller, record?.owner);
   const viewer = await context.consoles.view(host, path, nodeId);
@@ -186,7 +184,7 @@ export async function streamConsole(
   else call.signal.addEventListener("abort", gone, { once: true });
   return {
     protocol: "host-telnet",
-    resize: (columns, rows) => context.consoles.resize(path, nodeId, columns, rows),
+    resize: (columns, rows) => context.consoles.resize(host, path, nodeId, columns, rows),
     attach: (connection) => {
       // From here on the connection's own end counts.
       call.signal.removeEventListener("abort", gone);

@@ -3,6 +3,7 @@ import type { ChangeOperationId, DataOf } from "../contract/operations.ts";
 import type { JobStarted } from "../contract/schemas/jobs.ts";
 import type { InspectionData } from "../contract/schemas/observe.ts";
 import type { Host } from "../hosts/host.ts";
+import { adoptLab } from "./adopt.ts";
 import { completeLinkInterfaces, previewInterfaces } from "./authoring.ts";
 import { Browsers, type WebUi } from "./browsers.ts";
 import { capabilities } from "./capabilities.ts";
@@ -23,6 +24,7 @@ import {
 import type { Context } from "./context.ts";
 import { deployProject } from "./deploy.ts";
 import { destroyProject } from "./destroy.ts";
+import { listDisks, removeDisks } from "./disks.ts";
 import { editProject, publicProject } from "./edit-project.ts";
 import { Events, type EventsLimits } from "./events/events.ts";
 import { watchedStore } from "./events/watched-store.ts";
@@ -89,7 +91,11 @@ const hour = 3_600_000;
 export function createService(options: ServiceOptions): Service {
   const { host, log, version, clock = systemClock } = options;
   const store = watchedStore(options.store, {
-    record: (change, record) => events.record(change, record),
+    record: (change, record) => {
+      // Nobody goes on watching a lab that has another owner from now on, or none.
+      if (change !== "updated") context.streams.endLab(record.path);
+      events.record(change, record);
+    },
     job: (news) => {
       events.job(news);
       metrics.job(news);
@@ -99,9 +105,10 @@ export function createService(options: ServiceOptions): Service {
     idleMs: options.sessionIdleMs ?? 12 * hour,
     absoluteMs: options.sessionAbsoluteMs ?? 7 * 24 * hour,
   });
-  const observations = new Observations(clock, options.statusIntervalMs ?? 250);
+  const isRecorded = (path: string) => store.labs.get(path) !== undefined;
+  const observations = new Observations(clock, options.statusIntervalMs ?? 250, isRecorded);
   const work = new Work(options.work);
-  const events = new Events({ store, sessions, observations, clock, work }, options.events);
+  const events = new Events({ host, store, sessions, observations, clock, work }, options.events);
   const context: Context = {
     host,
     store,
@@ -113,7 +120,7 @@ export function createService(options: ServiceOptions): Service {
     events,
     work,
     jobs: new Jobs(store, clock, log, { stallMs: options.changeStallMs ?? 600_000, graceMs: options.changeGraceMs ?? 60_000 }),
-    consoles: new ConsoleDesk(),
+    consoles: new ConsoleDesk(isRecorded),
     resumeDefault: options.resume ?? "never",
     interrupted: new Set(),
     streams: new OpenStreams(),
@@ -256,6 +263,9 @@ function handlersOf(
     streamTraffic: known((caller, { params }, call) => traffic.stream(caller, params.ticket, call)),
     getPublicProject: known((caller, { body }) => publicProject(context, caller, body)),
     editProject: known((caller, { body }, call) => editProject(context, caller, body, call)),
+    adoptLab: known((caller, { body }) => adoptLab(context, caller, body)),
+    listDisks: known((caller) => listDisks(context, caller)),
+    removeDisks: known((caller, { params }) => removeDisks(context, caller, params.id)),
     events: known((caller, { query }, call) => events.open(caller, query, call)),
     getMetrics: known((caller) => metrics.answer(caller)),
   };

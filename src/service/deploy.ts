@@ -29,7 +29,7 @@ export async function deployProject(
   payload: ProjectPayload,
   call: ChangeCall,
 ): Promise<DeployData | JobStarted> {
-  const target = await addressProject(context, caller, payload);
+  const target = await addressProject(context, caller, payload, { makes: true });
   const intent = await neededIntent(target);
   allowChange(target);
   await checkOnHost(context, target.host, intent, { ...call, deploying: true });
@@ -69,9 +69,9 @@ export async function applyIntent(
   // Ids of a lab that is deleted first mean nothing for the one that comes.
   const known = replace ? noIds : ids;
   const before = context.store.labs.get(target.path);
-  recordIntent(context, target, intent, known);
+  const { owner } = recordIntent(context, job, target, intent, known);
   try {
-    const applied = await applyOperations(context.consoles, target.host, job, { path: target.path, operations, ids });
+    const applied = await applyOperations(context.consoles, target.host, job, { path: target.path, operations, ids, owner });
     return await recordApplied(context, target, applied.ids, intent);
   } catch (error) {
     const owed = unstarted(operations, error);

@@ -19,15 +19,19 @@ export async function destroyProject(
   const target = await addressProject(context, caller, payload);
   const wipe = payload.wipe !== false;
   await refuseMissing(context, target);
-  allowChange(target, "own");
-  if (target.record === undefined && caller.role !== "admin") {
-    throw new Failure("operation_not_allowed", `${target.path} is on the host but not managed here; only an admin may destroy it`);
-  }
+  if (target.record === undefined) allowUnrecorded(target);
+  else allowChange(target, "own");
   return runChange(context, target, call, {
     operation: "destroyProject",
     request: { wipe },
     work: (job) => destroyLab(context, job, target, wipe),
   });
+}
+
+/** Throws operation_not_allowed: a lab without a record has mode load, and yet an admin may remove it. */
+function allowUnrecorded({ caller, loaded, path }: Target): void {
+  if (caller.role === "admin" && loaded !== true) return;
+  throw new Failure("operation_not_allowed", `${path} is on the host but not managed here; only an admin may destroy it`);
 }
 
 /** Safe to run again: what is gone is gone. */

@@ -63,7 +63,7 @@ describe("the public project", () => {
   });
 
   test("of a lab that is not managed is what the host has", async () => {
-    const made = bench();
+    const made = bench({ ownLabs: true });
     const ann = await made.login();
     await ann.call("deployProject", { yaml: secrets, files });
     made.store.labs.delete("/pair");

@@ -52,7 +52,7 @@ export class Idempotency {
     if (kept !== undefined) {
       same(kept.request);
       if (call.respondAsync) return { job: kept.job };
-      return (await jobs.outcome(kept.job)) as Answer;
+      return (await jobs.outcome(kept.job, kept.answer)) as Answer;
     }
     const name = `${caller.user}\n${key}`;
     const twin = this.#running.get(name);

@@ -100,7 +100,7 @@ describe("import", () => {
   });
 
   test("of a lab that is not managed here prints its intent", async () => {
-    const made = bench();
+    const made = bench({ ownLabs: true });
     const ann = await made.login();
     await ann.call("deployProject", { yaml: rich, files });
     made.store.labs.delete("/pair");
@@ -234,7 +234,7 @@ describe("what capabilities say of a project mode is what the service does", () 
   };
 
   test.each(["create", "import", "load", "load without a record"])("%s", async (which) => {
-    const made = bench();
+    const made = bench({ ownLabs: true });
     const ann = await made.login();
     await ann.call("deployProject", { yaml: pair });
     if (which === "import") await imported(ann);

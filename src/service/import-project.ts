@@ -17,9 +17,11 @@ import {
   badRequest,
   checkFields,
   type Intent,
+  isHidden,
   labNotFound,
   mayReadSecrets,
   noIds,
+  pathNotAvailable,
   readSent,
   type Target,
 } from "./address.ts";
@@ -31,7 +33,6 @@ import { fidelityReport, type ReportLine } from "./fidelity.ts";
 import type { Job } from "./jobs.ts";
 import { runChange } from "./managed.ts";
 import { planAgainstHost } from "./planned.ts";
-import { rightOn } from "./rights.ts";
 import type { Caller, ChangeCall } from "./service.ts";
 
 /** Where an imported lab came from. */
@@ -74,9 +75,9 @@ export async function importProject(
   const observed = await source.host.observe(source.path);
   if (observed === null) throw labNotFound(source.path);
 
-  const host = await context.sessions.hostSession(caller);
+  const own = await context.sessions.hostSession(caller);
   const replace = payload.replace === true;
-  const path = await copyPath(context, caller, host, source.path, manifest, replace);
+  const path = await copyPath(context, caller, own, source.path, manifest, replace);
   const rules = await source.host.rules();
   const ids = joinIds(source.intent?.lab ?? null, observed, source.ids);
   const captured = captureLab({ observed, rules, ids, ...(source.intent !== undefined && { base: source.intent.lab }) });
@@ -98,6 +99,7 @@ export async function importProject(
     report: fidelityReport({ observed, captured, ids, intent, lines: await context.work.lines(intent.yaml, intent.files) }),
   };
   const known = context.store.labs.get(path);
+  const host = await context.sessions.hostSessionFor(caller, known?.owner);
   const target: Target = {
     path,
     mode: "import",
@@ -198,16 +200,16 @@ async function copyPath(
     const checked = checkLabPath(manifest.lab);
     if ("problem" in checked) throw badRequest("/manifest", checked.problem);
     const record = context.store.labs.get(checked.path);
-    if (checked.path !== source && !taken(checked.path)) return checked.path;
     if (checked.path === source) throw badRequest("/manifest", "the working copy needs another path than the source");
-    if (record !== undefined && rightOn(record, caller) === undefined) throw labNotFound(checked.path);
+    if (await isHidden(context, caller, checked.path)) throw pathNotAvailable(checked.path);
+    if (!taken(checked.path)) return checked.path;
     if (!replace || record === undefined) throw new Failure("lab_exists", `${checked.path} exists; replace true makes it anew`);
     allowUse({ caller, record, path: checked.path }, "edit");
     return checked.path;
   }
   for (let number = 1; ; number += 1) {
     const path = withSuffix(source, number === 1 ? "-import" : `-import-${number}`);
-    if (!taken(path)) return path;
+    if (!taken(path) && !(await isHidden(context, caller, path))) return path;
   }
 }
 

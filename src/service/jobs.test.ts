@@ -43,6 +43,37 @@ describe("an Idempotency-Key", () => {
     expect((await failureOf(ann.call("destroyProject", { lab: "/pair" }))).code).toBe("lab_not_found");
   });
 
+  test("answers the whole intent again, also after a restart, which the job itself does not keep", async () => {
+    const made = bench();
+    const ann = await made.login();
+    const yaml = pair.replace("r1: {template: frr}", "r1: {template: frr, env: {TOKEN: hush}}");
+    await ann.call("deployProject", { yaml });
+    const pull = { lab: "/pair", direction: "from_host" };
+    const first = (await ann.call("reconcileProject", pull, key("pull"))) as { readonly yaml?: string };
+    expect(first.yaml).toContain("hush");
+    const copy = await ann.call("importProject", { lab: "/pair" }, key("copy"));
+    const wrong = { yaml: yaml.replace("template: frr, env", "template: none-such, env"), replace: true };
+    const failed = await failureOf(ann.call("deployProject", wrong, key("wrong")));
+    expect([failed.code, failed.message]).toEqual(["invalid_intent", expect.stringContaining("hush")]);
+
+    const next = made.restart();
+    const again = await next.login();
+    expect(await again.call("reconcileProject", pull, key("pull"))).toEqual(first);
+    expect(await again.call("importProject", { lab: "/pair" }, key("copy"))).toEqual(copy);
+    const refused = await failureOf(again.call("deployProject", wrong, key("wrong")));
+    expect([refused.message, refused.data]).toEqual([failed.message, failed.data]);
+
+    const { jobs } = await again.get("listJobs");
+    for (const { job, operation } of jobs) {
+      const data = await again.get("getJob", { id: job });
+      expect([operation, JSON.stringify(data).includes("hush")]).toEqual([operation, false]);
+      const isIntent = operation === "importProject" || operation === "reconcileProject";
+      expect([operation, data.left_out]).toEqual([operation, isIntent ? ["yaml", "files"] : undefined]);
+    }
+    const error = jobs.find(({ status }) => status === "failed")!.error!;
+    expect(error.error).toMatch(/lab\.yaml:\d+:\d+: error: node r1: .*none-such/);
+  });
+
   test("answers the same job while it runs, and to Prefer: respond-async its id", async () => {
     const made = bench();
     const ann = await made.login();

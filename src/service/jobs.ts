@@ -1,12 +1,13 @@
-import { randomBytes } from "node:crypto";
-import { type ErrorCode, Failure } from "../contract/errors.ts";
+import { Failure } from "../contract/errors.ts";
 import type { JobData, JobsData } from "../contract/schemas/jobs.ts";
 import type { ChangeWarning, RunningOperation } from "../contract/schemas/project.ts";
 import type { Operation } from "../engine/plan.ts";
 import { type Clock, timeText } from "./clock.ts";
+import { errorOf, failureOf, jobError, jobResult, leftOut } from "./job-answer.ts";
 import type { Log } from "./log.ts";
+import { newId } from "./new-id.ts";
 import type { Caller } from "./service.ts";
-import type { JobOutcome, JobRow, JobStep, Store } from "./store/store.ts";
+import type { JobAnswer, JobFinish, JobOutcome, JobRow, JobStep, Store } from "./store/store.ts";
 
 export interface Change<Result> {
   /** Operation id: deployProject … */
@@ -21,6 +22,8 @@ export interface Change<Result> {
 /** A change that runs: what its work tells the journal. */
 export interface Job {
   readonly id: string;
+  /** Of the lab's record, also of one that the change makes. */
+  readonly identity: string;
   /** Aborted by cancel and by the service's end. */
   readonly signal: AbortSignal;
   /** The steps that are about to run. */
@@ -33,6 +36,7 @@ export interface Job {
 
 interface Running {
   readonly id: string;
+  readonly identity: string;
   result: Promise<unknown> | undefined;
   readonly change: Pick<Change<unknown>, "operation" | "lab" | "user">;
   readonly startedAt: number;
@@ -48,8 +52,6 @@ export interface JobLimits {
   /** A cancelled change whose step does not come back for so long is given up, ms. */
   readonly graceMs: number;
 }
-
-type JobEndData = Pick<JobRow, "status" | "outcome" | "finishedAt" | "result" | "error">;
 
 const rewriteMs = 1_000;
 /** A list is for looking: older changes are found by their id. */
@@ -67,7 +69,7 @@ export class Jobs {
   readonly #byLab = new Map<string, Running>();
   readonly #limits: JobLimits;
   /** Ends that the store did not take, by job: they count all the same, and are written when it takes them again. */
-  readonly #unwritten = new Map<string, JobEndData>();
+  readonly #unwritten = new Map<string, JobFinish>();
   #rewriting: NodeJS.Timeout | undefined;
   #closing = false;
 
@@ -94,24 +96,28 @@ export class Jobs {
   /** Begins a change. Throws lab_busy. `result` is the work's; whoever starts it must handle its failure. */
   start<Result>(change: Change<Result>): { readonly id: string; readonly result: Promise<Result> } {
     this.refuseBusy(change.lab);
-    const id = randomBytes(12).toString("hex");
+    const id = newId();
     const startedAt = this.#clock.now();
     const { operation, lab, user, request } = change;
     this.#store.jobs.purge(startedAt - keepEndedMs);
-    this.#store.jobs.insert({ id, lab, operation, user, request, status: "running", startedAt, steps: [], done: 0 });
-    return { id, result: this.#run(id, startedAt, change, "finished") };
+    const record = this.#store.labs.get(lab);
+    const identity = record?.identity ?? newId();
+    const owner = record?.owner ?? user;
+    this.#store.jobs.insert({ id, lab, identity, owner, operation, user, request, status: "running", startedAt, steps: [], done: 0 });
+    return { id, result: this.#run({ id, identity, startedAt }, change, "finished") };
   }
 
   /** Goes on with a change that a crash cut off. */
   resume<Result>(row: JobRow, work: Change<Result>["work"]): Promise<Result> {
     this.refuseBusy(row.lab);
-    const { operation, lab, user, request } = row;
-    return this.#run(row.id, row.startedAt, { operation, lab, user, request, work }, "finished_after_restart");
+    const { operation, lab, user, request, id, startedAt } = row;
+    const identity = row.identity ?? this.#store.labs.get(lab)?.identity ?? newId();
+    return this.#run({ id, identity, startedAt }, { operation, lab, user, request, work }, "finished_after_restart");
   }
 
   /** Ends a change that a crash cut off and that does not go on. */
   abandon(row: JobRow, outcome: "rolled_back" | "interrupted", error: Failure): void {
-    this.#finish(row.id, { status: "failed", outcome, finishedAt: this.#clock.now(), error: errorOf(error) });
+    this.#finish(row.id, { status: "failed", outcome, finishedAt: this.#clock.now(), error: jobError(errorOf(error)) });
     this.#log("warn", "change cut off by a restart", {
       job: row.id,
       lab: row.lab,
@@ -121,9 +127,17 @@ export class Jobs {
     });
   }
 
-  /** What the change answers, or answered. Throws its failure, and job_not_found. */
-  async outcome(id: string): Promise<unknown> {
+  /**
+   * What the change answers, or answered. Throws its failure, and job_not_found.
+   * @param answer what was kept of it with its Idempotency-Key; absent for a change of an older version
+   */
+  async outcome(id: string, answer: JobAnswer | undefined): Promise<unknown> {
     for (const running of this.#byLab.values()) if (running.id === id) return running.result;
+    const told = this.#unwritten.get(id)?.answer ?? answer;
+    if (told !== undefined) {
+      if ("error" in told) throw failureOf(told.error);
+      return told.result;
+    }
     const row = this.#row(id);
     if (row === undefined) throw new Failure("job_not_found", `there is no job ${id}`);
     if (row.error !== undefined) throw failureOf(row.error);
@@ -175,9 +189,9 @@ export class Jobs {
     throw new Failure("lab_busy", `${lab} is busy: ${operation.name} of ${operation.user} runs`, { data: { operation }, retryAfter: 2 });
   }
 
-  #run<Result>(id: string, startedAt: number, change: Change<Result>, finished: JobOutcome): Promise<Result> {
+  #run<Result>(job: Pick<Running, "id" | "identity" | "startedAt">, change: Change<Result>, finished: JobOutcome): Promise<Result> {
     const abort = new AbortController();
-    const running: Running = { id, change, startedAt, abort, result: undefined, step: 0, steps: 0, cancelled: false };
+    const running: Running = { ...job, change, abort, result: undefined, step: 0, steps: 0, cancelled: false };
     this.#byLab.set(change.lab, running);
     const result = this.#work(running, change, finished);
     running.result = result;
@@ -185,7 +199,7 @@ export class Jobs {
   }
 
   async #work<Result>(running: Running, change: Change<Result>, finished: JobOutcome): Promise<Result> {
-    const { id, startedAt, abort } = running;
+    const { id, identity, startedAt, abort } = running;
     const watch = new Watch(abort, this.#limits);
     const about = { job: id, lab: change.lab, operation: change.operation, user: change.user };
     this.#log("info", "change begins", about);
@@ -204,6 +218,7 @@ export class Jobs {
     try {
       const work = change.work({
         id,
+        identity,
         signal: abort.signal,
         warnings,
         warn: (warning) => {
@@ -227,18 +242,20 @@ export class Jobs {
         },
       });
       const result = await watch.limit(work);
-      this.#finish(id, { status: "done", outcome: finished, finishedAt: this.#clock.now(), result });
+      this.#finish(id, { status: "done", outcome: finished, finishedAt: this.#clock.now(), result: jobResult(result), answer: { result } });
       this.#log("info", "change ended", { ...about, outcome: finished, ms: this.#clock.now() - startedAt });
       return result;
     } catch (error) {
+      const told = errorOf(error);
       const outcome = running.cancelled ? "cancelled" : finished === "finished" ? "failed" : "interrupted";
       this.#finish(id, {
         status: running.cancelled ? "cancelled" : "failed",
         outcome,
         finishedAt: this.#clock.now(),
-        error: errorOf(error),
+        error: jobError(told),
+        answer: { error: told },
       });
-      const { code } = errorOf(error);
+      const { code } = told;
       // What is wrong with an intent is shown with its lines, and secrets may stand there.
       this.#log("warn", "change failed", { ...about, outcome, code, ...(code !== "invalid_intent" && { error: String(error) }) });
       throw error;
@@ -249,7 +266,7 @@ export class Jobs {
   }
 
   /** A change has ended whether the store can write it down or not: nobody may wait for it for ever. */
-  #finish(id: string, end: JobEndData): void {
+  #finish(id: string, end: JobFinish): void {
     try {
       this.#store.jobs.finish(id, end);
     } catch (error) {
@@ -292,13 +309,14 @@ export class Jobs {
     return row;
   }
 
-  /** Who has the lab sees who changes it. */
-  #sees({ user, lab }: JobRow, caller: Caller): boolean {
-    return user === caller.user || caller.role === "admin" || this.#store.labs.get(lab)?.owner === caller.user;
+  /** Whoever made a change sees it, and whoever owned its lab then. A later owner of the path does not. */
+  #sees({ user, owner }: JobRow, caller: Caller): boolean {
+    return user === caller.user || caller.role === "admin" || owner === caller.user;
   }
 
   #data(row: JobRow): JobData {
     const step = row.status === "running" ? row.steps[row.done] : undefined;
+    const absent = leftOut(row.operation, row.result);
     return {
       job: row.id,
       lab: row.lab,
@@ -311,8 +329,10 @@ export class Jobs {
       step: row.done,
       steps: row.steps.length,
       ...(step !== undefined && { text: `${step.op} ${step.kind} ${step.key}` }),
-      ...(row.result !== undefined && { result: row.result }),
-      ...(row.error !== undefined && { error: row.error }),
+      // Rows of older versions hold it all.
+      ...(row.result !== undefined && { result: jobResult(row.result) }),
+      ...(absent.length > 0 && { left_out: absent }),
+      ...(row.error !== undefined && { error: jobError(row.error) }),
     };
   }
 }
@@ -374,17 +394,6 @@ function stalled(ms: number): Failure {
   return new Failure("host_timeout", `the host finished no step for ${Math.round(ms / 1000)} s; the change was given up`);
 }
 
-/** The failure of a job as its caller was told it. */
-function failureOf({ code, error, data }: NonNullable<JobRow["error"]>): Failure {
-  const known = typeof data === "object" && data !== null ? { data: data as Readonly<Record<string, unknown>> } : {};
-  return new Failure(code as ErrorCode, error, known);
-}
-
 function stepOf({ id, op, kind, key, step }: Operation): JobStep {
   return { id, op, kind, key, do: step.do };
-}
-
-function errorOf(error: unknown): { code: ErrorCode; error: string; data?: unknown } {
-  if (!(error instanceof Failure)) return { code: "internal", error: "a defect of the service" };
-  return { code: error.code, error: error.message, ...(error.data !== undefined && { data: error.data }) };
 }

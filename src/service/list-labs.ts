@@ -5,11 +5,11 @@ import { recordedIntent } from "./address.ts";
 import { timeText } from "./clock.ts";
 import type { Context } from "./context.ts";
 import { lostOf, resumeState } from "./resume.ts";
-import { rightOn } from "./rights.ts";
+import { rightOn, seesUnrecorded } from "./rights.ts";
 import type { Caller } from "./service.ts";
 import type { LabRecord } from "./store/store.ts";
 
-/** The caller's labs: those that the service manages and this user has a right on, and those that only the host has. */
+/** The caller's labs: those that the service manages and this user has a right on, and those without a record, where they are for this user. */
 export async function listLabs(context: Context, caller: Caller): Promise<LabsData> {
   const host = await context.sessions.hostSession(caller);
   const onHost = new Set(await host.labs());
@@ -35,7 +35,7 @@ export async function listLabs(context: Context, caller: Caller): Promise<LabsDa
   );
   const known = new Set(records.map(({ path }) => path));
   const found = [...onHost]
-    .filter((path) => !known.has(path))
+    .filter((path) => !known.has(path) && seesUnrecorded(context.host, caller))
     .map((path): LabEntry => ({ lab: path, name: nameOf(path), mode: "load", exists: true }));
   const shown = managed.filter((entry) => entry !== undefined);
   return { labs: [...shown, ...found].sort((a, b) => (a.lab < b.lab ? -1 : 1)) };

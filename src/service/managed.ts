@@ -3,10 +3,11 @@ import type { JobStarted } from "../contract/schemas/jobs.ts";
 import { joinIds } from "../engine/join.ts";
 import type { ObservedLab } from "../engine/observed.ts";
 import type { NativeIds } from "../hosts/host.ts";
-import { type Intent, noIds, type Target } from "./address.ts";
+import { type Intent, makes, noIds, pathNotAvailable, type Target } from "./address.ts";
 import type { Context } from "./context.ts";
 import type { Job } from "./jobs.ts";
 import { stillDown, withOwedStarts } from "./owed-starts.ts";
+import { rightOn } from "./rights.ts";
 import type { ChangeCall } from "./service.ts";
 import { type ProjectState, projectState } from "./state.ts";
 import type { LabRecord } from "./store/store.ts";
@@ -26,6 +27,7 @@ export async function runChange<Result>(
   change: ChangeWork<Result>,
 ): Promise<Result | JobStarted> {
   const { operation, request } = change;
+  refuseTaken(context, target);
   const { id, result } = context.jobs.start({
     operation,
     lab: target.path,
@@ -38,6 +40,13 @@ export async function runChange<Result>(
   call.started?.(id);
   if (!call.respondAsync) return result;
   return { job: id };
+}
+
+/** Since the lab was looked up it may have become another user's, or another user may be making it. Throws lab_not_found. */
+function refuseTaken(context: Context, { path, caller, record }: Target): void {
+  const now = context.store.labs.get(path);
+  const busy = now === undefined && record === undefined && context.jobs.running(path) !== undefined;
+  if (now === undefined ? busy && !makes(context, caller, path) : rightOn(now, caller) === undefined) throw pathNotAvailable(path);
 }
 
 /**
@@ -71,12 +80,13 @@ export function refuseLocked(observed: ObservedLab | null): void {
 }
 
 /** The lab becomes managed by this intent, before its first step: after a crash the record tells what was wanted. */
-export function recordIntent(context: Context, target: Target, intent: Intent, ids: NativeIds): LabRecord {
+export function recordIntent(context: Context, job: Pick<Job, "identity">, target: Target, intent: Intent, ids: NativeIds): LabRecord {
   const known = context.store.labs.get(target.path);
   const power = Object.fromEntries(intent.lab.nodes.flatMap(({ key, start }) => (start === undefined ? [] : [[key, start]])));
   const record: LabRecord = {
     ...known,
     path: target.path,
+    identity: known?.identity ?? job.identity,
     mode: target.mode === "import" ? "import" : (known?.mode ?? "create"),
     owner: known?.owner ?? target.caller.user,
     yaml: intent.yaml,

@@ -2,6 +2,7 @@ import { Failure } from "../contract/errors.ts";
 import type { ObservedLab } from "../engine/observed.ts";
 import type { HostSession, LiveStatus } from "../hosts/host.ts";
 import type { Clock } from "./clock.ts";
+import { isOfLab, type LabScope, labScope } from "./lab-scope.ts";
 import { RecentMap } from "./recent-map.ts";
 
 interface Kept<T> {
@@ -27,53 +28,53 @@ export class Observations {
   readonly #settling = new RecentMap<number>(1000);
   readonly #changes = new RecentMap<number>(1000);
 
-  constructor(clock: Clock, statusMs: number) {
+  readonly #scope: LabScope;
+
+  /** @param isRecorded whether the service has a record of a lab: what is read of others is kept for the user who read it */
+  constructor(clock: Clock, statusMs: number, isRecorded: (path: string) => boolean) {
+    this.#scope = labScope(isRecorded);
     this.#clock = clock;
     this.#statusMs = statusMs;
   }
 
   status(host: HostSession, path: string): Promise<LiveStatus> {
-    const soonMs = this.#settling.get(path);
+    const key = this.#scope(host, path);
+    const soonMs = this.#settling.get(key);
     const keepMs = soonMs ?? this.#statusMs;
-    const kept = this.#kept(this.#status, path, keepMs, async () => {
+    const kept = this.#kept(this.#status, key, keepMs, async () => {
       try {
         const began = this.#clock.now();
         const status = await host.status(path);
-        this.#seen.set(path, status);
+        this.#seen.set(key, status);
         // Whoever waits for nodes wants to know soon; a host whose answers take long is left half of its time.
         const nextMs = Math.max(settlingMs, 2 * (this.#clock.now() - began));
-        if (nextMs < this.#statusMs && status.nodes.some(isSettling)) this.#settling.set(path, nextMs);
-        else this.#settling.delete(path);
+        if (nextMs < this.#statusMs && status.nodes.some(isSettling)) this.#settling.set(key, nextMs);
+        else this.#settling.delete(key);
         return status;
       } catch (error) {
-        if (error instanceof Failure && error.code === "lab_not_found") this.#seen.delete(path);
+        if (error instanceof Failure && error.code === "lab_not_found") this.#seen.delete(key);
         throw error;
       }
     });
     return soonMs === undefined ? this.#atOnce(kept, keepMs) : kept.value;
   }
 
-  /** The newest status that was read, however long ago; reads nothing. */
+  /** The newest status that was read of a lab with a record, however long ago; reads nothing. */
   lastSeen(path: string): LiveStatus | undefined {
-    return this.#seen.get(path);
+    return this.#seen.get(`${path}\0`);
   }
 
   /** The persisted definition, at most `maxAgeMs` old. */
   structure(host: HostSession, path: string, maxAgeMs: number): Promise<ObservedLab | null> {
-    return this.#kept(this.#structure, path, maxAgeMs, () => host.observe(path)).value;
+    return this.#kept(this.#structure, this.#scope(host, path), maxAgeMs, () => host.observe(path)).value;
   }
 
   /** The same, for what may be a little older: while it is read anew, the last one. */
   recentStructure(host: HostSession, path: string, maxAgeMs: number): Promise<ObservedLab | null> {
     return this.#atOnce(
-      this.#kept(this.#structure, path, maxAgeMs, () => host.observe(path)),
+      this.#kept(this.#structure, this.#scope(host, path), maxAgeMs, () => host.observe(path)),
       maxAgeMs,
     );
-  }
-
-  /** When the kept definition was read; undefined when none is kept. */
-  structureTime(path: string): number | undefined {
-    return this.#structure.get(path)?.at;
   }
 
   /** How often what is kept of a lab was forgotten: another number than before a read tells that the read may be older than a change. */
@@ -83,17 +84,16 @@ export class Observations {
 
   forget(path: string): void {
     this.#changes.set(path, this.changes(path) + 1);
-    this.#status.delete(path);
-    this.#structure.delete(path);
+    for (const kept of [this.#status, this.#structure]) for (const key of kept.keys()) if (isOfLab(key, path)) kept.delete(key);
   }
 
   #atOnce<T>({ before, value }: Kept<T>, maxAgeMs: number): Promise<T> {
     return before !== undefined && this.#clock.now() - before.at < 2 * maxAgeMs ? before.value : value;
   }
 
-  #kept<T>(all: Map<string, Kept<T>>, path: string, maxAgeMs: number, read: () => Promise<T>): Kept<T> {
+  #kept<T>(all: Map<string, Kept<T>>, key: string, maxAgeMs: number, read: () => Promise<T>): Kept<T> {
     const now = this.#clock.now();
-    const known = all.get(path);
+    const known = all.get(key);
     if (known !== undefined && now - known.at < maxAgeMs) return known;
     const kept: Kept<T> = { at: now, value: read(), before: known === undefined ? undefined : { ...known, before: undefined } };
     const ended = () => {
@@ -101,8 +101,8 @@ export class Observations {
     };
     // Those who wait for it see the failure; kept without a waiter it must not count as unhandled.
     kept.value.then(ended, ended);
-    all.delete(path);
-    all.set(path, kept);
+    all.delete(key);
+    all.set(key, kept);
     if (all.size > 1000) all.delete(all.keys().next().value!);
     return kept;
   }

@@ -14,6 +14,11 @@ export class OpenStreams {
     };
   }
 
+  /** Ends all streams on the lab: it has another owner from now on, or none. */
+  endLab(path: string): void {
+    for (const [key, streams] of [...this.#streams]) if (key.endsWith(`\n${path}`)) for (const close of [...streams]) close();
+  }
+
   /** Ends this user's streams on the lab. */
   end(user: string, path: string): void {
     for (const close of [...(this.#streams.get(keyOf(user, path)) ?? [])]) close();

@@ -23,8 +23,8 @@ export function directionOf(value: string | undefined): Direction {
 /** A dry run. The identity becomes the newest of its direction, unless the caller only peeks. */
 export async function planProject(context: Context, caller: Caller, payload: ProjectPayload, { signal }: Call): Promise<PlanData> {
   const direction = directionOf(payload.direction);
-  const target = await addressProject(context, caller, payload);
   const toHost = direction === "to_host";
+  const target = await addressProject(context, caller, payload, { makes: toHost });
   const options = {
     direction,
     prune: payload.prune === true,

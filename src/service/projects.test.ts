@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { ReconcileData } from "../contract/schemas/plan.ts";
+import type { Host } from "../hosts/host.ts";
 import { memoryHost } from "../hosts/memory/memory-host.ts";
 import { type Bench, type Client, createBench, failureOf, listOf, pair, three, until, users } from "./service.fixture.ts";
 
@@ -486,8 +487,51 @@ describe("whose lab it is", () => {
     await admin!.call("destroyProject", { lab: "/pair" });
   });
 
-  test("a lab that only the host has is read, not changed", async () => {
-    const made = bench();
+  test("whoever wants to make a lab at a path that is not to be had is told so, also while another user makes it, and by no name", async () => {
+    const memory = memoryHost({ users });
+    let hold: ((user: string) => Promise<void> | undefined) | undefined;
+    // What a plan asks of the host: a change that waits for it has no record yet.
+    const host: Host = {
+      ...memory,
+      login: async (name, password) => {
+        const session = await memory.login(name, password);
+        return { ...session, rules: () => (hold?.(name) ?? Promise.resolve()).then(() => session.rules()) };
+      },
+    };
+    const made = bench({ host });
+    const [ann, bob] = [await made.login(), await made.login("bob")];
+    let release = () => {};
+    const gate = new Promise<void>((settle) => {
+      release = settle;
+    });
+    let stands = false;
+    hold = (user) => {
+      if (user !== "ann" || made.store.jobs.unfinished().length === 0) return undefined;
+      stands = true;
+      return gate;
+    };
+    const deploying = ann.call("deployProject", { yaml: pair });
+    await until(() => stands);
+    expect(made.store.labs.get("/pair")).toBeUndefined();
+    const refusals = async (...ids: readonly ("planProject" | "deployProject" | "reconcileProject")[]) => {
+      for (const id of ids) {
+        const { code, message, data } = await failureOf(bob.call(id, { yaml: pair }));
+        expect([id, code, data]).toEqual([id, "lab_not_found", { path: "/pair" }]);
+        expect([message.includes("choose another name"), message.includes("ann")]).toEqual([true, false]);
+      }
+    };
+    await refusals("deployProject", "reconcileProject");
+    release();
+    await deploying;
+    await refusals("planProject", "deployProject", "reconcileProject");
+    await ann.call("deployProject", { yaml: pair, lab: "/source" });
+    await bob.call("deployProject", { yaml: pair, lab: "/bobs" });
+    const manifest = "version: 1\nmode: import\nlab: /source\n";
+    expect((await failureOf(bob.call("importProject", { lab: "/bobs", manifest }))).message).toContain("choose another name");
+  });
+
+  test("a lab without a record, on a host with labs of its own, is read and not changed", async () => {
+    const made = bench({ ownLabs: true });
     const ann = await made.login();
     await ann.call("deployProject", { yaml: pair });
     const { state } = (await ann.call("reconcileProject", { yaml: pair })) as { state: unknown };

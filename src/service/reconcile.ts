@@ -33,7 +33,7 @@ export async function reconcileProject(
   call: ChangeCall,
 ): Promise<ReconcileData | JobStarted> {
   const direction = directionOf(payload.direction);
-  const target = await addressProject(context, caller, payload);
+  const target = await addressProject(context, caller, payload, { makes: direction === "to_host" });
   if (direction === "from_host") return reconcileFromHost(context, target, payload, call);
   if (payload.peek === true) throw badRequest("/peek", "reconcile to_host changes the host; what it would do is told by plan");
   const intent = await neededIntent(target);
@@ -83,6 +83,10 @@ async function reconcileToHost(
   };
   if (!plan.applicable) return { ...answer, applied: 0, status: "unchanged", operations: plan.operations.map(shownOperation) };
 
+  // Kept disks, and sessions in the owner's name, go by the host's owner.
+  if (observed !== null && target.record === undefined && target.caller.role === "admin") {
+    await target.host.setOwner?.(target.path, target.caller.user);
+  }
   const { now, later } = confirm || observed === null ? { now: plan.operations, later: [] } : splitByDisruption(plan);
   const state =
     now.length > 0 || !isRecorded(target, intent)

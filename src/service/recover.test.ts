@@ -1,3 +1,7 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterEach, expect, test } from "vitest";
 import { Failure } from "../contract/errors.ts";
 import { memoryHost } from "../hosts/memory/memory-host.ts";
@@ -5,6 +9,7 @@ import { type Bench, type Client, createBench, pair, three, until, users } from 
 import { sqliteStore } from "./store/sqlite.ts";
 
 const benches: Bench[] = [];
+const folders: string[] = [];
 function bench(): Bench {
   const made = createBench();
   benches.push(made);
@@ -15,6 +20,7 @@ afterEach(async () => {
     await host.close();
     store.close();
   }
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
 });
 
 const wanted = three.replace("r1: {template: frr}", "r1: {template: frr, env: {A: b}}");
@@ -224,4 +230,68 @@ test("where the host lets nobody in without a password, the change ends as inter
   await made.service.recover();
   expect(store.jobs.get("j1")).toMatchObject({ status: "failed", outcome: "interrupted", error: { code: "expired_host_session" } });
   expect(made.log.some((line) => line.includes("cut off by a restart"))).toBe(true);
+});
+
+test.each<[string, { readonly operation?: string; readonly request?: unknown; readonly raw?: string }, RegExp]>([
+  ["an operation that this version does not know", { operation: "melt" }, /does not know the operation melt/],
+  ["a request that is another operation's", { request: { wipe: true } }, /holds no request of reconcileProject/],
+  ["no request", { request: null }, /holds no request/],
+  ["files that are no texts", { request: { yaml: pair, files: { a: 1 }, prune: true, confirm: true } }, /holds no request/],
+  ["a request that was damaged", { raw: "request = '{'" }, /cannot be read/],
+  ["steps that were damaged", { raw: "steps = '[{'" }, /cannot be read/],
+])("a journal row with %s ends as interrupted and changes nothing, and the service starts", async (_what, { raw, ...row }, text) => {
+  const folder = mkdtempSync(join(tmpdir(), "service-store-"));
+  folders.push(folder);
+  const file = join(folder, "labwright.db");
+  const made = createBench({ store: sqliteStore(file) });
+  benches.push(made);
+  const client = await made.login();
+  await client.call("deployProject", { yaml: pair });
+  made.store.jobs.insert({
+    id: "j1",
+    lab: "/pair",
+    operation: "reconcileProject",
+    user: "ann",
+    request: { yaml: "name: pair\nnodes: {}\n", files: {}, prune: true, confirm: true },
+    ...row,
+    status: "running",
+    startedAt: made.time.now,
+    steps: [{ id: "s", op: "delete", kind: "node", key: "r1", do: "delete-node" }],
+    done: 0,
+  });
+  if (raw !== undefined) {
+    const db = new DatabaseSync(file);
+    db.exec(`UPDATE jobs SET ${raw} WHERE id = 'j1'`);
+    db.close();
+  }
+  const next = made.restart();
+  await next.service.recover();
+  const ann = await next.login();
+  const job = await ann.get("getJob", { id: "j1" });
+  expect(job).toMatchObject({ status: "failed", outcome: "interrupted", error: { code: "cancelled", error: expect.stringMatching(text) } });
+  expect((await ann.get("listJobs")).jobs.map((one) => one.job)).toContain("j1");
+  expect(await powers(ann)).toEqual({ r1: "running", r2: "running" });
+});
+
+test("a change of a lab that is gone is not finished on the lab that came to its path", async () => {
+  const made = bench();
+  const bob = await made.login("bob");
+  await bob.call("deployProject", { yaml: pair });
+  made.store.jobs.insert({
+    id: "j1",
+    lab: "/pair",
+    identity: "0".repeat(24),
+    owner: "ann",
+    operation: "destroyProject",
+    user: "ann",
+    request: { wipe: true },
+    status: "running",
+    startedAt: made.time.now,
+    steps: [{ id: "delete:lab:pair", op: "delete", kind: "lab", key: "pair", do: "delete-lab" }],
+    done: 0,
+  });
+  const next = made.restart();
+  await next.service.recover();
+  expect(next.store.jobs.get("j1")).toMatchObject({ outcome: "interrupted" });
+  expect(await bob.call("getProjectStatus", { lab: "/pair" })).toMatchObject({ exists: true });
 });

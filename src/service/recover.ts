@@ -6,6 +6,7 @@ import type { Context } from "./context.ts";
 import { applyIntent, type DeployRequest, deployed } from "./deploy.ts";
 import { destroyLab } from "./destroy.ts";
 import { type ImportRequest, importLab } from "./import-project.ts";
+import { requestProblem } from "./job-request.ts";
 import type { Job } from "./jobs.ts";
 import { changeQuality, changeSuspend, type QualityRequest, type SuspendRequest } from "./links.ts";
 import { guarded } from "./managed.ts";
@@ -31,12 +32,19 @@ export async function recoverJobs(context: Context): Promise<void> {
 
 async function recoverLab(context: Context, rows: readonly JobRow[]): Promise<void> {
   for (const row of rows) {
-    if (row.steps.length === 0 && !linkChanges.has(row.operation)) {
+    if (row.unreadable !== true && row.steps.length === 0 && !linkChanges.has(row.operation)) {
       const failure = new Failure("cancelled", "cut off by a restart before its first step: nothing was changed");
       context.jobs.abandon(row, "rolled_back", failure);
       continue;
     }
-    recordUnstarted(context, row);
+    const foreign = ownerProblem(context, row);
+    if (foreign === undefined) recordUnstarted(context, row);
+    const problem = requestProblem(row) ?? foreign;
+    if (problem !== undefined) {
+      const text = `cut off by a restart, and not finished: ${problem}. Plan the lab to see what is left to do`;
+      context.jobs.abandon(row, "interrupted", new Failure("cancelled", text));
+      continue;
+    }
     try {
       await context.jobs.resume(row, (job) => goOn(context, job, row));
     } catch (error) {
@@ -44,6 +52,13 @@ async function recoverLab(context: Context, rows: readonly JobRow[]): Promise<vo
       if (error instanceof Failure && error.code === "lab_busy") context.jobs.abandon(row, "interrupted", error);
     }
   }
+}
+
+/** The lab of the change is gone, and another one has come to its path. */
+function ownerProblem({ store }: Context, { lab, identity }: JobRow): string | undefined {
+  const record = store.labs.get(lab);
+  if (record === undefined || identity === undefined || record.identity === identity) return undefined;
+  return `${lab} is another lab now`;
 }
 
 async function goOn(context: Context, job: Job, row: JobRow): Promise<unknown> {
@@ -91,7 +106,8 @@ async function finish(context: Context, job: Job, target: Target, row: JobRow): 
   if (row.operation === "importProject") return finishImport(context, job, target, row);
   if (row.operation === "resumeLab") return resumeNodes(context, job, target);
   if (row.operation === "deployProject") return finishDeploy(context, job, target, row);
-  return finishReconcile(context, job, target, row);
+  if (row.operation === "reconcileProject") return finishReconcile(context, job, target, row);
+  throw new Failure("internal", `no way to finish ${row.operation}`);
 }
 
 async function finishImport(context: Context, job: Job, target: Target, row: JobRow): Promise<unknown> {

@@ -163,7 +163,7 @@ export function resumeState(
   const [first] = lost;
   if (first?.lost === undefined) return policy === "always" || record?.resume !== undefined ? { policy } : undefined;
   // What runs now may bring them back; before that, the newest change tells why they did not come.
-  const last = context.jobs.running(path) === undefined ? context.store.jobs.lastOf(path) : undefined;
+  const last = context.jobs.running(path) === undefined && record !== undefined ? context.store.jobs.lastOf(path, record) : undefined;
   const error =
     last?.operation === "resumeLab" && last.error !== undefined ? { code: last.error.code, error: last.error.error } : undefined;
   return { policy, waiting: lost.map(({ name }) => name).sort(), reason: first.lost, ...(error !== undefined && { error }) };

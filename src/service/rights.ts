@@ -1,3 +1,4 @@
+import type { Host } from "../hosts/host.ts";
 import type { Caller } from "./service.ts";
 import type { LabRecord } from "./store/store.ts";
 
@@ -19,6 +20,11 @@ export function rightOn(record: Pick<LabRecord, "owner" | "grants">, caller: Pic
   if (caller.role === "viewer") return "view";
   if (record.owner === caller.user) return "own";
   return record.grants !== undefined && Object.hasOwn(record.grants, caller.user) ? record.grants[caller.user] : undefined;
+}
+
+/** Whether a caller may use labs without a record. Such a lab has no known owner: it is for admins, unless the host has labs and rights of its own. */
+export function seesUnrecorded({ holds }: Pick<Host, "holds">, { role }: Pick<Caller, "role">): boolean {
+  return role === "admin" || holds === undefined;
 }
 
 export function includes(have: Right, wanted: Right): boolean {

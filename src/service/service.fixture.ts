@@ -40,10 +40,12 @@ export const users = [
   { name: "eve", password: "eve", role: "viewer" },
 ] as const;
 
-export function createBench(options: Partial<ServiceOptions> = {}): Bench {
+/** @param options ownLabs: the memory host has labs of its own, as EVE-NG does */
+export function createBench({ ownLabs, ...options }: Partial<ServiceOptions> & { readonly ownLabs?: true } = {}): Bench {
   const time = { now: Date.UTC(2026, 0, 1) };
   const hook: { step: Bench["step"] } = { step: () => {} };
-  const host = options.host ?? memoryHost({ users, beforeStep: (lab, operation) => hook.step(lab, operation) });
+  const host =
+    options.host ?? memoryHost({ users, ...(ownLabs && { ownLabs }), beforeStep: (lab, operation) => hook.step(lab, operation) });
   return assemble(host, options.store ?? sqliteStore(":memory:"), time, hook, options);
 }
 

@@ -28,7 +28,7 @@ export async function projectStatus(context: Context, caller: Caller, payload: P
   const structure = read === null ? null : await context.observations.recentStructure(host, path, structureMs).catch(() => null);
   const right = record && rightOn(record, caller);
   const operation = context.jobs.running(path);
-  const last = context.store.jobs.lastEnd(path);
+  const last = record === undefined && caller.role !== "admin" ? undefined : context.store.jobs.lastEnd(path, record);
   const resume = resumeState(context, path, record, read === null || read === "failed" ? [] : read.nodes);
   const live = exists || read === "failed" ? liveData(target, read, structure) : undefined;
   const chosen = chosenNodes(payload);

@@ -66,8 +66,12 @@ const good: Readonly<Partial<Record<OperationId, Readonly<Record<string, unknown
   setLabGrants: { lab, grants: [] },
   setLabResume: { lab, resume: "never" },
   resumeLab: { lab },
+  adoptLab: { lab },
   events: { lab },
 };
+
+/** Who may call an operation at all. */
+const userOf = (id: OperationId) => (id === "adoptLab" ? "admin" : "ann");
 
 /** Pairs that this file does not bring about, and why. "*" is any operation. */
 const elsewhere: Readonly<Record<string, string>> = {
@@ -145,6 +149,8 @@ let service: Service;
 const clients: RawClient[] = [];
 let ann: RawClient;
 let eve: RawClient;
+let admin: RawClient;
+const by = (id: OperationId) => (id === "adoptLab" ? admin : ann);
 
 /** What the host seems not to have, while it stands here: features, and the template of v1. */
 let lacks: readonly string[] = [];
@@ -184,7 +190,7 @@ beforeAll(async () => {
     version: "1",
     graceMs: 200,
   });
-  [ann, eve] = [await signIn("ann"), await signIn("eve")];
+  [ann, eve, admin] = [await signIn("ann"), await signIn("eve"), await signIn("admin")];
   await deploy();
 });
 afterAll(async () => {
@@ -250,7 +256,7 @@ async function ticket(client: RawClient): Promise<string> {
 
 /** The operation, begun when nothing of the host is open: what then happens at the host, happens to it. */
 async function onTrouble(id: OperationId, trouble: Failure): Promise<Answer> {
-  const client = await signIn("ann");
+  const client = await signIn(userOf(id));
   const part = id === "streamConsole" ? await ticket(client) : undefined;
   if (id !== "login") {
     troubles = () => new Failure("expired_host_session", "log in again");
@@ -395,7 +401,7 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
     }
   },
   expired_host_session: async (id) => {
-    const client = await signIn("ann");
+    const client = await signIn(userOf(id));
     const part = id === "streamConsole" ? await ticket(client) : undefined;
     troubles = () => new Failure("expired_host_session", "log in again");
     await send(client, "listTemplates");
@@ -420,7 +426,7 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
       `${row.method} ${pathOf(row)} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ann.token}\r\nContent-Type: application/json\r\nContent-Length: 900000000\r\n\r\n`,
     ),
   unsupported_media_type: (_id, row) => ann.call(row.method, pathOf(row), { body: "x", headers: { "Content-Type": "text/plain" } }),
-  field_not_allowed: (id) => send(ann, id, { dir: "/tmp" }),
+  field_not_allowed: (id) => send(by(id), id, { dir: "/tmp" }),
   unknown_field: (id) => send(ann, id, { extra: 1 }),
   invalid_credentials: (id) => send(ann, id, { password: "wrong" }),
   invalid_intent: async (id) => {
@@ -447,7 +453,7 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
     const { yaml: _yaml, ...rest } = { ...good[id] };
     const row: OperationRow = operations[id];
     const absent = { ...rest, lab: "/absent" };
-    if (row.body === "json") return ann.call(row.method, pathOf(row), { body: JSON.stringify(absent) });
+    if (row.body === "json") return by(id).call(row.method, pathOf(row), { body: JSON.stringify(absent) });
     return send(ann, id, { lab: "/absent" });
   },
   operation_not_allowed: async (id) => {
@@ -468,7 +474,7 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
     // What the service allows, the host may still refuse to this user.
     return loaded.status === 403 ? loaded : onTrouble(id, new Failure("operation_not_allowed", "the host does not allow it"));
   },
-  lab_busy: (id) => whileBusy(() => send(ann, id)),
+  lab_busy: (id) => whileBusy(() => send(by(id), id)),
   lab_locked: async (id) => {
     const fields = id === "importProject" ? await copy() : {};
     if (id !== "importProject") return whileLocked(() => send(ann, id, fields));
@@ -518,7 +524,7 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
     // The same change again is told what became of it.
     return send(ann, id, {}, undefined, key);
   },
-  lab_exists: async (id) => send(ann, id, id === "importProject" ? { ...(await copy()), replace: false } : { replace: false }),
+  lab_exists: async (id) => send(by(id), id, id === "importProject" ? { ...(await copy()), replace: false } : { replace: false }),
   plan_stale: (id) =>
     send(
       ann,

@@ -157,7 +157,7 @@ describe("a stream of events", () => {
       .toMatchObject({ status: "failed", outcome: "failed", error: { code: "lab_exists" } });
   });
 
-  test("tells nothing of the text of an intent that the host cannot make: its job does", async () => {
+  test("tells nothing of the text of an intent that the host cannot make; its job names the places and shows no line", async () => {
     const listening = await heard(ann, "?types=job");
     const intent = "name: unmade\nnodes: {r1: {template: nope, env: {TOKEN: hush}}}\n";
     const refused = await ann.post("/api/v1/projects/deploy", { yaml: intent });
@@ -165,7 +165,10 @@ describe("a stream of events", () => {
     const last = () => listening.news().at(-1)?.data as { readonly job: string; readonly error?: { readonly code: string } } | undefined;
     await expect.poll(last).toMatchObject({ status: "failed", error: { code: "invalid_intent" } });
     expect(JSON.stringify(listening.news())).not.toContain("hush");
-    expect((await ann.get(`/api/v1/jobs/${last()!.job}`)).json.data.error.error).toBe(refused.json.error);
+    const { error } = (await ann.get(`/api/v1/jobs/${last()!.job}`)).json.data;
+    expect(error.error).toMatch(/^lab\.yaml:2:24: error: node r1: the host has no template nope/);
+    expect(error.data.diagnostics).toEqual(refused.json.data.diagnostics);
+    expect(JSON.stringify(error)).not.toContain("hush");
   });
 
   test("tells that the host cannot be read, and that it can again; states stay as they were", async () => {

@@ -45,7 +45,7 @@ const further: Readonly<Partial<Record<OperationId, readonly object[]>>> = {
 const withoutLab: ReadonlySet<OperationId> = new Set([
   ...(["getHealth", "login", "logout", "getSession", "createBrowserSession", "getCapabilities", "listTemplates", "getTemplate"] as const),
   ...(["listTemplateImages", "listTemplateAttributes", "listNetworkTypes", "listIcons", "completeLinkInterfaces"] as const),
-  ...(["previewInterfaces", "listLabs", "listJobs", "getOpenApi", "getMetrics"] as const),
+  ...(["previewInterfaces", "listLabs", "listJobs", "getOpenApi", "getMetrics", "listDisks"] as const),
 ]);
 
 /** Tickets belong to a session, and are tried by themselves. */
@@ -126,7 +126,8 @@ describe("another user's lab is answered like one that is not there, to the byte
   test("only who wants to make a lab of that name learns that the name cannot be had, and nothing else", async () => {
     for (const id of ["planProject", "deployProject", "reconcileProject"] as const) {
       const { status, json } = await bob.post(operations[id].path, { yaml });
-      expect([status, json]).toEqual([404, { ok: false, code: "lab_not_found", error: `there is no lab ${hidden}` }]);
+      const error = `the path ${hidden} is not available to you: choose another name for the lab, or another path with "lab"`;
+      expect([status, json]).toEqual([404, { ok: false, code: "lab_not_found", error, data: { path: hidden } }]);
     }
   });
 

@@ -66,6 +66,7 @@ const order: readonly (readonly [OperationId, object?])[] = [
   ["startCapture", { lab, node: "r1", interface: "eth0" }],
   ["attachTraffic", { lab, filters: ["pings"] }],
   ["setLabResume", { lab, resume: "always" }],
+  ["adoptLab", { lab: "/lost", owner: "ann" }],
   ["getOpenApi"],
   ["getMetrics"],
 ];

@@ -20,7 +20,7 @@ export const destroy: Command = {
       { ...selector, ...(keep ? { wipe: false } : {}) },
       { what: `destroy ${title}`, timeoutMs: args.milliseconds("timeout") },
     );
-    context.result(data, ({ lab }) => `destroyed ${lab}`);
+    context.result(data, ({ lab }) => `destroyed ${lab}${keep ? "; labwright disks lists its disks" : ""}`);
     return 0;
   },
 };

@@ -18,8 +18,10 @@ export const JobData = Type.Object({
   finished_at: Type.Optional(time),
   step: integer,
   steps: integer,
-  /** What the operation would have answered. */
+  /** What the operation would have answered, without what may hold secrets: values of env, attributes, configurations and commands read "(sensitive)". */
   result: Type.Optional(json),
+  /** Fields that the result lacks because they hold the intent: yaml, files. getPublicProject of its lab, as_written, has them. */
+  left_out: Type.Optional(list(text)),
   error: Type.Optional(Type.Object({ code: text, error: text, data: Type.Optional(json) })),
   /** The step that runs, for people. */
   text: optionalText,

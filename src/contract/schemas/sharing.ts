@@ -1,6 +1,6 @@
 import Type, { type Static } from "typebox";
 import { selectorFields } from "./project.ts";
-import { list, name, text, word } from "./shapes.ts";
+import { integer, list, name, optionalName, text, word } from "./shapes.ts";
 
 /** view: look and plan; operate: also power, consoles, links, captures; edit: also change the lab. */
 export const LabGrant = Type.Object({ user: name, right: word(["view", "operate", "edit"]) });
@@ -23,3 +23,10 @@ export const LabGrantsData = Type.Object({
   grants: list(LabGrant),
 });
 export type LabGrantsData = Static<typeof LabGrantsData>;
+
+/** owner: who the lab belongs to from now on; absent: the caller. */
+export const LabAdoptPayload = Type.Object({ ...selectorFields, owner: optionalName });
+export type LabAdoptPayload = Static<typeof LabAdoptPayload>;
+
+export const LabAdoptData = Type.Object({ lab: text, owner: text, nodes: integer, links: integer });
+export type LabAdoptData = Static<typeof LabAdoptData>;

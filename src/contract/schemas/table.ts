@@ -34,6 +34,7 @@ import {
   ConsoleRunPayload,
   ConsolesData,
 } from "./console.ts";
+import { DisksData, DisksRemovedData } from "./disks.ts";
 import { EditData, EditPayload, PublicProjectData, PublicProjectPayload, TrafficAttachData, TrafficPayload } from "./editing.ts";
 import { JobData, JobsData } from "./jobs.ts";
 import { LinkQualityData, LinkQualityPayload, LinkSuspendData, LinkSuspendPayload } from "./links.ts";
@@ -52,7 +53,7 @@ import {
   StatusOkData,
 } from "./session.ts";
 import { text } from "./shapes.ts";
-import { LabGrantsData, LabGrantsPayload, LabGrantsQuery } from "./sharing.ts";
+import { LabAdoptData, LabAdoptPayload, LabGrantsData, LabGrantsPayload, LabGrantsQuery } from "./sharing.ts";
 
 const byId = Type.Object({ id: text });
 const byTicket = Type.Object({ ticket: text });
@@ -111,6 +112,9 @@ export const requestSchemas = {
   setLabGrants: { body: LabGrantsPayload },
   setLabResume: { body: ResumePayload },
   resumeLab: { body: ProjectPayload },
+  adoptLab: { body: LabAdoptPayload },
+  listDisks: {},
+  removeDisks: { params: byId },
   events: { query: EventsQuery },
   listJobs: {},
   getJob: { params: byId },
@@ -176,6 +180,9 @@ export const dataSchemas = {
   setLabGrants: LabGrantsData,
   setLabResume: ResumeData,
   resumeLab: BulkResult,
+  adoptLab: LabAdoptData,
+  listDisks: DisksData,
+  removeDisks: DisksRemovedData,
   events: Type.Unsafe<AsyncIterable<EventData>>(EventData),
   listJobs: JobsData,
   getJob: JobData,

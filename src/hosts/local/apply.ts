@@ -128,7 +128,7 @@ async function runBatch(
   const first = batch[0]!.step;
   const last = batch.at(-1)!.step;
   if (first.do === "create-lab") {
-    if (definition === undefined) await context.definitions.put(await newLab(context, first));
+    if (definition === undefined) await context.definitions.put(newLab(context, first));
     else await context.definitions.change(context.path, (now) => renewedLab(now, first));
     return ids;
   }
@@ -194,8 +194,8 @@ function takeOverConfigs(
   }
 }
 
-async function newLab({ path, user, definitions }: ApplyContext, { lab }: Step & { do: "create-lab" }): Promise<LabDefinition> {
-  const kept = await definitions.kept(path);
+function newLab({ path, user, definitions }: ApplyContext, { lab }: Step & { do: "create-lab" }): LabDefinition {
+  const kept = definitions.kept.find(path, user);
   return {
     version: 1,
     id: kept?.id ?? randomUUID(),

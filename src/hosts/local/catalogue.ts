@@ -121,6 +121,7 @@ function catalogue(
     "consoleStream",
     "consoleRun",
     "consoleLog",
+    "keptDisks",
     "wipe",
     "gracefulStop",
     "hibernate",

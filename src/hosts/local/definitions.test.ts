@@ -125,11 +125,25 @@ describe("labs on disk", () => {
     await labs.put(empty);
     await labs.remove("/courses/one", { keepDisks: true });
     expect(await labs.get("/courses/one")).toBeUndefined();
-    expect(await (await open()).kept("/courses/one")).toEqual(empty);
+    expect((await open()).kept.find("/courses/one", empty.owner)).toEqual(empty);
     await labs.put(empty);
-    expect(await labs.kept("/courses/one")).toBeUndefined();
+    expect(labs.kept.list()).toEqual([]);
     await labs.remove("/courses/one", { keepDisks: false });
     expect(await readdir(join(state, "labs"))).toEqual([]);
+  });
+
+  test("labs of two owners are kept at one path, and each owner finds the own one", async () => {
+    const labs = await open();
+    const bobs = { ...empty, id: "2b4e28ba-2fa1-41d2-883f-0016d3cca427", owner: "bob" };
+    for (const lab of [empty, bobs]) {
+      await labs.put(lab);
+      await labs.remove(lab.path, { keepDisks: true });
+    }
+    for (const { kept } of [labs, await open()]) {
+      expect(kept.find(empty.path, empty.owner)).toEqual(empty);
+      expect(kept.find(empty.path, "bob")).toEqual(bobs);
+      expect(kept.find(empty.path, "carol")).toBeUndefined();
+    }
   });
 
   test("a draft that a crash left is cleared at the next start", async () => {
@@ -155,11 +169,11 @@ describe("labs on disk", () => {
     await labs.remove("/courses/one", { keepDisks: true });
     expect((await readdir(directory)).sort()).toEqual(["kept.json", "nodes"]);
     await mkdir(join(directory, "captures"));
-    expect(await (await open()).kept("/courses/one")).toEqual(empty);
+    expect((await open()).kept.find("/courses/one", empty.owner)).toEqual(empty);
     expect((await readdir(directory)).sort()).toEqual(["kept.json", "nodes"]);
   });
 
-  test("of two labs whose disks were kept at one path, because the second removal was cut off, the later one stays", async () => {
+  test("of several labs that one owner kept at one path, the next lab there takes the latest, and the others stay", async () => {
     const ids = ["0b4e28ba-2fa1-41d2-883f-0016d3cca427", id, "2b4e28ba-2fa1-41d2-883f-0016d3cca427"];
     for (const last of ids) {
       // As the killed service left it: renamed one after the other, and none of those before is gone.
@@ -172,9 +186,11 @@ describe("labs on disk", () => {
         const { ctimeMs } = await stat(join(directory, "kept.json"));
         await expect.poll(() => tick(join(state, "clock"))).toBeGreaterThan(ctimeMs);
       }
-      const labs = await open();
-      expect((await labs.kept("/courses/one"))?.id).toBe(last);
-      expect(await readdir(join(state, "labs"))).toEqual([last]);
+      const { kept } = await open();
+      expect(kept.find("/courses/one", empty.owner)?.id).toBe(last);
+      expect(await readdir(join(state, "labs"))).toEqual([...ids].sort());
+      await kept.remove(last);
+      expect(kept.list().map(({ definition }) => definition.id)).not.toContain(last);
     }
   });
 

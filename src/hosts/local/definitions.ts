@@ -1,12 +1,13 @@
-import { readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Failure } from "../../contract/errors.ts";
 import { checkDefinition } from "./check-definition.ts";
 import type { LabDefinition } from "./definition.ts";
 import { fileMark } from "./file-mark.ts";
+import { KeptLabs } from "./kept-labs.ts";
 import { makePassage } from "./passage.ts";
 import { spreadDirectories } from "./spread-directories.ts";
-import { sweepKeptLab, sweepLab } from "./sweep-lab.ts";
+import { sweepLab } from "./sweep-lab.ts";
 import type { Trash } from "./trash.ts";
 import { Turns } from "./turns.ts";
 import { writeFileAtomic } from "./write-file-atomic.ts";
@@ -25,12 +26,12 @@ export interface Definitions {
   /** Changes the lab from what it is on disk now; changes of one lab happen one after the other. Throws lab_not_found. */
   change(path: string, edit: (definition: LabDefinition) => LabDefinition): Promise<void>;
   /**
-   * Forgets the lab, at once; then its files go. With keepDisks the nodes' disks stay, with the definition as kept.json, for a lab that is made at
-   * the same path later.
+   * Forgets the lab, at once; then its files go. With keepDisks the nodes' disks stay, with the definition as kept.json, for a lab that its owner
+   * makes at the same path later.
    */
   remove(path: string, options: { readonly keepDisks: boolean }): Promise<void>;
-  /** What a lab was whose disks were kept at this path. */
-  kept(path: string): Promise<LabDefinition | undefined>;
+  /** Labs that were removed without their disks. */
+  readonly kept: KeptLabs;
   /** The lab's directory; exists once the lab was put. */
   directory(id: string): string;
 }
@@ -50,7 +51,7 @@ export async function openDefinitions(state: string, trash: Trash, warn: (text: 
   await makePassage(labs);
   await spreadDirectories(labs);
   const file = (id: string) => join(labs, id, "lab.json");
-  const keptFile = (id: string) => join(labs, id, "kept.json");
+  const kept = new KeptLabs(labs, trash);
   /** Path → uuid. */
   const index = new Map<string, string>();
   /** Uuid → what was last read or written. */
@@ -72,26 +73,12 @@ export async function openDefinitions(state: string, trash: Trash, warn: (text: 
     return definition;
   }
 
-  /** Path → uuid of labs whose disks were kept. */
-  const keptIndex = new Map<string, string>();
-
-  /** Of two at one path the one that was kept last: a crash left the other. */
-  async function indexKept(path: string, id: string): Promise<void> {
-    await sweepKeptLab(join(labs, id), trash);
-    const other = keptIndex.get(path);
-    const newer = other === undefined || (await keptAt(keptFile(id))) >= (await keptAt(keptFile(other)));
-    if (newer) keptIndex.set(path, id);
-    if (other !== undefined) await trash.discard(join(labs, newer ? other : id));
-  }
-
   for (const id of (await readdir(labs)).sort()) {
     try {
       if (uuid.test(id)) await removeDrafts(join(labs, id));
       const definition = await read(id);
       if (definition === undefined) {
-        const kept = await readKept(keptFile(id), id);
-        if (kept !== undefined) await indexKept(kept.path, id);
-        else if (uuid.test(id)) await trash.discard(join(labs, id)); // a removal that was cut off
+        if (!(await kept.open(id)) && uuid.test(id)) await trash.discard(join(labs, id)); // a removal that was cut off
         continue;
       }
       await sweepLab(join(labs, id), definition, trash);
@@ -134,10 +121,7 @@ export async function openDefinitions(state: string, trash: Trash, warn: (text: 
       await writeFileAtomic(file(id), `${JSON.stringify(definition, null, 1)}\n`, 0o600);
       entries.set(id, { mark: (await fileMark(file(id))) ?? "", definition });
       index.set(path, id);
-      if (keptIndex.get(path) === id) {
-        keptIndex.delete(path);
-        await rm(keptFile(id), { force: true });
-      }
+      await kept.taken(id);
     },
     change: (path, edit) =>
       turns.run(path, async () => {
@@ -149,13 +133,11 @@ export async function openDefinitions(state: string, trash: Trash, warn: (text: 
       const id = index.get(path);
       if (id === undefined) return;
       if (keepDisks) {
-        const other = keptIndex.get(path);
-        await rename(file(id), keptFile(id));
-        keptIndex.set(path, id);
+        const definition = await read(id);
+        if (definition === undefined) throw new Failure("lab_not_found", `there is no lab ${path}`);
+        await kept.keep(definition);
         index.delete(path);
         entries.delete(id);
-        if (other !== undefined && other !== id) await trash.discard(join(labs, other));
-        await sweepKeptLab(join(labs, id), trash);
       } else {
         await rm(file(id), { force: true });
         index.delete(path);
@@ -163,10 +145,7 @@ export async function openDefinitions(state: string, trash: Trash, warn: (text: 
         await trash.discard(join(labs, id));
       }
     },
-    kept: async (path) => {
-      const id = keptIndex.get(path);
-      return id === undefined ? undefined : readKept(keptFile(id), id);
-    },
+    kept,
   };
   return definitions;
 }
@@ -177,14 +156,4 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 async function removeDrafts(directory: string): Promise<void> {
   const drafts = (await readdir(directory)).filter((name) => name.endsWith(".tmp"));
   await Promise.all(drafts.map((name) => rm(join(directory, name), { force: true })));
-}
-
-/** When a lab's file became that of a kept one, ms since 1970: a new name changes nothing else of it. */
-async function keptAt(file: string): Promise<number> {
-  return (await stat(file)).ctimeMs;
-}
-
-async function readKept(file: string, id: string): Promise<LabDefinition | undefined> {
-  if ((await fileMark(file)) === undefined) return undefined;
-  return checkDefinition(JSON.parse(await readFile(file, "utf8")), id);
 }

@@ -69,6 +69,7 @@ export function localHost(options: LocalHostOptions): Host {
       const user = await users.find(name);
       return user === null ? null : localSession(await opening, user);
     },
+    holds: async (lab) => (await opening).definitions.paths().includes(lab),
     labOfCapture: async (capture) => {
       const { definitions } = await opening;
       const there = await definitions.all();

@@ -1,5 +1,5 @@
 import { Failure } from "../../contract/errors.ts";
-import type { Feature, HostConsole, HostSession } from "../host.ts";
+import type { Feature, HostConsole, HostSession, Progress } from "../host.ts";
 import { applySteps } from "./apply.ts";
 import type { CaptureViews } from "./capture/capture-views.ts";
 import type { Captures } from "./capture/captures.ts";
@@ -11,6 +11,7 @@ import { findDefinedLink, type LabDefinition } from "./definition.ts";
 import type { Definitions } from "./definitions.ts";
 import { type LinkContext, setLinkQuality, setLinkSuspend } from "./links.ts";
 import { liveNodes } from "./live-nodes.ts";
+import { localDisks } from "./local-disks.ts";
 import type { LocalLab } from "./local-lab.ts";
 import { tellingTrouble } from "./machine-trouble.ts";
 import { observedLab } from "./observed-lab.ts";
@@ -60,6 +61,11 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
     return definition;
   }
 
+  function ownerOf({ owner = name }: Progress): string {
+    if (owner !== name && role !== "admin") throw new Failure("operation_not_allowed", "only an admin makes labs for other users");
+    return owner;
+  }
+
   function mayChange(): void {
     if (role === "viewer") throw new Failure("operation_not_allowed", "a viewer may look and not change");
   }
@@ -99,7 +105,7 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
         if ((await definitions.get(path)) !== undefined) await lab(path);
         const { admission, bootId, lab: live, forget, trash } = state;
         return applySteps(
-          { path, user: name, definitions, trash, catalogue: await catalogue(), admission, bootId, lab: live, forget },
+          { path, user: ownerOf(progress), definitions, trash, catalogue: await catalogue(), admission, bootId, lab: live, forget },
           operations,
           progress,
         );
@@ -122,8 +128,15 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
     checkAttribute: async (template, name, value) =>
       (await catalogue()).template(template)?.backend === "vm" ? vmAttributeProblem(name, value) : undefined,
     checkPcapFilter: async (filter) => checkPcapFilter((await catalogue()).images, filter),
+    disks: localDisks(state, { name, role }),
     captures: localCaptures(state, { lab, mayChange }),
     traffic: localTraffic(state, { lab }, state.captures.tap),
+    setOwner: (path, owner) =>
+      state.exclusive(path, async () => {
+        await lab(path);
+        if (role !== "admin") throw new Failure("operation_not_allowed", "only an admin gives a lab to another user");
+        await definitions.change(path, (definition) => ({ ...definition, owner }));
+      }),
     // Not in turn with apply: a lock that is set meanwhile is what stops one.
     setLock: async (path, locked) => {
       mayChange();

@@ -28,6 +28,8 @@ export interface MemoryHostOptions {
   readonly beforeStep?: (lab: string, operation: Operation) => void | Promise<void>;
   /** Milliseconds, for uptimes; absent: the process's monotonic clock. */
   readonly now?: () => number;
+  /** As on a host with labs of its own: each user sees those that the host shows to the user's session, with a record or without. */
+  readonly ownLabs?: true;
 }
 
 /**
@@ -51,6 +53,7 @@ export function memoryHost(options: MemoryHostOptions = {}): Host {
       const user = users.find((one) => one.name === name);
       return user === undefined ? null : open(user);
     },
+    ...(options.ownLabs === undefined && { holds: async (lab) => labs.has(lab) }),
     close: async () => {
       for (const lab of labs.values()) for (const node of lab.nodes.values()) node.shell?.close();
       labs.clear();
@@ -105,6 +108,11 @@ function memorySession(user: MemoryUser, labs: Map<string, MemoryLab>, world: Wo
     if (lab.locked) throw new Failure("lab_locked", `lab ${path} is locked`);
     return lab;
   };
+  const ownerOf = ({ owner = user.name }: Progress): string => {
+    if (owner !== user.name && user.role !== "admin")
+      throw new Failure("operation_not_allowed", "only an admin makes labs for other users");
+    return owner;
+  };
   const mayChange = () => {
     alive();
     if (user.role === "viewer") throw new Failure("operation_not_allowed", "a viewer may not change labs");
@@ -151,7 +159,7 @@ function memorySession(user: MemoryUser, labs: Map<string, MemoryLab>, world: Wo
       const lab = labs.get(path);
       if (lab !== undefined && mine(lab) === undefined) throw new Failure("lab_not_found", `no lab ${path}`);
       if (lab?.locked) throw new Failure("lab_locked", `lab ${path} is locked`);
-      return applySteps({ path, operations, progress, labs, world, owner: user.name });
+      return applySteps({ path, operations, progress, labs, world, owner: ownerOf(progress) });
     },
     status: async (path) => statusOf(labAt(path), world.now()),
     setLinkQuality: async (path, linkId, quality, { save }) => {
@@ -161,6 +169,11 @@ function memorySession(user: MemoryUser, labs: Map<string, MemoryLab>, world: Wo
     setLinkSuspend: async (path, linkId, { a, b }) => {
       mayChange();
       return setSuspend(changing(path), linkId, { ...(a !== undefined && { a }), ...(b !== undefined && { b }) });
+    },
+    setOwner: async (path, owner) => {
+      const lab = labAt(path);
+      if (user.role !== "admin") throw new Failure("operation_not_allowed", "only an admin gives a lab to another user");
+      labs.set(path, Object.assign(lab, { owner }));
     },
     setLock: async (path, locked) => {
       mayChange();

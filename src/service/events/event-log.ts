@@ -3,8 +3,11 @@ import type { EventData } from "../../contract/schemas/observe.ts";
 import { type Clock, timeText } from "../clock.ts";
 import type { LabRecord } from "../store/store.ts";
 
-/** Who may see an event: those who could see the lab when it happened. undefined: a lab that nobody here owns. */
-export type Audience = Pick<LabRecord, "owner" | "grants"> | undefined;
+/**
+ * Who may see an event: those who had a right on the lab when it happened. only: one user, whose own host session read it of a lab without a record.
+ * undefined: admins.
+ */
+export type Audience = Pick<LabRecord, "owner" | "grants"> | { readonly only: string } | undefined;
 
 export interface News {
   readonly type: "node" | "link" | "lab" | "job" | "capture";

@@ -1,7 +1,8 @@
 import { Failure } from "../../contract/errors.ts";
 import type { EventData, EventsQuery } from "../../contract/schemas/observe.ts";
+import type { Host } from "../../hosts/host.ts";
 import { checkLabPath } from "../../intent/lab-path.ts";
-import { badRequest, labNotFound } from "../address.ts";
+import { badRequest, labNotFound, recordFor } from "../address.ts";
 import type { Clock } from "../clock.ts";
 import type { Observations } from "../observations.ts";
 import { rightOn } from "../rights.ts";
@@ -23,6 +24,7 @@ export interface EventsLimits {
 }
 
 export interface EventsParts {
+  readonly host: Pick<Host, "holds">;
   readonly store: Store;
   readonly sessions: Sessions;
   readonly observations: Observations;
@@ -62,14 +64,16 @@ export class Events {
     return this.#log.dropped;
   }
 
-  /** Something that happened to a lab; seen by those who may see the lab now. */
+  /** Something that happened to a lab; seen by those who have a right on the lab now, by admins where it has no record. */
   publish(news: News): void {
     this.#log.publish(news, this.#parts.store.labs.get(news.lab));
   }
 
-  job({ lab, ...data }: JobNews): void {
-    // A lab that is not recorded yet is seen by who makes it.
-    this.#log.publish({ type: "job", lab, data }, this.#parts.store.labs.get(lab) ?? { owner: data.user });
+  job({ lab, identity, owner, ...data }: JobNews): void {
+    const record = this.#parts.store.labs.get(lab);
+    // The lab has no record yet, or none any more; another lab may be at its path.
+    const audience = record !== undefined && record.identity === identity ? record : { owner: owner ?? data.user };
+    this.#log.publish({ type: "job", lab, data }, audience);
   }
 
   record(change: RecordChange, record: LabRecord): void {
@@ -115,15 +119,15 @@ export class Events {
     const checked = checkLabPath(lab);
     if ("problem" in checked) throw badRequest("/lab", checked.problem);
     const { path } = checked;
-    const record = this.#parts.store.labs.get(path);
-    const seen = record === undefined ? (await host.labs()).includes(path) : rightOn(record, caller) !== undefined;
-    if (!seen) throw labNotFound(path);
+    const record = recordFor(this.#parts, caller, path);
+    if (record === undefined && !(await host.labs()).includes(path)) throw labNotFound(path);
     return path;
   }
 }
 
 function sees(caller: Caller, audience: Audience): boolean {
-  return audience === undefined || rightOn(audience, caller) !== undefined;
+  if (audience === undefined) return caller.role === "admin";
+  return "only" in audience ? audience.only === caller.user : rightOn(audience, caller) !== undefined;
 }
 
 function typesOf(text: string | undefined): ReadonlySet<string> {

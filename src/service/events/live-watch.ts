@@ -19,6 +19,13 @@ export interface Listener {
   readonly expired: () => void;
 }
 
+interface WatchedLab {
+  /** Of its view: the path, with the listener's user where the lab has no record. */
+  readonly key: string;
+  readonly path: string;
+  readonly listener: Listener;
+}
+
 export interface LiveWatchOptions {
   readonly store: Store;
   readonly sessions: Sessions;
@@ -88,26 +95,30 @@ export class LiveWatch {
   }
 
   async #lookAll(): Promise<void> {
-    const labs = [...this.#watched()];
+    const labs = [...this.#watched().values()];
     const next = async () => {
-      for (let lab = labs.shift(); lab !== undefined; lab = labs.shift()) await this.#lookAt(lab[0], lab[1]);
+      for (let lab = labs.shift(); lab !== undefined; lab = labs.shift()) await this.#lookAt(lab);
     };
     await Promise.all(Array.from({ length: Math.min(parallel, labs.length) }, next));
   }
 
-  /** Each lab with the first listener who may see it. */
-  #watched(): ReadonlyMap<string, Listener> {
-    const watched = new Map<string, Listener>();
-    const records = [...this.#listeners].some(({ lab }) => lab === undefined) ? this.#options.store.labs.list() : [];
+  /** Each lab with the first listener who may see it; a lab without a record once for each user, as the host may show each something else. */
+  #watched(): ReadonlyMap<string, WatchedLab> {
+    const { store } = this.#options;
+    const watched = new Map<string, WatchedLab>();
+    const records = [...this.#listeners].some(({ lab }) => lab === undefined) ? store.labs.list() : [];
     for (const listener of this.#listeners) {
       const { caller, lab } = listener;
       const paths = lab === undefined ? records.filter((record) => rightOn(record, caller) !== undefined).map(({ path }) => path) : [lab];
-      for (const path of paths) if (!watched.has(path)) watched.set(path, listener);
+      for (const path of paths) {
+        const key = store.labs.get(path) === undefined ? `${path}\0${caller.user}` : path;
+        if (!watched.has(key)) watched.set(key, { key, path, listener });
+      }
     }
     return watched;
   }
 
-  async #lookAt(path: string, listener: Listener): Promise<void> {
+  async #lookAt({ key, path, listener }: WatchedLab): Promise<void> {
     const { store, sessions, observations, publish } = this.#options;
     const { caller } = listener;
     let host: HostSession;
@@ -120,7 +131,7 @@ export class LiveWatch {
       }
       return;
     }
-    const known = this.#views.get(path);
+    const known = this.#views.get(key);
     const read = await observations.status(host, path).then(viewOf, (error: unknown): LabView | undefined => {
       if (error instanceof Failure && error.code === "expired_host_session") {
         sessions.forgetHostSession(caller);
@@ -131,13 +142,14 @@ export class LiveWatch {
       return { live: "unavailable", nodes: known?.nodes ?? new Map(), links: known?.links ?? new Map() };
     });
     // While this one was read, the lab may have been deleted or made anew.
-    if (read === undefined || this.#views.get(path) !== known) return;
+    if (read === undefined || this.#views.get(key) !== known) return;
     const changes = known === undefined ? [] : changesBetween(known, read);
     const record = store.labs.get(path);
     const intent = changes.some(({ of }) => of === "node") ? await this.#intentOf(record) : undefined;
-    if (this.#views.get(path) !== known) return;
-    this.#views.set(path, read);
-    for (const change of changes) publish(newsOf(path, change, record, intent), record);
+    if (this.#views.get(key) !== known) return;
+    this.#views.set(key, read);
+    const audience = key === path ? record : { only: caller.user };
+    for (const change of changes) publish(newsOf(path, change, record, intent), audience);
   }
 
   async #intentOf(record: LabRecord | undefined): Promise<Intent | undefined> {

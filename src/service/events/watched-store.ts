@@ -6,6 +6,9 @@ export type RecordChange = "created" | "updated" | "deleted";
 export interface JobNews {
   readonly job: string;
   readonly lab: string;
+  /** Of the lab, for who may hear of it. */
+  readonly identity: string | undefined;
+  readonly owner: string | undefined;
   readonly operation: string;
   readonly user: string;
   readonly status: JobStatus;
@@ -26,7 +29,7 @@ export interface JournalListener {
 /** Steps are told at most this often, ms. */
 const tellStepsMs = 100;
 
-type Told = Pick<JobNews, "job" | "lab" | "operation" | "user">;
+type Told = Pick<JobNews, "job" | "lab" | "identity" | "owner" | "operation" | "user">;
 
 interface Running {
   readonly about: Told;
@@ -120,8 +123,8 @@ function publicText({ code, error }: { readonly code: string; readonly error: st
   return code === "invalid_intent" ? "the host cannot make this intent; the job tells why" : error;
 }
 
-function runningFrom({ id, lab, operation, user, startedAt }: JobRow): Running {
-  return { about: { job: id, lab, operation, user }, startedAt, step: 0, steps: 0, toldAt: 0 };
+function runningFrom({ id, lab, identity, owner, operation, user, startedAt }: JobRow): Running {
+  return { about: { job: id, lab, identity, owner, operation, user }, startedAt, step: 0, steps: 0, toldAt: 0 };
 }
 
 function differs(a: LabRecord, b: LabRecord): boolean {

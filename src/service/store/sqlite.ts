@@ -1,6 +1,6 @@
 import { closeSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import type { Direction, JobOutcome, JobRow, JobStatus, LabRecord, SessionRow, Store } from "./store.ts";
+import type { Direction, JobAnswer, JobError, JobOutcome, JobRow, JobStatus, JobStep, LabRecord, SessionRow, Store } from "./store.ts";
 import { tellingTroubles } from "./store-troubles.ts";
 
 /** Each entry brings the database from its index to the next version. Append-only. */
@@ -29,7 +29,17 @@ const migrations = [
    ) STRICT;
    CREATE INDEX job_keys_by_age ON job_keys (created_at);`,
   "ALTER TABLE sessions ADD COLUMN credential TEXT",
+  `ALTER TABLE jobs ADD COLUMN identity TEXT;
+   ALTER TABLE jobs ADD COLUMN owner TEXT;
+   ALTER TABLE job_keys ADD COLUMN answer TEXT;
+   CREATE INDEX job_keys_by_job ON job_keys (job);
+   UPDATE labs SET record = json_set(record, '$.identity', lower(hex(randomblob(12))));`,
 ];
+
+/** ?2 and ?3, identity and owner of the lab, are null for any lab that was at the path. */
+const newestEndOf = `WHERE lab = ?1 AND finished_at IS NOT NULL
+       AND (?2 IS NULL OR identity = ?2 OR (identity IS NULL AND user = ?3))
+       ORDER BY finished_at DESC, rowid DESC LIMIT 1`;
 
 /** The store in one SQLite file (mode 0600; ":memory:" keeps nothing). Throws when the file is of a newer version than this program. */
 export function sqliteStore(file: string): Store {
@@ -68,7 +78,8 @@ export function sqliteStore(file: string): Store {
     ),
     deletePlans: db.prepare("DELETE FROM plans WHERE path = ?"),
     insertJob: db.prepare(
-      "INSERT INTO jobs (id, lab, operation, user, request, status, started_at, steps, done) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      `INSERT INTO jobs (id, lab, identity, owner, operation, user, request, status, started_at, steps, done)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     beginJob: db.prepare("UPDATE jobs SET steps = ?, done = 0 WHERE id = ?"),
     progressJob: db.prepare("UPDATE jobs SET done = ? WHERE id = ?"),
@@ -79,17 +90,15 @@ export function sqliteStore(file: string): Store {
     getJob: db.prepare("SELECT * FROM jobs WHERE id = ?"),
     newestJobs: db.prepare(
       // Results and requests may be megabytes, and are not for lists.
-      `SELECT id, lab, operation, user, 'null' AS request, status, outcome, started_at, finished_at, steps, done, NULL AS result, error
+      `SELECT id, lab, identity, owner, operation, user, 'null' AS request, status, outcome, started_at, finished_at, steps, done, NULL AS result, error
        FROM jobs ORDER BY started_at DESC, rowid DESC LIMIT ?`,
     ),
     unfinishedJobs: db.prepare("SELECT * FROM jobs WHERE status = 'running' ORDER BY started_at, id"),
-    lastJob: db.prepare("SELECT * FROM jobs WHERE lab = ? AND finished_at IS NOT NULL ORDER BY finished_at DESC, rowid DESC LIMIT 1"),
-    lastEnd: db.prepare(
-      `SELECT id, operation, outcome, finished_at FROM jobs
-       WHERE lab = ? AND finished_at IS NOT NULL ORDER BY finished_at DESC, rowid DESC LIMIT 1`,
-    ),
+    lastJob: db.prepare(`SELECT * FROM jobs ${newestEndOf}`),
+    lastEnd: db.prepare(`SELECT id, operation, outcome, finished_at FROM jobs ${newestEndOf}`),
     purgeJobs: db.prepare("DELETE FROM jobs WHERE finished_at < ?"),
     insertKey: db.prepare("INSERT INTO job_keys (user, key, request, job, created_at) VALUES (?, ?, ?, ?, ?)"),
+    answerKeys: db.prepare("UPDATE job_keys SET answer = ? WHERE job = ?"),
     findKey: db.prepare("SELECT * FROM job_keys WHERE user = ? AND key = ?"),
     purgeKeys: db.prepare("DELETE FROM job_keys WHERE created_at < ?"),
   };
@@ -174,8 +183,9 @@ export function sqliteStore(file: string): Store {
     },
     jobs: {
       insert: (row) => {
-        const { id, lab, operation, user, request, status, startedAt, steps, done } = row;
-        sql.insertJob.run(id, lab, operation, user, JSON.stringify(request), status, startedAt, JSON.stringify(steps), done);
+        const { id, lab, identity = null, owner = null, operation, user, request, status, startedAt, steps, done } = row;
+        const [asked, planned] = [JSON.stringify(request), JSON.stringify(steps)];
+        sql.insertJob.run(id, lab, identity, owner, operation, user, asked, status, startedAt, planned, done);
       },
       begin: (id, steps) => {
         sql.beginJob.run(JSON.stringify(steps), id);
@@ -183,15 +193,18 @@ export function sqliteStore(file: string): Store {
       progress: (id, done) => {
         sql.progressJob.run(done, id);
       },
-      finish: (id, { status, outcome, finishedAt, result, error }) => {
-        sql.finishJob.run(status, outcome ?? null, finishedAt ?? null, jsonOrNull(result), jsonOrNull(error), id);
+      finish: (id, { status, outcome, finishedAt, result, error, answer }) => {
+        whole(() => {
+          sql.finishJob.run(status, outcome ?? null, finishedAt ?? null, jsonOrNull(result), jsonOrNull(error), id);
+          if (answer !== undefined) sql.answerKeys.run(JSON.stringify(answer), id);
+        });
       },
       get: (id) => jobOf(sql.getJob.get(id)),
       newest: (limit) => sql.newestJobs.all(limit).map((row) => jobOf(row)!),
       unfinished: () => sql.unfinishedJobs.all().map((row) => jobOf(row)!),
-      lastOf: (lab) => jobOf(sql.lastJob.get(lab)),
-      lastEnd: (lab) => {
-        const row: Row | undefined = sql.lastEnd.get(lab);
+      lastOf: (lab, record) => jobOf(sql.lastJob.get(lab, record?.identity ?? null, record?.owner ?? null)),
+      lastEnd: (lab, record) => {
+        const row: Row | undefined = sql.lastEnd.get(lab, record?.identity ?? null, record?.owner ?? null);
         return row === undefined
           ? undefined
           : {
@@ -210,7 +223,14 @@ export function sqliteStore(file: string): Store {
       findKey: (user, key) => {
         const row: Row | undefined = sql.findKey.get(user, key);
         if (row === undefined) return undefined;
-        return { user, key, request: row["request"] as string, job: row["job"] as string, createdAt: row["created_at"] as number };
+        return {
+          user,
+          key,
+          request: row["request"] as string,
+          job: row["job"] as string,
+          createdAt: row["created_at"] as number,
+          ...(row["answer"] !== null && { answer: JSON.parse(row["answer"] as string) as JobAnswer }),
+        };
       },
       purgeKeys: (createdBefore) => {
         sql.purgeKeys.run(createdBefore);
@@ -248,21 +268,44 @@ function sessionOf(row: Row | undefined): SessionRow | undefined {
 
 function jobOf(row: Row | undefined): JobRow | undefined {
   if (row === undefined) return undefined;
+  const [request, steps] = [readJson(row["request"]), readJson(row["steps"])];
   return {
     id: row["id"] as string,
     lab: row["lab"] as string,
+    ...(row["identity"] !== null && { identity: row["identity"] as string }),
+    ...(row["owner"] !== null && { owner: row["owner"] as string }),
+    ...((request === undefined || !isSteps(steps)) && { unreadable: true as const }),
     operation: row["operation"] as string,
     user: row["user"] as string,
-    request: JSON.parse(row["request"] as string),
+    request: request ?? null,
     status: row["status"] as JobStatus,
     ...(row["outcome"] === null ? {} : { outcome: row["outcome"] as JobOutcome }),
     startedAt: row["started_at"] as number,
     ...(row["finished_at"] === null ? {} : { finishedAt: row["finished_at"] as number }),
-    steps: JSON.parse(row["steps"] as string),
+    steps: isSteps(steps) ? steps : [],
     done: row["done"] as number,
-    ...(row["result"] === null ? {} : { result: JSON.parse(row["result"] as string) }),
-    ...(row["error"] === null ? {} : { error: JSON.parse(row["error"] as string) }),
+    ...(row["result"] === null ? {} : { result: readJson(row["result"]) }),
+    ...(row["error"] === null ? {} : { error: errorOf(readJson(row["error"])) }),
   };
+}
+
+/** undefined for a text that was damaged: one row must not keep the service from starting, nor the list of jobs from being read. */
+function readJson(text: unknown): unknown {
+  try {
+    return JSON.parse(text as string);
+  } catch {
+    return undefined;
+  }
+}
+
+function isSteps(value: unknown): value is readonly JobStep[] {
+  return Array.isArray(value) && value.every((step) => typeof step === "object" && step !== null && typeof step.key === "string");
+}
+
+function errorOf(value: unknown): JobError {
+  const known = value as Partial<JobError> | null | undefined;
+  if (typeof known?.code === "string" && typeof known.error === "string") return known as JobError;
+  return { code: "internal", error: "the job's error cannot be read any more" };
 }
 
 function jsonOrNull(value: unknown): string | null {

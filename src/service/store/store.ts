@@ -32,6 +32,8 @@ export type Direction = "to_host" | "from_host";
 export interface LabRecord {
   /** As on the host: /courses/bgp-1. */
   readonly path: string;
+  /** Which lab this is: one that is made at the same path later has another. */
+  readonly identity: string;
   readonly mode: ProjectMode;
   readonly owner: string;
   /** What others may do with it, by user name. */
@@ -75,6 +77,12 @@ export interface JobStep {
 export interface JobRow {
   readonly id: string;
   readonly lab: string;
+  /** Of the lab's record, or of the record that the change makes. Absent in rows of older versions. */
+  readonly identity?: string;
+  /** Who owned the lab when the change began, or who makes it. Absent in rows of older versions. */
+  readonly owner?: string;
+  /** Its steps or request cannot be read any more. */
+  readonly unreadable?: true;
   /** Operation id: deployProject … */
   readonly operation: string;
   readonly user: string;
@@ -87,8 +95,23 @@ export interface JobRow {
   readonly steps: readonly JobStep[];
   /** How many of the steps are done: they run in order. */
   readonly done: number;
+  /** Without what job-answer.ts leaves out. */
   readonly result?: unknown;
-  readonly error?: { readonly code: string; readonly error: string; readonly data?: unknown };
+  readonly error?: JobError;
+}
+
+export interface JobError {
+  readonly code: string;
+  readonly error: string;
+  readonly data?: unknown;
+}
+
+/** What the caller of a change was answered, whole. */
+export type JobAnswer = { readonly result: unknown } | { readonly error: JobError };
+
+export interface JobFinish extends Pick<JobRow, "status" | "outcome" | "finishedAt" | "result" | "error"> {
+  /** Kept with the change's Idempotency-Key, if it has one, and for as long. */
+  readonly answer?: JobAnswer;
 }
 
 /** An Idempotency-Key of a user, and the job that it stands for. */
@@ -99,7 +122,12 @@ export interface JobKeyRow {
   readonly request: string;
   readonly job: string;
   readonly createdAt: number;
+  /** Once the job has ended. */
+  readonly answer?: JobAnswer;
 }
+
+/** Jobs of older versions have no identity: they count as the lab's where its owner made them. */
+export type LabOfJobs = Pick<LabRecord, "identity" | "owner">;
 
 export interface JobEnd {
   readonly id: string;
@@ -139,16 +167,16 @@ export interface Store {
     /** The steps that are about to run, none done. */
     begin(id: string, steps: readonly JobStep[]): void;
     progress(id: string, done: number): void;
-    finish(id: string, end: Pick<JobRow, "status" | "outcome" | "finishedAt" | "result" | "error">): void;
+    finish(id: string, end: JobFinish): void;
     get(id: string): JobRow | undefined;
     /** The newest, newest first. */
     newest(limit: number): readonly JobRow[];
     /** Those that never ended, oldest first. */
     unfinished(): readonly JobRow[];
-    /** The newest that ended. */
-    lastOf(lab: string): JobRow | undefined;
+    /** The newest that ended, of the lab with this record; of any lab that was at the path where no record is given. */
+    lastOf(lab: string, record?: LabOfJobs): JobRow | undefined;
     /** The same, without its steps and result: for polls. */
-    lastEnd(lab: string): JobEnd | undefined;
+    lastEnd(lab: string, record?: LabOfJobs): JobEnd | undefined;
     /** Forgets those that ended before. */
     purge(finishedBefore: number): void;
     insertKey(row: JobKeyRow): void;

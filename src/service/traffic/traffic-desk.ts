@@ -2,6 +2,7 @@ import { Failure } from "../../contract/errors.ts";
 import type { HostSession } from "../../hosts/host.ts";
 import type { HostTraffic } from "../../hosts/host-traffic.ts";
 import type { CapturedPacket } from "../../packets/pcapng-reader.ts";
+import { type LabScope, labScope } from "../lab-scope.ts";
 
 /** A link that is looked at, by its host's ids. */
 export interface WatchedLink {
@@ -27,6 +28,13 @@ interface Watch {
 export class TrafficDesk {
   readonly #watches = new Map<string, Watch>();
 
+  readonly #scope: LabScope;
+
+  /** @param isRecorded whether the service has a record of a lab */
+  constructor(isRecorded: (path: string) => boolean) {
+    this.#scope = labScope(isRecorded);
+  }
+
   /** Links watched now. */
   get links(): number {
     return this.#watches.size;
@@ -34,7 +42,7 @@ export class TrafficDesk {
 
   /** Answers the function to call when it is not looked at any more. */
   view({ host, path, linkId }: WatchedLink, viewer: LinkViewer): () => void {
-    const key = `${path}\0${linkId}`;
+    const key = `${this.#scope(host, path)}\0${linkId}`;
     let watch = this.#watches.get(key);
     if (watch === undefined) {
       watch = { viewers: new Set(), end: new AbortController() };

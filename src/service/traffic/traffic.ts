@@ -7,11 +7,10 @@ import type { HostSession } from "../../hosts/host.ts";
 import type { HostTraffic } from "../../hosts/host-traffic.ts";
 import { type Endpoint, endpointText, type TrafficFilter } from "../../intent/lab.ts";
 import { packetFilter } from "../../packets/bpf.ts";
-import { addressProject, allowUse, badRequest, labNotFound, type Target } from "../address.ts";
+import { addressProject, allowUse, badRequest, labNotFound, recordFor, type Target } from "../address.ts";
 import { unsupported } from "../capabilities.ts";
 import type { Context } from "../context.ts";
 import { joinStream } from "../join-stream.ts";
-import { rightOn } from "../rights.ts";
 import type { Call, Caller, Upgrade } from "../service.ts";
 import { Tickets } from "../tickets.ts";
 import { TrafficDesk } from "./traffic-desk.ts";
@@ -38,11 +37,12 @@ const lookMs = 2_000;
 /** The packets of a lab's links, in the lab's own words, for whoever may look at the lab. */
 export class Traffic {
   readonly #context: Context;
-  readonly #desk = new TrafficDesk();
+  readonly #desk: TrafficDesk;
   readonly #tickets: Tickets<TrafficGrant>;
 
   constructor(context: Context) {
     this.#context = context;
+    this.#desk = new TrafficDesk((path) => context.store.labs.get(path) !== undefined);
     this.#tickets = new Tickets(context.clock);
   }
 
@@ -86,8 +86,7 @@ export class Traffic {
     const grant = this.#tickets.redeem(ticket, caller.session);
     const { path } = grant.target;
     // What was granted with the ticket may have been taken back since.
-    const record = this.#context.store.labs.get(path);
-    if (record !== undefined && rightOn(record, caller) === undefined) throw labNotFound(path);
+    const record = recordFor(this.#context, caller, path);
     const host = await this.#context.sessions.hostSessionFor(caller, record?.owner);
     await trafficOf(host);
     const watched = new Map<string, () => void>();

@@ -1,0 +1,23 @@
+import type { Command } from "../command.ts";
+import { UsageError } from "../usage-error.ts";
+
+export const adopt: Command = {
+  name: "adopt",
+  summary: "Give a lab that the service has no record of an owner; for admins",
+  details:
+    "A lab loses its record with the service's database, and others never had one. Until an admin adopts it or destroys it, nobody else sees it. Nothing that\n" +
+    "runs is changed. The recorded intent is what the host has: labwright pull writes it to a file.",
+  operands: "LAB",
+  maxOperands: 1,
+  flags: [{ long: "owner", value: "USER", summary: "Who the lab belongs to from now on; default: you" }],
+  example: "labwright adopt /campus --owner alice",
+  run: async (context, args) => {
+    const [lab] = args.operands;
+    if (lab === undefined) throw new UsageError("adopt needs the path of a lab", "labwright labs lists those without an owner");
+    const owner = args.text("owner");
+    const client = await context.client();
+    const data = await client.adoptLab({ lab, ...(owner !== undefined && { owner }) });
+    context.result(data, ({ lab: path, owner: now, nodes }) => `${path} belongs to ${now}: ${nodes} node${nodes === 1 ? "" : "s"}`);
+    return 0;
+  },
+};
