@@ -7,11 +7,13 @@ import { eveHost } from "../hosts/eve/host.ts";
 import type { Host } from "../hosts/host.ts";
 import { localHost } from "../hosts/local/host.ts";
 import { imageRecords } from "../hosts/local/images.ts";
+import { labsOnDisk } from "../hosts/local/labs-on-disk.ts";
 import { type LocalPaths, localPaths } from "../hosts/local/paths.ts";
 import { openUsers } from "../hosts/local/users.ts";
 import { memoryHost } from "../hosts/memory/memory-host.ts";
 import { createService } from "../service/create-service.ts";
 import { sqliteStore } from "../service/store/sqlite.ts";
+import type { Store } from "../service/store/store.ts";
 import { batchedLines } from "./batched-lines.ts";
 import { serverCertificate } from "./certificate.ts";
 import { jsonLog } from "./json-log.ts";
@@ -61,6 +63,8 @@ async function serve(options: ServeOptions): Promise<void> {
   const held = await holdStateDir(stateDir);
   cleanup.defer(() => held.release());
 
+  // Before anything is made that only a first start makes.
+  const store = await openStore(options);
   const certificate = await serverCertificate({ stateDir, names: options.names, ...(options.own && { own: options.own }) });
   const host = await openHost(options, (text) => log("warn", text));
   cleanup.defer(() => host.close());
@@ -75,7 +79,7 @@ async function serve(options: ServeOptions): Promise<void> {
         capturePage: (capture: string) => `${url}/ui/captures/${capture}`,
       },
     }),
-    store: sqliteStore(join(stateDir, "labwright.db")),
+    store,
     log,
     version,
     resume: options.resume,
@@ -106,6 +110,21 @@ async function serve(options: ServeOptions): Promise<void> {
 
   const signal = await ending;
   log("info", "ending; labs keep running", { signal });
+}
+
+/** Throws where the database was lost, and not the labs. */
+async function openStore({ host, stateDir, adopt }: ServeOptions): Promise<Store> {
+  const labs = host === "embedded" && !adopt ? await labsOnDisk(stateDir) : 0;
+  const file = join(stateDir, "labwright.db");
+  return sqliteStore(file, {
+    whenNew: (state) => {
+      if (labs === 0) return;
+      throw new Error(
+        `the database ${file} is ${state}, and ${stateDir} holds ${labs === 1 ? "a lab" : `${labs} labs`}: restore the database from a backup; ` +
+          "or start once with labwright serve --adopt, which makes a new one: labs run on, only admins see them, and their owners must sign in again",
+      );
+    },
+  });
 }
 
 async function openHost({ host, eve, stateDir }: ServeOptions, warn: (text: string) => void): Promise<Host> {

@@ -28,6 +28,7 @@ import { type StopPatience, stopPatience } from "./stop-patience.ts";
 import { openTrash } from "./trash.ts";
 import { Turns } from "./turns.ts";
 import { openUsers } from "./users.ts";
+import { isUuid } from "./uuid.ts";
 
 export interface LocalHostOptions {
   readonly paths: LocalPaths;
@@ -191,8 +192,4 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
       warn,
     }),
   };
-}
-
-function isUuid(name: string): boolean {
-  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(name);
 }

@@ -1,5 +1,5 @@
-import { closeSync, openSync } from "node:fs";
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
+import { type DatabaseOptions, openDatabase } from "./open-database.ts";
 import type { Direction, JobOutcome, JobRow, JobStatus, LabRecord, SessionRow, Store } from "./store.ts";
 import { tellingTroubles } from "./store-troubles.ts";
 
@@ -31,13 +31,10 @@ const migrations = [
   "ALTER TABLE sessions ADD COLUMN credential TEXT",
 ];
 
-/** The store in one SQLite file (mode 0600; ":memory:" keeps nothing). Throws when the file is of a newer version than this program. */
-export function sqliteStore(file: string): Store {
-  // SQLite would make the file readable by all; the mode only matters while it is made.
-  if (file !== ":memory:") closeSync(openSync(file, "a", 0o600));
-  const db = new DatabaseSync(file);
-  db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON");
-  migrate(db);
+/** The store in one SQLite file (mode 0600; ":memory:" keeps nothing). Throws an Error for people if the file cannot be used. */
+export function sqliteStore(file: string, options: DatabaseOptions = {}): Store {
+  const db = openDatabase(file, options);
+  migrate(db, file);
 
   const sql = {
     insertSession: db.prepare(
@@ -223,10 +220,14 @@ export function sqliteStore(file: string): Store {
 
 type Row = Readonly<Record<string, unknown>>;
 
-function migrate(db: DatabaseSync): void {
+function migrate(db: DatabaseSync, file: string): void {
   const version = (db.prepare("PRAGMA user_version").get() as { user_version: number }).user_version;
   if (version > migrations.length) {
-    throw new Error(`the database is of version ${version}, this program knows up to ${migrations.length}: it was written by a newer one`);
+    db.close();
+    throw new Error(
+      `the database ${file} has version ${version}, written by a newer release; this one reads versions up to ${migrations.length}: start the newer ` +
+        "release, or restore a backup from before it ran",
+    );
   }
   for (let next = version; next < migrations.length; next += 1) {
     db.exec(`BEGIN; ${migrations[next]}; PRAGMA user_version = ${next + 1}; COMMIT`);

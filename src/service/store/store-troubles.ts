@@ -19,19 +19,25 @@ export function tellingTroubles(store: Store, file: string): Store {
   return { ...store, sessions: told(store.sessions), labs: told(store.labs), jobs: told(store.jobs) };
 }
 
+const damaged =
+  "it is damaged: end the service and restore a backup; labs run on meanwhile; labwright serve names the damage when it starts";
+
 /** By SQLite's primary result code. */
 const troubles: Readonly<Record<number, string>> = {
   8: "the file or its file system is read-only: make it writable and try again",
   10: "its disk refuses to read or write; where the file system is full, free space on it and try again, else look into the machine's log",
+  11: damaged,
   13: "its file system is full: free space on it and try again",
   14: "it cannot be opened: look at its directory, its mode and whether the disk is there",
+  26: damaged,
 };
 
 function troubleOf(error: unknown, file: string): Failure | undefined {
   const { code, errcode, message } = error as { readonly code?: unknown; readonly errcode?: unknown; readonly message?: string };
   if (code !== "ERR_SQLITE_ERROR" || typeof errcode !== "number") return undefined;
   const trouble = troubles[errcode & 0xff];
-  return trouble === undefined
-    ? undefined
-    : new Failure("internal", `the service could not write ${file}: ${trouble} (${message})`, { cause: error });
+  if (trouble === undefined) return undefined;
+  // The path is for the log: callers have no use for it.
+  const cause = new Error(`${file}: ${message}`, { cause: error });
+  return new Failure("internal", `the service's database failed: ${trouble}`, { cause });
 }
