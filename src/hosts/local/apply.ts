@@ -46,7 +46,7 @@ export async function applySteps(context: ApplyContext, operations: readonly Ope
   };
 
   refuseImpossible(context, operations);
-  for (const batch of batches(operations)) {
+  for (const batch of await batchesNow(context, operations)) {
     progress.signal?.throwIfAborted();
     const definition = await definitions.get(path);
     if (definition?.locked === true) throw lockedNow(finished, operations);
@@ -97,6 +97,12 @@ function batchKind(step: Step): BatchKind {
   }
 }
 
+/** A lab whose holder hangs can only be ended, and cannot stop its nodes first. */
+async function batchesNow({ path, definitions, lab }: ApplyContext, operations: readonly Operation[]): Promise<ReturnType<typeof batches>> {
+  const definition = operations.at(-1)?.step.do === "delete-lab" ? await definitions.get(path) : undefined;
+  return definition !== undefined && lab(definition.id).hanging() !== undefined ? [operations] : batches(operations);
+}
+
 /** Neighbours that can be done as one; their order is kept. */
 export function batches(operations: readonly Operation[]): readonly (readonly Operation[])[] {
   if (isTeardown(operations)) return [operations];
@@ -140,6 +146,7 @@ async function runBatch(
   const edit = editDefinition(definition, ids, context.catalogue.template);
   const stopping = first.do === "stop" || first.do === "wipe" ? nodesOf(edit, batch) : [];
   await context.lab(definition.id).refuseForeign(stopping);
+  await context.lab(definition.id).refuseHanging();
   switch (first.do) {
     case "start":
       await startNodes(context, definition, edit, batch);

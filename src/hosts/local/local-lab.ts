@@ -98,15 +98,33 @@ export class LocalLab {
     return this.#sandbox.refuseForeign(stopping);
   }
 
+  /** What a change is refused with while the lab's holder does not answer; undefined while it does. */
+  hanging(): Failure | undefined {
+    return this.#sandbox.hanging();
+  }
+
+  /** Throws host_timeout if the lab's holder does not answer: before a change, so that nothing is written down that cannot be done. */
+  async refuseHanging(): Promise<void> {
+    await this.#sandbox.states();
+  }
+
   /** Counts what may have changed a node's links: what was ready then need not be ready now. */
   get wiring(): number {
     return this.#wiring.count;
   }
 
-  /** How each node is, by its id; the same object again for as long as nothing of it changed. */
+  /** How each node is, by its id; the same object again for as long as nothing of it changed. Throws host_timeout if the lab's holder hangs. */
   async life(definition: LabDefinition, catalogue: Catalogue): Promise<ReadonlyMap<number, NodeLife>> {
-    const states = await this.#sandbox.states();
-    const stands = this.#sandbox.sandbox !== null || this.#sandbox.isForeign;
+    return this.#lifeOf(definition, catalogue, await this.#sandbox.states());
+  }
+
+  /** The same; if the lab's holder hangs, as far as the process table shows it. */
+  async seenLife(definition: LabDefinition, catalogue: Catalogue): Promise<ReadonlyMap<number, NodeLife>> {
+    return this.#lifeOf(definition, catalogue, await this.#sandbox.seenStates());
+  }
+
+  #lifeOf(definition: LabDefinition, catalogue: Catalogue, states: ReadonlyMap<number, NodeState>): ReadonlyMap<number, NodeLife> {
+    const { stands } = this.#sandbox;
     const known = this.#life;
     if (known?.definition === definition && known.states === states && known.catalogue === catalogue && known.stands === stands)
       return known.life;
@@ -274,6 +292,8 @@ export class LocalLab {
 
   /** The links whose quality is changed, as what shapes them tells it. */
   linkLife(): Promise<ReadonlyMap<number, LinkLife>> {
+    const hanging = this.hanging();
+    if (hanging !== undefined) return Promise.reject(hanging);
     return this.#wiring.linkLife();
   }
 

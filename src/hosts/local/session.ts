@@ -88,7 +88,7 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
       const definition = await seen(path);
       if (definition === undefined) return null;
       const offered = await catalogue();
-      const life = await state.lab(definition.id).life(definition, offered);
+      const life = await state.lab(definition.id).seenLife(definition, offered);
       const saved = savedConfigs(definitions.directory(definition.id), definition, offered.template);
       return observedLab(definition, life, offered, saved);
     },
