@@ -17,6 +17,7 @@ import { tellingTrouble } from "./machine-trouble.ts";
 import { makePassage } from "./passage.ts";
 import type { LocalPaths } from "./paths.ts";
 import { shapingMeans } from "./quality-means.ts";
+import { localQuarantine } from "./quarantine.ts";
 import { Readiness } from "./readiness.ts";
 import { Admission } from "./resources/admission.ts";
 import { type DiskPace, DiskWatch, diskPace } from "./resources/disk-watch.ts";
@@ -140,7 +141,7 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
   for (const id of (await readdir(paths.run)).sort()) {
     if (known.has(id) || !isUuid(id)) continue;
     await adopt(id);
-    if (lab(id).sandbox !== null) warn(`lab ${id} runs, and ${paths.state} has no definition of it: it is left alone`);
+    if (lab(id).stands) warn(`lab ${id} runs, and ${paths.state} has no definition of it: labwright quarantine lists it, and can end it`);
     lab(id).release();
     labs.delete(id);
   }
@@ -159,7 +160,7 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
   const told = (path: string) => (error: Error) => warn(`lab ${path}: ${error.message}`);
   await Promise.all(definitions.paths().map((path) => exclusive(path, () => reshape(path)).catch(told(path))));
 
-  return {
+  const state: Omit<LocalState, "quarantine"> = {
     definitions,
     trash,
     bootId,
@@ -192,4 +193,5 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
       warn,
     }),
   };
+  return { ...state, quarantine: localQuarantine(state, paths.run) };
 }

@@ -98,6 +98,11 @@ export class LocalLab {
     return this.#sandbox.refuseForeign(stopping);
   }
 
+  /** Whether something of the lab lives. */
+  get stands(): boolean {
+    return this.#sandbox.stands;
+  }
+
   /** What a change is refused with while the lab's holder does not answer; undefined while it does. */
   hanging(): Failure | undefined {
     return this.#sandbox.hanging();

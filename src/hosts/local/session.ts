@@ -1,5 +1,5 @@
 import { Failure } from "../../contract/errors.ts";
-import type { Feature, HostConsole, HostSession } from "../host.ts";
+import type { Feature, HostConsole, HostQuarantine, HostSession } from "../host.ts";
 import { applySteps } from "./apply.ts";
 import type { CaptureViews } from "./capture/capture-views.ts";
 import type { Captures } from "./capture/captures.ts";
@@ -15,6 +15,7 @@ import type { LocalLab } from "./local-lab.ts";
 import { tellingTrouble } from "./machine-trouble.ts";
 import { observedLab } from "./observed-lab.ts";
 import { checkPcapFilter } from "./pcap-filter.ts";
+import { quarantineFor } from "./quarantine.ts";
 import type { Readiness } from "./readiness.ts";
 import type { Admission } from "./resources/admission.ts";
 import type { DiskWatch } from "./resources/disk-watch.ts";
@@ -37,6 +38,7 @@ export interface LocalState {
   readonly captures: Captures;
   readonly decoders: Decoders;
   readonly views: CaptureViews;
+  readonly quarantine: HostQuarantine;
   /** One change of a lab at a time. */
   readonly exclusive: <T>(path: string, work: () => Promise<T>) => Promise<T>;
 }
@@ -124,6 +126,7 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
     checkPcapFilter: async (filter) => checkPcapFilter((await catalogue()).images, filter),
     captures: localCaptures(state, { lab, mayChange }),
     traffic: localTraffic(state, { lab }, state.captures.tap),
+    quarantine: quarantineFor(state.quarantine, role === "admin"),
     // Not in turn with apply: a lock that is set meanwhile is what stops one.
     setLock: async (path, locked) => {
       mayChange();
