@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { Ballast } from "../files/ballast.ts";
 import { eveHost } from "../hosts/eve/host.ts";
 import type { Host } from "../hosts/host.ts";
 import { localHost } from "../hosts/local/host.ts";
@@ -63,6 +64,10 @@ async function serve(options: ServeOptions): Promise<void> {
   const held = await holdStateDir(stateDir);
   cleanup.defer(() => held.release());
 
+  const ballast = new Ballast(stateDir);
+  const isFull = await ballast.drop();
+  if (isFull)
+    log("warn", "the file system of the state directory is full: labs can be stopped and destroyed; free space on it", { stateDir });
   // Before anything is made that only a first start makes.
   const store = await openStore(options);
   const certificate = await serverCertificate({ stateDir, names: options.names, ...(options.own && { own: options.own }) });
@@ -104,6 +109,9 @@ async function serve(options: ServeOptions): Promise<void> {
   await writeServiceFile(stateDir, { url: server.url, fingerprint: server.fingerprint, pid: process.pid });
   cleanup.defer(() => removeServiceFile(stateDir, process.pid));
   process.stdout.write(`labwright ${version} listens on ${server.url} (${host.kind} host), certificate sha256:${server.fingerprint}\n`);
+
+  ballast.keep();
+  cleanup.defer(() => ballast.close());
 
   // Not before it is known to stay: those who start many services in a row would pay for it each time.
   setTimeout(() => service.keepReady(), settledMs).unref();

@@ -9,7 +9,8 @@ import { testDirectory } from "../../src/hosts/local/test-directory.ts";
 import { eventually } from "./eventually.ts";
 import { noteLabs, processesOf, tablesOf } from "./machine.ts";
 
-const password = "chaos";
+/** Of its user admin. */
+export const password = "chaos";
 
 /** The service as a user starts it, on the embedded host, with directories of its own that outlive it: it can be killed and started again. */
 export class EmbeddedService implements AsyncDisposable {

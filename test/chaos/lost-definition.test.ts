@@ -21,13 +21,13 @@ beforeEach(async () => {
   await service.client.deployProject({ yaml });
   await exec("echo precious > /root/work; sync");
   await noteLabs(service.labs, service.stateDir, service.runDir);
-  [id = ""] = [...service.labs];
+  id = [...service.labs].join();
   definition = join(service.stateDir, "labs", id, "lab.json");
 });
 afterEach(async () => service[Symbol.asyncDispose]());
 
 async function exec(command: string): Promise<string> {
-  return (await service.client.execConsole({ lab, node: "h1", command })).output;
+  return (await service.client.execConsole({ lab, node: "h1", command })).output ?? "";
 }
 
 async function restart(damage: () => Promise<unknown>): Promise<void> {

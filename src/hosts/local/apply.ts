@@ -5,7 +5,7 @@ import type { Operation, Step, StopMode } from "../../engine/plan.ts";
 import type { Applied, NativeIds, Progress } from "../host.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { LabDefinition } from "./definition.ts";
-import type { Definitions } from "./definitions.ts";
+import type { Definitions, PutOptions } from "./definitions.ts";
 import { type DefinitionEdit, editDefinition } from "./edit-definition.ts";
 import type { LocalLab } from "./local-lab.ts";
 import { machineTrouble } from "./machine-trouble.ts";
@@ -286,12 +286,12 @@ async function stopNodes(
   const nodes = before.nodes.filter(({ id }) => named.has(id) && up.has(id));
   for (const { id } of nodes) edit.power(id, mode === 2 ? "suspended" : "stopped");
   let after = edit.result();
-  await put(definitions, after);
+  await put(definitions, after, { isEnding: true });
   try {
     const forced = await live.stop(nodes, mode, catalogue);
     if (forced.size > 0) {
       after = { ...after, nodes: after.nodes.map((node) => (forced.has(node.id) ? { ...node, forced: true } : node)) };
-      await put(definitions, after);
+      await put(definitions, after, { isEnding: true });
       for (const operation of batch) warnForced(operation, forced.get(edit.nodeId(operation.key) ?? 0), progress);
     }
   } catch (error) {
@@ -299,7 +299,11 @@ async function stopNodes(
     if (mode === 2) {
       const still = await running(live, before, catalogue).catch(() => up);
       const old = new Map(before.nodes.map((node) => [node.id, node]));
-      await put(definitions, { ...after, nodes: after.nodes.map((node) => (still.has(node.id) ? (old.get(node.id) ?? node) : node)) });
+      await put(
+        definitions,
+        { ...after, nodes: after.nodes.map((node) => (still.has(node.id) ? (old.get(node.id) ?? node) : node)) },
+        { isEnding: true },
+      );
     }
     throw error;
   }
@@ -330,8 +334,8 @@ async function wipeNodes(
 }
 
 /** A lock that was set meanwhile stays. */
-function put(definitions: Definitions, after: LabDefinition): Promise<void> {
-  return definitions.change(after.path, (now) => ({ ...after, locked: now.locked }));
+function put(definitions: Definitions, after: LabDefinition, options?: PutOptions): Promise<void> {
+  return definitions.change(after.path, (now) => ({ ...after, locked: now.locked }), options);
 }
 
 /** Throws node_not_found for a key that the lab does not have. */

@@ -1,6 +1,8 @@
 import { readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Failure } from "../../contract/errors.ts";
+import type { Spares } from "../../files/spare-files.ts";
+import { writeFileAtomic } from "../../files/write-file-atomic.ts";
 import { checkDefinition } from "./check-definition.ts";
 import type { LabDefinition } from "./definition.ts";
 import { exists } from "./file-exists.ts";
@@ -12,7 +14,6 @@ import { sweepKeptLab, sweepLab } from "./sweep-lab.ts";
 import type { Trash } from "./trash.ts";
 import { Turns } from "./turns.ts";
 import { isUuid } from "./uuid.ts";
-import { writeFileAtomic } from "./write-file-atomic.ts";
 
 /** The persisted labs: one directory each, named by the lab's uuid, below `<state>/labs`. */
 export interface Definitions {
@@ -27,9 +28,9 @@ export interface Definitions {
   get(path: string): Promise<LabDefinition | undefined>;
   /** All, by path, as `get` returns them. One that throws is left out. */
   all(): Promise<readonly LabDefinition[]>;
-  put(definition: LabDefinition): Promise<void>;
+  put(definition: LabDefinition, options?: PutOptions): Promise<void>;
   /** Changes the lab from what it is on disk now; changes of one lab happen one after the other. Throws lab_not_found. */
-  change(path: string, edit: (definition: LabDefinition) => LabDefinition): Promise<void>;
+  change(path: string, edit: (definition: LabDefinition) => LabDefinition, options?: PutOptions): Promise<void>;
   /**
    * Forgets the lab, at once; then its files go. With keepDisks the nodes' disks stay, with the definition as kept.json, for a lab that is made at
    * the same path later.
@@ -46,6 +47,11 @@ export interface Definitions {
   kept(path: string): Promise<LabDefinition | undefined>;
   /** The lab's directory; exists once the lab was put. */
   directory(id: string): string;
+}
+
+export interface PutOptions {
+  /** It ends things and must succeed on a full disk: it may take of the reserve. */
+  readonly isEnding?: boolean;
 }
 
 export interface QuarantinedDirectory {
@@ -66,9 +72,10 @@ interface Entry {
 /**
  * @param state the state directory
  * @param trash takes the files of labs that are removed
+ * @param spares the reserve for definitions that must be written on a full disk
  * @param warn called for a lab.json that is missing, does not read or claims the path of another lab; nothing of such a lab is removed
  */
-export async function openDefinitions(state: string, trash: Trash, warn: (text: string) => void): Promise<Definitions> {
+export async function openDefinitions(state: string, trash: Trash, warn: (text: string) => void, spares?: Spares): Promise<Definitions> {
   const labs = join(state, "labs");
   await makePassage(labs);
   await spreadDirectories(labs);
@@ -187,13 +194,13 @@ export async function openDefinitions(state: string, trash: Trash, warn: (text: 
       );
       return found.filter((definition) => definition !== undefined);
     },
-    put: async (definition) => {
+    put: async (definition, { isEnding = false } = {}) => {
       const { id, path } = definition;
       const known = entries.get(id);
       if (known === undefined) for (const directory of [join(labs, id), join(labs, id, "nodes")]) await makePassage(directory);
       else if (known.isStandIn === true) await setAside(join(labs, id), known.definition);
       const text = `${JSON.stringify(definition, null, 1)}\n`;
-      await writeFileAtomic(file(id), text, 0o600);
+      await writeFileAtomic(file(id), text, 0o600, isEnding ? spares : undefined);
       const mark = (await fileMark(file(id))) ?? "";
       entries.set(id, { mark, definition });
       index.set(path, id);
@@ -203,11 +210,11 @@ export async function openDefinitions(state: string, trash: Trash, warn: (text: 
         await rm(keptFile(id), { force: true });
       }
     },
-    change: (path, edit) =>
+    change: (path, edit, options) =>
       turns.run(path, async () => {
         const definition = await definitions.get(path);
         if (definition === undefined) throw new Failure("lab_not_found", `there is no lab ${path}`);
-        await definitions.put(edit(definition));
+        await definitions.put(edit(definition), options);
       }),
     remove: async (path, { keepDisks }) => {
       const id = index.get(path);

@@ -1,6 +1,7 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Failure } from "../../contract/errors.ts";
+import { openSpareFiles } from "../../files/spare-files.ts";
 import type { Host } from "../host.ts";
 import { type CaptureLimits, captureLimits } from "./capture/capture-limits.ts";
 import { CaptureViews } from "./capture/capture-views.ts";
@@ -82,6 +83,7 @@ export function localHost(options: LocalHostOptions): Host {
     },
     close: async () => {
       const state = await opening.catch(() => undefined);
+      await state?.spares.close();
       await state?.disks.close();
       await state?.decoders.close();
       await groupsSettled();
@@ -95,13 +97,15 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
   const { paths } = options;
   await makePassage(paths.state);
   await makePassage(paths.vmImages);
-  // Drafts of the users' file whose writing a crash cut off; nobody else writes here now.
-  for (const name of await readdir(paths.state)) if (/^users\.json\.[0-9a-f]{12}\.tmp$/.test(name)) await rm(join(paths.state, name));
+  // Drafts whose writing a crash cut off; nobody else writes here now.
+  for (const name of await readdir(paths.state))
+    if (/^(users|service)\.json\.[0-9a-f]{12}\.tmp$/.test(name)) await rm(join(paths.state, name));
   const bootId = await incarnation(paths.run);
   const means = probeMachine();
   for (const lack of [...(await hostLacks(paths)), ...limitLacks(await means)]) warn(lack);
   const trash = await openTrash(join(paths.state, "trash"), warn);
-  const definitions = await openDefinitions(paths.state, trash, warn);
+  const spares = await openSpareFiles(paths.state, warn);
+  const definitions = await openDefinitions(paths.state, trash, warn, spares);
   const decoders = await Decoders.open({ state: paths.state, trash, most: 4, warn });
   const readiness = new Map<string, Readiness>();
   const turns = new Turns<string>();
@@ -163,6 +167,7 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
   const state: Omit<LocalState, "quarantine"> = {
     definitions,
     trash,
+    spares,
     bootId,
     lab,
     catalogue,

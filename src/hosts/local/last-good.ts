@@ -1,9 +1,9 @@
 import { copyFile, readdir, readFile, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { writeFileAtomic } from "../../files/write-file-atomic.ts";
 import { checkDefinition } from "./check-definition.ts";
 import type { LabDefinition } from "./definition.ts";
 import { exists } from "./file-exists.ts";
-import { writeFileAtomic } from "./write-file-atomic.ts";
 
 /** Beside each lab.json: the last definition that was written, or read without a fault. */
 export function lastGoodFile(directory: string): string {

@@ -1,4 +1,5 @@
 import { Failure } from "../../contract/errors.ts";
+import type { SpareFiles } from "../../files/spare-files.ts";
 import type { Feature, HostConsole, HostQuarantine, HostSession } from "../host.ts";
 import { applySteps } from "./apply.ts";
 import type { CaptureViews } from "./capture/capture-views.ts";
@@ -28,6 +29,7 @@ import { vmAttributeProblem } from "./vm/attribute-problem.ts";
 export interface LocalState {
   readonly definitions: Definitions;
   readonly trash: Trash;
+  readonly spares: SpareFiles;
   readonly catalogue: () => Promise<Catalogue>;
   readonly admission: Admission;
   readonly disks: DiskWatch;

@@ -1,5 +1,6 @@
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
+import { isFull } from "./database-room.ts";
 
 export interface DatabaseOptions {
   /** Called before a database without any table is made or used. Throws to refuse it. */
@@ -20,8 +21,23 @@ const restore =
 export function openDatabase(file: string, options: DatabaseOptions = {}): DatabaseSync {
   if (file === ":memory:") return prepared(new DatabaseSync(file), file);
   refuseUnusable(file, options);
+  try {
+    return opened(file, options);
+  } catch (error) {
+    if (!isFull(error)) throw explained(file, error);
+  }
+  try {
+    // Without the file that programs share a log by, which needs new blocks at each start.
+    return opened(file, options, "PRAGMA locking_mode = EXCLUSIVE");
+  } catch (error) {
+    throw explained(file, error);
+  }
+}
+
+function opened(file: string, options: DatabaseOptions, first = ""): DatabaseSync {
   const db = new DatabaseSync(file);
   try {
+    db.exec(first);
     if (isWithoutTables(db)) options.whenNew?.("empty");
     prepared(db, file);
     const finding = firstFinding(db, statSync(file).size);
@@ -29,7 +45,7 @@ export function openDatabase(file: string, options: DatabaseOptions = {}): Datab
     return db;
   } catch (error) {
     db.close();
-    throw explained(file, error);
+    throw error;
   }
 }
 

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { DatabaseRoom, makesRoom } from "./database-room.ts";
 import { type DatabaseOptions, openDatabase } from "./open-database.ts";
 import type { Direction, JobOutcome, JobRow, JobStatus, LabRecord, SessionRow, Store } from "./store.ts";
 import { tellingTroubles } from "./store-troubles.ts";
@@ -35,6 +36,7 @@ const migrations = [
 export function sqliteStore(file: string, options: DatabaseOptions = {}): Store {
   const db = openDatabase(file, options);
   migrate(db, file);
+  const room = new DatabaseRoom(db, file);
 
   const sql = {
     insertSession: db.prepare(
@@ -172,6 +174,7 @@ export function sqliteStore(file: string, options: DatabaseOptions = {}): Store 
     jobs: {
       insert: (row) => {
         const { id, lab, operation, user, request, status, startedAt, steps, done } = row;
+        if (!makesRoom(row)) room.admit();
         sql.insertJob.run(id, lab, operation, user, JSON.stringify(request), status, startedAt, JSON.stringify(steps), done);
       },
       begin: (id, steps) => {
@@ -213,9 +216,9 @@ export function sqliteStore(file: string, options: DatabaseOptions = {}): Store 
         sql.purgeKeys.run(createdBefore);
       },
     },
-    close: () => db.close(),
+    close: () => room.close(),
   };
-  return tellingTroubles(store, file);
+  return tellingTroubles(store, file, room);
 }
 
 type Row = Readonly<Record<string, unknown>>;

@@ -1,15 +1,25 @@
 import { Failure } from "../../contract/errors.ts";
+import { type DatabaseRoom, isFull } from "./database-room.ts";
 import type { Store } from "./store.ts";
 
-/** The same store; what keeps it from writing – a full disk, above all – is told as what it is, with what to do, and not as a defect. */
-export function tellingTroubles(store: Store, file: string): Store {
+/** The same store, which tries once more after it found no room; what keeps it from writing – a full disk, above all – is told as what it is, with what to do, and not as a defect. */
+export function tellingTroubles(store: Store, file: string, room: DatabaseRoom): Store {
+  const again = <Result>(call: () => Result): Result => {
+    try {
+      return call();
+    } catch (error) {
+      if (!isFull(error)) throw error;
+      room.rewind();
+      return call();
+    }
+  };
   const told = <Group extends object>(group: Group): Group =>
     Object.fromEntries(
       Object.entries(group).map(([name, call]) => [
         name,
         (...given: readonly unknown[]) => {
           try {
-            return (call as (...given: readonly unknown[]) => unknown)(...given);
+            return again(() => (call as (...given: readonly unknown[]) => unknown)(...given));
           } catch (error) {
             throw troubleOf(error, file) ?? error;
           }

@@ -1,0 +1,88 @@
+import { statfsSync } from "node:fs";
+import { dirname } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import type { JobRow } from "./store.ts";
+
+/**
+ * Room that a full file system cannot take from the database: free pages inside its file, and a write-ahead log that has its blocks already. Small writes –
+ * a login, the journal of a destroy – need no new block then. Only file systems that overwrite in place keep it so: not btrfs and ZFS.
+ */
+export class DatabaseRoom {
+  readonly #db: DatabaseSync;
+  readonly #directory: string;
+  readonly #bytes: number;
+
+  /** Makes the room, as far as the file system has it. */
+  constructor(db: DatabaseSync, file: string) {
+    this.#db = db;
+    this.#directory = dirname(file);
+    this.#bytes = file === ":memory:" ? 0 : roomFor(this.#directory);
+    if (this.#bytes === 0) return;
+    // Well before the log would outgrow its blocks it is written back and begins again.
+    db.exec(`PRAGMA wal_autocheckpoint = ${Math.floor(this.#bytes / pageSize / 2)}`);
+    try {
+      this.#make();
+    } catch (error) {
+      if (!isFull(error)) throw error;
+    }
+  }
+
+  /** Before a write that may take much and is not needed to make room on a full disk. Throws SQLite's own error if the rest is for those that are. */
+  admit(): void {
+    if (this.#bytes === 0) return;
+    const { freelist_count: free } = this.#db.prepare("PRAGMA freelist_count").get() as { freelist_count: number };
+    if (free * pageSize < this.#bytes / 2) this.#make();
+  }
+
+  /** After a write that found no room: the log begins again in the blocks that it has. */
+  rewind(): void {
+    if (this.#bytes > 0) this.#db.exec("PRAGMA wal_checkpoint(RESTART)");
+  }
+
+  /** Closes the database; on a full disk without giving back the blocks of its log, which the next start would not get again. */
+  close(): void {
+    if (this.#bytes > 0 && freeIn(this.#directory) < 4 * this.#bytes) this.#db.exec("PRAGMA wal_checkpoint(RESTART)");
+    else this.#db.close();
+  }
+
+  #make(): void {
+    const db = this.#db;
+    // Of a start that was cut off.
+    db.exec("DROP TABLE IF EXISTS room");
+    try {
+      // Written out and only then dropped: pages that are freed in the same transaction would get no blocks.
+      db.exec(`BEGIN; CREATE TABLE room (bytes BLOB) STRICT; INSERT INTO room VALUES (zeroblob(${this.#bytes})); COMMIT`);
+      db.exec("PRAGMA wal_checkpoint(RESTART)");
+    } finally {
+      if (db.isTransaction) db.exec("ROLLBACK");
+      db.exec("DROP TABLE IF EXISTS room");
+    }
+  }
+}
+
+const pageSize = 4096;
+const [least, most] = [256 * 1024, 4 * 2 ** 20];
+
+/** Bytes: a 32nd of the file system, within bounds. */
+function roomFor(directory: string): number {
+  const { blocks, bsize } = statfsSync(directory);
+  return Math.min(most, Math.max(least, Math.floor((blocks * bsize) / 32)));
+}
+
+/** Bytes that anyone may write. */
+function freeIn(directory: string): number {
+  const { bavail, bsize } = statfsSync(directory);
+  return bavail * bsize;
+}
+
+/** SQLITE_FULL, and what a full file system gives instead in places. */
+export function isFull(error: unknown): boolean {
+  const { errcode } = error as { readonly errcode?: unknown };
+  return typeof errcode === "number" && [13, 10].includes(errcode & 0xff);
+}
+
+/** Whether a change ends things and takes nothing: it must work on a full disk. */
+export function makesRoom({ operation, request }: Pick<JobRow, "operation" | "request">): boolean {
+  if (operation === "destroyProject") return true;
+  return operation === "execProject" && (request as { readonly action?: unknown } | null)?.action !== "start";
+}
