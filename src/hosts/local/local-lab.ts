@@ -334,8 +334,12 @@ async function silence(sandbox: Sandbox, pids: readonly number[]): Promise<void>
   succeeded(argv, await sandbox.run(argv));
 }
 
-/** A refusal of the kernel that comes of a directory's mode is told with the directory. */
+/** A refusal of the kernel that comes of a full disk or of a directory's mode is told with what to do. */
 async function explained(error: unknown, directories: readonly string[]): Promise<unknown> {
+  if (error instanceof Failure && /No space left on device/.test(error.message)) {
+    const message = `the state directory's file system is full: free space on it and try again: ${error.message}`;
+    return new Failure("host_error", message, { data: { ...error.data, host: { message: error.message } }, cause: error });
+  }
   if (!(error instanceof Failure) || !/Permission denied/.test(error.message)) return error;
   const [closed] = await impassable(directories);
   return closed === undefined ? error : new Failure("host_error", closed, { data: { host: { message: error.message } }, cause: error });

@@ -21,17 +21,19 @@ export class DatabaseRoom {
     // Well before the log would outgrow its blocks it is written back and begins again.
     db.exec(`PRAGMA wal_autocheckpoint = ${Math.floor(this.#bytes / pageSize / 2)}`);
     try {
-      this.#make();
+      // Where the file cannot grow, its free pages are written once: the log gets blocks.
+      this.#writeThrough(this.#canGrow() ? this.#bytes : Math.floor(this.#free() * 0.9));
     } catch (error) {
       if (!isFull(error)) throw error;
     }
   }
 
-  /** Before a write that may take much and is not needed to make room on a full disk. Throws SQLite's own error if the rest is for those that are. */
-  admit(): void {
-    if (this.#bytes === 0) return;
-    const { freelist_count: free } = this.#db.prepare("PRAGMA freelist_count").get() as { freelist_count: number };
-    if (free * pageSize < this.#bytes / 2) this.#make();
+  /** Whether there is room for a write that may take much and is not needed to make room: the rest is for those that are. */
+  admits(): boolean {
+    if (this.#bytes === 0 || this.#free() >= this.#bytes / 2) return true;
+    if (!this.#canGrow()) return false;
+    this.#writeThrough(this.#bytes);
+    return true;
   }
 
   /** After a write that found no room: the log begins again in the blocks that it has. */
@@ -41,18 +43,33 @@ export class DatabaseRoom {
 
   /** Closes the database; on a full disk without giving back the blocks of its log, which the next start would not get again. */
   close(): void {
-    if (this.#bytes > 0 && freeIn(this.#directory) < 4 * this.#bytes) this.#db.exec("PRAGMA wal_checkpoint(RESTART)");
+    if (this.#bytes > 0 && !this.#canGrow()) this.rewind();
     else this.#db.close();
   }
 
-  #make(): void {
+  /** Bytes of free pages inside the file. */
+  #free(): number {
+    const { freelist_count: pages } = this.#db.prepare("PRAGMA freelist_count").get() as { freelist_count: number };
+    return pages * pageSize;
+  }
+
+  /**
+   * Far from full: pages that the log has and that the file cannot get any more would keep the log from ever beginning again, and nodes may write meanwhile.
+   */
+  #canGrow(): boolean {
+    const { blocks, bavail, bsize } = statfsSync(this.#directory);
+    return bavail * bsize > Math.min(enough, (blocks * bsize) / 8);
+  }
+
+  /** Writes so many bytes to the log and from there to the file, and frees them there. */
+  #writeThrough(bytes: number): void {
     const db = this.#db;
     // Of a start that was cut off.
     db.exec("DROP TABLE IF EXISTS room");
     try {
       // Written out and only then dropped: pages that are freed in the same transaction would get no blocks.
-      db.exec(`BEGIN; CREATE TABLE room (bytes BLOB) STRICT; INSERT INTO room VALUES (zeroblob(${this.#bytes})); COMMIT`);
-      db.exec("PRAGMA wal_checkpoint(RESTART)");
+      db.exec(`BEGIN; CREATE TABLE room (bytes BLOB) STRICT; INSERT INTO room VALUES (zeroblob(${bytes})); COMMIT`);
+      this.rewind();
     } finally {
       if (db.isTransaction) db.exec("ROLLBACK");
       db.exec("DROP TABLE IF EXISTS room");
@@ -61,18 +78,12 @@ export class DatabaseRoom {
 }
 
 const pageSize = 4096;
-const [least, most] = [256 * 1024, 4 * 2 ** 20];
+const [least, most, enough] = [256 * 1024, 4 * 2 ** 20, 64 * 2 ** 20];
 
 /** Bytes: a 32nd of the file system, within bounds. */
 function roomFor(directory: string): number {
   const { blocks, bsize } = statfsSync(directory);
   return Math.min(most, Math.max(least, Math.floor((blocks * bsize) / 32)));
-}
-
-/** Bytes that anyone may write. */
-function freeIn(directory: string): number {
-  const { bavail, bsize } = statfsSync(directory);
-  return bavail * bsize;
 }
 
 /** SQLITE_FULL, and what a full file system gives instead in places. */

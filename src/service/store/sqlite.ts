@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { DatabaseRoom, makesRoom } from "./database-room.ts";
 import { type DatabaseOptions, openDatabase } from "./open-database.ts";
 import type { Direction, JobOutcome, JobRow, JobStatus, LabRecord, SessionRow, Store } from "./store.ts";
-import { tellingTroubles } from "./store-troubles.ts";
+import { noRoom, tellingTroubles } from "./store-troubles.ts";
 
 /** Each entry brings the database from its index to the next version. Append-only. */
 const migrations = [
@@ -174,7 +174,7 @@ export function sqliteStore(file: string, options: DatabaseOptions = {}): Store 
     jobs: {
       insert: (row) => {
         const { id, lab, operation, user, request, status, startedAt, steps, done } = row;
-        if (!makesRoom(row)) room.admit();
+        if (!makesRoom(row) && !room.admits()) throw noRoom(file);
         sql.insertJob.run(id, lab, operation, user, JSON.stringify(request), status, startedAt, JSON.stringify(steps), done);
       },
       begin: (id, steps) => {
