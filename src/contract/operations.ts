@@ -62,7 +62,7 @@ const changing = [...project, "lab_busy", "lab_locked", "lab_locked_mid_apply", 
 const linkChange = [...project, "lab_busy", "lab_locked", "cancelled", "unsupported", "link_not_found"] as const;
 const consoles = [...project, "node_not_found", "node_not_running", "unsupported"] as const;
 const captures = [...host, "capture_not_found", "operation_not_allowed", "unsupported"] as const;
-const quarantine = [...host, "operation_not_allowed", "unsupported"] as const;
+const quarantine = [...host, "operation_not_allowed"] as const;
 
 /** Every operation of API v1. Append-only. */
 export const operations = {
