@@ -68,4 +68,4 @@ export class Ballast {
 const lookMs = 5_000;
 const spareFactor = 4;
 const pieceBytes = 2 ** 20;
-const [leastBytes, mostBytes] = [2 ** 20, 16 * 2 ** 20];
+const [leastBytes, mostBytes] = [2 ** 20, 8 * 2 ** 20];

@@ -110,11 +110,12 @@ async function serve(options: ServeOptions): Promise<void> {
   cleanup.defer(() => removeServiceFile(stateDir, process.pid));
   process.stdout.write(`labwright ${version} listens on ${server.url} (${host.kind} host), certificate sha256:${server.fingerprint}\n`);
 
-  ballast.keep();
   cleanup.defer(() => ballast.close());
-
   // Not before it is known to stay: those who start many services in a row would pay for it each time.
-  setTimeout(() => service.keepReady(), settledMs).unref();
+  setTimeout(() => {
+    service.keepReady();
+    ballast.keep();
+  }, settledMs).unref();
 
   const signal = await ending;
   log("info", "ending; labs keep running", { signal });

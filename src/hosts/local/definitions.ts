@@ -102,11 +102,14 @@ export async function openDefinitions(state: string, trash: Trash, warn: (text: 
     if (mark === undefined) return undefined;
     const known = entries.get(id);
     if (known?.mark === mark) return known.definition;
-    const text = await readFile(file(id), "utf8");
+    let text: string;
     let definition: LabDefinition;
     try {
+      text = await readFile(file(id), "utf8");
       definition = checkDefinition(JSON.parse(text), id);
     } catch (cause) {
+      // Removed since its mark was read.
+      if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
       const message = `${file(id)} does not read: ${(cause as Error).message}`;
       const good = known?.definition ?? (await readLastGood(join(labs, id), id));
       if (good === undefined) throw new Failure("host_error", message, { data: { host: { message } }, cause });

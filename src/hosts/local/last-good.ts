@@ -1,4 +1,4 @@
-import { copyFile, readdir, readFile, rename, stat } from "node:fs/promises";
+import { link, readdir, readFile, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { writeFileAtomic } from "../../files/write-file-atomic.ts";
 import { checkDefinition } from "./check-definition.ts";
@@ -38,7 +38,12 @@ export async function writeLastGood(directory: string, text: string): Promise<vo
  */
 export async function setAside(directory: string, { nodes, disks = {} }: LabDefinition): Promise<void> {
   const file = join(directory, "lab.json");
-  if (await exists(file)) await copyFile(file, `${file}.unreadable-${Math.round((await stat(file)).mtimeMs)}`);
+  // A second name needs no room on a full disk; what is written next gets a file of its own.
+  if (await exists(file)) {
+    await link(file, `${file}.unreadable-${Math.round((await stat(file)).mtimeMs)}`).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST") throw error;
+    });
+  }
   const known = new Set([...nodes.map(({ id }) => id), ...Object.values(disks)].map(String));
   for (const name of await namesIn(join(directory, "nodes"))) {
     if (!/^\d+$/.test(name) || known.has(name)) continue;

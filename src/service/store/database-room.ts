@@ -43,8 +43,13 @@ export class DatabaseRoom {
 
   /** Closes the database; on a full disk without giving back the blocks of its log, which the next start would not get again. */
   close(): void {
-    if (this.#bytes > 0 && !this.#canGrow()) this.rewind();
-    else this.#db.close();
+    if (this.#bytes === 0 || this.#canGrow()) return this.#db.close();
+    try {
+      this.rewind();
+    } catch (error) {
+      // Then the next start reads the log as it is.
+      if (!isFull(error)) throw error;
+    }
   }
 
   /** Bytes of free pages inside the file. */

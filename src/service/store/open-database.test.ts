@@ -75,11 +75,9 @@ describe("a database that cannot be used is refused with its path, the fault and
     expect(refusal()).toMatch(restore);
   });
 
-  test("with a page that makes no sense, wherever it is", async () => {
-    filled();
-    const pages = statSync(file).size / 4096;
-    for (const page of [1, Math.floor(pages / 2), pages - 1]) {
-      rmSync(file);
+  test("with a page of a table or an index that makes no sense", async () => {
+    for (const page of [1, 2, 3]) {
+      rmSync(file, { force: true });
       filled();
       await overwrite(page * 4096, 4096);
       expect(refusal(), `page ${page}`).toMatch(/is damaged: /);
