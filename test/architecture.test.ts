@@ -137,7 +137,7 @@ const layers: Readonly<Record<LayerName, Layer>> = {
   },
   "server main": {
     files: /^server\/main\.ts$/,
-    layers: ["contract errors", "contract core", "service", "server", "host interface", "local host", "eve host"],
+    layers: ["contract errors", "contract core", "files", "service", "server", "host interface", "local host", "eve host"],
     packages: [],
     node: "all",
     why: "the only place that names concrete drivers",

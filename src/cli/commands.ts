@@ -27,6 +27,7 @@ import { open } from "./commands/open.ts";
 import { plan } from "./commands/plan.ts";
 import { start, stop, wipe } from "./commands/power.ts";
 import { pull } from "./commands/pull.ts";
+import { quarantine } from "./commands/quarantine.ts";
 import { resume } from "./commands/resume.ts";
 import { serve } from "./commands/serve.ts";
 import { setup } from "./commands/setup.ts";
@@ -114,6 +115,7 @@ export const commands: readonly Command[] = [
   grants,
   adopt,
   disks,
+  quarantine,
   templates,
   image,
   users,

@@ -62,6 +62,7 @@ const changing = [...project, "lab_busy", "lab_locked", "lab_locked_mid_apply", 
 const linkChange = [...project, "lab_busy", "lab_locked", "cancelled", "unsupported", "link_not_found"] as const;
 const consoles = [...project, "node_not_found", "node_not_running", "unsupported"] as const;
 const captures = [...host, "capture_not_found", "operation_not_allowed", "unsupported"] as const;
+const quarantine = [...host, "operation_not_allowed"] as const;
 
 /** Every operation of API v1. Append-only. */
 export const operations = {
@@ -553,6 +554,33 @@ export const operations = {
     replay: true,
     errors: project,
     summary: "Share a lab: who else may view, operate or edit it; for its owner and admins",
+  },
+  listQuarantine: {
+    ...get,
+    path: "/api/v1/quarantine",
+    auth: "bearer",
+    timeoutMs: 30_000,
+    replay: true,
+    errors: quarantine,
+    summary: "Labs whose definition on the host is missing or does not read, and labs that run without one; for admins",
+  },
+  restoreQuarantined: {
+    ...bare,
+    path: "/api/v1/quarantine/{id}/restore",
+    auth: "bearer",
+    timeoutMs: 60_000,
+    replay: false,
+    errors: [...quarantine, "lab_not_found", "lab_exists"],
+    summary: "Make a lab of the quarantine known again, by its last good definition; for admins",
+  },
+  deleteQuarantined: {
+    ...bare,
+    path: "/api/v1/quarantine/{id}/delete",
+    auth: "bearer",
+    timeoutMs: 60_000,
+    replay: false,
+    errors: [...quarantine, "lab_not_found"],
+    summary: "End what runs of a lab of the quarantine and remove its disks; for admins",
   },
   setLabResume: {
     ...post,

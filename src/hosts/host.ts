@@ -104,6 +104,8 @@ export interface HostSession {
   readonly traffic?: HostTraffic;
   /** Gives the lab to another user, for admins only. Absent: the host's labs have no owner that Labwright could set. */
   readonly setOwner?: (lab: string, owner: string) => Promise<void>;
+  /** Labs that the host holds and does not know any more, for admins. Absent: the host has none such. */
+  readonly quarantine?: HostQuarantine;
   /** Sets or clears the lab's lock, where the host has one (feature `lock`). */
   setLock(lab: string, locked: boolean): Promise<void>;
   /**
@@ -122,6 +124,30 @@ export interface HostSession {
    */
   readonly screens?: (lab: string) => Promise<ReadonlyMap<string, string>>;
   close(): Promise<void>;
+}
+
+/** What is left of labs whose definitions were lost: nothing of it is removed until an admin decides. Every method throws operation_not_allowed for others. */
+export interface HostQuarantine {
+  /** Sorted by id. */
+  list(): Promise<readonly QuarantinedLab[]>;
+  /** Makes the lab known again, with what runs of it. Returns its path. Throws lab_not_found, lab_exists, and bad_request if it has no definition that reads. */
+  restore(id: string): Promise<string>;
+  /** Ends what runs of the lab and removes its files. Throws lab_not_found. */
+  remove(id: string): Promise<void>;
+}
+
+export interface QuarantinedLab {
+  /** The host's id of the lab. */
+  readonly id: string;
+  /** Why it is in quarantine, for people. */
+  readonly reason: string;
+  /** Of its last good definition; absent if there is none. */
+  readonly lab?: string;
+  readonly owner?: string;
+  /** Its processes run. */
+  readonly running: boolean;
+  /** Whether it has a definition that it can be restored by. */
+  readonly restorable: boolean;
 }
 
 /** For people: what is wrong with a value, and what to write instead. */

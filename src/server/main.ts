@@ -3,15 +3,18 @@ import { randomBytes } from "node:crypto";
 import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { Ballast } from "../files/ballast.ts";
 import { eveHost } from "../hosts/eve/host.ts";
 import type { Host } from "../hosts/host.ts";
 import { localHost } from "../hosts/local/host.ts";
 import { imageRecords } from "../hosts/local/images.ts";
+import { labsOnDisk } from "../hosts/local/labs-on-disk.ts";
 import { type LocalPaths, localPaths } from "../hosts/local/paths.ts";
 import { openUsers } from "../hosts/local/users.ts";
 import { memoryHost } from "../hosts/memory/memory-host.ts";
 import { createService } from "../service/create-service.ts";
 import { sqliteStore } from "../service/store/sqlite.ts";
+import type { Store } from "../service/store/store.ts";
 import { batchedLines } from "./batched-lines.ts";
 import { serverCertificate } from "./certificate.ts";
 import { jsonLog } from "./json-log.ts";
@@ -61,6 +64,12 @@ async function serve(options: ServeOptions): Promise<void> {
   const held = await holdStateDir(stateDir);
   cleanup.defer(() => held.release());
 
+  const ballast = new Ballast(stateDir);
+  const isFull = await ballast.drop();
+  if (isFull)
+    log("warn", "the file system of the state directory is full: labs can be stopped and destroyed; free space on it", { stateDir });
+  // Before anything is made that only a first start makes.
+  const store = await openStore(options);
   const certificate = await serverCertificate({ stateDir, names: options.names, ...(options.own && { own: options.own }) });
   const host = await openHost(options, (text) => log("warn", text));
   cleanup.defer(() => host.close());
@@ -75,7 +84,7 @@ async function serve(options: ServeOptions): Promise<void> {
         capturePage: (capture: string) => `${url}/ui/captures/${capture}`,
       },
     }),
-    store: sqliteStore(join(stateDir, "labwright.db")),
+    store,
     log,
     version,
     resume: options.resume,
@@ -101,11 +110,30 @@ async function serve(options: ServeOptions): Promise<void> {
   cleanup.defer(() => removeServiceFile(stateDir, process.pid));
   process.stdout.write(`labwright ${version} listens on ${server.url} (${host.kind} host), certificate sha256:${server.fingerprint}\n`);
 
+  cleanup.defer(() => ballast.close());
   // Not before it is known to stay: those who start many services in a row would pay for it each time.
-  setTimeout(() => service.keepReady(), settledMs).unref();
+  setTimeout(() => {
+    service.keepReady();
+    ballast.keep();
+  }, settledMs).unref();
 
   const signal = await ending;
   log("info", "ending; labs keep running", { signal });
+}
+
+/** Throws where the database was lost, and not the labs. */
+async function openStore({ host, stateDir, adopt }: ServeOptions): Promise<Store> {
+  const labs = host === "embedded" && !adopt ? await labsOnDisk(stateDir) : 0;
+  const file = join(stateDir, "labwright.db");
+  return sqliteStore(file, {
+    whenNew: (state) => {
+      if (labs === 0) return;
+      throw new Error(
+        `the database ${file} is ${state}, and ${stateDir} holds ${labs === 1 ? "a lab" : `${labs} labs`}: restore the database from a backup; ` +
+          "or start once with labwright serve --adopt, which makes a new one: labs run on, only admins see them, and their owners must sign in again",
+      );
+    },
+  });
 }
 
 async function openHost({ host, eve, stateDir }: ServeOptions, warn: (text: string) => void): Promise<Host> {

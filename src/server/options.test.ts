@@ -14,6 +14,7 @@ test("without flags it listens on loopback only", () => {
     stateDir: "/var/lib/labwright",
     names: [],
     resume: "never",
+    adopt: false,
     logLevel: "info",
   });
 });

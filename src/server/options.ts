@@ -17,6 +17,8 @@ export interface ServeOptions {
   readonly sessionAbsoluteMs?: number;
   /** Whether what ended with the machine comes back by itself, in labs that do not say. */
   readonly resume: "always" | "never";
+  /** Starts with a new database beside labs whose records are lost. */
+  readonly adopt: boolean;
   readonly logLevel: "debug" | "info" | "warn" | "error";
 }
 
@@ -43,6 +45,8 @@ export const usage = `Usage: labwright serve [FLAG...]
   --session-lifetime TIME  a token ends so long after its login (default 7d)
   --resume WHEN            always or never (default): whether nodes that ran when the machine went down come back by
                            themselves, in labs for which labwright resume --after-reboot has not said it
+  --adopt                  starts with a new database beside labs that exist, if theirs is lost and there is no backup:
+                           only admins see such labs
   --log-level LEVEL        debug, info (default), warn or error; JSON lines on standard error
   --help
 
@@ -83,6 +87,7 @@ export function serveOptions(
     stateDir: directoryOf(values["state-dir"] ?? stateDir),
     names: values.name ?? env.LABWRIGHT_NAMES?.split(",").filter((name) => name !== "") ?? [],
     resume,
+    adopt: values.adopt ?? false,
     logLevel: oneOf("--log-level", values["log-level"] ?? env.LABWRIGHT_LOG_LEVEL ?? "info", ["debug", "info", "warn", "error"]),
     ...(idle === undefined ? {} : { sessionIdleMs: timeOf("--session-idle", idle) }),
     ...(lifetime === undefined ? {} : { sessionAbsoluteMs: timeOf("--session-lifetime", lifetime) }),
@@ -109,6 +114,7 @@ function flagsOf(args: readonly string[]) {
         "session-idle": { type: "string" },
         "session-lifetime": { type: "string" },
         resume: { type: "string" },
+        adopt: { type: "boolean" },
         "log-level": { type: "string" },
         help: { type: "boolean", short: "h" },
       },

@@ -1,5 +1,7 @@
-import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { sparesOf } from "../files/spare-files.ts";
+import { writeFileAtomic } from "../files/write-file-atomic.ts";
 
 export interface ServiceFile {
   readonly url: string;
@@ -10,10 +12,7 @@ export interface ServiceFile {
 
 /** Tells programs on this machine, and of this user only, where the service is: `<stateDir>/service.json`. */
 export async function writeServiceFile(stateDir: string, file: ServiceFile): Promise<void> {
-  const path = join(stateDir, "service.json");
-  const draft = `${path}.${file.pid}`;
-  await writeFile(draft, `${JSON.stringify(file)}\n`, { mode: 0o600 });
-  await rename(draft, path);
+  await writeFileAtomic(join(stateDir, "service.json"), `${JSON.stringify(file)}\n`, 0o600, sparesOf(stateDir));
 }
 
 /** What the service on this directory said last; undefined where none did, or the file does not read. */

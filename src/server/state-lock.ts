@@ -18,7 +18,8 @@ export async function holdStateDir(stateDir: string): Promise<{ release(): Promi
   const file = join(directory, lockName);
   const lock = new DatabaseSync(file);
   try {
-    lock.exec(`PRAGMA busy_timeout = ${patienceMs}; BEGIN EXCLUSIVE`);
+    // Nothing is written there, and a journal on disk would need room for its header.
+    lock.exec(`PRAGMA busy_timeout = ${patienceMs}; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE`);
   } catch (error) {
     lock.close();
     const { errcode } = error as { readonly errcode?: number };

@@ -41,6 +41,7 @@ import { Observations } from "./observations.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { planProject } from "./plan-project.ts";
 import { execProject } from "./power.ts";
+import { deleteQuarantined, listQuarantine, restoreQuarantined } from "./quarantine.ts";
 import { RecentMap } from "./recent-map.ts";
 import { reconcileProject } from "./reconcile.ts";
 import { recoverJobs } from "./recover.ts";
@@ -232,6 +233,9 @@ function handlersOf(
     execProject: changing("execProject", execProject),
     listLabs: known((caller) => listLabs(context, caller)),
     getLabGrants: known((caller, { query }) => labGrants(context, caller, query)),
+    listQuarantine: known(async (caller) => listQuarantine(caller, await onHost(caller))),
+    restoreQuarantined: known(async (caller, { params }) => restoreQuarantined(context, caller, await onHost(caller), params.id)),
+    deleteQuarantined: known(async (caller, { params }) => deleteQuarantined(context, caller, await onHost(caller), params.id)),
     setLabResume: known((caller, { body }) => setLabResume(context, caller, body)),
     resumeLab: changing("resumeLab", resumeLab),
     setLabGrants: known((caller, { body }) => setLabGrants(context, caller, body)),

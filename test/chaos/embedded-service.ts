@@ -9,7 +9,8 @@ import { testDirectory } from "../../src/hosts/local/test-directory.ts";
 import { eventually } from "./eventually.ts";
 import { noteLabs, processesOf, tablesOf } from "./machine.ts";
 
-const password = "chaos";
+/** Of its user admin. */
+export const password = "chaos";
 
 /** The service as a user starts it, on the embedded host, with directories of its own that outlive it: it can be killed and started again. */
 export class EmbeddedService implements AsyncDisposable {
@@ -54,10 +55,21 @@ export class EmbeddedService implements AsyncDisposable {
       .join("\n");
   }
 
-  /** @param within a command that runs it: unshare, env … */
-  async start(within: readonly string[] = []): Promise<void> {
+  /**
+   * @param within a command that runs it: unshare, env …
+   * @param flags of this start alone
+   */
+  async start(within: readonly string[] = [], flags: readonly string[] = []): Promise<void> {
     const shared = localPaths(process.env, process.getuid?.() ?? 0);
-    const argv = [...within, process.execPath, join(import.meta.dirname, "../../src/server/main.ts"), "--port", "0", ...this.#flags];
+    const argv = [
+      ...within,
+      process.execPath,
+      join(import.meta.dirname, "../../src/server/main.ts"),
+      "--port",
+      "0",
+      ...this.#flags,
+      ...flags,
+    ];
     const child = spawn(argv[0] ?? "", argv.slice(1), {
       env: {
         ...process.env,

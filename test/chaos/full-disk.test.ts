@@ -1,12 +1,15 @@
-import { mkdir, readdir } from "node:fs/promises";
+import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Job, LabwrightError } from "../../src/client/index.ts";
-import { EmbeddedService } from "./embedded-service.ts";
+import { EmbeddedService, password } from "./embedded-service.ts";
 import { eventually } from "./eventually.ts";
 import { type SmallDisk, smallDisk } from "./small-disk.ts";
 
-/** The state directory's file system is full: every change says so, loses nothing, and goes through when there is space again. */
+/**
+ * The state directory's file system is full: logging in, stopping, wiping, destroying and removing captures work all the same. Every other change says so, loses
+ * nothing, and goes through when there is space again.
+ */
 
 /** A hang, not a busy machine. */
 const hangs = { timeout: 300_000 };
@@ -80,14 +83,10 @@ test(
     await allRun(2);
     const wider = yaml(4).replace('  - ["h1:eth0"', '  - ["h3:eth0", "h4:eth0"]\n  - ["h1:eth0"');
     const changes: readonly (readonly [string, () => Promise<unknown>])[] = [
-      ["stop", () => client.execProject({ lab, action: "stop", node: "h2", stopmode: 1 })],
       ["suspend", () => client.setLinkSuspend({ lab, endpoints: ["h1:eth0", "h2:eth0"], suspended: true })],
       ["quality", () => client.applyLinkQuality({ lab, endpoints: ["h1:eth0", "h2:eth0"], a: { delay: 3 }, save: true })],
-      ["policy", () => client.setLabResume({ lab, resume: "always" })],
       ["reconcile", () => client.reconcileProject({ yaml: wider })],
-      ["destroy", () => client.destroyProject({ lab: "/other" })],
     ];
-    await client.deployProject({ yaml: "name: other\nnodes: {o: {template: linux}}\n" });
     for (const [what, change] of changes) {
       // With no room at all, and with so little that the first writes fit.
       for (const spare of [0, 8 << 10, 24 << 10, 64 << 10]) {
@@ -97,14 +96,14 @@ test(
           (error: unknown) => error,
         );
         if (failure !== undefined) await refused(Promise.reject(failure));
-        else if (spare === 0 && what !== "destroy") throw new Error(`${what} found room`);
+        else if (spare === 0) throw new Error(`${what} found room`);
         const { operation, live } = await client.getProjectStatus({ lab });
         expect([what, operation, live?.available]).toEqual([what, undefined, true]);
         expect(await powers(), what).toContain("h1 running");
         await disk.free();
         if (failure === undefined) break;
       }
-      if (what !== "destroy" || (await client.listLabs()).labs.some((one) => one.lab === "/other")) await change();
+      await change();
     }
     await client.reconcileProject({ yaml: wider });
     await client.execProject({ lab, action: "start" });
@@ -166,8 +165,55 @@ test("a job whose end found no room has ended all the same, and says so after a 
   expect((await powers()).every((one) => one.endsWith("stopped"))).toBe(true);
 });
 
-test("a service that starts without room says so in one line, and starts when there is some", hangs, async () => {
+test(
+  "without any room one can log in, stop, wipe, remove captures and destroy, again and again, while a node takes every byte that is freed",
+  hangs,
+  async () => {
+    const { client } = service;
+    await client.deployProject({ yaml: yaml(3) });
+    await allRun(3);
+    const { capture } = await client.startCapture({ lab, node: "h1", interface: "eth0" });
+    const takeAll = "(while true; do cat /dev/zero >> /root/big; done) > /dev/null 2>&1 &";
+    await client.execConsole({ lab, node: "h3", command: takeAll });
+    await disk.fill();
+    for (let round = 0; round < 40; round++) {
+      const { token } = await client.login({ username: "admin", password });
+      expect(token).toEqual(expect.any(String));
+      const stopped = await client.execProject({ lab, action: "stop", node: "h1", stopmode: 1 });
+      expect([stopped.stopped + stopped.already_stopped, stopped.failed]).toEqual([1, 0]);
+    }
+    await client.removeCapture({ id: capture });
+    expect((await client.listCaptures({ lab })).captures).toEqual([]);
+    expect((await client.execProject({ lab, action: "wipe", node: "h2" })).wiped).toBe(1);
+    // A restart in the middle: killed, it leaves its log; ended, it does not.
+    for (const signal of ["SIGKILL", "SIGTERM"] as const) {
+      await service.end(signal);
+      await service.start(disk.within);
+    }
+    await service.client.login({ username: "admin", password });
+    await service.client.destroyProject({ lab });
+    expect((await service.client.listLabs()).labs).toEqual([]);
+    await disk.free();
+    // The reserve comes back.
+    await expect.poll(async () => (await readdir(disk.path(join(service.stateDir, "spare")))).length, { timeout: 60_000 }).toBe(4);
+    await expect.poll(async () => readdir(disk.path(service.stateDir)), { timeout: 60_000 }).toContain("ballast");
+  },
+);
+
+test("changes that are refused for want of room do not use up the reserve of those that make room", hangs, async () => {
+  const { client } = service;
+  await client.deployProject({ yaml: yaml(2) });
+  await allRun(2);
+  await disk.fill();
+  const large = yaml(2).replace("name: full", `name: full\ndescription: ${"x".repeat(20_000)}`);
+  for (let round = 0; round < 60; round++) await refused(client.reconcileProject({ yaml: large }));
+  await client.login({ username: "admin", password });
+  await client.destroyProject({ lab });
+});
+
+test("a service that starts without room and without a reserve says so in one line, and starts when there is some", hangs, async () => {
   await service.end("SIGTERM");
+  await rm(disk.path(join(service.stateDir, "ballast")), { force: true });
   await disk.fill();
   await expect(service.start(disk.within)).rejects.toThrow(
     new RegExp(`labwright serve: .*${join(service.stateDir)}.* is full: free space on it`),

@@ -81,6 +81,9 @@ const elsewhere: Readonly<Record<string, string>> = {
   "streamTraffic unsupported": "its ticket comes first, and a host without traffic gives none",
   "streamCapture unsupported": "its ticket comes first, and a host without captures gives none",
   "openProject unsupported": "without web pages: test/wire/browser.test.ts",
+  "restoreQuarantined lab_not_found": "the memory host loses no lab: test/wire/quarantine.test.ts",
+  "deleteQuarantined lab_not_found": "the same",
+  "restoreQuarantined lab_exists": "the same: src/hosts/local/definitions.test.ts",
   "attachConsole browser_token_invalid": "attach gives tickets and takes none; the code is its stream's",
 };
 

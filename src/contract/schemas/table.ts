@@ -41,6 +41,7 @@ import { LinkQualityData, LinkQualityPayload, LinkSuspendData, LinkSuspendPayloa
 import { EventData, EventsQuery, InspectionData, LabsData, OpenData, StatusData } from "./observe.ts";
 import { PlanData, ReconcileData } from "./plan.ts";
 import { BulkResult, DeployData, DestroyData, ExecPayload, ImportData, ImportPayload, ProjectPayload, ValidateData } from "./project.ts";
+import { QuarantineData, QuarantineDeleteData, QuarantineRestoreData } from "./quarantine.ts";
 import { ResumeData, ResumePayload } from "./resume.ts";
 import {
   BrowserSessionData,
@@ -110,6 +111,9 @@ export const requestSchemas = {
   listLabs: {},
   getLabGrants: { query: LabGrantsQuery },
   setLabGrants: { body: LabGrantsPayload },
+  listQuarantine: {},
+  restoreQuarantined: { params: byId },
+  deleteQuarantined: { params: byId },
   setLabResume: { body: ResumePayload },
   resumeLab: { body: ProjectPayload },
   adoptLab: { body: LabAdoptPayload },
@@ -178,6 +182,9 @@ export const dataSchemas = {
   listLabs: LabsData,
   getLabGrants: LabGrantsData,
   setLabGrants: LabGrantsData,
+  listQuarantine: QuarantineData,
+  restoreQuarantined: QuarantineRestoreData,
+  deleteQuarantined: QuarantineDeleteData,
   setLabResume: ResumeData,
   resumeLab: BulkResult,
   adoptLab: LabAdoptData,

@@ -5,7 +5,7 @@ import type { Operation, Step, StopMode } from "../../engine/plan.ts";
 import type { Applied, NativeIds, Progress } from "../host.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { LabDefinition } from "./definition.ts";
-import type { Definitions } from "./definitions.ts";
+import type { Definitions, PutOptions } from "./definitions.ts";
 import { type DefinitionEdit, editDefinition } from "./edit-definition.ts";
 import type { LocalLab } from "./local-lab.ts";
 import { machineTrouble } from "./machine-trouble.ts";
@@ -46,7 +46,7 @@ export async function applySteps(context: ApplyContext, operations: readonly Ope
   };
 
   refuseImpossible(context, operations);
-  for (const batch of batches(operations)) {
+  for (const batch of await batchesNow(context, operations)) {
     progress.signal?.throwIfAborted();
     const definition = await definitions.get(path);
     if (definition?.locked === true) throw lockedNow(finished, operations);
@@ -97,6 +97,12 @@ function batchKind(step: Step): BatchKind {
   }
 }
 
+/** A lab whose holder hangs can only be ended, and cannot stop its nodes first. */
+async function batchesNow({ path, definitions, lab }: ApplyContext, operations: readonly Operation[]): Promise<ReturnType<typeof batches>> {
+  const definition = operations.at(-1)?.step.do === "delete-lab" ? await definitions.get(path) : undefined;
+  return definition !== undefined && lab(definition.id).hanging() !== undefined ? [operations] : batches(operations);
+}
+
 /** Neighbours that can be done as one; their order is kept. */
 export function batches(operations: readonly Operation[]): readonly (readonly Operation[])[] {
   if (isTeardown(operations)) return [operations];
@@ -140,6 +146,7 @@ async function runBatch(
   const edit = editDefinition(definition, ids, context.catalogue.template);
   const stopping = first.do === "stop" || first.do === "wipe" ? nodesOf(edit, batch) : [];
   await context.lab(definition.id).refuseForeign(stopping);
+  await context.lab(definition.id).refuseHanging();
   switch (first.do) {
     case "start":
       await startNodes(context, definition, edit, batch);
@@ -279,12 +286,12 @@ async function stopNodes(
   const nodes = before.nodes.filter(({ id }) => named.has(id) && up.has(id));
   for (const { id } of nodes) edit.power(id, mode === 2 ? "suspended" : "stopped");
   let after = edit.result();
-  await put(definitions, after);
+  await put(definitions, after, { isEnding: true });
   try {
     const forced = await live.stop(nodes, mode, catalogue);
     if (forced.size > 0) {
       after = { ...after, nodes: after.nodes.map((node) => (forced.has(node.id) ? { ...node, forced: true } : node)) };
-      await put(definitions, after);
+      await put(definitions, after, { isEnding: true });
       for (const operation of batch) warnForced(operation, forced.get(edit.nodeId(operation.key) ?? 0), progress);
     }
   } catch (error) {
@@ -292,7 +299,11 @@ async function stopNodes(
     if (mode === 2) {
       const still = await running(live, before, catalogue).catch(() => up);
       const old = new Map(before.nodes.map((node) => [node.id, node]));
-      await put(definitions, { ...after, nodes: after.nodes.map((node) => (still.has(node.id) ? (old.get(node.id) ?? node) : node)) });
+      await put(
+        definitions,
+        { ...after, nodes: after.nodes.map((node) => (still.has(node.id) ? (old.get(node.id) ?? node) : node)) },
+        { isEnding: true },
+      );
     }
     throw error;
   }
@@ -323,8 +334,8 @@ async function wipeNodes(
 }
 
 /** A lock that was set meanwhile stays. */
-function put(definitions: Definitions, after: LabDefinition): Promise<void> {
-  return definitions.change(after.path, (now) => ({ ...after, locked: now.locked }));
+function put(definitions: Definitions, after: LabDefinition, options?: PutOptions): Promise<void> {
+  return definitions.change(after.path, (now) => ({ ...after, locked: now.locked }), options);
 }
 
 /** Throws node_not_found for a key that the lab does not have. */

@@ -72,20 +72,102 @@ describe("labs on disk", () => {
     const file = join(state, "labs", id, "lab.json");
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect((await stat(join(state, "labs"))).mode & 0o007).toBe(0);
-    expect((await readdir(join(state, "labs", id))).sort()).toEqual(["lab.json", "nodes"]);
+    expect((await readdir(join(state, "labs", id))).sort()).toEqual(["lab.json", "lab.last.json", "nodes"]);
+    expect((await stat(join(state, "labs", id, "lab.last.json"))).mode & 0o777).toBe(0o600);
   });
 
-  test("an edit by hand is seen, and one that makes no sense is told with its place", async () => {
+  test("an edit by hand is seen; of one that makes no sense the place is warned of, the last good definition is used, and the file is kept", async () => {
     const labs = await open();
     await labs.put(empty);
     const file = join(state, "labs", id, "lab.json");
     await writeFile(file, JSON.stringify({ ...empty, description: "by hand" }));
     expect((await labs.get("/courses/one"))?.description).toBe("by hand");
     await writeFile(file, JSON.stringify({ ...empty, links: [{ id: 0, endpoints: [{ node: 9, interface: "eth0" }, { network: 1 }] }] }));
-    await expect(labs.get("/courses/one")).rejects.toMatchObject({ code: "host_error", message: expect.stringContaining("no node 9") });
+    const broken = await readFile(file, "utf8");
+    const good = { ...empty, description: "by hand" };
+    expect(await labs.get("/courses/one")).toEqual(good);
+    expect(await labs.get("/courses/one")).toEqual(good);
+    expect(warnings).toEqual([
+      expect.stringMatching(/lab\.json does not read: .*no node 9.*the last good definition of lab \/courses\/one is used/),
+    ]);
+    await labs.change("/courses/one", (lab) => ({ ...lab, locked: true }));
+    expect(JSON.parse(await readFile(file, "utf8"))).toEqual({ ...good, locked: true });
+    const kept = (await readdir(join(state, "labs", id))).filter((name) => name.startsWith("lab.json.unreadable-"));
+    expect(await Promise.all(kept.map((name) => readFile(join(state, "labs", id, name), "utf8")))).toEqual([broken]);
+  });
+
+  test("a lab whose file is removed by hand is in quarantine, and comes back by its last good definition", async () => {
+    const labs = await open();
+    await labs.put(empty);
+    const file = join(state, "labs", id, "lab.json");
     await rm(file);
     expect(await labs.get("/courses/one")).toBeUndefined();
     expect(labs.paths()).toEqual([]);
+    expect(warnings).toEqual([expect.stringMatching(/lab\.json is missing: nothing of the lab is removed; labwright quarantine/)]);
+    const quarantined = { id, reason: "its lab.json is missing", definition: empty };
+    expect(await labs.quarantined()).toEqual([quarantined]);
+    // The same after a start.
+    const again = await open();
+    expect(again.paths()).toEqual([]);
+    expect(await again.quarantined()).toEqual([quarantined]);
+    expect(await again.restore(id)).toEqual(empty);
+    expect(await again.get("/courses/one")).toEqual(empty);
+    expect(await again.quarantined()).toEqual([]);
+    await expect(again.restore(id)).rejects.toMatchObject({ code: "lab_not_found" });
+  });
+
+  test("a file that is torn, empty or missing at the start never costs a disk, with a last good definition or without", async () => {
+    const disk = join(state, "labs", id, "nodes", "7", "upper");
+    for (const lost of ["torn", "empty", "missing"]) {
+      for (const isOld of [false, true]) {
+        await (await open()).put({ ...empty, description: lost });
+        await mkdir(disk, { recursive: true });
+        const [file, copy] = ["lab.json", "lab.last.json"].map((name) => join(state, "labs", id, name)) as [string, string];
+        const text = await readFile(file, "utf8");
+        // A lab of a release before there were copies.
+        if (isOld) await rm(copy);
+        if (lost === "missing") await rm(file);
+        else await writeFile(file, lost === "torn" ? text.slice(0, 60) : "");
+        warnings = [];
+        const labs = await open();
+        const about = `${lost}, ${isOld ? "without" : "with"} a copy`;
+        expect(warnings, about).toEqual([expect.stringContaining(file)]);
+        expect(await readdir(disk), about).toEqual([]);
+        const known = lost !== "missing" && !isOld;
+        expect(labs.paths(), about).toEqual(known ? [empty.path] : []);
+        expect((await labs.quarantined()).length, about).toBe(known ? 0 : 1);
+        if (known) expect((await labs.get(empty.path))?.description).toBe(lost);
+        else if (isOld)
+          await expect(labs.restore(id), about).rejects.toMatchObject({
+            code: "bad_request",
+            message: expect.stringContaining("lab.json"),
+          });
+        else expect((await labs.restore(id)).description).toBe(lost);
+        await rm(join(state, "labs", id), { recursive: true });
+      }
+    }
+  });
+
+  test("disks that a last good definition does not know are set aside when it is written in place of the file", async () => {
+    await (await open()).put(empty);
+    const directory = join(state, "labs", id);
+    await mkdir(join(directory, "nodes", "7", "upper"), { recursive: true });
+    await rm(join(directory, "lab.json"));
+    await (await open()).restore(id);
+    const labs = await open();
+    expect(labs.paths()).toEqual([empty.path]);
+    expect(await readdir(join(directory, "nodes"))).toEqual([expect.stringMatching(/^7\.unknown-\d+$/)]);
+  });
+
+  test("a lab in quarantine whose path is another lab's is not restored over it", async () => {
+    const labs = await open();
+    await labs.put(empty);
+    await rm(join(state, "labs", id, "lab.json"));
+    await labs.get(empty.path);
+    await labs.put({ ...empty, id: "2b4e28ba-2fa1-41d2-883f-0016d3cca427" });
+    await expect(labs.restore(id)).rejects.toMatchObject({ code: "lab_exists", message: expect.stringContaining(empty.path) });
+    await labs.remove(empty.path, { keepDisks: false });
+    expect((await labs.restore(id)).path).toBe(empty.path);
   });
 
   test("a file that does not read is warned of at the start and left alone, the others are there", async () => {
@@ -104,7 +186,6 @@ describe("labs on disk", () => {
     await labs.put(empty);
     await labs.put(two);
     await writeFile(join(state, "labs", id, "lab.json"), "{");
-    await expect(labs.get(empty.path)).rejects.toMatchObject({ code: "host_error" });
     expect(await labs.all()).toEqual([empty, two]);
     await rm(join(state, "labs", id, "lab.json"));
     expect(await labs.all()).toEqual([two]);
@@ -151,14 +232,17 @@ describe("labs on disk", () => {
     const directory = join(state, "labs", id);
     await writeFile(join(directory, "lab.json.0123456789ab.tmp"), "half");
     expect((await open()).paths()).toEqual(["/courses/one"]);
-    expect((await readdir(directory)).sort()).toEqual(["lab.json", "nodes"]);
+    expect((await readdir(directory)).sort()).toEqual(["lab.json", "lab.last.json", "nodes"]);
   });
 
-  test("what a removal that was cut off left is cleared at the next start", async () => {
-    await mkdir(join(state, "labs", id, "nodes", "1"), { recursive: true });
+  test("what a creation that was cut off left is cleared at the next start; what holds a disk is not", async () => {
+    const other = "2b4e28ba-2fa1-41d2-883f-0016d3cca427";
+    await mkdir(join(state, "labs", id, "nodes"), { recursive: true });
+    await mkdir(join(state, "labs", other, "nodes", "1"), { recursive: true });
     await mkdir(join(state, "labs", "not-ours"));
-    await open();
-    expect(await readdir(join(state, "labs"))).toEqual(["not-ours"]);
+    const labs = await open();
+    expect(await readdir(join(state, "labs"))).toEqual([other, "not-ours"]);
+    expect((await labs.quarantined()).map((one) => one.id)).toEqual([other]);
   });
 
   test("of a lab whose disks are kept nothing else stays, also where the removal was cut off", async () => {
@@ -200,7 +284,7 @@ describe("labs on disk", () => {
     await writeFile(join(directory, "kept.json"), JSON.stringify(empty));
     const labs = await open();
     expect(labs.paths()).toEqual(["/courses/one"]);
-    expect((await readdir(directory)).sort()).toEqual(["lab.json", "nodes"]);
+    expect((await readdir(directory)).sort()).toEqual(["lab.json", "lab.last.json", "nodes"]);
   });
 
   test("disks of nodes that a lab has not any more, because their removal was cut off, go at the next start; those that are kept stay", async () => {

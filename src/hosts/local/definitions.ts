@@ -1,16 +1,20 @@
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Failure } from "../../contract/errors.ts";
+import type { Spares } from "../../files/spare-files.ts";
+import { writeFileAtomic } from "../../files/write-file-atomic.ts";
 import { checkDefinition } from "./check-definition.ts";
 import type { LabDefinition } from "./definition.ts";
+import { exists } from "./file-exists.ts";
 import { fileMark } from "./file-mark.ts";
 import { KeptLabs } from "./kept-labs.ts";
+import { holdsNothing, lastGoodFile, readLastGood, setAside, writeLastGood } from "./last-good.ts";
 import { makePassage } from "./passage.ts";
 import { spreadDirectories } from "./spread-directories.ts";
 import { sweepLab } from "./sweep-lab.ts";
 import type { Trash } from "./trash.ts";
 import { Turns } from "./turns.ts";
-import { writeFileAtomic } from "./write-file-atomic.ts";
+import { isUuid } from "./uuid.ts";
 
 /** The persisted labs: one directory each, named by the lab's uuid, below `<state>/labs`. */
 export interface Definitions {
@@ -18,13 +22,16 @@ export interface Definitions {
   paths(): readonly string[];
   /** Uuids of all labs. */
   ids(): readonly string[];
-  /** As it is on disk now: an edit by hand is noticed. undefined: no such lab. Throws host_error where the file does not read. */
+  /**
+   * As it is on disk now: an edit by hand is noticed. undefined: no such lab. A file that does not read is warned of, and the last good definition is in its
+   * place; only if there is none, this throws host_error.
+   */
   get(path: string): Promise<LabDefinition | undefined>;
-  /** All, by path, as they are on disk now. One that does not read any more is as it was, and keeps nobody from another lab: who uses it is told. */
+  /** All, by path, as `get` returns them. One that throws is left out. */
   all(): Promise<readonly LabDefinition[]>;
-  put(definition: LabDefinition): Promise<void>;
+  put(definition: LabDefinition, options?: PutOptions): Promise<void>;
   /** Changes the lab from what it is on disk now; changes of one lab happen one after the other. Throws lab_not_found. */
-  change(path: string, edit: (definition: LabDefinition) => LabDefinition): Promise<void>;
+  change(path: string, edit: (definition: LabDefinition) => LabDefinition, options?: PutOptions): Promise<void>;
   /**
    * Forgets the lab, at once; then its files go. With keepDisks the nodes' disks stay, with the definition as kept.json, for a lab that its owner
    * makes at the same path later.
@@ -32,21 +39,44 @@ export interface Definitions {
   remove(path: string, options: { readonly keepDisks: boolean }): Promise<void>;
   /** Labs that were removed without their disks. */
   readonly kept: KeptLabs;
+  /** Directories of labs that are neither known nor kept, by id: their definition is missing, does not read, or claims the path of another lab. */
+  quarantined(): Promise<readonly QuarantinedDirectory[]>;
+  /**
+   * Makes a lab of the quarantine known again, by its file or the last good copy. Throws lab_not_found for an id that is not there, lab_exists if its path is taken,
+   * and bad_request if no definition of it reads.
+   */
+  restore(id: string): Promise<LabDefinition>;
   /** The lab's directory; exists once the lab was put. */
   directory(id: string): string;
+}
+
+export interface PutOptions {
+  /** It ends things and must succeed on a full disk: it may take of the reserve. */
+  readonly isEnding?: boolean;
+}
+
+export interface QuarantinedDirectory {
+  readonly id: string;
+  /** For people. */
+  readonly reason: string;
+  /** By its file or the last good copy. */
+  readonly definition?: LabDefinition;
 }
 
 interface Entry {
   readonly mark: string;
   readonly definition: LabDefinition;
+  /** The file itself does not read. */
+  readonly isStandIn?: true;
 }
 
 /**
  * @param state the state directory
  * @param trash takes the files of labs that are removed
- * @param warn told of a lab.json that does not read or claims the path of another lab; such a lab is left alone
+ * @param spares the reserve for definitions that must be written on a full disk
+ * @param warn called for a lab.json that is missing, does not read or claims the path of another lab; nothing of such a lab is removed
  */
-export async function openDefinitions(state: string, trash: Trash, warn: (text: string) => void): Promise<Definitions> {
+export async function openDefinitions(state: string, trash: Trash, warn: (text: string) => void, spares?: Spares): Promise<Definitions> {
   const labs = join(state, "labs");
   await makePassage(labs);
   await spreadDirectories(labs);
@@ -57,31 +87,56 @@ export async function openDefinitions(state: string, trash: Trash, warn: (text: 
   /** Uuid → what was last read or written. */
   const entries = new Map<string, Entry>();
 
+  /** One write of a lab's copy at a time. */
+  const copies = new Turns<string>();
+  /** A stale copy is better than none: a full disk must not make a change fail that is written down. */
+  const saveCopy = (id: string, mark: string, text: string) =>
+    copies.run(id, async () => {
+      if (entries.get(id)?.mark !== mark) return;
+      await writeLastGood(join(labs, id), text).catch((error: Error) => {
+        if (entries.has(id)) warn(`${lastGoodFile(join(labs, id))} could not be written and may be out of date: ${error.message}`);
+      });
+    });
+
   async function read(id: string): Promise<LabDefinition | undefined> {
     const mark = await fileMark(file(id));
     if (mark === undefined) return undefined;
     const known = entries.get(id);
     if (known?.mark === mark) return known.definition;
+    let text: string;
     let definition: LabDefinition;
     try {
-      definition = checkDefinition(JSON.parse(await readFile(file(id), "utf8")), id);
+      text = await readFile(file(id), "utf8");
+      definition = checkDefinition(JSON.parse(text), id);
     } catch (cause) {
-      const message = (cause as Error).message;
-      throw new Failure("host_error", `${file(id)} does not read: ${message}`, { data: { host: { message } }, cause });
+      // Removed since its mark was read.
+      if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      const message = `${file(id)} does not read: ${(cause as Error).message}`;
+      const good = known?.definition ?? (await readLastGood(join(labs, id), id));
+      if (good === undefined) throw new Failure("host_error", message, { data: { host: { message } }, cause });
+      warn(
+        `${message}; the last good definition of lab ${good.path} is used, and the next change of the lab writes it there (the file is kept beside it)`,
+      );
+      entries.set(id, { mark, definition: good, isStandIn: true });
+      return good;
     }
     entries.set(id, { mark, definition });
+    await saveCopy(id, mark, text);
     return definition;
   }
 
   for (const id of (await readdir(labs)).sort()) {
     try {
-      if (uuid.test(id)) await removeDrafts(join(labs, id));
+      if (isUuid(id)) await removeDrafts(join(labs, id));
       const definition = await read(id);
       if (definition === undefined) {
-        if (!(await kept.open(id)) && uuid.test(id)) await trash.discard(join(labs, id)); // a removal that was cut off
+        if (await kept.open(id)) continue;
+        if (isUuid(id) && (await holdsNothing(join(labs, id)))) await trash.discard(join(labs, id));
+        else if (isUuid(id)) warn(`${missing(file(id))}: ${inQuarantine}`);
         continue;
       }
-      await sweepLab(join(labs, id), definition, trash);
+      // A last good definition may be older than the disks.
+      if (entries.get(id)?.isStandIn !== true) await sweepLab(join(labs, id), definition, trash);
       const other = index.get(definition.path);
       if (other === undefined) index.set(definition.path, id);
       else warn(`${file(id)} claims the path ${definition.path} of ${file(other)}`);
@@ -92,6 +147,17 @@ export async function openDefinitions(state: string, trash: Trash, warn: (text: 
 
   const turns = new Turns<string>();
 
+  /** What a directory that is not known says of its lab; `problem` if it is not lab.json that says it. */
+  async function look(id: string): Promise<{ readonly definition?: LabDefinition | undefined; readonly problem?: string }> {
+    try {
+      return { definition: checkDefinition(JSON.parse(await readFile(file(id), "utf8")), id) };
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      const problem = code === "ENOENT" ? "its lab.json is missing" : `its lab.json does not read: ${message}`;
+      return { definition: await readLastGood(join(labs, id), id), problem };
+    }
+  }
+
   const definitions: Definitions = {
     paths: () => [...index.keys()].sort(),
     ids: () => [...index.values()].sort(),
@@ -100,11 +166,15 @@ export async function openDefinitions(state: string, trash: Trash, warn: (text: 
       const id = index.get(path);
       if (id === undefined) return undefined;
       const definition = await read(id);
+      // Removed meanwhile.
+      if (index.get(path) !== id) return undefined;
       if (definition === undefined || definition.path !== path) {
         // Removed or renamed by hand.
         index.delete(path);
-        if (definition === undefined) entries.delete(id);
-        else if (!index.has(definition.path)) index.set(definition.path, id);
+        if (definition === undefined) {
+          entries.delete(id);
+          if (await exists(join(labs, id))) warn(`${missing(file(id))}: ${inQuarantine}`);
+        } else if (!index.has(definition.path)) index.set(definition.path, id);
         return undefined;
       }
       return definition;
@@ -115,42 +185,92 @@ export async function openDefinitions(state: string, trash: Trash, warn: (text: 
       );
       return found.filter((definition) => definition !== undefined);
     },
-    put: async (definition) => {
+    put: async (definition, { isEnding = false } = {}) => {
       const { id, path } = definition;
-      if (!entries.has(id)) for (const directory of [join(labs, id), join(labs, id, "nodes")]) await makePassage(directory);
-      await writeFileAtomic(file(id), `${JSON.stringify(definition, null, 1)}\n`, 0o600);
-      entries.set(id, { mark: (await fileMark(file(id))) ?? "", definition });
+      const known = entries.get(id);
+      if (known === undefined) for (const directory of [join(labs, id), join(labs, id, "nodes")]) await makePassage(directory);
+      else if (known.isStandIn === true) await setAside(join(labs, id), known.definition);
+      const text = `${JSON.stringify(definition, null, 1)}\n`;
+      await writeFileAtomic(file(id), text, 0o600, isEnding ? spares : undefined);
+      const mark = (await fileMark(file(id))) ?? "";
+      entries.set(id, { mark, definition });
       index.set(path, id);
+      await saveCopy(id, mark, text);
       await kept.taken(id);
     },
-    change: (path, edit) =>
+    change: (path, edit, options) =>
       turns.run(path, async () => {
         const definition = await definitions.get(path);
         if (definition === undefined) throw new Failure("lab_not_found", `there is no lab ${path}`);
-        await definitions.put(edit(definition));
+        await definitions.put(edit(definition), options);
       }),
     remove: async (path, { keepDisks }) => {
       const id = index.get(path);
       if (id === undefined) return;
-      if (keepDisks) {
-        const definition = await read(id);
-        if (definition === undefined) throw new Failure("lab_not_found", `there is no lab ${path}`);
-        await kept.keep(definition);
-        index.delete(path);
-        entries.delete(id);
-      } else {
-        await rm(file(id), { force: true });
-        index.delete(path);
-        entries.delete(id);
-        await trash.discard(join(labs, id));
+      const definition = keepDisks ? await read(id) : undefined;
+      if (keepDisks && definition === undefined) throw new Failure("lab_not_found", `there is no lab ${path}`);
+      const entry = entries.get(id);
+      // What is kept must be readable.
+      if (keepDisks && entry?.isStandIn === true) await definitions.put(entry.definition);
+      // First, so that nobody takes a file that is gone for one that was lost.
+      index.delete(path);
+      entries.delete(id);
+      try {
+        // One rename each: cut off, it is either done or not.
+        if (definition !== undefined) await kept.keep(definition);
+        else await trash.discard(join(labs, id));
+      } catch (error) {
+        index.set(path, id);
+        if (entry !== undefined) entries.set(id, entry);
+        throw error;
       }
+    },
+    quarantined: async () => {
+      const known = new Set([...index.values(), ...kept.list().map(({ definition }) => definition.id)]);
+      const found: QuarantinedDirectory[] = [];
+      for (const id of (await readdir(labs)).filter((name) => isUuid(name) && !known.has(name)).sort()) {
+        const directory = join(labs, id);
+        if (await holdsNothing(directory)) continue;
+        const { definition, problem } = await look(id);
+        const taken = definition === undefined ? undefined : index.get(definition.path);
+        const reason = problem ?? (taken === undefined ? "it was found after the service had started" : `its path belongs to lab ${taken}`);
+        // Removed, or made known, meanwhile.
+        if (definitions.ids().includes(id) || !(await exists(directory))) continue;
+        found.push({ id, reason, ...(definition !== undefined && { definition }) });
+      }
+      return found;
+    },
+    restore: async (id) => {
+      const found = (await definitions.quarantined()).find((one) => one.id === id);
+      if (found === undefined) throw new Failure("lab_not_found", `there is no lab ${id} in quarantine`);
+      const { definition, reason } = found;
+      if (definition === undefined) {
+        throw new Failure(
+          "bad_request",
+          `lab ${id} cannot be restored: ${reason}, and there is no good copy of it: repair the file, or delete the lab`,
+        );
+      }
+      const { path } = definition;
+      if (index.has(path)) {
+        throw new Failure(
+          "lab_exists",
+          `${path} is the path of another lab: destroy that one, or change "path" in lab.json, and restore again`,
+        );
+      }
+      if ((await look(id)).problem !== undefined) await setAside(join(labs, id), definition);
+      await definitions.put(definition);
+      return definition;
     },
     kept,
   };
   return definitions;
 }
 
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const inQuarantine = "nothing of the lab is removed; labwright quarantine lists, restores and deletes such labs";
+
+function missing(file: string): string {
+  return `${file} is missing`;
+}
 
 /** Drafts of files whose writing a crash cut off. Only one service writes here, and it has just begun. */
 async function removeDrafts(directory: string): Promise<void> {

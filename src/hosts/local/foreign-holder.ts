@@ -1,10 +1,9 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Failure } from "../../contract/errors.ts";
 import { type Identity, lives, parseIdentity, readIfThere } from "./holder/identity.ts";
-import { holderProcesses } from "./holder/processes.ts";
 import { protocolVersion } from "./holder/wire.ts";
+import { nodeProcesses } from "./node-processes.ts";
 import type { NodeState, SandboxOptions } from "./sandbox.ts";
 
 /**
@@ -27,13 +26,7 @@ export async function foreignHolder({ dir, lab }: SandboxOptions): Promise<Forei
   return {
     nodes: async () => {
       if (!(await lives(identity))) return null;
-      const boot = Date.now() - 1000 * Number((await readFile("/proc/uptime", "utf8")).split(" ")[0]);
-      const states = new Map<number, NodeState>();
-      for (const { pid, parent, role, start, lab: of } of await holderProcesses()) {
-        if (role === "init" || of !== lab || parent !== identity.pid) continue;
-        states.set(role, { id: role, state: "running", pid, startedAt: Math.round(boot + start * msPerTick) });
-      }
-      return states;
+      return nodeProcesses(lab, identity.pid);
     },
     refusal: () =>
       new Failure(
@@ -50,9 +43,6 @@ export async function foreignHolder({ dir, lab }: SandboxOptions): Promise<Forei
     },
   };
 }
-
-/** The kernel tells all programs of 100 ticks a second, whatever its own clock does. */
-const msPerTick = 10;
 
 /** Whether that very process lives and says that it is this lab's: a pid alone may be anyone's. */
 async function isLabs(identity: Identity): Promise<boolean> {

@@ -1,6 +1,7 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Failure } from "../../contract/errors.ts";
+import { openSpareFiles } from "../../files/spare-files.ts";
 import type { Host } from "../host.ts";
 import { type CaptureLimits, captureLimits } from "./capture/capture-limits.ts";
 import { CaptureViews } from "./capture/capture-views.ts";
@@ -17,6 +18,7 @@ import { tellingTrouble } from "./machine-trouble.ts";
 import { makePassage } from "./passage.ts";
 import type { LocalPaths } from "./paths.ts";
 import { shapingMeans } from "./quality-means.ts";
+import { localQuarantine } from "./quarantine.ts";
 import { Readiness } from "./readiness.ts";
 import { Admission } from "./resources/admission.ts";
 import { type DiskPace, DiskWatch, diskPace } from "./resources/disk-watch.ts";
@@ -28,6 +30,7 @@ import { type StopPatience, stopPatience } from "./stop-patience.ts";
 import { openTrash } from "./trash.ts";
 import { Turns } from "./turns.ts";
 import { openUsers } from "./users.ts";
+import { isUuid } from "./uuid.ts";
 
 export interface LocalHostOptions {
   readonly paths: LocalPaths;
@@ -81,6 +84,7 @@ export function localHost(options: LocalHostOptions): Host {
     },
     close: async () => {
       const state = await opening.catch(() => undefined);
+      await state?.spares.close();
       await state?.disks.close();
       await state?.decoders.close();
       await groupsSettled();
@@ -94,13 +98,15 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
   const { paths } = options;
   await makePassage(paths.state);
   await makePassage(paths.vmImages);
-  // Drafts of the users' file whose writing a crash cut off; nobody else writes here now.
-  for (const name of await readdir(paths.state)) if (/^users\.json\.[0-9a-f]{12}\.tmp$/.test(name)) await rm(join(paths.state, name));
+  // Drafts whose writing a crash cut off; nobody else writes here now.
+  for (const name of await readdir(paths.state))
+    if (/^(users|service)\.json\.[0-9a-f]{12}\.tmp$/.test(name)) await rm(join(paths.state, name));
   const bootId = await incarnation(paths.run);
   const means = probeMachine();
   for (const lack of [...(await hostLacks(paths)), ...limitLacks(await means)]) warn(lack);
   const trash = await openTrash(join(paths.state, "trash"), warn);
-  const definitions = await openDefinitions(paths.state, trash, warn);
+  const spares = await openSpareFiles(paths.state, warn);
+  const definitions = await openDefinitions(paths.state, trash, warn, spares);
   const decoders = await Decoders.open({ state: paths.state, trash, most: 4, warn });
   const readiness = new Map<string, Readiness>();
   const turns = new Turns<string>();
@@ -140,7 +146,7 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
   for (const id of (await readdir(paths.run)).sort()) {
     if (known.has(id) || !isUuid(id)) continue;
     await adopt(id);
-    if (lab(id).sandbox !== null) warn(`lab ${id} runs, and ${paths.state} has no definition of it: it is left alone`);
+    if (lab(id).stands) warn(`lab ${id} runs, and ${paths.state} has no definition of it: labwright quarantine lists it, and can end it`);
     lab(id).release();
     labs.delete(id);
   }
@@ -159,9 +165,10 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
   const told = (path: string) => (error: Error) => warn(`lab ${path}: ${error.message}`);
   await Promise.all(definitions.paths().map((path) => exclusive(path, () => reshape(path)).catch(told(path))));
 
-  return {
+  const state: Omit<LocalState, "quarantine"> = {
     definitions,
     trash,
+    spares,
     bootId,
     lab,
     catalogue,
@@ -192,8 +199,5 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
       warn,
     }),
   };
-}
-
-function isUuid(name: string): boolean {
-  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(name);
+  return { ...state, quarantine: localQuarantine(state, paths.run) };
 }

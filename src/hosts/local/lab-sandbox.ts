@@ -5,6 +5,7 @@ import { exists } from "./file-exists.ts";
 import { type ForeignHolder, foreignHolder } from "./foreign-holder.ts";
 import { succeeded } from "./machine.ts";
 import { removeUplinks } from "./nat.ts";
+import { nodeProcesses } from "./node-processes.ts";
 import type { LabResources } from "./resources/lab-resources.ts";
 import type { NodeState, Sandbox, SandboxOptions } from "./sandbox.ts";
 import { createSandbox, openSandbox } from "./sandbox-client.ts";
@@ -32,6 +33,8 @@ export class LabSandbox {
   #sandbox: Sandbox | null = null;
   /** In place of a sandbox: one of another release, which can only be looked at and ended. */
   #foreign: ForeignHolder | null = null;
+  /** In place of a sandbox: one that did not answer when it was to be adopted. */
+  #hanging: Sandbox | null = null;
   #watch: { close(): void } | null = null;
   #states: { readonly nodes: readonly NodeState[]; readonly byId: ReadonlyMap<number, NodeState> } = { nodes: [], byId: none };
   #adopted: Promise<void> | null = null;
@@ -62,6 +65,10 @@ export class LabSandbox {
       this.#foreign = await foreignHolder(this.#options);
       if (this.#foreign !== null) return;
       const found = await openSandbox(this.#options);
+      if (found?.hanging() !== undefined) {
+        this.#waitFor(found);
+        return;
+      }
       if (found !== null) {
         await this.#take(found, true);
         return;
@@ -70,6 +77,22 @@ export class LabSandbox {
     }
     await removeUplinks(this.directory);
     await this.#resources.remove();
+  }
+
+  /** Adopts it when it answers. */
+  #waitFor(hanging: Sandbox): void {
+    this.#hanging = hanging;
+    void hanging.recovered().then(() => {
+      // It was destroyed or let go of meanwhile.
+      if (this.#hanging !== hanging) return;
+      this.#hanging = null;
+      this.#adopted = null;
+      // Whoever uses the lab next is told of a failure.
+      this.adopt().then(
+        () => this.#user.happened(),
+        () => undefined,
+      );
+    });
   }
 
   /** Nodes of a start that was cut off before their boot: it never comes, and nothing of them is wired or written down for certain. */
@@ -84,6 +107,16 @@ export class LabSandbox {
     return this.#sandbox;
   }
 
+  /** What a change is refused with while the lab's holder does not answer; undefined while it does. */
+  hanging(): Failure | undefined {
+    return (this.#hanging ?? this.#sandbox)?.hanging();
+  }
+
+  /** Whether something of the lab lives. */
+  get stands(): boolean {
+    return this.#sandbox !== null || this.#foreign !== null || this.#hanging !== null;
+  }
+
   /** Whether the lab is in the hands of another release's holder. */
   get isForeign(): boolean {
     return this.#foreign !== null;
@@ -92,6 +125,8 @@ export class LabSandbox {
   /** The one that is there now. Throws host_error where another release's holder stands in its place. */
   changeable(): Sandbox | null {
     if (this.#foreign !== null) throw this.#foreign.refusal();
+    const hanging = this.hanging();
+    if (hanging !== undefined) throw hanging;
     return this.#sandbox;
   }
 
@@ -128,7 +163,7 @@ export class LabSandbox {
       await this.endForeign();
     }
     for (let patience = 40; ; patience--) {
-      const sandbox = this.#sandbox;
+      const sandbox = this.#sandbox ?? this.#hanging;
       if (sandbox === null) return none;
       try {
         const { nodes } = await sandbox.info();
@@ -136,10 +171,23 @@ export class LabSandbox {
         return this.#states.byId;
       } catch (error) {
         // Killed since we looked, and the watcher does not know yet. A process takes a moment to end, in which it neither answers nor is gone.
-        if (!(await sandbox.alive())) await this.#lost(sandbox);
-        else if (patience === 0 || (error instanceof Failure && error.code === "host_timeout")) throw error;
+        if (!(await sandbox.alive())) {
+          await sandbox.recovered();
+          await this.#lost(sandbox);
+        } else if (patience === 0 || (error instanceof Failure && error.code === "host_timeout")) throw error;
         else await delay(50);
       }
+    }
+  }
+
+  /** The same; of a lab whose holder does not answer, the nodes that run, by the process table. */
+  async seenStates(): Promise<ReadonlyMap<number, NodeState>> {
+    try {
+      return await this.states();
+    } catch (error) {
+      const pid = (this.#hanging ?? this.#sandbox)?.pid;
+      if (pid === undefined || this.hanging() === undefined) throw error;
+      return nodeProcesses(this.id, pid);
     }
   }
 
@@ -183,6 +231,9 @@ export class LabSandbox {
     await this.settled();
     await this.#foreign?.end();
     this.#foreign = null;
+    const hanging = this.#hanging;
+    this.#hanging = null;
+    await hanging?.destroy();
     await this.#sandbox?.destroy();
     this.release();
     this.#sandbox = null;
@@ -195,6 +246,7 @@ export class LabSandbox {
 
   /** Lets go of a sandbox that goes on living. */
   release(): void {
+    this.#hanging = null;
     this.#watch?.close();
     this.#watch = null;
     this.#user.detach();

@@ -98,15 +98,38 @@ export class LocalLab {
     return this.#sandbox.refuseForeign(stopping);
   }
 
+  /** Whether something of the lab lives. */
+  get stands(): boolean {
+    return this.#sandbox.stands;
+  }
+
+  /** What a change is refused with while the lab's holder does not answer; undefined while it does. */
+  hanging(): Failure | undefined {
+    return this.#sandbox.hanging();
+  }
+
+  /** Throws host_timeout if the lab's holder does not answer: before a change, so that nothing is written down that cannot be done. */
+  async refuseHanging(): Promise<void> {
+    await this.#sandbox.states();
+  }
+
   /** Counts what may have changed a node's links: what was ready then need not be ready now. */
   get wiring(): number {
     return this.#wiring.count;
   }
 
-  /** How each node is, by its id; the same object again for as long as nothing of it changed. */
+  /** How each node is, by its id; the same object again for as long as nothing of it changed. Throws host_timeout if the lab's holder hangs. */
   async life(definition: LabDefinition, catalogue: Catalogue): Promise<ReadonlyMap<number, NodeLife>> {
-    const states = await this.#sandbox.states();
-    const stands = this.#sandbox.sandbox !== null || this.#sandbox.isForeign;
+    return this.#lifeOf(definition, catalogue, await this.#sandbox.states());
+  }
+
+  /** The same; if the lab's holder hangs, as far as the process table shows it. */
+  async seenLife(definition: LabDefinition, catalogue: Catalogue): Promise<ReadonlyMap<number, NodeLife>> {
+    return this.#lifeOf(definition, catalogue, await this.#sandbox.seenStates());
+  }
+
+  #lifeOf(definition: LabDefinition, catalogue: Catalogue, states: ReadonlyMap<number, NodeState>): ReadonlyMap<number, NodeLife> {
+    const { stands } = this.#sandbox;
     const known = this.#life;
     if (known?.definition === definition && known.states === states && known.catalogue === catalogue && known.stands === stands)
       return known.life;
@@ -274,6 +297,8 @@ export class LocalLab {
 
   /** The links whose quality is changed, as what shapes them tells it. */
   linkLife(): Promise<ReadonlyMap<number, LinkLife>> {
+    const hanging = this.hanging();
+    if (hanging !== undefined) return Promise.reject(hanging);
     return this.#wiring.linkLife();
   }
 
@@ -309,8 +334,12 @@ async function silence(sandbox: Sandbox, pids: readonly number[]): Promise<void>
   succeeded(argv, await sandbox.run(argv));
 }
 
-/** A refusal of the kernel that comes of a directory's mode is told with the directory. */
+/** A refusal of the kernel that comes of a full disk or of a directory's mode is told with what to do. */
 async function explained(error: unknown, directories: readonly string[]): Promise<unknown> {
+  if (error instanceof Failure && /No space left on device/.test(error.message)) {
+    const message = `the state directory's file system is full: free space on it and try again: ${error.message}`;
+    return new Failure("host_error", message, { data: { ...error.data, host: { message: error.message } }, cause: error });
+  }
   if (!(error instanceof Failure) || !/Permission denied/.test(error.message)) return error;
   const [closed] = await impassable(directories);
   return closed === undefined ? error : new Failure("host_error", closed, { data: { host: { message: error.message } }, cause: error });

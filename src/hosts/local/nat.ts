@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { writeFileAtomic } from "../../files/write-file-atomic.ts";
 import { networkBridge } from "./fabric.ts";
 import { runOnMachine, succeeded } from "./machine.ts";
 import type { Sandbox } from "./sandbox.ts";
-import { writeFileAtomic } from "./write-file-atomic.ts";
 
 /**
  * The way out of a lab: a nat network's bridge has a veth to the machine, which masquerades what comes from it. The only part of

@@ -5,6 +5,7 @@ import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { Failure } from "../../contract/errors.ts";
 import { type Identity, lives, parseIdentity, readIfThere } from "./holder/identity.ts";
+import { Pulse, patienceMs } from "./holder/pulse.ts";
 import { type Fields, openRequest, openRequestOn, type RequestOptions, request } from "./holder/request.ts";
 import { SocketStream } from "./holder/socket-stream.ts";
 import { type Frame, list, protocolVersion, texts } from "./holder/wire.ts";
@@ -27,7 +28,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
 
 /**
  * The sandbox that lives in this directory, left by an earlier run of the service; null where none does (what a dead one left
- * is removed). Throws host_error where another lab lives there, where it does not answer, or where it speaks another protocol.
+ * is removed). One that does not answer is returned too: it hangs. Throws host_error where another lab lives there, or where it speaks another protocol.
  */
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox | null> {
   const identity = parseIdentity(await readIfThere(join(options.dir, "holder.json")));
@@ -45,9 +46,22 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox | nu
         `with kill ${identity.pid} (its nodes stop, their disks stay) and start it again`,
     );
   const found = sandbox(options, identity);
-  const { lab } = await found.info();
-  if (lab !== options.lab) throw differs(`the holder of lab ${lab}`);
+  const lab = await labOf(found);
+  if (lab !== undefined && lab !== options.lab) throw differs(`the holder of lab ${lab}`);
   return found;
+}
+
+/** The start of the service waits for holders: one that hangs must not keep it from other labs for long. A slow one is adopted when it answers. */
+const adoptionMs = 2_000;
+
+/** undefined of a holder that hangs. */
+async function labOf(found: Sandbox): Promise<string | undefined> {
+  try {
+    return (await found.info([], adoptionMs)).lab;
+  } catch (error) {
+    if (found.hanging() !== undefined) return undefined;
+    throw error;
+  }
 }
 
 async function launch(holder: string, argv: readonly string[]): Promise<string> {
@@ -67,12 +81,14 @@ async function forget(dir: string): Promise<void> {
 function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
   const path = join(options.dir, "holder.sock");
   const openStream = async (command: string, fields: Fields): Promise<Duplex> => {
-    const { socket, reader } = await openRequest(path, command, fields);
+    const { socket, reader } = await pulse.during((signal) => openRequest(path, command, fields, { signal }));
     const rest = reader.rest();
     if (rest.length > 0) socket.unshift(rest);
     return socket;
   };
-  const ask = (command: string, fields: Fields, more?: RequestOptions) => request(path, command, fields, more);
+  const pulse = new Pulse(identity, (deadline) => request(path, "info", [], deadline));
+  const ask = (command: string, fields: Fields, { signal: given, ...more }: RequestOptions = {}) =>
+    pulse.during((signal) => request(path, command, fields, { ...more, signal }), given);
   const states = new NodeStates();
 
   const limit: Sandbox["limit"] = async (nodes) => {
@@ -95,10 +111,13 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
     pid: identity.pid,
 
     alive: () => lives(identity),
+    hanging: () => pulse.hanging(),
+    recovered: () => pulse.recovered(),
 
-    async info(ids = []) {
+    async info(ids = [], deadlineMs = patienceMs) {
       const frames: Frame[] = [];
-      const result = await ask("info", ids.length === 0 ? [] : list(ids), { onFrame: (frame) => frames.push(frame), deadlineMs });
+      const options = { onFrame: (frame: Frame) => frames.push(frame), deadlineMs };
+      const result = await pulse.inTime(() => request(path, "info", ids.length === 0 ? [] : list(ids), options));
       const [version, lab = ""] = texts(result);
       return { lab, version: Number(version), nodes: ids.length === 0 ? states.read(frames) : frames.map(nodeState) };
     },
@@ -163,7 +182,7 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
     },
 
     run: (argv, stdin = "", { signal, timeoutMs = signal === undefined ? longestRunMs : 0, mostOutputBytes } = {}) =>
-      runProgram(path, "run", [timeoutMs, ...list(argv), stdin], argv, signal, mostOutputBytes),
+      runProgram(ask, "run", [timeoutMs, ...list(argv), stdin], argv, signal, mostOutputBytes),
 
     async pipe(argv, onOutput, signal) {
       let stderr = "";
@@ -176,12 +195,14 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
     },
 
     exec: (id, argv, { stdin = "", timeoutMs = 0, signal, mostOutputBytes } = {}) =>
-      runProgram(path, "exec", [id, Math.round(timeoutMs), ...list(argv), stdin], argv, signal, mostOutputBytes),
+      runProgram(ask, "exec", [id, Math.round(timeoutMs), ...list(argv), stdin], argv, signal, mostOutputBytes),
 
     join: (id, argv) => openStream("join", [id, ...list(argv)]),
 
     async console(id) {
-      const { socket, reader } = await openRequestOn((address) => new SocketStream(address), path, "console", [id]);
+      const { socket, reader } = await pulse.during((signal) =>
+        openRequestOn((address) => new SocketStream(address), path, "console", [id], { signal }),
+      );
       const rest = reader.rest();
       if (rest.length > 0) socket.unshift(rest);
       return socket;
@@ -200,15 +221,17 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
     watch: (onChange) => watch(path, identity, onChange),
 
     async destroy() {
+      let graceMs = pulse.hanging() === undefined ? 10_000 : 0;
       try {
-        if (await lives(identity)) await ask("destroy", [], { deadlineMs });
+        if (graceMs > 0 && (await lives(identity))) await request(path, "destroy", [], { deadlineMs: patienceMs });
       } catch (error) {
-        // One that does not answer, or that another call ends right now, is waited for and then killed all the same.
+        // One that another call ends right now is waited for, and one that does not answer is killed.
         if (!(error instanceof Failure)) throw error;
+        if (error.code === "host_timeout") graceMs = 0;
       }
-      const patience = Date.now() + 10_000;
+      const patience = Date.now() + graceMs;
       for (let pause = 1; await lives(identity); pause = Math.min(pause * 2, 20)) {
-        if (Date.now() > patience) kill(identity.pid);
+        if (Date.now() >= patience) kill(identity.pid);
         await delay(pause);
       }
       await forget(options.dir);
@@ -218,9 +241,6 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
 
 /** A batch for thousands of links takes seconds; what runs so much longer hangs, and with it every change of the lab. */
 const longestRunMs = 300_000;
-
-/** One epoll loop answers within milliseconds; a machine that swaps needs longer. */
-const deadlineMs = 30_000;
 
 /** One that ended by itself meanwhile is as good. */
 function kill(pid: number): void {
@@ -299,7 +319,7 @@ function nodeState(frame: Frame): NodeState {
 const mostOutput = 64 * 1024 * 1024;
 
 async function runProgram(
-  path: string,
+  ask: (command: string, fields: Fields, options: RequestOptions) => Promise<Frame>,
   command: string,
   fields: Fields,
   argv: readonly string[],
@@ -315,7 +335,7 @@ async function runProgram(
     if (size > most) throw new Failure("host_error", `${argv[0]} wrote more than ${most} bytes and was killed`);
     (type === "O" ? stdout : stderr).push(data);
   };
-  const [code, ended] = texts(await request(path, command, fields, { onFrame, signal }));
+  const [code, ended] = texts(await ask(command, fields, { onFrame, signal }));
   const result = { code: Number(code), stdout: Buffer.concat(stdout).toString("utf8"), stderr: Buffer.concat(stderr).toString("utf8") };
   if (ended === "timeout") throw new Failure("host_timeout", `${argv[0]} did not end in time and was killed`, { data: { ...result } });
   return result;

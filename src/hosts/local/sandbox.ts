@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import type { Failure } from "../../contract/errors.ts";
 import type { SocketStream } from "./holder/socket-stream.ts";
 import type { LimitEntry } from "./resources/node-limits.ts";
 
@@ -11,8 +12,16 @@ export interface Sandbox {
   readonly pid: number;
   /** Whether its very process still runs. Touches nothing of what a dead one left. */
   readonly alive: () => Promise<boolean>;
-  /** @param ids only these nodes; a holder of an older release tells all */
-  readonly info: (ids?: readonly number[]) => Promise<SandboxInfo>;
+  /** The host_timeout that every request but `destroy` fails with at once, if the holder did not answer in time and has not answered since. */
+  readonly hanging: () => Failure | undefined;
+  /** Resolves when a holder that hangs answers again or has ended. */
+  readonly recovered: () => Promise<void>;
+  /**
+   * Throws host_timeout if the holder does not answer in time.
+   * @param ids only these nodes; a holder of an older release tells all
+   * @param deadlineMs instead of the usual one
+   */
+  readonly info: (ids?: readonly number[], deadlineMs?: number) => Promise<SandboxInfo>;
   /**
    * Makes each node's namespaces, root and console, and leaves its init waiting at a barrier. Many are made some at a time; after a failure no more
    * are. Throws host_error naming nodes that failed.

@@ -1,5 +1,6 @@
 import { Failure } from "../../contract/errors.ts";
-import type { Feature, HostConsole, HostSession, Progress } from "../host.ts";
+import type { SpareFiles } from "../../files/spare-files.ts";
+import type { Feature, HostConsole, HostQuarantine, HostSession, Progress } from "../host.ts";
 import { applySteps } from "./apply.ts";
 import type { CaptureViews } from "./capture/capture-views.ts";
 import type { Captures } from "./capture/captures.ts";
@@ -16,6 +17,7 @@ import type { LocalLab } from "./local-lab.ts";
 import { tellingTrouble } from "./machine-trouble.ts";
 import { observedLab } from "./observed-lab.ts";
 import { checkPcapFilter } from "./pcap-filter.ts";
+import { quarantineFor } from "./quarantine.ts";
 import type { Readiness } from "./readiness.ts";
 import type { Admission } from "./resources/admission.ts";
 import type { DiskWatch } from "./resources/disk-watch.ts";
@@ -28,6 +30,7 @@ import { vmAttributeProblem } from "./vm/attribute-problem.ts";
 export interface LocalState {
   readonly definitions: Definitions;
   readonly trash: Trash;
+  readonly spares: SpareFiles;
   readonly catalogue: () => Promise<Catalogue>;
   readonly admission: Admission;
   readonly disks: DiskWatch;
@@ -38,6 +41,7 @@ export interface LocalState {
   readonly captures: Captures;
   readonly decoders: Decoders;
   readonly views: CaptureViews;
+  readonly quarantine: HostQuarantine;
   /** One change of a lab at a time. */
   readonly exclusive: <T>(path: string, work: () => Promise<T>) => Promise<T>;
 }
@@ -94,7 +98,7 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
       const definition = await seen(path);
       if (definition === undefined) return null;
       const offered = await catalogue();
-      const life = await state.lab(definition.id).life(definition, offered);
+      const life = await state.lab(definition.id).seenLife(definition, offered);
       const saved = savedConfigs(definitions.directory(definition.id), definition, offered.template);
       return observedLab(definition, life, offered, saved);
     },
@@ -137,6 +141,7 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
         if (role !== "admin") throw new Failure("operation_not_allowed", "only an admin gives a lab to another user");
         await definitions.change(path, (definition) => ({ ...definition, owner }));
       }),
+    quarantine: quarantineFor(state.quarantine, role === "admin"),
     // Not in turn with apply: a lock that is set meanwhile is what stops one.
     setLock: async (path, locked) => {
       mayChange();

@@ -1,9 +1,9 @@
 import { createHash, randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Failure } from "../../contract/errors.ts";
+import { writeFileAtomic } from "../../files/write-file-atomic.ts";
 import type { HostAccounts } from "../host.ts";
 import { fileMarkNow } from "./file-mark.ts";
-import { writeFileAtomic } from "./write-file-atomic.ts";
 
 export type Role = "admin" | "user" | "viewer";
 

@@ -1,7 +1,8 @@
-import { closeSync, openSync } from "node:fs";
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
+import { DatabaseRoom, makesRoom } from "./database-room.ts";
+import { type DatabaseOptions, openDatabase } from "./open-database.ts";
 import type { Direction, JobAnswer, JobError, JobOutcome, JobRow, JobStatus, JobStep, LabRecord, SessionRow, Store } from "./store.ts";
-import { tellingTroubles } from "./store-troubles.ts";
+import { noRoom, tellingTroubles } from "./store-troubles.ts";
 
 /** Each entry brings the database from its index to the next version. Append-only. */
 const migrations = [
@@ -41,13 +42,11 @@ const newestEndOf = `WHERE lab = ?1 AND finished_at IS NOT NULL
        AND (?2 IS NULL OR identity = ?2 OR (identity IS NULL AND user = ?3))
        ORDER BY finished_at DESC, rowid DESC LIMIT 1`;
 
-/** The store in one SQLite file (mode 0600; ":memory:" keeps nothing). Throws when the file is of a newer version than this program. */
-export function sqliteStore(file: string): Store {
-  // SQLite would make the file readable by all; the mode only matters while it is made.
-  if (file !== ":memory:") closeSync(openSync(file, "a", 0o600));
-  const db = new DatabaseSync(file);
-  db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON");
-  migrate(db);
+/** The store in one SQLite file (mode 0600; ":memory:" keeps nothing). Throws an Error for people if the file cannot be used. */
+export function sqliteStore(file: string, options: DatabaseOptions = {}): Store {
+  const db = openDatabase(file, options);
+  migrate(db, file);
+  const room = new DatabaseRoom(db, file);
 
   const sql = {
     insertSession: db.prepare(
@@ -184,6 +183,7 @@ export function sqliteStore(file: string): Store {
     jobs: {
       insert: (row) => {
         const { id, lab, identity = null, owner = null, operation, user, request, status, startedAt, steps, done } = row;
+        if (!makesRoom(row) && !room.admits()) throw noRoom(file);
         const [asked, planned] = [JSON.stringify(request), JSON.stringify(steps)];
         sql.insertJob.run(id, lab, identity, owner, operation, user, asked, status, startedAt, planned, done);
       },
@@ -236,17 +236,21 @@ export function sqliteStore(file: string): Store {
         sql.purgeKeys.run(createdBefore);
       },
     },
-    close: () => db.close(),
+    close: () => room.close(),
   };
-  return tellingTroubles(store, file);
+  return tellingTroubles(store, file, room);
 }
 
 type Row = Readonly<Record<string, unknown>>;
 
-function migrate(db: DatabaseSync): void {
+function migrate(db: DatabaseSync, file: string): void {
   const version = (db.prepare("PRAGMA user_version").get() as { user_version: number }).user_version;
   if (version > migrations.length) {
-    throw new Error(`the database is of version ${version}, this program knows up to ${migrations.length}: it was written by a newer one`);
+    db.close();
+    throw new Error(
+      `the database ${file} has version ${version}, written by a newer release; this one reads versions up to ${migrations.length}: start the newer ` +
+        "release, or restore a backup from before it ran",
+    );
   }
   for (let next = version; next < migrations.length; next += 1) {
     db.exec(`BEGIN; ${migrations[next]}; PRAGMA user_version = ${next + 1}; COMMIT`);

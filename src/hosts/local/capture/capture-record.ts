@@ -1,7 +1,7 @@
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { writeFileAtomic } from "../../../files/write-file-atomic.ts";
 import type { CaptureRequest } from "../../host-captures.ts";
-import { writeFileAtomic } from "../write-file-atomic.ts";
 import { captureLimits, ringFiles } from "./capture-limits.ts";
 import { readPlainFile } from "./plain-file.ts";
 

@@ -21,6 +21,8 @@ export function localCaptures(
     const definition = await user.lab(path);
     const live = state.lab(definition.id);
     await live.adopt();
+    const hanging = live.hanging();
+    if (hanging !== undefined) throw hanging;
     return { definition, directory: definitions.directory(definition.id), sandbox: live.sandbox };
   }
 

@@ -26,10 +26,10 @@ export async function request(path: string, command: string, fields: Fields, opt
   const timer =
     deadlineMs === undefined
       ? undefined
-      : setTimeout(
-          () => late.abort(new Failure("host_timeout", `the lab's holder did not answer ${command} in ${deadlineMs} ms`)),
-          deadlineMs,
-        );
+      : setTimeout(() => {
+          // An answer that came while this process was busy is read first.
+          setImmediate(() => late.abort(new Failure("host_timeout", `the lab's holder did not answer ${command} in ${deadlineMs} ms`)));
+        }, deadlineMs);
   try {
     const signal = rest.signal ?? (timer && late.signal);
     const { socket, result } = await openRequest(path, command, fields, { ...rest, ...(signal && { signal }) });

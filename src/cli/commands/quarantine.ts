@@ -1,0 +1,47 @@
+import type { Command } from "../command.ts";
+import { table } from "../table.ts";
+import { UsageError } from "../usage-error.ts";
+
+const actions = ["list", "restore", "delete"] as const;
+
+export const quarantine: Command = {
+  name: "quarantine",
+  summary: "List, restore or delete labs whose definition on the host was lost",
+  operands: "list|restore|delete [ID]",
+  maxOperands: 2,
+  choices: actions,
+  details:
+    "For admins. Nothing of such a lab is removed, and what runs of it runs on, until you decide: restore makes it known again by its last good\n" +
+    "definition; delete ends its nodes and removes their disks.",
+  flags: [],
+  example: "labwright quarantine list",
+  run: async (context, { operands: [action = "list", id] }) => {
+    if (!actions.some((one) => one === action)) throw new UsageError(`quarantine takes list, restore or delete, not "${action}"`);
+    if (action === "list" && id !== undefined) throw new UsageError(`quarantine list takes no ID, not "${id}"`);
+    if (action !== "list" && id === undefined)
+      throw new UsageError(`quarantine ${action} takes the ID of a lab`, "labwright quarantine list shows it");
+    const client = await context.client();
+    if (id === undefined) {
+      context.result(await client.listQuarantine(), ({ labs }) =>
+        labs.length === 0
+          ? "no lab is in quarantine"
+          : table(
+              ["ID", "LAB", "OWNER", "RUNS", "RESTORABLE", "WHY"],
+              labs.map((one) => [
+                one.id,
+                one.lab ?? "",
+                one.owner ?? "",
+                one.running ? "yes" : "no",
+                one.restorable ? "yes" : "no",
+                one.reason,
+              ]),
+            ),
+      );
+    } else if (action === "restore") {
+      context.result(await client.restoreQuarantined({ id }), ({ lab }) => `${lab} is restored: labwright status --lab ${lab} shows it`);
+    } else {
+      context.result(await client.deleteQuarantined({ id }), () => `lab ${id} is deleted`);
+    }
+    return 0;
+  },
+};

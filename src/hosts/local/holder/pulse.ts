@@ -1,0 +1,115 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { Failure } from "../../../contract/errors.ts";
+import { type Identity, lives } from "./identity.ts";
+
+/** Time that a holder has to answer a small request. Its one event loop answers within milliseconds; a busy machine needs longer. Ms. */
+export const patienceMs = 8_000;
+
+/**
+ * Whether a lab's holder answers. Once it has not answered in time, every request is refused at once until it answers again: nobody waits for it twice,
+ * and nothing that it is asked piles up.
+ */
+export class Pulse {
+  readonly #identity: Identity;
+  readonly #probe: (options: { readonly deadlineMs?: number }) => Promise<unknown>;
+  /** While the holder is silent: resolves when it answers again or has ended. */
+  #silence: Promise<void> | undefined;
+  #silentSince = 0;
+  #looking: Promise<void> | undefined;
+  #lookedAt = 0;
+
+  /** @param probe a request that the holder answers at once */
+  constructor(identity: Identity, probe: (options: { readonly deadlineMs?: number }) => Promise<unknown>) {
+    this.#identity = identity;
+    this.#probe = probe;
+  }
+
+  /** What a request is refused with while the holder hangs; undefined while it answers. */
+  hanging(): Failure | undefined {
+    return this.#silence === undefined ? undefined : this.#refusal();
+  }
+
+  /** Resolves when a holder that hangs answers again or has ended. */
+  async recovered(): Promise<void> {
+    await this.#silence;
+  }
+
+  #refuse(): void {
+    const failure = this.hanging();
+    if (failure !== undefined) throw failure;
+  }
+
+  /** A small request under its own deadline. Throws host_timeout, after which the holder counts as hanging. */
+  async inTime<T>(ask: () => Promise<T>): Promise<T> {
+    this.#refuse();
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof Failure) || error.code !== "host_timeout") throw error;
+      this.#beSilent();
+      throw this.#refusal();
+    }
+  }
+
+  /** A request that may take any time. The holder is probed meanwhile. Throws host_timeout if it hangs. */
+  async during<T>(ask: (signal: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    this.#refuse();
+    const cut = new AbortController();
+    const look = () => this.#look().catch((failure: unknown) => cut.abort(failure));
+    const timer = setInterval(look, patienceMs);
+    try {
+      return await ask(signal === undefined ? cut.signal : AbortSignal.any([signal, cut.signal]));
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  /** One probe for all requests that wait. */
+  #look(): Promise<void> {
+    if (this.#looking === undefined && performance.now() - this.#lookedAt < patienceMs / 2) return Promise.resolve();
+    this.#looking ??= this.inTime(() => this.#probe({ deadlineMs: patienceMs }))
+      .then(
+        () => undefined,
+        (error: unknown) => {
+          if (error instanceof Failure && error.code === "host_timeout") throw error;
+          // A connection that breaks ends the requests that wait as well.
+        },
+      )
+      .finally(() => {
+        this.#looking = undefined;
+        this.#lookedAt = performance.now();
+      });
+    return this.#looking;
+  }
+
+  #beSilent(): void {
+    if (this.#silence !== undefined) return;
+    this.#silentSince = Date.now();
+    this.#silence = this.#untilAnswer().finally(() => {
+      this.#silence = undefined;
+    });
+  }
+
+  async #untilAnswer(): Promise<void> {
+    while (await lives(this.#identity).catch(() => true)) {
+      try {
+        await this.#probe({});
+        return;
+      } catch {
+        // It has ended, or takes no more connections: looked at again.
+        await delay(500, undefined, { ref: false });
+      }
+    }
+  }
+
+  #refusal(): Failure {
+    const { pid } = this.#identity;
+    const seconds = Math.round((Date.now() - this.#silentSince + patienceMs) / 1000);
+    return new Failure(
+      "host_timeout",
+      `the lab's holder, process ${pid}, has not answered for ${seconds} s: wait until it does; or destroy the lab; or end it with kill -9 ${pid} ` +
+        "(its nodes stop, their disks stay) and start the nodes again",
+      { data: { host: { message: "the holder hangs", pid } } },
+    );
+  }
+}

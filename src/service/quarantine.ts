@@ -1,0 +1,37 @@
+import { Failure } from "../contract/errors.ts";
+import type { QuarantineData, QuarantineDeleteData, QuarantineRestoreData } from "../contract/schemas/quarantine.ts";
+import type { HostQuarantine, HostSession } from "../hosts/host.ts";
+import type { Context } from "./context.ts";
+import type { Caller } from "./service.ts";
+
+/** Labs that the host holds and does not know any more: none on a host that loses none. Throws operation_not_allowed for whoever is no admin. */
+export async function listQuarantine(caller: Caller, host: HostSession): Promise<QuarantineData> {
+  return { labs: (await quarantineOf(caller, host)?.list()) ?? [] };
+}
+
+/** Makes such a lab known again. Its record, if the service still has it, counts again. */
+export async function restoreQuarantined(context: Context, caller: Caller, host: HostSession, id: string): Promise<QuarantineRestoreData> {
+  const lab = await quarantineOf(caller, host)?.restore(id);
+  if (lab === undefined) throw notFound(id);
+  context.observations.forget(lab);
+  context.log("info", "a lab was restored from quarantine", { lab, id, user: caller.user });
+  return { id, lab };
+}
+
+/** Ends what runs of such a lab, and removes its files. */
+export async function deleteQuarantined(context: Context, caller: Caller, host: HostSession, id: string): Promise<QuarantineDeleteData> {
+  const quarantine = quarantineOf(caller, host);
+  if (quarantine === undefined) throw notFound(id);
+  await quarantine.remove(id);
+  context.log("info", "a lab in quarantine was deleted", { id, user: caller.user });
+  return { id };
+}
+
+function quarantineOf(caller: Caller, { quarantine }: HostSession): HostQuarantine | undefined {
+  if (caller.role !== "admin") throw new Failure("operation_not_allowed", "only an admin may look at labs in quarantine");
+  return quarantine;
+}
+
+function notFound(id: string): Failure {
+  return new Failure("lab_not_found", `there is no lab ${id} in quarantine`);
+}

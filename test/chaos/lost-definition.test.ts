@@ -1,0 +1,105 @@
+import { readFile, rm, stat, truncate } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { LabwrightError } from "../../src/client/index.ts";
+import { EmbeddedService } from "./embedded-service.ts";
+import { noteLabs, processesOf } from "./machine.ts";
+
+/** A lab's definition is lost or torn while its nodes run: no disk goes, and nothing runs that nobody can end. */
+
+/** A hang, not a busy machine. */
+const hangs = { timeout: 300_000 };
+const lab = "/lost";
+const yaml = "name: lost\nnodes: {h1: {template: linux}}\n";
+let service: EmbeddedService;
+let id: string;
+let definition: string;
+
+beforeEach(async () => {
+  service = await EmbeddedService.make();
+  await service.start();
+  await service.client.deployProject({ yaml });
+  await exec("echo precious > /root/work; sync");
+  await noteLabs(service.labs, service.stateDir, service.runDir);
+  id = [...service.labs].join();
+  definition = join(service.stateDir, "labs", id, "lab.json");
+});
+afterEach(async () => service[Symbol.asyncDispose]());
+
+async function exec(command: string): Promise<string> {
+  return (await service.client.execConsole({ lab, node: "h1", command })).output ?? "";
+}
+
+async function restart(damage: () => Promise<unknown>): Promise<void> {
+  await service.end("SIGTERM");
+  await damage();
+  await service.start();
+}
+
+async function isLogged(words: string): Promise<void> {
+  await expect.poll(() => service.log, { timeout: 30_000 }).toContain(words);
+}
+
+async function nodes(): Promise<number> {
+  return (await processesOf(service.labs)).filter(({ role }) => role === "node").length;
+}
+
+async function powers(): Promise<readonly (string | undefined)[] | undefined> {
+  return (await service.client.getProjectStatus({ lab })).live?.nodes?.map(({ status }) => status);
+}
+
+test("a missing definition puts the lab into quarantine, running and with its disks; restore brings it back", hangs, async () => {
+  await restart(() => rm(definition));
+  await isLogged(`${definition} is missing: nothing of the lab is removed; labwright quarantine`);
+  expect(await nodes()).toBe(1);
+  const { labs } = await service.client.listQuarantine();
+  expect(labs).toEqual([{ id, reason: "its lab.json is missing", lab, owner: "admin", running: true, restorable: true }]);
+  expect(await service.client.restoreQuarantined({ id })).toEqual({ id, lab });
+  expect((await service.client.listQuarantine()).labs).toEqual([]);
+  expect(await powers()).toEqual(["running"]);
+  expect(await exec("cat /root/work")).toContain("precious");
+  expect((await service.client.planProject({ yaml, prune: true })).actions).toEqual([]);
+  await service.client.destroyProject({ lab });
+  expect(await processesOf(service.labs)).toEqual([]);
+});
+
+test("delete ends what runs of a lab in quarantine and removes its disks; only an admin decides", hangs, async () => {
+  // Also a lab of a release that kept no copies.
+  await restart(async () => Promise.all([rm(definition), rm(join(service.stateDir, "labs", id, "lab.last.json"))]));
+  const { labs } = await service.client.listQuarantine();
+  expect(labs).toEqual([{ id, reason: "its lab.json is missing", running: true, restorable: false }]);
+  await expect(service.client.restoreQuarantined({ id })).rejects.toMatchObject({
+    code: "bad_request",
+    message: expect.stringContaining("repair the file, or delete the lab"),
+  });
+  await expect(service.client.deleteQuarantined({ id: "../x" })).rejects.toBeInstanceOf(LabwrightError);
+  expect(await service.client.deleteQuarantined({ id })).toEqual({ id });
+  expect(await processesOf(service.labs)).toEqual([]);
+  expect(await stat(join(service.stateDir, "labs", id)).catch(() => "gone")).toBe("gone");
+  expect((await service.client.listQuarantine()).labs).toEqual([]);
+});
+
+test("a lab that runs without any directory is listed, and can be ended", hangs, async () => {
+  await restart(() => rm(join(service.stateDir, "labs", id), { recursive: true, force: true, maxRetries: 20 }));
+  await isLogged(`lab ${id} runs, and`);
+  const { labs } = await service.client.listQuarantine();
+  expect(labs).toEqual([{ id, reason: "it runs, and its directory is missing", running: true, restorable: false }]);
+  await service.client.deleteQuarantined({ id });
+  expect(await processesOf(service.labs)).toEqual([]);
+});
+
+test("a torn definition is replaced by the last good one: the nodes are known, and can be stopped and destroyed", hangs, async () => {
+  await restart(() => truncate(definition, 60));
+  await isLogged("the last good definition of lab /lost is used");
+  expect(await powers()).toEqual(["running"]);
+  expect((await service.client.listQuarantine()).labs).toEqual([]);
+  expect((await service.client.execProject({ lab, action: "stop", stopmode: 1 })).stopped).toBe(1);
+  expect(await nodes()).toBe(0);
+  expect(JSON.parse(await readFile(definition, "utf8"))).toMatchObject({ id, path: lab });
+  await service.client.execProject({ lab, action: "start" });
+  // While the service runs, too.
+  await truncate(definition, 60);
+  expect(await powers()).toHaveLength(1);
+  await service.client.destroyProject({ lab });
+  expect(await processesOf(service.labs)).toEqual([]);
+});
