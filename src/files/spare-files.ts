@@ -13,9 +13,9 @@ export interface SpareFiles extends Spares {
   close(): Promise<void>;
 }
 
-const count = 4;
+const count = 8;
 const refillMs = 5_000;
-const [leastBytes, mostBytes] = [128 * 1024, 2 ** 20];
+const [leastBytes, mostBytes] = [64 * 1024, 2 ** 20];
 
 /** The spare files of a state directory, made by whoever opened them. */
 export function sparesOf(stateDir: string): Spares {
@@ -54,7 +54,7 @@ export async function openSpareFiles(stateDir: string, warn: (text: string) => v
 
   async function refill(): Promise<void> {
     const { blocks, bavail, bsize } = await statfs(directory);
-    const bytes = Math.min(mostBytes, Math.max(leastBytes, Math.floor((blocks * bsize) / 128)));
+    const bytes = Math.min(mostBytes, Math.max(leastBytes, Math.floor((blocks * bsize) / 256)));
     const names = new Set(await readdir(directory));
     for (let i = 0, left = bavail * bsize; i < count; i++) {
       if (names.has(String(i))) continue;

@@ -195,7 +195,7 @@ test(
     expect((await service.client.listLabs()).labs).toEqual([]);
     await disk.free();
     // The reserve comes back.
-    await expect.poll(async () => (await readdir(disk.path(join(service.stateDir, "spare")))).length, { timeout: 60_000 }).toBe(4);
+    await expect.poll(async () => (await readdir(disk.path(join(service.stateDir, "spare")))).length, { timeout: 60_000 }).toBe(8);
     await expect.poll(async () => readdir(disk.path(service.stateDir)), { timeout: 60_000 }).toContain("ballast");
   },
 );

@@ -1,4 +1,4 @@
-import { statfsSync } from "node:fs";
+import { statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import type { JobRow } from "./store.ts";
@@ -24,7 +24,8 @@ export class DatabaseRoom {
       // Where the file cannot grow, its free pages are written once: the log gets blocks.
       this.#writeThrough(this.#canGrow() ? this.#bytes : Math.floor(this.#free() * 0.9));
     } catch (error) {
-      if (!isFull(error)) throw error;
+      // A log that a start before has left has its blocks; without one nobody could log in.
+      if (!isFull(error) || sizeOf(`${file}-wal`) < this.#bytes / 2) throw error;
     }
   }
 
@@ -84,6 +85,11 @@ export class DatabaseRoom {
 
 const pageSize = 4096;
 const [least, most, enough] = [256 * 1024, 4 * 2 ** 20, 64 * 2 ** 20];
+
+/** Bytes; 0 where there is no file. */
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
 
 /** Bytes: a 32nd of the file system, within bounds. */
 function roomFor(directory: string): number {
