@@ -10,7 +10,8 @@ export function sendBytes(answer: BytesAnswer, reply: FastifyReply): FastifyRepl
   if (answer.filename !== undefined) {
     reply.header("Content-Disposition", `attachment; filename="${answer.filename.replaceAll(/[^A-Za-z0-9 ._-]/g, "_")}"`);
   }
-  return reply.send(typeof answer.body === "string" ? answer.body : Readable.from(answer.body));
+  const { body } = answer;
+  return reply.send(typeof body === "string" || body instanceof Readable ? body : Readable.from(body));
 }
 
 /** Events as they come: one JSON object a line, or server-sent events where Accept asks for them. */
