@@ -1,4 +1,4 @@
-import { type ErrorCode, errors, Failure } from "../contract/errors.ts";
+import { type ErrorCode, Failure } from "../contract/errors.ts";
 
 export interface FailureEnvelope {
   readonly ok: false;
@@ -47,7 +47,7 @@ export function badRequest(problems: readonly Problem[]): Failure {
 
 /** What is thrown by a handler, by the framework or by a defect, as the one failure that the caller may see. */
 export function toFailure(error: unknown): Failure {
-  if (error instanceof Failure && errors[error.code].status !== 0) return error;
+  if (error instanceof Failure && error.status !== 0) return error;
   if (isFrameworkError(error)) {
     if (error.validation !== undefined) return validationFailure(error.validation);
     if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {

@@ -7,7 +7,7 @@ import { requestSchemas } from "../contract/schemas/table.ts";
 import type { Call, Caller, Service, Upgrade } from "../service/service.ts";
 import { sendBytes, sendEvents } from "./answers.ts";
 import { drain, type ParseJson, readJsonBody, Turn } from "./body.ts";
-import { keepCookie } from "./browser.ts";
+import { browserCookie, keepCookie } from "./browser.ts";
 import { deadlineOf, inTime } from "./deadline.ts";
 import { envelopeBody } from "./envelope-body.ts";
 import { badRequest, failureEnvelope, loggedFailure, toFailure } from "./failures.ts";
@@ -115,7 +115,8 @@ export function addRoutes(app: FastifyInstance, service: Service, options: Route
             params: schema.params && request.params,
           };
           const late = new AbortController();
-          const call = callOf(request, reply, AbortSignal.any([closing, late.signal]));
+          const cookie = row.auth === "ticket" ? browserCookie(request.headers.cookie) : undefined;
+          const call = { ...callOf(request, reply, AbortSignal.any([closing, late.signal])), ...(cookie !== undefined && { cookie }) };
           const work = handler(parts, callers.get(request) ?? null, call);
           const ms = row.errors.includes("host_timeout") ? deadlineOf(row, call.prefer, request.body) : undefined;
           const answer = await inTime(ms, { late, cut, job: call.job }, work, (outcome) =>

@@ -73,7 +73,7 @@ export class Captures {
     const ids = joinIds(target.intent?.lab ?? null, observed, target.ids);
     const nodeId = Object.hasOwn(ids.nodes, payload.node) ? ids.nodes[payload.node] : undefined;
     if (nodeId === undefined) throw new Failure("node_not_found", `${target.path} has no node ${payload.node}`);
-    const fragment = this.#browsers.fragmentFor(caller.session);
+    const fragment = this.#browsers.fragmentFor(caller);
     const { filter, snaplen } = payload;
     const started = await captures.start(target.path, {
       nodeId,

@@ -95,6 +95,12 @@ export class Sessions {
     return this.#known(this.#store.sessions.findByBrowser(hashOf(cookie)));
   }
 
+  /** The user that a browser's cookie stands for; undefined if its session has ended. Does not count as use. */
+  userOfBrowser(cookie: string): string | undefined {
+    const row = this.#store.sessions.findByBrowser(hashOf(cookie));
+    return row !== undefined && this.alive(row.hash) ? row.user : undefined;
+  }
+
   /** A cookie's value that stands for this session until it ends, at `expiresAt` at the latest. Throws unauthenticated. */
   openBrowser(session: string): BrowserSession {
     const row = this.#store.sessions.find(session);
