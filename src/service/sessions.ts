@@ -66,15 +66,11 @@ export class Sessions {
   }
 
   async login(user: string, password: string, call: Call): Promise<{ readonly token: string; readonly username: string }> {
-    const succeeded = this.#throttle.attempt(user, call.address);
-    // Before the password is looked at: one that is changed meanwhile ends this session.
-    const credential = this.#host.accounts?.find(user)?.credential;
-    const hostSession = await this.#host.login(user, password, call.signal).catch((error: unknown) => {
-      // A host that is away says nothing about the password.
-      if (!(error instanceof Failure) || error.code !== "invalid_credentials") succeeded();
-      throw error;
+    const { hostSession, credential } = await this.#throttle.attempt(user, call.address, call.signal, async () => {
+      // Before the password is looked at: one that is changed meanwhile ends this session.
+      const credential = this.#host.accounts?.find(user)?.credential;
+      return { hostSession: await this.#host.login(user, password, call.signal), credential };
     });
-    succeeded();
     const token = randomBytes(32).toString("base64url");
     const now = this.#clock.now();
     const hash = hashOf(token);

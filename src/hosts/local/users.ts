@@ -142,7 +142,8 @@ async function verify(password: string, hash: string): Promise<boolean> {
   const [scheme, N, r, p, salt, key] = hash.split("$");
   if (scheme !== "scrypt" || salt === undefined || key === undefined) return false;
   const expected = Buffer.from(key, "base64url");
-  const found = await derive(password, Buffer.from(salt, "base64url"), expected.length, { N: Number(N), r: Number(r), p: Number(p) });
+  const cost = { N: Number(N), r: Number(r), p: Number(p) };
+  const found = await inTurn(() => derive(password, Buffer.from(salt, "base64url"), expected.length, cost));
   return timingSafeEqual(found, expected);
 }
 
@@ -152,6 +153,24 @@ function derive(password: string, salt: Buffer, length: number, options: { N: nu
       error === null ? resolve(key) : reject(error),
     );
   });
+}
+
+/** Each takes 32 MiB, and one of the few threads that read files as well. */
+const mostChecks = 2;
+let checks = 0;
+const waiting: (() => void)[] = [];
+
+/** Some password checks at once, the others in the order in which they came. */
+async function inTurn<T>(check: () => Promise<T>): Promise<T> {
+  if (checks < mostChecks) checks += 1;
+  else await new Promise<void>((resolve) => waiting.push(resolve));
+  try {
+    return await check();
+  } finally {
+    const next = waiting.shift();
+    if (next === undefined) checks -= 1;
+    else next();
+  }
 }
 
 /** A hash that no password has: an unknown user costs a guesser as much as a known one, the first time too. */
