@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { isIPv6 } from "node:net";
 import { Failure } from "../contract/errors.ts";
 import type { Clock } from "./clock.ts";
 import { LoginPace } from "./login-pace.ts";
@@ -160,7 +159,7 @@ function tooMany(retryAfter: number): Failure {
 /** Whoever has an address of IPv6 has 2^64 of them. */
 function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  if (mapped !== undefined || !isIPv6(address)) return mapped ?? address;
+  if (mapped !== undefined || !address.includes(":")) return mapped ?? address;
   const [head = "", tail] = address.split("%")[0]!.split("::");
   const groups = head === "" ? [] : head.split(":");
   const missing = tail === undefined ? 0 : 8 - groups.length - (tail === "" ? 0 : tail.split(":").length);
