@@ -6,6 +6,7 @@ import { Failure } from "../contract/errors.ts";
 import { openApiDocument } from "../contract/openapi.ts";
 import type { Service } from "../service/service.ts";
 import type { ServerCertificate } from "./certificate.ts";
+import { defaultMaxConnections } from "./connection-limit.ts";
 import { toFailure } from "./failures.ts";
 import { createFront } from "./front.ts";
 import { answerHealth } from "./health.ts";
@@ -34,6 +35,8 @@ export interface ServerOptions {
   readonly stallMs?: number;
   /** How long close() lets running requests end, ms. Default 3,000. */
   readonly graceMs?: number;
+  /** Connections at once. Default: what the limit of file descriptors leaves, 8,192 at most. */
+  readonly maxConnections?: number;
 }
 
 export interface RunningServer {
@@ -113,6 +116,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     cut: cut.signal,
     webSockets: new WebSockets(options.webSockets),
     stallMs: options.stallMs ?? 30_000,
+    bodyWaitMs: headerWaitMs,
   });
   if (options.pages !== undefined) addPages(app, options.pages);
   answerUnknown(app);
@@ -123,7 +127,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   // An expectation other than 100-continue is ignored, as HTTP allows; Node would refuse it without an envelope.
   secure.on("checkExpectation", (request, response) => secure.emit("request", request, response));
   const streams = routeUpgrades(secure, app.routing as never);
-  const front = createFront(secure, headerWaitMs);
+  const most = options.maxConnections ?? defaultMaxConnections();
+  const front = createFront(secure, headerWaitMs, most, () => {
+    app.log.warn({ connections: most }, "as many connections as may be: further ones are closed at once until some end");
+  });
   secure.on("tlsClientError", (error) => app.log.debug({ err: error }, "TLS handshake failed"));
   const { host = "127.0.0.1", port = 0 } = options.listen ?? {};
   await new Promise<void>((resolve, reject) => {
