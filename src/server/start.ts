@@ -44,6 +44,8 @@ export interface RunningServer {
   readonly url: string;
   /** SHA-256 of the certificate, to pin. */
   readonly fingerprint: string;
+  /** New connections get this certificate; open ones stay as they are. Throws if TLS cannot use it, which changes nothing. */
+  useCertificate(certificate: ServerCertificate): void;
   /** Stops listening, ends open streams, lets running requests end for a moment, answers the rest and new ones shutting_down. Not the service. */
   close(): Promise<void>;
 }
@@ -73,10 +75,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     serverFactory: (handler) => {
       secure = createSecureServer(
         {
-          cert: certificate.certificate,
-          key: certificate.key,
-          minVersion: "TLSv1.2",
-          ciphers,
+          ...tlsOptions(certificate),
           ALPNProtocols: ["http/1.1"],
           handshakeTimeout: headerWaitMs,
           headersTimeout: headerWaitMs,
@@ -141,6 +140,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     });
   });
 
+  let shown = certificate;
   let closed: Promise<void> | undefined;
   const close = async () => {
     const ended = new Promise<void>((resolve) => front.server.close(() => resolve()));
@@ -162,12 +162,22 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
   return {
     url: urlOf(front.server.address() as AddressInfo),
-    fingerprint: certificate.fingerprint,
+    get fingerprint() {
+      return shown.fingerprint;
+    },
+    useCertificate: (next) => {
+      secure.setSecureContext(tlsOptions(next));
+      shown = next;
+    },
     close: () => {
       closed ??= close();
       return closed;
     },
   };
+}
+
+function tlsOptions({ certificate, key }: ServerCertificate) {
+  return { cert: certificate, key, minVersion: "TLSv1.2", ciphers } as const;
 }
 
 /** What of its line is the same for all answers of less than a millisecond to one address; the last such. */
