@@ -1,5 +1,5 @@
 import { readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Failure } from "../../contract/errors.ts";
 import type { Host } from "../host.ts";
 import { type CaptureLimits, captureLimits } from "./capture/capture-limits.ts";
@@ -10,6 +10,7 @@ import { Decoders } from "./capture/decoders.ts";
 import { openCatalogue } from "./catalogue.ts";
 import { openDefinitions } from "./definitions.ts";
 import { endStrays } from "./end-strays.ts";
+import { hidingPaths } from "./hidden-paths.ts";
 import { incarnation } from "./incarnation.ts";
 import { hostLacks } from "./lacks.ts";
 import { LocalLab } from "./local-lab.ts";
@@ -27,7 +28,7 @@ import { type LocalState, localSession } from "./session.ts";
 import { type StopPatience, stopPatience } from "./stop-patience.ts";
 import { openTrash } from "./trash.ts";
 import { Turns } from "./turns.ts";
-import { openUsers } from "./users.ts";
+import { type LocalUser, openUsers } from "./users.ts";
 
 export interface LocalHostOptions {
   readonly paths: LocalPaths;
@@ -56,20 +57,18 @@ export function localHost(options: LocalHostOptions): Host {
   // Whoever logs in is told.
   opening.catch(() => undefined);
 
-  return {
-    kind: "embedded",
-    url: "local:",
-    accounts: users.accounts,
-    login: async (name, password) => {
+  const session = async (user: LocalUser) => hidingPaths(localSession(await opening, user), privateDirectories(paths));
+  const calls = {
+    login: async (name: string, password: string) => {
       const user = await users.check(name, password);
       if (user === null) throw new Failure("invalid_credentials", "wrong user name or password");
-      return localSession(await opening, user);
+      return session(user);
     },
-    resume: async (name) => {
+    resume: async (name: string) => {
       const user = await users.find(name);
-      return user === null ? null : localSession(await opening, user);
+      return user === null ? null : session(user);
     },
-    labOfCapture: async (capture) => {
+    labOfCapture: async (capture: string) => {
       const { definitions } = await opening;
       const there = await definitions.all();
       const at = await findCapture(
@@ -78,6 +77,12 @@ export function localHost(options: LocalHostOptions): Host {
       );
       return there[at]?.path;
     },
+  };
+  return {
+    kind: "embedded",
+    url: "local:",
+    accounts: users.accounts,
+    ...hidingPaths(calls, privateDirectories(paths)),
     close: async () => {
       const state = await opening.catch(() => undefined);
       await state?.disks.close();
@@ -87,6 +92,11 @@ export function localHost(options: LocalHostOptions): Host {
       for (const lab of labs.values()) lab.release();
     },
   };
+}
+
+/** Whoever uses labs has no business with where the machine keeps them. */
+function privateDirectories({ state, run, images, vmImages, holder, shaper, tap }: LocalPaths): readonly string[] {
+  return [state, run, images, vmImages, ...[holder, shaper, tap].map(dirname)];
 }
 
 async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn: (text: string) => void): Promise<LocalState> {

@@ -1,5 +1,6 @@
 import { createHash, randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { Failure } from "../../contract/errors.ts";
 import type { HostAccounts } from "../host.ts";
 import { fileMarkNow } from "./file-mark.ts";
@@ -185,6 +186,10 @@ function parseUsers(file: string, text: string): readonly StoredUser[] {
     }
     return users;
   } catch (cause) {
-    throw new Failure("host_error", `${file} does not read`, { data: { host: { message: (cause as Error).message } }, cause });
+    const { message } = cause as Error;
+    throw new Failure("host_error", `${basename(file)} does not read: an administrator must restore it`, {
+      data: { host: { message } },
+      cause: new Error(`${file}: ${message}`, { cause }),
+    });
   }
 }
