@@ -143,7 +143,7 @@ test("SIGHUP reads the certificate again, and keeps the old one where the new on
 
 test("a terminal that is closed ends the service", async () => {
   // script gives it a terminal, which goes with it.
-  const service = serve([], {}, ["script", "--quiet", "--return", "/dev/null", "--command", 'exec "$0" "$@"', "--"]);
+  const service = serve([], {}, ["sh", "-c", 'exec script --quiet /dev/null --command "$*"', "sh"]);
   await expect.poll(service.out, patient).toMatch(/listens on/);
   const { pid } = JSON.parse(await readFile(join(dir, "state/service.json"), "utf8")) as { readonly pid: number };
   service.child.kill("SIGKILL");
