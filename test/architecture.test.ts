@@ -144,11 +144,11 @@ const layers: Readonly<Record<LayerName, Layer>> = {
   },
   server: {
     files: /^server\//,
-    layers: ["contract errors", "contract core", "contract schemas", "files"],
+    layers: ["contract errors", "contract core", "contract schemas", "files", "transport"],
     types: ["service"],
     packages: ["fastify", "typebox", "ws"],
     node: "all",
-    why: "HTTPS only; what is answered comes from the service it is given; ws for browsers, which have no other upgrade",
+    why: "HTTPS only; what is answered comes from the service it is given; ws for browsers, which have no other upgrade; fingerprints as people write them",
   },
   client: {
     files: /^client\//,

@@ -219,7 +219,8 @@ describe("signing in", () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining("(tls_pin_mismatch)")]);
     expect(stderr).toContain("labwright login --pin ");
     const mistyped = await run(["labs", "--url", url, "--pin", "AB:CD"]);
-    expect([mistyped.code, mistyped.stderr]).toEqual([1, expect.stringContaining("labwright serve prints the fingerprint")]);
+    expect([mistyped.code, mistyped.stderr]).toEqual([1, expect.stringContaining('--pin takes a SHA-256 fingerprint, not "AB:CD"')]);
+    expect(mistyped.stderr).toContain("labwright serve prints the fingerprint");
   });
 
   test("a wrong password is told by its code, and the password is never on the screen", async () => {

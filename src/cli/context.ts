@@ -1,4 +1,5 @@
 import { connect, type LabwrightClient, type Credentials as SignIn } from "../client/index.ts";
+import { parseFingerprint } from "../transport/fingerprint.ts";
 import type { Arguments } from "./arguments.ts";
 import { askText, readPassword } from "./ask.ts";
 import { Credentials, type Login } from "./credentials.ts";
@@ -50,7 +51,7 @@ export class Context implements Disposable {
   /** Where to send things: --url, LABWRIGHT_URL, the last login, the service of this machine; undefined when none is known. */
   async service(): Promise<Login | undefined> {
     const url = this.#args.text("url") ?? env("LABWRIGHT_URL");
-    const pin = this.#args.text("pin") ?? env("LABWRIGHT_PIN");
+    const pin = pinOf(this.#args.text("pin") ?? env("LABWRIGHT_PIN"));
     const token = env("LABWRIGHT_TOKEN");
     const kept = await this.credentials.find(url === undefined ? undefined : normalUrl(url));
     const local = url === undefined && kept === undefined ? await readServiceFile() : undefined;
@@ -122,4 +123,14 @@ export function normalUrl(text: string): string {
 function env(name: string): string | undefined {
   const value = process.env[name];
   return value === "" ? undefined : value;
+}
+
+/** @throws UsageError: no certificate has such a fingerprint */
+function pinOf(given: string | undefined): string | undefined {
+  if (given === undefined) return undefined;
+  try {
+    return parseFingerprint(given);
+  } catch {
+    throw new UsageError(`--pin takes a SHA-256 fingerprint, not "${given}"`, "labwright serve prints the fingerprint when it starts");
+  }
 }

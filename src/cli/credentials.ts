@@ -1,6 +1,7 @@
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
+import { makeDirectory } from "../files/make-directory.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** One service that was logged in to. */
@@ -72,7 +73,7 @@ export class Credentials {
   }
 
   async #write(kept: Kept): Promise<void> {
-    await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
+    await makeDirectory(dirname(this.path), 0o700);
     const temporary = `${this.path}.${process.pid}`;
     await writeFile(temporary, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600 });
     await rename(temporary, this.path);

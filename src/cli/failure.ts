@@ -101,10 +101,12 @@ function hintFor(error: LabwrightError): string | undefined {
     return "labwright labs lists your labs; --lab PATH names another path";
   const fingerprint = error.data?.fingerprint;
   const shown = typeof fingerprint === "string" ? showFingerprint(fingerprint) : "SHA256";
-  if (error.code === "tls_untrusted") return `compare the fingerprint with the one that labwright serve prints, then: --pin ${shown}`;
+  // With a status it is the service's word about its host, and says itself what to do.
+  const ours = error.status === 0;
+  if (ours && error.code === "tls_untrusted")
+    return `compare the fingerprint with the one that labwright serve prints, then: --pin ${shown}`;
   // Without a fingerprint nothing was dialled: the pin itself is no fingerprint.
-  if (error.code === "tls_pin_mismatch" && fingerprint === undefined) return "labwright serve prints the fingerprint when it starts";
-  if (error.code === "tls_pin_mismatch")
+  if (ours && error.code === "tls_pin_mismatch")
     return `compare what is shown with what labwright serve prints; if the service has a new certificate: labwright login --pin ${shown}`;
   if (error.code === "rate_limited") return `try again in ${error.retryAfter ?? "some"} s`;
   if (error.status === 0 && error.code === "host_unreachable")

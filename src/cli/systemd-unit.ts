@@ -11,6 +11,8 @@ Wants=network-online.target
 [Service]
 Type=exec
 ExecStart=${command.map(quoted).join(" ")}
+# Reads the certificate again.
+ExecReload=/bin/kill -HUP $MAINPID
 EnvironmentFile=-/etc/default/labwright
 # Labs run on while the service restarts.
 KillMode=process

@@ -5,7 +5,7 @@ import { Failure } from "../contract/errors.ts";
  * The one error of the SDK. `code` is what programs look at: a code of the error table, or absent where something that is not the
  * service answered. `status` is the HTTP status, or 0 when no answer came: tls_untrusted, tls_pin_mismatch and tls_required
  * (nothing was sent), host_unreachable (no connection to the service, or it broke), host_timeout (no answer in time). With a status
- * of 503 or 504 the same two codes are the service's own words about the emulation host behind it.
+ * of 502, 503 or 504 these codes are the service's own words about the emulation host behind it.
  */
 export class LabwrightError extends Error {
   readonly status: number;

@@ -5,6 +5,8 @@
 export interface ErrorRow {
   /** HTTP status; 0 for errors that the client raises by itself. */
   readonly status: number;
+  /** HTTP status of an answer with a code that clients raise by themselves as well. */
+  readonly answerStatus?: number;
   readonly when: string;
   /** Seconds for Retry-After where nothing better is known. */
   readonly retryAfter?: number;
@@ -35,6 +37,10 @@ export const errors = {
   lab_exists: { status: 409, when: "deploy of a managed lab that exists, without replace" },
   plan_stale: { status: 409, when: "the plan identity is not the one of the last plan of this direction, or what it saw has changed" },
   lab_busy: { status: 409, when: "another change of the same lab runs; data.operation tells which" },
+  session_exists: {
+    status: 409,
+    when: "a browser ticket of another user than the one that the browser is signed in as, without replace; data.username, data.ticket_username",
+  },
   node_not_running: { status: 409, when: "the console of a stopped node" },
   capture_limit: {
     status: 409,
@@ -53,13 +59,32 @@ export const errors = {
   host_error: { status: 502, when: "the host refused or broke a step; data.host tells its words" },
   host_unreachable: { status: 503, when: "no connection to the host", retryAfter: 5 },
   shutting_down: { status: 503, when: "the service goes down: the call was cut off; data tells what it had done", retryAfter: 5 },
+  overloaded: {
+    status: 503,
+    when: "the service has no file descriptors left, so that it can open nothing more; it recovers when connections or labs end",
+    retryAfter: 5,
+  },
   host_timeout: { status: 504, when: "the host did not answer in time" },
   console_timeout: { status: 504, when: "the prompt or an expected text did not come; data.output is what came" },
-  tls_untrusted: { status: 0, when: "raised by the client: certificate not trusted and no pin given" },
-  tls_pin_mismatch: { status: 0, when: "raised by the client: the certificate is not the pinned one" },
+  tls_untrusted: {
+    status: 0,
+    answerStatus: 502,
+    when: "raised by the client: certificate not trusted and no pin given; answered with 502 where the certificate is that of the service's host",
+  },
+  tls_pin_mismatch: {
+    status: 0,
+    answerStatus: 502,
+    when: "raised by the client: the certificate is not the pinned one; answered with 502 where the certificate is that of the service's host",
+  },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof errors;
+
+/** The HTTP status of an answer with this code; 0 if no service answers it. */
+export function answerStatus(code: ErrorCode): number {
+  const row: ErrorRow = errors[code];
+  return row.answerStatus ?? row.status;
+}
 
 /**
  * The one error that crosses layers: a code of the table, a text for people, and the data that the contract
@@ -85,6 +110,6 @@ export class Failure extends Error {
   }
 
   get status(): number {
-    return errors[this.code].status;
+    return answerStatus(this.code);
   }
 }

@@ -1,5 +1,5 @@
 import type { TSchema } from "typebox";
-import { type ErrorCode, errors } from "./errors.ts";
+import { answerStatus, type ErrorCode, errors } from "./errors.ts";
 import { commonErrors, type OperationId, type OperationRow, operations } from "./operations.ts";
 import * as authoring from "./schemas/authoring.ts";
 import * as captures from "./schemas/captures.ts";
@@ -146,7 +146,7 @@ function envelope(data: unknown): Json {
 function failures(row: OperationRow): Json {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of codesOf(row)) {
-    const { status } = errors[code];
+    const status = row.errors.includes(code) ? answerStatus(code) : errors[code].status;
     if (status !== 0) byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
   const answers = [...byStatus].sort(([a], [b]) => a - b);
@@ -176,7 +176,7 @@ function failureSchema(): Json {
     properties: {
       ok: { const: false },
       error: { type: "string", description: "for people; not a compatibility surface" },
-      code: { enum: Object.keys(errors).filter((code) => errors[code as ErrorCode].status !== 0) },
+      code: { enum: Object.keys(errors).filter((code) => answerStatus(code as ErrorCode) !== 0) },
       data: { type: "object", description: "what the code's row says, e.g. problems, diagnostics, request_id" },
     },
   };

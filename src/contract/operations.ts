@@ -41,6 +41,7 @@ export const commonErrors = [
   "tls_pin_mismatch",
   "bad_request",
   "internal",
+  "overloaded",
   "shutting_down",
 ] as const satisfies ErrorCode[];
 
@@ -51,7 +52,9 @@ const bare = { ...post, body: "unread" } as const;
 const change = { ...post, change: true } as const;
 
 const bearer = ["unauthenticated", "expired_agent_session"] as const;
-const host = [...bearer, "expired_host_session", "host_error", "host_unreachable", "host_timeout"] as const;
+/** The service's own words about its host. */
+const hostTrouble = ["host_error", "host_unreachable", "host_timeout", "tls_untrusted", "tls_pin_mismatch"] as const;
+const host = [...bearer, "expired_host_session", ...hostTrouble] as const;
 const bodied = ["payload_too_large", "unsupported_media_type"] as const;
 /** Intents are read in threads, so many at once. */
 const reading = ["field_not_allowed", "invalid_intent", "rate_limited"] as const;
@@ -84,7 +87,7 @@ export const operations = {
     replay: false,
     maxBody: 16_384,
     unknownFields: "refuse",
-    errors: [...bodied, "unknown_field", "invalid_credentials", "rate_limited", "host_error", "host_unreachable", "host_timeout"],
+    errors: [...bodied, "unknown_field", "invalid_credentials", "rate_limited", ...hostTrouble],
     summary: "Sign in: a bearer token for a user name and password of the host",
   },
   logout: {
@@ -112,7 +115,7 @@ export const operations = {
     timeoutMs: 15_000,
     replay: false,
     maxBody: 16_384,
-    errors: [...bearer, ...bodied, "browser_token_invalid"],
+    errors: [...bearer, ...bodied, "browser_token_invalid", "session_exists"],
     summary: "A cookie for web pages, bound to the session of the token, or of the one-time ticket in the body",
   },
   getCapabilities: {

@@ -5,21 +5,26 @@ import type { BytesAnswer } from "../contract/operations.ts";
 import type { EventData } from "../contract/schemas/observe.ts";
 
 /** A body with its own media type, as a download where it has a file name. */
-export function sendBytes(answer: BytesAnswer, reply: FastifyReply): FastifyReply {
+export function sendBytes(answer: BytesAnswer, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   reply.type(answer.mediaType);
   if (answer.filename !== undefined) {
     reply.header("Content-Disposition", `attachment; filename="${answer.filename.replaceAll(/[^A-Za-z0-9 ._-]/g, "_")}"`);
   }
-  return reply.send(typeof answer.body === "string" ? answer.body : Readable.from(answer.body));
+  const { body } = answer;
+  if (request.method === "HEAD" && typeof body !== "string") {
+    if (body instanceof Readable) body.destroy();
+    return reply.send();
+  }
+  return reply.send(typeof body === "string" || body instanceof Readable ? body : Readable.from(body));
 }
 
 /** Events as they come: one JSON object a line, or server-sent events where Accept asks for them. */
 export function sendEvents(events: AsyncIterable<EventData>, request: FastifyRequest, reply: FastifyReply, stallMs: number): FastifyReply {
-  const sse = /text\/event-stream/i.test(request.headers.accept ?? "");
+  const sse = wantsSse(request);
   reply.hijack();
   reply.raw.writeHead(200, {
     ...(reply.getHeaders() as Record<string, string>),
-    "Content-Type": sse ? "text/event-stream; charset=utf-8" : "application/x-ndjson; charset=utf-8",
+    "Content-Type": eventsType(request),
   });
   // The header goes out at once: the first event may be long in coming.
   reply.raw.flushHeaders();
@@ -28,6 +33,14 @@ export function sendEvents(events: AsyncIterable<EventData>, request: FastifyReq
     else request.log.error({ err: error }, "events failed");
   });
   return reply;
+}
+
+export function eventsType(request: FastifyRequest): string {
+  return wantsSse(request) ? "text/event-stream; charset=utf-8" : "application/x-ndjson; charset=utf-8";
+}
+
+function wantsSse({ headers }: FastifyRequest): boolean {
+  return /text\/event-stream/i.test(headers.accept ?? "");
 }
 
 /** `cut` is called when a line is not taken for so long: there is no end to wait for at a reader that is gone without a word. */

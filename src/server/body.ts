@@ -14,24 +14,41 @@ const maxEntries = 50_000;
 /** What is not wanted of a request is read up to here, so that its connection stays usable; more ends the connection. */
 const drainLimit = 4 * 33_554_432;
 
+/** Requests whose body did not come in time. */
+const late = new WeakSet<IncomingMessage>();
+
 export type ParseJson = (text: string) => unknown;
 
-/**
- * The JSON body of an authenticated request, at most `limit` bytes. Throws unsupported_media_type, payload_too_large, bad_request.
- * `turn` makes big bodies be parsed one after another, with the event loop free in between.
- */
-export async function readJsonBody(request: IncomingMessage, limit: number, parse: ParseJson, turn: Turn): Promise<unknown> {
+export interface BodyOptions {
+  /** Bytes. */
+  readonly limit: number;
+  readonly parse: ParseJson;
+  /** Makes big bodies be parsed one after another, with the event loop free in between. */
+  readonly turn: Turn;
+  /** How long the body may take, ms. Absent: as long as the server gives a whole request. */
+  readonly withinMs?: number;
+}
+
+/** The JSON body of a request. Throws unsupported_media_type, payload_too_large, bad_request. */
+export async function readJsonBody(request: IncomingMessage, { limit, parse, turn, withinMs }: BodyOptions): Promise<unknown> {
   if (!isJson(request)) throw new Failure("unsupported_media_type", "the body must be application/json, not encoded");
-  const bytes = await readBytes(request, limit);
+  const bytes = await readBytes(request, limit, withinMs);
   if (bytes.length === 0) throw badRequest([{ path: "", message: "a JSON object is required as body" }]);
   return bytes.length < 256 * 1024 ? parseBytes(bytes, parse) : turn.take(() => parseBytes(bytes, parse));
 }
 
-/** Reads what is left of a request and throws it away. False: it says to be so long that the connection must be closed instead. */
-export function drain(request: IncomingMessage): boolean {
+/**
+ * Reads what is left of a request and throws it away; a client that sends nothing for `idleMs` is cut off. Returns false if the connection must be
+ * closed instead: the request says to be too long, or came too late.
+ */
+export function drain(request: IncomingMessage, idleMs: number): boolean {
   if (request.readableEnded || request.destroyed) return true;
+  if (late.has(request)) return false;
   let left = drainLimit;
+  const idle = setTimeout(() => request.socket.destroy(), idleMs).unref();
+  request.once("close", () => clearTimeout(idle));
   request.on("data", (chunk: Buffer) => {
+    idle.refresh();
     left -= chunk.length;
     if (left < 0) request.socket.destroy();
   });
@@ -68,7 +85,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /** A body that is somewhat too large is read to its end before it is refused: many clients give up a connection that answers while they write. */
-function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
+function readBytes(request: IncomingMessage, limit: number, withinMs: number | undefined): Promise<Buffer> {
   const tooLarge = () => new Failure("payload_too_large", `the body is over ${limit} bytes`);
   if (Number(request.headers["content-length"] ?? 0) > drainLimit) return Promise.reject(tooLarge());
   return new Promise((resolve, reject) => {
@@ -82,7 +99,13 @@ function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
     };
     const onEnd = () => finish(() => (size > limit ? reject(tooLarge()) : resolve(Buffer.concat(chunks, size))));
     const onCut = () => finish(() => reject(badRequest([{ path: "", message: "the body ended too early" }])));
+    const onLate = () => {
+      late.add(request);
+      finish(() => reject(badRequest([{ path: "", message: "the body took too long to arrive" }])));
+    };
+    const timer = withinMs === undefined ? undefined : setTimeout(onLate, withinMs).unref();
     const finish = (settle: () => void) => {
+      clearTimeout(timer);
       request.off("data", onData).off("end", onEnd).off("error", onCut).off("close", onCut);
       settle();
     };

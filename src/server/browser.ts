@@ -25,19 +25,31 @@ export function browserCookie(header: string | undefined): string | undefined {
  * GET must carry our header, and a WebSocket, which browsers open across origins unasked, must name its origin. Throws unauthenticated.
  */
 export function refuseForeign(request: FastifyRequest): void {
+  refuseForeignPage(request);
+  if (isUpgrade(request.raw)) {
+    if (request.headers.origin === undefined) throw refuse("a WebSocket must name its origin");
+  } else if (!isRead(request) && !request.headers[proofHeader]) {
+    throw refuse(`the header X-Labwright-Csrf is missing`);
+  }
+}
+
+/** Refuses what a page of another origin or site sends, as far as the browser says so. Throws unauthenticated. */
+export function refuseForeignPage(request: FastifyRequest): void {
   const { origin, host, "sec-fetch-site": site } = request.headers;
-  const refuse = (why: string) => new Failure("unauthenticated", `the cookie does not count: ${why}`);
   if (origin !== undefined && origin.toLowerCase() !== `https://${host}`.toLowerCase())
     throw refuse("the request comes from another origin");
   // "none": typed by the person, or from a bookmark.
-  if (site !== undefined && site !== "same-origin" && !(site === "none" && request.method === "GET")) {
+  if (site !== undefined && site !== "same-origin" && !(site === "none" && isRead(request))) {
     throw refuse("the request comes from another site");
   }
-  if (isUpgrade(request.raw)) {
-    if (origin === undefined) throw refuse("a WebSocket must name its origin");
-  } else if (request.method !== "GET" && !request.headers[proofHeader]) {
-    throw refuse(`the header X-Labwright-Csrf is missing`);
-  }
+}
+
+function isRead({ method }: FastifyRequest): boolean {
+  return method === "GET" || method === "HEAD";
+}
+
+function refuse(why: string): Failure {
+  return new Failure("unauthenticated", `the cookie does not count: ${why}`);
 }
 
 /** Sets the cookie of a new browser session, or clears it at logout. Answers what the body shows. */

@@ -1,5 +1,5 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import { chmod, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -37,10 +37,17 @@ test("a second start shows the same certificate, kept for the owner's eyes only"
   expect((await stat(join(dir, "server.pem"))).mode & 0o777).toBe(0o600);
 });
 
-test("an expired certificate is replaced", async () => {
-  const first = await serverCertificate({ stateDir: dir });
+test("an expired certificate is replaced, which is told with the fingerprint to pin, and told of before", async () => {
+  const warnings: string[] = [];
+  const options = { stateDir: dir, warn: (text: string) => void warnings.push(text) };
+  const first = await serverCertificate(options);
+  expect(warnings).toEqual([]);
+  const soon = new Date(Date.now() + 3640 * 24 * 60 * 60 * 1000);
+  expect((await serverCertificate(options, soon)).fingerprint).toBe(first.fingerprint);
+  expect(warnings.splice(0)).toEqual([expect.stringMatching(/server\.pem\) expires on \d{4}-\d\d-\d\d: .*clients must pin/)]);
   const later = new Date(Date.now() + 3651 * 24 * 60 * 60 * 1000);
-  const second = await serverCertificate({ stateDir: dir }, later);
+  const second = await serverCertificate(options, later);
+  expect(warnings).toEqual([expect.stringMatching(new RegExp(`expired on .*new one was made: .*sha256:${second.fingerprint}`))]);
   expect(second.fingerprint).not.toBe(first.fingerprint);
   expect(new Date(new X509Certificate(second.certificate).validTo) > later).toBe(true);
 });
@@ -60,6 +67,50 @@ test("the user's own certificate is used as it is", async () => {
   await writeFile(paths.key, own.key);
   const used = await serverCertificate({ stateDir: dir, own: paths });
   expect(used).toEqual({ ...own, fingerprint: new X509Certificate(own.certificate).fingerprint256 });
+});
+
+async function ownFiles(from: Date, until: Date) {
+  const own = selfSigned({ names: ["own.example"], from, until });
+  const paths = { certificate: join(dir, "own.crt"), key: join(dir, "own.key") };
+  await writeFile(paths.certificate, own.certificate);
+  await writeFile(paths.key, own.key);
+  return paths;
+}
+
+test("the user's own certificate is warned of when it has expired, or soon will, with its file and what to do", async () => {
+  const warnings: string[] = [];
+  const warn = (text: string) => void warnings.push(text);
+  const day = 24 * 60 * 60 * 1000;
+  const now = Date.now();
+  for (const left of [-day, 10 * day, 90 * day]) {
+    const own = await ownFiles(new Date(now - 100 * day), new Date(now + left));
+    await serverCertificate({ stateDir: dir, own, warn });
+  }
+  expect(warnings).toEqual([
+    expect.stringMatching(/own\.crt expired on .*renew it, then systemctl reload/),
+    expect.stringMatching(/own\.crt expires on .*renew it/),
+  ]);
+});
+
+test("files that cannot be used are named, with what is wrong with them", async () => {
+  const own = await ownFiles(new Date(), new Date(Date.now() + 1e10));
+  const other = selfSigned({ names: ["x"], from: new Date(), until: new Date(Date.now() + 1e9) });
+  const fails = async (file: string, text: string, expected: RegExp) => {
+    const before = await readFile(file, "utf8");
+    await writeFile(file, text);
+    await expect(serverCertificate({ stateDir: dir, own })).rejects.toThrow(expected);
+    await writeFile(file, before);
+  };
+  await fails(own.certificate, "nonsense", /certificate \S+own\.crt is no PEM file/);
+  await fails(own.key, "-----BEGIN PRIVATE KEY-----\nAAAA\n", /key \S+own\.key is no PEM file/);
+  await fails(own.key, other.key, /key \S+own\.key is not that of the certificate \S+own\.crt/);
+  const key = createPrivateKey(other.key).export({ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "x" });
+  await fails(own.key, String(key), /own\.key is encrypted/);
+  await rm(own.key);
+  await expect(serverCertificate({ stateDir: dir, own })).rejects.toThrow(/key \S+own\.key cannot be read \(ENOENT\)/);
+  await writeFile(join(dir, "server.pem"), "torn");
+  await expect(serverCertificate({ stateDir: dir })).rejects.toThrow(/server\.pem is no PEM file .*restore it, or remove it/);
+  expect(await readFile(join(dir, "server.pem"), "utf8")).toBe("torn");
 });
 
 test("a state directory that cannot be read is an error, not a new certificate", async () => {

@@ -1,4 +1,4 @@
-import { type ErrorCode, errors, Failure } from "../contract/errors.ts";
+import { type ErrorCode, Failure } from "../contract/errors.ts";
 
 export interface FailureEnvelope {
   readonly ok: false;
@@ -47,14 +47,28 @@ export function badRequest(problems: readonly Problem[]): Failure {
 
 /** What is thrown by a handler, by the framework or by a defect, as the one failure that the caller may see. */
 export function toFailure(error: unknown): Failure {
-  if (error instanceof Failure && errors[error.code].status !== 0) return error;
+  if (error instanceof Failure && error.status !== 0) return error;
   if (isFrameworkError(error)) {
     if (error.validation !== undefined) return validationFailure(error.validation);
     if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {
       return badRequest([{ path: "", message: error.code === "FST_ERR_BAD_URL" ? "the URL is malformed" : "the request is malformed" }]);
     }
   }
+  const shortage = shortageOf(error);
+  if (shortage !== undefined) return shortage;
   return new Failure("internal", "internal error", { cause: error });
+}
+
+/** The failure of a process, or a machine, that has no file descriptors left. */
+function shortageOf(error: unknown): Failure | undefined {
+  for (let at = error, depth = 0; at instanceof Error && depth < 10; at = at.cause, depth++) {
+    const { code } = at as NodeJS.ErrnoException;
+    if (code !== "EMFILE" && code !== "ENFILE") continue;
+    const whose = code === "EMFILE" ? "the service" : "its machine";
+    const why = `${whose} has no file descriptors left (${code}); try again later, close connections, or raise the limit (LimitNOFILE= of the service's unit, ulimit -n)`;
+    return new Failure("overloaded", why, { cause: error });
+  }
+  return undefined;
 }
 
 /** A failure as the log tells it: with where it came from and the host's words, without the rest of its data, which may be what a console said. */

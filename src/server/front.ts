@@ -14,12 +14,18 @@ const tlsHandshake = 0x16;
 
 /**
  * The one port: a connection whose first byte begins a TLS handshake goes to the HTTPS server, any other is told 426 tls_required
- * and closed. A client that does not finish its first byte or its plain header in `waitMs` is cut off.
+ * and closed. A client that does not finish its first byte or its plain header in `waitMs` is cut off. Connections over `maxConnections` are
+ * closed at once, which `onFull` is told at most once a minute.
  */
-export function createFront(secure: SecureServer, waitMs: number): Front {
+export function createFront(secure: SecureServer, waitMs: number, maxConnections: number, onFull: () => void): Front {
   const open = new Set<Socket>();
+  const room = new Room(secure, maxConnections, onFull);
   const plain = refusingServer(waitMs);
   const server = createServer({ noDelay: true, pauseOnConnect: false }, (socket) => {
+    if (!room.has(open.size)) {
+      socket.destroy();
+      return;
+    }
     open.add(socket);
     socket.once("close", () => open.delete(socket));
     const cut = () => socket.destroy();
@@ -42,6 +48,38 @@ export function createFront(secure: SecureServer, waitMs: number): Front {
       for (const socket of open) socket.destroy();
     },
   };
+}
+
+const tellFullEveryMs = 60_000;
+const freeEveryMs = 100;
+
+/** Room for connections. When it gets scarce, those that wait idle for a next request make room for new ones. */
+class Room {
+  readonly #secure: SecureServer;
+  readonly #most: number;
+  readonly #onFull: () => void;
+  #told = Number.NEGATIVE_INFINITY;
+  #freed = Number.NEGATIVE_INFINITY;
+
+  constructor(secure: SecureServer, most: number, onFull: () => void) {
+    this.#secure = secure;
+    this.#most = most;
+    this.#onFull = onFull;
+  }
+
+  has(open: number): boolean {
+    const now = performance.now();
+    if (open >= this.#most * 0.9 && now - this.#freed >= freeEveryMs) {
+      this.#freed = now;
+      this.#secure.closeIdleConnections();
+    }
+    if (open < this.#most) return true;
+    if (now - this.#told >= tellFullEveryMs) {
+      this.#told = now;
+      this.#onFull();
+    }
+    return false;
+  }
 }
 
 function refusingServer(waitMs: number) {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { operations } from "../contract/operations.ts";
+import { hostCount } from "./host-header.ts";
 import { newRequestId } from "./request-id.ts";
 
 const { path, aliases, method } = operations.getHealth;
@@ -32,9 +33,9 @@ export function answerHealth(data: unknown, answered: HealthAnswered) {
   };
 }
 
-function isPlain({ headers }: IncomingMessage): boolean {
+function isPlain({ headers, rawHeaders }: IncomingMessage): boolean {
   return (
-    headers.host !== undefined &&
+    hostCount(rawHeaders) === 1 &&
     headers["content-length"] === undefined &&
     headers["transfer-encoding"] === undefined &&
     headers.expect === undefined &&

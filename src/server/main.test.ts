@@ -1,11 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { connect as connectTls } from "node:tls";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { RawClient } from "../../test/wire/raw-client.ts";
 import { connect } from "../client/connect.ts";
+import { selfSigned } from "./self-signed.ts";
 
 interface Started {
   readonly child: ChildProcess;
@@ -101,6 +105,49 @@ test("ends cleanly at SIGTERM also with a console open, a command running and a 
   expect(await service.ended).toEqual([0, null]);
   await closed;
   expect(await dialogue).toEqual(expect.any(String));
+});
+
+test("SIGHUP reads the certificate again, and keeps the old one where the new one is broken", async () => {
+  const paths = { certificate: join(dir, "own.crt"), key: join(dir, "own.key") };
+  const renew = async (until: Date) => {
+    const made = selfSigned({ names: ["127.0.0.1"], from: new Date(Date.now() - 1e10), until });
+    await writeFile(paths.certificate, made.certificate);
+    await writeFile(paths.key, made.key);
+    return new X509Certificate(made.certificate).fingerprint256;
+  };
+  const first = await renew(new Date(Date.now() - 1e9));
+  const service = serve(["--cert", paths.certificate, "--key", paths.key]);
+  await expect.poll(service.out, patient).toMatch(announcement);
+  expect(service.err()).toMatch(/own\.crt expired on/);
+  const port = Number(new URL(announcement.exec(service.out())?.[1] ?? "").port);
+  const shown = async () => {
+    const socket = connectTls({ port, host: "127.0.0.1", rejectUnauthorized: false });
+    await once(socket, "secureConnect");
+    const { fingerprint256 } = socket.getPeerX509Certificate()!;
+    socket.destroy();
+    return fingerprint256;
+  };
+  expect(await shown()).toBe(first);
+  const second = await renew(new Date(Date.now() + 1e10));
+  service.child.kill("SIGHUP");
+  await expect.poll(shown).toBe(second);
+  const kept = async () =>
+    (JSON.parse(await readFile(join(dir, "state/service.json"), "utf8")) as { readonly fingerprint: string }).fingerprint;
+  await expect.poll(kept).toBe(second);
+  await writeFile(paths.key, "torn");
+  service.child.kill("SIGHUP");
+  await expect.poll(service.err).toMatch(/the certificate was not changed: the key \S+own\.key is no PEM file/);
+  expect(await shown()).toBe(second);
+  expect(service.child.exitCode).toBeNull();
+});
+
+test("a terminal that is closed ends the service", async () => {
+  // script gives it a terminal, which goes with it.
+  const service = serve([], {}, ["sh", "-c", 'exec script --quiet /dev/null --command "$*"', "sh"]);
+  await expect.poll(service.out, patient).toMatch(/listens on/);
+  const { pid } = JSON.parse(await readFile(join(dir, "state/service.json"), "utf8")) as { readonly pid: number };
+  service.child.kill("SIGKILL");
+  await expect.poll(() => existsSync(`/proc/${pid}`), patient).toBe(false);
 });
 
 test("a token and the certificate outlive a restart", async () => {

@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { isatty } from "node:tty";
 import { fileURLToPath } from "node:url";
 import { Ballast } from "../files/ballast.ts";
 import { eveHost } from "../hosts/eve/host.ts";
@@ -31,6 +32,10 @@ const uid = process.getuid?.() ?? 0;
 let stateDir: string | undefined;
 /** After so long a service that started is one that stays. */
 const settledMs = 1_000;
+const dayMs = 24 * 3_600_000;
+
+/** Those that the service was started in: one that is gone sends SIGHUP, too. */
+const terminals = [0, 1, 2].filter((fd) => isatty(fd));
 
 try {
   const options = serveOptions(process.argv.slice(2), env, localPaths(env, uid).state);
@@ -48,6 +53,7 @@ async function serve(options: ServeOptions): Promise<void> {
   const lines = batchedLines((text) => process.stderr.write(text));
   process.once("exit", lines.flush);
   const log = jsonLog(logLevel, lines.write);
+  let reload = () => {};
   // Heard from the first moment on: a signal during start must not leave half of it behind.
   const ending = new Promise<NodeJS.Signals>((resolve) => {
     let told = false;
@@ -57,21 +63,24 @@ async function serve(options: ServeOptions): Promise<void> {
       told = true;
       resolve(signal);
     };
-    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, tell);
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, tell);
+    process.on("SIGHUP", (signal) => (terminals.some(isGone) ? tell(signal) : reload()));
   });
   const { version } = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
   await using cleanup = new AsyncDisposableStack();
   const held = await holdStateDir(stateDir);
   cleanup.defer(() => held.release());
 
+  const warn = (text: string) => log("warn", text);
   const ballast = new Ballast(stateDir);
   const isFull = await ballast.drop();
   if (isFull)
     log("warn", "the file system of the state directory is full: labs can be stopped and destroyed; free space on it", { stateDir });
   // Before anything is made that only a first start makes.
   const store = await openStore(options);
-  const certificate = await serverCertificate({ stateDir, names: options.names, ...(options.own && { own: options.own }) });
-  const host = await openHost(options, (text) => log("warn", text));
+  const readCertificate = () => serverCertificate({ stateDir, names: options.names, warn, ...(options.own && { own: options.own }) });
+  const certificate = await readCertificate();
+  const host = await openHost(options, warn);
   cleanup.defer(() => host.close());
   const { sessionIdleMs, sessionAbsoluteMs } = options;
   const pages = await loadPages(fileURLToPath(new URL("../../dist/web", import.meta.url)));
@@ -108,6 +117,17 @@ async function serve(options: ServeOptions): Promise<void> {
   cleanup.defer(() => server.close());
   await writeServiceFile(stateDir, { url: server.url, fingerprint: server.fingerprint, pid: process.pid });
   cleanup.defer(() => removeServiceFile(stateDir, process.pid));
+  reload = oneByOne(async () => {
+    try {
+      server.useCertificate(await readCertificate());
+      await writeServiceFile(stateDir, { url: server.url, fingerprint: server.fingerprint, pid: process.pid });
+      log("info", "the certificate was read again", { fingerprint: server.fingerprint });
+    } catch (error) {
+      log("error", `the certificate was not changed: ${(error as Error).message}`);
+    }
+  });
+  // Also what expires while the service runs is told.
+  setInterval(() => void readCertificate().catch((error: Error) => warn(error.message)), dayMs).unref();
   process.stdout.write(`labwright ${version} listens on ${server.url} (${host.kind} host), certificate sha256:${server.fingerprint}\n`);
 
   cleanup.defer(() => ballast.close());
@@ -130,10 +150,23 @@ async function openStore({ host, stateDir, adopt }: ServeOptions): Promise<Store
       if (labs === 0) return;
       throw new Error(
         `the database ${file} is ${state}, and ${stateDir} holds ${labs === 1 ? "a lab" : `${labs} labs`}: restore the database from a backup; ` +
-          "or start once with labwright serve --adopt, which makes a new one: labs run on, only admins see them, and their owners must sign in again",
+          "or start once with labwright serve --adopt, which makes a new one: labs run on, only admins see them until labwright adopt gives them back to their owners, and users must sign in again",
       );
     },
   });
+}
+
+/** A terminal that was closed is none any more. */
+function isGone(terminal: number): boolean {
+  return !isatty(terminal);
+}
+
+/** Runs the work for each call, never two at once. */
+function oneByOne(work: () => Promise<void>): () => void {
+  let last = Promise.resolve();
+  return () => {
+    last = last.then(work);
+  };
 }
 
 async function openHost({ host, eve, stateDir }: ServeOptions, warn: (text: string) => void): Promise<Host> {

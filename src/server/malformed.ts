@@ -44,6 +44,11 @@ export function answerMalformed(error: Error & { readonly code?: string }, socke
     socket.destroy();
     return;
   }
+  // It never asked for anything: an answer would be taken for that to its first request.
+  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT" && socket.bytesRead === 0) {
+    socket.destroySoon();
+    return;
+  }
   refused.add(socket);
   const answered = (socket as Noted)[last];
   const bodyIsIt = answered?.req.complete === false;

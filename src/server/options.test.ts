@@ -47,7 +47,13 @@ test("flags win over the environment", () => {
 test("an EVE-NG host is named by its URL, and spoken to in the clear only when that is said", () => {
   const eve = (...args: string[]) => serveOptions(["--host", "eve", ...args], {}, "/s");
   expect(eve("--url", "https://eve.lab")).toMatchObject({ host: "eve", eve: { url: "https://eve.lab", plainHttp: false } });
-  expect(eve("--host-url", "https://eve.lab", "--host-pin", "ab:cd")).toMatchObject({ eve: { pin: "ab:cd" } });
+  for (const pin of [`${"AB:".repeat(31)}AB`, "ab".repeat(32), `sha256:${"ab".repeat(32)}`]) {
+    expect(eve("--host-url", "https://eve.lab", "--host-pin", pin)).toMatchObject({ eve: { pin: "ab".repeat(32) } });
+  }
+  for (const pin of ["ab:cd", "", "x".repeat(64), "ab".repeat(33)]) {
+    expect(() => eve("--host-url", "https://eve.lab", "--host-pin", pin)).toThrow(/--host-pin takes the SHA-256 fingerprint .* not "/);
+  }
+  expect(() => serveOptions(["--host=eve", "--url", "https://eve.lab"], { LABWRIGHT_HOST_PIN: "ab" }, "/s")).toThrow("--host-pin takes");
   expect(eve("--host-url", "http://eve.lab", "--host-plain-http")).toMatchObject({ eve: { url: "http://eve.lab", plainHttp: true } });
   expect(serveOptions(["--host=eve"], { LABWRIGHT_HOST_URL: "https://eve.lab" }, "/s")).toMatchObject({ eve: { url: "https://eve.lab" } });
   expect(() => eve()).toThrow("--host eve needs --host-url");

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { parseFingerprint } from "../transport/fingerprint.ts";
 
 export interface ServeOptions {
   readonly listen: string;
@@ -146,7 +147,17 @@ function eveOf(url: string | undefined, pin: string | undefined, plainHttp: bool
       "--host-url is http://: passwords would cross the network in the clear; say --host-plain-http if that is meant, or give an https:// URL",
     );
   }
-  return { url, ...(pin !== undefined && { pin }), plainHttp };
+  return { url, ...(pin !== undefined && { pin: pinOf(pin) }), plainHttp };
+}
+
+function pinOf(given: string): string {
+  try {
+    return parseFingerprint(given);
+  } catch {
+    throw new Error(
+      `--host-pin takes the SHA-256 fingerprint of the host's certificate, 64 hex digits with or without colons, not ${JSON.stringify(given)}`,
+    );
+  }
 }
 
 function portOf(text: string): number {

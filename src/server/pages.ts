@@ -62,13 +62,17 @@ export async function loadPages(directory: string): Promise<Pages | undefined> {
 
 /** Every address below /ui/ that is no file is the application's own, which reads it in the browser. */
 export function addPages(app: FastifyInstance, pages: Pages): void {
-  app.get("/", async (_request, reply) => reply.redirect("/ui/", 302));
-  app.get("/ui", async (_request, reply) => reply.redirect("/ui/", 302));
-  app.get("/ui/*", async (request, reply) => {
-    const name = (request.params as { readonly "*": string })["*"];
-    const file = pages.get(name);
-    if (file === undefined && name.startsWith("assets/")) return reply.callNotFound();
-    return send(file ?? pages.get("index.html")!, request, reply);
+  const method = ["GET", "HEAD"];
+  for (const url of ["/", "/ui"]) app.route({ method, url, handler: async (_request, reply) => reply.redirect("/ui/", 302) });
+  app.route({
+    method,
+    url: "/ui/*",
+    handler: async (request, reply) => {
+      const name = (request.params as { readonly "*": string })["*"];
+      const file = pages.get(name);
+      if (file === undefined && name.startsWith("assets/")) return reply.callNotFound();
+      return send(file ?? pages.get("index.html")!, request, reply);
+    },
   });
   app.route({
     method: ["POST", "PUT", "PATCH", "DELETE"],

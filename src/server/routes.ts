@@ -5,12 +5,13 @@ import { type AnswerKind, type BytesAnswer, type OperationId, type OperationRow,
 import type { EventData } from "../contract/schemas/observe.ts";
 import { requestSchemas } from "../contract/schemas/table.ts";
 import type { Call, Caller, Service, Upgrade } from "../service/service.ts";
-import { sendBytes, sendEvents } from "./answers.ts";
+import { eventsType, sendBytes, sendEvents } from "./answers.ts";
 import { drain, type ParseJson, readJsonBody, Turn } from "./body.ts";
-import { keepCookie } from "./browser.ts";
+import { browserCookie, keepCookie } from "./browser.ts";
 import { deadlineOf, inTime } from "./deadline.ts";
 import { envelopeBody } from "./envelope-body.ts";
 import { badRequest, failureEnvelope, loggedFailure, toFailure } from "./failures.ts";
+import { hostCount } from "./host-header.ts";
 import { identify } from "./identify.ts";
 import { turnOf } from "./pipeline.ts";
 import { accept, isWebSocket, upgradeProblem } from "./upgrades.ts";
@@ -41,6 +42,8 @@ export interface RouteOptions {
   readonly webSockets: WebSockets;
   /** A reader of events that takes nothing for so long is cut off, ms. */
   readonly stallMs: number;
+  /** How long a client without a token may take to send its body, and any client between two parts of one that is refused, ms. */
+  readonly bodyWaitMs: number;
 }
 
 /**
@@ -48,7 +51,7 @@ export interface RouteOptions {
  * dir and out, handler – so nothing of a body is read for a caller who showed no token.
  */
 export function addRoutes(app: FastifyInstance, service: Service, options: RouteOptions): void {
-  const { openApi, closing, cut } = options;
+  const { openApi, closing, cut, bodyWaitMs } = options;
   const ended = (request: FastifyRequest, reply: FastifyReply, status: number | undefined) => {
     logRequest(request, reply, status);
     const operation = operationOf(request);
@@ -66,13 +69,13 @@ export function addRoutes(app: FastifyInstance, service: Service, options: Route
     // No status: the client went away before its answer was sent.
     reply.raw.once("close", () => ended(request, reply, reply.raw.writableFinished ? reply.raw.statusCode : undefined));
     closing.throwIfAborted();
-    if (request.headers.host === undefined && request.raw.httpVersion === "1.1") {
-      throw badRequest([{ path: "", message: "the header Host is missing" }]);
-    }
+    const hosts = hostCount(request.raw.rawHeaders);
+    if (hosts === 0 && request.raw.httpVersion === "1.1") throw badRequest([{ path: "", message: "the header Host is missing" }]);
+    if (hosts > 1) throw badRequest([{ path: "", message: "the header Host is there more than once" }]);
     await turnOf(request.socket, reply.raw);
   });
   app.addHook("onSend", async (request, reply) => {
-    if (!drain(request.raw) || closing.aborted) reply.header("Connection", "close");
+    if (!drain(request.raw, bodyWaitMs) || closing.aborted) reply.header("Connection", "close");
   });
   app.setErrorHandler((error, request, reply) => sendFailure(toFailure(error), request, reply));
 
@@ -83,7 +86,7 @@ export function addRoutes(app: FastifyInstance, service: Service, options: Route
     const local = ["dir", "out"].filter((name) => Object.hasOwn((schema.body as ObjectSchema | undefined)?.properties ?? {}, name));
     for (const path of [row.path, ...(row.aliases ?? [])]) {
       app.route({
-        method: row.method,
+        method: row.method === "GET" ? ["GET", "HEAD"] : row.method,
         url: path.replaceAll(/\{(\w+)\}/g, ":$1"),
         config: { operation: id },
         schema: {
@@ -99,7 +102,10 @@ export function addRoutes(app: FastifyInstance, service: Service, options: Route
         }),
         ...(row.body === "json" && {
           preValidation: async (request) => {
-            request.body = await readJsonBody(request.raw, row.maxBody, parse, turn);
+            // Whatever is unknown is refused by its name there, __proto__ too; nothing of it reaches a handler.
+            const read = row.unknownFields === "refuse" ? (text: string): unknown => JSON.parse(text) : parse;
+            const within = row.auth === "bearer" ? {} : { withinMs: bodyWaitMs };
+            request.body = await readJsonBody(request.raw, { limit: row.maxBody, parse: read, turn, ...within });
           },
           preHandler: async (request) => refuseLocalPaths(request.body as Readonly<Record<string, unknown>>, local),
         }),
@@ -109,13 +115,16 @@ export function addRoutes(app: FastifyInstance, service: Service, options: Route
             if (isWebSocket(request.raw)) reply.header("Sec-WebSocket-Version", "13");
             throw badRequest([{ path: "", message: problem }]);
           }
+          // The stream has no length, and its headers are known: nothing of it is opened.
+          if (request.method === "HEAD" && row.answer === "events") return reply.type(eventsType(request)).send();
           const parts: RequestParts = {
             body: schema.body && request.body,
             query: schema.query && queryOf(request, row),
             params: schema.params && request.params,
           };
           const late = new AbortController();
-          const call = callOf(request, reply, AbortSignal.any([closing, late.signal]));
+          const cookie = row.auth === "ticket" ? browserCookie(request.headers.cookie) : undefined;
+          const call = { ...callOf(request, reply, AbortSignal.any([closing, late.signal])), ...(cookie !== undefined && { cookie }) };
           const work = handler(parts, callers.get(request) ?? null, call);
           const ms = row.errors.includes("host_timeout") ? deadlineOf(row, call.prefer, request.body) : undefined;
           const answer = await inTime(ms, { late, cut, job: call.job }, work, (outcome) =>
@@ -176,7 +185,7 @@ function send(
     case "document":
       return answer;
     case "bytes":
-      return sendBytes(answer as BytesAnswer, reply);
+      return sendBytes(answer as BytesAnswer, request, reply);
     case "events":
       return sendEvents(answer as AsyncIterable<EventData>, request, reply, stallMs);
   }

@@ -6,6 +6,7 @@ import { Failure } from "../contract/errors.ts";
 import { openApiDocument } from "../contract/openapi.ts";
 import type { Service } from "../service/service.ts";
 import type { ServerCertificate } from "./certificate.ts";
+import { defaultMaxConnections } from "./connection-limit.ts";
 import { toFailure } from "./failures.ts";
 import { createFront } from "./front.ts";
 import { answerHealth } from "./health.ts";
@@ -34,6 +35,8 @@ export interface ServerOptions {
   readonly stallMs?: number;
   /** How long close() lets running requests end, ms. Default 3,000. */
   readonly graceMs?: number;
+  /** Connections at once. Default: what the limit of file descriptors leaves, 8,192 at most. */
+  readonly maxConnections?: number;
 }
 
 export interface RunningServer {
@@ -41,6 +44,8 @@ export interface RunningServer {
   readonly url: string;
   /** SHA-256 of the certificate, to pin. */
   readonly fingerprint: string;
+  /** New connections get this certificate; open ones stay as they are. Throws if TLS cannot use it, which changes nothing. */
+  useCertificate(certificate: ServerCertificate): void;
   /** Stops listening, ends open streams, lets running requests end for a moment, answers the rest and new ones shutting_down. Not the service. */
   close(): Promise<void>;
 }
@@ -70,10 +75,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     serverFactory: (handler) => {
       secure = createSecureServer(
         {
-          cert: certificate.certificate,
-          key: certificate.key,
-          minVersion: "TLSv1.2",
-          ciphers,
+          ...tlsOptions(certificate),
           ALPNProtocols: ["http/1.1"],
           handshakeTimeout: headerWaitMs,
           headersTimeout: headerWaitMs,
@@ -113,6 +115,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     cut: cut.signal,
     webSockets: new WebSockets(options.webSockets),
     stallMs: options.stallMs ?? 30_000,
+    bodyWaitMs: headerWaitMs,
   });
   if (options.pages !== undefined) addPages(app, options.pages);
   answerUnknown(app);
@@ -123,7 +126,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   // An expectation other than 100-continue is ignored, as HTTP allows; Node would refuse it without an envelope.
   secure.on("checkExpectation", (request, response) => secure.emit("request", request, response));
   const streams = routeUpgrades(secure, app.routing as never);
-  const front = createFront(secure, headerWaitMs);
+  const most = options.maxConnections ?? defaultMaxConnections();
+  const front = createFront(secure, headerWaitMs, most, () => {
+    app.log.warn({ connections: most }, "as many connections as may be: further ones are closed at once until some end");
+  });
   secure.on("tlsClientError", (error) => app.log.debug({ err: error }, "TLS handshake failed"));
   const { host = "127.0.0.1", port = 0 } = options.listen ?? {};
   await new Promise<void>((resolve, reject) => {
@@ -134,6 +140,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     });
   });
 
+  let shown = certificate;
   let closed: Promise<void> | undefined;
   const close = async () => {
     const ended = new Promise<void>((resolve) => front.server.close(() => resolve()));
@@ -155,12 +162,22 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
   return {
     url: urlOf(front.server.address() as AddressInfo),
-    fingerprint: certificate.fingerprint,
+    get fingerprint() {
+      return shown.fingerprint;
+    },
+    useCertificate: (next) => {
+      secure.setSecureContext(tlsOptions(next));
+      shown = next;
+    },
     close: () => {
       closed ??= close();
       return closed;
     },
   };
+}
+
+function tlsOptions({ certificate, key }: ServerCertificate) {
+  return { cert: certificate, key, minVersion: "TLSv1.2", ciphers } as const;
 }
 
 /** What of its line is the same for all answers of less than a millisecond to one address; the last such. */

@@ -24,7 +24,7 @@ const ticketMs = 120_000;
 export class Browsers {
   readonly #context: Context;
   readonly #webUi: WebUi | undefined;
-  readonly #tickets: Tickets<{ readonly session: string }>;
+  readonly #tickets: Tickets<{ readonly session: string; readonly user: string }>;
 
   constructor(context: Context, webUi: WebUi | undefined) {
     this.#context = context;
@@ -37,12 +37,25 @@ export class Browsers {
     return this.#webUi !== undefined;
   }
 
-  /** Throws browser_token_invalid for a ticket that is not good, or of another session than the caller's; unauthenticated without either. */
-  open(caller: Caller | null, { ticket }: BrowserSessionRequest): BrowserGrant {
+  /**
+   * Throws browser_token_invalid for a ticket that is not good, or of another session than the caller's; unauthenticated without either;
+   * session_exists, with the ticket still good, if the cookie `known` is the session of another user and `replace` is not true.
+   */
+  open(caller: Caller | null, { ticket, replace }: BrowserSessionRequest, known?: string): BrowserGrant {
+    if (ticket !== undefined && replace !== true) this.#refuseReplacement(ticket, known);
     const session = ticket === undefined ? caller?.session : this.#tickets.redeem(ticket, caller?.session).session;
     if (session === undefined) throw new Failure("unauthenticated", "a bearer token or a browser ticket is needed");
     const { cookie, expiresAt } = this.#context.sessions.openBrowser(session);
     return { cookie, expires_at: timeText(expiresAt) };
+  }
+
+  /** A link can come from anybody: it must not make a person work in another's name unasked. */
+  #refuseReplacement(ticket: string, cookie: string | undefined): void {
+    const user = cookie === undefined ? undefined : this.#context.sessions.userOfBrowser(cookie);
+    const other = this.#tickets.peek(ticket)?.user;
+    if (user === undefined || other === undefined || user === other) return;
+    const why = `this browser is signed in as ${user}, the ticket is of ${other}; send replace: true to sign in as ${other}`;
+    throw new Failure("session_exists", why, { data: { username: user, ticket_username: other } });
   }
 
   /** Where a capture is looked at: its page, or its packets where no pages are served. `fragment`: of fragmentFor, where one is to open it. */
@@ -51,8 +64,8 @@ export class Browsers {
   }
 
   /** What makes a page's URL good for one browser and a short time; empty where no pages are served. A fragment is sent to no server, and stands in no log. */
-  fragmentFor(session: string): string {
-    return this.#webUi === undefined ? "" : `#ticket=${this.#tickets.issue(session, { session })}`;
+  fragmentFor({ session, user }: Caller): string {
+    return this.#webUi === undefined ? "" : `#ticket=${this.#tickets.issue(session, { session, user })}`;
   }
 
   /** A link to the page of a lab, good for one browser and a short time. Throws unsupported where no pages are served. */
@@ -60,7 +73,7 @@ export class Browsers {
     if (this.#webUi === undefined) throw unsupported("webUi");
     const { path, host, record } = await addressProject(this.#context, caller, payload);
     if (record === undefined && (await this.#context.observations.structure(host, path, 5_000)) === null) throw labNotFound(path);
-    const fragment = this.fragmentFor(caller.session);
+    const fragment = this.fragmentFor(caller);
     const expires = timeText(this.#context.clock.now() + ticketMs);
     return { lab: path, url: `${this.#webUi.page(path)}${fragment}`, expires_at: expires };
   }

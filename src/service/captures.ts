@@ -73,7 +73,7 @@ export class Captures {
     const ids = joinIds(target.intent?.lab ?? null, observed, target.ids);
     const nodeId = Object.hasOwn(ids.nodes, payload.node) ? ids.nodes[payload.node] : undefined;
     if (nodeId === undefined) throw new Failure("node_not_found", `${target.path} has no node ${payload.node}`);
-    const fragment = this.#browsers.fragmentFor(caller.session);
+    const fragment = this.#browsers.fragmentFor(caller);
     const { filter, snaplen } = payload;
     const started = await captures.start(target.path, {
       nodeId,
@@ -143,10 +143,14 @@ export class Captures {
     const lab = await this.#find(caller, id);
     allowUse({ ...lab, caller }, "operate");
     const { label } = await lab.captures.get(lab.path, id);
+    const body = this.#untilEnd(caller, lab.path, (ended) => lab.captures.read(lab.path, id, { follow: false, signal: ended }));
+    // Also if nobody ever reads it.
+    if (signal.aborted) body.destroy();
+    else signal.addEventListener("abort", () => body.destroy(), { once: true });
     return {
       mediaType: "application/x-pcapng",
       filename: `${lab.path.slice(1).replaceAll("/", "-")}-${label.replaceAll(/[:/]/g, "-")}.pcapng`,
-      body: lab.captures.read(lab.path, id, { follow: false, signal }),
+      body,
     };
   }
 
@@ -185,19 +189,8 @@ export class Captures {
     const { captures, record } = await this.#lab(caller, path);
     allowUse({ path, record, caller }, "operate");
     await captures.get(path, capture);
-    const ended = new AbortController();
-    const source = Readable.from(captures.read(path, capture, { follow: true, signal: ended.signal }), { objectMode: false });
-    // What is read waits for the next packet: without its signal the end would wait for it too, with the connection held open.
-    const destroy = source._destroy.bind(source);
-    source._destroy = (error, done) => {
-      ended.abort();
-      destroy(error, done);
-    };
+    const source = this.#untilEnd(caller, path, (signal) => captures.read(path, capture, { follow: true, signal }));
     const close = () => void source.destroy();
-    const forget = [this.#context.sessions.onEnd(caller.session, close), this.#context.streams.add(caller.user, path, close)];
-    source.once("close", () => {
-      for (const each of forget) each();
-    });
     // It may have gone while this was being opened.
     if (call.signal.aborted) close();
     else call.signal.addEventListener("abort", close, { once: true });
@@ -209,6 +202,24 @@ export class Captures {
         joinStream(connection, source);
       },
     };
+  }
+
+  /** What is read, until the session ends or the right to the lab is lost: then it breaks off, so that no part of it is taken for the whole. */
+  #untilEnd(caller: Caller, path: string, read: (signal: AbortSignal) => AsyncIterable<Uint8Array>): Readable {
+    const ended = new AbortController();
+    const source = Readable.from(read(ended.signal), { objectMode: false });
+    // What is read waits for the next packet: without its signal the end would wait for it too, with the connection held open.
+    const destroy = source._destroy.bind(source);
+    source._destroy = (error, done) => {
+      ended.abort();
+      destroy(error, done);
+    };
+    const close = () => void source.destroy();
+    const forget = [this.#context.sessions.onEnd(caller.session, close), this.#context.streams.add(caller.user, path, close)];
+    source.once("close", () => {
+      for (const each of forget) each();
+    });
+    return source;
   }
 
   /** Its end is told by who ends it. */

@@ -208,7 +208,7 @@ function handlersOf(
       sessions.logout(caller);
       return { status: "ok" };
     }),
-    createBrowserSession: async ({ body }, caller) => browsers.open(caller, body),
+    createBrowserSession: async ({ body }, caller, { cookie }) => browsers.open(caller, body, cookie),
     getSession: known(({ user, role }) => ({ username: user, role })),
     getCapabilities: known(async (caller) => capabilities(context.host, await onHost(caller), browsers.served)),
 

@@ -11,6 +11,8 @@ export interface Call {
   readonly signal: AbortSignal;
   /** The peer's address, for throttling only. */
   readonly address: string;
+  /** The value of the browser's cookie, where the request makes another. */
+  readonly cookie?: string;
   /** Prefer: respond-async was given. */
   readonly respondAsync: boolean;
   /** The header Idempotency-Key, as it came. */

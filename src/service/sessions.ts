@@ -4,6 +4,7 @@ import type { Host, HostSession } from "../hosts/host.ts";
 import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
 import type { Call, Caller } from "./service.ts";
+import { SessionStreams } from "./session-streams.ts";
 import type { SessionRow, Store } from "./store/store.ts";
 import { LoginThrottle } from "./throttle.ts";
 
@@ -25,8 +26,6 @@ export interface BrowserSession {
 const rememberExpiredMs = 7 * 24 * 3_600_000;
 /** A session's last use is written at most this often. */
 const touchEveryMs = 60_000;
-/** How soon streams end of a user who was removed. */
-const accountsEveryMs = 1_000;
 /** Browsers that one session may be open in; the oldest must sign in again. */
 const browsersPerSession = 20;
 
@@ -46,30 +45,32 @@ export class Sessions {
   /** Changes that still use a session, by session. */
   readonly #leases = new Map<HostSession, number>();
   readonly #ended = new Set<HostSession>();
-  readonly #closers = new Map<string, Set<() => void>>();
-  readonly #log: Log;
-  #watching: NodeJS.Timeout | undefined;
-  #seenAccounts: string | undefined;
+  readonly #streams: SessionStreams;
 
   constructor(host: Host, store: Store, clock: Clock, log: Log, limits: SessionLimits) {
     this.#host = host;
     this.#store = store;
     this.#clock = clock;
-    this.#log = log;
     this.#limits = limits;
     this.#throttle = new LoginThrottle(clock);
+    this.#streams = new SessionStreams(clock, {
+      expires: (session) => {
+        const row = store.sessions.find(session);
+        return row === undefined ? 0 : this.#expiry(row);
+      },
+      accountsMark: () => host.accounts?.mark() ?? "",
+      checkAccount: (session) => void this.alive(session),
+      end: (session) => this.#end(session),
+      unreadable: ({ message }) => log("error", "the host's accounts cannot be read", { error: message }),
+    });
   }
 
   async login(user: string, password: string, call: Call): Promise<{ readonly token: string; readonly username: string }> {
-    const succeeded = this.#throttle.attempt(user, call.address);
-    // Before the password is looked at: one that is changed meanwhile ends this session.
-    const credential = this.#host.accounts?.find(user)?.credential;
-    const hostSession = await this.#host.login(user, password, call.signal).catch((error: unknown) => {
-      // A host that is away says nothing about the password.
-      if (!(error instanceof Failure) || error.code !== "invalid_credentials") succeeded();
-      throw error;
+    const { hostSession, credential } = await this.#throttle.attempt(user, call.address, call.signal, async () => {
+      // Before the password is looked at: one that is changed meanwhile ends this session.
+      const credential = this.#host.accounts?.find(user)?.credential;
+      return { hostSession: await this.#host.login(user, password, call.signal), credential };
     });
-    succeeded();
     const token = randomBytes(32).toString("base64url");
     const now = this.#clock.now();
     const hash = hashOf(token);
@@ -88,6 +89,12 @@ export class Sessions {
   /** The caller of a browser's cookie: the session that it was made for. Throws as authenticate. */
   authenticateBrowser(cookie: string): Caller {
     return this.#known(this.#store.sessions.findByBrowser(hashOf(cookie)));
+  }
+
+  /** The user that a browser's cookie stands for; undefined if its session has ended. Does not count as use. */
+  userOfBrowser(cookie: string): string | undefined {
+    const row = this.#store.sessions.findByBrowser(hashOf(cookie));
+    return row !== undefined && this.alive(row.hash) ? row.user : undefined;
   }
 
   /** A cookie's value that stands for this session until it ends, at `expiresAt` at the latest. Throws unauthenticated. */
@@ -186,19 +193,12 @@ export class Sessions {
     this.#ownerSessions.clear();
   }
 
-  /** Runs `close` when the session ends, by logout, expiry or its account, or its user has another role. Answers the function that takes it back. */
+  /**
+   * Runs `close` within a second of the session's end: by logout, expiry or its account, or its user has another role. Being open is no use
+   * of the session. Returns the function that takes it back.
+   */
   onEnd(session: string, close: () => void): () => void {
-    const closers = this.#closers.get(session) ?? new Set();
-    this.#closers.set(session, closers);
-    closers.add(close);
-    // An account may have changed since this session was asked for.
-    this.#seenAccounts = undefined;
-    this.#watch();
-    return () => {
-      closers.delete(close);
-      if (closers.size === 0 && this.#closers.get(session) === closers) this.#closers.delete(session);
-      if (this.#closers.size === 0) this.#unwatch();
-    };
+    return this.#streams.add(session, close);
   }
 
   async close(): Promise<void> {
@@ -207,8 +207,7 @@ export class Sessions {
     this.#hostSessions.clear();
     this.#ownerSessions.clear();
     this.#ended.clear();
-    for (const hash of [...this.#closers.keys()]) this.#runClosers(hash);
-    this.#unwatch();
+    this.#streams.closeAll();
     const sessions = await Promise.allSettled(open);
     await Promise.allSettled(sessions.map((one) => (one.status === "fulfilled" ? one.value?.close() : undefined)));
   }
@@ -241,7 +240,7 @@ export class Sessions {
     if (account.role !== row.role) {
       this.#store.sessions.setRole(row.hash, account.role);
       // They were opened with the rights of the old role.
-      this.#runClosers(row.hash);
+      this.#streams.close(row.hash);
     }
     return account.role;
   }
@@ -252,41 +251,13 @@ export class Sessions {
     return accounts === undefined || accounts.find(user)?.role === role;
   }
 
-  /** Streams make no calls: while some are open, their sessions' accounts are looked at when an account has changed. */
-  #watch(): void {
-    const { accounts } = this.#host;
-    if (accounts === undefined || this.#watching !== undefined) return;
-    let trouble: string | undefined;
-    const look = () => {
-      try {
-        const mark = accounts.mark();
-        if (mark === this.#seenAccounts) return;
-        for (const hash of [...this.#closers.keys()]) this.alive(hash);
-        this.#seenAccounts = mark;
-        trouble = undefined;
-      } catch (error) {
-        // Tried again with every look, and told once.
-        const { message } = error as Error;
-        if (message !== trouble) this.#log("error", "the host's accounts cannot be read", { error: message });
-        trouble = message;
-      }
-    };
-    this.#watching = setInterval(look, accountsEveryMs);
-    this.#watching.unref();
-  }
-
-  #unwatch(): void {
-    clearInterval(this.#watching);
-    this.#watching = undefined;
-  }
-
   /** ms; 0 for a revoked one. */
   #expiry(row: SessionRow): number {
     return row.revoked ? 0 : Math.min(row.usedAt + this.#limits.idleMs, row.createdAt + this.#limits.absoluteMs);
   }
 
   #end(hash: string): void {
-    this.#runClosers(hash);
+    this.#streams.close(hash);
     const ending = this.#hostSessions.get(hash);
     this.#hostSessions.delete(hash);
     if (ending !== undefined) this.#letGo(ending);
@@ -311,12 +282,6 @@ export class Sessions {
     this.#ended.delete(session);
     // Nobody waits for it; a host that is away forgets the session by itself.
     session.close().catch(() => {});
-  }
-
-  #runClosers(hash: string): void {
-    const closers = this.#closers.get(hash);
-    this.#closers.delete(hash);
-    for (const close of closers ?? []) close();
   }
 }
 

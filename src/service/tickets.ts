@@ -46,6 +46,12 @@ export class Tickets<T> {
     return known.grant;
   }
 
+  /** What redeem would return, without using the ticket up; undefined if it is not good. */
+  peek(ticket: string): T | undefined {
+    const known = this.#tickets.get(hashOf(ticket));
+    return known === undefined || this.#clock.now() >= known.expires ? undefined : known.grant;
+  }
+
   #count(session: string): void {
     const now = this.#clock.now();
     const last = this.#issued.get(session);

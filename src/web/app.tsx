@@ -3,6 +3,7 @@ import { LabPage } from "./pages/lab.tsx";
 import { Labs } from "./pages/labs.tsx";
 import { Login } from "./pages/login.tsx";
 import { NewLab } from "./pages/new-lab.tsx";
+import { ReplaceSession } from "./pages/replace-session.tsx";
 import { Confirm } from "./parts/confirm.tsx";
 import { lazy } from "./parts/lazy.tsx";
 import { Leave } from "./parts/leave.tsx";
@@ -22,6 +23,7 @@ export function App() {
   const [asking, setAsking] = useState(false);
   if (signIn.state === "asking") return <p class="waiting">Looking who you are…</p>;
   if (signIn.state === "out") return <Login why={signIn.why} enter={(token) => enter(token).then(() => setLeaving(false))} />;
+  if (signIn.state === "replacing") return <ReplaceSession {...signIn} />;
   if (leaving) return <Leave />;
   const { username, role } = signIn.session;
   return (

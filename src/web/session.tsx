@@ -3,18 +3,37 @@ import { LabwrightError } from "../client/browser.ts";
 import type { DataOf } from "../contract/operations.ts";
 import { call, signedOut } from "./api.ts";
 import { forgetSession, maybeSignedIn, rememberSession } from "./known-until.ts";
+import { dropDrafts } from "./plan/drafts.ts";
 
 export type Session = DataOf<"getSession">;
+
+/** A link of one user in a browser that another one is signed in to. */
+export interface Replacement {
+  readonly username: string;
+  readonly ticketUsername: string;
+  /** Whether to sign in as the link's user. */
+  readonly decide: (replace: boolean) => void;
+}
 
 export type SignIn =
   | { readonly state: "asking" }
   | { readonly state: "out"; readonly why?: unknown }
+  | ({ readonly state: "replacing" } & Replacement)
   | { readonly state: "in"; readonly session: Session };
 
 /** Who looks at the page: by the ticket in the address, where there is one, else by the cookie of before. */
 export function useSession(): readonly [SignIn, (token: string) => Promise<void>] {
   const [signIn, setSignIn] = useState<SignIn>({ state: "asking" });
   const look = async () => setSignIn({ state: "in", session: await call("getSession", {}) });
+  const lookOrAsk = (asked: Promise<void>) => {
+    asked.catch((why: unknown) =>
+      setSignIn(why instanceof LabwrightError && why.status === 401 ? { state: "out" } : { state: "out", why }),
+    );
+  };
+  const redeem = async (ticket: string, replace = false) => {
+    rememberSession((await call("createBrowserSession", { ticket, replace })).expires_at);
+    await look();
+  };
 
   useEffect(() => {
     const out = () => {
@@ -24,21 +43,24 @@ export function useSession(): readonly [SignIn, (token: string) => Promise<void>
       );
     };
     signedOut.addEventListener("signedout", out);
-    const begin = async () => {
-      const ticket = new URLSearchParams(location.hash.slice(1)).get("ticket");
+    const ticket = new URLSearchParams(location.hash.slice(1)).get("ticket");
+    if (ticket !== null) {
       // Out of the address at once: it must not be found in a history.
-      if (ticket !== null) {
-        history.replaceState(null, "", location.pathname + location.search);
-        rememberSession((await call("createBrowserSession", { ticket })).expires_at);
-      } else if (!maybeSignedIn(Date.now())) {
-        setSignIn({ state: "out" });
-        return;
-      }
-      await look();
-    };
-    begin().catch((why: unknown) =>
-      setSignIn(why instanceof LabwrightError && why.status === 401 ? { state: "out" } : { state: "out", why }),
-    );
+      history.replaceState(null, "", location.pathname + location.search);
+      const ask = (why: unknown) => {
+        const users = replacedUsers(why);
+        if (users === undefined) throw why;
+        const decide = (replace: boolean) => {
+          setSignIn({ state: "asking" });
+          // Text of the one user is not for the other.
+          if (replace) dropDrafts();
+          lookOrAsk(replace ? redeem(ticket, true) : look());
+        };
+        setSignIn({ state: "replacing", ...users, decide });
+      };
+      lookOrAsk(redeem(ticket).catch(ask));
+    } else if (maybeSignedIn(Date.now())) lookOrAsk(look());
+    else setSignIn({ state: "out" });
     return () => signedOut.removeEventListener("signedout", out);
   }, []);
 
@@ -47,4 +69,11 @@ export function useSession(): readonly [SignIn, (token: string) => Promise<void>
     await look();
   };
   return [signIn, enter];
+}
+
+/** The two users of a session_exists; undefined for any other error. */
+function replacedUsers(error: unknown): Pick<Replacement, "username" | "ticketUsername"> | undefined {
+  if (!(error instanceof LabwrightError) || error.code !== "session_exists") return undefined;
+  const { username, ticket_username: ticketUsername } = error.data ?? {};
+  return { username: String(username), ticketUsername: String(ticketUsername) };
 }

@@ -57,6 +57,46 @@ test("who was here before stays signed in over a reload, until the session ends 
   await page.getByLabel("Password").waitFor();
 });
 
+test("a link of another user asks before it replaces the session of a browser", async () => {
+  await using tab = await browser.open();
+  const { page } = tab;
+  const bob = await served.signIn("bob");
+  await bob.post("/api/v1/projects/deploy", { yaml: yaml("bobs") });
+  const link = async () => (await bob.post("/api/v1/projects/open", { lab: "/bobs" })).json.data.url as string;
+  const open = async () => {
+    // A link that is followed loads the page, also where the page is open already.
+    await page.goto("about:blank");
+    await page.goto(await link());
+    await page.getByRole("heading", { name: "Sign in as bob?" }).waitFor();
+    expect(page.url()).not.toContain("ticket");
+  };
+  tab.allowComplaint(/409/);
+  tab.allowComplaint(/404/);
+  await signIn(page, served.url, "ann");
+  await open();
+  await page.getByText("You are signed in as ann.").waitFor();
+  await page.getByRole("button", { name: "Stay signed in as ann" }).click();
+  await page.getByText("ann (user)").waitFor();
+  await page.reload();
+  await page.getByText("ann (user)").waitFor();
+  await open();
+  await page.getByRole("button", { name: "Sign in as bob" }).click();
+  await page.getByText("bob (user)").waitFor();
+  await page.getByRole("heading", { name: "bobs" }).waitFor();
+});
+
+test("a link of the same user opens its page without a question, and so does one in a new browser", async () => {
+  const ann = await served.signIn("ann");
+  await ann.post("/api/v1/projects/deploy", { yaml: yaml("anns") });
+  await using tab = await browser.open();
+  for (const _time of ["new browser", "signed in"]) {
+    await tab.page.goto("about:blank");
+    await tab.page.goto((await ann.post("/api/v1/projects/open", { lab: "/anns" })).json.data.url);
+    await tab.page.getByText("ann (user)").waitFor();
+    await tab.page.getByRole("heading", { name: "anns" }).waitFor();
+  }
+});
+
 test("what the policy refuses, and what nobody caught, is a complaint of the page", async () => {
   await using tab = await browser.open();
   await tab.page.goto(`${served.url}/ui/`);

@@ -168,7 +168,9 @@ test("while the accounts cannot be read nobody is let in, and sessions go on whe
   const text = await readFile(file, "utf8");
   await writeFile(file, "{");
   try {
-    expect((await ann.get("/api/v1/session")).json.code).toBe("host_error");
+    const refused = await ann.get("/api/v1/session");
+    expect(refused.json.code).toBe("host_error");
+    expect(refused.text).not.toContain(local.paths.state);
     await expect.poll(() => served.log.join("")).toContain("accounts cannot be read");
   } finally {
     await writeFile(file, text);

@@ -157,6 +157,41 @@ describe("a browser ticket", () => {
     client = await served.signIn("ann");
   });
 
+  test("of another user replaces the session of a browser only if the page says so, and stays good meanwhile", async () => {
+    const bob = await served.signIn("bob");
+    const bobs = cookieIn(await bob.post(path, {})).header;
+    const link = await ticket();
+    const redeem = (body: object, headers: Record<string, string>) => client.post(path, body, { bearer: null, headers });
+    const asked = await redeem({ ticket: link }, page(bobs));
+    expect([asked.status, asked.json.code, asked.json.data]).toEqual([409, "session_exists", { username: "bob", ticket_username: "ann" }]);
+    expect(asked.headers["set-cookie"]).toBeUndefined();
+    expect((await withCookie("GET", "/api/v1/session", page(bobs))).json.data.username).toBe("bob");
+    const replaced = await redeem({ ticket: link, replace: true }, page(bobs));
+    expect((await withCookie("GET", "/api/v1/session", page(cookieIn(replaced).header))).json.data.username).toBe("ann");
+    expect((await redeem({ ticket: link, replace: true }, page(bobs))).json.code).toBe("browser_token_invalid");
+  });
+
+  test("of the same user, or beside a session that has ended, needs no question", async () => {
+    const anns = await cookieOfSession();
+    expect((await client.post(path, { ticket: await ticket() }, { bearer: null, headers: page(anns) })).status).toBe(200);
+    const bob = await served.signIn("bob");
+    const ended = cookieIn(await bob.post(path, {})).header;
+    await bob.post("/api/v1/logout", {});
+    expect((await client.post(path, { ticket: await ticket() }, { bearer: null, headers: page(ended) })).status).toBe(200);
+    expect((await client.post(path, { ticket: await ticket() }, { bearer: null, headers: page("__Host-labwright=made-up") })).status).toBe(
+      200,
+    );
+  });
+
+  test.each<[string, Record<string, string>]>([
+    ["origin", { Origin: "https://evil.example" }],
+    ["site", { "Sec-Fetch-Site": "cross-site" }],
+    ["port of this host", { "Sec-Fetch-Site": "same-site" }],
+  ])("that a page of another %s posts makes no cookie", async (_name, headers) => {
+    const answer = await client.post(path, { ticket: await ticket(), replace: true }, { bearer: null, headers });
+    expect([answer.status, answer.json.code, answer.headers["set-cookie"]]).toEqual([401, "unauthenticated", undefined]);
+  });
+
   test("is needed where there is no token, in a small JSON body", async () => {
     expect((await client.post(path, {}, { bearer: null })).json.code).toBe("unauthenticated");
     expect((await client.post(path, { ticket: 1 }, { bearer: null })).json.code).toBe("bad_request");

@@ -14,6 +14,7 @@ import { createService } from "../../src/service/create-service.ts";
 import type { Service } from "../../src/service/service.ts";
 import { sqliteStore } from "../../src/service/store/sqlite.ts";
 import { type Answer, RawClient } from "./raw-client.ts";
+import { cookieIn } from "./served.ts";
 
 /**
  * Every code that the table gives an operation is brought about, over the wire, in that operation. What cannot be brought about here stands
@@ -77,6 +78,8 @@ const userOf = (id: OperationId) => (id === "adoptLab" ? "admin" : "ann");
 const elsewhere: Readonly<Record<string, string>> = {
   "* rate_limited": "too many large intents at once: src/service/work/pool.test.ts",
   "getHealth internal": "answered before anything that could break",
+  "getHealth overloaded": "opens nothing",
+  "getOpenApi overloaded": "opens nothing",
   "getOpenApi internal": "a constant document: nothing of it can break",
   "streamTraffic unsupported": "its ticket comes first, and a host without traffic gives none",
   "streamCapture unsupported": "its ticket comes first, and a host without captures gives none",
@@ -91,7 +94,7 @@ let troubles: ((call: string) => Failure | Error | undefined) | undefined;
 let hold: ((operation: Operation) => Promise<void> | void) | undefined;
 /** A change of a link has no step but one; before it, it looks. */
 let looking: (() => Promise<void>) | undefined;
-let broken = false;
+let broken: Error | undefined;
 let resumable = true;
 const time = { now: Date.now(), stood: 0 };
 
@@ -163,7 +166,7 @@ function breakable(whole: Service): Service {
   const handlers = Object.fromEntries(
     Object.entries(whole.handlers).map(([id, handle]) => [
       id,
-      (...given: unknown[]) => (broken ? Promise.reject(new TypeError("a defect")) : (handle as (...all: unknown[]) => unknown)(...given)),
+      (...given: unknown[]) => (broken ? Promise.reject(broken) : (handle as (...all: unknown[]) => unknown)(...given)),
     ]),
   ) as unknown as Service["handlers"];
   return { ...whole, handlers };
@@ -380,12 +383,20 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
     row.body === "json"
       ? ann.call(row.method, pathOf(row), { body: "{" })
       : raw(ann, `${row.method} ${pathOf(row)} HTTP/1.1\r\nConnection: close\r\nAuthorization: Bearer ${ann.token}\r\n\r\n`),
-  internal: async (id) => {
-    broken = true;
+  overloaded: async (id) => {
+    broken = Object.assign(new Error("EMFILE: too many open files, open '/x'"), { code: "EMFILE", syscall: "open" });
     try {
       return await send(ann, id);
     } finally {
-      broken = false;
+      broken = undefined;
+    }
+  },
+  internal: async (id) => {
+    broken = new TypeError("a defect");
+    try {
+      return await send(ann, id);
+    } finally {
+      broken = undefined;
     }
   },
   unauthenticated: (id, row) => {
@@ -559,6 +570,11 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
     row.body === "json" ? send(ann, id, { yaml: "name: x\nnodes: {a: {template: nope}}\n" }) : send(ann, id, {}, "nope"),
   capture_not_found: (id) => send(ann, id, {}, "nope"),
   job_not_found: (id) => send(ann, id, {}, "nope"),
+  session_exists: async () => {
+    const link = (await send(ann, "openProject")).json.data.url as string;
+    const cookie = cookieIn(await eve.post("/api/v1/browser/session", {})).header;
+    return ann.post("/api/v1/browser/session", { ticket: link.split("#ticket=")[1] }, { bearer: null, headers: { Cookie: cookie } });
+  },
   browser_token_invalid: (id) => send(ann, id, { ticket: "0".repeat(64) }, "0".repeat(64)),
   unsupported: async (id, row) => {
     if (id === "streamConsole") {

@@ -1,14 +1,18 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
 import { connect, type LabwrightClient } from "../../src/client/connect.ts";
+import { eveHost } from "../../src/hosts/eve/host.ts";
 import type { FakeEveOptions } from "../fakes/eve/options.ts";
 import { type FakeEve, startFakeEve } from "../fakes/eve/server.ts";
+import { selfSigned } from "../self-signed.ts";
+import { RawClient } from "./raw-client.ts";
+import { serve as serveHost } from "./served.ts";
 
 const yaml = `
 name: pair
@@ -84,6 +88,41 @@ describe.each(["ce5", "pro", "pnetlab"] as const)("labwright serve --host eve on
     await client.destroyProject(project);
     expect(fake.running()).toEqual([]);
     expect(fake.labFile("/pair.unl")).toBeUndefined();
+  });
+});
+
+describe("a host whose certificate is not vouched for", () => {
+  it.each([
+    ["without a pin", {}, "tls_untrusted"],
+    ["with the pin of another", { pin: "ab".repeat(32) }, "tls_pin_mismatch"],
+  ])("%s is named by sign-in, with its fingerprint and what to do", async (_name, pinned, code) => {
+    const { key, cert, fingerprint } = selfSigned();
+    const fake = await startFakeEve({ latency: "none", templates: [], tls: { key, cert } });
+    ends.push(() => fake.close());
+    const served = await serveHost({ host: eveHost({ url: fake.url, ...pinned }) });
+    ends.push(async () => served[Symbol.asyncDispose]());
+    using client = new RawClient(served.url);
+    const answer = await client.post("/api/v1/login", { username: "admin", password: "eve" });
+    expect([answer.status, answer.json.code, answer.json.data.fingerprint]).toEqual([502, code, fingerprint]);
+    expect(answer.json.error).toContain(`start the service with --host-pin ${fingerprint}`);
+    expect(fake.calls).toEqual([]);
+  });
+
+  it("is refused by the command before it starts where the pin is none", async () => {
+    const main = fileURLToPath(new URL("../../src/server/main.ts", import.meta.url));
+    const flags = [
+      "--host",
+      "eve",
+      "--url",
+      "https://eve.lab",
+      "--host-pin",
+      "5B:2C",
+      "--state-dir",
+      join(tmpdir(), "labwright-never-made"),
+    ];
+    const { status, stderr } = spawnSync(process.execPath, [main, ...flags], { encoding: "utf8" });
+    expect([status, stderr]).toEqual([1, expect.stringContaining("--host-pin takes the SHA-256 fingerprint of the host's certificate")]);
+    expect(existsSync(join(tmpdir(), "labwright-never-made"))).toBe(false);
   });
 });
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { type ErrorCode, errors, Failure } from "../../src/contract/errors.ts";
+import { answerStatus, type ErrorCode, Failure } from "../../src/contract/errors.ts";
 import { type OperationId, type OperationRow, operations } from "../../src/contract/operations.ts";
 import type { Host, HostSession } from "../../src/hosts/host.ts";
 import { memoryHost } from "../../src/hosts/memory/memory-host.ts";
@@ -125,6 +125,8 @@ test("every operation that needs its host is tried, but for those of other tests
 describe.each<[ErrorCode, Failure]>([
   ["host_unreachable", new Failure("host_unreachable", "no connection to the host", { retryAfter: 5 })],
   ["host_timeout", new Failure("host_timeout", "the host did not answer")],
+  ["tls_untrusted", new Failure("tls_untrusted", "the host's certificate is not trusted", { data: { fingerprint: "AB" } })],
+  ["tls_pin_mismatch", new Failure("tls_pin_mismatch", "the host's certificate is another one", { data: { fingerprint: "AB" } })],
   ["host_error", new Failure("host_error", "out of order", { data: { host: { status: 500, code: "broken", message: "out of order" } } })],
 ])("a host that gives %s", (code, failure) => {
   test.each(Object.keys(calls) as OperationId[])("%s", async (id) => {
@@ -135,7 +137,7 @@ describe.each<[ErrorCode, Failure]>([
       if (id === "getProjectStatus") expect(answer.json.data).toMatchObject({ exists: true, live: { available: false } });
       return;
     }
-    if (id === "getCapabilities" && code !== "host_error") {
+    if (id === "getCapabilities" && (code === "host_unreachable" || code === "host_timeout")) {
       expect(answer.json.data).toMatchObject({ hostReachable: false });
       return;
     }
@@ -144,7 +146,8 @@ describe.each<[ErrorCode, Failure]>([
       expect(answer.json.data.results).toMatchObject([{ ok: false, code }]);
       return;
     }
-    expect([answer.status, answer.json.code], answer.text).toEqual([errors[code].status, code]);
+    expect([answer.status, answer.json.code], answer.text).toEqual([answerStatus(code), code]);
+    if (code.startsWith("tls_")) expect(answer.json.data).toMatchObject({ fingerprint: "AB", request_id: expect.any(String) });
     expect((operations[id] as OperationRow).errors).toContain(code);
     if (code === "host_unreachable") expect(Number(answer.headers["retry-after"])).toBeGreaterThan(0);
     if (code === "host_error") expect(answer.json.data.host).toMatchObject({ code: "broken" });

@@ -61,7 +61,8 @@ export class RawClient implements Disposable {
         response.on("error", reject);
         response.on("end", () => {
           const text = Buffer.concat(chunks).toString();
-          const json = response.headers["content-type"]?.startsWith("application/json") ? JSON.parse(text) : undefined;
+          const isJson = text !== "" && response.headers["content-type"]?.startsWith("application/json") === true;
+          const json = isJson ? JSON.parse(text) : undefined;
           resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json, reused: sent.reusedSocket });
         });
       });

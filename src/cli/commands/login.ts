@@ -52,7 +52,8 @@ async function trust(context: Context, url: string, pin: string | undefined): Pr
     await client.getHealth();
     return pin;
   } catch (error) {
-    const fingerprint = error instanceof LabwrightError && error.code === "tls_untrusted" ? error.data?.fingerprint : undefined;
+    const fingerprint =
+      error instanceof LabwrightError && error.status === 0 && error.code === "tls_untrusted" ? error.data?.fingerprint : undefined;
     if (typeof fingerprint !== "string" || !context.terminal.interactive) throw error;
     context.terminal.stderr.write(`${url} shows a certificate that no authority vouches for. Its SHA-256 fingerprint:\n`);
     context.terminal.stderr.write(`  ${showFingerprint(fingerprint)}\nlabwright serve prints the right one when it starts.\n`);

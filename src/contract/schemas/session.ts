@@ -23,6 +23,8 @@ export type SessionData = Static<typeof SessionData>;
 export const BrowserSessionRequest = Type.Object({
   /** A one-time browser ticket, in place of a bearer token. */
   ticket: optionalText,
+  /** Whether the ticket replaces the session of another user that the browser's cookie stands for. */
+  replace: optionalFlag,
 });
 export type BrowserSessionRequest = Static<typeof BrowserSessionRequest>;
 

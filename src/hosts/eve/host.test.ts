@@ -224,8 +224,19 @@ describe("sessions", () => {
     const session = await fixture.host.login("admin", "eve");
     expect(session.role).toBe("admin");
     const stranger = eveHost({ url: fixture.fake.url });
-    await expect(stranger.login("admin", "eve")).rejects.toMatchObject({ code: "tls_untrusted" });
+    await expect(stranger.login("admin", "eve")).rejects.toMatchObject({
+      code: "tls_untrusted",
+      message: expect.stringContaining(`--host-pin ${fingerprint}`),
+      data: { fingerprint },
+    });
     await stranger.close();
+    const deceived = eveHost({ url: fixture.fake.url, pin: "ab".repeat(32) });
+    await expect(deceived.login("admin", "eve")).rejects.toMatchObject({
+      code: "tls_pin_mismatch",
+      message: expect.stringMatching(/not the pinned one: pinned AB:AB:.*if the host has a new certificate/),
+      data: { fingerprint },
+    });
+    await deceived.close();
   });
 
   it("plain HTTP is spoken when it is said, with a warning", async () => {

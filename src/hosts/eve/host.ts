@@ -1,9 +1,9 @@
 import { Failure } from "../../contract/errors.ts";
-import { Transport } from "../../transport/transport.ts";
 import type { Host } from "../host.ts";
 import { EveAccount, readUser } from "./account.ts";
 import { CatalogueReader } from "./catalogue.ts";
 import { probeEdition } from "./edition.ts";
+import { HostTransport } from "./host-transport.ts";
 import { InterfaceLists } from "./interface-list.ts";
 import { LabReader } from "./lab-reader.ts";
 import { OtherLabs } from "./other-labs.ts";
@@ -31,7 +31,7 @@ interface OpenAccount {
 /** EVE-NG Community Edition 5 and 6, Professional as far as it is known, and PNETLab as far as its source tells it. docs/hosts/eve.md tells what each can do. */
 export function eveHost(options: EveHostOptions): Host {
   const warn = options.warn ?? ((text: string) => process.emitWarning(text, "LabwrightWarning"));
-  const transport = new Transport({ url: options.url, pin: options.pin, plainHttp: options.plainHttp });
+  const transport = new HostTransport({ url: options.url, pin: options.pin, plainHttp: options.plainHttp });
   const { url } = transport;
   if (url.protocol === "http:") warn(`${url.origin} is spoken to in the clear: passwords of its users can be read on the way`);
   const accounts = new Map<string, Promise<OpenAccount>>();

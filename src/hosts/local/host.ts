@@ -1,5 +1,5 @@
 import { readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Failure } from "../../contract/errors.ts";
 import { openSpareFiles } from "../../files/spare-files.ts";
 import type { Host } from "../host.ts";
@@ -11,6 +11,7 @@ import { Decoders } from "./capture/decoders.ts";
 import { openCatalogue } from "./catalogue.ts";
 import { openDefinitions } from "./definitions.ts";
 import { endStrays } from "./end-strays.ts";
+import { hidingPaths } from "./hidden-paths.ts";
 import { incarnation } from "./incarnation.ts";
 import { hostLacks } from "./lacks.ts";
 import { LocalLab } from "./local-lab.ts";
@@ -29,7 +30,7 @@ import { type LocalState, localSession } from "./session.ts";
 import { type StopPatience, stopPatience } from "./stop-patience.ts";
 import { openTrash } from "./trash.ts";
 import { Turns } from "./turns.ts";
-import { openUsers } from "./users.ts";
+import { type LocalUser, openUsers } from "./users.ts";
 import { isUuid } from "./uuid.ts";
 
 export interface LocalHostOptions {
@@ -59,21 +60,19 @@ export function localHost(options: LocalHostOptions): Host {
   // Whoever logs in is told.
   opening.catch(() => undefined);
 
-  return {
-    kind: "embedded",
-    url: "local:",
-    accounts: users.accounts,
-    login: async (name, password) => {
+  const session = async (user: LocalUser) => hidingPaths(localSession(await opening, user), privateDirectories(paths));
+  const calls = {
+    login: async (name: string, password: string) => {
       const user = await users.check(name, password);
       if (user === null) throw new Failure("invalid_credentials", "wrong user name or password");
-      return localSession(await opening, user);
+      return session(user);
     },
-    resume: async (name) => {
+    resume: async (name: string) => {
       const user = await users.find(name);
-      return user === null ? null : localSession(await opening, user);
+      return user === null ? null : session(user);
     },
-    holds: async (lab) => (await opening).definitions.paths().includes(lab),
-    labOfCapture: async (capture) => {
+    holds: async (lab: string) => (await opening).definitions.paths().includes(lab),
+    labOfCapture: async (capture: string) => {
       const { definitions } = await opening;
       const there = await definitions.all();
       const at = await findCapture(
@@ -82,6 +81,12 @@ export function localHost(options: LocalHostOptions): Host {
       );
       return there[at]?.path;
     },
+  };
+  return {
+    kind: "embedded",
+    url: "local:",
+    accounts: users.accounts,
+    ...hidingPaths(calls, privateDirectories(paths)),
     close: async () => {
       const state = await opening.catch(() => undefined);
       await state?.spares.close();
@@ -92,6 +97,11 @@ export function localHost(options: LocalHostOptions): Host {
       for (const lab of labs.values()) lab.release();
     },
   };
+}
+
+/** Whoever uses labs has no business with where the machine keeps them. */
+function privateDirectories({ state, run, images, vmImages, holder, shaper, tap }: LocalPaths): readonly string[] {
+  return [state, run, images, vmImages, ...[holder, shaper, tap].map(dirname)];
 }
 
 async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn: (text: string) => void): Promise<LocalState> {

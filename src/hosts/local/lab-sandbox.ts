@@ -1,6 +1,7 @@
-import { mkdir, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { Failure } from "../../contract/errors.ts";
+import { makeDirectory } from "../../files/make-directory.ts";
 import { exists } from "./file-exists.ts";
 import { type ForeignHolder, foreignHolder } from "./foreign-holder.ts";
 import { succeeded } from "./machine.ts";
@@ -199,7 +200,7 @@ export class LabSandbox {
     if (this.#sandbox !== null) return this.#sandbox;
     // What a sandbox that died left behind.
     await removeUplinks(this.directory);
-    await mkdir(this.#options.dir, { recursive: true, mode: 0o700 });
+    await makeDirectory(this.#options.dir, 0o700);
     const share = await this.#resources.prepare(nodes);
     const sandbox = await createSandbox({ ...this.#options, ...share }).catch(async (error: unknown) => {
       // The launcher may have been killed after its work was done: then the lab lives.

@@ -1,5 +1,6 @@
 import { createHash, randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { Failure } from "../../contract/errors.ts";
 import { writeFileAtomic } from "../../files/write-file-atomic.ts";
 import type { HostAccounts } from "../host.ts";
@@ -142,7 +143,8 @@ async function verify(password: string, hash: string): Promise<boolean> {
   const [scheme, N, r, p, salt, key] = hash.split("$");
   if (scheme !== "scrypt" || salt === undefined || key === undefined) return false;
   const expected = Buffer.from(key, "base64url");
-  const found = await derive(password, Buffer.from(salt, "base64url"), expected.length, { N: Number(N), r: Number(r), p: Number(p) });
+  const cost = { N: Number(N), r: Number(r), p: Number(p) };
+  const found = await inTurn(() => derive(password, Buffer.from(salt, "base64url"), expected.length, cost));
   return timingSafeEqual(found, expected);
 }
 
@@ -152,6 +154,24 @@ function derive(password: string, salt: Buffer, length: number, options: { N: nu
       error === null ? resolve(key) : reject(error),
     );
   });
+}
+
+/** Each takes 32 MiB, and one of the few threads that read files as well. */
+const mostChecks = 2;
+let checks = 0;
+const waiting: (() => void)[] = [];
+
+/** Some password checks at once, the others in the order in which they came. */
+async function inTurn<T>(check: () => Promise<T>): Promise<T> {
+  if (checks < mostChecks) checks += 1;
+  else await new Promise<void>((resolve) => waiting.push(resolve));
+  try {
+    return await check();
+  } finally {
+    const next = waiting.shift();
+    if (next === undefined) checks -= 1;
+    else next();
+  }
 }
 
 /** A hash that no password has: an unknown user costs a guesser as much as a known one, the first time too. */
@@ -166,6 +186,10 @@ function parseUsers(file: string, text: string): readonly StoredUser[] {
     }
     return users;
   } catch (cause) {
-    throw new Failure("host_error", `${file} does not read`, { data: { host: { message: (cause as Error).message } }, cause });
+    const { message } = cause as Error;
+    throw new Failure("host_error", `${basename(file)} does not read: an administrator must restore it`, {
+      data: { host: { message } },
+      cause: new Error(`${file}: ${message}`, { cause }),
+    });
   }
 }
