@@ -199,7 +199,7 @@ class Line {
 }
 
 /** The escape sequence that begins at `at` (CSI, OSC and other strings, charset, two-character); incomplete: all that is left. */
-function escapeAt(raw: string, at: number): string {
+export function escapeAt(raw: string, at: number): string {
   const kind = raw[at + 1];
   if (kind === undefined) return raw.slice(at);
   if (kind === "[") {

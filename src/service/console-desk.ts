@@ -22,7 +22,7 @@ export class ConsoleDesk {
   readonly #consoles = new Map<string, Console>();
   readonly #retired = new Map<Console, NodeJS.Timeout>();
 
-  /** Where the expressions of dialogues are tried. */
+  /** Tries the expressions of dialogues. */
   readonly expressions = new Expressions();
 
   /** Consoles that are open, or wait for one who has asked. */
@@ -67,7 +67,7 @@ export class ConsoleDesk {
       throw new Failure("console_in_use", `another command holds this console, and did not end within ${options.timeoutMs} ms`);
     }
     try {
-      const stream = await hub.view({ terminal: false });
+      const stream = await hub.view({ terminal: false, scrollback: false });
       // The end is seen by who reads; a viewer has no other error.
       stream.on("error", () => {});
       try {

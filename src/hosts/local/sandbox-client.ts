@@ -181,8 +181,11 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
     join: (id, argv) => openStream("join", [id, ...list(argv)]),
 
     async console(id) {
-      const { socket, reader } = await openRequestOn((address) => new SocketStream(address), path, "console", [id]);
+      const { socket, reader, result } = await openRequestOn((address) => new SocketStream(address), path, "console", [id]);
       const rest = reader.rest();
+      const [recalled] = texts(result);
+      // An older holder does not answer it: its scrollback came with the answer, or right behind it.
+      socket.recalled = recalled === undefined ? rest.length : Number(recalled);
       if (rest.length > 0) socket.unshift(rest);
       return socket;
     },

@@ -172,7 +172,7 @@ async function openConsole(state: LocalState, definition: LabDefinition, nodeId:
   const stream = await sandbox.console(node.id);
   return {
     stream,
-    recalls: true,
+    recalled: stream.recalled,
     listen: (each) => stream.listen(each),
     resize: (columns, rows) => {
       // The console ends with its node; a size for one that has ended means nothing.
