@@ -121,9 +121,9 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
       }),
     checkAttribute: async (template, name, value) =>
       (await catalogue()).template(template)?.backend === "vm" ? vmAttributeProblem(name, value) : undefined,
-    checkPcapFilter: async (filter) => checkPcapFilter((await catalogue()).images, filter),
-    captures: localCaptures(state, { lab, mayChange }),
-    traffic: localTraffic(state, { lab }, state.captures.tap),
+    checkPcapFilter: async (filter) => checkPcapFilter((await catalogue()).images, filter, name),
+    captures: localCaptures(state, { name, lab, mayChange }),
+    traffic: localTraffic(state, { name, lab }, state.captures.tap),
     // Not in turn with apply: a lock that is set meanwhile is what stops one.
     setLock: async (path, locked) => {
       mayChange();

@@ -9,6 +9,11 @@ const decoderId = idRange.base + idRange.count - 3;
 const bounds = [`--as=${2 * 2 ** 30}`, "--cpu=600", "--nofile=64", "--core=0"];
 /** A full ring of small packets is half a million, which a busy machine reads in 20 s; callers wait 60 s. */
 const requestMs = 50_000;
+/** Of requests that do not look at all packets. */
+const shortRequestMs = 10_000;
+const shortRequests: ReadonlySet<string> = new Set(["check", "frame", "status"]);
+/** Of one request's line, without its end: sharkd reads a longer one as two. */
+export const mostRequestBytes = 2_046;
 /** Of one answer: a thousand rows are a fraction of it. */
 const longestAnswer = 32 << 20;
 
@@ -60,8 +65,8 @@ export class SharkdRefusal extends Failure {
 
 /**
  * One sharkd (wireshark-common), which knows one file. It is the init of a pid namespace of its own, without a network and without capabilities:
- * whatever packets made of it, all that it started ends with it. Requests are answered one by one; one that takes too long, or
- * dies, ends it.
+ * whatever packets made of it, all that it started ends with it. Requests are made one after the other; one that takes too long, or
+ * an answer that belongs to none, ends it.
  */
 export class Sharkd {
   readonly #child: ChildProcessWithoutNullStreams;
@@ -112,9 +117,13 @@ export class Sharkd {
     return new Promise((resolve, reject) => {
       if (this.#ended !== undefined) return reject(broken(this.#ended));
       const id = this.#next++;
-      const timer = setTimeout(() => this.#end(new Error(`sharkd took longer than ${requestMs / 1000} s for ${method}`)), requestMs);
+      const line = JSON.stringify({ jsonrpc: "2.0", id, method, params });
+      const bytes = Buffer.byteLength(line);
+      if (bytes > mostRequestBytes) return reject(broken(new Error(`a request of ${bytes} bytes is longer than sharkd reads`)));
+      const ms = shortRequests.has(method) ? shortRequestMs : requestMs;
+      const timer = setTimeout(() => this.#end(new Error(`sharkd took longer than ${ms / 1000} s for ${method}`)), ms);
       this.#waiting.set(id, { resolve, reject, timer });
-      this.#child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+      this.#child.stdin.write(`${line}\n`);
     });
   }
 
@@ -146,7 +155,11 @@ export class Sharkd {
       return;
     }
     const waiting = this.#waiting.get(answer.id ?? 0);
-    if (waiting === undefined) return;
+    if (waiting === undefined) {
+      // It did not understand a request, and what it answers next may belong to another one.
+      this.#end(new Error(`sharkd answered no request: ${answer.error?.message ?? "without an error"}`));
+      return;
+    }
     this.#waiting.delete(answer.id ?? 0);
     clearTimeout(waiting.timer);
     if (answer.error === undefined) waiting.resolve(answer.result);
