@@ -155,15 +155,18 @@ test("a secret with any printable character is typed and stands in no output", {
   expect(output).not.toMatch(/pA.{1,2}s2/u);
 });
 
-test.each(["xterm", "vt100"])("a secret that a line editor wraps over several lines stands in no output, not in parts either (%s)", async (TERM) => {
-  const secret = `: ${Array.from({ length: 60 }, (_, i) => `S${i}-${i % 7 === 0 ? "  " : ""}`).join("")}`;
-  const { output } = await runDialogue(onPty("stty cols 80; bash --norc --noprofile", { PS1: "router# ", LANG: "C.UTF-8", TERM }), [
-    { expect: "router# " },
-    { send: secret, secret: true, expect: { regex: "\\n(?:.*\\r)?router# $" } },
-  ]);
-  expect(output).toContain("********");
-  expect(output).not.toMatch(/S\d/);
-});
+test.each(["xterm", "vt100"])(
+  "a secret that a line editor wraps over several lines stands in no output, not in parts either (%s)",
+  async (TERM) => {
+    const secret = `: ${Array.from({ length: 60 }, (_, i) => `S${i}-${i % 7 === 0 ? "  " : ""}`).join("")}`;
+    const { output } = await runDialogue(onPty("stty cols 80; bash --norc --noprofile", { PS1: "router# ", LANG: "C.UTF-8", TERM }), [
+      { expect: "router# " },
+      { send: secret, secret: true, expect: { regex: "\\n(?:.*\\r)?router# $" } },
+    ]);
+    expect(output).toContain("********");
+    expect(output).not.toMatch(/S\d/);
+  },
+);
 
 test("a secret that is a part of the prompt is redacted there, and expectations see it", async () => {
   const { output, steps } = await runDialogue(onPty("bash --norc --noprofile", { TERM: "dumb", PS1: "router1$ " }), [

@@ -100,7 +100,10 @@ interface RawStep extends Omit<StepResult, "output"> {
 function secretsOf(steps: readonly DialogueStep[]): string[] {
   const secrets = steps.flatMap(({ send, secret }) => (secret === true && send !== undefined ? [send] : []));
   if (secrets.reduce((sum, { length }) => sum + length, 0) <= mostSecretCharacters) return secrets;
-  throw badStep("/steps", `the secrets of a dialogue may have ${mostSecretCharacters} characters together; type a longer text without "secret"`);
+  throw badStep(
+    "/steps",
+    `the secrets of a dialogue may have ${mostSecretCharacters} characters together; type a longer text without "secret"`,
+  );
 }
 
 /** Redacts before rendering, where a wrapped secret is still whole, and after it, where the steps of a cursor have been carried out. */

@@ -34,6 +34,13 @@ test("a place that becomes free goes to the user who has fewest, whoever came fi
   expect(entered.at(-1)).toBe("bob");
 });
 
+test("users of one place take turns", async () => {
+  const places = new FairPlaces(1);
+  const order: string[] = [];
+  await Promise.all(["bob", "bob", "bob", "ann"].map((user) => places.run(user, async () => order.push(user))));
+  expect(order).toEqual(["bob", "ann", "bob", "bob"]);
+});
+
 test("work that fails gives its place back", async () => {
   const places = new FairPlaces(1);
   await expect(places.run("bob", () => Promise.reject(new Error("no")))).rejects.toThrow("no");

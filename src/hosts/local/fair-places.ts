@@ -5,13 +5,16 @@ interface Waiter {
 
 /**
  * A bounded number of places for work of many users. No user has more than a part of them, and a place that becomes free goes to the waiting user who has
- * fewest, first come first served among equals: one user's work delays another's only while more users work than there are places for.
+ * fewest, among equals to the one who was served longest ago: one user's work delays another's only while more users work than there are places for.
  */
 export class FairPlaces {
   readonly #most: number;
   readonly #mostOfUser: number;
   readonly #held = new Map<string, number>();
   readonly #waiting: Waiter[] = [];
+  /** User → the number of its last turn. */
+  readonly #turns = new Map<string, number>();
+  #turn = 0;
   #taken = 0;
 
   constructor(most: number, mostOfUser = Math.ceil(most / 2)) {
@@ -72,16 +75,21 @@ export class FairPlaces {
   #serve(): void {
     while (this.#taken < this.#most) {
       const may = this.#waiting.filter(({ user }) => !this.hasAllOf(user));
-      const [first] = may.sort((a, b) => this.#of(a.user) - this.#of(b.user));
+      const [first] = may.sort((a, b) => this.#of(a.user) - this.#of(b.user) || this.#lastTurn(a.user) - this.#lastTurn(b.user));
       if (first === undefined) return;
       this.#waiting.splice(this.#waiting.indexOf(first), 1);
       this.#enter(first.user, first.enter);
     }
   }
 
+  #lastTurn(user: string): number {
+    return this.#turns.get(user) ?? 0;
+  }
+
   #enter(user: string, enter: () => void): void {
     this.#held.set(user, this.#of(user) + 1);
     this.#taken += 1;
+    this.#turns.set(user, ++this.#turn);
     enter();
   }
 }

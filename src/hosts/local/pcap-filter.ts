@@ -27,11 +27,7 @@ export async function checkPcapFilter(images: readonly LocalImage[], filter: str
  * Compiles a pcap filter for Ethernet frames by the tcpdump of an image; undefined where no image of set-up has one. It runs in its image and without any
  * right or network: a filter may name hosts, which must not be looked up. Filters of one user do not delay those of another.
  */
-export async function compilePcapFilter(
-  images: readonly LocalImage[],
-  filter: string,
-  user: string,
-): Promise<CompiledFilter | undefined> {
+export async function compilePcapFilter(images: readonly LocalImage[], filter: string, user: string): Promise<CompiledFilter | undefined> {
   const rootfs = await firstWith(images);
   if (rootfs === undefined) return undefined;
   const problem = controlCharacter(filter) ?? tooLong(filter);
