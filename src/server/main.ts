@@ -108,7 +108,7 @@ async function serve(options: ServeOptions): Promise<void> {
   log("info", "ending; labs keep running", { signal });
 }
 
-async function openHost({ host, eve, stateDir }: ServeOptions, warn: (text: string) => void): Promise<Host> {
+async function openHost({ host, eve, stateDir, nat }: ServeOptions, warn: (text: string) => void): Promise<Host> {
   if (eve !== undefined) return eveHost({ ...eve, warn });
   const given = env.LABWRIGHT_ADMIN_PASSWORD || undefined;
   if (host === "memory") {
@@ -120,7 +120,7 @@ async function openHost({ host, eve, stateDir }: ServeOptions, warn: (text: stri
   await needSetUp(paths);
   const first = await openUsers(join(stateDir, "users.json")).ensureFirstAdmin({ password: given });
   if (first.password !== undefined) announce(first.password);
-  return localHost({ paths, warn });
+  return localHost({ paths, warn, nat });
 }
 
 /** Without these no node can start: better told now than at the first lab. */
