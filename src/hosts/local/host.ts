@@ -103,7 +103,7 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
   for (const lack of [...(await hostLacks(paths)), ...limitLacks(await means)]) warn(lack);
   const trash = await openTrash(join(paths.state, "trash"), warn);
   const definitions = await openDefinitions(paths.state, trash, warn);
-  const decoders = await Decoders.open({ state: paths.state, trash, most: 4, warn });
+  const decoders = await Decoders.open({ program: paths.decoder, state: paths.state, trash, most: 4, warn });
   const readiness = new Map<string, Readiness>();
   const turns = new Turns<string>();
   const shaping = shapingMeans(paths.shaper);

@@ -5,10 +5,12 @@ import { lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { localPaths } from "../paths.ts";
 import { openTrash, type Trash } from "../trash.ts";
 import { CaptureViews } from "./capture-views.ts";
 import { Decoders } from "./decoders.ts";
 
+const program = localPaths(process.env, process.getuid!()).decoder;
 let work: string;
 let trash: Trash;
 let decoders: Decoders;
@@ -26,7 +28,7 @@ afterEach(async () => {
 });
 
 function openDecoders(most = 4): Promise<Decoders> {
-  return Decoders.open({ state: work, trash, most, warn: unexpected });
+  return Decoders.open({ program, state: work, trash, most, warn: unexpected });
 }
 
 function unexpected(text: string): void {
@@ -145,11 +147,22 @@ test.skipIf(process.getuid?.() !== 0)(
     expect((await views.packets(capture, "ann", { after: 0, limit: 10, filter: "" })).total).toBe(2);
     const [pid, ...others] = decoderPids();
     expect(others).toEqual([]);
-    for (const space of ["net", "mnt", "pid"])
+    for (const space of ["net", "mnt", "pid", "ipc", "uts"])
       expect(readlinkSync(`/proc/${pid}/ns/${space}`)).not.toBe(readlinkSync(`/proc/self/ns/${space}`));
-    expect(readdirSync(`/proc/${pid}/root${work}`)).toEqual([]);
-    expect(readdirSync(`/proc/${pid}/cwd`)).toContain("capture-1.pcapng");
-    expect(readFileSync(`/proc/${pid}/status`, "utf8")).toMatch(/^CapBnd:\t0+$/m);
+    const root = `/proc/${pid}/root`;
+    expect(readdirSync(root).filter((name) => !["lib", "lib64"].includes(name)).sort()).toEqual(["etc", "usr", "view"]);
+    expect(readdirSync(`${root}/etc`)).toEqual(["ld.so.cache"]);
+    expect(readdirSync(`${root}/usr/bin`)).toEqual(["sharkd"]);
+    expect(readdirSync(`/proc/${pid}/cwd`).sort()).toEqual(["capture-1.pcapng", "preferences"]);
+    const mounts = readFileSync(`/proc/${pid}/mounts`, "utf8").trim().split("\n").map((line) => line.split(" ")[3]!.split(","));
+    for (const options of mounts) expect(options).toEqual(expect.arrayContaining(["ro", "nosuid", "nodev"]));
+    const status = readFileSync(`/proc/${pid}/status`, "utf8");
+    for (const set of ["Inh", "Prm", "Eff", "Bnd", "Amb"]) expect(status).toMatch(new RegExp(`^Cap${set}:\\t0+$`, "m"));
+    expect(status).toMatch(/^Uid:\t(\d+)\t\1\t\1\t\1$/m);
+    expect(status).not.toMatch(/^Uid:\t0\t/m);
+    expect(status).toMatch(/^NoNewPrivs:\t1$/m);
+    expect(status).toMatch(/^Seccomp:\t2$/m);
+    expect(readFileSync(`/proc/${pid}/limits`, "utf8")).toMatch(/^Max address space +2147483648 +2147483648/m);
     const started = spawn("nsenter", ["-t", String(pid), "--pid", "sh", "-c", "echo; sleep 600"], { stdio: ["ignore", "pipe", "ignore"] });
     const gone = once(started, "close");
     await once(started.stdout, "data");

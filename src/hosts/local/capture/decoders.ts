@@ -32,6 +32,8 @@ interface OpenView {
 }
 
 export interface DecodersOptions {
+  /** labwright-decoder, built by set-up. */
+  readonly program: string;
   /** The state directory, where the captures are: of it a decoder sees its own packets only. */
   readonly state: string;
   /** Takes the directories of decoders that have ended. */
@@ -152,7 +154,7 @@ export class Decoders {
       this.#refuseClosed();
       await makeDecoderDirectory(directory);
       this.#refuseClosed();
-      const sharkd = new Sharkd(directory, this.#options.state);
+      const sharkd = new Sharkd(this.#options.program, directory, this.#options.state);
       const view = { user, directory, sharkd, mark: "", oldest: 1, readAt: 0, readMs: 0, usedAt: Date.now(), copies: 0, leaving: false };
       this.#views.set(key, view);
       this.#timer ??= setInterval(() => this.#dropIdle(), idleMs / 4).unref();

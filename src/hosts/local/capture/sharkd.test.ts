@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { localPaths } from "../paths.ts";
 import { makeDecoderDirectory, mostRequestBytes, Sharkd } from "./sharkd.ts";
 
 let work: string;
@@ -9,7 +10,7 @@ let sharkd: Sharkd;
 beforeEach(async () => {
   work = await mkdtemp(join(tmpdir(), "labwright-sharkd-"));
   await makeDecoderDirectory(join(work, "view"));
-  sharkd = new Sharkd(join(work, "view"), work);
+  sharkd = new Sharkd(localPaths(process.env, process.getuid!()).decoder, join(work, "view"), work);
 });
 afterEach(async () => {
   await sharkd.close();

@@ -6,7 +6,6 @@ import { idRange } from "../idmap.ts";
 
 /** An id of the labs' range that no lab uses: what decodes the packets of strangers is nobody, and without a network. */
 const decoderId = idRange.base + idRange.count - 3;
-const bounds = [`--as=${2 * 2 ** 30}`, "--cpu=600", "--nofile=64", "--core=0"];
 /** A full ring of small packets is half a million, which a busy machine reads in 20 s; callers wait 60 s. */
 const requestMs = 50_000;
 /** Of requests that do not look at all packets. */
@@ -16,12 +15,6 @@ const shortRequests: ReadonlySet<string> = new Set(["check", "frame", "status"])
 export const mostRequestBytes = 2_046;
 /** Of one answer: a thousand rows are a fraction of it. */
 const longestAnswer = 32 << 20;
-
-/**
- * Hides the directory $1 behind an empty one and runs the rest of the arguments in the working directory, which is moved away before: else its
- * parents would lead around what hides them.
- */
-const hide = 'mount --bind . /mnt && cd /mnt && mount -t tmpfs -o ro,size=4k none "$1" && shift && exec "$@"';
 
 /** Columns of the list, in this order. */
 const preferences = `gui.column.format: "Time", "%Cus:frame.time_epoch:0:R", "Source", "%us", "Destination", "%ud", "Protocols", "%Cus:frame.protocols:0:R", "Length", "%L", "Info", "%i"
@@ -64,8 +57,8 @@ export class SharkdRefusal extends Failure {
 }
 
 /**
- * One sharkd (wireshark-common), which knows one file. It is the init of a pid namespace of its own, without a network and without capabilities:
- * whatever packets made of it, all that it started ends with it. Requests are made one after the other; one that takes too long, or
+ * One sharkd (wireshark-common), which knows one file. It is the init of a pid namespace of its own, without a network, and labwright-decoder leaves it
+ * nothing but its own directory to read: whatever packets made of it, all that it started ends with it. Requests are made one after the other; one that takes too long, or
  * an answer that belongs to none, ends it.
  */
 export class Sharkd {
@@ -79,30 +72,28 @@ export class Sharkd {
   #ended: Error | undefined;
 
   /**
+   * @param program labwright-decoder
    * @param directory that it works in
-   * @param hidden the directory of which it sees nothing else
+   * @param over a directory that its root is put together on, in a mount namespace of its own
    */
-  constructor(directory: string, hidden: string) {
+  constructor(program: string, directory: string, over: string) {
     const asRoot = process.getuid?.() === 0;
-    const spaces = ["--net", "--mount", "--pid", "--kill-child", "--mount-proc"];
-    const nobody = asRoot ? [`--reuid=${decoderId}`, `--regid=${decoderId}`, "--clear-groups"] : [];
-    // The signal is asked for last: another user's, or fewer capabilities, make the kernel forget it.
-    const powerless = ["--no-new-privs", "--inh-caps=-all", "--bounding-set=-all", "--pdeathsig", "KILL"];
-    const apart = [
-      ...["unshare", ...(asRoot ? [] : ["--user", "--map-root-user"]), ...spaces],
-      ...["sh", "-c", hide, "labwright-decoder", resolve(hidden)],
-      ...["prlimit", ...bounds, "setpriv", ...nobody, ...powerless],
-    ];
-    const env = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", HOME: ".", WIRESHARK_CONFIG_DIR: ".", LC_ALL: "C.UTF-8" };
-    this.#child = spawn(apart[0]!, [...apart.slice(1), "sharkd", "-"], { cwd: directory, env });
+    const spaces = ["--net", "--ipc", "--uts", "--mount", "--pid", "--fork", "--kill-child"];
+    const own = asRoot ? [] : ["--user", "--map-root-user"];
+    const argv = [...own, ...spaces, resolve(program), resolve(over), String(asRoot ? decoderId : 0)];
+    this.#child = spawn("unshare", argv, { cwd: directory, env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" } });
     this.#child.stdout.setEncoding("utf8").on("data", (text: string) => this.#take(text));
-    // What it says there is for people who start it by hand.
-    this.#child.stderr.resume();
+    // What sharkd says there is for people who start it by hand; what keeps it from starting is told by others.
+    let words = "";
+    this.#child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      words = (words + text).slice(0, 4_096);
+    });
     this.#child.stdin.on("error", () => undefined);
     this.#child.on("error", (error) => this.#end(error));
     this.#gone = new Promise((resolve) => {
       this.#child.on("close", (code, signal) => {
-        this.#end(new Error(`sharkd ended (${signal ?? `code ${code}`})`));
+        const why = words.split("\n").find((line) => /^(?:labwright-decoder|unshare): /.test(line));
+        this.#end(new Error(`sharkd ended (${signal ?? `code ${code}`})${why === undefined ? "" : `: ${why}`}`));
         resolve();
       });
     });
