@@ -298,3 +298,10 @@ test("a slow look of one user at a capture does not delay another user's look at
   await decoders.forget(capture);
   expect(decoderPids()).toEqual([]);
 });
+
+test("without the program that confines decoders packets are not decoded, and the answer says what to do", async () => {
+  const without = await Decoders.open({ program: join(work, "missing"), state: work, trash, most: 1, warn: unexpected });
+  const failure = await new CaptureViews(without).packets(await captureOf("capture", 1), "ann", everything).catch((error: unknown) => error);
+  expect(failure).toMatchObject({ code: "host_error", message: expect.stringContaining("labwright setup") });
+  await without.close();
+});

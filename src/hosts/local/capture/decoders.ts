@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, readdir, rm } from "node:fs/promises";
+import { access, constants, mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Failure } from "../../../contract/errors.ts";
 import { FairPlaces } from "../fair-places.ts";
@@ -152,6 +152,7 @@ export class Decoders {
     const directory = join(this.#home, randomUUID());
     try {
       this.#refuseClosed();
+      await this.#needProgram();
       await makeDecoderDirectory(directory);
       this.#refuseClosed();
       const sharkd = new Sharkd(this.#options.program, directory, this.#options.state);
@@ -200,6 +201,13 @@ export class Decoders {
     await view.sharkd.close();
     await this.#discard(view.directory);
     this.#places.free(view.user);
+  }
+
+  /** A release before it had no such program: set-up must run once more. */
+  async #needProgram(): Promise<void> {
+    await access(this.#options.program, constants.X_OK).catch(() => {
+      throw new Failure("host_error", "this host has no packet decoder: its administrator runs labwright setup; the capture can be downloaded");
+    });
   }
 
   async #discard(directory: string): Promise<void> {

@@ -25,7 +25,7 @@ static const unsigned allowed_calls[] = {
   SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack, SYS_restart_syscall, SYS_set_robust_list, SYS_get_robust_list,
   SYS_set_tid_address, SYS_sched_yield, SYS_sched_getaffinity, SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday,
   SYS_getrusage, SYS_sysinfo, SYS_uname, SYS_getrandom, SYS_getpid, SYS_getppid, SYS_gettid, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid,
-  SYS_getresuid, SYS_getresgid, SYS_umask, SYS_exit, SYS_exit_group, SYS_execve,
+  SYS_getresuid, SYS_getresgid, SYS_setresuid, SYS_setresgid, SYS_umask, SYS_exit, SYS_exit_group, SYS_execve,
 #ifdef __x86_64__
   SYS_open, SYS_stat, SYS_lstat, SYS_access, SYS_readlink, SYS_dup2, SYS_poll, SYS_select, SYS_epoll_wait, SYS_arch_prctl, SYS_time, SYS_getrlimit,
 #endif
