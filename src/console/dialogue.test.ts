@@ -136,6 +136,13 @@ test("output that waits in the stream from before the first step does not meet i
   expect(failure).toMatchObject({ code: "console_timeout", data: { output: "" } });
 });
 
+test("an expectation of a line's end is met by it, although nothing comes after", async () => {
+  const stream = new PassThrough();
+  const dialogue = runDialogue(stream, [{ expect: "done\n", timeout_ms: 5_000 }]);
+  setTimeout(() => stream.write("done\r\n"), 50);
+  expect((await dialogue).steps).toMatchObject([{ matched: true }]);
+});
+
 const printable = [
   ...Array.from({ length: 0x7e - 0x20 }, (_, i) => String.fromCharCode(0x21 + i)),
   ...["ü", "ß", "Ω", "Ж", "中", "\u00a0", "€", "😀", "é"],

@@ -21,7 +21,7 @@ test("an answer that comes with the end of its time is of no other trial", async
 const endless = ["^(a+)+b$", "a".repeat(40)] as const;
 
 test("endless expressions of one user delay no trial of another", { timeout: 60_000 }, async () => {
-  const expressions = new Expressions({ limitMs: 2_000 });
+  const expressions = new Expressions({ limitMs: 5_000 });
   const bobs = Array.from({ length: 12 }, () => expressions.test(...endless, "bob").catch((error: unknown) => error));
   let over = 0;
   for (const one of bobs) void one.then(() => over++);
@@ -35,8 +35,8 @@ test("users take turns where there are more of them than threads", { timeout: 60
   const expressions = new Expressions({ limitMs: 200, threads: 1 });
   const order: string[] = [];
   const trials = ["bob", "bob", "bob", "eve", "eve", "alice"].map(async (user) => {
-    if (user === "alice") await expressions.test("a", "a", user);
-    else await expressions.test(...endless, user).catch(() => undefined);
+    // On a busy machine a short one may take too long, too.
+    await expressions.test(...(user === "alice" ? (["a", "a"] as const) : endless), user).catch(() => undefined);
     order.push(user);
   });
   await Promise.all(trials);

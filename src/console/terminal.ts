@@ -67,7 +67,7 @@ export class Rendering {
       }
       const sequence = code === 0x1b ? escapeAt(raw, at) : code === 0x0d && raw.charCodeAt(at + 1) === 0x0a ? "\r\n" : raw[at]!;
       // What ends here may go on with the next piece, unless it is longer than any.
-      if (!whole && at + sequence.length === raw.length && (code === 0x1b || code === 0x0d) && sequence.length < longestSequence) {
+      if (!whole && at + sequence.length === raw.length && (code === 0x1b || sequence === "\r") && sequence.length < longestSequence) {
         this.#held = sequence;
         return;
       }
