@@ -154,7 +154,8 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     expect(await pings("/nat1", "a", otherNode)).toBe(false);
 
     const table = `labwright_${(await local.session.observe("/nat1"))!.id.replaceAll("-", "_")}`;
-    const rules = async () => (await runOnMachine(["nft", "list", "ruleset"])).stdout.split("table inet ").find((text) => text.startsWith(table)) ?? "";
+    const rules = async () =>
+      (await runOnMachine(["nft", "list", "ruleset"])).stdout.split("table inet ").find((text) => text.startsWith(table)) ?? "";
     expect(await rules()).toMatch(/ip daddr 169\.254\.0\.0\/16 reject/);
     // The rules of a lab that runs on are those of the service that takes it over.
     const { stdout: listed } = await runOnMachine(["nft", "list", "tables"]);

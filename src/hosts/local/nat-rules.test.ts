@@ -13,7 +13,16 @@ const none: NatPolicy = { allow: [], deny: [] };
 describe.skipIf(process.getuid?.() !== 0)("a nat network", () => {
   const id = randomBytes(3).toString("hex");
   const [lab, machine, world] = ["lab", "machine", "world"].map((name) => `lwtest-${id}-${name}`) as [string, string, string];
-  const answering = ["169.254.169.254", "168.63.129.16", "10.9.9.9", "172.16.5.5", "192.168.1.1", "100.100.100.200", "198.51.100.7", resolver];
+  const answering = [
+    "169.254.169.254",
+    "168.63.129.16",
+    "10.9.9.9",
+    "172.16.5.5",
+    "192.168.1.1",
+    "100.100.100.200",
+    "198.51.100.7",
+    resolver,
+  ];
   const farAddress = "198.51.100.7";
   let server: ChildProcess;
 
@@ -77,14 +86,18 @@ describe.skipIf(process.getuid?.() !== 0)("a nat network", () => {
   }
 
   test("without rules it reaches everything, so that the others can fail", async () => {
-    await runOnMachine(["ip", "netns", "exec", machine, "nft", "-f", "-"], natRules(uplink, { allow: ["0.0.0.0/0"], deny: [] }, { connected: [], resolvers: [] }));
+    await runOnMachine(
+      ["ip", "netns", "exec", machine, "nft", "-f", "-"],
+      natRules(uplink, { allow: ["0.0.0.0/0"], deny: [] }, { connected: [], resolvers: [] }),
+    );
     for (const address of [...answering, "203.0.113.2"]) expect([address, await reaches(address)]).toEqual([address, true]);
   });
 
   test("it reaches the world, and no metadata service, no private network and no neighbour of the machine", async () => {
     await setPolicy(none);
     expect(await connected()).toEqual(["203.0.113.0/24"]);
-    for (const address of [...answering, "203.0.113.2"]) expect([address, await reaches(address)]).toEqual([address, address === farAddress]);
+    for (const address of [...answering, "203.0.113.2"])
+      expect([address, await reaches(address)]).toEqual([address, address === farAddress]);
   });
 
   test("it reaches the resolver that it is given, for questions only", async () => {
@@ -93,7 +106,10 @@ describe.skipIf(process.getuid?.() !== 0)("a nat network", () => {
   });
 
   test("the administrator allows and denies networks, and the narrower one counts", async () => {
-    await setPolicy({ allow: ["10.0.0.0/8", "203.0.113.2/32", "172.16.5.5/32"], deny: ["10.9.0.0/16", "172.16.5.5/32", "198.51.100.0/24"] });
+    await setPolicy({
+      allow: ["10.0.0.0/8", "203.0.113.2/32", "172.16.5.5/32"],
+      deny: ["10.9.0.0/16", "172.16.5.5/32", "198.51.100.0/24"],
+    });
     const seen = await Promise.all(["10.9.9.9", "203.0.113.2", "172.16.5.5", farAddress, "169.254.169.254"].map((one) => reaches(one)));
     expect(seen).toEqual([false, true, false, false, false]);
     await setPolicy({ allow: ["10.9.9.9/32"], deny: ["0.0.0.0/0"] });
@@ -106,7 +122,8 @@ describe.skipIf(process.getuid?.() !== 0)("a nat network", () => {
       const [names = "", values = ""] = (await inside(machine, "grep", "^Icmp:", "/proc/net/snmp")).stdout.split("\n");
       return Number(values.split(" ")[names.split(" ").indexOf("OutEchoReps")]);
     };
-    const ping = async (...from: string[]) => (await inside(lab, "busybox", "ping", "-c", "1", "-W", "2", ...from, `${uplink.prefix}.1`)).code;
+    const ping = async (...from: string[]) =>
+      (await inside(lab, "busybox", "ping", "-c", "1", "-W", "2", ...from, `${uplink.prefix}.1`)).code;
     const before = await replies();
     expect(await ping()).toBe(0);
     expect(await ping("-I", "198.18.0.9")).not.toBe(0);

@@ -75,10 +75,9 @@ const refusedByDefault = [
  * the wider one, and of one network deny before allow; then questions to the resolvers; then what is refused on every machine.
  */
 function destinationRules({ allow, deny }: NatPolicy, { connected, resolvers }: MachineNetworks): readonly string[] {
-  const said = [
-    ...deny.map((network) => ({ network, verdict: refuse })),
-    ...allow.map((network) => ({ network, verdict: "accept" })),
-  ].sort((a, b) => bitsOf(b.network) - bitsOf(a.network));
+  const said = [...deny.map((network) => ({ network, verdict: refuse })), ...allow.map((network) => ({ network, verdict: "accept" }))].sort(
+    (a, b) => bitsOf(b.network) - bitsOf(a.network),
+  );
   return [
     ...said.map(({ network, verdict }) => `ip daddr ${network} ${verdict}`),
     ...resolvers.flatMap((address) => ["udp", "tcp"].map((protocol) => `ip daddr ${address} ${protocol} dport 53 accept`)),

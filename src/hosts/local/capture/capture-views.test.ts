@@ -150,11 +150,18 @@ test.skipIf(process.getuid?.() !== 0)(
     for (const space of ["net", "mnt", "pid", "ipc", "uts"])
       expect(readlinkSync(`/proc/${pid}/ns/${space}`)).not.toBe(readlinkSync(`/proc/self/ns/${space}`));
     const root = `/proc/${pid}/root`;
-    expect(readdirSync(root).filter((name) => !["lib", "lib64"].includes(name)).sort()).toEqual(["etc", "usr", "view"]);
+    expect(
+      readdirSync(root)
+        .filter((name) => !["lib", "lib64"].includes(name))
+        .sort(),
+    ).toEqual(["etc", "usr", "view"]);
     expect(readdirSync(`${root}/etc`)).toEqual(["ld.so.cache"]);
     expect(readdirSync(`${root}/usr/bin`)).toEqual(["sharkd"]);
     expect(readdirSync(`/proc/${pid}/cwd`).sort()).toEqual(["capture-1.pcapng", "preferences"]);
-    const mounts = readFileSync(`/proc/${pid}/mounts`, "utf8").trim().split("\n").map((line) => line.split(" ")[3]!.split(","));
+    const mounts = readFileSync(`/proc/${pid}/mounts`, "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => line.split(" ")[3]!.split(","));
     for (const options of mounts) expect(options).toEqual(expect.arrayContaining(["ro", "nosuid", "nodev"]));
     const status = readFileSync(`/proc/${pid}/status`, "utf8");
     for (const set of ["Inh", "Prm", "Eff", "Bnd", "Amb"]) expect(status).toMatch(new RegExp(`^Cap${set}:\\t0+$`, "m"));
@@ -301,7 +308,9 @@ test("a slow look of one user at a capture does not delay another user's look at
 
 test("without the program that confines decoders packets are not decoded, and the answer says what to do", async () => {
   const without = await Decoders.open({ program: join(work, "missing"), state: work, trash, most: 1, warn: unexpected });
-  const failure = await new CaptureViews(without).packets(await captureOf("capture", 1), "ann", everything).catch((error: unknown) => error);
+  const failure = await new CaptureViews(without)
+    .packets(await captureOf("capture", 1), "ann", everything)
+    .catch((error: unknown) => error);
   expect(failure).toMatchObject({ code: "host_error", message: expect.stringContaining("labwright setup") });
   await without.close();
 });

@@ -206,7 +206,10 @@ export class Decoders {
   /** A release before it had no such program: set-up must run once more. */
   async #needProgram(): Promise<void> {
     await access(this.#options.program, constants.X_OK).catch(() => {
-      throw new Failure("host_error", "this host has no packet decoder: its administrator runs labwright setup; the capture can be downloaded");
+      throw new Failure(
+        "host_error",
+        "this host has no packet decoder: its administrator runs labwright setup; the capture can be downloaded",
+      );
     });
   }
 

@@ -70,11 +70,25 @@ test("a decoder that has been taken over can compute and read, and has no other 
     await writeFile(precious, "");
     await writeFile(join(work, "probe.c"), probe);
     const folder = fileURLToPath(new URL(".", import.meta.url));
-    await run("cc", ["-O1", "-static", "-pthread", `-I${folder}`, "-o", join(work, "probe"), join(work, "probe.c"), join(folder, "confine.c")]);
+    await run("cc", [
+      "-O1",
+      "-static",
+      "-pthread",
+      `-I${folder}`,
+      "-o",
+      join(work, "probe"),
+      join(work, "probe.c"),
+      join(folder, "confine.c"),
+    ]);
     const asRoot = process.getuid?.() === 0;
     const apart = asRoot ? [] : ["--user", "--map-root-user"];
     const { stdout } = await run("unshare", [...apart, "--net", join(work, "probe"), asRoot ? "65534" : "0", precious], { cwd: "/" });
-    const errors = Object.fromEntries(stdout.trim().split("\n").map((line) => line.split(" "))) as Record<string, string>;
+    const errors = Object.fromEntries(
+      stdout
+        .trim()
+        .split("\n")
+        .map((line) => line.split(" ")),
+    ) as Record<string, string>;
     const { thread, "read-file": read, "get-limit": limit, setuid, ...refused } = errors;
     expect([thread, read, limit]).toEqual(["0", "0", "0"]);
     // Without capabilities it is its own id's only.
