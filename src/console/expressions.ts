@@ -58,9 +58,8 @@ export class Expressions {
 
   async close(): Promise<void> {
     this.#closed = true;
-    const waiting = [...this.#queues.values()].flat();
+    for (const queue of this.#queues.values()) for (const { fail } of queue.splice(0)) fail(new Error("closed"));
     this.#queues.clear();
-    for (const { fail } of waiting) fail(new Error("closed"));
     await Promise.all([...this.#threads].map((thread) => thread.end(new Error("closed"))));
   }
 

@@ -37,7 +37,8 @@ interface Thread {
 
 /**
  * Threads for work whose length its sender decides, so that others are served meanwhile: bounded in time, memory and number. A free thread works for the
- * user who has fewest, of equals for the one served longest ago, and no user has more than half of the threads. A task that goes over a bound is refused with invalid_intent, as it is the intent that is too much.
+ * user who has fewest, of equals for the one served longest ago, and no user has more than half of the threads. A task that goes over a bound is refused
+ * with invalid_intent, as it is the intent that is too much.
  */
 export class WorkPool {
   readonly #options: Required<PoolOptions>;
