@@ -5,12 +5,13 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { localPaths } from "../paths.ts";
 import { makeDecoderDirectory, mostRequestBytes, Sharkd } from "./sharkd.ts";
 
+const program = localPaths(process.env, process.getuid!()).decoder;
 let work: string;
 let sharkd: Sharkd;
 beforeEach(async () => {
   work = await mkdtemp(join(tmpdir(), "labwright-sharkd-"));
   await makeDecoderDirectory(join(work, "view"));
-  sharkd = new Sharkd(localPaths(process.env, process.getuid!()).decoder, join(work, "view"), work);
+  sharkd = new Sharkd(program, join(work, "view"), work);
 });
 afterEach(async () => {
   await sharkd.close();
@@ -29,4 +30,14 @@ test("an answer to no request ends the wait at once, and sharkd with it", async 
   const started = performance.now();
   await expect(sharkd.request("no such method \0")).rejects.toMatchObject({ code: "host_error" });
   expect(performance.now() - started).toBeLessThan(9_000);
+});
+
+test("a request that takes longer than its deadline ends sharkd", async () => {
+  const slow = new Sharkd(program, join(work, "view"), work, { long: 60_000, short: 1 });
+  await expect(slow.request("status")).rejects.toMatchObject({
+    code: "host_error",
+    message: expect.stringContaining("sharkd took longer"),
+  });
+  expect(slow.ended).toBe(true);
+  await slow.close();
 });

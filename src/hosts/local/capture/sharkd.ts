@@ -6,10 +6,11 @@ import { idRange } from "../idmap.ts";
 
 /** An id of the labs' range that no lab uses: what decodes the packets of strangers is nobody, and without a network. */
 const decoderId = idRange.base + idRange.count - 3;
-/** A full ring of small packets is half a million, which a busy machine reads in 20 s; callers wait 60 s. */
-const requestMs = 50_000;
-/** Of requests that do not look at all packets. */
-const shortRequestMs = 10_000;
+/**
+ * How long a request may take, ms. A full ring of small packets is half a million, which a busy machine reads in 20 s; callers wait 60 s. `short` is for
+ * requests that do not look at all packets.
+ */
+const usualDeadlines = { long: 50_000, short: 10_000 };
 const shortRequests: ReadonlySet<string> = new Set(["check", "frame", "status"]);
 /** Of one request's line, without its end: sharkd reads a longer one as two. */
 export const mostRequestBytes = 2_046;
@@ -63,6 +64,7 @@ export class SharkdRefusal extends Failure {
  */
 export class Sharkd {
   readonly #child: ChildProcessWithoutNullStreams;
+  readonly #deadlines: typeof usualDeadlines;
   readonly #gone: Promise<void>;
   readonly #waiting = new Map<number, Waiting>();
   #next = 1;
@@ -76,7 +78,8 @@ export class Sharkd {
    * @param directory that it works in
    * @param over a directory that its root is put together on, in a mount namespace of its own
    */
-  constructor(program: string, directory: string, over: string) {
+  constructor(program: string, directory: string, over: string, deadlines = usualDeadlines) {
+    this.#deadlines = deadlines;
     const asRoot = process.getuid?.() === 0;
     const spaces = ["--net", "--ipc", "--uts", "--mount", "--pid", "--fork", "--kill-child"];
     const own = asRoot ? [] : ["--user", "--map-root-user"];
@@ -111,7 +114,7 @@ export class Sharkd {
       const line = JSON.stringify({ jsonrpc: "2.0", id, method, params });
       const bytes = Buffer.byteLength(line);
       if (bytes > mostRequestBytes) return reject(broken(new Error(`a request of ${bytes} bytes is longer than sharkd reads`)));
-      const ms = shortRequests.has(method) ? shortRequestMs : requestMs;
+      const ms = this.#deadlines[shortRequests.has(method) ? "short" : "long"];
       const timer = setTimeout(() => this.#end(new Error(`sharkd took longer than ${ms / 1000} s for ${method}`)), ms);
       this.#waiting.set(id, { resolve, reject, timer });
       this.#child.stdin.write(`${line}\n`);
