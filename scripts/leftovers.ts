@@ -21,9 +21,7 @@ export async function holdings(labs: readonly string[]): Promise<readonly string
 
 async function processes(): Promise<readonly string[]> {
   return (await commands()).flatMap(({ pid, command, namespaces }) =>
-    /labwright-holder|labwright-shaper|labwright-tap|labwright\S*\.sock/.test(command)
-      ? [`process ${pid} ${command}`, ...namespaces]
-      : namespaces,
+    /labwright-(?:decoder|holder|shaper|tap)|labwright\S*\.sock/.test(command) ? [`process ${pid} ${command}`, ...namespaces] : namespaces,
   );
 }
 

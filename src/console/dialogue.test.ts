@@ -1,9 +1,11 @@
+import { PassThrough } from "node:stream";
 import { afterEach, expect, test } from "vitest";
 import { Failure } from "../contract/errors.ts";
-import { blot } from "./blot.ts";
 import { runDialogue } from "./dialogue.ts";
 import { Expressions } from "./expressions.ts";
+import { ConsoleHub } from "./hub.ts";
 import { endPrograms, onPty } from "./pty.fixture.ts";
+import { mostSecretCharacters, redact } from "./redact.ts";
 
 afterEach(endPrograms);
 
@@ -81,10 +83,10 @@ test("an expression that never comes to an end holds up neither timers nor the d
       { send: long, expect: "aaaa\n" },
       { send: long, expect: { regex: "^(a+)+b$" } },
     ],
-    { expressions },
+    { test: (source, text) => expressions.test(source, text, "bob") },
   );
   const sound = runDialogue(shell(), [{ expect: { regex: "^\\$ $" } }, { send: "echo $((6*7))", expect: { regex: "^42$" } }], {
-    expressions,
+    test: (source, text) => expressions.test(source, text, "ann"),
   });
   await expect(endless).rejects.toMatchObject({ code: "bad_request", data: { problems: [{ path: "/steps/1/expect/regex" }] } });
   expect((await sound).steps.map(({ matched }) => matched)).toEqual([true, true]);
@@ -102,12 +104,115 @@ test("a dialogue that is cut off tells why, and what was done", async () => {
   expect(await failure).toMatchObject({ code: "shutting_down", data: { output: expect.any(String) } });
 });
 
+test("an expression that is refused is a bad request without a cause, as causes are logged", async () => {
+  for (const regex of ["hunter2(", "a?".repeat(1_001)]) {
+    const failure = await runDialogue(shell(), [{ expect: { regex } }]).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: "bad_request", data: { problems: [{ path: "/steps/0/expect/regex" }] } });
+    expect((failure as Failure).cause).toBeUndefined();
+  }
+});
+
+test("the first expectation is not met by what the console said before its step began", async () => {
+  const hub = new ConsoleHub({ open: async () => ({ stream: shell() }) });
+  const watching = await hub.view();
+  let seen = "";
+  watching.on("data", (bytes: Buffer) => {
+    seen += bytes.toString();
+  });
+  watching.write("echo MARK$((1))\r");
+  await expect.poll(() => seen).toContain("MARK1\r\n$ ");
+  const viewer = await hub.view({ terminal: false, scrollback: false });
+  const { steps } = await runDialogue(viewer, [{ send: "sleep 0.3; echo MARK$((1))", expect: "MARK1\n" }]);
+  expect(steps[0]!.duration_ms).toBeGreaterThanOrEqual(290);
+  const failure = await runDialogue(viewer, [{ expect: "MARK1", timeout_ms: 300 }]).catch((error: unknown) => error);
+  expect(failure).toMatchObject({ code: "console_timeout", data: { output: "" } });
+  hub.close();
+});
+
+test("output that waits in the stream from before the first step does not meet its expectation", async () => {
+  const stream = new PassThrough();
+  stream.write("old# ");
+  const failure = await runDialogue(stream, [{ expect: "old# ", timeout_ms: 100 }]).catch((error: unknown) => error);
+  expect(failure).toMatchObject({ code: "console_timeout", data: { output: "" } });
+});
+
+test("an expectation of a line's end is met by it, although nothing comes after", async () => {
+  const stream = new PassThrough();
+  const dialogue = runDialogue(stream, [{ expect: "done\n", timeout_ms: 5_000 }]);
+  setTimeout(() => stream.write("done\r\n"), 50);
+  expect((await dialogue).steps).toMatchObject([{ matched: true }]);
+});
+
+const printable = [
+  ...Array.from({ length: 0x7e - 0x20 }, (_, i) => String.fromCharCode(0x21 + i)),
+  ...["ü", "ß", "Ω", "Ж", "中", "\u00a0", "€", "😀", "é"],
+];
+
+test("a secret with any printable character is typed and stands in no output", { timeout: 60_000 }, async () => {
+  const steps = printable.flatMap((character) => [
+    { send: `read -rp 'secret: ' x; echo "[$x]"`, expect: { regex: "^secret: $" } },
+    { send: `pA${character}s2${character}`, secret: true, expect: "]\n" },
+  ]);
+  const { output, steps: results } = await runDialogue(onPty("bash --norc --noprofile", { PS1: "$ ", LANG: "C.UTF-8" }), [
+    { expect: "$ " },
+    ...steps,
+  ]);
+  expect(results.every(({ matched }) => matched)).toBe(true);
+  expect(output.match(/\[\*{8}\]/g)).toHaveLength(printable.length);
+  expect(output).not.toMatch(/pA.{1,2}s2/u);
+});
+
+test.each(["xterm", "vt100"])(
+  "a secret that a line editor wraps over several lines stands in no output, not in parts either (%s)",
+  async (TERM) => {
+    const secret = `: ${Array.from({ length: 60 }, (_, i) => `S${i}-${i % 7 === 0 ? "  " : ""}`).join("")}`;
+    const { output } = await runDialogue(onPty("stty cols 80; bash --norc --noprofile", { PS1: "router# ", LANG: "C.UTF-8", TERM }), [
+      { expect: "router# " },
+      { send: secret, secret: true, expect: { regex: "\\n(?:.*\\r)?router# $" } },
+    ]);
+    expect(output).toContain("********");
+    expect(output).not.toMatch(/S\d/);
+  },
+);
+
+test("a secret that is a part of the prompt is redacted there, and expectations see it", async () => {
+  const { output, steps } = await runDialogue(onPty("bash --norc --noprofile", { TERM: "dumb", PS1: "router1$ " }), [
+    { expect: "router1$ " },
+    { send: "router1$", secret: true, expect: "router1$ " },
+  ]);
+  expect(steps.map(({ matched }) => matched)).toEqual([true, true]);
+  expect(output).not.toContain("router1");
+});
+
+test("secrets that are too long to be looked for are refused before anything is typed", async () => {
+  const stream = new PassThrough();
+  const steps = [{ send: "a".repeat(mostSecretCharacters + 1), secret: true }];
+  const failure = await runDialogue(stream, steps).catch((error: unknown) => error);
+  expect(failure).toMatchObject({ code: "bad_request", data: { problems: [{ path: "/steps" }] } });
+  expect(stream.readableLength).toBe(0);
+});
+
 test.each([
   ["in one piece", ["say hunter2 now"], ["say ******** now"]],
   ["over several pieces", ["say hun", "te", "r2 now"], ["say ********", "", " now"]],
   ["wrapped at the edge of a terminal", ["say hunt\ner2 now"], ["say ******** now"]],
+  ["wrapped with a blank and a return", ["say hunt \rer2 now"], ["say ******** now"]],
+  ["wrapped with its next character written twice", ["say hunte\rer2\r2 now"], ["say ******** now"]],
+  ["with a colour in it", ["say \x1b[1mhun\x1b[0mter2\x1b[K now"], ["say \x1b[1m********\x1b[K now"]],
   ["at the end and at the start", ["a hunter2", "hunter2 b"], ["a ********", "******** b"]],
   ["that has another one in it", ["x hunter2.* y hunter2"], ["x ******** y ********"]],
-])("a secret %s is blotted out", (_name, pieces, shown) => {
-  expect(blot(pieces, ["hunter2", "hunter2.*", ""])).toEqual(shown);
+  ["of several lines", ["one-1\r\n> two-2"], ["********\r\n> ********"]],
+  ["with a control character that is echoed", ["say tab^Ibed, tabbed, tab\tbed"], ["say ********, ********, ********"]],
+  ["that overlaps itself", ["nananana x na"], ["******** x na"]],
+])("a secret %s is redacted", (_name, pieces, shown) => {
+  expect(redact(pieces, ["hunter2", "hunter2.*", "", "one-1\rtwo-2", "tab\tbed", "nanana", "nana"])).toEqual(shown);
+});
+
+test("redacting takes no longer for secrets and text that are all alike", () => {
+  const secrets = Array.from({ length: 60 }, (_, i) => `${"a".repeat(1_000)}${"b".repeat(i + 1)}`);
+  const started = performance.now();
+  const [shown] = redact(["a".repeat(1 << 20)], secrets);
+  expect(shown).toHaveLength(1 << 20);
+  // Tried one by one at each place it would be 60 thousand million steps.
+  expect(performance.now() - started).toBeLessThan(10_000);
 });

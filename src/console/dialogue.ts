@@ -1,10 +1,10 @@
 import type { Duplex } from "node:stream";
-import { setTimeout as delay } from "node:timers/promises";
+import { setTimeout as delay, setImmediate as turn } from "node:timers/promises";
 import { Failure } from "../contract/errors.ts";
-import { blot } from "./blot.ts";
 import { cutOff } from "./cut-off.ts";
-import { EndlessExpression, Expressions } from "./expressions.ts";
+import { BadExpression, Expressions } from "./expressions.ts";
 import { ReadWindow } from "./read-window.ts";
+import { mostSecretCharacters, redact } from "./redact.ts";
 import { renderText } from "./terminal.ts";
 import { Transcript } from "./transcript.ts";
 
@@ -14,7 +14,7 @@ export interface DialogueStep {
   /** Then waited for: this text, or a match of this regular expression, in what a person would read since the step began. */
   readonly expect?: string | { readonly regex: string };
   readonly timeout_ms?: number;
-  /** What is sent is blotted out of every output. */
+  /** What is sent is redacted in every output. */
   readonly secret?: boolean;
 }
 
@@ -33,46 +33,45 @@ export interface DialogueOptions {
   readonly signal?: AbortSignal | undefined;
   /** Of steps without their own. Default 15,000. */
   readonly timeoutMs?: number;
-  /** Where expressions are tried; absent: in a thread for this dialogue. */
-  readonly expressions?: Expressions;
+  /** Tries an expression on a text; throws BadExpression. Absent: in a thread for this dialogue. */
+  readonly test?: (source: string, text: string) => Promise<boolean>;
 }
 
 /** How much of a step's output an expectation is tried on, characters: an expected text stands near the end. */
 const window = 64 << 10;
+/** Characters of an expression. Those of some 20 thousand can take all memory when they are compiled, which ends the process. */
+const longestExpression = 2_000;
 /** More output than that comes faster than it is worth trying: so often then, ms. */
 const floodMs = 20;
 
 /**
  * Types and waits, step by step. The first expected text that does not come stops it: console_timeout with what was done
  * (data.steps, data.output); node_not_running when the console ends; cutOff() when the signal aborts; bad_request for an expression that is none, or
- * that takes too long. Nothing is typed but the steps: what runs when it stops runs on.
+ * that takes too long, and for secrets of more than 64 Ki characters. Nothing is typed but the steps: what runs when it stops runs on.
  */
 export async function runDialogue(stream: Duplex, steps: readonly DialogueStep[], options: DialogueOptions = {}): Promise<DialogueResult> {
   for (const [index, { expect }] of steps.entries()) if (typeof expect === "object") checkExpression(expect.regex, index);
-  const expressions = options.expressions ?? new Expressions();
+  const secrets = secretsOf(steps);
+  const own = options.test === undefined ? new Expressions() : undefined;
+  const test = options.test ?? ((source: string, text: string) => own!.test(source, text));
   const seen = new ReadWindow(window);
   const console = new Transcript(stream, { window: seen });
-  const done: StepResult[] = [];
-  const secrets: string[] = [];
-  const shown = (): DialogueResult => {
-    const outputs = blot(
-      done.map(({ output }) => output),
-      secrets,
-    );
-    return { steps: done.map((step, index) => ({ ...step, output: outputs[index]! })), output: outputs.join("") };
-  };
+  const done: RawStep[] = [];
+  const shown = () => redactedResult(done, secrets);
   try {
+    // The stream may hold output from before the first step: it is read by then.
+    await turn();
+    console.clear();
     for (const [index, step] of steps.entries()) {
       const started = performance.now();
       const timeoutMs = step.timeout_ms ?? options.timeoutMs ?? 15_000;
       if (step.send !== undefined) {
-        if (step.secret === true) secrets.push(step.send.replace(/[\r\n]+$/, ""));
         console.clear();
         console.send(typed(step.send));
       }
       const finish = (matched: boolean) =>
-        done.push({ matched, output: renderText(console.take()), duration_ms: Math.round(performance.now() - started) });
-      while (!(await matches(step.expect, index, seen.text, expressions))) {
+        done.push({ matched, raw: console.take(), duration_ms: Math.round(performance.now() - started) });
+      while (!(await matches(step.expect, index, seen.text, test))) {
         const left = started + timeoutMs - performance.now();
         const aborted = options.signal?.aborted === true;
         if (left <= 0 || console.ended || aborted) {
@@ -90,8 +89,32 @@ export async function runDialogue(stream: Duplex, steps: readonly DialogueStep[]
     return shown();
   } finally {
     console.close();
-    if (options.expressions === undefined) await expressions.close();
+    await own?.close();
   }
+}
+
+interface RawStep extends Omit<StepResult, "output"> {
+  readonly raw: string;
+}
+
+function secretsOf(steps: readonly DialogueStep[]): string[] {
+  const secrets = steps.flatMap(({ send, secret }) => (secret === true && send !== undefined ? [send] : []));
+  if (secrets.reduce((sum, { length }) => sum + length, 0) <= mostSecretCharacters) return secrets;
+  throw badStep(
+    "/steps",
+    `the secrets of a dialogue may have ${mostSecretCharacters} characters together; type a longer text without "secret"`,
+  );
+}
+
+/** Redacts before rendering, where a wrapped secret is still whole, and after it, where the steps of a cursor have been carried out. */
+function redactedResult(done: readonly RawStep[], secrets: readonly string[]): DialogueResult {
+  const raws = redact(
+    done.map(({ raw }) => raw),
+    secrets,
+  );
+  const outputs = redact(raws.map(renderText), secrets);
+  const steps = done.map(({ matched, duration_ms }, index) => ({ matched, output: outputs[index]!, duration_ms }));
+  return { steps, output: outputs.join("") };
 }
 
 function typed(text: string): string {
@@ -100,26 +123,33 @@ function typed(text: string): string {
   return keys === "" || !(last < 0x20 || last === 0x7f) ? `${keys}\r` : keys;
 }
 
-async function matches(expect: DialogueStep["expect"], index: number, output: string, expressions: Expressions): Promise<boolean> {
+async function matches(
+  expect: DialogueStep["expect"],
+  index: number,
+  output: string,
+  test: (source: string, text: string) => Promise<boolean>,
+): Promise<boolean> {
   if (expect === undefined) return true;
   if (typeof expect === "string") return output.includes(expect);
   try {
-    return await expressions.test(expect.regex, output);
+    return await test(expect.regex, output);
   } catch (error) {
-    if (error instanceof EndlessExpression) throw badExpression(index, error);
+    if (error instanceof BadExpression) throw badStep(`/steps/${index}/expect/regex`, error.message);
     throw error;
   }
 }
 
 function checkExpression(source: string, index: number): void {
+  if (source.length > longestExpression)
+    throw badStep(`/steps/${index}/expect/regex`, `an expression may have ${longestExpression} characters; this one has ${source.length}`);
   try {
     new RegExp(source, "m");
   } catch (error) {
-    throw badExpression(index, error as Error);
+    throw badStep(`/steps/${index}/expect/regex`, (error as Error).message);
   }
 }
 
-function badExpression(index: number, cause: Error): Failure {
-  const problem = { path: `/steps/${index}/expect/regex`, message: cause.message };
-  return new Failure("bad_request", problem.message, { data: { problems: [problem] }, cause });
+/** Has no cause: an error of the engine repeats the expression, which may hold a secret, and causes are logged. */
+function badStep(path: string, message: string): Failure {
+  return new Failure("bad_request", message, { data: { problems: [{ path, message }] } });
 }

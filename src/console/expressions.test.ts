@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { EndlessExpression, Expressions } from "./expressions.ts";
+import { BadExpression, Expressions } from "./expressions.ts";
 
 test("an answer that comes with the end of its time is of no other trial", async () => {
-  const expressions = new Expressions(200);
+  const expressions = new Expressions({ limitMs: 200 });
   // A busy machine may need longer to start the thread than a trial may take.
   await expect.poll(() => expressions.test("a", "a").catch(() => false), { timeout: 30_000 }).toBe(true);
   const trials = [expressions.test("a", "a"), expressions.test("b", "a"), expressions.test("a", "a"), expressions.test("b", "a")];
@@ -13,7 +13,41 @@ test("an answer that comes with the end of its time is of no other trial", async
   const outcomes = await Promise.allSettled(trials);
   for (const [i, outcome] of outcomes.entries()) {
     if (outcome.status === "fulfilled") expect([i, outcome.value]).toEqual([i, i % 2 === 0]);
-    else expect(outcome.reason).toBeInstanceOf(EndlessExpression);
+    else expect(outcome.reason).toBeInstanceOf(BadExpression);
   }
+  await expressions.close();
+});
+
+const endless = ["^(a+)+b$", "a".repeat(40)] as const;
+
+test("endless expressions of one user delay no trial of another", { timeout: 60_000 }, async () => {
+  const expressions = new Expressions({ limitMs: 5_000 });
+  const bobs = Array.from({ length: 12 }, () => expressions.test(...endless, "bob").catch((error: unknown) => error));
+  let over = 0;
+  for (const one of bobs) void one.then(() => over++);
+  for (let i = 0; i < 20; i++) expect(await expressions.test("^a+$", "aaa", "alice")).toBe(true);
+  expect(over).toBeLessThan(12);
+  await expressions.close();
+  for (const outcome of await Promise.all(bobs)) expect(outcome).toBeInstanceOf(Error);
+});
+
+test("users take turns where there are more of them than threads", { timeout: 60_000 }, async () => {
+  const expressions = new Expressions({ limitMs: 200, threads: 1 });
+  const order: string[] = [];
+  const trials = ["bob", "bob", "bob", "eve", "eve", "alice"].map(async (user) => {
+    // On a busy machine a short one may take too long, too.
+    const [source, text] = user === "alice" ? ["a", "a"] : endless;
+    await expressions.test(source!, text!, user).catch(() => undefined);
+    order.push(user);
+  });
+  await Promise.all(trials);
+  expect(order).toEqual(["bob", "eve", "alice", "bob", "eve", "bob"]);
+  await expressions.close();
+});
+
+test("an expression that the engine refuses when it is tried fails, and its thread goes on", async () => {
+  const expressions = new Expressions({ limitMs: 60_000 });
+  await expect(expressions.test("(", "a")).rejects.toBeInstanceOf(BadExpression);
+  expect(await expressions.test("a", "a")).toBe(true);
   await expressions.close();
 });

@@ -7,93 +7,137 @@ export interface Trial {
   readonly text: string;
 }
 
+/** What the thread answers. */
+export type Outcome = { readonly matched: boolean } | { readonly refused: string };
+
 interface Waiting extends Trial {
   readonly settle: (matched: boolean) => void;
   readonly fail: (error: Error) => void;
 }
 
-/** The expression did not come to an end. */
-export class EndlessExpression extends Error {}
+/** An expression that does not come to an end, or that the engine refuses. The message is for its author: it may repeat the expression. */
+export class BadExpression extends Error {}
+
+export interface ExpressionsOptions {
+  /** How long one trial may take. Default 1,000 ms. */
+  readonly limitMs?: number;
+  /** Threads at most. Default 4. */
+  readonly threads?: number;
+}
 
 /**
- * Tries regular expressions in a thread of its own, one after another: one that takes exponential time holds up no one else but those that wait here,
- * and them only until its time is over.
+ * Tries regular expressions in threads, one after another for each user. An expression that takes exponential time delays the trials of its own user; other
+ * users wait only if more of them than there are threads try expressions at once, and then take turns.
  */
 export class Expressions {
   readonly #limitMs: number;
-  readonly #waiting: Waiting[] = [];
-  #worker: Worker | undefined;
-  #online = false;
-  #current: Waiting | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #most: number;
+  /** The waiting trials of each user that has some. Users stand in the order of their turns. */
+  readonly #queues = new Map<string, Waiting[]>();
+  /** Users with a trial in a thread. */
+  readonly #served = new Set<string>();
+  readonly #threads = new Set<ExpressionThread>();
+  readonly #idle: ExpressionThread[] = [];
+  #closed = false;
 
-  /** @param limitMs how long one trial may take */
-  constructor(limitMs = 1_000) {
+  constructor({ limitMs = 1_000, threads = 4 }: ExpressionsOptions = {}) {
     this.#limitMs = limitMs;
+    this.#most = threads;
   }
 
-  /** Whether the expression (multi-line: ^ and $ are at lines) matches within the text. Throws EndlessExpression. */
-  test(source: string, text: string): Promise<boolean> {
+  /** Whether the expression (multi-line: ^ and $ are at lines) matches within the text. Throws BadExpression. */
+  test(source: string, text: string, user = ""): Promise<boolean> {
+    if (this.#closed) return Promise.reject(new Error("closed"));
     return new Promise((settle, fail) => {
-      this.#waiting.push({ source, text, settle, fail });
-      if (this.#current === undefined) this.#next();
+      const queue = this.#queues.get(user) ?? [];
+      queue.push({ source, text, settle, fail });
+      this.#queues.set(user, queue);
+      this.#serve();
     });
   }
 
   async close(): Promise<void> {
-    for (const { fail } of this.#waiting.splice(0)) fail(new Error("closed"));
-    await this.#end(new Error("closed"));
+    this.#closed = true;
+    for (const queue of this.#queues.values()) for (const { fail } of queue.splice(0)) fail(new Error("closed"));
+    this.#queues.clear();
+    await Promise.all([...this.#threads].map((thread) => thread.end(new Error("closed"))));
   }
 
-  #next(): void {
-    const trial = this.#waiting.shift();
-    this.#current = trial;
-    if (trial === undefined) {
-      // Idle, it keeps no process alive.
-      this.#worker?.unref();
+  /** Gives free threads to the users whose turn it is. */
+  #serve(): void {
+    for (const [user, queue] of this.#queues) {
+      if (this.#served.has(user)) continue;
+      const thread = this.#idle.pop() ?? this.#start();
+      if (thread === undefined) return;
+      this.#served.add(user);
+      void thread.run(queue.shift()!, this.#limitMs).then(() => {
+        this.#served.delete(user);
+        // The user's next turn comes behind all others that wait.
+        this.#queues.delete(user);
+        if (queue.length > 0) this.#queues.set(user, queue);
+        this.#free(thread);
+        this.#serve();
+      });
+    }
+  }
+
+  #start(): ExpressionThread | undefined {
+    if (this.#threads.size >= this.#most) return undefined;
+    const thread = new ExpressionThread();
+    this.#threads.add(thread);
+    return thread;
+  }
+
+  /** One thread without work is kept: its start takes longer than most trials. */
+  #free(thread: ExpressionThread): void {
+    if (!thread.ended && (this.#idle.length === 0 || this.#queues.size > 0)) {
+      this.#idle.push(thread);
       return;
     }
-    this.#worker ??= this.#start();
+    this.#threads.delete(thread);
+    void thread.end(new Error("no work is left"));
+  }
+}
+
+class ExpressionThread {
+  readonly #worker = new Worker(new URL(`./expression-worker${extname(import.meta.url)}`, import.meta.url), { execArgv: [] });
+  readonly #online: Promise<void>;
+  #settle: ((outcome: Outcome | Error) => void) | undefined;
+  ended = false;
+
+  constructor() {
+    this.#online = new Promise((resolve) => this.#worker.once("online", resolve));
+    this.#worker.on("message", (outcome: Outcome) => this.#settle?.(outcome));
+    this.#worker.on("error", (error) => void this.end(error));
+  }
+
+  /** Resolves when the trial is over and the thread is free, or has ended. */
+  async run({ source, text, settle, fail }: Waiting, limitMs: number): Promise<void> {
     this.#worker.ref();
-    const { source, text } = trial;
-    this.#worker.postMessage({ source, text } satisfies Trial);
-    // A thread that is yet to start takes nothing of an expression's time.
-    if (this.#online) this.#arm();
+    let timer: NodeJS.Timeout | undefined;
+    const outcome = await new Promise<Outcome | Error>((resolve) => {
+      this.#settle = resolve;
+      this.#worker.postMessage({ source, text } satisfies Trial);
+      const late = () => void this.end(new BadExpression("the expression takes too long on this output"));
+      // The start of a thread takes nothing of an expression's time.
+      void this.#online.then(() => {
+        if (this.#settle === resolve) timer = setTimeout(late, limitMs);
+      });
+    });
+    clearTimeout(timer);
+    this.#settle = undefined;
+    // Idle, it keeps no process alive.
+    this.#worker.unref();
+    if (outcome instanceof Error) fail(outcome);
+    else if ("refused" in outcome) fail(new BadExpression(outcome.refused));
+    else settle(outcome.matched);
   }
 
-  #start(): Worker {
-    const worker = new Worker(new URL(`./expression-worker${extname(import.meta.url)}`, import.meta.url), { execArgv: [] });
-    this.#online = false;
-    // One that was ended may still have said something: it is of no trial that waits now.
-    worker.once("online", () => {
-      if (this.#worker !== worker) return;
-      this.#online = true;
-      if (this.#current !== undefined) this.#arm();
-    });
-    worker.on("message", (matched: boolean) => {
-      if (this.#worker !== worker) return;
-      clearTimeout(this.#timer);
-      this.#current?.settle(matched);
-      this.#next();
-    });
-    worker.on("error", (error) => {
-      if (this.#worker === worker) void this.#end(error).then(() => this.#next());
-    });
-    return worker;
-  }
-
-  #arm(): void {
-    const late = () => void this.#end(new EndlessExpression("the expression takes too long on this output")).then(() => this.#next());
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(late, this.#limitMs);
-  }
-
-  async #end(error: Error): Promise<void> {
-    clearTimeout(this.#timer);
-    const [worker, current] = [this.#worker, this.#current];
-    this.#worker = undefined;
-    await worker?.terminate();
-    if (this.#current === current) this.#current = undefined;
-    current?.fail(error);
+  async end(error: Error): Promise<void> {
+    this.ended = true;
+    const settle = this.#settle;
+    this.#settle = undefined;
+    await this.#worker.terminate();
+    settle?.(error);
   }
 }

@@ -210,7 +210,7 @@ describe("what the console asks of its terminal", () => {
 
   test("is not answered late: what a host recalls asks nobody", async () => {
     const console = source();
-    const hub = new ConsoleHub({ open: async () => ({ stream: console.stream, recalls: true }) });
+    const hub = new ConsoleHub({ open: async () => ({ stream: console.stream, recalled: `before${asks[0]}.`.length }) });
     const live = collect(await hub.view());
     console.far.write(`before${asks[0]}.`);
     await until(() => live() === "before.");

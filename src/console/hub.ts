@@ -7,8 +7,8 @@ import { Viewer } from "./viewer.ts";
 /** A console as the host opened it: its bytes, and how to tell it the window size where it has one. */
 export interface ConsoleSource {
   readonly stream: Duplex;
-  /** Its first bytes are what was said before it was opened: whatever they ask of a terminal was asked long ago. */
-  readonly recalls?: boolean;
+  /** How many of its first bytes are from before it was opened: whatever they ask of a terminal was asked long ago. Default 0. */
+  readonly recalled?: number;
   readonly resize?: (columns: number, rows: number) => void;
   /** Gives what is read to `each` and not to the stream's readers, in memory that is used again after the call. Absent: the stream is read. */
   readonly listen?: (each: (bytes: Buffer) => void) => void;
@@ -32,6 +32,8 @@ export interface HubOptions {
 export interface ViewOptions {
   /** Behind it is a terminal that answers what the console asks (cursor position, type). Default true. */
   readonly terminal?: boolean;
+  /** Begins with the recent output; false: with the first byte that comes from now on. Default true. */
+  readonly scrollback?: boolean;
 }
 
 interface Upstream {
@@ -65,6 +67,8 @@ export class ConsoleHub {
   #holder: { readonly viewer: Duplex; readonly release: () => void; readonly waiting: (() => void)[] } | undefined;
   /** Bytes that came since nobody looks. */
   #unseen = 0;
+  /** Viewers that get nothing from before they came. */
+  readonly #withoutScrollback = new WeakSet<Viewer>();
   #closed = false;
 
   constructor(options: HubOptions) {
@@ -81,7 +85,7 @@ export class ConsoleHub {
   }
 
   /** A stream of this console; destroying it leaves the console to the others. Throws what `open` throws, node_not_running after close(). */
-  async view({ terminal = true }: ViewOptions = {}): Promise<Viewer> {
+  async view({ terminal = true, scrollback: fromStart = true }: ViewOptions = {}): Promise<Viewer> {
     clearTimeout(this.#idle);
     const { source, scrollback } = await this.#open();
     if (this.#closed) throw closed();
@@ -95,6 +99,10 @@ export class ConsoleHub {
     viewer.once("close", () => this.#leave(viewer));
     this.#viewers.add(viewer);
     if (terminal) this.#setTerminals([...this.#terminals, viewer]);
+    if (!fromStart) {
+      this.#withoutScrollback.add(viewer);
+      return viewer;
+    }
     const recent = scrollback.snapshot();
     // What is held back from the silent ones comes to this one with them.
     const known = this.#silent.has(viewer) ? recent.subarray(0, recent.length - this.#queries.waiting.length) : recent;
@@ -137,11 +145,14 @@ export class ConsoleHub {
       const { stream } = source;
       this.#stream = stream;
       this.#queries = new QueryFilter();
-      let first = source.recalls === true;
+      let recalled = source.recalled ?? 0;
       const told = (bytes: Buffer) => {
         scrollback.push(bytes);
-        this.#tell(first ? withoutQueries(bytes) : bytes);
-        first = false;
+        const old = bytes.subarray(0, recalled);
+        const fresh = bytes.subarray(old.length);
+        recalled -= old.length;
+        if (old.length > 0) this.#tell(withoutQueries(old), true);
+        if (fresh.length > 0) this.#tell(fresh);
       };
       if (source.listen === undefined) stream.on("data", told);
       else source.listen(told);
@@ -161,7 +172,7 @@ export class ConsoleHub {
     return opening;
   }
 
-  #tell(bytes: Buffer): void {
+  #tell(bytes: Buffer, recalled = false): void {
     if (this.#viewers.size === 0) {
       this.#unseen += bytes.length;
       // A node that talks and talks to nobody costs the service nothing; who comes next opens the console anew.
@@ -170,7 +181,8 @@ export class ConsoleHub {
     }
     this.#unseen = 0;
     const quiet = this.#silent.size === 0 ? bytes : this.#queries.push(bytes);
-    for (const viewer of this.#viewers) viewer.deliver(this.#silent.has(viewer) ? quiet : bytes);
+    for (const viewer of this.#viewers)
+      if (!recalled || !this.#withoutScrollback.has(viewer)) viewer.deliver(this.#silent.has(viewer) ? quiet : bytes);
     this.#flow();
   }
 

@@ -67,7 +67,7 @@ export class Rendering {
       }
       const sequence = code === 0x1b ? escapeAt(raw, at) : code === 0x0d && raw.charCodeAt(at + 1) === 0x0a ? "\r\n" : raw[at]!;
       // What ends here may go on with the next piece, unless it is longer than any.
-      if (!whole && at + sequence.length === raw.length && (code === 0x1b || code === 0x0d) && sequence.length < longestSequence) {
+      if (!whole && at + sequence.length === raw.length && (code === 0x1b || sequence === "\r") && sequence.length < longestSequence) {
         this.#held = sequence;
         return;
       }
@@ -199,7 +199,7 @@ class Line {
 }
 
 /** The escape sequence that begins at `at` (CSI, OSC and other strings, charset, two-character); incomplete: all that is left. */
-function escapeAt(raw: string, at: number): string {
+export function escapeAt(raw: string, at: number): string {
   const kind = raw[at + 1];
   if (kind === undefined) return raw.slice(at);
   if (kind === "[") {

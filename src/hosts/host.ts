@@ -171,8 +171,8 @@ export interface LinkQualityState {
 
 export interface HostConsole {
   readonly stream: Duplex;
-  /** Its first bytes are what was said before it was opened. */
-  readonly recalls?: boolean;
+  /** How many of its first bytes are from before it was opened. Default 0. */
+  readonly recalled?: number;
   /** Absent where the host's console has no size. */
   readonly resize?: (columns: number, rows: number) => void;
   /**

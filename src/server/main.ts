@@ -169,7 +169,7 @@ function oneByOne(work: () => Promise<void>): () => void {
   };
 }
 
-async function openHost({ host, eve, stateDir }: ServeOptions, warn: (text: string) => void): Promise<Host> {
+async function openHost({ host, eve, stateDir, nat }: ServeOptions, warn: (text: string) => void): Promise<Host> {
   if (eve !== undefined) return eveHost({ ...eve, warn });
   const given = env.LABWRIGHT_ADMIN_PASSWORD || undefined;
   if (host === "memory") {
@@ -181,7 +181,7 @@ async function openHost({ host, eve, stateDir }: ServeOptions, warn: (text: stri
   await needSetUp(paths);
   const first = await openUsers(join(stateDir, "users.json")).ensureFirstAdmin({ password: given });
   if (first.password !== undefined) announce(first.password);
-  return localHost({ paths, warn });
+  return localHost({ paths, warn, nat });
 }
 
 /** Without these no node can start: better told now than at the first lab. */

@@ -15,6 +15,7 @@ test("without flags it listens on loopback only", () => {
     names: [],
     resume: "never",
     adopt: false,
+    nat: { allow: [], deny: [] },
     logLevel: "info",
   });
 });
@@ -24,6 +25,20 @@ test("what ended with the machine comes back by itself only where that is said, 
   expect(serveOptions([], { LABWRIGHT_RESUME: "always" }, "/s")).toMatchObject({ resume: "always" });
   expect(() => serveOptions(["--resume", "sometimes"], {}, "/s")).toThrow(/--resume takes one of always, never/);
   expect(() => serveOptions(["--resume", "always", "--host", "memory"], {}, "/s")).toThrow(/--resume always is for --host embedded/);
+});
+
+test("networks that labs may or may not reach are taken as networks, and anything else is refused", () => {
+  const flags = ["--nat-allow", "10.1.2.3/16", "--nat-allow", "192.168.1.7", "--nat-deny", "0.0.0.0/0"];
+  expect(serveOptions(flags, { LABWRIGHT_NAT_ALLOW: "10.0.0.0/8" }, "/s")).toMatchObject({
+    nat: { allow: ["10.1.0.0/16", "192.168.1.7/32"], deny: ["0.0.0.0/0"] },
+  });
+  expect(serveOptions([], { LABWRIGHT_NAT_ALLOW: "10.0.0.0/8,172.16.5.0/24", LABWRIGHT_NAT_DENY: "255.255.255.255" }, "/s")).toMatchObject({
+    nat: { allow: ["10.0.0.0/8", "172.16.5.0/24"], deny: ["255.255.255.255/32"] },
+  });
+  for (const wrong of ["10.0.0.0/33", "10.0.0", "::1", "10.0.0.256", "10.0.0.0/8; accept", "", "lan"]) {
+    expect(() => serveOptions(["--nat-allow", wrong], {}, "/s")).toThrow(/--nat-allow takes an IPv4 network/);
+  }
+  expect(() => serveOptions(["--nat-deny", "10.0.0.0/8", "--host", "memory"], {}, "/s")).toThrow(/--nat-deny are for --host embedded/);
 });
 
 test("flags win over the environment", () => {

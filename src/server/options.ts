@@ -1,3 +1,4 @@
+import { isIPv4 } from "node:net";
 import { parseArgs } from "node:util";
 import { parseFingerprint } from "../transport/fingerprint.ts";
 
@@ -20,6 +21,8 @@ export interface ServeOptions {
   readonly resume: "always" | "never";
   /** Starts with a new database beside labs whose records are lost. */
   readonly adopt: boolean;
+  /** Networks, as ADDRESS or ADDRESS/BITS, that labs may or may not reach through nat networks. */
+  readonly nat: { readonly allow: readonly string[]; readonly deny: readonly string[] };
   readonly logLevel: "debug" | "info" | "warn" | "error";
 }
 
@@ -48,11 +51,13 @@ export const usage = `Usage: labwright serve [FLAG...]
                            themselves, in labs for which labwright resume --after-reboot has not said it
   --adopt                  starts with a new database beside labs that exist, if theirs is lost and there is no backup:
                            only admins see such labs
+  --nat-allow NETWORK      lets labs reach 10.1.0.0/16 or 10.1.2.3 through nat networks, although it is private or near; may be repeated
+  --nat-deny NETWORK       keeps labs from it; may be repeated. The narrower network counts, of the same one --nat-deny
   --log-level LEVEL        debug, info (default), warn or error; JSON lines on standard error
   --help
 
 Environment: LABWRIGHT_LISTEN, LABWRIGHT_PORT, LABWRIGHT_HOST, LABWRIGHT_HOST_URL, LABWRIGHT_HOST_PIN, LABWRIGHT_STATE_DIR, LABWRIGHT_CERT, LABWRIGHT_KEY, LABWRIGHT_NAMES (comma
-list), LABWRIGHT_SESSION_IDLE, LABWRIGHT_SESSION_LIFETIME, LABWRIGHT_RESUME, LABWRIGHT_LOG_LEVEL stand for the flags. LABWRIGHT_ADMIN_PASSWORD is the
+list), LABWRIGHT_SESSION_IDLE, LABWRIGHT_SESSION_LIFETIME, LABWRIGHT_RESUME, LABWRIGHT_NAT_ALLOW and LABWRIGHT_NAT_DENY (comma lists), LABWRIGHT_LOG_LEVEL stand for the flags. LABWRIGHT_ADMIN_PASSWORD is the
 password of the user admin, made at the first start.
 `;
 
@@ -80,15 +85,23 @@ export function serveOptions(
   if (host !== "embedded" && values.resume === "always") {
     throw new Error(`--resume always is for --host embedded: the nodes of --host ${host} do not end with this machine`);
   }
+  const nat = {
+    allow: networksOf("--nat-allow", values["nat-allow"] ?? listOf(env.LABWRIGHT_NAT_ALLOW)),
+    deny: networksOf("--nat-deny", values["nat-deny"] ?? listOf(env.LABWRIGHT_NAT_DENY)),
+  };
+  if (host !== "embedded" && (values["nat-allow"] ?? values["nat-deny"]) !== undefined) {
+    throw new Error(`--nat-allow and --nat-deny are for --host embedded, not ${host}`);
+  }
   return {
     listen: values.listen ?? env.LABWRIGHT_LISTEN ?? "127.0.0.1",
     port: portOf(values.port ?? env.LABWRIGHT_PORT ?? "8443"),
     host,
     ...(host === "eve" && { eve: eveOf(hostUrl, pin, plainHttp) }),
     stateDir: directoryOf(values["state-dir"] ?? stateDir),
-    names: values.name ?? env.LABWRIGHT_NAMES?.split(",").filter((name) => name !== "") ?? [],
+    names: values.name ?? listOf(env.LABWRIGHT_NAMES),
     resume,
     adopt: values.adopt ?? false,
+    nat,
     logLevel: oneOf("--log-level", values["log-level"] ?? env.LABWRIGHT_LOG_LEVEL ?? "info", ["debug", "info", "warn", "error"]),
     ...(idle === undefined ? {} : { sessionIdleMs: timeOf("--session-idle", idle) }),
     ...(lifetime === undefined ? {} : { sessionAbsoluteMs: timeOf("--session-lifetime", lifetime) }),
@@ -116,6 +129,8 @@ function flagsOf(args: readonly string[]) {
         "session-lifetime": { type: "string" },
         resume: { type: "string" },
         adopt: { type: "boolean" },
+        "nat-allow": { type: "string", multiple: true },
+        "nat-deny": { type: "string", multiple: true },
         "log-level": { type: "string" },
         help: { type: "boolean", short: "h" },
       },
@@ -123,6 +138,23 @@ function flagsOf(args: readonly string[]) {
   } catch (error) {
     throw new Error(`${(error as Error).message}; labwright serve --help shows the flags`);
   }
+}
+
+function listOf(text: string | undefined): string[] {
+  return text?.split(",").filter((item) => item !== "") ?? [];
+}
+
+/** As ADDRESS/BITS without bits behind those, as nftables compares them. */
+function networksOf(flag: string, given: readonly string[]): string[] {
+  return given.map((text) => {
+    const [, address = "", bits = "32"] = /^([\d.]+)(?:\/(\d{1,2}))?$/.exec(text.trim()) ?? [];
+    if (!isIPv4(address) || Number(bits) > 32) {
+      throw new Error(`${flag} takes an IPv4 network such as 10.1.0.0/16, or an address, not ${JSON.stringify(text)}`);
+    }
+    const number = address.split(".").reduce((sum, byte) => sum * 256 + Number(byte), 0);
+    const network = Math.floor(number / 2 ** (32 - Number(bits))) * 2 ** (32 - Number(bits));
+    return `${[24, 16, 8, 0].map((shift) => Math.floor(network / 2 ** shift) % 256).join(".")}/${Number(bits)}`;
+  });
 }
 
 function directoryOf(given: string): string {

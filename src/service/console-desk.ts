@@ -32,7 +32,7 @@ export class ConsoleDesk {
     this.#scope = labScope(isRecorded);
   }
 
-  /** Where the expressions of dialogues are tried. */
+  /** Tries the expressions of dialogues. */
   readonly expressions = new Expressions();
 
   /** Consoles that are open, or wait for one who has asked. */
@@ -77,7 +77,7 @@ export class ConsoleDesk {
       throw new Failure("console_in_use", `another command holds this console, and did not end within ${options.timeoutMs} ms`);
     }
     try {
-      const stream = await hub.view({ terminal: false });
+      const stream = await hub.view({ terminal: false, scrollback: false });
       // The end is seen by who reads; a viewer has no other error.
       stream.on("error", () => {});
       try {

@@ -87,7 +87,10 @@ test("a dialogue types and waits", async () => {
   const answer = await ann.call("runConsole", {
     lab: "/pair",
     node: "r1",
-    steps: [{ expect: "# " }, { send: "echo topsecret", expect: { regex: "# $" }, secret: true }],
+    steps: [
+      { send: "", expect: "# " },
+      { send: "echo topsecret", expect: { regex: "# $" }, secret: true },
+    ],
   });
   expect(answer.steps.map(({ matched }) => matched)).toEqual([true, true]);
 });

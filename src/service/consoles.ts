@@ -126,7 +126,7 @@ export async function runConsole(context: Context, caller: Caller, payload: Cons
     const { steps, output } = await runDialogue(stream, payload.steps, {
       signal,
       timeoutMs: defaultTimeoutMs,
-      expressions: context.consoles.expressions,
+      test: (source, text) => context.consoles.expressions.test(source, text, caller.user),
     });
     return { node: key, steps: [...steps], output };
   });

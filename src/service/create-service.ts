@@ -56,6 +56,7 @@ import { Traffic } from "./traffic/traffic.ts";
 import { validateProject } from "./validate.ts";
 import type { PoolOptions } from "./work/pool.ts";
 import { Work } from "./work/work.ts";
+import { workUser } from "./work/work-user.ts";
 
 export interface ServiceOptions {
   readonly host: Host;
@@ -184,7 +185,7 @@ function handlersOf(
     async (request: Request, caller: Caller | null, call: Call): Promise<Answer> => {
       if (caller === null) throw new Failure("unauthenticated", "a valid bearer token is needed");
       try {
-        return await handle(caller, request, call);
+        return await workUser.run(caller.user, () => handle(caller, request, call));
       } catch (error) {
         if (error instanceof Failure && error.code === "expired_host_session") sessions.forgetHostSession(caller);
         throw error;

@@ -158,6 +158,34 @@ test("what a real shell asks of its terminal is not asked again by the scrollbac
   far.destroy();
 });
 
+test("a dialogue and a command that comes to no end see nothing of what the console said before, also where nobody had it open", async () => {
+  await typed("h1", "echo OLD$((1))");
+  const fresh = createService({ host: local.host, store: sqliteStore(":memory:"), log: () => {}, version: "test" });
+  const request = { body: { username: "admin", password: "test" }, query: undefined, params: undefined };
+  const session = (await fresh.handlers.login(request, null, call)).token!;
+  const with_ = (id: "runConsole" | "execConsole", body: object) =>
+    (fresh.handlers[id] as unknown as (request: unknown, caller: unknown, with_: unknown) => Promise<unknown>)(
+      { body: { lab: "/real", node: "h1", ...body }, query: {}, params: {} },
+      fresh.authenticate(session),
+      call,
+    );
+  const dialogue = with_("runConsole", { steps: [{ expect: "OLD1", timeout_ms: 500 }] });
+  await expect(dialogue).rejects.toMatchObject({ code: "console_timeout", data: { output: "" } });
+  const steps = [{ send: "sleep 0.2; echo NEW$((1))", expect: { regex: "^NEW1$" } }];
+  expect(await with_("runConsole", { steps })).toMatchObject({ steps: [{ matched: true }] });
+  const late = with_("execConsole", { command: "echo begin; sleep 100", timeout_ms: 1500 });
+  await expect(late).rejects.toMatchObject({ code: "console_timeout", data: { output: "begin\n" } });
+  // Something else holds the console: there is no prompt, and nothing is the command's.
+  // The shell is back after the ^C of the command before; what holds the console has it once it says so.
+  await with_("execConsole", { command: "true" });
+  const hold = { send: "echo ov''er; cat > /dev/null", expect: { regex: "^over$" } };
+  await with_("runConsole", { steps: [hold, { send: "stays on the screen", expect: "screen\n" }] });
+  const held = await with_("execConsole", { command: "echo x", timeout_ms: 1500 }).catch((error: { data: { output: string } }) => error);
+  expect(JSON.stringify(held)).not.toMatch(/OLD1|NEW1|begin|stays|over/);
+  await with_("runConsole", { steps: [{ send: "\x03", expect: "# " }] });
+  await fresh.close();
+});
+
 test("the log of a real console is what it said since its node's start, and outlives the node's end", async () => {
   const log = async (node: string) => (await post("readConsoleLog", { lab: "/real", node })).output;
   await typed("h1", "echo last words");

@@ -8,9 +8,8 @@ import { RecentMap } from "./recent-map.ts";
 
 /** Filters that compiled, whatever lab they stand in. */
 const good = new RecentMap<true>(10_000);
-/** A host compiles each in a process of its own; so many at once, for all callers. */
+/** Filters of one intent that the host is asked for at once; it shares its machine among users by itself. */
 const atOnce = 4;
-const turns: { free: number; readonly waiting: (() => void)[] } = { free: atOnce, waiting: [] };
 
 /** Traffic filters of an intent that the host's pcap does not compile, each at its place in the text; none where the host has no pcap. */
 export async function trafficFilterProblems(
@@ -28,11 +27,8 @@ export async function trafficFilterProblems(
   const problems = new Map<string, string>();
   const compile = async () => {
     for (let match = left.shift(); match !== undefined; match = left.shift()) {
-      const text = match;
-      const problem = await inTurn(() => {
-        if (signal?.aborted === true) throw cutOff(signal);
-        return checkPcapFilter(text);
-      });
+      if (signal?.aborted === true) throw cutOff(signal);
+      const problem = await checkPcapFilter(match);
       if (problem === undefined) good.set(match, true);
       else problems.set(match, problem);
     }
@@ -46,16 +42,4 @@ export async function trafficFilterProblems(
     if (problem === undefined || place === undefined) return [];
     return [{ severity: "error", code: "invalid_filter", message: `the traffic filter ${JSON.stringify(name)}: ${problem}`, ...place }];
   });
-}
-
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (turns.free > 0) turns.free -= 1;
-  else await new Promise<void>((settle) => turns.waiting.push(settle));
-  try {
-    return await work();
-  } finally {
-    const next = turns.waiting.shift();
-    if (next === undefined) turns.free += 1;
-    else next();
-  }
 }

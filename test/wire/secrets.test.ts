@@ -74,11 +74,10 @@ test("no password, token, ticket, cookie, console text or intent is logged, at t
     await ann.post("/api/v1/console/exec", `{"lab": "/quiet", "command": "echo command-secret"${text || ', "node": "r1"'}}`);
   await ann.post("/api/v1/console/exec", { lab: "/quiet", node: "r1", command: "sleep command-secret", timeout_ms: 20 });
   await ann.post("/api/v1/console/exec-many", { lab: "/quiet", targets: [{ node: "r1", command: "command-secret" }] });
-  await ann.post("/api/v1/console/run", {
-    lab: "/quiet",
-    node: "r1",
-    steps: [{ send: "echo dialogue-secret", secret: true, expect: "expected-secret", timeout_ms: 20 }],
-  });
+  const steps = [{ send: "echo dialogue-secret", secret: true, expect: "expected-secret", timeout_ms: 20 }];
+  expect((await ann.post("/api/v1/console/run", { lab: "/quiet", node: "r1", steps })).status).toBe(504);
+  const wrong = [{ ...steps[0], expect: { regex: "(expected-secret" } }];
+  expect((await ann.post("/api/v1/console/run", { lab: "/quiet", node: "r1", steps: wrong })).status).toBe(400);
   await ann.post("/api/v1/projects/edit", {
     lab: "/quiet",
     section: "nodes",

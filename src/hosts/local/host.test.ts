@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Failure } from "../../contract/errors.ts";
 import { findImages } from "./images.ts";
-import { runOnMachine } from "./machine.ts";
+import { runOnMachine, succeeded } from "./machine.ts";
 import { eventually, exampleLab, labOf, noIds, operation, type TestLocalHost, testLocalHost } from "./test-local-host.ts";
 
 /** Nodes with an address each, on links as given. */
@@ -152,6 +152,18 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     await reaches("/nat1", "a", one);
     const otherNode = (await local.exec("/nat2", "a", "ip", "-4", "-o", "addr", "show", "eth0")).stdout.match(/inet (\S+)\//)?.[1] ?? "";
     expect(await pings("/nat1", "a", otherNode)).toBe(false);
+
+    const table = `labwright_${(await local.session.observe("/nat1"))!.id.replaceAll("-", "_")}`;
+    const rules = async () =>
+      (await runOnMachine(["nft", "list", "ruleset"])).stdout.split("table inet ").find((text) => text.startsWith(table)) ?? "";
+    expect(await rules()).toMatch(/ip daddr 169\.254\.0\.0\/16 reject/);
+    // The rules of a lab that runs on are those of the service that takes it over.
+    const { stdout: listed } = await runOnMachine(["nft", "list", "tables"]);
+    const name = new RegExp(`${table}_\\d+`).exec(listed)![0];
+    succeeded(["nft", "flush"], await runOnMachine(["nft", "flush", "chain", "inet", name, "destinations"]));
+    expect(await rules()).not.toContain("reject");
+    await local.reopen();
+    await eventually("the policy is there again", 30_000, rules, (text) => text.includes("reject"));
 
     const made = async () =>
       [(await runOnMachine(["nft", "list", "tables"])).stdout, (await runOnMachine(["ip", "-o", "link"])).stdout].join("");

@@ -16,6 +16,7 @@ import { incarnation } from "./incarnation.ts";
 import { hostLacks } from "./lacks.ts";
 import { LocalLab } from "./local-lab.ts";
 import { tellingTrouble } from "./machine-trouble.ts";
+import type { NatPolicy } from "./nat-rules.ts";
 import { makePassage } from "./passage.ts";
 import type { LocalPaths } from "./paths.ts";
 import { shapingMeans } from "./quality-means.ts";
@@ -37,6 +38,8 @@ export interface LocalHostOptions {
   readonly paths: LocalPaths;
   /** Told what an administrator should know: a template or lab.json that does not read, a lab that cannot be adopted. Default: process.emitWarning. */
   readonly warn?: (text: string) => void;
+  /** Where labs may go through nat networks, beside the rules that every machine has. */
+  readonly nat?: NatPolicy;
   /** Instead of the usual ones. */
   readonly captureLimits?: Partial<CaptureLimits>;
   /** Instead of the usual one. */
@@ -117,7 +120,7 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
   const trash = await openTrash(join(paths.state, "trash"), warn);
   const spares = await openSpareFiles(paths.state, warn);
   const definitions = await openDefinitions(paths.state, trash, warn, spares);
-  const decoders = await Decoders.open({ state: paths.state, trash, most: 4, warn });
+  const decoders = await Decoders.open({ program: paths.decoder, state: paths.state, trash, most: 4, warn });
   const readiness = new Map<string, Readiness>();
   const turns = new Turns<string>();
   const shaping = shapingMeans(paths.shaper);
@@ -133,11 +136,12 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
 
   const exclusive = <T>(path: string, work: () => Promise<T>): Promise<T> => turns.run(path, () => tellingTrouble(work));
 
+  const natPolicy = options.nat ?? { allow: [], deny: [] };
   const patience = { ...stopPatience, ...options.stopPatience };
   const lab = (id: string): LocalLab => {
     const known = labs.get(id);
     if (known !== undefined) return known;
-    const made = new LocalLab(id, definitions.directory(id), { paths, bootId, shaping, means, patience });
+    const made = new LocalLab(id, definitions.directory(id), { paths, bootId, shaping, means, patience, natPolicy });
     labs.set(id, made);
     return made;
   };

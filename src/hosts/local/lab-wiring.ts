@@ -16,7 +16,8 @@ import {
 import { editedPart, type FabricPart, linksAt, wantedPart, withNeighbours } from "./fabric-part.ts";
 import type { LabSandbox } from "./lab-sandbox.ts";
 import { succeeded } from "./machine.ts";
-import { ensureUplinks } from "./nat.ts";
+import { ensureUplinks, renewUplinks } from "./nat.ts";
+import type { NatPolicy } from "./nat-rules.ts";
 import { liveNodes } from "./node-life.ts";
 import { openShaper } from "./open-shaper.ts";
 import { effects, hasEffect, type Sides } from "./quality.ts";
@@ -39,6 +40,7 @@ export class LabWiring {
   readonly #lab: LabSandbox;
   readonly #shaping: Promise<ShapingMeans>;
   readonly #shaperProgram: string;
+  readonly #natPolicy: NatPolicy;
   readonly #qualities = new LinkQualities();
   #shaper: LinkShaper | null = null;
   #count = 0;
@@ -49,10 +51,11 @@ export class LabWiring {
   /** Where each port of the whole fabric redirects to. */
   readonly #redirects = new Map<string, string>();
 
-  constructor(lab: LabSandbox, shaping: Promise<ShapingMeans>, shaperProgram: string) {
+  constructor(lab: LabSandbox, shaping: Promise<ShapingMeans>, shaperProgram: string, natPolicy: NatPolicy) {
     this.#lab = lab;
     this.#shaping = shaping;
     this.#shaperProgram = shaperProgram;
+    this.#natPolicy = natPolicy;
   }
 
   /** Counts what may have changed a node's links: what was ready then need not be ready now. */
@@ -63,6 +66,7 @@ export class LabWiring {
   /** Begins with a sandbox whose fabric is not known. @param adopted an earlier run of the service left it */
   async open(sandbox: Sandbox, adopted: boolean): Promise<void> {
     this.#wholeAt = undefined;
+    if (adopted) await renewUplinks(this.#lab.directory, this.#natPolicy);
     this.#shaper = await openShaper(await this.#shaping, this.#shaperProgram, this.#lab.id, sandbox, adopted);
   }
 
@@ -140,7 +144,7 @@ export class LabWiring {
     if (nat.length > 0 && !catalogue.features.nat) {
       throw new Failure("unsupported", "this host cannot give a lab a nat network", { data: { feature: "nat" } });
     }
-    await ensureUplinks(this.#lab.id, this.#lab.directory, sandbox, nat);
+    await ensureUplinks(this.#lab.id, this.#lab.directory, sandbox, nat, this.#natPolicy);
     this.#wholeAt = happened;
   }
 

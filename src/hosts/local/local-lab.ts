@@ -10,6 +10,7 @@ import { LabSandbox } from "./lab-sandbox.ts";
 import { LabWiring, type LinkLife } from "./lab-wiring.ts";
 import { impassable } from "./lacks.ts";
 import { succeeded } from "./machine.ts";
+import type { NatPolicy } from "./nat-rules.ts";
 import { backendOf, isSwitch, type NodeLife, nodeLife } from "./node-life.ts";
 import { nodeAddresses, nodeSpawn } from "./node-spawn.ts";
 import type { LocalPaths } from "./paths.ts";
@@ -57,12 +58,14 @@ export class LocalLab {
       shaping,
       means,
       patience,
+      natPolicy,
     }: {
       readonly paths: LocalPaths;
       readonly bootId: string;
       readonly shaping: Promise<ShapingMeans>;
       readonly means: Promise<MachineMeans>;
       readonly patience: StopPatience;
+      readonly natPolicy: NatPolicy;
     },
   ) {
     this.id = id;
@@ -81,7 +84,7 @@ export class LocalLab {
         this.#screens.close();
       },
     });
-    this.#wiring = new LabWiring(this.#sandbox, shaping, paths.shaper);
+    this.#wiring = new LabWiring(this.#sandbox, shaping, paths.shaper, natPolicy);
   }
 
   /** Takes over the sandbox that an earlier run of the service left; removes what a dead one left. Does so once; again where it failed. */

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { writeFileAtomic } from "../../files/write-file-atomic.ts";
 import { networkBridge } from "./fabric.ts";
 import { runOnMachine, succeeded } from "./machine.ts";
+import { connectedNetworks, devicePrefix, type NatPolicy, natRules } from "./nat-rules.ts";
 import type { Sandbox } from "./sandbox.ts";
 
 /**
@@ -39,7 +40,7 @@ async function recordedUplinks(directory: string): Promise<readonly NatUplink[]>
 }
 
 /**
- * Makes the uplinks that are missing and removes those of networks that are gone.
+ * Makes the uplinks that are missing, removes those of networks that are gone, and gives the others the rules of now.
  * @param networks ids of the lab's nat networks, whose bridges stand in the fabric
  */
 export async function ensureUplinks(
@@ -47,6 +48,7 @@ export async function ensureUplinks(
   directory: string,
   sandbox: Pick<Sandbox, "pid" | "run">,
   networks: readonly number[],
+  policy: NatPolicy,
 ): Promise<void> {
   const recorded = await recordedUplinks(directory);
   const kept = recorded.filter((uplink) => networks.includes(uplink.network));
@@ -54,16 +56,28 @@ export async function ensureUplinks(
   let all = kept;
   for (const network of networks) {
     const known = kept.find((uplink) => uplink.network === network);
-    if (known !== undefined && (await stands(known))) continue;
+    if (known !== undefined && (await stands(known))) {
+      await setRules(known, policy);
+      continue;
+    }
     if (known !== undefined) await removeUplink(known, sandbox);
     await inTurn(async () => {
       const uplink = known ?? (await newUplink(lab, network));
       all = [...all.filter((one) => one.network !== network), uplink];
       await record(directory, all);
-      await makeUplink(uplink, sandbox);
+      await makeUplink(uplink, sandbox, policy);
     });
   }
   if (all.length !== recorded.length || kept.length !== recorded.length) await record(directory, all);
+}
+
+/** Gives the uplinks of a lab that runs the rules of now: an earlier run of the service may have made them with another policy. */
+export async function renewUplinks(directory: string, policy: NatPolicy): Promise<void> {
+  for (const uplink of await recordedUplinks(directory)) {
+    if (!(await stands(uplink))) continue;
+    rulesInForce.delete(uplink.table);
+    await setRules(uplink, policy);
+  }
 }
 
 let turns: Promise<unknown> = Promise.resolve();
@@ -95,12 +109,26 @@ async function record(directory: string, uplinks: readonly NatUplink[]): Promise
   else await writeFileAtomic(join(directory, "nat.json"), JSON.stringify(uplinks), 0o600);
 }
 
-async function makeUplink({ network, prefix, device, table }: NatUplink, sandbox: Pick<Sandbox, "pid" | "run">): Promise<void> {
+/** Table → the rules that this process gave it last. */
+const rulesInForce = new Map<string, string>();
+
+/** Replaces the table in one step, where its rules are not those already. */
+async function setRules(uplink: NatUplink, policy: NatPolicy): Promise<void> {
+  const { stdout } = await machine(["ip", "-4", "route", "show", "table", "all", "scope", "link"], "");
+  const rules = natRules(uplink, policy, { connected: connectedNetworks(stdout), resolvers: await nameservers() });
+  if (rulesInForce.get(uplink.table) === rules) return;
+  await machine(["nft", "-f", "-"], rules);
+  rulesInForce.set(uplink.table, rules);
+}
+
+async function makeUplink(uplink: NatUplink, sandbox: Pick<Sandbox, "pid" | "run">, policy: NatPolicy): Promise<void> {
+  const { network, prefix, device } = uplink;
   const inner = `u${network}`;
   await machine(["ip", "-batch", "-"], `link add name ${device} type veth peer name ${inner} netns ${sandbox.pid}\n`);
   // Nodes get no way to the machine's IPv6 services.
   await writeFile(`/proc/sys/net/ipv6/conf/${device}/disable_ipv6`, "1").catch(ignoreMissing);
-  await machine(["nft", "-f", "-"], ruleset(prefix, device, table));
+  rulesInForce.delete(uplink.table);
+  await setRules(uplink, policy);
   await machine(["ip", "-batch", "-"], `addr add ${prefix}.1/24 dev ${device}\nlink set dev ${device} up\n`);
   await writeFile("/proc/sys/net/ipv4/ip_forward", "1");
 
@@ -125,39 +153,10 @@ async function removeUplink({ prefix, device, table }: NatUplink, sandbox: Pick<
     const argv = ["sh", "-c", endDhcpServer, "sh", `${prefix}.2`];
     succeeded(["kill", "udhcpd"], await sandbox.run(argv));
   }
+  rulesInForce.delete(table);
   await gone(["nft", "delete", "table", "inet", table]);
   await gone(["ip", "link", "del", "dev", device]);
 }
-
-/**
- * From the lab: out to the world, echo requests to the machine, and nothing else – not the machine's services, not other labs, no
- * address but the network's own. Into the lab: answers only.
- */
-function ruleset(prefix: string, device: string, table: string): string {
-  return `table inet ${table} {
-  chain input {
-    type filter hook input priority filter; policy accept;
-    iifname "${device}" ct state established,related accept
-    iifname "${device}" icmp type echo-request accept
-    iifname "${device}" drop
-  }
-  chain forward {
-    type filter hook forward priority filter; policy accept;
-    iifname "${device}" ip saddr != ${prefix}.0/24 drop
-    iifname "${device}" meta nfproto ipv6 drop
-    iifname "${device}" oifname "${devicePrefix}*" drop
-    oifname "${device}" ct state established,related accept
-    oifname "${device}" drop
-  }
-  chain postrouting {
-    type nat hook postrouting priority srcnat; policy accept;
-    ip saddr ${prefix}.0/24 oifname != "${device}" masquerade
-  }
-}
-`;
-}
-
-const devicePrefix = "lw-";
 
 async function newUplink(lab: string, network: number): Promise<NatUplink> {
   const hash = createHash("sha256").update(`${lab}/${network}`).digest();

@@ -16,6 +16,8 @@ export interface LocalPaths {
   readonly shaper: string;
   /** The program that takes packets, built by set-up. LABWRIGHT_TAP; by default beside the holder. */
   readonly tap: string;
+  /** The program that confines what decodes packets, built by set-up. LABWRIGHT_DECODER; by default beside the holder. */
+  readonly decoder: string;
 }
 
 export function localPaths(env: Readonly<Record<string, string | undefined>>, uid: number): LocalPaths {
@@ -33,5 +35,6 @@ export function localPaths(env: Readonly<Record<string, string | undefined>>, ui
     holder,
     shaper: env["LABWRIGHT_SHAPER"] ?? join(dirname(holder), "labwright-shaper"),
     tap: env["LABWRIGHT_TAP"] ?? join(dirname(holder), "labwright-tap"),
+    decoder: env["LABWRIGHT_DECODER"] ?? join(dirname(holder), "labwright-decoder"),
   };
 }

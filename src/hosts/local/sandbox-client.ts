@@ -200,10 +200,13 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
     join: (id, argv) => openStream("join", [id, ...list(argv)]),
 
     async console(id) {
-      const { socket, reader } = await pulse.during((signal) =>
+      const { socket, reader, result } = await pulse.during((signal) =>
         openRequestOn((address) => new SocketStream(address), path, "console", [id], { signal }),
       );
       const rest = reader.rest();
+      const [recalled] = texts(result);
+      // An older holder does not answer it: its scrollback came with the answer, or right behind it.
+      socket.recalled = recalled === undefined ? rest.length : Number(recalled);
       if (rest.length > 0) socket.unshift(rest);
       return socket;
     },

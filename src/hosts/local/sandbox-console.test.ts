@@ -17,6 +17,7 @@ describe("a console", () => {
     await one.until("42\r\n");
     const second = await sandbox.console(1);
     const two = reading(second);
+    expect(second.recalled).toBe(Buffer.byteLength(one.text()));
     await two.until("42\r\n");
     second.write("echo $((20+3)); tty; stty size\n");
     await Promise.all([one.until("23\r\n/dev/pts/0\r\n24 80\r\n"), two.until("23\r\n/dev/pts/0\r\n24 80\r\n")]);

@@ -131,10 +131,10 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
       }),
     checkAttribute: async (template, name, value) =>
       (await catalogue()).template(template)?.backend === "vm" ? vmAttributeProblem(name, value) : undefined,
-    checkPcapFilter: async (filter) => checkPcapFilter((await catalogue()).images, filter),
+    checkPcapFilter: async (filter) => checkPcapFilter((await catalogue()).images, filter, name),
     disks: localDisks(state, { name, role }),
-    captures: localCaptures(state, { lab, mayChange }),
-    traffic: localTraffic(state, { lab }, state.captures.tap),
+    captures: localCaptures(state, { name, lab, mayChange }),
+    traffic: localTraffic(state, { name, lab }, state.captures.tap),
     setOwner: (path, owner) =>
       state.exclusive(path, async () => {
         await lab(path);
@@ -190,7 +190,7 @@ async function openConsole(state: LocalState, definition: LabDefinition, nodeId:
   const stream = await sandbox.console(node.id);
   return {
     stream,
-    recalls: true,
+    recalled: stream.recalled,
     listen: (each) => stream.listen(each),
     resize: (columns, rows) => {
       // The console ends with its node; a size for one that has ended means nothing.

@@ -191,7 +191,8 @@ function memorySession(user: MemoryUser, labs: Map<string, MemoryLab>, world: Wo
         throw new Failure("unsupported", `node ${node.definition.name} has no console`, { data: { feature: "consoleStream" } });
       }
       if (!isUp(node) || node.shell === undefined) throw new Failure("node_not_running", `node ${node.definition.name} is ${node.power}`);
-      return { stream: node.shell.view() };
+      const stream = node.shell.view();
+      return { stream, recalled: stream.readableLength };
     },
     close: async () => {
       closed = true;

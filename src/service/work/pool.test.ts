@@ -3,6 +3,7 @@ import { Failure } from "../../contract/errors.ts";
 import { readIntent } from "../../intent/read.ts";
 import { type PoolOptions, WorkPool } from "./pool.ts";
 import { Work } from "./work.ts";
+import { workUser } from "./work-user.ts";
 
 const pools: (WorkPool | Work)[] = [];
 function pool(options: PoolOptions = {}): WorkPool {
@@ -101,4 +102,22 @@ test("a thread that is kept ready stays without work; others end", async () => {
   await vi.waitFor(() => expect(two.size).toBe(1));
   expect((await two.run("readIntent", 1, "name: c\nnodes: {}\n", {})).lab?.name).toBe("c");
   expect(two.size).toBe(1);
+});
+
+test("one user's work, however much, delays another user's by one task at most, and does not keep it from waiting", async () => {
+  const two = pool({ threads: 2, mostWaiting: 8 });
+  let over = 0;
+  const bobs = Array.from({ length: 5 }, () => workUser.run("bob", () => two.run("readIntent", 1, endless, {})).then(() => over++));
+  expect(await workUser.run("bob", () => failureOf(two.run("readIntent", 1, endless, {})))).toMatchObject({ code: "rate_limited" });
+  const { lab } = await workUser.run("ann", () => two.run("readIntent", 1, "name: a\nnodes: {}\n", {}));
+  expect([lab?.name, over]).toEqual(["a", expect.toSatisfy((count: number) => count <= 1)]);
+  const ended = Promise.allSettled(bobs);
+  await two.close();
+  await ended;
+
+  const one = pool({ threads: 1 });
+  const order: string[] = [];
+  const small = (user: string) => workUser.run(user, () => one.run("readIntent", 1, ring(100), {})).then(() => order.push(user));
+  await Promise.all(["bob", "bob", "bob", "ann"].map(small));
+  expect(order.indexOf("ann")).toBeLessThan(3);
 });

@@ -4,13 +4,14 @@ import { Worker } from "node:worker_threads";
 import { Failure } from "../../contract/errors.ts";
 import { type Order, type Outcome, resultOf } from "./messages.ts";
 import type { TaskName, Tasks } from "./tasks.ts";
+import { workUser } from "./work-user.ts";
 
 export interface PoolOptions {
-  /** Threads at most. Default: one less than the machine has, from 1 to 4. */
+  /** Threads at most; one user has half of them. Default: one less than the machine has processors, from 2 to 4. */
   readonly threads?: number;
   /** A task that runs longer is ended with its thread. Default 30,000 ms. */
   readonly timeoutMs?: number;
-  /** Tasks that wait at most; one more is rate_limited. Default 64. */
+  /** Tasks that wait at most, of one user half as many; one more is rate_limited. Default 64. */
   readonly mostWaiting?: number;
   /** Characters that waiting tasks hold at most, as their callers weigh them. Default 256 Mi. */
   readonly mostWeight?: number;
@@ -21,6 +22,8 @@ export interface PoolOptions {
 }
 
 interface Task {
+  /** undefined: the service itself. */
+  readonly user: string | undefined;
   readonly order: Order;
   readonly weight: number;
   readonly settle: (outcome: Outcome) => void;
@@ -33,20 +36,24 @@ interface Thread {
 }
 
 /**
- * Threads for work whose length its sender decides, so that others are served meanwhile: first come, first served, bounded in time, memory
- * and number. A task that goes over a bound is refused with invalid_intent, as it is the intent that is too much.
+ * Threads for work whose length its sender decides, so that others are served meanwhile: bounded in time, memory and number. A free thread works for the
+ * user who has fewest, of equals for the one served longest ago, and no user has more than half of the threads. A task that goes over a bound is refused
+ * with invalid_intent, as it is the intent that is too much.
  */
 export class WorkPool {
   readonly #options: Required<PoolOptions>;
   readonly #threads = new Set<Thread>();
   readonly #waiting: Task[] = [];
+  /** User → the number of its last turn. */
+  readonly #turns = new Map<string | undefined, number>();
+  #turn = 0;
   #weight = 0;
   #closed = false;
   #ready = false;
 
   constructor(options: PoolOptions = {}) {
     this.#options = {
-      threads: Math.min(4, Math.max(1, availableParallelism() - 1)),
+      threads: Math.min(4, Math.max(2, availableParallelism() - 1)),
       timeoutMs: 30_000,
       mostWaiting: 64,
       mostWeight: 256 << 20,
@@ -64,12 +71,10 @@ export class WorkPool {
   /** Runs a task in a thread. `weight`: the characters of its input, about. Throws what the task throws; rate_limited, shutting_down. */
   async run<Name extends TaskName>(name: Name, weight: number, ...input: Parameters<Tasks[Name]>): Promise<ReturnType<Tasks[Name]>> {
     if (this.#closed) throw shuttingDown();
-    const { mostWaiting, mostWeight } = this.#options;
-    if (this.#waiting.length > 0 && (this.#waiting.length >= mostWaiting || this.#weight + weight > mostWeight)) {
-      throw new Failure("rate_limited", "too many large intents wait to be read", { retryAfter: 5 });
-    }
+    const user = workUser.getStore();
+    this.#refuseTooMany(user, weight);
     const outcome = await new Promise<Outcome>((settle) => {
-      this.#waiting.push({ order: { name, input }, weight, settle });
+      this.#waiting.push({ user, order: { name, input }, weight, settle });
       this.#weight += weight;
       this.#next();
     });
@@ -90,14 +95,35 @@ export class WorkPool {
     await Promise.all([...this.#threads].map((thread) => this.#end(thread, failed(shuttingDown()))));
   }
 
+  #refuseTooMany(user: string | undefined, weight: number): void {
+    const { mostWaiting, mostWeight } = this.#options;
+    const own = user === undefined ? [] : this.#waiting.filter((task) => task.user === user);
+    const ownWeight = own.reduce((sum, task) => sum + task.weight, weight);
+    const full = this.#waiting.length > 0 && (this.#waiting.length >= mostWaiting || this.#weight + weight > mostWeight);
+    const ownFull = own.length > 0 && (own.length >= mostWaiting / 2 || ownWeight > mostWeight / 2);
+    if (full || ownFull) throw new Failure("rate_limited", "too many large intents wait to be read", { retryAfter: 5 });
+  }
+
   #next(): void {
-    while (this.#waiting.length > 0) {
+    for (let task = this.#nextTask(); task !== undefined; task = this.#nextTask()) {
       const free = [...this.#threads].find(({ task }) => task === undefined) ?? this.#start();
       if (free === undefined) return;
-      const task = this.#waiting.shift()!;
+      this.#waiting.splice(this.#waiting.indexOf(task), 1);
       this.#weight -= task.weight;
+      this.#turns.set(task.user, ++this.#turn);
       this.#give(free, task);
     }
+  }
+
+  /** Of the user who has fewest threads and may have one more; of equals, of the one whose last turn was first. */
+  #nextTask(): Task | undefined {
+    const threadsOf = ({ user }: Task) => (user === undefined ? 0 : [...this.#threads].filter(({ task }) => task?.user === user).length);
+    const turnOf = ({ user }: Task) => this.#turns.get(user) ?? 0;
+    const most = Math.ceil(this.#options.threads / 2);
+    const [first] = this.#waiting
+      .filter((task) => threadsOf(task) < most)
+      .sort((a, b) => threadsOf(a) - threadsOf(b) || turnOf(a) - turnOf(b));
+    return first;
   }
 
   /** Undefined where there are enough. */

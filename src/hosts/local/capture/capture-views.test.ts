@@ -5,10 +5,12 @@ import { lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { localPaths } from "../paths.ts";
 import { openTrash, type Trash } from "../trash.ts";
 import { CaptureViews } from "./capture-views.ts";
 import { Decoders } from "./decoders.ts";
 
+const program = localPaths(process.env, process.getuid!()).decoder;
 let work: string;
 let trash: Trash;
 let decoders: Decoders;
@@ -26,7 +28,7 @@ afterEach(async () => {
 });
 
 function openDecoders(most = 4): Promise<Decoders> {
-  return Decoders.open({ state: work, trash, most, warn: unexpected });
+  return Decoders.open({ program, state: work, trash, most, warn: unexpected });
 }
 
 function unexpected(text: string): void {
@@ -72,7 +74,7 @@ test("of packets that a filter takes some are left out, and all are counted", as
   const echo = (type: number) => fragment(Buffer.from([type, 0, 0, 0, 0, 1, 0, 1]), 0, false);
   await writeFile(join(capture, "packets_000001.pcapng"), pcapng([8, 0, 8, 0, 8].map(echo)));
   const told = async (query: object) => {
-    const { total, matching, packets } = await views.packets(capture, { after: 0, limit: 10, filter: "", ...query });
+    const { total, matching, packets } = await views.packets(capture, "ann", { after: 0, limit: 10, filter: "", ...query });
     return [total, matching, packets.map(({ number }) => number)];
   };
   expect(await told({})).toEqual([5, 5, [1, 2, 3, 4, 5]]);
@@ -89,14 +91,14 @@ test("fields of what was put together of several packets name the bytes that the
   const icmp = Buffer.concat([Buffer.from([8, 0, 0, 0, 0, 1, 0, 1]), Buffer.alloc(1016, "x")]);
   const parts = [fragment(icmp.subarray(0, 512), 0, true), fragment(icmp.subarray(512), 512, false)];
   await writeFile(join(capture, "packets_000001.pcapng"), pcapng(parts));
-  await views.packets(capture, { after: 0, limit: 10, filter: "" });
-  const { bytes, sources, tree } = await views.packet(capture, 2);
+  await views.packets(capture, "ann", { after: 0, limit: 10, filter: "" });
+  const { bytes, sources, tree } = await views.packet(capture, "ann", 2);
   expect(bytes).toBe(parts[1]!.toString("hex"));
   expect(sources).toEqual([{ name: "Reassembled IPv4 (1024 bytes)", bytes: icmp.toString("hex") }]);
   expect(tree.find(({ filter }) => filter === "ip")).toMatchObject({ offset: 14, length: 20 });
   expect(tree.find(({ filter }) => filter === "ip")).not.toHaveProperty("source");
   expect(tree.find(({ filter }) => filter === "icmp")).toMatchObject({ offset: 0, length: 1024, source: 0, severity: "Warning" });
-  expect(await views.packet(capture, 1)).not.toHaveProperty("sources");
+  expect(await views.packet(capture, "ann", 1)).not.toHaveProperty("sources");
 });
 
 test.skipIf(process.getuid?.() !== 0)("what a decoder plants where its next copy will be is not written to, nor given to it", async () => {
@@ -105,7 +107,7 @@ test.skipIf(process.getuid?.() !== 0)("what a decoder plants where its next copy
   const ring = join(capture, "packets_000001.pcapng");
   await writeFile(ring, pcapng(2));
   const query = { after: 0, limit: 10, filter: "" };
-  expect((await views.packets(capture, query)).total).toBe(2);
+  expect((await views.packets(capture, "ann", query)).total).toBe(2);
 
   const precious = join(work, "precious");
   await writeFile(precious, "root's", { mode: 0o600 });
@@ -113,7 +115,7 @@ test.skipIf(process.getuid?.() !== 0)("what a decoder plants where its next copy
   const planted = join(work, "views", view, "capture-2.pcapng");
   await symlink(precious, planted);
   await writeFile(ring, pcapng(3));
-  await expect.poll(async () => (await views.packets(capture, query)).total).toBe(3);
+  await expect.poll(async () => (await views.packets(capture, "ann", query)).total).toBe(3);
   expect(await readFile(precious, "utf8")).toBe("root's");
   expect((await stat(precious)).uid).toBe(0);
   expect((await lstat(planted)).isFile()).toBe(true);
@@ -142,14 +144,32 @@ test.skipIf(process.getuid?.() !== 0)(
     const capture = join(work, "capture");
     await mkdir(capture);
     await writeFile(join(capture, "packets_000001.pcapng"), pcapng(2));
-    expect((await views.packets(capture, { after: 0, limit: 10, filter: "" })).total).toBe(2);
+    expect((await views.packets(capture, "ann", { after: 0, limit: 10, filter: "" })).total).toBe(2);
     const [pid, ...others] = decoderPids();
     expect(others).toEqual([]);
-    for (const space of ["net", "mnt", "pid"])
+    for (const space of ["net", "mnt", "pid", "ipc", "uts"])
       expect(readlinkSync(`/proc/${pid}/ns/${space}`)).not.toBe(readlinkSync(`/proc/self/ns/${space}`));
-    expect(readdirSync(`/proc/${pid}/root${work}`)).toEqual([]);
-    expect(readdirSync(`/proc/${pid}/cwd`)).toContain("capture-1.pcapng");
-    expect(readFileSync(`/proc/${pid}/status`, "utf8")).toMatch(/^CapBnd:\t0+$/m);
+    const root = `/proc/${pid}/root`;
+    expect(
+      readdirSync(root)
+        .filter((name) => !["lib", "lib64"].includes(name))
+        .sort(),
+    ).toEqual(["etc", "usr", "view"]);
+    expect(readdirSync(`${root}/etc`)).toEqual(["ld.so.cache"]);
+    expect(readdirSync(`${root}/usr/bin`)).toEqual(["sharkd"]);
+    expect(readdirSync(`/proc/${pid}/cwd`).sort()).toEqual(["capture-1.pcapng", "preferences"]);
+    const mounts = readFileSync(`/proc/${pid}/mounts`, "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => line.split(" ")[3]!.split(","));
+    for (const options of mounts) expect(options).toEqual(expect.arrayContaining(["ro", "nosuid", "nodev"]));
+    const status = readFileSync(`/proc/${pid}/status`, "utf8");
+    for (const set of ["Inh", "Prm", "Eff", "Bnd", "Amb"]) expect(status).toMatch(new RegExp(`^Cap${set}:\\t0+$`, "m"));
+    expect(status).toMatch(/^Uid:\t(\d+)\t\1\t\1\t\1$/m);
+    expect(status).not.toMatch(/^Uid:\t0\t/m);
+    expect(status).toMatch(/^NoNewPrivs:\t1$/m);
+    expect(status).toMatch(/^Seccomp:\t2$/m);
+    expect(readFileSync(`/proc/${pid}/limits`, "utf8")).toMatch(/^Max address space +2147483648 +2147483648/m);
     const started = spawn("nsenter", ["-t", String(pid), "--pid", "sh", "-c", "echo; sleep 600"], { stdio: ["ignore", "pipe", "ignore"] });
     const gone = once(started, "close");
     await once(started.stdout, "data");
@@ -173,7 +193,7 @@ test("a decoder works where nobody but the service can plant anything: the captu
   await mkdir(precious);
   await symlink(precious, join(capture, "view"));
   const before = (await readdir(capture)).sort();
-  expect((await views.packets(capture, everything)).total).toBe(2);
+  expect((await views.packets(capture, "ann", everything)).total).toBe(2);
   expect((await readdir(capture)).sort()).toEqual(before);
   expect(await readlink(join(capture, "view"))).toBe(precious);
   expect(await readdir(precious)).toEqual([]);
@@ -185,7 +205,7 @@ test("a decoder works where nobody but the service can plant anything: the captu
 
 test("what decoders of a service that was killed left is gone with the next one", async () => {
   const capture = await captureOf("capture", 2);
-  await views.packets(capture, everything);
+  await views.packets(capture, "ann", everything);
   // As after a kill: the directory is there, and nobody knows it.
   const again = await openDecoders();
   expect(await readdir(join(work, "views"))).toEqual([]);
@@ -195,16 +215,16 @@ test("what decoders of a service that was killed left is gone with the next one"
 /** A look that lasts until the decoder is let go on. */
 async function stuckLook(capture: string): Promise<{ readonly goOn: () => void; readonly answer: Promise<unknown> }> {
   const known = new Set(decoderPids());
-  await views.packets(capture, everything);
+  await views.packets(capture, "ann", everything);
   const [pid] = decoderPids().filter((one) => !known.has(one));
   process.kill(pid!, "SIGSTOP");
-  const answer = views.packets(capture, everything).catch((error: unknown) => error);
+  const answer = views.packets(capture, "ann", everything).catch((error: unknown) => error);
   return { goOn: () => process.kill(pid!, "SIGCONT"), answer };
 }
 
 test("a look at one capture does not wait for that at another", async () => {
   const slow = await stuckLook(await captureOf("slow", 1));
-  expect((await views.packets(await captureOf("quick", 3), everything)).total).toBe(3);
+  expect((await views.packets(await captureOf("quick", 3), "ann", everything)).total).toBe(3);
   slow.goOn();
   await slow.answer;
 });
@@ -214,7 +234,7 @@ test("no more decoders run than may: a look waits for one that is done, and take
   decoders = await openDecoders(1);
   views = new CaptureViews(decoders);
   const slow = await stuckLook(await captureOf("slow", 1));
-  const waiting = ["first", "second"].map(async (name, i) => (await views.packets(await captureOf(name, i + 2), everything)).total);
+  const waiting = ["first", "second"].map(async (name, i) => (await views.packets(await captureOf(name, i + 2), "ann", everything)).total);
   await expect.poll(() => existsSync(join(work, "second"))).toBe(true);
   expect(decoderPids()).toHaveLength(1);
   slow.goOn();
@@ -229,6 +249,68 @@ test("a decoder that nobody uses makes room for another, and its capture is read
   decoders = await openDecoders(1);
   views = new CaptureViews(decoders);
   const [one, two] = [await captureOf("one", 1), await captureOf("two", 2)];
-  for (const total of [1, 2, 1]) expect((await views.packets(total === 1 ? one : two, everything)).total).toBe(total);
+  for (const total of [1, 2, 1]) expect((await views.packets(total === 1 ? one : two, "ann", everything)).total).toBe(total);
   expect(decoderPids()).toHaveLength(1);
+});
+
+test("a display filter that is longer than the decoder reads is refused with the limit, and the decoder serves the next one at once", async () => {
+  const capture = await captureOf("capture", 3);
+  const longest = "frame.number == 1".padEnd(1794, " ");
+  const long = Array.from({ length: 90 }, () => "ip.addr == 10.0.0.1").join(" or ");
+  expect((await views.packets(capture, "ann", { ...everything, filter: longest, after: 0 })).matching).toBe(1);
+  const [pid] = decoderPids();
+  const started = performance.now();
+  for (const filter of [long, `${longest} or arp`, `frame contains "${'\\"'.repeat(800)}"`]) {
+    const failure = await views.packets(capture, "ann", { ...everything, filter }).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: "bad_request", data: { problems: [{ path: "/filter" }] } });
+    expect((failure as Error).message).toMatch(/may have 1796 bytes .* this one has \d+/);
+  }
+  expect((await views.packets(capture, "ann", { ...everything, filter: "frame" })).matching).toBe(3);
+  expect(performance.now() - started).toBeLessThan(10_000);
+  expect(decoderPids()).toEqual([pid]);
+});
+
+test("the longest display filter is still sent whole with a number to begin after", async () => {
+  const capture = await captureOf("capture", 3);
+  const filter = "frame.number != 2".padEnd(1794, " ");
+  const { packets } = await views.packets(capture, "ann", { after: 2, limit: 1000, skip: 0, filter });
+  expect(packets.map(({ number }) => number)).toEqual([3]);
+});
+
+test("control characters in a display filter are refused", async () => {
+  const capture = await captureOf("capture", 1);
+  for (const code of [0, 1, 7, 8, 0x1b, 0x7f]) {
+    const filter = `ip${String.fromCharCode(code)}`;
+    await expect(views.packets(capture, "ann", { ...everything, filter })).rejects.toMatchObject({ code: "bad_request" });
+  }
+});
+
+test("one user's looks, however many and slow, leave decoders to another user", async () => {
+  const stuck = [await stuckLook(await captureOf("slow1", 1)), await stuckLook(await captureOf("slow2", 1))];
+  let third: unknown;
+  const more = captureOf("slow3", 1).then(async (capture) => (third = await views.packets(capture, "ann", everything)));
+  expect((await views.packets(await captureOf("quick", 3), "bob", everything)).total).toBe(3);
+  expect(third).toBeUndefined();
+  expect(decoderPids()).toHaveLength(3);
+  for (const { goOn } of stuck) goOn();
+  await Promise.all([more, ...stuck.map(({ answer }) => answer)]);
+});
+
+test("a slow look of one user at a capture does not delay another user's look at the same one", async () => {
+  const capture = await captureOf("shared", 2);
+  const slow = await stuckLook(capture);
+  expect((await views.packets(capture, "bob", everything)).total).toBe(2);
+  slow.goOn();
+  await slow.answer;
+  await decoders.forget(capture);
+  expect(decoderPids()).toEqual([]);
+});
+
+test("without the program that confines decoders packets are not decoded, and the answer says what to do", async () => {
+  const without = await Decoders.open({ program: join(work, "missing"), state: work, trash, most: 1, warn: unexpected });
+  const failure = await new CaptureViews(without)
+    .packets(await captureOf("capture", 1), "ann", everything)
+    .catch((error: unknown) => error);
+  expect(failure).toMatchObject({ code: "host_error", message: expect.stringContaining("labwright setup") });
+  await without.close();
 });

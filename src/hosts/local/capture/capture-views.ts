@@ -1,7 +1,11 @@
 import { Failure } from "../../../contract/errors.ts";
 import type { CapturePacketDetails, CapturePacketRow, CapturePackets, CapturePacketsQuery, PacketTreeNode } from "../../host-captures.ts";
+import { controlCharacter } from "../control-character.ts";
 import type { Decoders } from "./decoders.ts";
-import { type Sharkd, SharkdRefusal } from "./sharkd.ts";
+import { mostRequestBytes, type Sharkd, SharkdRefusal } from "./sharkd.ts";
+
+/** Of a display filter as a JSON text; the rest of a request's line is for what stands around it. */
+const mostFilterBytes = mostRequestBytes - 250;
 
 /** What the decoders tell of the host's captures, in the words of the interface. */
 export class CaptureViews {
@@ -11,10 +15,14 @@ export class CaptureViews {
     this.#decoders = decoders;
   }
 
-  /** @param directory of the capture. Throws bad_request for a wrong display filter. */
-  packets(directory: string, { after, limit, filter, skip = 0 }: CapturePacketsQuery): Promise<CapturePackets> {
-    return this.#decoders.with(directory, async (view) => {
-      const shown = filter.trim() === "" ? undefined : filter;
+  /**
+   * @param directory of the capture
+   * @param user who looks. Throws bad_request for a wrong display filter.
+   */
+  async packets(directory: string, user: string, { after, limit, filter, skip = 0 }: CapturePacketsQuery): Promise<CapturePackets> {
+    const shown = filter.trim() === "" ? undefined : filter;
+    if (shown !== undefined) refuseUnsendable(shown);
+    return this.#decoders.with(directory, user, async (view) => {
       // Alone first: a filter that closes the bracket around it is none.
       if (shown !== undefined) await checkFilter(view.sharkd, shown);
       const { frames } = (await view.sharkd.request("status")) as { readonly frames: number };
@@ -34,8 +42,8 @@ export class CaptureViews {
   }
 
   /** Throws bad_request where there is no packet of this number. */
-  packet(directory: string, number: number): Promise<CapturePacketDetails> {
-    return this.#decoders.with(directory, async (view) => {
+  packet(directory: string, user: string, number: number): Promise<CapturePacketDetails> {
+    return this.#decoders.with(directory, user, async (view) => {
       const { frames } = (await view.sharkd.request("status")) as { readonly frames: number };
       if (number > frames) throw wrong("/number", `the capture has ${frames} packets`);
       const told = (await view.sharkd.request("frame", { frame: number, proto: true, bytes: true })) as {
@@ -52,6 +60,14 @@ export class CaptureViews {
       };
     });
   }
+}
+
+function refuseUnsendable(filter: string): void {
+  const place = controlCharacter(filter);
+  if (place !== undefined) throw wrong("/filter", place);
+  const bytes = Buffer.byteLength(JSON.stringify(filter));
+  if (bytes <= mostFilterBytes) return;
+  throw wrong("/filter", `a display filter may have ${mostFilterBytes} bytes as a JSON text; this one has ${bytes}: shorten it`);
 }
 
 async function checkFilter(sharkd: Sharkd, filter: string): Promise<void> {

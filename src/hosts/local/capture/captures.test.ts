@@ -102,6 +102,7 @@ links:
   };
 
   test("two captures of one interface do not know of each other", async () => {
+    await expect(start({ filter: "icmp\0" })).rejects.toMatchObject({ code: "bad_request", data: { problems: [{ path: "/filter" }] } });
     const [all, pings] = [await start(), await start({ filter: "icmp", snaplen: 40 })];
     expect(await ping(2)).toBe(true);
     await captures().stop(path, pings.id);

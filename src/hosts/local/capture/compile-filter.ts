@@ -3,8 +3,8 @@ import type { LocalImage } from "../images.ts";
 import { compilePcapFilter } from "../pcap-filter.ts";
 
 /** A pcap filter as the tap and `packets/bpf.ts` take it. Throws bad_request for one that does not compile. */
-export async function compileFilter(images: readonly LocalImage[], filter: string): Promise<string> {
-  const found = await compilePcapFilter(images, filter);
+export async function compileFilter(images: readonly LocalImage[], filter: string, user: string): Promise<string> {
+  const found = await compilePcapFilter(images, filter, user);
   if (found === undefined) throw new Failure("host_error", "no image on this host has a tcpdump, which compiles filters");
   if ("program" in found) return found.program;
   const { problem } = found;

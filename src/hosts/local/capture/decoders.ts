@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, readdir, rm } from "node:fs/promises";
+import { access, constants, mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Failure } from "../../../contract/errors.ts";
+import { FairPlaces } from "../fair-places.ts";
 import type { Trash } from "../trash.ts";
 import { Turns } from "../turns.ts";
 import { ringFilesIn } from "./capture-record.ts";
@@ -16,6 +17,7 @@ export interface View {
 }
 
 interface OpenView {
+  readonly user: string;
   readonly directory: string;
   readonly sharkd: Sharkd;
   /** What of the capture is in the copy. */
@@ -30,6 +32,8 @@ interface OpenView {
 }
 
 export interface DecodersOptions {
+  /** labwright-decoder, built by set-up. */
+  readonly program: string;
   /** The state directory, where the captures are: of it a decoder sees its own packets only. */
   readonly state: string;
   /** Takes the directories of decoders that have ended. */
@@ -45,8 +49,8 @@ const idleMs = 60_000;
 const freshMs = 1_000;
 
 /**
- * The decoders of the host's captures: one for each that was looked at in the last minute, and no more than so many. Looks at one capture
- * wait for each other; those at different ones only where all decoders are at work.
+ * The decoders of the host's captures: one for each user and capture that was looked at in the last minute, and no more than so many. A user's looks at one
+ * capture wait for each other; others wait only if all decoders that they may have are at work. One user may have half of them.
  *
  * A decoder works in a directory in `<state>/views`, which is the service's own: only there it is certain that what the service makes is what it
  * gives away. The directory of the capture belongs to the lab's root.
@@ -54,19 +58,19 @@ const freshMs = 1_000;
 export class Decoders {
   readonly #options: DecodersOptions;
   readonly #home: string;
-  /** Directory of the capture → its view. */
+  /** User and directory of the capture → the view. */
   readonly #views = new Map<string, OpenView>();
+  /** The same keys, also of views that are yet to be opened → directory of the capture. */
+  readonly #captures = new Map<string, string>();
   readonly #turns = new Turns<string>();
-  #places: number;
-  /** Whoever waits for a place, first come first. */
-  readonly #waiting: (() => void)[] = [];
+  readonly #places: FairPlaces;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
   private constructor(options: DecodersOptions) {
     this.#options = options;
     this.#home = join(options.state, "views");
-    this.#places = options.most;
+    this.#places = new FairPlaces(options.most);
   }
 
   /** Removes what an earlier run of the service left. */
@@ -77,46 +81,54 @@ export class Decoders {
     return decoders;
   }
 
-  /** Works with a decoder that has read this capture not long ago. */
-  with<T>(capture: string, work: (view: View) => Promise<T>): Promise<T> {
-    return this.#turns.run(capture, async () => {
-      const view = await this.#fresh(capture);
+  /** Works with a decoder of the user's that has read this capture not long ago. */
+  with<T>(capture: string, user: string, work: (view: View) => Promise<T>): Promise<T> {
+    const key = keyOf(capture, user);
+    this.#captures.set(key, capture);
+    return this.#turns.run(key, async () => {
+      const view = await this.#fresh(capture, user);
       try {
         return await work(view);
       } finally {
-        // A capture that many look at does not keep its decoder from those who wait.
-        if (view.sharkd.ended || this.#waiting.length > 0) await this.#drop(capture);
+        // A capture that is looked at all the time does not keep its decoder from those who wait.
+        if (view.sharkd.ended || this.#places.isWantedOf(user)) await this.#drop(key);
       }
     });
   }
 
   /** Of a capture that is removed. */
   async forget(capture: string): Promise<void> {
-    // Whoever waits for its answer has nothing to wait for.
-    void this.#views.get(capture)?.sharkd.close();
-    await this.#turns.run(capture, () => this.#drop(capture));
+    await this.#forget([...this.#captures].flatMap(([key, of]) => (of === capture ? [key] : [])));
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#timer);
-    for (const waiting of this.#waiting.splice(0)) waiting();
-    await Promise.all([...this.#views.keys()].map((capture) => this.forget(capture)));
+    this.#places.open();
+    await this.#forget([...this.#captures.keys()]);
     // Those that are about to have a view are refused.
     await this.#turns.ended();
   }
 
-  async #fresh(capture: string): Promise<OpenView> {
+  async #forget(keys: readonly string[]): Promise<void> {
+    // Whoever waits for an answer has nothing to wait for.
+    for (const key of keys) void this.#views.get(key)?.sharkd.close();
+    await Promise.all(keys.map((key) => this.#turns.run(key, () => this.#drop(key))));
+  }
+
+  async #fresh(capture: string, user: string): Promise<OpenView> {
     this.#refuseClosed();
+    const key = keyOf(capture, user);
+    this.#captures.set(key, capture);
     const files = await ringFilesIn(capture);
     const mark = files.map(({ sequence, bytes }) => `${sequence}:${bytes}`).join(" ");
-    const known = this.#views.get(capture);
+    const known = this.#views.get(key);
     const now = Date.now();
     if (known !== undefined && !known.sharkd.ended) {
       known.usedAt = now;
       if (known.mark === mark || now - known.readAt < Math.max(freshMs, known.readMs * 4)) return known;
     }
-    const view = known !== undefined && !known.sharkd.ended ? known : await this.#open(capture);
+    const view = known !== undefined && !known.sharkd.ended ? known : await this.#open(capture, user);
     const started = Date.now();
     try {
       const before = view.copies++;
@@ -125,74 +137,80 @@ export class Decoders {
       await view.sharkd.request("load", { file: name });
       if (before > 0) await rm(join(view.directory, `capture-${before}.pcapng`), { force: true });
     } catch (error) {
-      await this.#drop(capture);
+      await this.#drop(key);
       throw error;
     }
     Object.assign(view, { mark, oldest: files[0]?.sequence ?? 1, readAt: Date.now(), readMs: Date.now() - started, usedAt: Date.now() });
     return view;
   }
 
-  async #open(capture: string): Promise<OpenView> {
-    await this.#drop(capture);
-    await this.#takePlace();
+  async #open(capture: string, user: string): Promise<OpenView> {
+    const key = keyOf(capture, user);
+    await this.#drop(key);
+    this.#captures.set(key, capture);
+    await this.#takePlace(user);
     const directory = join(this.#home, randomUUID());
     try {
       this.#refuseClosed();
+      await this.#needProgram();
       await makeDecoderDirectory(directory);
       this.#refuseClosed();
-      const sharkd = new Sharkd(directory, this.#options.state);
-      const view = { directory, sharkd, mark: "", oldest: 1, readAt: 0, readMs: 0, usedAt: Date.now(), copies: 0, leaving: false };
-      this.#views.set(capture, view);
+      const sharkd = new Sharkd(this.#options.program, directory, this.#options.state);
+      const view = { user, directory, sharkd, mark: "", oldest: 1, readAt: 0, readMs: 0, usedAt: Date.now(), copies: 0, leaving: false };
+      this.#views.set(key, view);
       this.#timer ??= setInterval(() => this.#dropIdle(), idleMs / 4).unref();
       return view;
     } catch (error) {
+      this.#captures.delete(key);
       await this.#discard(directory);
-      this.#freePlace();
+      this.#places.free(user);
       throw error;
     }
   }
 
-  /** A view that nobody looks at makes room, the one that was used longest ago; else the first whose work is done. */
-  async #takePlace(): Promise<void> {
-    if (this.#places > 0) {
-      this.#places--;
-      return;
+  /** A view that nobody looks at makes room, the one that was used longest ago; of a user who has all that one may have, one of its own. */
+  async #takePlace(user: string): Promise<void> {
+    if (this.#places.isFullFor(user)) {
+      const own = this.#places.hasAllOf(user);
+      const idle = [...this.#views].filter(([key, view]) => !view.leaving && !this.#turns.busy(key) && (!own || view.user === user));
+      const [oldest] = idle.sort(([, a], [, b]) => a.usedAt - b.usedAt);
+      if (oldest !== undefined) this.#leave(...oldest);
     }
-    const place = new Promise<void>((resolve) => this.#waiting.push(resolve));
-    const idle = [...this.#views].filter(([capture, { leaving }]) => !leaving && !this.#turns.busy(capture));
-    const [oldest] = idle.sort(([, a], [, b]) => a.usedAt - b.usedAt);
-    if (oldest !== undefined) this.#leave(...oldest);
-    await place;
+    await this.#places.take(user);
   }
 
-  #freePlace(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#places++;
-    else next();
-  }
-
-  #leave(capture: string, view: OpenView): void {
+  #leave(key: string, view: OpenView): void {
     view.leaving = true;
-    void this.#turns.run(capture, () => this.#drop(capture));
+    void this.#turns.run(key, () => this.#drop(key));
   }
 
   #dropIdle(): void {
     const since = Date.now() - idleMs;
-    for (const [capture, view] of this.#views)
-      if (view.usedAt < since && !view.leaving && !this.#turns.busy(capture)) this.#leave(capture, view);
+    for (const [key, view] of this.#views) if (view.usedAt < since && !view.leaving && !this.#turns.busy(key)) this.#leave(key, view);
     if (this.#views.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
 
-  /** In the capture's turn. */
-  async #drop(capture: string): Promise<void> {
-    const view = this.#views.get(capture);
+  /** In the view's turn. */
+  async #drop(key: string): Promise<void> {
+    this.#captures.delete(key);
+    const view = this.#views.get(key);
     if (view === undefined) return;
-    this.#views.delete(capture);
+    this.#views.delete(key);
     await view.sharkd.close();
     await this.#discard(view.directory);
-    this.#freePlace();
+    this.#places.free(view.user);
+  }
+
+  /** A release before it had no such program: set-up must run once more. */
+  async #needProgram(): Promise<void> {
+    await access(this.#options.program, constants.X_OK).catch(() => {
+      throw new Failure(
+        "host_error",
+        "this host has no packet decoder: its administrator runs labwright setup; the capture can be downloaded",
+      );
+    });
   }
 
   async #discard(directory: string): Promise<void> {
@@ -203,6 +221,10 @@ export class Decoders {
   #refuseClosed(): void {
     if (this.#closed) throw new Failure("host_error", "the host is being closed");
   }
+}
+
+function keyOf(capture: string, user: string): string {
+  return `${user}\0${capture}`;
 }
 
 /** A copy is of what is there: how the capture goes on does not matter. */

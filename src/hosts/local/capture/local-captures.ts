@@ -13,7 +13,7 @@ import { readCapture } from "./read-capture.ts";
 /** The captures of the embedded host, as one user sees them. `lab` throws lab_not_found, `mayChange` operation_not_allowed. */
 export function localCaptures(
   state: LocalState,
-  user: { readonly lab: (path: string) => Promise<LabDefinition>; readonly mayChange: () => void },
+  user: { readonly name: string; readonly lab: (path: string) => Promise<LabDefinition>; readonly mayChange: () => void },
 ): HostCaptures {
   const { captures, definitions } = state;
 
@@ -39,7 +39,7 @@ export function localCaptures(
       const catalogue = await state.catalogue();
       if (!catalogue.features.capture) throw new Failure("unsupported", "this host cannot capture", { data: { feature: "capture" } });
       const { node, port } = portOf(definition, request, catalogue);
-      const program = request.filter === undefined ? undefined : await compileFilter(catalogue.images, request.filter);
+      const program = request.filter === undefined ? undefined : await compileFilter(catalogue.images, request.filter, user.name);
       const life = (await state.lab(definition.id).life(definition, catalogue)).get(node.id);
       const { sandbox, ...lab } = await captured(path);
       const stands = life !== undefined && ["running", "starting", "stopping"].includes(life.power);
@@ -59,8 +59,8 @@ export function localCaptures(
       await state.decoders.forget(captures.directory(lab, id));
       await captures.remove(lab, id);
     },
-    packets: (path, id, query) => tellingTrouble(async () => state.views.packets(await directoryOf(path, id), query)),
-    packet: (path, id, number) => tellingTrouble(async () => state.views.packet(await directoryOf(path, id), number)),
+    packets: (path, id, query) => tellingTrouble(async () => state.views.packets(await directoryOf(path, id), user.name, query)),
+    packet: (path, id, number) => tellingTrouble(async () => state.views.packet(await directoryOf(path, id), user.name, number)),
     read: async function* (path, id, { follow, signal }) {
       const lab = await captured(path);
       await captures.record(lab, id);

@@ -15,7 +15,7 @@ const againMs = 500;
 /** The traffic of the embedded host, as one user sees it: a tap on the fabric's end of a link's first port. `lab` throws lab_not_found. */
 export function localTraffic(
   state: LocalState,
-  user: { readonly lab: (path: string) => Promise<LabDefinition> },
+  user: { readonly name: string; readonly lab: (path: string) => Promise<LabDefinition> },
   tap: string,
 ): HostTraffic {
   async function watchOnce(path: string, linkId: string, listener: TrafficListener, signal: AbortSignal): Promise<void> {
@@ -55,6 +55,6 @@ export function localTraffic(
         await delay(againMs, undefined, { signal }).catch(() => undefined);
       }
     },
-    compile: async (filter) => compileFilter((await state.catalogue()).images, filter),
+    compile: async (filter) => compileFilter((await state.catalogue()).images, filter, user.name),
   };
 }

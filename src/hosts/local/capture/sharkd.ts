@@ -6,17 +6,16 @@ import { idRange } from "../idmap.ts";
 
 /** An id of the labs' range that no lab uses: what decodes the packets of strangers is nobody, and without a network. */
 const decoderId = idRange.base + idRange.count - 3;
-const bounds = [`--as=${2 * 2 ** 30}`, "--cpu=600", "--nofile=64", "--core=0"];
-/** A full ring of small packets is half a million, which a busy machine reads in 20 s; callers wait 60 s. */
-const requestMs = 50_000;
+/**
+ * How long a request may take, ms. A full ring of small packets is half a million, which a busy machine reads in 20 s; callers wait 60 s. `short` is for
+ * requests that do not look at all packets.
+ */
+const usualDeadlines = { long: 50_000, short: 10_000 };
+const shortRequests: ReadonlySet<string> = new Set(["check", "frame", "status"]);
+/** Of one request's line, without its end: sharkd reads a longer one as two. */
+export const mostRequestBytes = 2_046;
 /** Of one answer: a thousand rows are a fraction of it. */
 const longestAnswer = 32 << 20;
-
-/**
- * Hides the directory $1 behind an empty one and runs the rest of the arguments in the working directory, which is moved away before: else its
- * parents would lead around what hides them.
- */
-const hide = 'mount --bind . /mnt && cd /mnt && mount -t tmpfs -o ro,size=4k none "$1" && shift && exec "$@"';
 
 /** Columns of the list, in this order. */
 const preferences = `gui.column.format: "Time", "%Cus:frame.time_epoch:0:R", "Source", "%us", "Destination", "%ud", "Protocols", "%Cus:frame.protocols:0:R", "Length", "%L", "Info", "%i"
@@ -59,12 +58,13 @@ export class SharkdRefusal extends Failure {
 }
 
 /**
- * One sharkd (wireshark-common), which knows one file. It is the init of a pid namespace of its own, without a network and without capabilities:
- * whatever packets made of it, all that it started ends with it. Requests are answered one by one; one that takes too long, or
- * dies, ends it.
+ * One sharkd (wireshark-common), which knows one file. It is the init of a pid namespace of its own, without a network, and labwright-decoder leaves it
+ * nothing but its own directory to read: whatever packets made of it, all that it started ends with it. Requests are made one after the other; one that takes too long, or
+ * an answer that belongs to none, ends it.
  */
 export class Sharkd {
   readonly #child: ChildProcessWithoutNullStreams;
+  readonly #deadlines: typeof usualDeadlines;
   readonly #gone: Promise<void>;
   readonly #waiting = new Map<number, Waiting>();
   #next = 1;
@@ -74,30 +74,29 @@ export class Sharkd {
   #ended: Error | undefined;
 
   /**
+   * @param program labwright-decoder
    * @param directory that it works in
-   * @param hidden the directory of which it sees nothing else
+   * @param over a directory that its root is put together on, in a mount namespace of its own
    */
-  constructor(directory: string, hidden: string) {
+  constructor(program: string, directory: string, over: string, deadlines = usualDeadlines) {
+    this.#deadlines = deadlines;
     const asRoot = process.getuid?.() === 0;
-    const spaces = ["--net", "--mount", "--pid", "--kill-child", "--mount-proc"];
-    const nobody = asRoot ? [`--reuid=${decoderId}`, `--regid=${decoderId}`, "--clear-groups"] : [];
-    // The signal is asked for last: another user's, or fewer capabilities, make the kernel forget it.
-    const powerless = ["--no-new-privs", "--inh-caps=-all", "--bounding-set=-all", "--pdeathsig", "KILL"];
-    const apart = [
-      ...["unshare", ...(asRoot ? [] : ["--user", "--map-root-user"]), ...spaces],
-      ...["sh", "-c", hide, "labwright-decoder", resolve(hidden)],
-      ...["prlimit", ...bounds, "setpriv", ...nobody, ...powerless],
-    ];
-    const env = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", HOME: ".", WIRESHARK_CONFIG_DIR: ".", LC_ALL: "C.UTF-8" };
-    this.#child = spawn(apart[0]!, [...apart.slice(1), "sharkd", "-"], { cwd: directory, env });
+    const spaces = ["--net", "--ipc", "--uts", "--mount", "--pid", "--fork", "--kill-child"];
+    const own = asRoot ? [] : ["--user", "--map-root-user"];
+    const argv = [...own, ...spaces, resolve(program), resolve(over), String(asRoot ? decoderId : 0)];
+    this.#child = spawn("unshare", argv, { cwd: directory, env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" } });
     this.#child.stdout.setEncoding("utf8").on("data", (text: string) => this.#take(text));
-    // What it says there is for people who start it by hand.
-    this.#child.stderr.resume();
+    // What sharkd says there is for people who start it by hand; what keeps it from starting is told by others.
+    let words = "";
+    this.#child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      words = (words + text).slice(0, 4_096);
+    });
     this.#child.stdin.on("error", () => undefined);
     this.#child.on("error", (error) => this.#end(error));
     this.#gone = new Promise((resolve) => {
       this.#child.on("close", (code, signal) => {
-        this.#end(new Error(`sharkd ended (${signal ?? `code ${code}`})`));
+        const why = words.split("\n").find((line) => /^(?:labwright-decoder|unshare): /.test(line));
+        this.#end(new Error(`sharkd ended (${signal ?? `code ${code}`})${why === undefined ? "" : `: ${why}`}`));
         resolve();
       });
     });
@@ -112,9 +111,13 @@ export class Sharkd {
     return new Promise((resolve, reject) => {
       if (this.#ended !== undefined) return reject(broken(this.#ended));
       const id = this.#next++;
-      const timer = setTimeout(() => this.#end(new Error(`sharkd took longer than ${requestMs / 1000} s for ${method}`)), requestMs);
+      const line = JSON.stringify({ jsonrpc: "2.0", id, method, params });
+      const bytes = Buffer.byteLength(line);
+      if (bytes > mostRequestBytes) return reject(broken(new Error(`a request of ${bytes} bytes is longer than sharkd reads`)));
+      const ms = this.#deadlines[shortRequests.has(method) ? "short" : "long"];
+      const timer = setTimeout(() => this.#end(new Error(`sharkd took longer than ${ms / 1000} s for ${method}`)), ms);
       this.#waiting.set(id, { resolve, reject, timer });
-      this.#child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+      this.#child.stdin.write(`${line}\n`);
     });
   }
 
@@ -146,7 +149,11 @@ export class Sharkd {
       return;
     }
     const waiting = this.#waiting.get(answer.id ?? 0);
-    if (waiting === undefined) return;
+    if (waiting === undefined) {
+      // It did not understand a request, and what it answers next may belong to another one.
+      this.#end(new Error(`sharkd answered no request: ${answer.error?.message ?? "without an error"}`));
+      return;
+    }
     this.#waiting.delete(answer.id ?? 0);
     clearTimeout(waiting.timer);
     if (answer.error === undefined) waiting.resolve(answer.result);

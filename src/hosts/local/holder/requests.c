@@ -152,7 +152,7 @@ static void do_console(struct client *c, struct reader *r, bool stay) {
   if (stay && n->pty.fd < 0) return refuse(c, "not-running", "the node does not run");
   uint64_t at = scrollback_start(n);
   if (stay) {
-    reply(c, 'R', NULL, 0);
+    reply_text(c, 'R', "%llu\x1f", (unsigned long long)(n->total - at));
     c->node = n;
     c->at = at;
     c->until = UINT64_MAX;

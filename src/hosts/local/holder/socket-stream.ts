@@ -11,6 +11,8 @@ let memory: Buffer | undefined;
  * one allocation for each read, which is most of what it costs to carry a console that talks without end.
  */
 export class SocketStream extends Duplex {
+  /** Of a console: how many of its first bytes are from before it was opened. */
+  recalled = 0;
   readonly #socket: Socket;
   #each: ((bytes: Buffer) => void) | undefined;
   #ended = false;

@@ -10,7 +10,7 @@ const sources = new URL("../../../../src/hosts/local/", import.meta.url);
 const flags = ["-O2", "-static", "-s", "-Wall", "-Wextra", "-Werror"];
 
 /** The C programs of the embedded host, each a folder of sources. */
-export type ProgramName = "holder" | "shaper" | "tap" | "vm/supervisor";
+export type ProgramName = "decoder" | "holder" | "shaper" | "tap" | "vm/supervisor";
 
 /**
  * Compiles the program to `out` with the machine's cc, unless it is there already, made of these very sources. The digest lies

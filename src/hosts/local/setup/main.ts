@@ -14,7 +14,7 @@ import { unusedImages } from "./unused-images.ts";
 
 const help = `Usage: labwright setup [FLAG...]
 
-Builds the lab holder, the link shaper, the packet tap and the nodes' root file systems where they are missing or their sources changed. Run it as often as you like.
+Builds the lab holder, the link shaper, the packet tap, the packet decoder and the nodes' root file systems where they are missing or their sources changed. Run it as often as you like.
 
   --fresh  look for newer Debian packages and build the root file systems anew where there are any
   --help
@@ -58,6 +58,10 @@ async function main(): Promise<void> {
   await run("tap", async () => {
     const { built } = await buildProgram("tap", { out: paths.tap });
     return built ? `built ${paths.tap}` : "up to date";
+  });
+  await run("decoder", async () => {
+    const { built } = await buildProgram("decoder", { out: paths.decoder });
+    return built ? `built ${paths.decoder}` : "up to date";
   });
   await run("root file systems", async (say) => {
     const place = { directory: paths.images, idBase: uid === 0 ? idRange.base : 0, triplet };

@@ -1,0 +1,147 @@
+import { escapeAt } from "./terminal.ts";
+
+const redacted = "********";
+
+/** Characters that all secrets of one dialogue may have together. */
+export const mostSecretCharacters = 64 << 10;
+
+/**
+ * Returns the same pieces of one text with every secret replaced. Secrets are compared by value, without blanks, control characters and escape sequences, so that
+ * one that a terminal or a line editor wrapped is found too. A secret that runs from one piece into the next is shown redacted in the piece where it
+ * begins. Secrets of several lines are several secrets. One of blanks only is not found. Time is linear in the text, however many the secrets are.
+ */
+export function redact(pieces: readonly string[], secrets: readonly string[]): string[] {
+  const finder = new SecretFinder(secrets.flatMap(shownForms));
+  if (finder.empty) return [...pieces];
+  const whole = pieces.join("");
+  const gaps = finder.find(whole);
+  const shown: string[] = [];
+  let start = 0;
+  let gap = 0;
+  for (const { length } of pieces) {
+    const end = start + length;
+    let text = "";
+    for (let at = start; at < end; ) {
+      while (gap < gaps.length && gaps[gap]!.end <= at) gap += 1;
+      const next = gaps[gap];
+      if (next === undefined || next.start >= end) {
+        text += whole.slice(at, end);
+        break;
+      }
+      if (next.start >= at) text += whole.slice(at, next.start) + redacted;
+      at = next.end;
+    }
+    shown.push(text);
+    start = end;
+  }
+  return shown;
+}
+
+/** How a terminal may echo each line of what is typed: as it is, or with its control characters as ^X. */
+function shownForms(secret: string): string[] {
+  return secret.split(/[\r\n]+/).flatMap((line) => {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+    const caret = line.replace(/[\x00-\x1f\x7f]/g, (control) => `^${String.fromCharCode(control.charCodeAt(0) ^ 0x40)}`);
+    return [solidText(line).text, solidText(caret).text].filter((form) => form !== "");
+  });
+}
+
+interface SolidText {
+  /** Without blanks, control characters and escape sequences. */
+  readonly text: string;
+  /** Where each of its characters begins and ends in the raw text. */
+  readonly starts: Uint32Array;
+  readonly ends: Uint32Array;
+}
+
+function solidText(raw: string): SolidText {
+  const starts = new Uint32Array(raw.length);
+  const ends = new Uint32Array(raw.length);
+  const runs: string[] = [];
+  let count = 0;
+  for (let at = 0; at < raw.length; ) {
+    const begin = at;
+    while (at < raw.length && isSolid(raw.charCodeAt(at))) {
+      starts[count] = at++;
+      ends[count++] = at;
+    }
+    if (at > begin) runs.push(raw.slice(begin, at));
+    else if (raw[at] === "\x1b") at += escapeAt(raw, at).length;
+    // Line editors wrap by the next line's first character, a return, and the same character again.
+    else if (raw[at] === "\r" && isSolid(raw.charCodeAt(at + 1)) && raw[at + 1] === raw[at - 1]) {
+      ends[count - 1] = at + 2;
+      at += 2;
+    } else at += 1;
+  }
+  return { text: runs.join(""), starts, ends };
+}
+
+function isSolid(code: number): boolean {
+  return code > 0x20 && code !== 0x7f;
+}
+
+/** Finds many texts at once (Aho and Corasick). */
+class SecretFinder {
+  /** State and next character → state. */
+  readonly #next = new Map<number, number>();
+  /** The state of the longest proper suffix. */
+  readonly #suffix: number[] = [0];
+  /** The length of the longest text that ends in the state; 0 for none. */
+  readonly #found: number[] = [0];
+  readonly #firsts = new Uint8Array(1 << 16);
+
+  constructor(texts: readonly string[]) {
+    const states: { readonly state: number; readonly parent: number; readonly code: number; readonly depth: number }[] = [];
+    for (const text of new Set(texts)) {
+      let state = 0;
+      for (let i = 0; i < text.length; i++) {
+        const [parent, code] = [state, text.charCodeAt(i)];
+        state = this.#step(parent, code) ?? this.#found.length;
+        if (state < this.#found.length) continue;
+        this.#next.set(parent * 0x10000 + code, state);
+        this.#found.push(0);
+        states.push({ state, parent, code, depth: i });
+      }
+      this.#found[state] = text.length;
+      if (text !== "") this.#firsts[text.charCodeAt(0)] = 1;
+    }
+    for (const { state, parent, code, depth } of states.sort((a, b) => a.depth - b.depth)) {
+      this.#suffix[state] = depth === 0 ? 0 : this.#follow(this.#suffix[parent]!, code);
+      this.#found[state] = Math.max(this.#found[state]!, this.#found[this.#suffix[state]]!);
+    }
+  }
+
+  get empty(): boolean {
+    return this.#found.length === 1;
+  }
+
+  /** Where the texts stand in `raw`, in order; those that overlap are one. */
+  find(raw: string): { readonly start: number; readonly end: number }[] {
+    const { text, starts, ends } = solidText(raw);
+    const places: { start: number; end: number }[] = [];
+    let state = 0;
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      if (state === 0 && this.#firsts[code] === 0) continue;
+      state = this.#follow(state, code);
+      const length = this.#found[state]!;
+      if (length === 0) continue;
+      const place = { start: starts[i + 1 - length]!, end: ends[i]! };
+      while (places.length > 0 && places.at(-1)!.end > place.start) place.start = Math.min(place.start, places.pop()!.start);
+      places.push(place);
+    }
+    return places;
+  }
+
+  #step(state: number, code: number): number | undefined {
+    return this.#next.get(state * 0x10000 + code);
+  }
+
+  #follow(from: number, code: number): number {
+    for (let state = from; ; state = this.#suffix[state]!) {
+      const next = this.#step(state, code);
+      if (next !== undefined) return next;
+      if (state === 0) return 0;
+    }
+  }
+}

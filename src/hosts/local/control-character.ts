@@ -1,0 +1,8 @@
+/** Says where a text has a control character other than a blank (tab, line end), which no program of the machine takes; undefined where it has none. */
+export function controlCharacter(text: string): string | undefined {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+  const found = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/.exec(text);
+  if (found === null) return undefined;
+  const code = found[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
+  return `it has the control character U+${code} at position ${found.index + 1}: remove it`;
+}
