@@ -77,6 +77,8 @@ export function compareLab(input: CompareInput): Comparison {
     const before = native && observedNode(native, key, templates.get(native.template));
     const up = native?.power === "running" || native?.power === "starting";
     const fate = intent === undefined ? extraFate : before === undefined ? "create" : "keep";
+    // Nobody stopped a node that failed: a stop makes it "stopped". One that the intent has is started again.
+    const keepsUp = up || (fate === "keep" && native?.power === "failed");
     const compared = intent && compareNode(intent, before, native, templates.get(intent.template), needed.get(key) ?? 0, rules);
     if (compared !== undefined) unsupported.push(...compared.missing);
     nodes.set(key, {
@@ -88,7 +90,7 @@ export function compareLab(input: CompareInput): Comparison {
       after: compared?.after ?? (fate === "extra" ? before : undefined),
       template: templates.get(native?.template ?? intent?.template ?? ""),
       up,
-      wantUp: fate === "create" ? intent?.start !== false : fate !== "delete" && (intent?.start ?? up),
+      wantUp: fate === "create" ? intent?.start !== false : fate !== "delete" && (intent?.start ?? keepsUp),
       differences: compared?.differences ?? [],
       need: "none",
       cause: undefined,

@@ -265,14 +265,29 @@ describe("the plan of a lab", () => {
     expect(plan(turned, host(shaped)).actions).toEqual([]);
   });
 
-  it("keeps declared power, and only that", () => {
+  it("keeps declared power, and starts nothing else but what failed", () => {
     const declared = lab([node("a", { start: true }), node("b", { start: false }), node("c")]);
     const down = host(declared, "stopped");
     expect(plan(declared, down).actions).toMatchObject([{ op: "start", key: "a", reason: { code: "wanted_running" } }]);
     expect(plan(declared, host(declared)).actions).toMatchObject([{ op: "stop", key: "b", disruption: "stop" }]);
     expect(splitByDisruption(plan(declared, host(declared))).now).toEqual([]);
     const failed = plan(declared, { ...down, nodes: down.nodes.map((one) => ({ ...one, power: "failed" })) });
-    expect(steps(failed)).toEqual(["start:node:a"]);
+    expect(steps(failed)).toEqual(["start:node:a", "start:node:c"]);
+  });
+
+  it("starts a node that failed again, with the change that fixes it, unless the intent wants it stopped or does not have it", () => {
+    const before = lab([node("a", { exec: ["flase"] }), node("b"), node("c", { start: false }), node("d")]);
+    const failed = host(before);
+    const broken = { ...failed, nodes: failed.nodes.map((one) => (one.name === "d" ? one : { ...one, power: "failed" as const })) };
+    const again = plan(before, broken);
+    expect(again.actions).toMatchObject([
+      { op: "start", key: "a", reason: { code: "failed", text: "failed, is started again" }, disruption: "none" },
+      { op: "start", key: "b", changes: [{ field: "power", before: "failed", after: "running" }] },
+    ]);
+    expect(splitByDisruption(again).later).toEqual([]);
+    const fixed = lab([node("a", { exec: ["false"] }), node("c", { start: false }), node("d")]);
+    expect(steps(plan(fixed, broken))).toEqual(["update:node:a", "start:node:a"]);
+    expect(steps(plan(fixed, broken, { prune: true }))).toEqual(["delete:node:b", "update:node:a", "start:node:a"]);
   });
 
   it("files a startup-config under its own action and tells its size, not its text", () => {

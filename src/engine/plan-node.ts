@@ -29,14 +29,17 @@ function planDeletedNode(plan: Planning, node: NodeWork): void {
   });
 }
 
-/** The declared power: what of it the host persists, and whether the node follows it. */
+/** The declared power as far as the host persists it, and the change of power that the node needs: to what is declared, or up again after it failed. */
 function powerChanges(plan: Planning, node: NodeWork): { readonly declared: readonly Change[]; readonly power: readonly Change[] } {
   const start = node.intent?.start;
   const { observed } = node;
-  if (start === undefined || observed === undefined) return { declared: [], power: [] };
+  if (observed === undefined) return { declared: [], power: [] };
   const persisted = unsupportedOnNode(plan.comparison.rules, node.template, "start") === undefined;
   return {
-    declared: persisted && observed.start !== start ? [{ field: "start", before: observed.start ?? null, after: start }] : [],
+    declared:
+      start !== undefined && persisted && observed.start !== start
+        ? [{ field: "start", before: observed.start ?? null, after: start }]
+        : [],
     power: node.up === node.wantUp ? [] : [{ field: "power", before: observed.power, after: node.wantUp ? "running" : "stopped" }],
   };
 }
@@ -108,8 +111,9 @@ function configAction(node: NodeWork): string {
 }
 
 function wantedPower(node: NodeWork): Action["reason"] {
-  const text = `${node.observed?.power}, wanted ${node.wantUp ? "running" : "stopped"}`;
-  return { code: node.wantUp ? "wanted_running" : "wanted_stopped", text };
+  const power = node.observed?.power;
+  if (node.wantUp && power === "failed") return { code: "failed", text: "failed, is started again" };
+  return { code: node.wantUp ? "wanted_running" : "wanted_stopped", text: `${power}, wanted ${node.wantUp ? "running" : "stopped"}` };
 }
 
 function runUpdate(
