@@ -63,6 +63,14 @@ export const nodeFlag: Flag = { long: "node", value: "NAME", multiple: true, sum
 export const yesFlag: Flag = { long: "yes", short: "y", summary: "Do not ask" };
 export const timeoutFlag: Flag = { long: "timeout", value: "SECONDS", summary: "How long to wait for the answer" };
 
+export const noWaitFlag: Flag = { long: "no-wait", summary: "Do not wait until the nodes are up" };
+/** Of commands that also wait for nodes. */
+export const waitTimeoutFlag: Flag = {
+  long: "timeout",
+  value: "SECONDS",
+  summary: "How long to wait for the answer, and then for the nodes; default for the nodes: 120",
+};
+
 /** Every flag of a command, its own first. */
 export function flagsOf(command: Command): readonly Flag[] {
   return [...command.flags, ...(command.offline === true ? [] : serviceFlags), ...commonFlags];

@@ -7,6 +7,7 @@ import { consoleCommand } from "./commands/console.ts";
 import { consoles } from "./commands/consoles.ts";
 import { deploy } from "./commands/deploy.ts";
 import { destroy } from "./commands/destroy.ts";
+import { down } from "./commands/down.ts";
 import { events } from "./commands/events.ts";
 import { exec } from "./commands/exec.ts";
 import { extcap } from "./commands/extcap.ts";
@@ -77,6 +78,7 @@ const help: Command = {
 /** Every command, in the order of a lab's life: help, completion and docs/cli.md come from this list. */
 export const commands: readonly Command[] = [
   up,
+  down,
   setup,
   serve,
   systemdUnitCommand,

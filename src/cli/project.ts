@@ -34,6 +34,16 @@ export async function findProject(args: Arguments): Promise<Project> {
   return { file, selector: { ...(lab === undefined ? {} : { lab }), yaml: file.yaml, files: file.files }, title: lab ?? file.name };
 }
 
+/** The flags that name the project again, for commands that hints suggest. */
+export function labFlags({ file, selector }: Project): string {
+  const lab = selector.lab === undefined ? [] : [`--lab ${shellWord(selector.lab)}`];
+  return [...(file === undefined ? [] : [`-t ${shellWord(file.name)}`]), ...lab].join(" ");
+}
+
+function shellWord(text: string): string {
+  return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
 export async function readProjectFile(name: string): Promise<ProjectFile> {
   const path = resolve(name);
   const yaml = await readText(path, name);

@@ -5,7 +5,7 @@ import { extname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { connect } from "../client/index.ts";
-import { readServiceFile, type ServiceFile } from "./local-service.ts";
+import { markStarted, readServiceFile, type ServiceFile } from "./local-service.ts";
 import { UsageError } from "./usage-error.ts";
 
 const usualPort = 8443;
@@ -58,14 +58,18 @@ const heldByAnother = "another service runs on the state directory";
 export async function startService(options: {
   readonly state: string;
   readonly flags: readonly string[];
+  /** As typed; absent: LABWRIGHT_PORT, else 8443 or, where that is taken, any free one. */
+  readonly port?: string | undefined;
   readonly env: Readonly<Record<string, string>>;
 }): Promise<ServiceFile & { readonly started: boolean }> {
   const log = join(options.state, "service.log");
   const output = openSync(log, "a", 0o600);
   // What stands there already was said by earlier services.
   const before = fstatSync(output).size;
-  const port = options.flags.includes("--port") ? [] : ["--port", String((await isFree(usualPort)) ? usualPort : 0)];
-  const child = spawn(process.execPath, [...process.execArgv, servicePath(), ...port, ...options.flags], {
+  const given = options.port ?? process.env.LABWRIGHT_PORT;
+  // A port that is asked for is taken or the start fails; without one, any free port serves as well as the usual one.
+  const port = given === undefined || given === "" ? String((await isFree(usualPort)) ? usualPort : 0) : given;
+  const child = spawn(process.execPath, [...process.execArgv, servicePath(), "--port", port, ...options.flags], {
     detached: true,
     stdio: ["ignore", output, output],
     env: { ...process.env, ...options.env },
@@ -78,6 +82,7 @@ export async function startService(options: {
     const started = service?.pid === child.pid;
     if (service !== undefined && (started || held) && (await answers({ url: service.url, pin: service.fingerprint }))) {
       child.unref();
+      if (started) await markStarted(options.state, service);
       return { ...service, started };
     }
     if (hasEnded(child)) held = lastLines(log, before).includes(heldByAnother);

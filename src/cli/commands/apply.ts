@@ -2,8 +2,9 @@ import type { ResultOf } from "../../client/index.ts";
 import type { Arguments } from "../arguments.ts";
 import { askYes } from "../ask.ts";
 import { runChange } from "../change.ts";
-import { type Command, type ExitCode, labFlag, timeoutFlag, topoFlag, yesFlag } from "../command.ts";
+import { type Command, type ExitCode, labFlag, noWaitFlag, topoFlag, waitTimeoutFlag, yesFlag } from "../command.ts";
 import type { Context } from "../context.ts";
+import { waitAndReport } from "../node-troubles.ts";
 import { extrasText, hasChanges, obstacles, showPlan, stopsNodes } from "../show-plan.ts";
 import { UsageError } from "../usage-error.ts";
 import { makePlan, pruneFlag, showPlanOf } from "./plan.ts";
@@ -14,7 +15,8 @@ export const apply: Command = {
   summary: "Make the host match the file: shows the plan, asks, applies",
   details:
     "What you agree to is what is done: the approval is bound to the plan that you saw, and a lab that changed meanwhile is left alone\n" +
-    "(plan_stale). With --no-confirm only what disturbs no running node is applied; exit code 2 says that more is waiting.",
+    "(plan_stale). With --no-confirm only what disturbs no running node is applied; exit code 2 says that more is waiting.\n" +
+    "Waits until the nodes are up; exit code 1: a node has failed or is not ready in time. The last lines of a failed node's log are on stderr.",
   flags: [
     topoFlag,
     labFlag,
@@ -22,10 +24,18 @@ export const apply: Command = {
     yesFlag,
     { long: "no-confirm", summary: "Do not ask, and stop no node, --yes or not: apply only what is safe on live nodes" },
     { long: "dry-run", summary: "Only show the plan" },
-    timeoutFlag,
+    noWaitFlag,
+    waitTimeoutFlag,
   ],
   example: "labwright apply -t campus.lw.yml",
-  run: async (context, args) => (args.has("dry-run") ? await showPlanOf(context, args, "to_host") : await applyProject(context, args)),
+  run: async (context, args) => {
+    if (args.has("dry-run")) return await showPlanOf(context, args, "to_host");
+    const code = await applyProject(context, args);
+    // With a part left to confirm the nodes need not become ready: that part may be what they wait for.
+    if (code !== 0 || args.has("no-wait")) return code;
+    const { up } = await waitAndReport(context, await context.project(), args.milliseconds("timeout"));
+    return up ? code : 1;
+  },
 };
 
 /** Plan, approval, reconcile. The plan goes to stderr when stdout is for JSON; silent: the result is not printed. */

@@ -2,7 +2,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { LabwrightError } from "../../client/index.ts";
 import { type Command, labFlag, nodeFlag, topoFlag } from "../command.ts";
 import { namedNodes } from "../named-nodes.ts";
+import { reportTroubles } from "../node-troubles.ts";
 import { showStatus } from "../show-status.ts";
+import { hasFailed, nodesThatShouldRun } from "../wait-for-nodes.ts";
 
 /** How often --watch looks, milliseconds. */
 const interval = 1000;
@@ -17,6 +19,7 @@ function comesBack(error: unknown): error is LabwrightError {
 export const status: Command = {
   name: "status",
   summary: "How a lab's nodes and links are now",
+  details: "Exit code 1: a node has failed. The last lines of its log are on stderr. --watch ends with 0.",
   flags: [
     topoFlag,
     labFlag,
@@ -29,8 +32,11 @@ export const status: Command = {
     const client = await context.client();
     const { terminal } = context;
     if (!args.has("watch")) {
-      context.result(await client.getProjectStatus(selector), (data) => showStatus(terminal.paint, data));
-      return 0;
+      const data = await client.getProjectStatus(selector);
+      context.result(data, (shown) => showStatus(terminal.paint, shown));
+      if (!nodesThatShouldRun(data).some(hasFailed)) return 0;
+      await reportTroubles(context, await context.project(), data);
+      return 1;
     }
     const ended = new AbortController();
     const end = () => ended.abort();
