@@ -453,11 +453,20 @@ describe("a lab's life", () => {
     expect((await run(["link", "h1:eth1", "--delay", "7", "--from", "r1:eth1"])).stdout).toBe(
       "from h1:eth1: perfect\nfrom r1:eth1: delay 7 ms\n",
     );
+    const shown = "h1:eth1 -- r1:eth1\nfrom h1:eth1: perfect\nfrom r1:eth1: delay 7 ms (saved on the host: perfect)\n";
+    for (const ends of [["h1:eth1"], ["h1:eth1", "r1:eth1"], ["h1:eth1"]])
+      expect(await run(["link", ...ends])).toMatchObject({ code: 0, stdout: shown });
+    expect((await run(["link", "r1:eth1"])).stdout).toMatch(/^r1:eth1 -- h1:eth1\nfrom r1:eth1: delay 7 ms/);
+    expect(JSON.parse((await run(["link", "h1:eth1", "--format", "json"])).stdout).quality).toMatchObject({ a: { delay: 7 } });
+    expect((await run(["link", "h1:eth1", "h1:eth9"])).stderr).toContain("/cable has no link h1:eth1 -- h1:eth9");
+    expect(await run(["link", "h1:eth1", "--clear"])).toMatchObject({ code: 0, stdout: "from h1:eth1: perfect\nfrom r1:eth1: perfect\n" });
+    expect((await run(["link", "h1:eth1"])).stdout).toBe("h1:eth1 -- r1:eth1\nfrom h1:eth1: perfect\nfrom r1:eth1: perfect\n");
     expect((await run(["link", "h1:eth1", "--preset", "wan2", "--loss", "0", "--from", "h1:eth1"])).stdout).toBe(
       "from h1:eth1: delay 40 ms, jitter 2 ms, bandwidth 10000 kbit/s\nfrom r1:eth1: perfect\n",
     );
     expect((await run(["link", "r1:eth1", "--suspend", "--from", "r1:eth1"])).stdout).toMatch(/: suspended at r1:eth1\n$/);
     expect((await run(["inspect"])).stdout.match(/suspended/g)).toHaveLength(1);
+    expect((await run(["link", "h1:eth1"])).stdout).toMatch(/^h1:eth1 -- r1:eth1 {2}suspended\n.*\n.*perfect; suspended at this end\n$/);
     expect((await run(["stop", "--node", "h1"])).code).toBe(0);
     const idle = await run(["link", "h1:eth1", "--delay", "9"]);
     expect([idle.code, idle.stderr]).toEqual([1, expect.stringContaining("error: nothing was changed: a link without running nodes")]);
@@ -472,10 +481,15 @@ describe("a lab's life", () => {
       ["--suspend", "--preset", "wan1"],
       ["--preset", "wan3"],
       ["--delay", "-5"],
+      ["--clear", "--delay", "5"],
+      ["--clear", "--suspend"],
+      ["--clear", "--from", "h1:eth1"],
+      ["--save"],
+      ["--from", "h1:eth1"],
     ];
     for (const flags of wrong) {
       const { code, stderr } = await run(["link", "r1:eth1", ...flags]);
-      expect([code, stderr]).toEqual([1, expect.stringMatching(/^error: --(suspend|delay|preset) /)]);
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/^error: --(suspend|delay|preset|clear|save|from) /)]);
     }
   });
 
