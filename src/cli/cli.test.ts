@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
@@ -320,6 +320,62 @@ describe("a lab's life", () => {
     expect(await run(["apply", "--yes"])).toMatchObject({ code: 0, stdout: expect.stringContaining("applied /grow") });
     expect((await run(["plan"])).code).toBe(0);
     expect(await run(["apply"])).toMatchObject({ code: 0, stdout: "no changes\n" });
+  });
+
+  test("a second file with the same name changes the lab only when a person agrees, or with --take-over", async () => {
+    write("mine");
+    expect((await run(["deploy"])).code).toBe(0);
+    mkdirSync(join(folder, "other"));
+    const other = join(folder, "other/lab.yaml");
+    writeFileSync(other, "name: mine\nnodes:\n  z: {template: linux}\n");
+    const nodes = async () =>
+      JSON.parse((await run(["status", "--format", "json"])).stdout).live.nodes.map(({ name }: { name: string }) => name);
+    const words = `the last change of /mine came from ${hostname()}:${join(folder, "lab.yaml")}, not from ${hostname()}:${other}`;
+    for (const command of [
+      ["apply", "-t", other],
+      ["apply", "-t", other, "--yes", "--prune"],
+      ["up", other, "--yes"],
+      ["apply", "-t", other, "--no-confirm"],
+    ]) {
+      const { code, stderr } = await run(command);
+      expect([command, code, stderr]).toEqual([
+        command,
+        1,
+        expect.stringContaining(`error: nothing was changed: ${words}\n  hint: --take-over`),
+      ]);
+    }
+    expect(await nodes()).toEqual(["h1", "r1"]);
+    const plan = await run(["plan", "-t", other]);
+    expect([plan.code, plan.stderr]).toEqual([2, expect.stringContaining("apply asks, or needs --take-over")]);
+    const { child, seen } = onTerminal(["destroy", "-t", other]);
+    await until(
+      () => seen.stdout,
+      () => seen.stdout.includes("[y/N]"),
+    );
+    child.stdin?.write("n\n");
+    await ended(child);
+    expect(seen.stdout).toContain(`(2 nodes, 2 running), last changed from ${hostname()}:${join(folder, "lab.yaml")}`);
+    // Its own file is asked nothing, and no more is the other one once it was said.
+    writeFileSync(join(folder, "lab.yaml"), read().replace("template: linux", "template: linux, start: false"));
+    expect((await run(["apply", "--yes"])).code).toBe(0);
+    expect((await run(["apply", "-t", other, "--yes", "--take-over"])).code).toBe(0);
+    expect(await nodes()).toEqual(["h1", "r1", "z"]);
+    writeFileSync(other, "name: mine\nnodes:\n  z: {template: linux}\n  y: {template: linux}\n");
+    expect((await run(["apply", "-t", other, "--yes"])).code).toBe(0);
+    expect((await run(["apply", "--yes", "--prune"])).stderr).toContain(`came from ${hostname()}:${other}, not from`);
+    const asked = onTerminal(["apply", "--prune"]);
+    await until(
+      () => asked.seen.stdout,
+      () => asked.seen.stdout.includes("from now on [y/N]"),
+    );
+    asked.child.stdin?.write("y\n");
+    await until(
+      () => asked.seen.stdout,
+      () => asked.seen.stdout.includes("Apply this?"),
+    );
+    asked.child.stdin?.write("y\n");
+    expect([await ended(asked.child), asked.seen.stdout]).toEqual([0, expect.stringContaining("applied /mine")]);
+    expect(await nodes()).toEqual(["h1", "r1"]);
   });
 
   test("on a terminal apply shows the plan and does what the answer says; --prune deletes what the file has not", async () => {

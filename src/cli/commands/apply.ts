@@ -6,6 +6,7 @@ import { type Command, type ExitCode, labFlag, noWaitFlag, topoFlag, waitTimeout
 import type { Context } from "../context.ts";
 import { waitAndReport } from "../node-troubles.ts";
 import { extrasText, hasChanges, obstacles, showPlan, stopsNodes } from "../show-plan.ts";
+import { mayTakeOver, takeOverFlag } from "../take-over.ts";
 import { UsageError } from "../usage-error.ts";
 import { makePlan, pruneFlag, showPlanOf } from "./plan.ts";
 
@@ -22,6 +23,7 @@ export const apply: Command = {
     labFlag,
     pruneFlag,
     yesFlag,
+    takeOverFlag,
     { long: "no-confirm", summary: "Do not ask, and stop no node, --yes or not: apply only what is safe on live nodes" },
     { long: "dry-run", summary: "Only show the plan" },
     noWaitFlag,
@@ -47,12 +49,17 @@ export async function applyProject(context: Context, args: Arguments, options: {
   if (plan.applicable === false) {
     throw new UsageError(`nothing was changed: the plan cannot be applied\n  ${obstacles(plan).join("\n  ")}`);
   }
+  const project = await context.project();
+  if (hasChanges(plan) && !(await mayTakeOver(context, args, plan, project))) {
+    terminal.note("nothing was changed");
+    return 1;
+  }
   const confirm = hasChanges(plan) && (await decide(context, args, stopsNodes(plan)));
   if (confirm === "no") {
     terminal.note("nothing was changed");
     return 1;
   }
-  const { selector, title } = await context.project();
+  const { selector, title, origin } = project;
   const data = await runChange(
     context,
     "reconcileProject",
@@ -60,6 +67,8 @@ export async function applyProject(context: Context, args: Arguments, options: {
       ...selector,
       ...(args.has("prune") ? { prune: true } : {}),
       ...(confirm === true ? { confirm: true } : {}),
+      // Without changes nobody was asked: the lab stays that of its file.
+      ...(origin === undefined || !hasChanges(plan) ? {} : { origin }),
       ...(plan.plan_identity === undefined ? {} : { plan_identity: plan.plan_identity }),
     },
     { what: `apply ${title}`, timeoutMs: args.milliseconds("timeout") },

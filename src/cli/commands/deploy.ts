@@ -49,7 +49,7 @@ export const deploy: Command = {
     const data = await runChange(
       context,
       "deployProject",
-      { ...project.selector, ...(replace ? { replace: true } : {}) },
+      { ...project.selector, ...(replace ? { replace: true } : {}), ...(project.origin === undefined ? {} : { origin: project.origin }) },
       { what: `deploy ${project.title}`, timeoutMs: args.milliseconds("timeout") },
     ).catch(pathIsTaken);
     context.result(data, ({ lab, nodes, links, unsupported }) =>

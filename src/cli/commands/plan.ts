@@ -4,6 +4,7 @@ import type { Context } from "../context.ts";
 import { checkOffline } from "../offline-check.ts";
 import { Progress } from "../progress.ts";
 import { extrasText, hasChanges, type Plan, showPlan } from "../show-plan.ts";
+import { otherOrigin } from "../take-over.ts";
 
 export const pruneFlag = { long: "prune", summary: "Also delete what the host has and the file has not" } as const;
 
@@ -24,6 +25,9 @@ export async function showPlanOf(context: Context, args: Arguments, direction: "
       ? showPlan(context.terminal.paint, data)
       : `no changes${extrasText(data.summary?.skipped_prune)}`,
   );
+  const other = direction === "to_host" && hasChanges(data) ? otherOrigin(data, await context.project()) : undefined;
+  if (other !== undefined)
+    context.terminal.note(`note: the last change of ${data.lab} came from ${other}: apply asks, or needs --take-over`);
   // A pipeline must not take a plan that cannot be applied for one that only waits.
   if ((data.blocked ?? []).length > 0) return 1;
   return hasChanges(data) ? 2 : 0;

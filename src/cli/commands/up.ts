@@ -16,6 +16,7 @@ import { Progress } from "../progress.ts";
 import { labFlags, type Project } from "../project.ts";
 import { answers, startService } from "../service-process.ts";
 import { isUp, nodeName, type Status, showStatus } from "../show-status.ts";
+import { takeOverFlag } from "../take-over.ts";
 import { UsageError } from "../usage-error.ts";
 import { isAllUp, waitForNodes } from "../wait-for-nodes.ts";
 import { applyProject } from "./apply.ts";
@@ -34,6 +35,7 @@ export const up: Command = {
     topoFlag,
     { ...labFlag, summary: "The lab's path on the host; default: its name" },
     yesFlag,
+    takeOverFlag,
     { long: "no-confirm", summary: "For a lab that runs already: apply only what disturbs no running node" },
     { long: "prune", summary: "For a lab that runs already: also delete what the file has not" },
     {
@@ -55,7 +57,13 @@ export const up: Command = {
     const { exists } = await client.getProjectStatus(project.selector).catch(notThere);
     let code: ExitCode = 0;
     if (exists) code = await applyProject(context, args, { silent: context.json });
-    else await runChange(context, "deployProject", { ...project.selector }, { what: `deploy ${project.title}` }).catch(pathIsTaken);
+    else
+      await runChange(
+        context,
+        "deployProject",
+        { ...project.selector, ...(project.origin === undefined ? {} : { origin: project.origin }) },
+        { what: `deploy ${project.title}` },
+      ).catch(pathIsTaken);
     if (code === 1) return code;
     if (code === 2 || args.has("no-wait")) {
       context.result(await client.getProjectStatus(project.selector), (data) => showStatus(context.terminal.paint, data));
