@@ -334,9 +334,9 @@ describe.runIf(process.getuid?.() === 0)("virtual machines", { timeout: hang }, 
   test("whose startup-config or exec fails have failed with its exit code, as linux nodes do, and say which it was", async () => {
     const broken = `name: broken
 nodes:
-  c1: {template: vm, startup-config: "echo first; printf partial; exit 7"}
+  c1: {template: vm, startup-config: "echo first\\nprintf partial\\nexit 7\\n"}
   c2: {template: vm, exec: ["true", "sh -c 'exit 9'", "touch /root/never"]}
-  c3: {template: linux, startup-config: "exit 7"}
+  c3: {template: linux, startup-config: "exit 7\\n"}
 links: []
 `;
     await local.deploy("/broken", labOf(broken));
