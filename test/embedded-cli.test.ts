@@ -64,7 +64,7 @@ afterAll(async () => {
 
 describe("a node that fails", { timeout: 2 * patience }, () => {
   const failure = [
-    "error: 1 of 2 nodes failed: h1 (exit code 1)",
+    "failed: h1 (exit code 1)",
     "  h1, last lines of its log (all: labwright logs -t lab.yaml h1):",
     '"ip addr add 10.0.0.300/24 dev eth0" failed with exit code 1',
   ];
@@ -90,6 +90,20 @@ describe("a node that fails", { timeout: 2 * patience }, () => {
     const fixed = await run("up", "lab.yaml");
     expect([fixed.code, fixed.stderr]).toEqual([0, expect.stringContaining("The lab is up.")]);
     expect(await run("plan")).toMatchObject({ code: 0, stdout: "no changes\n" });
+  });
+
+  test("restart stops and starts nodes, all but the stopped ones without --node, and reports one that fails", async () => {
+    expect(await run("restart", "--node", "h1")).toMatchObject({ code: 0, stdout: "1 node: 1 stopped\n1 node: 1 started\n" });
+    expect((await run("stop", "--node", "h2")).code).toBe(0);
+    const rest = await run("restart", "--format", "json");
+    expect([rest.code, JSON.parse(rest.stdout)]).toEqual([0, expect.objectContaining({ requested: 1, started: 1 })]);
+    expect((await run("status")).stdout).toMatch(/h2 +stopped/);
+    await write(lab("10.0.0.300/24"));
+    expect((await run("apply", "--yes", "--no-wait")).code).toBe(0);
+    expectFailure(await run("restart", "-t", "lab.yaml", "--node", "h1"));
+    expectFailure(await run("start", "-t", "lab.yaml"));
+    await write(lab("10.0.0.1/24"));
+    expect((await run("apply", "--yes")).code).toBe(0);
   });
 
   test("deploy and apply wait, name it and end with 1; with --no-wait they end with 0", async () => {

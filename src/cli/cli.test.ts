@@ -322,6 +322,21 @@ describe("a lab's life", () => {
     expect(await run(["apply"])).toMatchObject({ code: 0, stdout: "no changes\n" });
   });
 
+  test("up names what the host does not support, as deploy does", async () => {
+    write("partly", yaml("partly").replace("h1: {template: linux}", "h1: {template: linux, cpu: 2}"));
+    const up = await run(["up", "lab.yaml"]);
+    expect([up.code, up.stdout]).toEqual([0, expect.stringMatching(/^unsupported: h1\.cpu: /)]);
+    const deploy = await run(["deploy", "--replace", "--yes"]);
+    expect(deploy.stdout).toContain(up.stdout.split("\n")[0]);
+  });
+
+  test("up of a lab without nodes says that it is empty", async () => {
+    write("empty", "name: empty\nnodes: {}\n");
+    const { code, stderr } = await run(["up", "lab.yaml"]);
+    expect([code, stderr]).toEqual([0, expect.stringContaining("The lab is empty")]);
+    expect(stderr).not.toContain("The lab is up");
+  });
+
   test("a second file with the same name changes the lab only when a person agrees, or with --take-over", async () => {
     write("mine");
     expect((await run(["deploy"])).code).toBe(0);
@@ -522,6 +537,7 @@ describe("a lab's life", () => {
     );
     expect((await run(["link", "r1:eth1", "--suspend", "--from", "r1:eth1"])).stdout).toMatch(/: suspended at r1:eth1\n$/);
     expect((await run(["inspect"])).stdout.match(/suspended/g)).toHaveLength(1);
+    expect((await run(["status"])).stdout).toMatch(/\nsuspended: r1:eth1 \(labwright link NODE:INTERFACE --resume\)\n$/);
     expect((await run(["link", "h1:eth1"])).stdout).toMatch(/^h1:eth1 -- r1:eth1 {2}suspended\n.*\n.*perfect; suspended at this end\n$/);
     expect((await run(["stop", "--node", "h1"])).code).toBe(0);
     const idle = await run(["link", "h1:eth1", "--delay", "9"]);

@@ -24,7 +24,7 @@ import { logout } from "./commands/logout.ts";
 import { logs } from "./commands/logs.ts";
 import { open } from "./commands/open.ts";
 import { plan } from "./commands/plan.ts";
-import { start, stop, wipe } from "./commands/power.ts";
+import { restart, start, stop, wipe } from "./commands/power.ts";
 import { pull } from "./commands/pull.ts";
 import { resume } from "./commands/resume.ts";
 import { serve } from "./commands/serve.ts";
@@ -102,6 +102,7 @@ export const commands: readonly Command[] = [
   exec,
   start,
   stop,
+  restart,
   wipe,
   resume,
   link,

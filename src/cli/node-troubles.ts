@@ -35,7 +35,7 @@ export async function reportTroubles(
   options: { readonly waitedMs?: number } = {},
 ): Promise<void> {
   const { terminal } = context;
-  const write = (text: string) => void terminal.stderr.write(`${text}\n`);
+  const write = terminal.complain;
   const head = terminal.paint("red", "error:");
   const nodes = inNaturalOrder(nodesThatShouldRun(status), nodeName);
   const failed = nodes.filter(hasFailed);

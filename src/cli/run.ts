@@ -4,6 +4,7 @@ import { commands, findCommand } from "./commands.ts";
 import { Context } from "./context.ts";
 import { showError } from "./failure.ts";
 import { commandHelp, overview } from "./help.ts";
+import { commandSpeller, programName } from "./program-name.ts";
 import { openTerminal } from "./terminal.ts";
 
 const interrupted = 130;
@@ -11,7 +12,11 @@ const interrupted = 130;
 /** One call of the program, from the words after its name to its exit code; never throws. */
 export async function run(words: readonly string[]): Promise<number> {
   const [name, ...rest] = asCommand(words);
-  const plain = openTerminal({ color: true, quiet: false });
+  const spell = commandSpeller(
+    commands.flatMap(({ name, aliases = [] }) => [name, ...aliases]),
+    programName(),
+  );
+  const plain = openTerminal({ color: true, quiet: false, spell });
   if (name === undefined) {
     plain.stderr.write(`${overview(commands)}\n`);
     return 1;
@@ -24,7 +29,7 @@ export async function run(words: readonly string[]): Promise<number> {
       plain.print(commandHelp(command));
       return 0;
     }
-    context = new Context(openTerminal({ color: !args.has("no-color"), quiet: args.has("quiet") }), args);
+    context = new Context(openTerminal({ color: !args.has("no-color"), quiet: args.has("quiet"), spell }), args);
     const code = await command.run(context, args);
     await context.finish();
     return code;

@@ -6,7 +6,8 @@ import type { Paint } from "./terminal.ts";
 export type Status = ResultOf<"getProjectStatus">;
 export type LiveNode = NonNullable<NonNullable<Status["live"]>["nodes"]>[number];
 
-export function showStatus(paint: Paint, status: Status): string {
+/** @param suspended ends of links that have no carrier */
+export function showStatus(paint: Paint, status: Status, suspended: readonly string[] = []): string {
   const { lab, mode, exists, locked, operation, live } = status;
   const head = [paint("bold", lab), `mode ${mode}`, ...(locked ? ["locked"] : []), ...(exists ? [] : ["not on the host"])].join("  ");
   const lines = [head];
@@ -18,6 +19,7 @@ export function showStatus(paint: Paint, status: Status): string {
   if (netem.length > 0) {
     lines.push("", table(["LINK", "FROM", "DELAY", "JITTER", "LOSS", "BANDWIDTH"], netem.flatMap(linkRows)));
   }
+  if (suspended.length > 0) lines.push("", `suspended: ${suspended.join(", ")} (labwright link NODE:INTERFACE --resume)`);
   return lines.join("\n");
 }
 

@@ -57,13 +57,7 @@ export const up: Command = {
     const { exists } = await client.getProjectStatus(project.selector).catch(notThere);
     let code: ExitCode = 0;
     if (exists) code = await applyProject(context, args, { silent: context.json });
-    else
-      await runChange(
-        context,
-        "deployProject",
-        { ...project.selector, ...(project.origin === undefined ? {} : { origin: project.origin }) },
-        { what: `deploy ${project.title}` },
-      ).catch(pathIsTaken);
+    else await deployProject(context, project);
     if (code === 1) return code;
     if (code === 2 || args.has("no-wait")) {
       context.result(await client.getProjectStatus(project.selector), (data) => showStatus(context.terminal.paint, data));
@@ -80,6 +74,13 @@ export const up: Command = {
     return code;
   },
 };
+
+async function deployProject(context: Context, { selector, origin, title }: Project): Promise<void> {
+  const input = { ...selector, ...(origin === undefined ? {} : { origin }) };
+  const { unsupported = [] } = await runChange(context, "deployProject", input, { what: `deploy ${title}` }).catch(pathIsTaken);
+  const show = context.json ? context.terminal.note : context.terminal.print;
+  for (const text of unsupported) show(`unsupported: ${text}`);
+}
 
 function notThere(error: unknown): { readonly exists: boolean } {
   if (error instanceof LabwrightError && error.code === "lab_not_found") return { exists: false };
