@@ -60,7 +60,7 @@ export function helpMarkdown(commands: readonly Command[]): string {
     "  nothing is sent before the pin is compared.",
     "- Passwords are typed without echo, or come from `LABWRIGHT_PASSWORD` or standard input; never from the command line. With `LABWRIGHT_USER`",
     "  and `LABWRIGHT_PASSWORD` set, an expired session is renewed by itself.",
-    "- `source <(labwright completion bash)` completes commands and flags (also zsh and fish).",
+    "- `source <(labwright completion bash)` completes commands, flags, and names of labs, nodes and interfaces (also zsh and fish).",
     "",
     "Flags of every command:",
     "",

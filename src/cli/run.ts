@@ -1,6 +1,7 @@
 import { parseArguments } from "./arguments.ts";
 import { isExtcapCall } from "./commands/extcap.ts";
 import { commands, findCommand } from "./commands.ts";
+import { completeCall, completeNames } from "./complete-names.ts";
 import { Context } from "./context.ts";
 import { showError } from "./failure.ts";
 import { commandHelp, overview } from "./help.ts";
@@ -12,6 +13,11 @@ const interrupted = 130;
 /** One call of the program, from the words after its name to its exit code; never throws. */
 export async function run(words: readonly string[]): Promise<number> {
   const [name, ...rest] = asCommand(words);
+  if (name === completeCall) {
+    const [kind = "", ...line] = rest;
+    process.stdout.write((await completeNames(kind, line)).map((found) => `${found}\n`).join(""));
+    return 0;
+  }
   const spell = commandSpeller(
     commands.flatMap(({ name, aliases = [] }) => [name, ...aliases]),
     programName(),

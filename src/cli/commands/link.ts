@@ -17,6 +17,7 @@ export const link: Command = {
   name: "link",
   summary: "Show a link; make it slow, lossy or narrow while it runs, or pull its cable",
   operands: "NODE:INTERFACE [NODE:INTERFACE]",
+  completes: "interface",
   maxOperands: 2,
   details:
     "One end is enough: an interface has one link. The other end of a network's link is the network's name.\n" +
