@@ -17,7 +17,8 @@ export const apply: Command = {
   details:
     "What you agree to is what is done: the approval is bound to the plan that you saw, and a lab that changed meanwhile is left alone\n" +
     "(plan_stale). With --no-confirm only what disturbs no running node is applied; exit code 2 says that more is waiting.\n" +
-    "Waits until the nodes are up; exit code 1: a node has failed or is not ready in time. The last lines of a failed node's log are on stderr.",
+    "Unless something is left to confirm it waits until the nodes are up; exit code 1: a node has failed or is not ready in time. The last lines of\n" +
+    "a failed node's log are on stderr.",
   flags: [
     topoFlag,
     labFlag,
