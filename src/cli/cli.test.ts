@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -84,6 +85,16 @@ async function until(what: () => string, done: () => boolean): Promise<void> {
     if (Date.now() > end) throw new Error(`not within 60 s: ${what()}`);
     await pause(20);
   }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as { readonly port: number };
+      server.close(() => resolve(port));
+    });
+  });
 }
 
 const ended = async (child: ChildProcess) => {
@@ -798,6 +809,39 @@ describe("up", () => {
       expect.stringMatching(/the service did not start:\n.*--host takes [^\n]*"nowhere"\n {2}hint: /),
     ]);
     expect(wrong.stderr).not.toContain("listens on");
+  });
+
+  test("starts it at the port that is asked for, and down stops it and no other", async () => {
+    const own = join(folder, "state");
+    const env = { LABWRIGHT_STATE_DIR: own, LABWRIGHT_RUN_DIR: join(own, "run"), XDG_CONFIG_HOME: join(folder, "config") };
+    const port = await freePort();
+    const address = `https://127.0.0.1:${port}`;
+    const at = () => (JSON.parse(readFileSync(join(own, "service.json"), "utf8")) as { url: string }).url;
+    write("ported");
+    for (const [args, more] of [
+      [["--url", address], {}],
+      [["--port", String(port)], {}],
+      [[], { LABWRIGHT_PORT: String(port) }],
+      [[], { LABWRIGHT_URL: address }],
+    ] as const) {
+      const up = await run(["up", "lab.yaml", "--host", "memory", ...args], { env: { ...env, ...more } });
+      expect([up.code, up.stderr]).toEqual([0, expect.stringContaining(`started a service at ${address} `)]);
+      expect(at()).toBe(address);
+      const other = await run(["up", "lab.yaml", "--port", "1"], { env });
+      expect([other.code, other.stderr]).toEqual([1, expect.stringContaining(`this machine's service runs at ${address}, not at port 1`)]);
+      expect(await run(["down"], { env })).toMatchObject({ code: 0, stderr: expect.stringContaining(`stopped the service at ${address}`) });
+    }
+    expect((await run(["up", "lab.yaml", "--port", "1", "--url", address], { env })).stderr).toContain(
+      "--port is for a service of this machine",
+    );
+    // At a loopback address with somebody else's certificate no second service is tried.
+    const stranger = await run(["up", "lab.yaml", "--url", url], { env: { ...env, LABWRIGHT_PASSWORD: password } });
+    expect([stranger.code, stranger.stderr]).toEqual([1, expect.stringContaining("(tls_untrusted)")]);
+    // Begun by labwright serve.
+    const refused = await run(["down"]);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("was not started by labwright up: it was left alone")]);
+    expect((await run(["deploy"])).code).toBe(0);
+    expect(await run(["down", "-t", "lab.yaml", "--yes"])).toMatchObject({ code: 0, stdout: "destroyed /ported\n" });
   });
 
   test("waits for a service that somebody else is just starting", async () => {

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { extname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { connect } from "../client/index.ts";
+import { connect, LabwrightError } from "../client/index.ts";
 import { markStarted, readServiceFile, type ServiceFile } from "./local-service.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -38,13 +38,20 @@ export function programPath(name: string): string {
 
 /** A running service answers at this address. */
 export async function answers(service: { readonly url: string; readonly pin?: string | undefined }): Promise<boolean> {
+  return (await answerOf(service)) === "answers";
+}
+
+/** Whether a service that can be used answers there, nobody listens, or something else is wrong, such as the certificate. */
+export async function answerOf(service: {
+  readonly url: string;
+  readonly pin?: string | undefined;
+}): Promise<"answers" | "nobody" | "unusable"> {
   try {
     using client = connect(service);
     await client.getHealth({}, { timeoutMs: 2_000 });
-    return true;
-  } catch {
-    // Whatever the reason is, there is no service to use there; what is done next tells about it.
-    return false;
+    return "answers";
+  } catch (error) {
+    return error instanceof LabwrightError && error.status === 0 && error.code === "host_unreachable" ? "nobody" : "unusable";
   }
 }
 

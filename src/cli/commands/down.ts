@@ -4,6 +4,7 @@ import { type Command, type ExitCode, labFlag, timeoutFlag, topoFlag, yesFlag } 
 import type { Context } from "../context.ts";
 import { forgetStarted, readServiceFile, stateDirectory, wasStartedByUp } from "../local-service.ts";
 import { Progress } from "../progress.ts";
+import { answers } from "../service-process.ts";
 import { UsageError } from "../usage-error.ts";
 import { destroy } from "./destroy.ts";
 
@@ -31,12 +32,13 @@ export const down: Command = {
 async function stopService(context: Context): Promise<ExitCode> {
   const state = stateDirectory();
   const service = await readServiceFile(state);
-  if (service === undefined || !(await isService(service.pid))) {
+  const ours = service !== undefined && (await wasStartedByUp(state, service));
+  if (service === undefined || !(await (ours ? isService(service.pid) : answers({ url: service.url, pin: service.fingerprint })))) {
     context.terminal.note(`no service of ${state} runs on this machine`);
     return 0;
   }
   const { pid, url } = service;
-  if (!(await wasStartedByUp(state, service)))
+  if (!ours)
     throw new UsageError(
       `the service at ${url} (process ${pid}) was not started by labwright up: it was left alone`,
       "end it where it was started: Ctrl-C at labwright serve, or systemctl stop labwright; labwright destroy removes a lab",
@@ -56,7 +58,7 @@ async function stopService(context: Context): Promise<ExitCode> {
   return 0;
 }
 
-/** Whether the process is a service of ours: a pid in the file of one that crashed may belong to another program by now. */
+/** Whether the process is a service as `labwright up` starts it: the pid of one that crashed may belong to another program by now. */
 async function isService(pid: number): Promise<boolean> {
   try {
     return (await readFile(`/proc/${pid}/cmdline`, "utf8")).split("\0").some((word) => /\/server\/main\.[jt]s$/.test(word));

@@ -14,7 +14,7 @@ import { reportTroubles } from "../node-troubles.ts";
 import { checkOffline } from "../offline-check.ts";
 import { Progress } from "../progress.ts";
 import { labFlags, type Project } from "../project.ts";
-import { answers, startService } from "../service-process.ts";
+import { answerOf, answers, startService } from "../service-process.ts";
 import { isUp, nodeName, type Status, showStatus } from "../show-status.ts";
 import { takeOverFlag } from "../take-over.ts";
 import { UsageError } from "../usage-error.ts";
@@ -91,19 +91,14 @@ function notThere(error: unknown): { readonly exists: boolean } {
 async function ensureService(context: Context, args: Arguments): Promise<void> {
   const known = await context.service();
   const port = args.text("port");
-  const given = args.text("url") ?? process.env.LABWRIGHT_URL;
-  if (port !== undefined && given !== undefined && given !== "")
+  const given = args.text("url") ?? (process.env.LABWRIGHT_URL || undefined);
+  if (port !== undefined && given !== undefined)
     throw new UsageError("--port is for a service of this machine, and the address of a service is given too", "one of the two");
-  if (known !== undefined && port === undefined && (await answers(known))) {
-    context.use(known.token === undefined ? await signIn(context, known) : known);
-    return;
-  }
-  // An address that was asked for and is not this machine's: the first request reports why nobody answers there.
-  const wanted = given === undefined || given === "" ? port : localPort(normalUrl(given));
-  if (wanted === undefined && given !== undefined && given !== "" && known !== undefined) {
-    context.use(known.token === undefined ? await signIn(context, known) : known);
-    return;
-  }
+  const use = async (login: Login) => void context.use(login.token === undefined ? await signIn(context, login) : login);
+  if (known !== undefined && port === undefined && (await answers(known))) return await use(known);
+  const wanted = given === undefined ? port : localPort(normalUrl(given));
+  // An address that was asked for, at another machine: the first request reports why it cannot be used.
+  if (given !== undefined && wanted === undefined && known !== undefined) return await use(known);
   const state = stateDirectory();
   const local = await readServiceFile(state);
   if (local !== undefined && (await answers({ url: local.url, pin: local.fingerprint }))) {
@@ -115,6 +110,8 @@ async function ensureService(context: Context, args: Arguments): Promise<void> {
     context.use(await signIn(context, { url: local.url, pin: local.fingerprint }));
     return;
   }
+  // Somebody else listens there, behind a certificate that is not known or not the pinned one.
+  if (given !== undefined && known !== undefined && (await answerOf(known)) !== "nobody") return await use(known);
   const service = await begin(context, args, state, wanted);
   context.use(await signIn(context, { url: service.url, pin: service.fingerprint }));
 }
