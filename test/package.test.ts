@@ -62,7 +62,7 @@ describe("its program", () => {
     expect(await readFile(path, "utf8")).toMatch(/^#!\/usr\/bin\/env node\n/);
   });
 
-  test("shows its help, version and the service's flags, and checks a lab", () => {
+  test("shows its help, version and the service's flags, and checks a lab", async () => {
     const program = join(installed, "dist/cli/main.js");
     const labwright = (...args: string[]) => run(process.execPath, [program, ...args]);
     expect(labwright("--help").stdout).toContain("Usage: labwright COMMAND");
@@ -70,6 +70,9 @@ describe("its program", () => {
     expect(labwright("serve", "--help").stdout).toContain("Usage: labwright serve");
     expect(labwright("setup", "--help").stdout).toContain("Usage: labwright setup");
     expect(labwright("validate", "-t", join(installed, "labs/ospf-triangle.yaml")).stderr).toContain("valid");
+    const mistyped = join(installed, "mistyped.yaml");
+    await writeFile(mistyped, "name: x\nnodes: {r1: {template: fr}}\n");
+    expect(labwright("validate", "-t", mistyped).stdout).toContain('did you mean "frr"?');
   });
 });
 

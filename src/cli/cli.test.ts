@@ -147,6 +147,8 @@ beforeEach(() => {
   folder = mkdtempSync(join(state, "work-"));
 });
 
+const unknowable = "; only a service can tell whether its host has the images and supports every field: --online";
+
 describe("without a service", () => {
   test("validate shows every mistake with its line and a caret, and ends with 1", async () => {
     write("campus", yaml("campus").replace("template: frr", "tmplate: frr").replace("h1:eth1", "h9:eth1"));
@@ -160,9 +162,36 @@ describe("without a service", () => {
 
   test("validate of a good file says so on stderr, and --format json on stdout and nothing else", async () => {
     write("campus");
-    expect(await run(["validate"])).toEqual({ code: 0, stdout: "", stderr: "lab.yaml is valid\n" });
+    expect(await run(["validate"])).toEqual({ code: 0, stdout: "", stderr: `lab.yaml is valid${unknowable}\n` });
     const { stdout } = await run(["validate", "--format", "json", "-q"]);
     expect(JSON.parse(stdout)).toEqual({ status: "valid", diagnostics: [] });
+  });
+
+  test("validate names templates, attributes and interfaces that are not Labwright's own, and what it cannot know", async () => {
+    const text =
+      'name: x\nnodes:\n  a: {template: fr}\n  b: {kind: ceos}\n  c: {template: linux, attributes: {forwardin: true}}\nlinks:\n  - ["c:Gi0/1", "a:eth1"]\n';
+    writeFileSync(join(folder, "lab.yaml"), text);
+    const { code, stdout, stderr } = await run(["validate"]);
+    expect([code, stderr]).toEqual([0, `lab.yaml is valid, with 4 warnings${unknowable}\n`]);
+    expect(stdout).toContain("lab.yaml:3:17: warning: node a: fr is not one of Labwright's own templates (container, frr, linux,");
+    expect(stdout).toContain('hint: did you mean "frr"?');
+    expect(stdout).toContain("lab.yaml:4:13: warning: node b: ceos is not one of Labwright's own templates");
+    expect(stdout).toContain("only a service can tell whether its host has it (unknown_template)");
+    expect(stdout).toContain(
+      "lab.yaml:5:48: warning: node c: template linux has no attribute forwardin; it has forwarding (unknown_attribute)",
+    );
+    expect(stdout).toContain("lab.yaml:7:5: warning: node c has no interface Gi0/1; template linux has eth0 to eth63 (unknown_interface)");
+    const online = await run(["validate", "--online", "--format", "json"]);
+    expect(online.code).toBe(1);
+    const { status, diagnostics } = JSON.parse(online.stdout);
+    expect(status).toBe("invalid");
+    expect(diagnostics.map(({ code, line }: { code: string; line: number }) => [code, line])).toEqual([
+      ["unknown_template", 3],
+      ["unknown_template", 4],
+      ["unknown_attribute", 5],
+      ["unknown_interface", 7],
+    ]);
+    expect(diagnostics[0].message).toContain("did you mean frr?");
   });
 
   test("no command, an unknown one, and several labs in the folder each say what to do", async () => {
@@ -176,7 +205,7 @@ describe("without a service", () => {
     expect((await run(["validate", "-t", "one"])).stderr).toContain("hint: name it, such as -t one/campus.yml\n");
     writeFileSync(join(folder, "one/lab.yaml"), "name: x\nnodes:\n  r1: {template: frr, startup-config: r1.conf}\n");
     writeFileSync(join(folder, "one/r1.conf"), "hostname r1\n");
-    expect(await run(["validate", "-t", "one"])).toEqual({ code: 0, stdout: "", stderr: "one/lab.yaml is valid\n" });
+    expect(await run(["validate", "-t", "one"])).toEqual({ code: 0, stdout: "", stderr: `one/lab.yaml is valid${unknowable}\n` });
   });
 
   test("nobody at the address is told with what to do", async () => {
@@ -402,6 +431,39 @@ describe("a lab's life", () => {
     asked.child.stdin?.write("y\n");
     expect([await ended(asked.child), asked.seen.stdout]).toEqual([0, expect.stringContaining("applied /mine")]);
     expect(await nodes()).toEqual(["h1", "r1"]);
+  });
+
+  test("apply refuses what the host does not support, says what to do, and with --allow-unsupported applies the rest", async () => {
+    write("poor");
+    expect((await run(["deploy"])).code).toBe(0);
+    const without = read();
+    writeFileSync(
+      join(folder, "lab.yaml"),
+      read().replace("  h1: {template: linux}\n", "  h1: {template: linux, cpu: 2, icon: Desktop.png}\n"),
+    );
+    const plan = await run(["plan"]);
+    expect([plan.code, plan.stdout]).toEqual([1, expect.stringContaining("--allow-unsupported applies the rest")]);
+    for (const command of [
+      ["apply", "--yes"],
+      ["up", "lab.yaml", "--yes"],
+    ]) {
+      const refused = await run(command);
+      expect([refused.code, refused.stderr]).toEqual([
+        1,
+        expect.stringContaining("error: nothing was changed: the plan cannot be applied"),
+      ]);
+      expect(refused.stderr).toContain("unsupported: h1.cpu: ");
+      expect(refused.stderr).toContain("hint: --allow-unsupported applies the rest");
+    }
+    const dry = await run(["deploy", "--dry-run"]);
+    expect([dry.code, dry.stdout]).toEqual([2, expect.not.stringContaining("cannot be applied")]);
+    expect((await run(["plan", "--allow-unsupported"])).code).toBe(2);
+    const applied = await run(["apply", "--yes", "--allow-unsupported"]);
+    expect([applied.code, applied.stdout]).toEqual([0, expect.stringMatching(/applied \/poor: 1 step\nunsupported: h1\.cpu: /)]);
+    // With nothing else left to do it is no failure, and is named all the same.
+    expect(await run(["apply"])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^no changes\nunsupported: h1\.cpu: /) });
+    writeFileSync(join(folder, "lab.yaml"), without);
+    expect(await run(["apply", "--yes"])).toMatchObject({ code: 0, stdout: expect.not.stringContaining("unsupported") });
   });
 
   test("on a terminal apply shows the plan and does what the answer says; --prune deletes what the file has not", async () => {

@@ -15,8 +15,8 @@ export function showInspection(data: Inspection): string {
     node.template,
     node.image ?? "",
     node.status,
-    node.cpu === undefined ? "" : String(node.cpu),
-    node.ram === undefined ? "" : `${node.ram} MiB`,
+    node.cpu === 0 ? "" : String(node.cpu),
+    node.ram === 0 ? "" : `${node.ram} MiB`,
     node.console.type,
     limitsText(node.limits),
   ]);

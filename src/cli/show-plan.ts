@@ -20,11 +20,19 @@ export function stopsNodes(plan: Plan): boolean {
   return (plan.operations ?? []).some(({ disruption }) => disruption === "restart" || disruption === "stop" || disruption === "recreate");
 }
 
+export const allowHint = "--allow-unsupported applies the rest and leaves out what the host does not support";
+
+/** Whether nothing but unsupported fields keeps the plan from being applied. */
+export function isLeftUndone(plan: Plan): boolean {
+  return plan.applicable === false && (plan.blocked ?? []).length === 0 && plan.locked !== true && (plan.unsupported ?? []).length > 0;
+}
+
 /** The plan for people: the service's own text, and why it cannot be applied where it cannot. */
 export function showPlan(paint: Paint, plan: Plan): string {
   const lines = [paintChanges(paint, (plan.text ?? "").trimEnd())];
   // What stands in the way is in the service's text.
-  if (plan.applicable === false) lines.push(paint("red", "It cannot be applied as it is."));
+  if (plan.applicable === false && hasChanges(plan))
+    lines.push(paint("red", `It cannot be applied as it is.${isLeftUndone(plan) ? ` ${allowHint}.` : ""}`));
   return lines.filter((line) => line !== "").join("\n");
 }
 

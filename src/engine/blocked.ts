@@ -1,3 +1,4 @@
+import { nearest } from "../intent/nearest.ts";
 import type { Comparison, LinkWork, NetworkWork, NodeWork } from "./comparison.ts";
 import { interfaceAlias, interfaceNaming } from "./interface-names.ts";
 import type { HostRules, SerialRule, TemplateRules, ValueRule } from "./plan.ts";
@@ -17,6 +18,8 @@ export interface Obstacle {
     | "unknown_node"
     | "unknown_network";
   readonly text: string;
+  /** In the words of the intent, dotted: image, attributes.daemons. Absent: it is about the whole. */
+  readonly field?: string;
 }
 
 /** Why a node cannot be made or changed as wanted. Only what is about to be done is looked at. */
@@ -24,12 +27,20 @@ export function nodeObstacle(node: NodeWork, rules: HostRules, template: Templat
   const { intent, after } = node;
   if (intent === undefined || after === undefined) return undefined;
   if (template === undefined) {
-    const known = rules.templates.map(({ id }) => id).sort();
-    return { code: "unknown_template", text: `the host has no template ${intent.template}; it has ${known.join(", ") || "none"}` };
+    const known = rules.templates.map(({ id }) => id);
+    return {
+      code: "unknown_template",
+      text: `the host has no template ${intent.template}; ${itHas(intent.template, known)}`,
+      field: "template",
+    };
   }
   const renamed = node.fate === "create" || node.differences.some(({ field }) => field === "name");
   if (renamed && rules.nodeName !== undefined && !new RegExp(rules.nodeName).test(after.name)) {
-    return { code: "bad_name", text: `the host takes no node name ${JSON.stringify(after.name)}: it must match ${rules.nodeName}` };
+    return {
+      code: "bad_name",
+      field: "name",
+      text: `the host takes no node name ${JSON.stringify(after.name)}: it must match ${rules.nodeName}`,
+    };
   }
   const making = node.fate === "create" || node.before?.template !== intent.template;
   const value = valueObstacle(node, template, making);
@@ -37,39 +48,58 @@ export function nodeObstacle(node: NodeWork, rules: HostRules, template: Templat
   const chosen = making || node.differences.some(({ field }) => field === "image");
   if (!chosen || template.images === undefined || unsupportedOnNode(rules, template, "image") !== undefined) return undefined;
   if (after.image === undefined && template.images.length > 0) {
-    return { code: "unknown_image", text: `template ${template.id} needs an image: one of ${[...template.images].sort().join(", ")}` };
+    return {
+      code: "unknown_image",
+      text: `template ${template.id} needs an image: one of ${[...template.images].sort().join(", ")}`,
+      field: "image",
+    };
   }
   if (after.image === undefined || (template.images.length === 0 && intent.image === undefined)) {
-    return { code: "no_image", text: `template ${template.id} has no image on the host` };
+    return { code: "no_image", text: `template ${template.id} has no image on the host`, field: "template" };
   }
   if (!template.images.includes(after.image)) {
-    const known = [...template.images].sort();
     const { image } = after;
     const other = rules.templates.find(({ images }) => images?.includes(image) === true);
     const elsewhere = other === undefined ? "" : `; template ${other.id} has that one`;
+    const own = template.image === undefined ? "" : `; leave image out to take ${template.image}`;
     return {
       code: "unknown_image",
-      text: `template ${template.id} has no image ${image}; it has ${known.join(", ") || "none"}${elsewhere}`,
+      text: `template ${template.id} has no image ${image}; ${itHas(image, template.images)}${elsewhere}${own}`,
+      field: "image",
     };
   }
   return undefined;
 }
 
-/** What of cpu, ram and attributes the template does not know, or cannot be; of what is made or changed. */
-function valueObstacle({ after, differences }: NodeWork, { id, values }: TemplateRules, making: boolean): Obstacle | undefined {
-  if (values === undefined || after === undefined) return undefined;
+/** What a person may have meant, and all that there is. */
+function itHas(word: string, known: Iterable<string>): string {
+  const names = [...known].sort();
+  const meant = nearest(word, names);
+  return `${meant === undefined ? "it" : `did you mean ${meant}? It`} has ${names.join(", ") || "none"}`;
+}
+
+/** What of cpu, ram, ethernet and attributes the template does not know, or cannot be; of what is made or changed. */
+function valueObstacle({ intent, after, differences }: NodeWork, template: TemplateRules, making: boolean): Obstacle | undefined {
+  if (after === undefined) return undefined;
+  const { id, values, maxInterfaces } = template;
+  const changed = new Set<string>(differences.flatMap(({ field, changes }) => [field, ...changes.map((change) => change.field)]));
+  const most = { type: "integer", min: 0, max: maxInterfaces } as const;
+  // How many its links need is told at the links.
+  if (intent?.ethernet !== undefined && (making || changed.has("ethernet")) && intent.ethernet > maxInterfaces)
+    return { code: "bad_value", text: `ethernet is ${intent.ethernet}, not ${misfit(String(intent.ethernet), most)}`, field: "ethernet" };
+  if (values === undefined) return undefined;
   const given = { cpu: after.cpu, ram: after.ram };
   const attributes = Object.entries(after.attributes).map(([name, value]) => [`attributes.${name}`, value] as const);
   for (const [field, value] of [...Object.entries(given), ...attributes]) {
-    if (value === undefined || !(making || differences.some((one) => one.field === field))) continue;
+    if (value === undefined || !(making || changed.has(field))) continue;
     const rule = values[field];
     const name = field.replace("attributes.", "");
     if (rule === undefined && field !== name) {
       const known = Object.keys(values).flatMap((one) => (one.startsWith("attributes.") ? one.slice("attributes.".length) : []));
-      return { code: "unknown_attribute", text: `template ${id} has no attribute ${name}; it has ${known.sort().join(", ") || "none"}` };
+      return { code: "unknown_attribute", text: `template ${id} has no attribute ${name}; ${itHas(name, known)}`, field };
     }
     const wanted = rule === undefined ? undefined : misfit(String(value), rule);
-    if (wanted !== undefined) return { code: "bad_value", text: `${name} is ${JSON.stringify(value)}, not ${wanted}` };
+    if (wanted !== undefined) return { code: "bad_value", text: `${name} is ${JSON.stringify(value)}, not ${wanted}`, field };
   }
   return undefined;
 }
@@ -94,8 +124,7 @@ function range(min: number | undefined, max: number | undefined): string {
 export function networkObstacle(network: NetworkWork, rules: HostRules): Obstacle | undefined {
   const type = network.after?.type;
   if (type === undefined || (network.fate === "keep" && !network.replaced) || rules.networkTypes.includes(type)) return undefined;
-  const known = [...rules.networkTypes].sort();
-  return { code: "unknown_network_type", text: `the host has no network type ${type}; it has ${known.join(", ") || "none"}` };
+  return { code: "unknown_network_type", text: `the host has no network type ${type}; ${itHas(type, rules.networkTypes)}`, field: "type" };
 }
 
 /** Why a link cannot be made: an end that is not there, or an interface name that the node will not have. */

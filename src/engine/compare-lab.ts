@@ -12,7 +12,14 @@ import { hostPosition, observedNode, wantedNode } from "./node-values.ts";
 import type { ObservedLab, ObservedNode } from "./observed.ts";
 import type { Change, HostRules, TemplateRules } from "./plan.ts";
 import { serialPort } from "./serial-port.ts";
-import { unsupportedOnHost, unsupportedOnLink, unsupportedOnNode, unsupportedQuality } from "./support.ts";
+import {
+  type UnsupportedField,
+  unsupportedOnHost,
+  unsupportedOnLink,
+  unsupportedOnNode,
+  unsupportedQuality,
+  unsupportedText,
+} from "./support.ts";
 
 export interface CompareInput {
   readonly desired: Lab;
@@ -20,6 +27,7 @@ export interface CompareInput {
   readonly rules: HostRules;
   readonly ids?: JoinedIds;
   readonly prune: boolean;
+  readonly owedStarts?: readonly string[];
 }
 
 /** Puts the intent and the host side by side: who is who, what differs, what goes, what the host has no place for. */
@@ -28,7 +36,7 @@ export function compareLab(input: CompareInput): Comparison {
   const ids = joinIds(desired, observed, input.ids);
   const keys = endpointKeys(ids);
   const templates = new Map(rules.templates.map((template) => [template.id, template]));
-  const unsupported: string[] = [];
+  const unsupported: UnsupportedField[] = [];
   const extraFate: Fate = input.prune ? "delete" : "extra";
 
   const networks = new Map<string, NetworkWork>();
@@ -72,13 +80,16 @@ export function compareLab(input: CompareInput): Comparison {
   }
 
   const nodes = new Map<string, NodeWork>();
+  const owed = new Set(input.owedStarts);
   const addNode = (key: string, intent: LabNode | undefined) => {
     const native = nativeOf(key);
     const before = native && observedNode(native, key, templates.get(native.template));
     const up = native?.power === "running" || native?.power === "starting";
     const fate = intent === undefined ? extraFate : before === undefined ? "create" : "keep";
     // Nobody stopped a node that failed: a stop makes it "stopped". One that the intent has is started again.
-    const keepsUp = up || (fate === "keep" && native?.power === "failed");
+    const failed = native?.power === "failed";
+    const isOwed = (fate === "keep" || fate === "extra") && native?.power === "stopped" && owed.has(key);
+    const keepsUp = up || isOwed || (fate === "keep" && failed);
     const compared = intent && compareNode(intent, before, native, templates.get(intent.template), needed.get(key) ?? 0, rules);
     if (compared !== undefined) unsupported.push(...compared.missing);
     nodes.set(key, {
@@ -90,6 +101,7 @@ export function compareLab(input: CompareInput): Comparison {
       after: compared?.after ?? (fate === "extra" ? before : undefined),
       template: templates.get(native?.template ?? intent?.template ?? ""),
       up,
+      isOwed,
       wantUp: fate === "create" ? intent?.start !== false : fate !== "delete" && (intent?.start ?? keepsUp),
       differences: compared?.differences ?? [],
       need: "none",
@@ -122,7 +134,8 @@ export function compareLab(input: CompareInput): Comparison {
 
   const lab = diffLab(desired, observed, rules);
   unsupported.push(...lab.missing);
-  return { desired, observed, rules, ids, nodes, networks, links: works, lab, unsupported: unsupported.sort(compareNatural) };
+  unsupported.sort((a, b) => compareNatural(unsupportedText(a), unsupportedText(b)));
+  return { desired, observed, rules, ids, nodes, networks, links: works, lab, unsupported };
 }
 
 /** The index of an interface: by the template's naming, else as the host itself lists it. */
@@ -138,10 +151,10 @@ function compareNode(
   template: TemplateRules | undefined,
   needed: number,
   rules: HostRules,
-): { readonly after: LabNode; readonly differences: readonly FieldDifference[]; readonly missing: readonly string[] } {
+): { readonly after: LabNode; readonly differences: readonly FieldDifference[]; readonly missing: readonly UnsupportedField[] } {
   const position = hostPosition(intent.position, rules);
   const wanted = wantedNode(position === undefined ? intent : { ...intent, position }, template, needed, native);
-  const missing: string[] = [];
+  const missing: UnsupportedField[] = [];
   const differences: FieldDifference[] = [];
   const kept: Record<string, unknown> = {};
   const blank = blankNode(intent, template);
@@ -159,7 +172,7 @@ function compareNode(
       continue;
     }
     kept[field] = keeps[field];
-    if (isDeclared(intent[field])) missing.push(`${intent.key}.${fieldWord(field)}: ${why}`);
+    if (isDeclared(intent[field])) missing.push({ kind: "node", key: intent.key, field: fieldWord(field), why });
   }
   const after = Object.keys(kept).length === 0 ? wanted : defined<LabNode>({ ...wanted, ...kept } as LabNode);
   return { after, differences: before === undefined ? [] : differences, missing };
@@ -196,10 +209,10 @@ function compareNetwork(
   intent: LabNetwork | undefined,
   before: LabNetwork | undefined,
   rules: HostRules,
-): { readonly after: LabNetwork | undefined; readonly changes: readonly Change[]; readonly missing: readonly string[] } {
+): { readonly after: LabNetwork | undefined; readonly changes: readonly Change[]; readonly missing: readonly UnsupportedField[] } {
   if (intent === undefined) return { after: undefined, changes: [], missing: [] };
   const changes: Change[] = [];
-  const missing: string[] = [];
+  const missing: UnsupportedField[] = [];
   const place = hostPosition(intent.position, rules);
   const after: Record<string, unknown> = { key: intent.key };
   for (const field of ["name", "type", "icon", "position"] as const) {
@@ -211,7 +224,7 @@ function compareNetwork(
     after[field] = why === undefined ? wanted : a;
     if (same || (field === "position" && intent.position === undefined)) continue;
     if (why === undefined) changes.push({ field, before: a ?? null, after: wanted ?? null });
-    else if (isDeclared(intent[field])) missing.push(`${intent.key}.${field}: ${why}`);
+    else if (isDeclared(intent[field])) missing.push({ kind: "network", key: intent.key, field, why });
   }
   return { after: defined<LabNetwork>(after as unknown as LabNetwork), changes, missing };
 }
@@ -225,7 +238,7 @@ interface ComparedLink {
   readonly differences: readonly LinkDifference[];
   readonly reason: { readonly code: string; readonly text: string } | undefined;
   readonly takenBy: readonly string[];
-  readonly missing: readonly string[];
+  readonly missing: readonly UnsupportedField[];
 }
 
 function compareLinks(
@@ -242,7 +255,7 @@ function compareLinks(
   for (const link of input.desired.links) {
     const native = observedLinks.get(ids.links[link.key] ?? "");
     const before = native && observedLink(native, keys, link);
-    const missing: string[] = [];
+    const missing: UnsupportedField[] = [];
     const serial = interfacesOf(link.endpoints).some(({ node, interface: name }) => {
       const rule = templates.get(intents.get(node)?.template ?? nativeOf(node)?.template ?? "")?.serial;
       return rule !== undefined && serialPort(name, rule) !== undefined;
@@ -298,7 +311,13 @@ function compareLinks(
 }
 
 /** The link as the host can have it: what it has no place for stays as it is. */
-function supportedLink(link: LabLink, before: LabLink | undefined, rules: HostRules, serial: boolean, missing: string[]): LabLink {
+function supportedLink(
+  link: LabLink,
+  before: LabLink | undefined,
+  rules: HostRules,
+  serial: boolean,
+  missing: UnsupportedField[],
+): LabLink {
   const differences = diffLink(before, link);
   const words = new Map<string, string>();
   for (const { field, changes } of differences) {
@@ -310,7 +329,7 @@ function supportedLink(link: LabLink, before: LabLink | undefined, rules: HostRu
     }
   }
   if (words.size === 0) return link;
-  for (const [field, why] of words) if (why !== "") missing.push(`${link.key}.${field}: ${why}`);
+  for (const [field, why] of words) if (why !== "") missing.push({ kind: "link", key: link.key, field, why });
   const quality: Record<string, Record<string, number>> = {};
   for (const side of ["a", "b"] as const) {
     for (const word of ["delay", "jitter", "loss", "bandwidth"] as const) {

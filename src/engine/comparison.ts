@@ -4,6 +4,7 @@ import type { FieldDifference } from "./diff-node.ts";
 import type { JoinedIds } from "./join.ts";
 import type { ObservedLab, ObservedNode } from "./observed.ts";
 import type { Change, Disruption, HostRules, TemplateRules } from "./plan.ts";
+import type { UnsupportedField } from "./support.ts";
 
 /** create: only in the intent; keep: in both; delete: only on the host, and goes; extra: only on the host, and stays. */
 export type Fate = "create" | "keep" | "delete" | "extra";
@@ -22,6 +23,8 @@ export interface NodeWork {
   /** Rules of what runs there now; for a new node, of the wanted template. */
   readonly template: TemplateRules | undefined;
   readonly up: boolean;
+  /** It is stopped only because a change that was to start it broke off. */
+  readonly isOwed: boolean;
   /** Whether it shall run when the plan is done. */
   readonly wantUp: boolean;
   differences: readonly FieldDifference[];
@@ -77,7 +80,7 @@ export interface Comparison {
   readonly networks: ReadonlyMap<string, NetworkWork>;
   readonly links: ReadonlyMap<string, LinkWork>;
   readonly lab: LabDifference;
-  readonly unsupported: readonly string[];
+  readonly unsupported: readonly UnsupportedField[];
 }
 
 /** What differs of the lab itself. */

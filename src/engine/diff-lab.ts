@@ -6,18 +6,18 @@ import { compareNatural } from "./natural-order.ts";
 import { fieldWord } from "./node-fields.ts";
 import type { ObservedLab } from "./observed.ts";
 import type { Change, HostRules } from "./plan.ts";
-import { unsupportedOnHost } from "./support.ts";
+import { type UnsupportedField, unsupportedOnHost } from "./support.ts";
 
 /** What differs of the lab itself: name, description, traffic filters, texts. Order of filters and texts means nothing. */
 export function diffLab(
   desired: Lab,
   observed: ObservedLab | null,
   rules: HostRules,
-): LabDifference & { readonly missing: readonly string[] } {
-  const missing: string[] = [];
+): LabDifference & { readonly missing: readonly UnsupportedField[] } {
+  const missing: UnsupportedField[] = [];
   const supported = (field: string, declared: boolean): boolean => {
     const why = unsupportedOnHost(rules, "lab", field);
-    if (why !== undefined && declared) missing.push(`${desired.name}.${fieldWord(field)}: ${why}`);
+    if (why !== undefined && declared) missing.push({ kind: "lab", key: desired.name, field: fieldWord(field), why });
     return why === undefined;
   };
 

@@ -8,13 +8,14 @@ import { type PlanInput, planLab } from "./plan-lab.ts";
  * binds what shall be done, so that other template defaults or host features make a plan stale; from_host changes no node, so no power matters to it.
  */
 export function identityText(input: PlanInput, direction: "to_host" | "from_host", plan = planLab(input)): string {
-  const { desired, observed, prune, replace, wipe = true } = input;
+  const { desired, observed, prune, replace, allowUnsupported, wipe = true } = input;
   const bound = {
     version: 1,
     direction,
     desired: desired && sortedLab(desired),
     prune,
     replace,
+    ...(allowUnsupported === true && { allowUnsupported }),
     wipe,
     observed: observed && persistedLab(observed),
     ids: input.ids ?? null,

@@ -1,5 +1,6 @@
 import { orderActions, orderOperations, type Phase, type Phased } from "./order.ts";
 import type { Action, Disruption, Operation, Plan, PlanOp, PlanSummary, Step } from "./plan.ts";
+import { type UnsupportedField, unsupportedText } from "./support.ts";
 import { planText } from "./text.ts";
 
 /** Collects actions and their steps in any order; the plan comes out sorted, counted and told. */
@@ -27,7 +28,9 @@ export interface RunStep {
 export interface PlanFacts {
   readonly name: string;
   readonly locked: boolean;
-  readonly unsupported: readonly string[];
+  readonly unsupported: readonly UnsupportedField[];
+  /** The rest is to be applied without what is unsupported. */
+  readonly allowUnsupported?: boolean | undefined;
   readonly unchanged: number;
   readonly skippedPrune: number;
   /** Steps of another plan that follow in their own order. */
@@ -82,13 +85,14 @@ export function planBuilder(): PlanBuilder {
       const told = {
         actions: orderActions(actions),
         blocked: orderActions(blocked),
-        unsupported: facts.unsupported,
+        unsupported: facts.unsupported.map(unsupportedText),
         summary,
       };
       return {
         ...told,
+        unsupportedFields: facts.unsupported,
         operations,
-        applicable: blocked.length === 0 && !facts.locked,
+        applicable: blocked.length === 0 && !facts.locked && (facts.unsupported.length === 0 || facts.allowUnsupported === true),
         text: planText({ ...told, name: facts.name, locked: facts.locked }),
       };
     },

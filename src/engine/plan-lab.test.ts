@@ -322,7 +322,9 @@ describe("the plan of a lab", () => {
       "e:Ethernet1 -- lan: unknown_interface",
     ]);
     expect(planned.text).toContain("did you mean eth1?");
-    expect(planned.text).toContain("! node b: template linux has no image nope; it has base, big (unknown_image)");
+    expect(planned.text).toContain(
+      "! node b: template linux has no image nope; it has base, big; leave image out to take base (unknown_image)",
+    );
   });
 
   it("blocks values that a template's rules do not allow, where it has rules", () => {
@@ -357,13 +359,42 @@ describe("the plan of a lab", () => {
       'b: bad_value: forwarding is "perhaps", not true or false',
       "c: bad_value: speed is 0, not a number of at least 0.5",
       'd: bad_value: size is "xl", not one of s, m',
-      "e: unknown_attribute: template linux has no attribute sized; it has forwarding, size, speed, words",
+      "e: unknown_attribute: template linux has no attribute sized; did you mean size? It has forwarding, size, speed, words",
       'f: bad_value: speed is "fast", not a number of at least 0.5',
+    ]);
+    // A change of a node that exists is checked in the same way.
+    const existing = host(lab(wrong.nodes.map(({ key }) => node(key))));
+    const changed = plan(wrong, existing, { rules: bounded });
+    expect(changed).toMatchObject({
+      applicable: false,
+      blocked: plan(wrong, null, { rules: bounded }).blocked.map(({ reason }) => ({ reason })),
+    });
+    expect(changed.blocked.map(({ reason }) => reason.field)).toEqual([
+      "cpu",
+      "attributes.forwarding",
+      "attributes.speed",
+      "attributes.size",
+      "attributes.sized",
+      "attributes.speed",
     ]);
     // What is there already, and stays as it is, is in nobody's way.
     const there = host(lab([node("a", { cpu: 0.5, attributes: { sized: "s" } })]), "stopped");
-    const wanted = lab([node("a", { cpu: 0.5, attributes: { sized: "s" }, icon: "Server.png" })]);
+    const wanted = lab([node("a", { cpu: 0.5, attributes: { sized: "s", speed: 2 }, icon: "Server.png" })]);
     expect(plan(wanted, there, { rules: bounded }).blocked).toEqual([]);
+  });
+
+  it("blocks more interfaces than the template can have, and says which template was meant", () => {
+    const many = (ethernet: number) => lab([node("a", { ethernet })]);
+    const { maxInterfaces } = rules.templates.find(({ id }) => id === "linux")!;
+    for (const observed of [null, host(lab([node("a")]))]) {
+      const blocked = plan(many(maxInterfaces + 1), observed).blocked;
+      expect(blocked).toMatchObject([{ key: "a", reason: { code: "bad_value", field: "ethernet" } }]);
+      expect(blocked[0]?.reason.text).toBe(`ethernet is ${maxInterfaces + 1}, not a whole number from 0 to ${maxInterfaces}`);
+      expect(plan(many(maxInterfaces), observed).blocked).toEqual([]);
+      const mistyped = plan(lab([node("a", { template: "swich" })]), observed).blocked;
+      expect(mistyped[0]?.reason).toMatchObject({ code: "unknown_template", field: "template" });
+      expect(mistyped[0]?.reason.text).toMatch(/^the host has no template swich; did you mean switch\? It has /);
+    }
   });
 
   it("names what the host has no place for and plans the rest without it", () => {
@@ -374,7 +405,9 @@ describe("the plan of a lab", () => {
       { networks: [{ key: "lan", name: "lan", type: "bridge", icon: "Cloud.png" }], texts: [{ text: "t", x: 0, y: 0 }] },
     );
     const planned = plan(desired, null, { rules: poor });
-    expect(planned.applicable).toBe(true);
+    expect(planned.applicable).toBe(false);
+    expect(plan(desired, null, { rules: poor, allowUnsupported: true })).toEqual({ ...planned, applicable: true });
+    expect(plan(desired, host(desired), { rules: poor, replace: true }).applicable).toBe(true);
     expect(planned.unsupported).toEqual([
       "a.labels: this host has no place for it",
       "a:eth0 -- s:eth0.mtu: this host has no place for it",

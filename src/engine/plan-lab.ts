@@ -23,10 +23,14 @@ export interface PlanInput {
   readonly rules: HostRules;
   /** Native ids as recorded; what they do not name is joined by name (join.ts). */
   readonly ids?: JoinedIds;
+  /** Keys of nodes that an earlier change was to start, and broke off before it did. They are started, unless the intent wants them stopped. */
+  readonly owedStarts?: readonly string[];
   /** Delete what is only on the host. */
   readonly prune: boolean;
   /** Stop, wipe, delete and make anew instead of changing. */
   readonly replace: boolean;
+  /** Apply the rest where the host has no place for something. A replace, which only deploy does, always allows it. */
+  readonly allowUnsupported?: boolean;
   /** Destroy and replace: drop the nodes' disks. Absent: true. */
   readonly wipe?: boolean;
 }
@@ -44,10 +48,19 @@ function planWanted(input: PlanInput & { readonly desired: Lab }): Plan {
     const anew = planWanted({ desired, observed: null, rules, prune, replace: false });
     return planReplace({ desired, observed, rules, anew, wipe, ...(ids !== undefined && { ids }) });
   }
-  return planComparison(compareLab({ desired, observed, rules, prune, ...(ids !== undefined && { ids }) }));
+  const { allowUnsupported, owedStarts } = input;
+  const comparison = compareLab({
+    desired,
+    observed,
+    rules,
+    prune,
+    ...(ids !== undefined && { ids }),
+    ...(owedStarts !== undefined && { owedStarts }),
+  });
+  return planComparison(comparison, allowUnsupported);
 }
 
-function planComparison(comparison: Comparison): Plan {
+function planComparison(comparison: Comparison, allowUnsupported: boolean | undefined): Plan {
   settle(comparison);
   const builder = planBuilder();
   const templates = new Map(comparison.rules.templates.map((template) => [template.id, template]));
@@ -67,6 +80,7 @@ function planComparison(comparison: Comparison): Plan {
     name: comparison.desired.name,
     locked: comparison.observed?.locked ?? false,
     unsupported: comparison.unsupported,
+    allowUnsupported,
     unchanged: all.filter((one) => one.fate === "keep" && !plan.changed.has(one)).length,
     skippedPrune: all.filter((one) => one.fate === "extra").length,
   });

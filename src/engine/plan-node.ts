@@ -112,6 +112,8 @@ function configAction(node: NodeWork): string {
 
 function wantedPower(node: NodeWork): Action["reason"] {
   const power = node.observed?.power;
+  if (node.isOwed && node.intent?.start === undefined)
+    return { code: "start_owed", text: "stopped by a change that broke off, is started again" };
   if (node.wantUp && power === "failed") return { code: "failed", text: "failed, is started again" };
   return { code: node.wantUp ? "wanted_running" : "wanted_stopped", text: `${power}, wanted ${node.wantUp ? "running" : "stopped"}` };
 }

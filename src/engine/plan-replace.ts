@@ -63,7 +63,8 @@ export function planReplace(input: {
   return builder.finish({
     name: desired.name,
     locked: observed.locked,
-    unsupported: anew.unsupported,
+    unsupported: anew.unsupportedFields,
+    allowUnsupported: true,
     unchanged: 0,
     skippedPrune: 0,
     followedBy: anew.operations.map((operation) => ({ ...operation, disruption })),

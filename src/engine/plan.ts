@@ -1,4 +1,5 @@
 import type { Lab, LabLink, LabNetwork, LabNode, LabText, TrafficFilter } from "../intent/lab.ts";
+import type { UnsupportedField } from "./support.ts";
 
 /** What running things feel: nothing, a link that flaps, or a node that goes down. */
 export type Disruption = "none" | "link" | "restart" | "stop" | "recreate";
@@ -25,8 +26,8 @@ export interface Action {
   readonly key: string;
   readonly native_id?: string;
   readonly name?: string;
-  /** Explains, never steers. code is a stable word, text is for people. */
-  readonly reason: { readonly code: string; readonly text: string };
+  /** Explains, never steers. code is a stable word, text is for people; field is what of the resource is wrong, where it is blocked for one. */
+  readonly reason: { readonly code: string; readonly text: string; readonly field?: string };
   readonly disruption: Disruption;
   /** Keys of every other node or link that is touched because of this. */
   readonly affects: readonly string[];
@@ -102,8 +103,10 @@ export interface Plan {
   readonly blocked: readonly Action[];
   /** "<key>.<field>: why". */
   readonly unsupported: readonly string[];
+  /** The same as parts. Not on the wire. */
+  readonly unsupportedFields: readonly UnsupportedField[];
   readonly summary: PlanSummary;
-  /** Nothing blocked and not locked. */
+  /** Nothing blocked, not locked, and nothing unsupported unless that is allowed. */
   readonly applicable: boolean;
   /** What a terminal shows. */
   readonly text: string;
@@ -177,6 +180,8 @@ export interface HostRules {
   readonly wholePositions?: boolean;
   /** Link quality is kept in whole numbers, at the ends that are nodes, not of serial links, and not of a link from a node to itself. Default: all of it is kept. */
   readonly plainQuality?: boolean;
+  /** CPU cores of the host; absent: the host does not tell. */
+  readonly cores?: number;
   /** MiB of memory that nodes which are started may still have; absent: the host does not tell. */
   readonly freeMemory?: number;
   /** A regular expression that shown names of nodes must match; absent: any name will do. */

@@ -4,6 +4,20 @@ import type { Change, HostRules, TemplateRules } from "./plan.ts";
 
 export type ResourceKind = "lab" | "node" | "network" | "link";
 
+/** A field that is left out, because the host has no place for it. */
+export interface UnsupportedField {
+  readonly kind: ResourceKind;
+  readonly key: string;
+  /** In the words of the intent, dotted: startup-config, quality.a.delay. */
+  readonly field: string;
+  readonly why: string;
+}
+
+/** "<key>.<field>: why" */
+export function unsupportedText({ key, field, why }: UnsupportedField): string {
+  return `${key}.${field}: ${why}`;
+}
+
 /** Why the host has no home for a field of this kind of thing; undefined where it has one. */
 export function unsupportedOnHost(rules: HostRules, kind: ResourceKind, field: string): string | undefined {
   return rules.unsupportedFields.includes(field) || rules.unsupportedFields.includes(`${kind}.${field}`)

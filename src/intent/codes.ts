@@ -35,6 +35,18 @@ export const diagnosticCodes = {
   invalid_filter: "a traffic filter that the host's pcap does not compile: only a service can tell",
   invalid_attribute: "an attribute's text that the host's template does not take: only a service can tell",
   attribute_unchecked: "the host could not be asked about attributes (a warning of validate)",
+  unknown_template: "a template that the host does not have; without a service, one that is not Labwright's own (a warning)",
+  unknown_image: "an image that the host does not have for the template, or none where the template needs one",
+  no_image: "the host has no image for the template",
+  unknown_attribute: "an attribute that the template does not have",
+  bad_value: "cpu, ram, ethernet or an attribute with a value that the template does not take",
+  bad_name: "a node name that the host does not take",
+  unknown_network_type: "a network type that the host does not have",
+  unknown_interface: "an interface that a node of this template does not have",
+  no_memory: "the host has not enough free memory for the nodes that would start (never from validate)",
+  unsupported_field: "a field that the host has no place for: it would be left out (a warning of validate)",
+  more_than_host: "more CPUs than the host has, which limits nothing (a warning of validate)",
+  host_unchecked: "the host could not be asked about templates, images and what it supports (a warning of validate)",
   filter_unchecked: "the host could not be asked about traffic filters (a warning of validate)",
 } as const satisfies Record<string, string>;
 

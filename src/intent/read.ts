@@ -44,6 +44,7 @@ function readPlain(yaml: string, files: Readonly<Record<string, string>>): Lab |
 /** What the editor needs besides the lab: the document, and where each part of the lab stands in it. */
 export interface Reading {
   readonly document: Document.Parsed;
+  readonly root: MapValue;
   /** "" or "/topology". */
   readonly bodyPath: string;
   readonly inheritance: Inheritance;
@@ -150,7 +151,7 @@ function readLab(context: ReadContext, root: MapValue): { readonly lab: Lab } & 
     texts: texts.map(({ text }) => text),
   });
   const bodyPath = body === undefined ? "" : "/topology";
-  return { lab, bodyPath, inheritance, nodes, networks, bridges: new Set(bridges.keys()), links, filters, texts };
+  return { lab, root, bodyPath, inheritance, nodes, networks, bridges: new Set(bridges.keys()), links, filters, texts };
 }
 
 /** A node that says how many interfaces it has must have those that its links use. */

@@ -28,7 +28,8 @@ export async function attributeProblems(
     }
   }
   if (found.length === 0) return [];
-  const places = await work.attributePlaces(yaml, files, found);
+  const wanted = found.map(({ node, attribute }) => ({ kind: "node", key: node, field: `attributes.${attribute}` }));
+  const places = await work.fieldPlaces(yaml, files, wanted);
   // What several nodes inherit is said once.
   const diagnostics = new Map<string, Diagnostic>();
   for (const [i, { node, attribute, told }] of found.entries()) {

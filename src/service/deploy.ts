@@ -2,14 +2,15 @@ import { Failure } from "../contract/errors.ts";
 import type { JobStarted } from "../contract/schemas/jobs.ts";
 import type { DeployData, ProjectPayload } from "../contract/schemas/project.ts";
 import type { Operation, Plan } from "../engine/plan.ts";
-import { refusalDiagnostics } from "../intent/refusals.ts";
 import { showDiagnostics } from "../intent/show.ts";
 import { addressProject, allowChange, type Intent, neededIntent, noIds, type Target } from "./address.ts";
 import { applyOperations } from "./apply.ts";
 import type { Context } from "./context.ts";
+import { refusals } from "./fit-problems.ts";
 import { checkOnHost } from "./host-check.ts";
 import type { Job } from "./jobs.ts";
 import { recordApplied, recordBroken, recordIntent, recordUntouched, refuseLocked, runChange } from "./managed.ts";
+import { unstarted } from "./owed-starts.ts";
 import { planAgainstHost } from "./planned.ts";
 import type { Caller, ChangeCall } from "./service.ts";
 import type { ProjectState } from "./state.ts";
@@ -31,7 +32,7 @@ export async function deployProject(
   const target = await addressProject(context, caller, payload);
   const intent = await neededIntent(target);
   allowChange(target);
-  await checkOnHost(context, target.host, intent, call);
+  await checkOnHost(context, target.host, intent, { ...call, deploying: true });
   const replace = payload.replace === true;
   const request: DeployRequest = { yaml: intent.yaml, files: intent.files, replace };
   return runChange(context, target, call, {
@@ -51,7 +52,7 @@ async function deployLab(context: Context, job: Job, target: Target, intent: Int
     throw new Failure("operation_not_allowed", `${target.path} is on the host but not managed here; only an admin may replace it`);
   }
   refuseLocked(observed);
-  refuseBlocked(plan, intent.yaml);
+  await refuseBlocked(context, plan, intent);
   const known = observed === null ? noIds : ids;
   const state = await applyIntent(context, job, target, intent, { operations: plan.operations, ids: known, replace });
   return deployed(target, intent, state, plan.unsupported);
@@ -73,8 +74,9 @@ export async function applyIntent(
     const applied = await applyOperations(context.consoles, target.host, job, { path: target.path, operations, ids });
     return await recordApplied(context, target, applied.ids, intent);
   } catch (error) {
-    if (nothingApplied(error)) await recordUntouched(context, target, before);
-    else await recordBroken(context, target, known, intent);
+    const owed = unstarted(operations, error);
+    if (nothingApplied(error)) await recordUntouched(context, target, before, owed);
+    else await recordBroken(context, target, known, intent, owed);
     throw error;
   }
 }
@@ -91,10 +93,10 @@ export function deployed(target: Target, { lab }: Intent, state: ProjectState, u
 }
 
 /** Throws invalid_intent for what of the intent this host cannot make: unknown templates, images that it has not, more memory than is free … */
-export function refuseBlocked(plan: Plan, yaml: string): void {
+export async function refuseBlocked(context: Pick<Context, "work">, plan: Plan, intent: Pick<Intent, "yaml" | "files">): Promise<void> {
   if (plan.blocked.length === 0) return;
-  const diagnostics = refusalDiagnostics(plan.blocked, yaml);
-  throw new Failure("invalid_intent", showDiagnostics(diagnostics, { yaml }), {
+  const diagnostics = await refusals(context, plan, intent);
+  throw new Failure("invalid_intent", showDiagnostics(diagnostics, intent), {
     data: { blocked: plan.blocked, unsupported: plan.unsupported, diagnostics },
   });
 }

@@ -6,12 +6,15 @@ import { showDiagnostics } from "../intent/show.ts";
 import type { Intent } from "./address.ts";
 import { attributeProblems } from "./attributes.ts";
 import type { Context } from "./context.ts";
+import { fitProblems } from "./fit-problems.ts";
 import { trafficFilterProblems } from "./traffic-filters.ts";
 
 export interface HostCheck {
   readonly signal?: AbortSignal;
   /** What stands in this one is not looked at again: an edit of something else must not fail for what is old. */
   readonly known?: Lab;
+  /** It is to be deployed: what else keeps the host from making it is told with the rest. */
+  readonly deploying?: boolean;
 }
 
 /**
@@ -20,13 +23,14 @@ export interface HostCheck {
  */
 export async function checkOnHost(
   context: Pick<Context, "work">,
-  host: Pick<HostSession, "checkPcapFilter" | "checkAttribute">,
+  host: Pick<HostSession, "checkPcapFilter" | "checkAttribute" | "rules">,
   intent: Pick<Intent, "lab" | "yaml" | "files">,
   check: HostCheck = {},
 ): Promise<void> {
   const found = await Promise.all([trafficFilterProblems(context, host, intent, check), attributeProblems(context, host, intent, check)]);
-  const diagnostics = found.flat().sort(byPlace);
-  if (diagnostics.length === 0) return;
+  if (found.flat().length === 0) return;
+  const others = check.deploying === true ? await fitProblems(context, host, intent) : [];
+  const diagnostics = [...found.flat(), ...others.filter(({ severity }) => severity === "error")].sort(byPlace);
   const { yaml, files } = intent;
   throw new Failure("invalid_intent", showDiagnostics(diagnostics, { yaml, files }), { data: { diagnostics } });
 }

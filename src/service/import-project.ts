@@ -122,7 +122,7 @@ export async function importLab(context: Context, job: Job, target: Target, inte
   const { path } = target;
   const options = { direction: "to_host", prune: false, replace: request.replace } as const;
   const planned = await planAgainstHost(context, target, intent, options);
-  refuseBlocked(planned.plan, intent.yaml);
+  await refuseBlocked(context, planned.plan, intent);
   const declared = new Set(intent.lab.nodes.filter(({ start }) => start === true).map(({ key }) => key));
   // A copy takes nothing of the machine until somebody starts it.
   const operations = planned.plan.operations.filter(({ step }) => step.do !== "start" || declared.has(step.node));

@@ -3,12 +3,14 @@ import type { ProjectPayload } from "../contract/schemas/project.ts";
 import { endpointKeys, endpointOf, joinIds, observedLinkKey } from "../engine/join.ts";
 import { compareNatural } from "../engine/natural-order.ts";
 import type { ObservedEndpoint, ObservedLab, ObservedLimits, ObservedLink } from "../engine/observed.ts";
+import type { HostRules } from "../engine/plan.ts";
 import type { LiveLink } from "../hosts/host.ts";
 import { endpointText } from "../intent/lab.ts";
 import { addressProject, labNotFound, type Target } from "./address.ts";
 import { chosenNodes, inspectionOf, refuseUnknown } from "./chosen-nodes.ts";
 import { timeText } from "./clock.ts";
 import type { Context } from "./context.ts";
+import { freePlaces } from "./free-places.ts";
 import type { Caller } from "./service.ts";
 
 /** The structural snapshot. Kept per session until refresh, or until the service changes the lab. */
@@ -29,11 +31,11 @@ async function inspectLab(context: Context, caller: Caller, payload: ProjectPayl
   if (kept !== undefined && recorded) return { ...kept, mode: target.mode, cached: true };
   const at = context.clock.now();
   const changes = context.observations.changes(target.path);
-  const observed = await target.host.observe(target.path);
+  const [rules, observed] = await Promise.all([target.host.rules(), target.host.observe(target.path)]);
   if (observed === null) throw labNotFound(target.path);
   // Only the effect of impairments comes from the live read; the structure stands without it.
   const live = await target.host.status(target.path).catch(() => undefined);
-  const data = inspection(target, observed, live?.links ?? [], timeText(at));
+  const data = inspection(target, observed, rules, live?.links ?? [], timeText(at));
   // Not kept is half an answer, and what was read while the lab changed: the change has forgotten only what was there when it ended.
   if (recorded && live !== undefined && context.observations.changes(target.path) === changes) context.inspections.set(key, data);
   return data;
@@ -48,7 +50,21 @@ function limitsData({ cpu, memoryBytes, processes, diskBytes }: ObservedLimits):
   };
 }
 
-function inspection(target: Target, observed: ObservedLab, live: readonly LiveLink[], takenAt: string): InspectionData {
+const mebi = 1024 * 1024;
+
+function inspection(
+  target: Target,
+  observed: ObservedLab,
+  { templates: rules }: HostRules,
+  live: readonly LiveLink[],
+  takenAt: string,
+): InspectionData {
+  const placeless = observed.nodes.filter(({ position }) => position === undefined).sort((a, b) => compareNatural(a.name, b.name));
+  const places = freePlaces(
+    placeless.map(({ id }) => id),
+    [...observed.nodes, ...observed.networks].flatMap(({ position }) => position ?? []),
+  );
+  const templates = new Map(rules.map((template) => [template.id, template]));
   const ids = joinIds(target.intent?.lab ?? null, observed, target.ids);
   const keys = endpointKeys(ids);
   const intended = target.intent?.lab;
@@ -87,6 +103,7 @@ function inspection(target: Target, observed: ObservedLab, live: readonly LiveLi
 
   const nodes = observed.nodes.map((node): InspectedNode => {
     const { id, name, template, type, image, icon, power, cpu, ram, position, consoleType, limits } = node;
+    const defaults = templates.get(template);
     return {
       id,
       node: joined(keys.nodes.get(id), nodeKeys),
@@ -96,9 +113,10 @@ function inspection(target: Target, observed: ObservedLab, live: readonly LiveLi
       ...(image !== undefined && { image }),
       ...(icon !== undefined && { icon }),
       status: power,
-      ...(cpu !== undefined && { cpu }),
-      ...(ram !== undefined && { ram }),
-      ...(position !== undefined && { position }),
+      cpu: cpu ?? defaults?.cpu ?? limits?.cpu ?? 0,
+      ram: ram ?? defaults?.ram ?? (limits?.memoryBytes ?? 0) / mebi,
+      position: position ?? places.get(id) ?? { x: 0, y: 0 },
+      ...(position === undefined && { placed: true }),
       console: { type: consoleType },
       ...(limits !== undefined && { limits: limitsData(limits) }),
       interfaces: node.interfaces.map((one) => interfaceOf(id, one)),

@@ -6,6 +6,7 @@ import type { NativeIds } from "../hosts/host.ts";
 import { type Intent, noIds, type Target } from "./address.ts";
 import type { Context } from "./context.ts";
 import type { Job } from "./jobs.ts";
+import { stillDown, withOwedStarts } from "./owed-starts.ts";
 import type { ChangeCall } from "./service.ts";
 import { type ProjectState, projectState } from "./state.ts";
 import type { LabRecord } from "./store/store.ts";
@@ -103,7 +104,8 @@ export async function recordApplied(context: Context, target: Target, known: Nat
     const running = Object.fromEntries(Object.entries(ids.nodes).map(([key, id]) => [key, up.has(id)]));
     // Any change makes the plans before it stale.
     const updatedAt = context.clock.now();
-    context.store.labs.put({ ...record, ids, labId: observed.id, applied: snapshot(observed), plans: {}, power: running, updatedAt });
+    const after: LabRecord = { ...record, ids, labId: observed.id, applied: snapshot(observed), plans: {}, power: running, updatedAt };
+    context.store.labs.put(withOwedStarts(after, stillDown(record.owedStarts ?? [], observed, ids)));
   }
   return projectState(context.host, record?.serial ?? 0, observed, ids);
 }
@@ -113,29 +115,52 @@ export function snapshot(observed: ObservedLab): ObservedLab {
   return { ...observed, nodes: observed.nodes.map((node) => ({ ...node, interfaces: [] })) };
 }
 
-/** After a change that did nothing: the record is as it was before. A lab of which the host has something all the same keeps its new one. */
-export async function recordUntouched(context: Context, target: Target, before: LabRecord | undefined): Promise<void> {
-  if (before !== undefined) {
-    context.store.labs.put({ ...before, plans: {}, updatedAt: context.clock.now() });
-    return;
-  }
+/**
+ * After a change that finished no step: the record is as it was before. A lab of which the host has something all the same keeps its new one.
+ * @param owed nodes that it was to start: a step that failed may have stopped some of them
+ */
+export async function recordUntouched(
+  context: Context,
+  target: Target,
+  before: LabRecord | undefined,
+  owed: readonly string[],
+): Promise<void> {
+  const kept = before === undefined ? undefined : { ...before, plans: {}, updatedAt: context.clock.now() };
+  if (kept !== undefined) context.store.labs.put(withOwedStarts(kept, [...(kept.owedStarts ?? []), ...owed]));
+  if (kept !== undefined && owed.length === 0) return;
   try {
-    if ((await target.host.observe(target.path)) === null) context.store.labs.delete(target.path);
+    const observed = await target.host.observe(target.path);
+    if (kept !== undefined) {
+      const down = stillDown([...(kept.owedStarts ?? []), ...owed], observed, kept.ids);
+      context.store.labs.put(withOwedStarts(kept, down));
+    } else if (observed === null) context.store.labs.delete(target.path);
   } catch (error) {
     context.log("warn", "whether a refused change left anything could not be read", { lab: target.path, error: String(error) });
   }
 }
 
-/** After a change that broke off: the ids of what came to be, so that the next call joins them. A host that is away is asked later. */
-export async function recordBroken(context: Context, target: Target, known: NativeIds, intent: Intent | undefined): Promise<void> {
+/**
+ * After a change that broke off: the ids of what came to be, so that the next call joins them, and the nodes that it was to start. A host that is away
+ * is asked later.
+ */
+export async function recordBroken(
+  context: Context,
+  target: Target,
+  known: NativeIds,
+  intent: Intent | undefined,
+  unstarted: readonly string[],
+): Promise<void> {
   const record = context.store.labs.get(target.path);
   if (record === undefined) return;
+  const owed = [...(record.owedStarts ?? []), ...unstarted];
+  context.store.labs.put(withOwedStarts({ ...record, plans: {} }, owed));
   try {
     const observed = await target.host.observe(target.path);
     const ids = observed === null ? noIds : joinIds(intent?.lab ?? null, observed, known);
     const { applied: _before, ...rest } = record;
     const applied = observed === null ? {} : { applied: snapshot(observed) };
-    context.store.labs.put({ ...rest, ...applied, ids, plans: {}, updatedAt: context.clock.now() });
+    const after: LabRecord = { ...rest, ...applied, ids, plans: {}, updatedAt: context.clock.now() };
+    context.store.labs.put(withOwedStarts(after, stillDown(owed, observed, ids)));
   } catch (error) {
     context.log("warn", "what a broken change left could not be read", { lab: target.path, error: String(error) });
   }

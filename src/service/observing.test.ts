@@ -2,6 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import { Failure } from "../contract/errors.ts";
 import type { Host, HostSession } from "../hosts/host.ts";
 import { memoryHost } from "../hosts/memory/memory-host.ts";
+import { memoryTemplates } from "../hosts/memory/memory-template.ts";
 import { type Bench, createBench, failureOf, pair, three, users } from "./service.fixture.ts";
 
 const benches: Bench[] = [];
@@ -339,4 +340,25 @@ test("interfaces are previewed from an intent or a bare template, and completed 
   expect((await failureOf(ann.call("previewInterfaces", { yaml: pair, node: "zz" }))).code).toBe("node_not_found");
   expect((await failureOf(ann.call("previewInterfaces", { template: "zz" }))).code).toBe("template_not_found");
   expect((await failureOf(ann.call("previewInterfaces", {}))).code).toBe("bad_request");
+});
+
+test("inspect fills cpu, ram and position of every node: as declared, else the template's, and a free place", async () => {
+  const vm = { ...memoryTemplates.find(({ id }) => id === "linux")!, id: "vm", cpu: 2, ram: 512, fields: {} };
+  const made = createBench({ host: memoryHost({ users, templates: [...memoryTemplates, vm] }) });
+  try {
+    const ann = await made.login();
+    const yaml =
+      "name: full\nnodes:\n  a: {template: vm, cpu: 1, position: {x: 30, y: 40}}\n  b: {template: vm}\n  c: {template: linux}\n  d: {template: switch}\n";
+    await ann.call("deployProject", { yaml });
+    const { nodes } = await ann.call("inspectProject", { lab: "/full" });
+    expect(nodes.map(({ node, cpu, ram, position, placed }) => [node, cpu, ram, position, placed])).toEqual([
+      ["a", 1, 512, { x: 30, y: 40 }, undefined],
+      ["b", 2, 512, { x: 30, y: 190 }, true],
+      ["c", 0, 0, { x: 180, y: 190 }, true],
+      ["d", 0, 0, { x: 30, y: 340 }, true],
+    ]);
+  } finally {
+    await made.service.close();
+    await made.host.close();
+  }
 });

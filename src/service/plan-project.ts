@@ -24,9 +24,16 @@ export function directionOf(value: string | undefined): Direction {
 export async function planProject(context: Context, caller: Caller, payload: ProjectPayload, { signal }: Call): Promise<PlanData> {
   const direction = directionOf(payload.direction);
   const target = await addressProject(context, caller, payload);
-  const options = { direction, prune: payload.prune === true, replace: payload.replace === true, explain: direction === "to_host" };
+  const toHost = direction === "to_host";
+  const options = {
+    direction,
+    prune: payload.prune === true,
+    replace: payload.replace === true,
+    allowUnsupported: toHost && payload.allow_unsupported === true,
+    explain: toHost,
+  };
   const intent = await plannable(target, direction);
-  if (direction === "to_host") await checkOnHost(context, target.host, await neededIntent(target), { signal });
+  if (toHost) await checkOnHost(context, target.host, await neededIntent(target), { signal });
   const { plan: whole, observed, identity } = await planAgainstHost(context, target, intent, options);
   // A plan tells what the host has: to who may only look, as getPublicProject would.
   const open = mayReadSecrets(target);

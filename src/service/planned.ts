@@ -22,6 +22,7 @@ export interface PlanOptions {
   readonly prune: boolean;
   readonly replace: boolean;
   readonly wipe?: boolean;
+  readonly allowUnsupported?: boolean;
   /** Also tell where the intent says so, and who made the difference: for plans that people read. */
   readonly explain?: boolean;
 }
@@ -41,9 +42,18 @@ export async function planAgainstHost(
   options: PlanOptions,
 ): Promise<Planned> {
   const [rules, observed] = await Promise.all([target.host.rules(), target.host.observe(target.path)]);
-  const { direction, prune, replace, wipe, explain } = options;
-  const input = { desired: wanted?.lab ?? null, observed, rules, prune, replace, ...(wipe !== undefined && { wipe }) };
+  const { direction, prune, replace, wipe, allowUnsupported, explain } = options;
   const { record } = target;
+  const input = {
+    desired: wanted?.lab ?? null,
+    observed,
+    rules,
+    prune,
+    replace,
+    ...(wipe !== undefined && { wipe }),
+    ...(allowUnsupported === true && { allowUnsupported }),
+    ...(direction === "to_host" && record?.owedStarts !== undefined && { owedStarts: record.owedStarts }),
+  };
   const explanation = { baseIds: record?.ids ?? target.ids, ...(record?.applied !== undefined && { base: record.applied }) };
   const { plan, ids, identity } = await context.work.plan({
     input,

@@ -11,6 +11,7 @@ import { chosenNodes } from "./chosen-nodes.ts";
 import type { Context } from "./context.ts";
 import type { Job } from "./jobs.ts";
 import { refuseLocked, runChange } from "./managed.ts";
+import { withOwedStarts } from "./owed-starts.ts";
 import type { Caller, ChangeCall } from "./service.ts";
 
 export type PowerAction = "start" | "stop" | "wipe";
@@ -98,7 +99,7 @@ export async function powerNodes(context: Context, job: Job, target: Target, req
   const failed = await applyEach(context, job, target, operations, ids, mode);
   const after = operations.length === 0 ? before : await target.host.observe(target.path);
   count(tally, action, asked, failed, after);
-  recordPower(context, target, action, asked.keys());
+  recordPower(context, target, action, asked.keys(), keys);
   return tally;
 }
 
@@ -196,10 +197,13 @@ function count(
   }
 }
 
-function recordPower(context: Context, target: Target, action: PowerAction, keys: Iterable<string>): void {
+/** @param all also those that were as wanted: what is asked for by name is no longer owed by an earlier change */
+function recordPower(context: Context, target: Target, action: PowerAction, keys: Iterable<string>, all: readonly string[]): void {
   const record = context.store.labs.get(target.path);
   if (record === undefined) return;
   const power = { ...record.power };
   for (const key of keys) power[key] = action === "start";
-  context.store.labs.put({ ...record, power, updatedAt: context.clock.now() });
+  const named = new Set(all);
+  const owed = (record.owedStarts ?? []).filter((key) => !named.has(key));
+  context.store.labs.put(withOwedStarts({ ...record, power, updatedAt: context.clock.now() }, owed));
 }

@@ -21,6 +21,8 @@ export interface ReconcileRequest {
   readonly files: Readonly<Record<string, string>>;
   readonly prune: boolean;
   readonly confirm: boolean;
+  /** Absent: false. */
+  readonly allowUnsupported?: boolean;
 }
 
 /** Makes the host match the intent, or answers the host's definition as intent. */
@@ -37,8 +39,14 @@ export async function reconcileProject(
   const intent = await neededIntent(target);
   allowChange(target);
   await checkOnHost(context, target.host, intent, call);
-  const [prune, confirm] = [payload.prune === true, payload.confirm === true];
-  const request: ReconcileRequest = { yaml: intent.yaml, files: intent.files, prune, confirm };
+  const [prune, confirm, allowUnsupported] = [payload.prune === true, payload.confirm === true, payload.allow_unsupported === true];
+  const request: ReconcileRequest = {
+    yaml: intent.yaml,
+    files: intent.files,
+    prune,
+    confirm,
+    ...(allowUnsupported && { allowUnsupported }),
+  };
   return runChange(context, target, call, {
     operation: "reconcileProject",
     request,
@@ -53,7 +61,8 @@ async function reconcileToHost(
   intent: Intent,
   payload: ProjectPayload,
 ): Promise<ReconcileData> {
-  const options = { direction: "to_host", prune: payload.prune === true, replace: false } as const;
+  const allowUnsupported = payload.allow_unsupported === true;
+  const options = { direction: "to_host", prune: payload.prune === true, replace: false, allowUnsupported } as const;
   const planned = await planAgainstHost(context, target, intent, options);
   const { plan, observed, ids } = planned;
   const confirm = payload.confirm === true;
@@ -69,6 +78,7 @@ async function reconcileToHost(
     applicable: plan.applicable,
     summary: plan.summary,
     blocked: plan.blocked,
+    unsupported: [...plan.unsupported],
     direction: "to_host",
   };
   if (!plan.applicable) return { ...answer, applied: 0, status: "unchanged", operations: plan.operations.map(shownOperation) };

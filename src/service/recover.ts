@@ -1,5 +1,4 @@
 import { Failure } from "../contract/errors.ts";
-import type { Operation } from "../engine/plan.ts";
 import { splitByDisruption } from "../engine/split.ts";
 import type { HostSession } from "../hosts/host.ts";
 import { type Intent, noIds, readSent, recordedIntent, type Target } from "./address.ts";
@@ -10,8 +9,9 @@ import { type ImportRequest, importLab } from "./import-project.ts";
 import type { Job } from "./jobs.ts";
 import { changeQuality, changeSuspend, type QualityRequest, type SuspendRequest } from "./links.ts";
 import { guarded } from "./managed.ts";
-import { type Planned, planAgainstHost } from "./planned.ts";
-import { operationOf, type PowerRequest, powerNodes } from "./power.ts";
+import { recordUnstarted } from "./owed-starts.ts";
+import { planAgainstHost } from "./planned.ts";
+import { type PowerRequest, powerNodes } from "./power.ts";
 import type { ReconcileRequest } from "./reconcile.ts";
 import { resumeNodes } from "./resume.ts";
 import type { JobRow } from "./store/store.ts";
@@ -36,6 +36,7 @@ async function recoverLab(context: Context, rows: readonly JobRow[]): Promise<vo
       context.jobs.abandon(row, "rolled_back", failure);
       continue;
     }
+    recordUnstarted(context, row);
     try {
       await context.jobs.resume(row, (job) => goOn(context, job, row));
     } catch (error) {
@@ -110,39 +111,28 @@ async function finishDeploy(context: Context, job: Job, target: Target, row: Job
   const intent = await readSent(context, request.yaml, request.files);
   const replace = request.replace && !isRemade(row);
   const planned = await planAgainstHost(context, target, intent, { direction: "to_host", prune: false, replace });
-  const operations = [...planned.plan.operations, ...missingStarts(row, planned, planned.plan.operations)];
+  const { operations, unsupported } = planned.plan;
   const state = await applyIntent(context, job, target, intent, { operations, ids: planned.ids, replace });
-  return deployed(target, intent, state, planned.plan.unsupported);
+  return deployed(target, intent, state, unsupported);
 }
 
 async function finishReconcile(context: Context, job: Job, target: Target, row: JobRow): Promise<unknown> {
   const request = row.request as ReconcileRequest;
   const intent: Intent = await readSent(context, request.yaml, request.files);
-  const options = { direction: "to_host", prune: request.prune, replace: false } as const;
+  const { prune, allowUnsupported = false } = request;
+  const options = { direction: "to_host", prune, replace: false, allowUnsupported } as const;
   const planned = await planAgainstHost(context, target, intent, options);
   const { plan, observed, ids } = planned;
   // A lab that did not exist when the change began was its to make whole.
   const whole = request.confirm || observed === null || row.steps.some((step) => step.do === "create-lab");
   const { now, later } = whole ? { now: plan.operations, later: [] } : splitByDisruption(plan);
-  const operations = [...now, ...missingStarts(row, planned, now)];
-  const state = await applyIntent(context, job, target, intent, { operations, ids, replace: false });
+  const state = await applyIntent(context, job, target, intent, { operations: now, ids, replace: false });
   return {
     lab: target.path,
-    applied: row.done + operations.length,
+    applied: row.done + now.length,
+    unsupported: [...plan.unsupported],
     direction: "to_host",
     status: later.length > 0 ? "pending_stop" : "applied",
     state,
   };
-}
-
-/** Nodes that the change had yet to start: planned anew they look like nodes that were stopped before. */
-function missingStarts(row: JobRow, { observed, ids }: Planned, planned: readonly Operation[]): readonly Operation[] {
-  const natives = new Map((observed?.nodes ?? []).map((node) => [node.id, node]));
-  const starts = new Set(planned.filter(({ step }) => step.do === "start").map(({ key }) => key));
-  return row.steps.slice(row.done).flatMap((step): Operation[] => {
-    const node = natives.get(ids.nodes[step.key] ?? "");
-    if (step.do !== "start" || node === undefined || starts.has(step.key) || node.power === "running" || node.power === "starting")
-      return [];
-    return [operationOf({ do: "start", node: step.key }, step.key, node, "start")];
-  });
 }

@@ -23,12 +23,14 @@ export async function saveMoves(lab: string, moves: Moves): Promise<{ readonly a
     // Somebody edited something else in between: places go into what they wrote.
     await editPlaces(lab, moves);
   }
+  // What the host does not support was left out before, and is in no move's way.
+  const moving = { lab, allow_unsupported: true };
   // A plan that somebody is about to confirm stays the newest where nothing is applied here.
-  if (!onlyMoves(await call("planProject", { lab, peek: true }))) return { applied: false };
-  const plan = await call("planProject", { lab });
+  if (!onlyMoves(await call("planProject", { ...moving, peek: true }))) return { applied: false };
+  const plan = await call("planProject", moving);
   if (!onlyMoves(plan)) return { applied: false };
   const { actions = [], plan_identity } = plan;
-  if (actions.length > 0) await call("reconcileProject", { lab, plan_identity });
+  if (actions.length > 0) await call("reconcileProject", { ...moving, plan_identity });
   return { applied: true };
 }
 

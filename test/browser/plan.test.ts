@@ -69,6 +69,30 @@ test("a text is mended where it is marked, planned, applied, and what was prepar
   expect(data.yaml).toBe(text("  h1: {template: linux}\n"));
 });
 
+test("what the host does not support keeps a plan from being applied, until it is agreed to leave it out", async () => {
+  const client = await served.signIn("admin");
+  const yaml = (more: string) => `name: poor\nnodes:\n  sw: {template: switch${more}}\n`;
+  expect((await client.post("/api/v1/projects/deploy", { yaml: yaml("") })).status).toBe(200);
+  await using tab = await browser.open();
+  const { page } = tab;
+  await signIn(page, served.url);
+  await page.goto(`${served.url}/ui/labs/poor?view=plan`);
+  await editorOf(page).getByText("switch").waitFor();
+  await write(page, yaml(", env: {A: b}, icon: Router.png"));
+  await press(page, "Plan");
+  await page.getByText("nothing is applied while the text asks for it").waitFor();
+  await page.getByText(/^sw\.env: /).waitFor();
+  expect(await page.getByRole("button", { name: "Apply", exact: true }).isDisabled()).toBe(true);
+  await page.getByLabel("Apply the rest without what the host does not support").check();
+  await page.getByText("plan again to apply").waitFor();
+  await press(page, "Plan");
+  await page.getByText("Not supported by this host: left out").waitFor();
+  await press(page, "Apply");
+  await page.getByText("Applied, 1 step, without what the host does not support.").waitFor();
+  const inspected = await client.post("/api/v1/projects/inspect", { lab: "/poor", refresh: true });
+  expect(inspected.json.data.nodes).toMatchObject([{ node: "sw", icon: "Router.png" }]);
+});
+
 test("a link is reached by keys, shaped, and saved to the intent", async () => {
   const client = await served.signIn("admin");
   const yaml = `# cable\nname: wire\nnodes:\n  r1: {template: frr}\n  r2: {template: frr}\nlinks:\n  - ["r1:eth0", "r2:eth0"]\n`;

@@ -5,10 +5,10 @@ import { runChange } from "../change.ts";
 import { type Command, type ExitCode, labFlag, noWaitFlag, topoFlag, waitTimeoutFlag, yesFlag } from "../command.ts";
 import type { Context } from "../context.ts";
 import { waitAndReport } from "../node-troubles.ts";
-import { extrasText, hasChanges, obstacles, showPlan, stopsNodes } from "../show-plan.ts";
+import { allowHint, extrasText, hasChanges, isLeftUndone, obstacles, showPlan, stopsNodes } from "../show-plan.ts";
 import { mayTakeOver, takeOverFlag } from "../take-over.ts";
 import { UsageError } from "../usage-error.ts";
-import { makePlan, pruneFlag, showPlanOf } from "./plan.ts";
+import { allowUnsupportedFlag, makePlan, pruneFlag, showPlanOf } from "./plan.ts";
 
 export const apply: Command = {
   name: "apply",
@@ -23,6 +23,7 @@ export const apply: Command = {
     topoFlag,
     labFlag,
     pruneFlag,
+    allowUnsupportedFlag,
     yesFlag,
     takeOverFlag,
     { long: "no-confirm", summary: "Do not ask, and stop no node, --yes or not: apply only what is safe on live nodes" },
@@ -47,8 +48,9 @@ export async function applyProject(context: Context, args: Arguments, options: {
   const show = context.json ? terminal.note : terminal.print;
   const plan = await makePlan(context, args);
   if (hasChanges(plan)) show(showPlan(terminal.paint, plan));
-  if (plan.applicable === false) {
-    throw new UsageError(`nothing was changed: the plan cannot be applied\n  ${obstacles(plan).join("\n  ")}`);
+  if (plan.applicable === false && (hasChanges(plan) || !isLeftUndone(plan))) {
+    const hint = isLeftUndone(plan) ? allowHint : undefined;
+    throw new UsageError(`nothing was changed: the plan cannot be applied\n  ${obstacles(plan).join("\n  ")}`, hint);
   }
   const project = await context.project();
   if (hasChanges(plan) && !(await mayTakeOver(context, args, plan, project))) {
@@ -67,6 +69,7 @@ export async function applyProject(context: Context, args: Arguments, options: {
     {
       ...selector,
       ...(args.has("prune") ? { prune: true } : {}),
+      ...(args.has("allow-unsupported") ? { allow_unsupported: true } : {}),
       ...(confirm === true ? { confirm: true } : {}),
       // Without changes nobody was asked: the lab stays that of its file.
       ...(origin === undefined || !hasChanges(plan) ? {} : { origin }),
@@ -99,8 +102,11 @@ function waiting(operations: readonly { readonly kind: string; readonly key: str
   return [...new Set(operations.map(({ op, kind, key }) => `${op} ${kind} ${key}`))].join(", ");
 }
 
-function outcome({ lab, status, applied, skippedPrune, fullDeploy }: ResultOf<"reconcileProject">): string {
+function outcome({ lab, status, applied, skippedPrune, fullDeploy, unsupported }: ResultOf<"reconcileProject">): string {
   const extras = extrasText(skippedPrune);
-  if (status === "unchanged") return `no changes${extras}`;
-  return `${fullDeploy === true ? "deployed" : "applied"} ${lab}: ${applied} step${applied === 1 ? "" : "s"}${extras}`;
+  const done =
+    status === "unchanged"
+      ? `no changes${extras}`
+      : `${fullDeploy === true ? "deployed" : "applied"} ${lab}: ${applied} step${applied === 1 ? "" : "s"}${extras}`;
+  return [done, ...(unsupported ?? []).map((text) => `unsupported: ${text}`)].join("\n");
 }

@@ -37,7 +37,7 @@ export const deploy: Command = {
   ],
   example: "labwright deploy -t campus.lw.yml",
   run: async (context, args) => {
-    if (args.has("dry-run")) return await showPlanOf(context, args, "to_host");
+    if (args.has("dry-run")) return await showPlanOf(context, args, "to_host", { deploying: true });
     const project = await context.project();
     checkOffline(context, project);
     const replace = args.has("replace") || args.has("reconfigure");

@@ -3,23 +3,41 @@ import { type Command, type ExitCode, labFlag, timeoutFlag, topoFlag } from "../
 import type { Context } from "../context.ts";
 import { checkOffline } from "../offline-check.ts";
 import { Progress } from "../progress.ts";
-import { extrasText, hasChanges, type Plan, showPlan } from "../show-plan.ts";
+import { extrasText, hasChanges, isLeftUndone, type Plan, showPlan } from "../show-plan.ts";
 import { otherOrigin } from "../take-over.ts";
 
+export const allowUnsupportedFlag = {
+  long: "allow-unsupported",
+  summary: "Apply the rest where the host does not support something in the file",
+} as const;
 export const pruneFlag = { long: "prune", summary: "Also delete what the host has and the file has not" } as const;
 
 export const plan: Command = {
   name: "plan",
   summary: "Show what apply would change; exit code 2 when there is something",
   details:
-    "Exit code 0: nothing to change. 2: something to change. 1: an error, also when something in the plan is blocked and cannot be applied.",
-  flags: [topoFlag, labFlag, pruneFlag, { long: "from-host", summary: "The other way: what pull would change in the file" }, timeoutFlag],
+    "Exit code 0: nothing to change. 2: something to change. 1: an error, also when something in the plan is blocked and cannot be applied.\n" +
+    "With something that the host does not support, apply changes nothing unless --allow-unsupported is given; deploy leaves it out.",
+  flags: [
+    topoFlag,
+    labFlag,
+    pruneFlag,
+    allowUnsupportedFlag,
+    { long: "from-host", summary: "The other way: what pull would change in the file" },
+    timeoutFlag,
+  ],
   example: "labwright plan -t campus.lw.yml",
   run: async (context, args) => await showPlanOf(context, args, args.has("from-host") ? "from_host" : "to_host"),
 };
 
-export async function showPlanOf(context: Context, args: Arguments, direction: "to_host" | "from_host"): Promise<ExitCode> {
-  const data = await makePlan(context, args, { direction });
+/** @param deploying the plan is of a deploy, which leaves out what the host does not support */
+export async function showPlanOf(
+  context: Context,
+  args: Arguments,
+  direction: "to_host" | "from_host",
+  { deploying = false }: { readonly deploying?: boolean } = {},
+): Promise<ExitCode> {
+  const data = await makePlan(context, args, { direction, ...(deploying && { allowUnsupported: true }) });
   context.result(data, () =>
     hasChanges(data) || data.applicable === false
       ? showPlan(context.terminal.paint, data)
@@ -29,14 +47,14 @@ export async function showPlanOf(context: Context, args: Arguments, direction: "
   if (other !== undefined)
     context.terminal.note(`note: the last change of ${data.lab} came from ${other}: apply asks, or needs --take-over`);
   // A pipeline must not take a plan that cannot be applied for one that only waits.
-  if ((data.blocked ?? []).length > 0) return 1;
+  if ((data.blocked ?? []).length > 0 || (hasChanges(data) && isLeftUndone(data))) return 1;
   return hasChanges(data) ? 2 : 0;
 }
 
 export async function makePlan(
   context: Context,
   args: Arguments,
-  options: { readonly direction?: "to_host" | "from_host"; readonly replace?: boolean } = {},
+  options: { readonly direction?: "to_host" | "from_host"; readonly replace?: boolean; readonly allowUnsupported?: boolean } = {},
 ): Promise<Plan> {
   const project = await context.project();
   checkOffline(context, project);
@@ -46,6 +64,7 @@ export async function makePlan(
     {
       ...project.selector,
       ...(args.has("prune") ? { prune: true } : {}),
+      ...((options.allowUnsupported ?? args.has("allow-unsupported")) ? { allow_unsupported: true } : {}),
       ...(options.replace === true ? { replace: true } : {}),
       ...(options.direction === "from_host" ? { direction: "from_host" } : {}),
     },

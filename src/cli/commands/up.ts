@@ -43,6 +43,10 @@ export const up: Command = {
       value: "PORT",
       summary: "For a service that is started: its port; 0 takes any free one; default: LABWRIGHT_PORT, else 8443 if it is free",
     },
+    {
+      long: "allow-unsupported",
+      summary: "For a lab that runs already: apply the rest where the host does not support something in the file",
+    },
     { long: "host", value: "KIND", summary: "For a service that is started: its emulation host" },
     noWaitFlag,
     waitTimeoutFlag,

@@ -1,27 +1,31 @@
-import type { Diagnostic } from "../../intent/diagnostic.ts";
+import { LabwrightError } from "../../client/index.ts";
+import { byPlace, type Diagnostic } from "../../intent/diagnostic.ts";
+import { templateWarnings } from "../../intent/known-templates.ts";
+import type { Lab } from "../../intent/lab.ts";
 import { readIntent } from "../../intent/read.ts";
-import { refusalDiagnostics } from "../../intent/refusals.ts";
 import { showDiagnostics } from "../../intent/show.ts";
-import type { Arguments } from "../arguments.ts";
+import { builtinTemplates } from "../builtin-templates.ts";
 import { type Command, topoFlag } from "../command.ts";
-import { diagnose, type ProjectFile } from "../project.ts";
+import { diagnose } from "../project.ts";
 
 export const validate: Command = {
   name: "validate",
   summary: "Check a lab's file; without a service unless --online",
   details:
-    "Every problem is shown at once, with its line. --online asks the service too: it knows the host's templates, images and pcap, and what the host\n" +
-    "cannot do.",
+    "Every problem is shown at once, with its line. Without --online, templates, attributes and interfaces are compared with Labwright's own\n" +
+    "templates, as warnings: a host may have others. --online asks the service, which finds what deploy would refuse, and warns of what the host\n" +
+    "does not support.",
   flags: [topoFlag, { long: "online", summary: "Also check against the host's templates" }],
   example: "labwright validate -t campus.lw.yml",
   run: async (context, args) => {
     const { file, selector } = await context.projectFile();
     let found = diagnose(file);
-    if (args.has("online") && !found.some(isError)) {
+    const { lab } = readIntent(file.yaml, file.files);
+    if (!args.has("online") && lab !== undefined) {
+      found = [...found, ...templateWarnings(lab, file, await builtinTemplates())].sort(byPlace);
+    } else if (!found.some(isError)) {
       const client = await context.client();
-      const { warnings } = await client.validateProject(selector);
-      const { blocked: refused = [] } = await client.planProject({ ...selector, peek: true });
-      found = [...(warnings ?? []), ...refusalDiagnostics(refused, file.yaml)];
+      found = await client.validateProject(selector).then(({ warnings = [] }) => warnings, refused);
     }
     const valid = !found.some(isError);
     const { terminal } = context;
@@ -30,18 +34,26 @@ export const validate: Command = {
     const errors = found.filter(isError).length;
     const warnings = found.length - errors;
     if (valid)
-      terminal.note(`${file.name} is valid${warnings === 0 ? "" : `, with ${counted(warnings, "warning")}`}${unchecked(file, args)}`);
+      terminal.note(
+        `${file.name} is valid${warnings === 0 ? "" : `, with ${counted(warnings, "warning")}`}${args.has("online") ? "" : unknowable(lab)}`,
+      );
     else terminal.stderr.write(`${terminal.paint("red", "error:")} ${file.name} has ${counted(errors, "error")} (invalid_intent)\n`);
     return valid ? 0 : 1;
   },
 };
 
-/** Filters are pcap's language, which only a host has. */
-function unchecked(file: ProjectFile, args: Arguments): string {
-  const filters = args.has("online") ? 0 : (readIntent(file.yaml, file.files).lab?.trafficFilters.length ?? 0);
-  return filters === 0
-    ? ""
-    : `; whether pcap takes the match of ${counted(filters, "traffic filter")} is known to a service only: --online`;
+/** Every problem of an intent that the service refuses. Other failures are thrown on. */
+function refused(error: unknown): readonly Diagnostic[] {
+  const diagnostics = error instanceof LabwrightError && error.code === "invalid_intent" ? error.data?.diagnostics : undefined;
+  if (!Array.isArray(diagnostics)) throw error;
+  return diagnostics as readonly Diagnostic[];
+}
+
+/** Images are on a host, and filters are pcap's language, which only a host has. */
+function unknowable(lab: Lab | undefined): string {
+  const filters = lab?.trafficFilters.length ?? 0;
+  const match = filters === 0 ? "" : `, and whether pcap takes the match of ${counted(filters, "traffic filter")}`;
+  return `; only a service can tell whether its host has the images and supports every field${match}: --online`;
 }
 
 function isError({ severity }: Diagnostic): boolean {

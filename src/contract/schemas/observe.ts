@@ -1,7 +1,7 @@
 import Type, { type Static } from "typebox";
 import { RunningOperation } from "./project.ts";
 import { ResumeState } from "./resume.ts";
-import { flag, integer, json, list, number, optionalInteger, optionalText, text, time, word } from "./shapes.ts";
+import { flag, integer, json, list, number, optionalFlag, optionalInteger, optionalText, text, time, word } from "./shapes.ts";
 
 /** What leaves one side of a link: delay and jitter in ms, loss in %, bandwidth in kbit/s (0: unlimited). */
 export const LinkQuality = Type.Object({
@@ -119,9 +119,13 @@ export const InspectedNode = Type.Object({
   image: optionalText,
   icon: optionalText,
   status: NodeStatus,
-  cpu: Type.Optional(number),
-  ram: Type.Optional(number),
-  position: Type.Optional(PositionData),
+  /** Cores: as declared, else the template's, else those that the node is limited to; 0: no limit of its own. */
+  cpu: number,
+  /** MiB: as declared, else the template's, else what the node is limited to; 0: no limit of its own. */
+  ram: number,
+  position: PositionData,
+  /** true: neither intent nor host has a position for it; this one is free, and means nothing. */
+  placed: optionalFlag,
   console: Type.Object({ type: text }),
   /** Absent: none, or the host does not tell. */
   limits: Type.Optional(NodeLimitsData),

@@ -34,7 +34,8 @@ export const PlanAction = Type.Object({
   key: text,
   native_id: optionalText,
   name: optionalText,
-  reason: Type.Object({ code: text, text }),
+  /** field: of a blocked action, what of the resource is wrong, such as image or attributes.daemons. */
+  reason: Type.Object({ code: text, text, field: optionalText }),
   disruption: word(["none", "link", "restart", "stop", "recreate"]),
   affects: list(text),
   changes: list(PlanChange),
@@ -91,6 +92,8 @@ export const ReconcileData = Type.Object({
   summary: Type.Optional(PlanSummary),
   operations: Type.Optional(list(PlanAction)),
   blocked: Type.Optional(list(PlanAction)),
+  /** Of to_host: what the host has no place for. It was left out, or, unless allow_unsupported was sent, kept everything else from being applied. */
+  unsupported: Type.Optional(list(text)),
   direction: optionalText,
   state: optionalJson,
   yaml: optionalText,

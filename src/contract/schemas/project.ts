@@ -49,6 +49,11 @@ const projectFields = {
   refresh: optionalFlag,
   /** true: deploy stops, wipes, deletes and recreates an existing managed lab. */
   replace: optionalFlag,
+  /**
+   * Of plan and reconcile to_host. Absent: false, a plan with something unsupported is not applicable and nothing is changed. true: the rest is applied, and
+   * the answer lists what is left out. The plan identity binds it.
+   */
+  allow_unsupported: optionalFlag,
   plan_identity: optionalName,
   /**
    * true: only look. plan answers without an identity, and the newest plan stays the one that it was; reconcile from_host records nothing.

@@ -1,4 +1,5 @@
 import { stat } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { ObservedLimits } from "../../engine/observed.ts";
 import type { HostRules } from "../../engine/plan.ts";
@@ -171,6 +172,7 @@ function catalogue(
       networkTypes: networkTypes.map(({ type }) => type),
       features,
       unsupportedFields: [],
+      cores: availableParallelism(),
     },
   };
 }

@@ -1,6 +1,6 @@
 import { defined } from "../../engine/defined.ts";
-import type { HostRules, TemplateRules } from "../../engine/plan.ts";
-import type { Feature, HostNetworkType } from "../host.ts";
+import type { HostRules, TemplateRules, ValueRule } from "../../engine/plan.ts";
+import type { Feature, HostNetworkType, TemplateAttribute } from "../host.ts";
 import { featureNames } from "../host.ts";
 import type { MemoryTemplate } from "./memory-template.ts";
 
@@ -39,6 +39,10 @@ export function memoryRules(templates: readonly MemoryTemplate[], unsupportedFie
   };
 }
 
+function valueRule({ type, options, min, max }: TemplateAttribute): ValueRule {
+  return defined<ValueRule>({ type, options: options?.map(({ value }) => value), min, max });
+}
+
 function templateRules(template: MemoryTemplate): TemplateRules {
   const defaults = template.attributes.flatMap((one) => (one.default === undefined ? [] : [[one.name, one.default] as const]));
   return defined<TemplateRules>({
@@ -50,6 +54,7 @@ function templateRules(template: MemoryTemplate): TemplateRules {
     cpu: template.cpu,
     ram: template.ram,
     attributes: Object.fromEntries(defaults),
+    values: Object.fromEntries(template.attributes.map((one) => [`attributes.${one.name}`, valueRule(one)])),
     startupConfig: template.configSupported,
     fields: template.fields,
     why: undefined,

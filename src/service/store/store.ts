@@ -50,6 +50,8 @@ export interface LabRecord {
   readonly plans: Readonly<Partial<Record<Direction, string>>>;
   /** Wanted power by node key, as last asked for. */
   readonly power: Readonly<Record<string, boolean>>;
+  /** Keys of nodes that a change was to start and did not, because it broke off: the next plan starts them. Absent: none. */
+  readonly owedStarts?: readonly string[];
   /** Whether what ended with the host comes back by itself; absent: as the service's default says. */
   readonly resume?: ResumePolicy;
   /** Where an imported lab came from. */

@@ -1,5 +1,5 @@
-import { attributePlaces } from "../../intent/attribute-places.ts";
 import { editIntent } from "../../intent/edit.ts";
+import { fieldPlaces } from "../../intent/field-places.ts";
 import { filterPlaces } from "../../intent/filter-places.ts";
 import { type ReadResult, readIntent } from "../../intent/read.ts";
 import { type EditableSection, replaceSection } from "../../intent/replace-section.ts";
@@ -20,7 +20,7 @@ export const tasks = {
   editIntent,
   sourceLines,
   filterPlaces,
-  attributePlaces,
+  fieldPlaces,
   computePlan,
 };
 

@@ -1,4 +1,4 @@
-import type { NodeAttribute } from "../../intent/attribute-places.ts";
+import type { FieldName } from "../../intent/field-places.ts";
 import type { Lab } from "../../intent/lab.ts";
 import type { IntentText } from "../../intent/print.ts";
 import type { EditableSection } from "../../intent/replace-section.ts";
@@ -55,9 +55,9 @@ export class Work {
     return isSmall(yaml) ? tasks.filterPlaces(yaml, files) : this.#pool.run("filterPlaces", yaml.length, yaml, files);
   }
 
-  /** As attributePlaces(). */
-  async attributePlaces(yaml: string, files: Files, wanted: readonly NodeAttribute[]): Promise<readonly (ValuePlace | undefined)[]> {
-    return isSmall(yaml) ? tasks.attributePlaces(yaml, files, wanted) : this.#pool.run("attributePlaces", yaml.length, yaml, files, wanted);
+  /** As fieldPlaces(). */
+  async fieldPlaces(yaml: string, files: Files, wanted: readonly FieldName[]): Promise<readonly ValuePlace[]> {
+    return isSmall(yaml) ? tasks.fieldPlaces(yaml, files, wanted) : this.#pool.run("fieldPlaces", yaml.length, yaml, files, wanted);
   }
 
   /** As computePlan(). */

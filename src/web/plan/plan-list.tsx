@@ -10,8 +10,15 @@ export const disruptionWords = {
 } as const;
 const origins = { intent: "changed in the text", host: "changed on the host", both: "changed in both" } as const;
 
+interface PlanListProps {
+  readonly plan: PlanData;
+  /** It was asked for the rest without what the host does not support. */
+  readonly leavesOut: boolean;
+  readonly onLine: (line: number) => void;
+}
+
 /** A plan as a list: what is done to what, why, and who feels it. A line's number leads to the text. */
-export function PlanList({ plan, onLine }: { readonly plan: PlanData; readonly onLine: (line: number) => void }) {
+export function PlanList({ plan, leavesOut, onLine }: PlanListProps) {
   const { actions = [], unsupported = [], blocked = [], summary } = plan;
   return (
     <>
@@ -35,7 +42,11 @@ export function PlanList({ plan, onLine }: { readonly plan: PlanData; readonly o
       )}
       {unsupported.length > 0 && (
         <section class="problem">
-          <strong>Not supported by this host: nothing is applied while the text asks for it</strong>
+          <strong>
+            {leavesOut
+              ? "Not supported by this host: left out"
+              : "Not supported by this host: nothing is applied while the text asks for it"}
+          </strong>
           <ul>
             {unsupported.map((each) => (
               <li key={each}>{each}</li>

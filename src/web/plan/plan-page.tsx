@@ -44,6 +44,7 @@ interface Made {
   readonly plan: PlanData;
   readonly of: IntentText;
   readonly prune: boolean;
+  readonly allow: boolean;
 }
 
 interface Running {
@@ -68,6 +69,8 @@ function PlanDesk({ lab, inspection, live, mayChange, again, intent }: PlanPageP
   const [base, setBase] = useState<IntentText>(draft?.base ?? { yaml: intent.yaml, files: intent.files });
   const [newer, setNewer] = useState<IntentText>();
   const [prune, setPrune] = useState(false);
+  /** Apply the rest where the host does not support something. */
+  const [allow, setAllow] = useState(false);
   const [made, setMade] = useState<Made>();
   const [running, setRunning] = useState<Running>();
   const [asking, setAsking] = useState<"stop" | "take">();
@@ -148,10 +151,11 @@ function PlanDesk({ lab, inspection, live, mayChange, again, intent }: PlanPageP
     }
     setRunning(undefined);
   };
+  const options = { ...(prune && { prune }), ...(allow && { allow_unsupported: true }) };
   const planned = async (direction: "to_host" | "from_host"): Promise<PlanData> => {
     setTaken(undefined);
-    const plan = await call("planProject", { lab, yaml: text, files, direction, ...(prune && { prune }) });
-    setMade({ plan, of: mine, prune });
+    const plan = await call("planProject", { lab, yaml: text, files, direction, ...options });
+    setMade({ plan, of: mine, prune, allow });
     return plan;
   };
   const plan = () =>
@@ -169,7 +173,7 @@ function PlanDesk({ lab, inspection, live, mayChange, again, intent }: PlanPageP
     words: string,
     input: { readonly plan_identity?: string; readonly confirm?: true; readonly direction?: "from_host" },
   ) => {
-    const { job } = await changes.startJob("reconcileProject", { lab, yaml: text, files, ...(prune && { prune }), ...input });
+    const { job } = await changes.startJob("reconcileProject", { lab, yaml: text, files, ...options, ...input });
     const { operations } = made?.plan ?? {};
     setRunning({ words, job, ...(operations !== undefined && { operations }) });
     const onProgress = (now: Job) => setRunning((before) => before && { ...before, now });
@@ -196,7 +200,9 @@ function PlanDesk({ lab, inspection, live, mayChange, again, intent }: PlanPageP
         if (result.status !== "pending_stop") {
           setMade(undefined);
           if (result.status === "unchanged") return { text: "Nothing had to be done." };
-          return { text: `Applied, ${stepWords(result.applied ?? 0)}. The host is as the text says.` };
+          const steps = `Applied, ${stepWords(result.applied ?? 0)}`;
+          if ((result.unsupported ?? []).length > 0) return { text: `${steps}, without what the host does not support.` };
+          return { text: `${steps}. The host is as the text says.` };
         }
       } catch (problem) {
         return await planAnew(problem, "to_host");
@@ -230,7 +236,7 @@ function PlanDesk({ lab, inspection, live, mayChange, again, intent }: PlanPageP
   const shown = made?.plan;
   const fromHost = shown?.direction === "from_host";
   const actions = shown?.actions ?? [];
-  const fresh = made !== undefined && sameIntent(made.of, mine) && made.prune === prune;
+  const fresh = made !== undefined && sameIntent(made.of, mine) && made.prune === prune && made.allow === allow;
   const toDo = actions.length > 0 || (shown !== undefined && shown.exists === false);
   const graph = useMemo(() => graphOf(inspection, { actions: fromHost ? [] : actions, place }), [inspection, shown]);
   const marks = useMemo(() => [...new Set(planMarks(actions).values())].sort(), [shown]);
@@ -268,6 +274,12 @@ function PlanDesk({ lab, inspection, live, mayChange, again, intent }: PlanPageP
                 <input type="checkbox" checked={prune} onChange={(event) => setPrune(event.currentTarget.checked)} />
                 Delete what the text does not have (prune)
               </label>
+              {(allow || (!fromHost && (shown?.unsupported ?? []).length > 0)) && (
+                <label class="choice">
+                  <input type="checkbox" checked={allow} onChange={(event) => setAllow(event.currentTarget.checked)} />
+                  Apply the rest without what the host does not support
+                </label>
+              )}
             </>
           )}
         </div>
@@ -284,12 +296,12 @@ function PlanDesk({ lab, inspection, live, mayChange, again, intent }: PlanPageP
             Ctrl+Space completes.
           </p>
         )}
-        {made !== undefined && !fresh && <p class="mark warn">The text changed since this plan: plan again to apply.</p>}
+        {made !== undefined && !fresh && <p class="mark warn">The text or a choice changed since this plan: plan again to apply.</p>}
         {shown !== undefined && (
           <>
             <h2>{fromHost ? "What the host has and the text has not" : "What applying does"}</h2>
             {shown.locked === true && <p class="mark warn">The lab is locked on its host: nothing can be applied.</p>}
-            <PlanList plan={shown} onLine={(line) => editor.current?.goTo(line)} />
+            <PlanList plan={shown} leavesOut={made?.allow === true} onLine={(line) => editor.current?.goTo(line)} />
             {!fromHost && actions.length > 0 && (
               <>
                 <ul class="legend">

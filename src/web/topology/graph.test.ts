@@ -12,7 +12,9 @@ const node = (id: string, name: string, x?: number) => ({
   status: "running" as const,
   console: { type: "telnet" },
   interfaces: [],
-  ...(x !== undefined && { position: { x, y: 0 } }),
+  cpu: 0,
+  ram: 0,
+  ...(x === undefined ? { position: { x: 900, y: 900 }, placed: true } : { position: { x, y: 0 } }),
 });
 const link = (id: string, a: string, b: string) => ({ id, key: `${a} -- ${b}`, endpoints: [a, b], kind: "p2p" as const, suspended: false });
 const lab: InspectionData = {

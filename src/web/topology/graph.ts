@@ -1,4 +1,4 @@
-import type { InspectionData } from "../../contract/schemas/observe.ts";
+import type { InspectedNode, InspectionData } from "../../contract/schemas/observe.ts";
 import type { PlanAction } from "../../contract/schemas/plan.ts";
 import { type Place, placed } from "./layout.ts";
 import { type PlanMark, planMarks } from "./plan-marks.ts";
@@ -85,8 +85,13 @@ export function graphOf(inspection: InspectionData, { moved, actions = [], place
   };
 }
 
+/** Where a node is by intent or host; undefined where the service only gave it a free place. */
+export function ownPlace({ position, placed }: InspectedNode): Place | undefined {
+  return placed === true ? undefined : position;
+}
+
 function nodesOf({ nodes }: InspectionData): readonly Drawn[] {
-  return nodes.map(({ id, node, name, type, position }) => ({ id, key: node, label: name, kind: "node", type, position }));
+  return nodes.map((one) => ({ id: one.id, key: one.node, label: one.name, kind: "node", type: one.type, position: ownPlace(one) }));
 }
 
 function networksOf({ networks }: InspectionData): readonly Drawn[] {

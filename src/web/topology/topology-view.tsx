@@ -11,7 +11,7 @@ import { Problem } from "../parts/problem.tsx";
 import type { Answer } from "../parts/use-answer.ts";
 import type { Chosen } from "../traffic/traffic-bar.tsx";
 import { TrafficSwitch } from "../traffic/traffic-switch.tsx";
-import { graphOf } from "./graph.ts";
+import { graphOf, ownPlace } from "./graph.ts";
 import { keptPlaces } from "./kept-places.ts";
 import type { Place } from "./layout.ts";
 import { contestedMoves, type HostPlaces, type Moves, shownPlaces, unsavedMoves, withMove } from "./moves.ts";
@@ -172,7 +172,7 @@ function chosenOf(node: InspectedNode | undefined, link: InspectedLink | undefin
 /** By id of the picture. */
 function placesOf({ nodes, networks }: InspectionData): HostPlaces {
   return new Map([
-    ...nodes.map(({ id, position }) => [id, position] as const),
+    ...nodes.map((node) => [node.id, ownPlace(node)] as const),
     ...networks.map(({ id, position }) => [`net:${id}`, position] as const),
   ]);
 }

@@ -86,8 +86,12 @@ describe.skipIf(process.getuid?.() !== 0)("container nodes", () => {
     const lab = labOf("name: none\nnodes: {a: {template: container}, b: {template: container, image: 'web:2'}}\nlinks: []\n");
     const { plan } = await local.plan("/none", lab);
     expect(plan.blocked.map(({ reason }) => reason)).toEqual([
-      { code: "unknown_image", text: "template container needs an image: one of shell:1, stop:1, stop:2, web:1" },
-      { code: "unknown_image", text: "template container has no image web:2; it has shell:1, stop:1, stop:2, web:1" },
+      { code: "unknown_image", text: "template container needs an image: one of shell:1, stop:1, stop:2, web:1", field: "image" },
+      {
+        code: "unknown_image",
+        text: "template container has no image web:2; did you mean web:1? It has shell:1, stop:1, stop:2, web:1",
+        field: "image",
+      },
     ]);
   });
 
