@@ -57,7 +57,6 @@ async function demo(): Promise<void> {
   await cp(join(root, "labs/ospf-triangle"), join(work, "ospf-triangle"), { recursive: true });
   await cp(join(root, "labs/ospf-triangle.yaml"), join(work, "lab.yaml"));
   await labwright(["deploy", "-t", "lab.yaml"]);
-  await ready(["h1", "h2", "h3", "r1", "r2", "r3"]);
   await labwright(["status", "-t", "lab.yaml"]);
   await pings("h1", "192.168.3.10");
   await pings("h2", "192.168.1.10");
@@ -77,7 +76,6 @@ async function demo(): Promise<void> {
 
   say("The rest, confirmed: bound to the plan that is shown");
   await labwright(["apply", "-t", "lab.yaml", "--yes"]);
-  await ready(["h1", "h2", "h3", "r1", "r2", "r3", "r4"]);
   await labwright(["plan", "-t", "lab.yaml"], { codes: [0] });
   await pings("h3", "10.255.0.4");
   await labwright(["exec", "-t", "lab.yaml", "--node", "r4", "--", "show", "ip", "route", "ospf"]);
@@ -139,20 +137,6 @@ async function edit(): Promise<void> {
     ["router ospf", " ospf router-id 10.255.0.4", " timers throttle spf 10 50 500", "exit", "!", "end", ""],
   );
   await writeFile(join(work, "ospf-triangle/r4.conf"), r4.join("\n"));
-}
-
-/** Waits until every named node is running and ready: for a router, until its adjacencies are full. */
-async function ready(nodes: readonly string[]): Promise<void> {
-  const since = performance.now();
-  for (;;) {
-    const { stdout } = await labwright(["status", "-t", "lab.yaml", "--format", "json"], { quiet: true });
-    const live = (JSON.parse(stdout) as { live?: { nodes?: { node: string; status: string; ready?: boolean }[] } }).live?.nodes ?? [];
-    const done = live.filter((node) => node.status === "running" && node.ready !== false).map((node) => node.node);
-    if (nodes.every((node) => done.includes(node))) break;
-    if (performance.now() - since > 60_000) throw new Error(`not ready after 60 s: ${nodes.filter((n) => !done.includes(n)).join(", ")}`);
-    await delay(250, undefined, { signal: interrupted.signal });
-  }
-  console.log(`ready: ${nodes.join(" ")} (${((performance.now() - since) / 1000).toFixed(1)} s)`);
 }
 
 /** Full adjacencies come before the routes that follow from them: waits for the first answer, then shows three. */

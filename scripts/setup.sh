@@ -160,4 +160,12 @@ fi
 PATH="$root/node_modules/.bin:$PATH"
 export PATH
 node scripts/web.ts
-exec node src/hosts/local/setup/main.ts "$@"
+node src/hosts/local/setup/main.ts "$@"
+
+# --- the command ------------------------------------------------------------------------------------------------------------------
+# npm puts folders of its own first on the path, which a shell does not have.
+typed=$(PATH=$(printf '%s' "$PATH" | tr ':' '\n' | grep -v '/node_modules/\.bin$' | paste -s -d : -) && command -v labwright || true)
+if [ "${npm_lifecycle_event:-}" = setup ] && [ -z "$typed" ]; then
+  if [ "$uid" -eq 0 ]; then place=/usr/local/bin; else place=$HOME/.local/bin; fi
+  echo "command: npm run labwright -- COMMAND, in this directory. To type labwright COMMAND anywhere: ln -s '$root/scripts/labwright' '$place/'"
+fi

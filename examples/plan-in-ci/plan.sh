@@ -24,4 +24,5 @@ esac
 [ "$mode" = apply ] && [ "$code" = 2 ] || exit 0
 
 # apply plans anew and adds its plan to the report; where something changes between that plan and the change, it does nothing (plan_stale).
-labwright apply -t "$file" --yes --no-color >> "$report"
+# The repository decides what the lab is: each run has another machine and folder, hence --take-over.
+labwright apply -t "$file" --yes --take-over --no-color >> "$report"

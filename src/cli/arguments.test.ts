@@ -33,6 +33,7 @@ describe("arguments", () => {
     ["plan --prun", "did you mean --prune?"],
     ["plan --format yaml", '--format takes table or json, not "yaml"'],
     ["plan -qz", "unknown flag -z"],
+    ["plan -o json", "did you mean --format json?"],
     ["stop --mode fast", "--mode takes graceful, poweroff, hibernate or auto"],
     ["plan --url --pin x", "--url needs a value: --url URL"],
     ["plan -t", "--topo needs a value: --topo FILE"],

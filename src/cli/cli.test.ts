@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { createServer } from "node:net";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
@@ -84,6 +85,16 @@ async function until(what: () => string, done: () => boolean): Promise<void> {
     if (Date.now() > end) throw new Error(`not within 60 s: ${what()}`);
     await pause(20);
   }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as { readonly port: number };
+      server.close(() => resolve(port));
+    });
+  });
 }
 
 const ended = async (child: ChildProcess) => {
@@ -352,6 +363,77 @@ describe("a lab's life", () => {
     expect(await run(["apply"])).toMatchObject({ code: 0, stdout: "no changes\n" });
   });
 
+  test("up names what the host does not support, as deploy does", async () => {
+    write("partly", yaml("partly").replace("h1: {template: linux}", "h1: {template: linux, cpu: 2}"));
+    const up = await run(["up", "lab.yaml"]);
+    expect([up.code, up.stdout]).toEqual([0, expect.stringMatching(/^unsupported: h1\.cpu: /)]);
+    const deploy = await run(["deploy", "--replace", "--yes"]);
+    expect(deploy.stdout).toContain(up.stdout.split("\n")[0]);
+  });
+
+  test("up of a lab without nodes says that it is empty", async () => {
+    write("empty", "name: empty\nnodes: {}\n");
+    const { code, stderr } = await run(["up", "lab.yaml"]);
+    expect([code, stderr]).toEqual([0, expect.stringContaining("The lab is empty")]);
+    expect(stderr).not.toContain("The lab is up");
+  });
+
+  test("a second file with the same name changes the lab only when a person agrees, or with --take-over", async () => {
+    write("mine");
+    expect((await run(["deploy"])).code).toBe(0);
+    mkdirSync(join(folder, "other"));
+    const other = join(folder, "other/lab.yaml");
+    writeFileSync(other, "name: mine\nnodes:\n  z: {template: linux}\n");
+    const nodes = async () =>
+      JSON.parse((await run(["status", "--format", "json"])).stdout).live.nodes.map(({ name }: { name: string }) => name);
+    const words = `the last change of /mine came from ${hostname()}:${join(folder, "lab.yaml")}, not from ${hostname()}:${other}`;
+    for (const command of [
+      ["apply", "-t", other],
+      ["apply", "-t", other, "--yes", "--prune"],
+      ["up", other, "--yes"],
+      ["apply", "-t", other, "--no-confirm"],
+    ]) {
+      const { code, stderr } = await run(command);
+      expect([command, code, stderr]).toEqual([
+        command,
+        1,
+        expect.stringContaining(`error: nothing was changed: ${words}\n  hint: --take-over`),
+      ]);
+    }
+    expect(await nodes()).toEqual(["h1", "r1"]);
+    const plan = await run(["plan", "-t", other]);
+    expect([plan.code, plan.stderr]).toEqual([2, expect.stringContaining("apply asks, or needs --take-over")]);
+    const { child, seen } = onTerminal(["destroy", "-t", other]);
+    await until(
+      () => seen.stdout,
+      () => seen.stdout.includes("[y/N]"),
+    );
+    child.stdin?.write("n\n");
+    await ended(child);
+    expect(seen.stdout).toContain(`(2 nodes, 2 running), last changed from ${hostname()}:${join(folder, "lab.yaml")}`);
+    // Its own file is asked nothing, and no more is the other one once it was said.
+    writeFileSync(join(folder, "lab.yaml"), read().replace("template: linux", "template: linux, start: false"));
+    expect((await run(["apply", "--yes"])).code).toBe(0);
+    expect((await run(["apply", "-t", other, "--yes", "--take-over"])).code).toBe(0);
+    expect(await nodes()).toEqual(["h1", "r1", "z"]);
+    writeFileSync(other, "name: mine\nnodes:\n  z: {template: linux}\n  y: {template: linux}\n");
+    expect((await run(["apply", "-t", other, "--yes"])).code).toBe(0);
+    expect((await run(["apply", "--yes", "--prune"])).stderr).toContain(`came from ${hostname()}:${other}, not from`);
+    const asked = onTerminal(["apply", "--prune"]);
+    await until(
+      () => asked.seen.stdout,
+      () => asked.seen.stdout.includes("from now on [y/N]"),
+    );
+    asked.child.stdin?.write("y\n");
+    await until(
+      () => asked.seen.stdout,
+      () => asked.seen.stdout.includes("Apply this?"),
+    );
+    asked.child.stdin?.write("y\n");
+    expect([await ended(asked.child), asked.seen.stdout]).toEqual([0, expect.stringContaining("applied /mine")]);
+    expect(await nodes()).toEqual(["h1", "r1"]);
+  });
+
   test("apply refuses what the host does not support, says what to do, and with --allow-unsupported applies the rest", async () => {
     write("poor");
     expect((await run(["deploy"])).code).toBe(0);
@@ -516,11 +598,21 @@ describe("a lab's life", () => {
     expect((await run(["link", "h1:eth1", "--delay", "7", "--from", "r1:eth1"])).stdout).toBe(
       "from h1:eth1: perfect\nfrom r1:eth1: delay 7 ms\n",
     );
+    const shown = "h1:eth1 -- r1:eth1\nfrom h1:eth1: perfect\nfrom r1:eth1: delay 7 ms (saved on the host: perfect)\n";
+    for (const ends of [["h1:eth1"], ["h1:eth1", "r1:eth1"], ["h1:eth1"]])
+      expect(await run(["link", ...ends])).toMatchObject({ code: 0, stdout: shown });
+    expect((await run(["link", "r1:eth1"])).stdout).toMatch(/^r1:eth1 -- h1:eth1\nfrom r1:eth1: delay 7 ms/);
+    expect(JSON.parse((await run(["link", "h1:eth1", "--format", "json"])).stdout).quality).toMatchObject({ a: { delay: 7 } });
+    expect((await run(["link", "h1:eth1", "h1:eth9"])).stderr).toContain("/cable has no link h1:eth1 -- h1:eth9");
+    expect(await run(["link", "h1:eth1", "--clear"])).toMatchObject({ code: 0, stdout: "from h1:eth1: perfect\nfrom r1:eth1: perfect\n" });
+    expect((await run(["link", "h1:eth1"])).stdout).toBe("h1:eth1 -- r1:eth1\nfrom h1:eth1: perfect\nfrom r1:eth1: perfect\n");
     expect((await run(["link", "h1:eth1", "--preset", "wan2", "--loss", "0", "--from", "h1:eth1"])).stdout).toBe(
       "from h1:eth1: delay 40 ms, jitter 2 ms, bandwidth 10000 kbit/s\nfrom r1:eth1: perfect\n",
     );
     expect((await run(["link", "r1:eth1", "--suspend", "--from", "r1:eth1"])).stdout).toMatch(/: suspended at r1:eth1\n$/);
     expect((await run(["inspect"])).stdout.match(/suspended/g)).toHaveLength(1);
+    expect((await run(["status"])).stdout).toMatch(/\nsuspended: r1:eth1 \(labwright link NODE:INTERFACE --resume\)\n$/);
+    expect((await run(["link", "h1:eth1"])).stdout).toMatch(/^h1:eth1 -- r1:eth1 {2}suspended\n.*\n.*perfect; suspended at this end\n$/);
     expect((await run(["stop", "--node", "h1"])).code).toBe(0);
     const idle = await run(["link", "h1:eth1", "--delay", "9"]);
     expect([idle.code, idle.stderr]).toEqual([1, expect.stringContaining("error: nothing was changed: a link without running nodes")]);
@@ -535,10 +627,15 @@ describe("a lab's life", () => {
       ["--suspend", "--preset", "wan1"],
       ["--preset", "wan3"],
       ["--delay", "-5"],
+      ["--clear", "--delay", "5"],
+      ["--clear", "--suspend"],
+      ["--clear", "--from", "h1:eth1"],
+      ["--save"],
+      ["--from", "h1:eth1"],
     ];
     for (const flags of wrong) {
       const { code, stderr } = await run(["link", "r1:eth1", ...flags]);
-      expect([code, stderr]).toEqual([1, expect.stringMatching(/^error: --(suspend|delay|preset) /)]);
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/^error: --(suspend|delay|preset|clear|save|from) /)]);
     }
   });
 
@@ -775,6 +872,39 @@ describe("up", () => {
       expect.stringMatching(/the service did not start:\n.*--host takes [^\n]*"nowhere"\n {2}hint: /),
     ]);
     expect(wrong.stderr).not.toContain("listens on");
+  });
+
+  test("starts it at the port that is asked for, and down stops it and no other", async () => {
+    const own = join(folder, "state");
+    const env = { LABWRIGHT_STATE_DIR: own, LABWRIGHT_RUN_DIR: join(own, "run"), XDG_CONFIG_HOME: join(folder, "config") };
+    const port = await freePort();
+    const address = `https://127.0.0.1:${port}`;
+    const at = () => (JSON.parse(readFileSync(join(own, "service.json"), "utf8")) as { url: string }).url;
+    write("ported");
+    for (const [args, more] of [
+      [["--url", address], {}],
+      [["--port", String(port)], {}],
+      [[], { LABWRIGHT_PORT: String(port) }],
+      [[], { LABWRIGHT_URL: address }],
+    ] as const) {
+      const up = await run(["up", "lab.yaml", "--host", "memory", ...args], { env: { ...env, ...more } });
+      expect([up.code, up.stderr]).toEqual([0, expect.stringContaining(`started a service at ${address} `)]);
+      expect(at()).toBe(address);
+      const other = await run(["up", "lab.yaml", "--port", "1"], { env });
+      expect([other.code, other.stderr]).toEqual([1, expect.stringContaining(`this machine's service runs at ${address}, not at port 1`)]);
+      expect(await run(["down"], { env })).toMatchObject({ code: 0, stderr: expect.stringContaining(`stopped the service at ${address}`) });
+    }
+    expect((await run(["up", "lab.yaml", "--port", "1", "--url", address], { env })).stderr).toContain(
+      "--port is for a service of this machine",
+    );
+    // At a loopback address with somebody else's certificate no second service is tried.
+    const stranger = await run(["up", "lab.yaml", "--url", url], { env: { ...env, LABWRIGHT_PASSWORD: password } });
+    expect([stranger.code, stranger.stderr]).toEqual([1, expect.stringContaining("(tls_untrusted)")]);
+    // Begun by labwright serve.
+    const refused = await run(["down"]);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("was not started by labwright up: it was left alone")]);
+    expect((await run(["deploy"])).code).toBe(0);
+    expect(await run(["down", "-t", "lab.yaml", "--yes"])).toMatchObject({ code: 0, stdout: "destroyed /ported\n" });
   });
 
   test("waits for a service that somebody else is just starting", async () => {

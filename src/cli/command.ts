@@ -11,7 +11,7 @@ export interface Flag {
   /** The only values that it takes. */
   readonly choices?: readonly string[];
   /** What completion offers where there are no choices. */
-  readonly completes?: "file" | "folder";
+  readonly completes?: "file" | "folder" | "lab" | "node";
   readonly summary: string;
 }
 
@@ -28,6 +28,8 @@ export interface Command {
   /** At most so many; default: any number, where operands are taken at all. */
   readonly maxOperands?: number;
   readonly choices?: readonly string[];
+  /** What completion offers as operands where there are no choices; default: files. */
+  readonly completes?: "node" | "interface";
   /** Longer text for help. */
   readonly details?: string;
   readonly flags: readonly Flag[];
@@ -58,10 +60,29 @@ export const topoFlag: Flag = {
   completes: "file",
   summary: "The lab's file, or its folder; default: the only *.lw.yml, *.clab.yml or lab.yaml in this folder",
 };
-export const labFlag: Flag = { long: "lab", value: "PATH", summary: "The lab's path on the host, where there is no file" };
-export const nodeFlag: Flag = { long: "node", value: "NAME", multiple: true, summary: "Only this node; repeatable, or a comma list" };
+export const labFlag: Flag = {
+  long: "lab",
+  value: "PATH",
+  completes: "lab",
+  summary: "The lab's path on the host, where there is no file",
+};
+export const nodeFlag: Flag = {
+  long: "node",
+  value: "NAME",
+  multiple: true,
+  completes: "node",
+  summary: "Only this node; repeatable, or a comma list",
+};
 export const yesFlag: Flag = { long: "yes", short: "y", summary: "Do not ask" };
 export const timeoutFlag: Flag = { long: "timeout", value: "SECONDS", summary: "How long to wait for the answer" };
+
+export const noWaitFlag: Flag = { long: "no-wait", summary: "Do not wait until the nodes are up" };
+/** Of commands that also wait for nodes. */
+export const waitTimeoutFlag: Flag = {
+  long: "timeout",
+  value: "SECONDS",
+  summary: "How long to wait for the answer, and then for the nodes; default for the nodes: 120",
+};
 
 /** Every flag of a command, its own first. */
 export function flagsOf(command: Command): readonly Flag[] {

@@ -9,6 +9,7 @@ import { consoles } from "./commands/consoles.ts";
 import { deploy } from "./commands/deploy.ts";
 import { destroy } from "./commands/destroy.ts";
 import { disks } from "./commands/disks.ts";
+import { down } from "./commands/down.ts";
 import { events } from "./commands/events.ts";
 import { exec } from "./commands/exec.ts";
 import { extcap } from "./commands/extcap.ts";
@@ -25,7 +26,7 @@ import { logout } from "./commands/logout.ts";
 import { logs } from "./commands/logs.ts";
 import { open } from "./commands/open.ts";
 import { plan } from "./commands/plan.ts";
-import { start, stop, wipe } from "./commands/power.ts";
+import { restart, start, stop, wipe } from "./commands/power.ts";
 import { pull } from "./commands/pull.ts";
 import { quarantine } from "./commands/quarantine.ts";
 import { resume } from "./commands/resume.ts";
@@ -80,6 +81,7 @@ const help: Command = {
 /** Every command, in the order of a lab's life: help, completion and docs/cli.md come from this list. */
 export const commands: readonly Command[] = [
   up,
+  down,
   setup,
   serve,
   systemdUnitCommand,
@@ -103,6 +105,7 @@ export const commands: readonly Command[] = [
   exec,
   start,
   stop,
+  restart,
   wipe,
   resume,
   link,

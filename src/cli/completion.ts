@@ -1,4 +1,5 @@
 import { type Command, type Flag, flagsOf } from "./command.ts";
+import { completeCall, type NameKind } from "./complete-names.ts";
 
 export type Shell = "bash" | "zsh" | "fish";
 export const shells: readonly Shell[] = ["bash", "zsh", "fish"];
@@ -19,10 +20,19 @@ function words(flag: Flag): readonly string[] {
 
 function bash(commands: readonly Command[]): string {
   const flagCases = commands.map((command) => `    ${names(command).join("|")}) flags="${flagsOf(command).flatMap(words).join(" ")}" ;;`);
+  const named = commands.filter(({ completes }) => completes !== undefined);
+  const nameCases = named.map(
+    (command) => `    ${names(command).join("|")}) [[ "$current" == -* ]] || { _labwright_names ${command.completes}; return; } ;;`,
+  );
   const operandCases = commands
     .filter(({ choices }) => choices !== undefined)
     .map((command) => `    ${names(command).join("|")}) operands="${command.choices?.join(" ")}" ;;`);
   return `# Completion of labwright for bash: source <(labwright completion bash)
+# Interfaces are r1:eth1: a colon is no break between words.
+COMP_WORDBREAKS=\${COMP_WORDBREAKS//:}
+_labwright_names() {
+  mapfile -t COMPREPLY < <(compgen -W "$("\${COMP_WORDS[0]}" ${completeCall} "$1" "\${COMP_WORDS[@]:2}" 2> /dev/null)" -- "$current")
+}
 _labwright() {
   local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" command="\${COMP_WORDS[1]}" flags="" operands=""
   COMPREPLY=()
@@ -33,13 +43,16 @@ _labwright() {
   case "$previous" in
 ${valueCases(commands)
   .map(
-    ({ flag, choices }) =>
-      `    ${flag}) ${choices === undefined ? "compopt -o default" : `mapfile -t COMPREPLY < <(compgen -W "${choices.join(" ")}" -- "$current")`}; return ;;`,
+    ({ flag, choices, names: kind }) =>
+      `    ${flag}) ${choices !== undefined ? `mapfile -t COMPREPLY < <(compgen -W "${choices.join(" ")}" -- "$current")` : kind === undefined ? "compopt -o default" : `_labwright_names ${kind}`}; return ;;`,
   )
   .join("\n")}
   esac
   case "$command" in
 ${flagCases.join("\n")}
+  esac
+  case "$command" in
+${nameCases.join("\n")}
   esac
   case "$command" in
 ${operandCases.join("\n")}
@@ -54,16 +67,27 @@ complete -F _labwright labwright
 `;
 }
 
-/** Flags whose value can be completed: by their choices, or as a file. */
-function valueCases(commands: readonly Command[]): readonly { readonly flag: string; readonly choices: readonly string[] | undefined }[] {
-  const cases = new Map<string, readonly string[] | undefined>();
+/** A flag whose value can be completed: by its choices, as a name of the lab, or as a file. */
+interface ValueCase {
+  readonly flag: string;
+  readonly choices: readonly string[] | undefined;
+  readonly names: NameKind | undefined;
+}
+
+function valueCases(commands: readonly Command[]): readonly ValueCase[] {
+  const cases = new Map<string, ValueCase>();
   for (const flag of commands.flatMap(flagsOf)) {
     if (flag.choices === undefined && flag.completes === undefined) continue;
+    const value = { choices: flag.choices, names: nameKind(flag) };
     // -c is a command for exec and on or off elsewhere; only long forms have one meaning each.
-    cases.set(`--${flag.long}`, flag.choices);
-    if (flag.completes !== undefined && flag.short !== undefined) cases.set(`-${flag.short}`, undefined);
+    cases.set(`--${flag.long}`, { flag: `--${flag.long}`, ...value });
+    if (flag.completes !== undefined && flag.short !== undefined) cases.set(`-${flag.short}`, { flag: `-${flag.short}`, ...value });
   }
-  return [...cases].map(([flag, choices]) => ({ flag, choices }));
+  return [...cases.values()];
+}
+
+function nameKind({ completes }: Flag): NameKind | undefined {
+  return completes === "lab" || completes === "node" ? completes : undefined;
 }
 
 function zsh(commands: readonly Command[]): string {
@@ -71,10 +95,7 @@ function zsh(commands: readonly Command[]): string {
   const described = commands.flatMap((command) => names(command).map((name) => `    '${name}:${quote(command.summary)}'`));
   const cases = commands.map((command) => {
     const flags = flagsOf(command).map((flag) => {
-      const value =
-        flag.value === undefined
-          ? ""
-          : `:${flag.value}:${flag.choices === undefined ? (flag.completes === undefined ? "" : "_files") : `(${flag.choices.join(" ")})`}`;
+      const value = flag.value === undefined ? "" : `:${flag.value}:${zshValue(flag)}`;
       const repeat = flag.multiple === true ? "*" : "";
       const [long, short] = words(flag);
       const name =
@@ -85,7 +106,12 @@ function zsh(commands: readonly Command[]): string {
             : `'(${short} ${long})'{${short},${long}}'`;
       return `        ${name}[${quote(flag.summary)}]${value}'`;
     });
-    const operands = command.choices === undefined ? "'*:file:_files'" : `'1:${command.operands}:(${command.choices.join(" ")})'`;
+    const operands =
+      command.completes !== undefined
+        ? `'*:${command.completes}:${zshNames(command.completes)}'`
+        : command.choices === undefined
+          ? "'*:file:_files'"
+          : `'1:${command.operands}:(${command.choices.join(" ")})'`;
     return `      ${names(command).join("|")})\n        _arguments \\\n${[...flags, `        ${operands}`].join(" \\\n")}\n        ;;`;
   });
   return `#compdef labwright
@@ -110,24 +136,34 @@ compdef _labwright labwright
 `;
 }
 
+function zshValue(flag: Flag): string {
+  if (flag.choices !== undefined) return `(${flag.choices.join(" ")})`;
+  const kind = nameKind(flag);
+  return kind !== undefined ? zshNames(kind) : flag.completes === undefined ? "" : "_files";
+}
+
+function zshNames(kind: NameKind): string {
+  return `{compadd -- \${(f)"$(labwright ${completeCall} ${kind} $words 2> /dev/null)"}}`;
+}
+
 function fish(commands: readonly Command[]): string {
   const quote = (text: string) => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+  const fishNames = (kind: NameKind) => `(labwright ${completeCall} ${kind} (commandline -opc) 2> /dev/null)`;
+  const fishValue = (flag: Flag): string => {
+    if (flag.choices !== undefined) return ` -x -a ${quote(flag.choices.join(" "))}`;
+    const kind = nameKind(flag);
+    return kind !== undefined ? ` -x -a ${quote(fishNames(kind))}` : flag.completes === undefined ? " -x" : " -r -F";
+  };
   const lines = ["# Completion of labwright for fish: labwright completion fish | source", "complete -c labwright -f"];
   for (const command of commands) {
     for (const name of names(command)) lines.push(`complete -c labwright -n __fish_use_subcommand -a ${name} -d ${quote(command.summary)}`);
     const when = `-n ${quote(`__fish_seen_subcommand_from ${names(command).join(" ")}`)}`;
     for (const flag of flagsOf(command)) {
       const short = flag.short === undefined ? "" : ` -s ${flag.short}`;
-      const value =
-        flag.value === undefined
-          ? ""
-          : flag.choices === undefined
-            ? flag.completes === undefined
-              ? " -x"
-              : " -r -F"
-            : ` -x -a ${quote(flag.choices.join(" "))}`;
+      const value = flag.value === undefined ? "" : fishValue(flag);
       lines.push(`complete -c labwright ${when} -l ${flag.long}${short}${value} -d ${quote(flag.summary)}`);
     }
+    if (command.completes !== undefined) lines.push(`complete -c labwright ${when} -a ${quote(fishNames(command.completes))}`);
     if (command.choices !== undefined) lines.push(`complete -c labwright ${when} -a ${quote(command.choices.join(" "))}`);
   }
   return `${lines.join("\n")}\n`;

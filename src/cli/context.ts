@@ -3,7 +3,7 @@ import { parseFingerprint } from "../transport/fingerprint.ts";
 import type { Arguments } from "./arguments.ts";
 import { askText, readPassword } from "./ask.ts";
 import { Credentials, type Login } from "./credentials.ts";
-import { readServiceFile } from "./local-service.ts";
+import { readServiceFile, type ServiceFile } from "./local-service.ts";
 import { findProject, type Project, type ProjectFile } from "./project.ts";
 import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage-error.ts";
@@ -54,9 +54,12 @@ export class Context implements Disposable {
     const pin = pinOf(this.#args.text("pin") ?? env("LABWRIGHT_PIN"));
     const token = env("LABWRIGHT_TOKEN");
     const kept = await this.credentials.find(url === undefined ? undefined : normalUrl(url));
-    const local = url === undefined && kept === undefined ? await readServiceFile() : undefined;
+    const local = url === undefined ? await readServiceFile() : undefined;
     const base: Login | undefined =
-      kept ?? (url === undefined ? undefined : { url: normalUrl(url) }) ?? (local && { url: local.url, pin: local.fingerprint });
+      (kept && local && atItsPort(kept, local)) ??
+      kept ??
+      (url === undefined ? undefined : { url: normalUrl(url) }) ??
+      (local && { url: local.url, pin: local.fingerprint });
     if (base === undefined) return undefined;
     return { ...base, ...(pin === undefined ? {} : { pin }), ...(token === undefined ? {} : { token }) };
   }
@@ -109,6 +112,19 @@ export class Context implements Disposable {
     this.#signedIn = { username };
     return { username, password };
   }
+}
+
+/** The login at the address where this machine's service is now, if it is that service by its certificate; undefined: it is another one. */
+function atItsPort(login: Login, { url, fingerprint }: ServiceFile): Login | undefined {
+  return login.pin !== undefined && digits(login.pin) === digits(fingerprint) ? { ...login, url } : undefined;
+}
+
+/** A fingerprint in any of its forms, as digits alone. */
+function digits(fingerprint: string): string {
+  return fingerprint
+    .replace(/^sha-?256[:=]/i, "")
+    .replaceAll(":", "")
+    .toLowerCase();
 }
 
 /** A host alone is enough: https and port 8443 are what a service has. */

@@ -1,20 +1,17 @@
-import { Writable } from "node:stream";
 import { expect, test } from "vitest";
 import { LabwrightError } from "../client/index.ts";
 import { pathIsTaken } from "./commands/deploy.ts";
 import { showError } from "./failure.ts";
 import type { ProjectFile } from "./project.ts";
-import { openTerminal, type Terminal } from "./terminal.ts";
+import { openTerminal } from "./terminal.ts";
 
 function shown(error: unknown, file?: ProjectFile): string {
   let said = "";
-  const stderr = new Writable({
-    write: (chunk, _encoding, done) => {
-      said += chunk;
-      done();
-    },
-  });
-  showError({ ...openTerminal({ color: false, quiet: false }), stderr: stderr as Terminal["stderr"] }, error, file);
+  const terminal = openTerminal({ color: false, quiet: false });
+  const complain = (text: string) => {
+    said += `${text}\n`;
+  };
+  showError({ ...terminal, complain }, error, file);
   return said;
 }
 

@@ -34,7 +34,7 @@ const hints: Readonly<Record<string, string>> = {
 
 /** Tells an error to a person: `error: text (code)`, diagnostics with their place, and what to do next. */
 export function showError(terminal: Terminal, error: unknown, file?: ProjectFile): void {
-  const write = (text: string) => void terminal.stderr.write(`${text}\n`);
+  const write = terminal.complain;
   const head = terminal.paint("red", "error:");
   if (error instanceof UsageError) {
     write(`${head} ${error.message}`);

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
@@ -30,4 +30,32 @@ export async function readServiceFile(state: string = stateDirectory()): Promise
     if (code === "ENOENT" || code === "ENOTDIR" || code === "EACCES" || error instanceof SyntaxError) return undefined;
     throw error;
   }
+}
+
+/** Beside service.json: which start of the service was that of `labwright up`. */
+const markName = "started-by-up.json";
+
+/** Remembers that `labwright up` started this service, so that `labwright down` may stop it and no other. */
+export async function markStarted(state: string, { pid }: ServiceFile): Promise<void> {
+  await writeFile(join(state, markName), `${JSON.stringify({ pid, written: await writtenAt(state) })}\n`, { mode: 0o600 });
+}
+
+/** Whether `labwright up` started the service that service.json names. */
+export async function wasStartedByUp(state: string, { pid }: ServiceFile): Promise<boolean> {
+  try {
+    const mark = JSON.parse(await readFile(join(state, markName), "utf8")) as { readonly pid?: unknown; readonly written?: unknown };
+    // A later service may have the same pid, but it has written its own service.json.
+    return mark.pid === pid && mark.written === (await writtenAt(state));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT" || error instanceof SyntaxError) return false;
+    throw error;
+  }
+}
+
+export async function forgetStarted(state: string): Promise<void> {
+  await rm(join(state, markName), { force: true });
+}
+
+async function writtenAt(state: string): Promise<number> {
+  return (await stat(join(state, "service.json"))).mtimeMs;
 }

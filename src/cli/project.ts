@@ -1,4 +1,5 @@
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
+import { hostname } from "node:os";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import type { Diagnostic } from "../intent/diagnostic.ts";
 import { readIntent } from "../intent/read.ts";
@@ -23,6 +24,8 @@ export interface Project {
   readonly selector: { readonly lab?: string; readonly yaml?: string; readonly files?: Readonly<Record<string, string>> };
   /** For people. */
   readonly title: string;
+  /** Where the file is: the machine's name and the path, links resolved. Absent: no file. */
+  readonly origin?: string;
 }
 
 /** The project that --topo, --lab or the folder names. Throws UsageError. */
@@ -31,7 +34,18 @@ export async function findProject(args: Arguments): Promise<Project> {
   const topo = args.text("topo");
   if (topo === undefined && lab !== undefined) return { file: undefined, selector: { lab }, title: lab };
   const file = await readProjectFile(await labFileOf(topo ?? "."));
-  return { file, selector: { ...(lab === undefined ? {} : { lab }), yaml: file.yaml, files: file.files }, title: lab ?? file.name };
+  const origin = `${hostname()}:${await realpath(file.path)}`;
+  return { file, selector: { ...(lab === undefined ? {} : { lab }), yaml: file.yaml, files: file.files }, title: lab ?? file.name, origin };
+}
+
+/** The flags that name the project again, for commands that hints suggest. */
+export function labFlags({ file, selector }: Project): string {
+  const lab = selector.lab === undefined ? [] : [`--lab ${shellWord(selector.lab)}`];
+  return [...(file === undefined ? [] : [`-t ${shellWord(file.name)}`]), ...lab].join(" ");
+}
+
+function shellWord(text: string): string {
+  return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 export async function readProjectFile(name: string): Promise<ProjectFile> {

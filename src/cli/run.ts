@@ -1,9 +1,11 @@
 import { parseArguments } from "./arguments.ts";
 import { isExtcapCall } from "./commands/extcap.ts";
 import { commands, findCommand } from "./commands.ts";
+import { completeCall, completeNames } from "./complete-names.ts";
 import { Context } from "./context.ts";
 import { showError } from "./failure.ts";
 import { commandHelp, overview } from "./help.ts";
+import { commandSpeller, programName } from "./program-name.ts";
 import { openTerminal } from "./terminal.ts";
 
 const interrupted = 130;
@@ -11,7 +13,16 @@ const interrupted = 130;
 /** One call of the program, from the words after its name to its exit code; never throws. */
 export async function run(words: readonly string[]): Promise<number> {
   const [name, ...rest] = asCommand(words);
-  const plain = openTerminal({ color: true, quiet: false });
+  if (name === completeCall) {
+    const [kind = "", ...line] = rest;
+    process.stdout.write((await completeNames(kind, line)).map((found) => `${found}\n`).join(""));
+    return 0;
+  }
+  const spell = commandSpeller(
+    commands.flatMap(({ name, aliases = [] }) => [name, ...aliases]),
+    programName(),
+  );
+  const plain = openTerminal({ color: true, quiet: false, spell });
   if (name === undefined) {
     plain.stderr.write(`${overview(commands)}\n`);
     return 1;
@@ -24,7 +35,7 @@ export async function run(words: readonly string[]): Promise<number> {
       plain.print(commandHelp(command));
       return 0;
     }
-    context = new Context(openTerminal({ color: !args.has("no-color"), quiet: args.has("quiet") }), args);
+    context = new Context(openTerminal({ color: !args.has("no-color"), quiet: args.has("quiet"), spell }), args);
     const code = await command.run(context, args);
     await context.finish();
     return code;

@@ -4,8 +4,8 @@ import { createServer } from "node:net";
 import { extname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { connect } from "../client/index.ts";
-import { readServiceFile, type ServiceFile } from "./local-service.ts";
+import { connect, LabwrightError } from "../client/index.ts";
+import { markStarted, readServiceFile, type ServiceFile } from "./local-service.ts";
 import { UsageError } from "./usage-error.ts";
 
 const usualPort = 8443;
@@ -38,13 +38,20 @@ export function programPath(name: string): string {
 
 /** A running service answers at this address. */
 export async function answers(service: { readonly url: string; readonly pin?: string | undefined }): Promise<boolean> {
+  return (await answerOf(service)) === "answers";
+}
+
+/** Whether a service that can be used answers there, nobody listens, or something else is wrong, such as the certificate. */
+export async function answerOf(service: {
+  readonly url: string;
+  readonly pin?: string | undefined;
+}): Promise<"answers" | "nobody" | "unusable"> {
   try {
     using client = connect(service);
     await client.getHealth({}, { timeoutMs: 2_000 });
-    return true;
-  } catch {
-    // Whatever the reason is, there is no service to use there; what is done next tells about it.
-    return false;
+    return "answers";
+  } catch (error) {
+    return error instanceof LabwrightError && error.status === 0 && error.code === "host_unreachable" ? "nobody" : "unusable";
   }
 }
 
@@ -58,14 +65,18 @@ const heldByAnother = "another service runs on the state directory";
 export async function startService(options: {
   readonly state: string;
   readonly flags: readonly string[];
+  /** As typed; absent: LABWRIGHT_PORT, else 8443 or, where that is taken, any free one. */
+  readonly port?: string | undefined;
   readonly env: Readonly<Record<string, string>>;
 }): Promise<ServiceFile & { readonly started: boolean }> {
   const log = join(options.state, "service.log");
   const output = openSync(log, "a", 0o600);
   // What stands there already was said by earlier services.
   const before = fstatSync(output).size;
-  const port = options.flags.includes("--port") ? [] : ["--port", String((await isFree(usualPort)) ? usualPort : 0)];
-  const child = spawn(process.execPath, [...process.execArgv, servicePath(), ...port, ...options.flags], {
+  const given = options.port ?? process.env.LABWRIGHT_PORT;
+  // A port that is asked for is taken or the start fails; without one, any free port serves as well as the usual one.
+  const port = given === undefined || given === "" ? String((await isFree(usualPort)) ? usualPort : 0) : given;
+  const child = spawn(process.execPath, [...process.execArgv, servicePath(), "--port", port, ...options.flags], {
     detached: true,
     stdio: ["ignore", output, output],
     env: { ...process.env, ...options.env },
@@ -78,6 +89,7 @@ export async function startService(options: {
     const started = service?.pid === child.pid;
     if (service !== undefined && (started || held) && (await answers({ url: service.url, pin: service.fingerprint }))) {
       child.unref();
+      if (started) await markStarted(options.state, service);
       return { ...service, started };
     }
     if (hasEnded(child)) held = lastLines(log, before).includes(heldByAnother);

@@ -4,9 +4,10 @@ import { bytes, duration, table } from "./table.ts";
 import type { Paint } from "./terminal.ts";
 
 export type Status = ResultOf<"getProjectStatus">;
-type LiveNode = NonNullable<NonNullable<Status["live"]>["nodes"]>[number];
+export type LiveNode = NonNullable<NonNullable<Status["live"]>["nodes"]>[number];
 
-export function showStatus(paint: Paint, status: Status): string {
+/** @param suspended ends of links that have no carrier */
+export function showStatus(paint: Paint, status: Status, suspended: readonly string[] = []): string {
   const { lab, mode, exists, locked, operation, live } = status;
   const head = [paint("bold", lab), `mode ${mode}`, ...(locked ? ["locked"] : []), ...(exists ? [] : ["not on the host"])].join("  ");
   const lines = [head];
@@ -18,6 +19,7 @@ export function showStatus(paint: Paint, status: Status): string {
   if (netem.length > 0) {
     lines.push("", table(["LINK", "FROM", "DELAY", "JITTER", "LOSS", "BANDWIDTH"], netem.flatMap(linkRows)));
   }
+  if (suspended.length > 0) lines.push("", `suspended: ${suspended.join(", ")} (labwright link NODE:INTERFACE --resume)`);
   return lines.join("\n");
 }
 
@@ -33,15 +35,20 @@ export function waitingText(lab: string, resume: Status["resume"]): string[] {
   ];
 }
 
+/** Its name in the file; that on the host where the file does not have the node. */
+export function nodeName({ node, name }: LiveNode): string {
+  return node ?? name;
+}
+
 /** Running and, where its template has a check for it, ready. */
 export function isUp(node: LiveNode): boolean {
   return node.status === "running" && node.ready !== false;
 }
 
 function nodeTable(paint: Paint, all: readonly LiveNode[]): string {
-  const nodes = inNaturalOrder(all, ({ node, name }) => node ?? name);
+  const nodes = inNaturalOrder(all, nodeName);
   const rows = nodes.map((node) => [
-    node.node ?? node.name,
+    nodeName(node),
     node.forced === true ? `${node.status} (forced)` : node.disk_full === true ? `${node.status} (disk full)` : node.status,
     node.ready === undefined ? "" : node.ready ? "yes" : "no",
     node.uptime_ms === undefined ? "" : duration(node.uptime_ms),

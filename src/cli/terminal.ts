@@ -11,6 +11,8 @@ export interface Terminal {
   readonly print: (text: string) => void;
   /** What helps a person and no program: stderr, and nothing with --quiet. */
   readonly note: (text: string) => void;
+  /** What went wrong and what to do: stderr, also with --quiet. */
+  readonly complain: (text: string) => void;
   readonly paint: Paint;
 }
 
@@ -19,8 +21,14 @@ export type Paint = (style: Style, text: string) => string;
 
 const codes = { bold: [1, 22], dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39] } as const satisfies Record<Style, unknown>;
 
-export function openTerminal(options: { readonly color: boolean; readonly quiet: boolean }): Terminal {
+/** @param options.spell how commands are spelled in texts for people */
+export function openTerminal(options: {
+  readonly color: boolean;
+  readonly quiet: boolean;
+  readonly spell?: (text: string) => string;
+}): Terminal {
   const { stdin, stdout, stderr } = process;
+  const { spell = (text: string) => text } = options;
   const colored = options.color && stdout.isTTY === true && (process.env.NO_COLOR ?? "") === "" && process.env.TERM !== "dumb";
   return {
     stdin,
@@ -28,7 +36,8 @@ export function openTerminal(options: { readonly color: boolean; readonly quiet:
     stderr,
     interactive: stdin.isTTY === true && stderr.isTTY === true,
     print: (text) => void stdout.write(`${text}\n`),
-    note: (text) => void (options.quiet || stderr.write(`${text}\n`)),
+    note: (text) => void (options.quiet || stderr.write(`${spell(text)}\n`)),
+    complain: (text) => void stderr.write(`${spell(text)}\n`),
     paint: (style, text) => (colored ? `\u001b[${codes[style][0]}m${text}\u001b[${codes[style][1]}m` : text),
   };
 }

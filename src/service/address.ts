@@ -21,6 +21,7 @@ export interface Selector {
   readonly manifest?: string;
   readonly dir?: string;
   readonly out?: string;
+  readonly origin?: string;
 }
 
 export interface Intent {
@@ -47,6 +48,8 @@ export interface Target {
   readonly sent: boolean;
   /** Of an import: where the lab comes from. */
   readonly source?: unknown;
+  /** Where the caller keeps its intent, in words of its own. */
+  readonly origin?: string;
   /** Native ids from the caller's state, else from the record. */
   readonly ids: NativeIds;
 }
@@ -84,6 +87,7 @@ export async function addressProject(
     ...(record !== undefined && { record }),
     ...(intent !== undefined && { intent }),
     sent: sent !== undefined,
+    ...(payload.origin !== undefined && { origin: payload.origin }),
     ids: given ?? record?.ids ?? noIds,
   };
 }
@@ -215,6 +219,11 @@ export function allowUse(
 export function mayReadSecrets({ record, caller }: Pick<Target, "caller" | "record">): boolean {
   const right = record && rightOn(record, caller);
   return record === undefined || (right !== undefined && includes(right, "edit"));
+}
+
+/** Where the intent of a lab is kept may name a person's folders: it is for those who may change the lab. */
+export function originOf({ record, caller }: Pick<Target, "caller" | "record">): { readonly origin?: string } {
+  return record?.origin !== undefined && mayReadSecrets({ record, caller }) ? { origin: record.origin } : {};
 }
 
 export function labNotFound(path: string): Failure {

@@ -68,9 +68,12 @@ function withProgress(error: unknown, operations: readonly Operation[], done: nu
     if (done === 0) return new Failure("lab_locked", "the lab is locked on the host: nothing was changed", { cause: error });
     return new Failure("lab_locked_mid_apply", "the lab was locked on the host while the change ran", { data: progress, cause: error });
   }
-  const failed = operations.slice(done, done + 1);
-  const data = { ...error.data, applied: progress.applied, failed: told(failed), remaining: progress.remaining.slice(failed.length) };
-  const where = failed[0] === undefined || running === undefined ? "" : `${failed[0].op} ${failed[0].kind} ${failed[0].key}: `;
+  const left = operations.slice(done);
+  // A host that runs steps in batches names the one that failed.
+  const failed = left.find(({ id }) => id === error.data?.["failed"]) ?? left[0];
+  const remaining = told(left.filter((operation) => operation !== failed));
+  const data = { ...error.data, applied: progress.applied, failed: failed === undefined ? [] : told([failed]), remaining };
+  const where = failed === undefined || running === undefined ? "" : `${failed.op} ${failed.kind} ${failed.key}: `;
   return new Failure(error.code, where + error.message, {
     data,
     cause: error,

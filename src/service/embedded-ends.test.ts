@@ -1,4 +1,7 @@
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { builtinTemplates } from "../hosts/local/templates.ts";
 import { type TestLocalHost, testLocalHost } from "../hosts/local/test-local-host.ts";
 import { createService } from "./create-service.ts";
 import { failureOf, until } from "./service.fixture.ts";
@@ -65,4 +68,25 @@ test("a change whose holder does not answer ends as host_timeout, its job too, a
   });
   await post("reconcileProject", { yaml });
   expect((await post("planProject", { yaml, prune: true })).actions).toEqual([]);
+});
+
+test("a node that cannot start is the one that is named, and those that were to start with it do", async () => {
+  const templates = join(local.paths.state, "templates");
+  await mkdir(templates);
+  const base = await readFile(join(builtinTemplates, "linux.yaml"), "utf8");
+  await writeFile(join(templates, "mine.yaml"), base.replace("id: linux", "id: mine"));
+  const nodes = "  a: {template: linux, start: false}\n  b: {template: mine, start: false}\n  c: {template: linux, start: false}\n";
+  await post("deployProject", { yaml: `name: some\nnodes:\n${nodes}links: []\n` });
+  await rm(join(templates, "mine.yaml"));
+  expect(await post("execProject", { lab: "/some", action: "start" })).toMatchObject({ requested: 3, started: 2, failed: 1 });
+  const powers = async () => (await local.session.status("/some")).nodes.map(({ name, status }) => [name, status]);
+  await until(
+    async () =>
+      JSON.stringify(await powers()) ===
+      JSON.stringify([
+        ["a", "running"],
+        ["b", "stopped"],
+        ["c", "running"],
+      ]),
+  );
 });

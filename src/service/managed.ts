@@ -92,6 +92,7 @@ export function recordIntent(context: Context, job: Pick<Job, "identity">, targe
     yaml: intent.yaml,
     files: intent.files,
     ...(target.source !== undefined && { source: target.source }),
+    ...(target.origin !== undefined && { origin: target.origin }),
     serial: (known?.serial ?? 0) + 1,
     ids,
     plans: known?.plans ?? {},

@@ -4,7 +4,7 @@ import type { ProjectPayload } from "../contract/schemas/project.ts";
 import { maskAction } from "../engine/mask.ts";
 import type { Action, PlanSummary } from "../engine/plan.ts";
 import { planText } from "../engine/text.ts";
-import { addressProject, labNotFound, mayReadSecrets, neededIntent, type Target } from "./address.ts";
+import { addressProject, labNotFound, mayReadSecrets, neededIntent, originOf, type Target } from "./address.ts";
 import type { Context } from "./context.ts";
 import { reversed } from "./from-host-plan.ts";
 import { checkOnHost } from "./host-check.ts";
@@ -52,6 +52,7 @@ export async function planProject(context: Context, caller: Caller, payload: Pro
     locked: observed?.locked ?? false,
     lock: observed?.lock ?? 0,
     direction,
+    ...originOf(target),
   };
   if (direction === "from_host") {
     const pruned = await planAgainstHost(context, target, intent, { ...options, prune: true, explain: true });

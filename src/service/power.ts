@@ -161,19 +161,21 @@ async function applyEach(
       await applyOperations(context.consoles, target.host, job, { path: target.path, operations: left, ids, stopMode });
       break;
     } catch (error) {
-      const broken = error instanceof Failure && error.code === "host_error" ? brokenStep(error) : undefined;
-      const at = left.findIndex(({ id }) => id === broken);
-      const key = left[at]?.key;
+      const [broken] = error instanceof Failure && error.code === "host_error" ? stepIds(error, "failed") : [];
+      const key = left.find(({ id }) => id === broken)?.key;
       if (key === undefined) throw error;
       failed.add(key);
-      left = left.slice(at + 1).filter((operation) => operation.key !== key);
+      const applied = stepIds(error, "applied");
+      left = left.filter((operation) => operation.key !== key && !applied.has(operation.id));
     }
   }
   return failed;
 }
 
-function brokenStep({ data }: Failure): string | undefined {
-  return (data?.["failed"] as readonly { readonly id: string }[] | undefined)?.[0]?.id;
+/** The ids of the steps that a failed change lists as applied or failed. */
+function stepIds(error: unknown, list: "applied" | "failed"): ReadonlySet<string> {
+  const steps = error instanceof Failure ? (error.data?.[list] as readonly { readonly id: string }[] | undefined) : undefined;
+  return new Set((steps ?? []).map(({ id }) => id));
 }
 
 /** What the host says afterwards counts, not what was asked for. */

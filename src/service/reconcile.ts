@@ -101,8 +101,8 @@ async function reconcileToHost(
   };
 }
 
-function isRecorded({ record }: Target, { yaml, files }: Intent): boolean {
-  return record !== undefined && record.yaml === yaml && JSON.stringify(record.files) === JSON.stringify(files);
+function isRecorded({ record, origin = record?.origin }: Target, { yaml, files }: Intent): boolean {
+  return record !== undefined && record.yaml === yaml && JSON.stringify(record.files) === JSON.stringify(files) && record.origin === origin;
 }
 
 /**

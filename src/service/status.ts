@@ -6,7 +6,7 @@ import { type EndpointKeys, endpointKeys, endpointOf, joinIds } from "../engine/
 import type { ObservedLab, ObservedLink } from "../engine/observed.ts";
 import type { LiveStatus } from "../hosts/host.ts";
 import { endpointText } from "../intent/lab.ts";
-import { addressProject, labNotFound, makes, type Target } from "./address.ts";
+import { addressProject, labNotFound, makes, originOf, type Target } from "./address.ts";
 import { chosenNodes, liveOf, refuseUnknown } from "./chosen-nodes.ts";
 import { timeText } from "./clock.ts";
 import type { Context } from "./context.ts";
@@ -45,6 +45,7 @@ export async function projectStatus(context: Context, caller: Caller, payload: P
     ...(last !== undefined && {
       last_job: { job: last.id, operation: last.operation, outcome: last.outcome, finished_at: timeText(last.finishedAt) },
     }),
+    ...originOf(target),
     ...(resume !== undefined && { resume }),
     ...(live !== undefined && { live: chosen === undefined ? live : liveOf(live, chosen) }),
   };

@@ -2,9 +2,11 @@ import type { ResultOf } from "../../client/index.ts";
 import type { Arguments } from "../arguments.ts";
 import { askYes } from "../ask.ts";
 import { runChange } from "../change.ts";
-import { type Command, type ExitCode, labFlag, timeoutFlag, topoFlag, yesFlag } from "../command.ts";
+import { type Command, type ExitCode, labFlag, noWaitFlag, topoFlag, waitTimeoutFlag, yesFlag } from "../command.ts";
 import type { Context } from "../context.ts";
+import { waitAndReport } from "../node-troubles.ts";
 import { allowHint, extrasText, hasChanges, isLeftUndone, obstacles, showPlan, stopsNodes } from "../show-plan.ts";
+import { mayTakeOver, takeOverFlag } from "../take-over.ts";
 import { UsageError } from "../usage-error.ts";
 import { allowUnsupportedFlag, makePlan, pruneFlag, showPlanOf } from "./plan.ts";
 
@@ -14,19 +16,30 @@ export const apply: Command = {
   summary: "Make the host match the file: shows the plan, asks, applies",
   details:
     "What you agree to is what is done: the approval is bound to the plan that you saw, and a lab that changed meanwhile is left alone\n" +
-    "(plan_stale). With --no-confirm only what disturbs no running node is applied; exit code 2 says that more is waiting.",
+    "(plan_stale). With --no-confirm only what disturbs no running node is applied; exit code 2 says that more is waiting.\n" +
+    "Unless something is left to confirm it waits until the nodes are up; exit code 1: a node has failed or is not ready in time. The last lines of\n" +
+    "a failed node's log are on stderr.",
   flags: [
     topoFlag,
     labFlag,
     pruneFlag,
     allowUnsupportedFlag,
     yesFlag,
+    takeOverFlag,
     { long: "no-confirm", summary: "Do not ask, and stop no node, --yes or not: apply only what is safe on live nodes" },
     { long: "dry-run", summary: "Only show the plan" },
-    timeoutFlag,
+    noWaitFlag,
+    waitTimeoutFlag,
   ],
   example: "labwright apply -t campus.lw.yml",
-  run: async (context, args) => (args.has("dry-run") ? await showPlanOf(context, args, "to_host") : await applyProject(context, args)),
+  run: async (context, args) => {
+    if (args.has("dry-run")) return await showPlanOf(context, args, "to_host");
+    const code = await applyProject(context, args);
+    // With a part left to confirm the nodes need not become ready: that part may be what they wait for.
+    if (code !== 0 || args.has("no-wait")) return code;
+    const { up } = await waitAndReport(context, await context.project(), args.milliseconds("timeout"));
+    return up ? code : 1;
+  },
 };
 
 /** Plan, approval, reconcile. The plan goes to stderr when stdout is for JSON; silent: the result is not printed. */
@@ -39,12 +52,17 @@ export async function applyProject(context: Context, args: Arguments, options: {
     const hint = isLeftUndone(plan) ? allowHint : undefined;
     throw new UsageError(`nothing was changed: the plan cannot be applied\n  ${obstacles(plan).join("\n  ")}`, hint);
   }
+  const project = await context.project();
+  if (hasChanges(plan) && !(await mayTakeOver(context, args, plan, project))) {
+    terminal.note("nothing was changed");
+    return 1;
+  }
   const confirm = hasChanges(plan) && (await decide(context, args, stopsNodes(plan)));
   if (confirm === "no") {
     terminal.note("nothing was changed");
     return 1;
   }
-  const { selector, title } = await context.project();
+  const { selector, title, origin } = project;
   const data = await runChange(
     context,
     "reconcileProject",
@@ -53,6 +71,8 @@ export async function applyProject(context: Context, args: Arguments, options: {
       ...(args.has("prune") ? { prune: true } : {}),
       ...(args.has("allow-unsupported") ? { allow_unsupported: true } : {}),
       ...(confirm === true ? { confirm: true } : {}),
+      // Without changes nobody was asked: the lab stays that of its file.
+      ...(origin === undefined || !hasChanges(plan) ? {} : { origin }),
       ...(plan.plan_identity === undefined ? {} : { plan_identity: plan.plan_identity }),
     },
     { what: `apply ${title}`, timeoutMs: args.milliseconds("timeout") },

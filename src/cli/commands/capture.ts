@@ -9,6 +9,7 @@ export const capture: Command = {
   name: "capture",
   summary: "Capture the packets of an interface: into a file, into Wireshark, or left running on the host",
   operands: "[NODE:INTERFACE]",
+  completes: "interface",
   maxOperands: 1,
   details:
     "With --write the packets come here as pcapng while they are captured, until Ctrl-C, a limit, or the node's end; then the capture is removed from the host.\n" +

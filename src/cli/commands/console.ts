@@ -12,6 +12,7 @@ export const consoleCommand: Command = {
   name: "console",
   summary: "Open a node's console in this terminal; Ctrl-] or ~. leaves it",
   operands: "NODE",
+  completes: "node",
   maxOperands: 1,
   details:
     "Others can look at the same console at the same time. Ctrl-] leaves at once; ~. at the beginning of a line does the same, as in ssh.\n" +

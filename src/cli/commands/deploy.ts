@@ -1,9 +1,14 @@
 import { LabwrightError } from "../../client/index.ts";
 import { approve } from "../ask.ts";
 import { runChange } from "../change.ts";
-import { type Command, labFlag, timeoutFlag, topoFlag, yesFlag } from "../command.ts";
+import { type Command, labFlag, noWaitFlag, topoFlag, waitTimeoutFlag, yesFlag } from "../command.ts";
 import { labAtStake } from "../lab-at-stake.ts";
+import { inNaturalOrder } from "../natural-order.ts";
+import { waitAndReport } from "../node-troubles.ts";
 import { checkOffline } from "../offline-check.ts";
+import { labFlags } from "../project.ts";
+import { nodeName } from "../show-status.ts";
+import { nodesThatShouldRun } from "../wait-for-nodes.ts";
 import { makePlan, showPlanOf } from "./plan.ts";
 
 /** A path that cannot be deployed to, because it is not there for this user, has a lab of somebody else. */
@@ -17,7 +22,9 @@ export function pathIsTaken(error: unknown): never {
 export const deploy: Command = {
   name: "deploy",
   summary: "Create a lab on the host and start it",
-  details: "A lab that exists already is left alone (lab_exists): change it with apply, or recreate it with --replace.",
+  details:
+    "A lab that exists already is left alone (lab_exists): change it with apply, or recreate it with --replace. Waits until the nodes are up; exit\n" +
+    "code 1: the lab is there, and a node has failed or is not ready in time. The last lines of a failed node's log are on stderr.",
   flags: [
     topoFlag,
     labFlag,
@@ -25,7 +32,8 @@ export const deploy: Command = {
     { long: "reconfigure", short: "c", summary: "The same as --replace" },
     { long: "dry-run", summary: "Only show the plan" },
     yesFlag,
-    timeoutFlag,
+    noWaitFlag,
+    waitTimeoutFlag,
   ],
   example: "labwright deploy -t campus.lw.yml",
   run: async (context, args) => {
@@ -41,7 +49,7 @@ export const deploy: Command = {
     const data = await runChange(
       context,
       "deployProject",
-      { ...project.selector, ...(replace ? { replace: true } : {}) },
+      { ...project.selector, ...(replace ? { replace: true } : {}), ...(project.origin === undefined ? {} : { origin: project.origin }) },
       { what: `deploy ${project.title}`, timeoutMs: args.milliseconds("timeout") },
     ).catch(pathIsTaken);
     context.result(data, ({ lab, nodes, links, unsupported }) =>
@@ -50,10 +58,21 @@ export const deploy: Command = {
         ...(unsupported ?? []).map((text) => `unsupported: ${text}`),
       ].join("\n"),
     );
-    if (!context.json) context.terminal.note("labwright status --watch shows how it starts");
-    return 0;
+    if (args.has("no-wait")) {
+      if (!context.json) context.terminal.note(`labwright status ${labFlags(project)} --watch shows how it starts`);
+      return 0;
+    }
+    const began = Date.now();
+    const { status, up } = await waitAndReport(context, project, args.milliseconds("timeout"));
+    const names = inNaturalOrder(nodesThatShouldRun(status), nodeName).map(nodeName);
+    if (up && names.length > 0 && !context.json) context.terminal.print(`ready: ${names.join(" ")} (${seconds(began)} s)`);
+    return up ? 0 : 1;
   },
 };
+
+function seconds(began: number): string {
+  return ((Date.now() - began) / 1000).toFixed(1);
+}
 
 function counted(count: number | undefined, what: string): string {
   return `${count ?? 0} ${what}${count === 1 ? "" : "s"}`;

@@ -5,7 +5,6 @@ import { labAtStake } from "../lab-at-stake.ts";
 
 export const destroy: Command = {
   name: "destroy",
-  aliases: ["down"],
   summary: "Remove a lab from the host; its nodes are wiped",
   flags: [topoFlag, labFlag, { long: "no-wipe", summary: "Keep the nodes' disks on the host" }, yesFlag, timeoutFlag],
   example: "labwright destroy -t campus.lw.yml --yes",

@@ -1,4 +1,4 @@
-import type { InputOf, LabwrightClient, ResultOf } from "../../client/index.ts";
+import type { InputOf, ResultOf } from "../../client/index.ts";
 import { qualityPresets } from "../../intent/quality.ts";
 import type { Arguments } from "../arguments.ts";
 import { type Command, labFlag, topoFlag } from "../command.ts";
@@ -7,19 +7,22 @@ import { UsageError } from "../usage-error.ts";
 
 type Quality = NonNullable<InputOf<"applyLinkQuality">["a"]>;
 type Endpoints = readonly [string, string];
+type Inspection = ResultOf<"inspectProject">;
+type InspectedLink = Inspection["links"][number];
 
 const impairments = ["delay", "jitter", "loss", "bandwidth"] as const;
 const largest = { delay: 10_000, jitter: 10_000, loss: 100, bandwidth: 10_000_000 } as const;
 
 export const link: Command = {
   name: "link",
-  summary: "Make a live link slow, lossy or narrow, or pull its cable",
+  summary: "Show a link; make it slow, lossy or narrow while it runs, or pull its cable",
   operands: "NODE:INTERFACE [NODE:INTERFACE]",
+  completes: "interface",
   maxOperands: 2,
   details:
     "One end is enough: an interface has one link. The other end of a network's link is the network's name.\n" +
-    "Values count for both directions, unless --from names the end that they leave from; they go before those of a --preset. Without any of\n" +
-    "them the link is made perfect again.\n" +
+    "Without options the link is shown, and nothing is changed. Values count for both directions, unless --from names the end that they leave\n" +
+    "from; they go before those of a --preset. --clear removes all impairments of both directions.\n" +
     "Changes are for the running lab only; --save keeps them on the host. A pulled cable stays pulled until --resume.",
   flags: [
     topoFlag,
@@ -34,6 +37,7 @@ export const link: Command = {
       value: "NODE:INTERFACE",
       summary: "Only what leaves this end; the other end becomes perfect. With --suspend and --resume: only at this end",
     },
+    { long: "clear", summary: "Remove all impairments: no delay, jitter, loss or limit of bandwidth" },
     { long: "save", summary: "Keep it on the host" },
     { long: "suspend", summary: "Take the carrier away, as a pulled cable does" },
     { long: "resume", summary: "Give the carrier back" },
@@ -43,13 +47,19 @@ export const link: Command = {
     const [a, b] = args.operands;
     if (a === undefined) throw new UsageError("link: which link?", "one of its ends: labwright link r1:eth1 --delay 20");
     const quality = qualityOf(args);
-    const carrier = carrierOf(args, quality);
+    const wish = wishOf(args, quality);
     const { selector } = await context.project();
     const client = await context.client();
-    const endpoints: Endpoints = b === undefined ? await linkAt(client, selector, a) : [a, b];
+    const inspection = await client.inspectProject({ ...selector, refresh: true });
+    const endpoints: Endpoints = b === undefined ? linkAt(inspection, a) : [a, b];
+    if (wish === "show") {
+      const found = linkBetween(inspection, endpoints);
+      context.result(found, () => showLink(inspection, found, endpoints));
+      return 0;
+    }
     const side = sideOf(args, endpoints);
-    if (carrier !== undefined) {
-      const suspended = carrier === "suspend";
+    if (wish === "suspend" || wish === "resume") {
+      const suspended = wish === "suspend";
       const data = await client.setLinkSuspend({ ...selector, endpoints, suspended, ...(side === undefined ? {} : { side }) });
       const where = side === undefined ? "" : ` at ${endpoints[side === "a" ? 0 : 1]}`;
       context.result(data, (done) => `${done.link}: ${suspended ? "suspended" : "resumed"}${where}`);
@@ -81,8 +91,7 @@ function isIdle({ effective }: ResultOf<"applyLinkQuality">, asked: Quality | un
 }
 
 /** Both ends of the link that an interface is in. Throws UsageError where it is in none. */
-async function linkAt(client: LabwrightClient, selector: object, end: string): Promise<Endpoints> {
-  const { lab, links, nodes } = await client.inspectProject({ ...selector, refresh: true });
+function linkAt({ lab, links, nodes }: Inspection, end: string): Endpoints {
   const [found, another] = links.filter(({ endpoints }) => endpoints.includes(end));
   if (another !== undefined)
     throw new UsageError(
@@ -97,21 +106,32 @@ async function linkAt(client: LabwrightClient, selector: object, end: string): P
   throw new UsageError(`${end} is in no link of ${lab}`, `NODE:INTERFACE, with a node of ${names.join(", ")}`);
 }
 
-/** Whether the cable is pulled or put back; undefined: neither. One call does one thing. */
-function carrierOf(args: Arguments, quality: Quality | undefined): "suspend" | "resume" | undefined {
-  const [suspend, resume] = [args.has("suspend"), args.has("resume")];
-  if (suspend && resume) throw new UsageError("--suspend and --resume say the opposite of each other");
-  if (!suspend && !resume) return undefined;
-  const flag = suspend ? "suspend" : "resume";
-  if (quality !== undefined)
+/** Throws UsageError where the two ends are not linked. */
+function linkBetween({ lab, links }: Inspection, [a, b]: Endpoints): InspectedLink {
+  const found = links.find(({ endpoints }) => endpoints.includes(a) && endpoints.includes(b));
+  if (found === undefined) throw new UsageError(`${lab} has no link ${a} -- ${b}`, "labwright inspect shows each interface with its peer");
+  return found;
+}
+
+type Wish = "show" | "change" | "clear" | "suspend" | "resume";
+
+/** The one thing that a call does. Throws UsageError for flags that do not go together. */
+function wishOf(args: Arguments, quality: Quality | undefined): Wish {
+  const [wish, other] = (["clear", "suspend", "resume"] as const).filter((flag) => args.has(flag));
+  if (other !== undefined) throw new UsageError(`--${wish} and --${other} do not go together`, "two calls");
+  if (wish !== undefined && quality !== undefined)
     throw new UsageError(
-      `--${flag} goes without ${[...impairments, "preset"]
+      `--${wish} goes without ${[...impairments, "preset"]
         .filter((name) => args.has(name))
         .map((name) => `--${name}`)
         .join(", ")}`,
       "two calls",
     );
-  return flag;
+  if (wish === "clear" && args.has("from")) throw new UsageError("--clear goes without --from: it clears both directions");
+  if (wish !== undefined || quality !== undefined) return wish ?? "change";
+  const [flag] = ["from", "save"].filter((name) => args.has(name));
+  if (flag !== undefined) throw new UsageError(`--${flag} needs a value to set, such as --delay 20`, "--clear removes all impairments");
+  return "show";
 }
 
 function sideOf(args: Arguments, [a, b]: Endpoints): "a" | "b" | undefined {
@@ -141,4 +161,18 @@ function show({ endpoints, effective, saved }: ResultOf<"applyLinkQuality">): st
     return `from ${endpoints[index]}: ${qualityText(effective[side] ?? {}) || "perfect"}`;
   });
   return [...lines, ...(saved ? ["saved"] : [])].join("\n");
+}
+
+/** A line for each direction, with what the host keeps where it differs from what is in force, and where the carrier is taken away. */
+function showLink({ nodes }: Inspection, link: InspectedLink, ends: Endpoints): string {
+  const suspended = new Set(
+    nodes.flatMap((node) => node.interfaces.flatMap((one) => (one.suspended ? [`${node.node ?? node.name}:${one.name}`] : []))),
+  );
+  const lines = ends.map((end) => {
+    const side = link.endpoints[0] === end ? "a" : "b";
+    const now = qualityText(link.quality?.[side] ?? {}) || "perfect";
+    const stored = qualityText(link.stored_quality?.[side] ?? {}) || "perfect";
+    return `from ${end}: ${now}${stored === now ? "" : ` (saved on the host: ${stored})`}${suspended.has(end) ? "; suspended at this end" : ""}`;
+  });
+  return [`${ends.join(" -- ")}${link.suspended ? "  suspended" : ""}`, ...lines].join("\n");
 }

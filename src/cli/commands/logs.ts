@@ -5,6 +5,7 @@ export const logs: Command = {
   name: "logs",
   summary: "What a node's console has said since the node's last start, also of a node that has ended",
   operands: "NODE",
+  completes: "node",
   maxOperands: 1,
   details: "The last 64 KiB, without escape sequences: why a node has ended is mostly in its last lines.",
   flags: [topoFlag, labFlag],

@@ -4,6 +4,7 @@ import type { Context } from "../context.ts";
 import { checkOffline } from "../offline-check.ts";
 import { Progress } from "../progress.ts";
 import { extrasText, hasChanges, isLeftUndone, type Plan, showPlan } from "../show-plan.ts";
+import { otherOrigin } from "../take-over.ts";
 
 export const allowUnsupportedFlag = {
   long: "allow-unsupported",
@@ -42,6 +43,9 @@ export async function showPlanOf(
       ? showPlan(context.terminal.paint, data)
       : `no changes${extrasText(data.summary?.skipped_prune)}`,
   );
+  const other = direction === "to_host" && hasChanges(data) ? otherOrigin(data, await context.project()) : undefined;
+  if (other !== undefined)
+    context.terminal.note(`note: the last change of ${data.lab} came from ${other}: apply asks, or needs --take-over`);
   // A pipeline must not take a plan that cannot be applied for one that only waits.
   if ((data.blocked ?? []).length > 0 || (hasChanges(data) && isLeftUndone(data))) return 1;
   return hasChanges(data) ? 2 : 0;

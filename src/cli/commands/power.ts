@@ -2,21 +2,48 @@ import type { ResultOf } from "../../client/index.ts";
 import type { Arguments } from "../arguments.ts";
 import { approve } from "../ask.ts";
 import { runChange } from "../change.ts";
-import { type Command, type ExitCode, labFlag, nodeFlag, timeoutFlag, topoFlag, yesFlag } from "../command.ts";
+import { type Command, type ExitCode, labFlag, nodeFlag, noWaitFlag, timeoutFlag, topoFlag, waitTimeoutFlag, yesFlag } from "../command.ts";
 import type { Context } from "../context.ts";
 import { labAtStake } from "../lab-at-stake.ts";
-import { namedNodes } from "../named-nodes.ts";
+import { namedNodes, payloadNodes } from "../named-nodes.ts";
+import { waitAndReport } from "../node-troubles.ts";
+import { nodeName } from "../show-status.ts";
 import { wordList } from "../table.ts";
+import { UsageError } from "../usage-error.ts";
+import { nodesThatShouldRun } from "../wait-for-nodes.ts";
 
 const modes = ["graceful", "poweroff", "hibernate", "auto"];
+const waitDetails =
+  "Waits until these nodes are up; exit code 1: one has failed or is not ready in time. The last lines of a failed node's log are on stderr.";
 const modeFlag = { long: "mode", value: "MODE", choices: modes, summary: "How to stop; default auto: graceful, then poweroff" };
 
 export const start: Command = {
   name: "start",
   summary: "Start nodes; all of them unless --node",
-  flags: [topoFlag, labFlag, nodeFlag, timeoutFlag],
+  details: waitDetails,
+  flags: [topoFlag, labFlag, nodeFlag, noWaitFlag, waitTimeoutFlag],
   example: "labwright start --node r1,r2",
-  run: async (context, args) => await power(context, args, "start"),
+  run: async (context, args) => {
+    const code = await power(context, args, "start", args.list("node"));
+    return code === 0 ? await ready(context, args, args.list("node")) : code;
+  },
+};
+
+export const restart: Command = {
+  name: "restart",
+  summary: "Stop nodes and start them again; without --node all but those that are stopped",
+  details: waitDetails,
+  flags: [topoFlag, labFlag, nodeFlag, modeFlag, noWaitFlag, waitTimeoutFlag],
+  example: "labwright restart --node r1",
+  run: async (context, args) => {
+    const { selector } = await context.project();
+    const status = await (await context.client()).getProjectStatus({ ...selector, ...namedNodes(args) });
+    const given = args.list("node");
+    const nodes = given.length > 0 ? given : nodesThatShouldRun(status).map(nodeName);
+    if (nodes.length === 0) throw new UsageError(`no node of ${status.lab} runs`, "labwright start starts them");
+    const code = (await power(context, args, "stop", nodes, { followed: true })) || (await power(context, args, "start", nodes));
+    return code === 0 ? await ready(context, args, nodes) : code;
+  },
 };
 
 export const stop: Command = {
@@ -24,7 +51,7 @@ export const stop: Command = {
   summary: "Stop nodes; all of them unless --node",
   flags: [topoFlag, labFlag, nodeFlag, modeFlag, timeoutFlag],
   example: "labwright stop --node r1 --mode poweroff",
-  run: async (context, args) => await power(context, args, "stop"),
+  run: async (context, args) => await power(context, args, "stop", args.list("node")),
 };
 
 export const wipe: Command = {
@@ -37,13 +64,22 @@ export const wipe: Command = {
     const question = async () =>
       `Stop ${nodes.length === 0 ? "all nodes" : nodes.join(", ")} of ${await labAtStake(context)} and delete the disks?`;
     if (!(await approve(context.terminal, question, args.has("yes")))) return 1;
-    return await power(context, args, "wipe");
+    return await power(context, args, "wipe", nodes);
   },
 };
 
-async function power(context: Context, args: Arguments, action: "start" | "stop" | "wipe"): Promise<ExitCode> {
+/**
+ * @param nodes none: all
+ * @param options.followed another action follows, whose result is the one that --format json prints
+ */
+async function power(
+  context: Context,
+  args: Arguments,
+  action: "start" | "stop" | "wipe",
+  nodes: readonly string[],
+  options: { readonly followed?: boolean } = {},
+): Promise<ExitCode> {
   const { selector, title } = await context.project();
-  const nodes = args.list("node");
   const mode = args.text("mode");
   const data = await runChange(
     context,
@@ -51,15 +87,27 @@ async function power(context: Context, args: Arguments, action: "start" | "stop"
     {
       ...selector,
       action,
-      ...namedNodes(args),
-      ...(mode === undefined ? {} : { stopmode: modes.indexOf(mode) }),
+      ...payloadNodes(nodes),
+      ...(mode === undefined || action !== "stop" ? {} : { stopmode: modes.indexOf(mode) }),
     },
     { what: `${action} ${nodes.length === 0 ? title : nodes.join(", ")}`, timeoutMs: args.milliseconds("timeout") },
   );
-  context.result(data, tally);
+  if (options.followed !== true || !context.json) context.result(data, tally);
   if (data.invalid > 0) await nameUnknown(context, nodes);
-  if (data.failed > 0) context.terminal.note("labwright status shows which failed, labwright logs NODE what one said last");
+  if (data.failed > 0) context.terminal.note("labwright status shows which failed and the last lines of their logs");
   return data.failed + data.invalid > 0 ? 1 : 0;
+}
+
+/** Waits for these nodes, unless --no-wait; none: all. */
+async function ready(context: Context, args: Arguments, nodes: readonly string[]): Promise<ExitCode> {
+  if (args.has("no-wait")) return 0;
+  const project = await context.project();
+  const { up } = await waitAndReport(
+    context,
+    { ...project, selector: { ...project.selector, ...payloadNodes(nodes) } },
+    args.milliseconds("timeout"),
+  );
+  return up ? 0 : 1;
 }
 
 /** The tally only counts nodes that the lab has not. */

@@ -1,8 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { LabwrightError } from "../../client/index.ts";
+import { type LabwrightClient, LabwrightError } from "../../client/index.ts";
 import { type Command, labFlag, nodeFlag, topoFlag } from "../command.ts";
 import { namedNodes } from "../named-nodes.ts";
+import { reportTroubles } from "../node-troubles.ts";
 import { showStatus } from "../show-status.ts";
+import { hasFailed, nodesThatShouldRun } from "../wait-for-nodes.ts";
 
 /** How often --watch looks, milliseconds. */
 const interval = 1000;
@@ -17,6 +19,7 @@ function comesBack(error: unknown): error is LabwrightError {
 export const status: Command = {
   name: "status",
   summary: "How a lab's nodes and links are now",
+  details: "Exit code 1: a node has failed. The last lines of its log are on stderr. --watch ends with 0.",
   flags: [
     topoFlag,
     labFlag,
@@ -29,8 +32,12 @@ export const status: Command = {
     const client = await context.client();
     const { terminal } = context;
     if (!args.has("watch")) {
-      context.result(await client.getProjectStatus(selector), (data) => showStatus(terminal.paint, data));
-      return 0;
+      const data = await client.getProjectStatus(selector);
+      const suspended = context.json ? [] : await suspendedEnds(client, (await context.project()).selector);
+      context.result(data, (shown) => showStatus(terminal.paint, shown, suspended));
+      if (!nodesThatShouldRun(data).some(hasFailed)) return 0;
+      await reportTroubles(context, await context.project(), data);
+      return 1;
     }
     const ended = new AbortController();
     const end = () => ended.abort();
@@ -50,7 +57,9 @@ export const status: Command = {
           await pause(interval, undefined, { signal: ended.signal });
           continue;
         }
-        const now = context.json ? JSON.stringify(data) : showStatus(terminal.paint, data);
+        const now = context.json
+          ? JSON.stringify(data)
+          : showStatus(terminal.paint, data, await suspendedEnds(client, (await context.project()).selector));
         if (terminal.stdout.isTTY === true && !context.json) terminal.stdout.write(`\u001b[H\u001b[2J${now}\n`);
         else if (now !== before) terminal.print(now);
         before = now;
@@ -64,3 +73,14 @@ export const status: Command = {
     return 0;
   },
 };
+
+/** The ends of links whose carrier is taken away; none where the structure cannot be read now: the status says that itself. */
+async function suspendedEnds(client: LabwrightClient, selector: object): Promise<readonly string[]> {
+  try {
+    const { nodes } = await client.inspectProject(selector);
+    return nodes.flatMap((node) => node.interfaces.flatMap((one) => (one.suspended ? [`${node.node ?? node.name}:${one.name}`] : [])));
+  } catch (error) {
+    if (error instanceof LabwrightError) return [];
+    throw error;
+  }
+}

@@ -1,27 +1,26 @@
 import { randomBytes } from "node:crypto";
 import { access, link, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { connect, LabwrightError } from "../../client/index.ts";
 import { makeDirectory } from "../../files/make-directory.ts";
 import type { Arguments } from "../arguments.ts";
 import { readPassword } from "../ask.ts";
 import { runChange } from "../change.ts";
-import { type Command, type ExitCode, labFlag, timeoutFlag, topoFlag, yesFlag } from "../command.ts";
-import type { Context } from "../context.ts";
+import { type Command, type ExitCode, labFlag, noWaitFlag, topoFlag, waitTimeoutFlag, yesFlag } from "../command.ts";
+import { type Context, normalUrl } from "../context.ts";
 import type { Login } from "../credentials.ts";
 import { readServiceFile, type ServiceFile, stateDirectory } from "../local-service.ts";
+import { reportTroubles } from "../node-troubles.ts";
 import { checkOffline } from "../offline-check.ts";
 import { Progress } from "../progress.ts";
-import type { Project } from "../project.ts";
-import { answers, startService } from "../service-process.ts";
-import { isUp, type Status, showStatus } from "../show-status.ts";
+import { labFlags, type Project } from "../project.ts";
+import { answerOf, answers, startService } from "../service-process.ts";
+import { isUp, nodeName, type Status, showStatus } from "../show-status.ts";
+import { takeOverFlag } from "../take-over.ts";
 import { UsageError } from "../usage-error.ts";
+import { isAllUp, waitForNodes } from "../wait-for-nodes.ts";
 import { applyProject } from "./apply.ts";
 import { pathIsTaken } from "./deploy.ts";
-
-const pollMs = 300;
-const defaultWaitMs = 120_000;
 
 export const up: Command = {
   name: "up",
@@ -29,20 +28,28 @@ export const up: Command = {
   operands: "[FILE]",
   maxOperands: 1,
   details:
-    "The service is the one of your last login or the one of this machine. Where none answers, one is started in the background: its log and\n" +
-    "the password made for its user admin are in the state directory (LABWRIGHT_STATE_DIR).",
+    "The service is the one of --url or LABWRIGHT_URL, of your last login, or of this machine. If none answers, and none at another machine is\n" +
+    "asked for, one is started in the background: its log and the password made for its user admin are in the state directory\n" +
+    "(LABWRIGHT_STATE_DIR). labwright down stops it.",
   flags: [
     topoFlag,
     { ...labFlag, summary: "The lab's path on the host; default: its name" },
     yesFlag,
+    takeOverFlag,
     { long: "no-confirm", summary: "For a lab that runs already: apply only what disturbs no running node" },
     { long: "prune", summary: "For a lab that runs already: also delete what the file has not" },
+    {
+      long: "port",
+      value: "PORT",
+      summary: "For a service that is started: its port; 0 takes any free one; default: LABWRIGHT_PORT, else 8443 if it is free",
+    },
     {
       long: "allow-unsupported",
       summary: "For a lab that runs already: apply the rest where the host does not support something in the file",
     },
     { long: "host", value: "KIND", summary: "For a service that is started: its emulation host" },
-    timeoutFlag,
+    noWaitFlag,
+    waitTimeoutFlag,
   ],
   example: "labwright up labs/ospf-triangle.yaml",
   run: async (context, given) => {
@@ -54,14 +61,30 @@ export const up: Command = {
     const { exists } = await client.getProjectStatus(project.selector).catch(notThere);
     let code: ExitCode = 0;
     if (exists) code = await applyProject(context, args, { silent: context.json });
-    else await runChange(context, "deployProject", { ...project.selector }, { what: `deploy ${project.title}` }).catch(pathIsTaken);
+    else await deployProject(context, project);
     if (code === 1) return code;
-    const status = await waitUntilUp(context, project, args.milliseconds("timeout") ?? defaultWaitMs);
+    if (code === 2 || args.has("no-wait")) {
+      context.result(await client.getProjectStatus(project.selector), (data) => showStatus(context.terminal.paint, data));
+      return code;
+    }
+    const began = Date.now();
+    const status = await waitForNodes(context, project, args.milliseconds("timeout"));
     context.result(status, (data) => showStatus(context.terminal.paint, data));
+    if (!isAllUp(status)) {
+      await reportTroubles(context, project, status, { waitedMs: Date.now() - began });
+      return 1;
+    }
     context.terminal.note(nextSteps(project, status));
-    return isAllUp(status) ? code : 1;
+    return code;
   },
 };
+
+async function deployProject(context: Context, { selector, origin, title }: Project): Promise<void> {
+  const input = { ...selector, ...(origin === undefined ? {} : { origin }) };
+  const { unsupported = [] } = await runChange(context, "deployProject", input, { what: `deploy ${title}` }).catch(pathIsTaken);
+  const show = context.json ? context.terminal.note : context.terminal.print;
+  for (const text of unsupported) show(`unsupported: ${text}`);
+}
 
 function notThere(error: unknown): { readonly exists: boolean } {
   if (error instanceof LabwrightError && error.code === "lab_not_found") return { exists: false };
@@ -71,21 +94,40 @@ function notThere(error: unknown): { readonly exists: boolean } {
 /** Leaves the context with a service that answers and a session on it. */
 async function ensureService(context: Context, args: Arguments): Promise<void> {
   const known = await context.service();
-  if (known !== undefined && (args.has("url") || process.env.LABWRIGHT_URL !== undefined || (await answers(known)))) {
-    context.use(known.token === undefined ? await signIn(context, known) : known);
-    return;
-  }
+  const port = args.text("port");
+  const given = args.text("url") ?? (process.env.LABWRIGHT_URL || undefined);
+  if (port !== undefined && given !== undefined)
+    throw new UsageError("--port is for a service of this machine, and the address of a service is given too", "one of the two");
+  const use = async (login: Login) => void context.use(login.token === undefined ? await signIn(context, login) : login);
+  if (known !== undefined && port === undefined && (await answers(known))) return await use(known);
+  const wanted = given === undefined ? port : localPort(normalUrl(given));
+  // An address that was asked for, at another machine: the first request reports why it cannot be used.
+  if (given !== undefined && wanted === undefined && known !== undefined) return await use(known);
   const state = stateDirectory();
   const local = await readServiceFile(state);
   if (local !== undefined && (await answers({ url: local.url, pin: local.fingerprint }))) {
+    if (wanted !== undefined && wanted !== "0" && new URL(local.url).port !== wanted)
+      throw new UsageError(
+        `this machine's service runs at ${local.url}, not at port ${wanted}`,
+        "leave the port out to use it; labwright down stops it where labwright up started it",
+      );
     context.use(await signIn(context, { url: local.url, pin: local.fingerprint }));
     return;
   }
-  const service = await begin(context, args, state);
+  // Somebody else listens there, behind a certificate that is not known or not the pinned one.
+  if (given !== undefined && known !== undefined && (await answerOf(known)) !== "nobody") return await use(known);
+  const service = await begin(context, args, state, wanted);
   context.use(await signIn(context, { url: service.url, pin: service.fingerprint }));
 }
 
-async function begin(context: Context, args: Arguments, state: string): Promise<ServiceFile> {
+/** The port of an address of this machine's loopback; undefined: of another one. */
+function localPort(address: string): string | undefined {
+  const { hostname, port, protocol } = new URL(address);
+  if (protocol !== "https:" || !["localhost", "127.0.0.1", "[::1]"].includes(hostname)) return undefined;
+  return port === "" ? "443" : port;
+}
+
+async function begin(context: Context, args: Arguments, state: string, port: string | undefined): Promise<ServiceFile> {
   using progress = new Progress(context.terminal, "starting a service on this machine", { quiet: context.quiet });
   await makeDirectory(state, 0o700).catch((error: Error) => {
     throw new UsageError(`the state directory ${state} cannot be made: ${error.message}`, "LABWRIGHT_STATE_DIR names another one");
@@ -95,6 +137,7 @@ async function begin(context: Context, args: Arguments, state: string): Promise<
   const service = await startService({
     state,
     flags: host === undefined ? [] : ["--host", host],
+    port,
     env: password === undefined ? {} : { LABWRIGHT_ADMIN_PASSWORD: password },
   });
   progress[Symbol.dispose]();
@@ -175,51 +218,20 @@ async function signIn(context: Context, service: Login): Promise<Login> {
   return login;
 }
 
-/** Polls until every node that is meant to run is up, one has failed, or the time is over; gives the last state. */
-async function waitUntilUp(context: Context, { selector, title }: Project, limitMs: number): Promise<Status> {
-  const client = await context.client();
-  using progress = new Progress(context.terminal, `waiting for ${title}`, { quiet: context.quiet });
-  const until = Date.now() + limitMs;
-  for (;;) {
-    const status = await client.getProjectStatus(selector);
-    const nodes = wanted(status);
-    const pending = nodes.filter((node) => !isUp(node));
-    if (status.live?.available !== false && (pending.length === 0 || nodes.some(({ status: power }) => power === "failed"))) return status;
-    if (Date.now() > until) return status;
-    const names = pending.map(({ node, name }) => node ?? name);
-    progress.say(
-      `${nodes.length - pending.length} of ${nodes.length} nodes are up; waiting for ${names.slice(0, 4).join(", ")}${names.length > 4 ? " …" : ""}`,
-    );
-    await pause(pollMs);
-  }
-}
-
-/** Nodes that were left stopped on purpose (start: false, or stopped by someone) are not waited for. */
-function wanted(status: Status) {
-  return (status.live?.nodes ?? []).filter((node) => node.status !== "stopped" && node.status !== "suspended");
-}
-
-function isAllUp(status: Status): boolean {
-  return status.live?.available === true && wanted(status).every(isUp);
-}
-
-function nextSteps({ file, selector }: Project, status: Status): string {
-  const node = status.live?.nodes?.find(isUp)?.node ?? "NODE";
-  const stopped = (status.live?.nodes ?? []).filter((one) => one.status === "stopped").map(({ node, name }) => node ?? name);
-  const topo = `-t ${file?.name}${selector.lab === undefined ? "" : ` --lab ${selector.lab}`}`;
+function nextSteps(project: Project, status: Status): string {
+  const nodes = status.live?.nodes ?? [];
+  const topo = labFlags(project);
+  if (nodes.length === 0) return `\nThe lab is empty: it has no nodes yet. Write some into the file, then labwright apply ${topo}`;
+  const node = nodes.find(isUp);
+  const stopped = nodes.filter((one) => one.status === "stopped").map(nodeName);
   return [
     "",
-    `${headline(status, stopped)} What to do next:`,
+    `The lab is up${stopped.length === 0 ? "." : `; stopped: ${stopped.join(", ")}.`} What to do next:`,
     ...(stopped.length === 0 ? [] : [`  labwright start ${topo} --node ${stopped.join(",")}`]),
-    `  labwright console ${topo} ${node}`,
-    `  labwright exec ${topo} --node ${node} -- COMMAND`,
+    `  labwright console ${topo} ${node === undefined ? "NODE" : nodeName(node)}`,
+    `  labwright exec ${topo} --node ${node === undefined ? "NODE" : nodeName(node)} -- COMMAND`,
     `  labwright open ${topo}         its page in a browser`,
     `  labwright apply ${topo}        after a change of the file`,
     `  labwright destroy ${topo}      when you are done`,
   ].join("\n");
-}
-
-function headline(status: Status, stopped: readonly string[]): string {
-  if (!isAllUp(status)) return "Not every node is up yet.";
-  return stopped.length === 0 ? "The lab is up." : `The lab is up; stopped: ${stopped.join(", ")}.`;
 }

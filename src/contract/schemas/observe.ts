@@ -72,6 +72,8 @@ export const StatusData = Type.Object({
   operation: Type.Optional(RunningOperation),
   /** The newest change of the lab that ended; outcome as in a job. */
   last_job: Type.Optional(Type.Object({ job: text, operation: text, outcome: text, finished_at: time })),
+  /** The `origin` that came with the last change of the lab; only for callers that may edit it. Absent: none came with it. */
+  origin: optionalText,
   /** Absent: nothing waits to come back, and the policy is never. */
   resume: Type.Optional(ResumeState),
   /** Absent: the project has no runtime lab. */

@@ -78,6 +78,8 @@ export const PlanData = Type.Object({
   lock: optionalInteger,
   direction: optionalText,
   unsupported: Type.Optional(list(text)),
+  /** The `origin` that came with the last change of the lab; only for callers that may edit it. Absent: none came with it. */
+  origin: optionalText,
 });
 export type PlanData = Static<typeof PlanData>;
 

@@ -31,6 +31,8 @@ export const selectorFields = {
 const projectFields = {
   ...selectorFields,
   source: optionalJson,
+  /** Of deploy and reconcile to_host: where the caller keeps the intent, in words of its own. Plan and status return that of the last change. */
+  origin: Type.Optional(Type.String({ maxLength: 8192 })),
   /** Absent: false. true: delete what the host has and the intent has not. */
   prune: optionalFlag,
   /** Absent, on destroy: true. */

@@ -9,6 +9,7 @@ import type { Definitions, PutOptions } from "./definitions.ts";
 import { type DefinitionEdit, editDefinition } from "./edit-definition.ts";
 import type { LocalLab } from "./local-lab.ts";
 import { machineTrouble } from "./machine-trouble.ts";
+import { troubledNode } from "./node-trouble.ts";
 import type { Admission } from "./resources/admission.ts";
 import { takeOverConfig } from "./saved-config.ts";
 import type { Trash } from "./trash.ts";
@@ -268,7 +269,14 @@ async function startNodes(context: ApplyContext, before: LabDefinition, edit: De
   const started = new Map(after.nodes.map((node) => [node.id, node]));
   const record = (ids: ReadonlySet<number>) =>
     put(context.definitions, { ...after, nodes: before.nodes.map((node) => (ids.has(node.id) ? started.get(node.id)! : node)) });
-  await context.lab(before.id).start(after, new Set(wanted), context.catalogue, record);
+  try {
+    await context.lab(before.id).start(after, new Set(wanted), context.catalogue, record);
+  } catch (error) {
+    const id = troubledNode(error);
+    const broken = batch.find(({ key }) => id !== undefined && edit.nodeId(key) === id);
+    if (broken === undefined || !(error instanceof Failure)) throw error;
+    throw new Failure(error.code, error.message, { data: { ...error.data, failed: broken.id }, cause: error });
+  }
 }
 
 async function stopNodes(
@@ -366,8 +374,11 @@ function remaining(finished: readonly string[], operations: readonly Operation[]
 
 /** What stopped the run, with how far it came. Troubles of the machine (a full disk, a missing program) are the host's. */
 function cutOff(error: unknown, finished: readonly string[], operations: readonly Operation[]): unknown {
-  const [failed, ...rest] = remaining(finished, operations);
-  const far = { applied: finished, failed, remaining: rest };
+  const left = remaining(finished, operations);
+  const named = error instanceof Failure ? error.data?.["failed"] : undefined;
+  // The first step of a batch, unless the error knows which step of it failed.
+  const failed = left.find((id) => id === named) ?? left[0];
+  const far = { applied: finished, failed, remaining: left.filter((id) => id !== failed) };
   if (error instanceof Failure) {
     const told = error.code !== "host_error" || typeof error.data?.host === "object";
     const host = told ? {} : { host: { message: error.message } };

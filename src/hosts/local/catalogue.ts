@@ -1,3 +1,4 @@
+import { stat } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { ObservedLimits } from "../../engine/observed.ts";
@@ -31,8 +32,8 @@ export interface Catalogue {
 }
 
 /**
- * Templates of labwright and of `<state>/templates`, images of the image directory. Read again after `freshMs`, so that an image that
- * was just built is found; what is as it was is the same object.
+ * Templates of labwright and of `<state>/templates`, images of the image directory. Read again after `freshMs`, and at once when a file came or
+ * went there; what is as it was is the same object.
  */
 export function openCatalogue(options: {
   readonly state: string;
@@ -45,7 +46,8 @@ export function openCatalogue(options: {
   readonly warn: (text: string) => void;
   readonly freshMs?: number;
 }): () => Promise<Catalogue> {
-  let current: { readonly until: number; readonly catalogue: Promise<Catalogue> } | undefined;
+  let current: { readonly until: number; readonly mark: string; readonly catalogue: Promise<Catalogue> } | undefined;
+  const directories = [join(options.state, "templates"), options.images, options.vmImages];
   const told = new Set<string>();
   const memory: TemplateMemory = new Map();
   const nat = natWorks();
@@ -76,11 +78,12 @@ export function openCatalogue(options: {
     return last.catalogue;
   }
 
-  return () => {
+  return async () => {
+    const mark = await changeMark(directories);
     const now = performance.now();
-    if (current === undefined || current.until < now) {
+    if (current === undefined || current.until < now || current.mark !== mark) {
       const loading = load();
-      const entry = { until: now + (options.freshMs ?? 2000), catalogue: loading };
+      const entry = { until: now + (options.freshMs ?? 2000), mark, catalogue: loading };
       current = entry;
       loading.catch(() => {
         if (current === entry) current = undefined;
@@ -88,6 +91,20 @@ export function openCatalogue(options: {
     }
     return current.catalogue;
   };
+}
+
+/** Another text when an entry came into one of the directories or left it. */
+async function changeMark(directories: readonly string[]): Promise<string> {
+  const times = await Promise.all(
+    directories.map((directory) =>
+      stat(directory).then(
+        ({ mtimeMs }) => mtimeMs,
+        // Absent, or not readable: loading reports that.
+        () => 0,
+      ),
+    ),
+  );
+  return times.join(" ");
 }
 
 /** They are read once: the same file gives the same object. */

@@ -247,6 +247,24 @@ describe("reading the fabric", () => {
       ]);
     });
 
+    test("a list that changed while the kernel gave it is read again, but not for ever", async () => {
+      const interrupted = "Dump was interrupted and may be inconsistent.\n";
+      const reads: string[] = [];
+      const changing = (times: number) => ({
+        run: async (argv: readonly string[]) => {
+          reads.push(argv[0]!);
+          const { run } = sandbox("[]\n[]\n[]\n", "");
+          const result = await run(argv);
+          return reads.filter((one) => one === argv[0]).length > times
+            ? result
+            : { ...result, code: argv[0] === "ip" ? 0 : 1, stderr: interrupted };
+        },
+      });
+      expect((await readFabric(changing(2))).ports.size).toBe(3);
+      expect(reads).toEqual(["ip", "ip", "ip", "tc", "tc", "tc"]);
+      await expect(readFabric(changing(1000))).rejects.toThrow("Dump was interrupted");
+    });
+
     test.each(["", "RTNETLINK answers: Operation not permitted\n", 'Cannot find device "n2i0"\nsomething else\n'])(
       "any other failure is told: %j",
       async (stderr) => {

@@ -13,6 +13,7 @@ import { succeeded } from "./machine.ts";
 import type { NatPolicy } from "./nat-rules.ts";
 import { backendOf, isSwitch, type NodeLife, nodeLife } from "./node-life.ts";
 import { nodeAddresses, nodeSpawn } from "./node-spawn.ts";
+import { naming, nodeTrouble } from "./node-trouble.ts";
 import type { LocalPaths } from "./paths.ts";
 import type { Sides } from "./quality.ts";
 import type { ShapingMeans } from "./quality-means.ts";
@@ -161,8 +162,10 @@ export class LocalLab {
     const states = await this.#sandbox.states();
     const machines = new Set(nodes.filter((node) => backendOf(node, catalogue) === "vm").map(({ id }) => id));
     const fresh = processes.filter((node) => !((states.get(node.id)?.pid ?? 0) > 0));
-    const spawns = fresh.map((node) => nodeSpawn(this.id, node, join(this.directory, "nodes", String(node.id)), catalogue));
-    const addresses = new Map(processes.map((node) => [node.id, nodeAddresses(node, catalogue)]));
+    const spawns = fresh.map((node) =>
+      naming(node, () => nodeSpawn(this.id, node, join(this.directory, "nodes", String(node.id)), catalogue)),
+    );
+    const addresses = new Map(processes.map((node) => [node.id, naming(node, () => nodeAddresses(node, catalogue))]));
     const suspended = processes.flatMap(({ id }) => (states.get(id)?.state === "suspended" ? [id] : []));
     if (machines.size > 0) await openTun();
     const empty = this.#sandbox.sandbox === null;
@@ -197,11 +200,8 @@ export class LocalLab {
       await this.#wiring.sync(definition, catalogue, new Set(spawned.map(({ id }) => id)), early);
       await boots.done();
       const rest = spawned.filter(({ id }) => !booting.has(id));
-      for (const { id, pid } of rest) {
-        const argv = ["nsenter", "-t", String(pid), "-n", "ip", "-batch", "-"];
-        const lines = addresses.get(id) ?? "";
-        if (lines !== "") succeeded(argv, await sandbox.run(argv, lines));
-      }
+      const byId = new Map(nodes.map((node) => [node.id, node]));
+      for (const { id, pid } of rest) await setAddresses(sandbox, byId.get(id)!, pid, addresses.get(id) ?? "");
       if (suspended.length > 0) await sandbox.freeze(suspended, "thaw");
       await boot(
         rest.map(({ id }) => id),
@@ -335,6 +335,18 @@ async function silence(sandbox: Sandbox, pids: readonly number[]): Promise<void>
   const quiet = "test ! -d /proc/sys/net/ipv6 || for which in all default; do echo 1 > /proc/sys/net/ipv6/conf/$which/disable_ipv6; done";
   const argv = ["sh", "-c", `for pid in ${pids.join(" ")}; do nsenter -t $pid -n sh -c '${quiet}' || exit; done`];
   succeeded(argv, await sandbox.run(argv));
+}
+
+/** Runs `ip -batch` in the node's net namespace. Throws host_error with the node, the line that failed, and the kernel's words. */
+async function setAddresses(sandbox: Sandbox, node: DefinedNode, pid: number, lines: string): Promise<void> {
+  if (lines === "") return;
+  const { code, stderr } = await sandbox.run(["nsenter", "-t", String(pid), "-n", "ip", "-batch", "-"], lines);
+  if (code === 0) return;
+  const [, number = ""] = /Command failed -:(\d+)/.exec(stderr) ?? [];
+  const line = lines.split("\n")[Number(number) - 1];
+  const words = stderr.replace(/\s*Command failed -:\d+\s*$/, "").trim() || `code ${code}`;
+  const message = `node ${node.name}: addresses and gateway: ${line === undefined ? "" : `ip ${line}: `}${words}`;
+  throw nodeTrouble(node, new Failure("host_error", message, { data: { host: { code, message: words } } }));
 }
 
 /** A refusal of the kernel that comes of a full disk or of a directory's mode is told with what to do. */

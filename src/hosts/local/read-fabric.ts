@@ -1,6 +1,6 @@
 import type { Fabric, Port } from "./fabric.ts";
 import { succeeded } from "./machine.ts";
-import type { Sandbox } from "./sandbox.ts";
+import type { RunResult, Sandbox } from "./sandbox.ts";
 
 /**
  * What stands in the fabric now, as the kernel tells it: nodes that died took their ports with them, and whoever looked before may have been killed.
@@ -8,7 +8,7 @@ import type { Sandbox } from "./sandbox.ts";
  */
 export async function readFabric(sandbox: Pick<Sandbox, "run">): Promise<Fabric> {
   const argv = ["ip", "-j", "link", "show"];
-  const links = parseLinks(succeeded(argv, await sandbox.run(argv, "")).stdout);
+  const links = parseLinks(succeeded(argv, await runWhole(sandbox, argv, "")).stdout);
   if (links.ports.size === 0) return links;
   const asked = [...links.ports.keys()].map((name) => `filter show dev ${name} ingress\n`).join("");
   const { stdout, gone } = await ask(sandbox, ["tc", "-j", "-force", "-batch", "-"], asked);
@@ -48,7 +48,7 @@ async function ask(
   argv: readonly string[],
   questions: string,
 ): Promise<{ readonly stdout: string; readonly gone: ReadonlySet<string> }> {
-  const result = await sandbox.run(argv, questions);
+  const result = await runWhole(sandbox, argv, questions);
   const gone = new Set<string>();
   const serious = result.stderr.split("\n").filter((line) => {
     const name = /^(?:Device "(.*)" does not exist\.|Cannot find device "(.*)")$/.exec(line)?.slice(1).find(Boolean);
@@ -58,6 +58,16 @@ async function ask(
   if (serious.length > 0 || (result.code !== 0 && gone.size === 0)) succeeded(argv, { ...result, stderr: serious.join("; ") });
   return { stdout: result.stdout, gone };
 }
+
+/** Runs it again while the kernel reports that its list changed as it was read: devices come and go meanwhile. The last result counts in any case. */
+async function runWhole(sandbox: Pick<Sandbox, "run">, argv: readonly string[], stdin: string): Promise<RunResult> {
+  for (let left = mostReads; ; left--) {
+    const result = await sandbox.run(argv, stdin);
+    if (left <= 1 || !result.stderr.includes("Dump was interrupted")) return result;
+  }
+}
+
+const mostReads = 10;
 
 interface IpLink {
   readonly ifname: string;

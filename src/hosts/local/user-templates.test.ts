@@ -42,6 +42,14 @@ describe.skipIf(process.getuid?.() !== 0)("the user's own template directory", (
       (found) => found !== undefined,
     );
 
+  test("is there at once, also right after the catalogue was read", async () => {
+    await local.session.templates();
+    await writeFile(join(directory, "late.yml"), mine.replace("beacon", "late"));
+    expect((await local.session.templates()).map(({ id }) => id)).toContain("late");
+    await rm(join(directory, "late.yml"));
+    expect((await local.session.templates()).map(({ id }) => id)).not.toContain("late");
+  });
+
   test("is read without a restart: the template is listed with type, images and attributes, and its nodes run as it says", async () => {
     await writeFile(join(directory, "beacon.yml"), mine);
     expect(await listed("beacon")).toMatchObject({

@@ -44,7 +44,10 @@ export class DatabaseRoom {
 
   /** Closes the database; on a full disk without giving back the blocks of its log, which the next start would not get again. */
   close(): void {
-    if (this.#bytes === 0 || this.#canGrow()) return this.#db.close();
+    if (this.#bytes === 0 || this.#canGrow()) {
+      this.#db.close();
+      return;
+    }
     try {
       this.rewind();
     } catch (error) {

@@ -58,6 +58,8 @@ export interface LabRecord {
   readonly resume?: ResumePolicy;
   /** Where an imported lab came from. */
   readonly source?: unknown;
+  /** Where the caller of the last change keeps its intent, in words of its own. */
+  readonly origin?: string;
   readonly updatedAt: number;
 }
 

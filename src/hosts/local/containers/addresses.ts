@@ -25,7 +25,8 @@ export function addressLines(addresses: string, gateway: string): string {
   for (const ip of gateway.split(/[\s,]+/).filter((one) => one !== "")) {
     const family = isIP(ip);
     if (family === 0 || ip.includes("%")) throw new Error(`gateway: ${ip} is no address`);
-    lines.push(`-${family} route add default via ${ip}`);
+    // A line of a batch takes no -4 or -6: the destination gives the family.
+    lines.push(`route add ${family === 4 ? "0.0.0.0/0" : "::/0"} via ${ip}`);
   }
   return lines.map((line) => `${line}\n`).join("");
 }

@@ -127,6 +127,35 @@ links:
     await local.deploy("/web", null);
   });
 
+  test("a gateway of each family is the default route, and a wrong one is refused with its node, whatever starts with it", async () => {
+    const yaml = (gateway: string) => `name: routed
+nodes:
+  a: {template: linux}
+  server: {template: container, image: "web:1", attributes: {addresses: "eth0=10.0.0.1/24,2001:db8::1/64", gateway: ${gateway}}}
+  router: {template: linux, exec: ["ip addr add 10.0.0.2/24 dev eth0", "ip addr add 2001:db8::2/64 dev eth0 nodad", "ip addr add 192.0.2.1/32 dev lo", "ip addr add 2001:db8:1::1/128 dev lo"]}
+links:
+  - ["server:eth0", "router:eth0"]
+`;
+    const wrong = local.deploy("/routed", labOf(yaml("172.16.0.1")));
+    await expect(wrong).rejects.toThrow(
+      "node server: addresses and gateway: ip route add 0.0.0.0/0 via 172.16.0.1: Error: Nexthop has invalid",
+    );
+    await expect(wrong).rejects.toMatchObject({ data: { failed: "start:node:server", remaining: ["start:node:a", "start:node:router"] } });
+    await local.deploy("/routed", null);
+    await local.deploy("/routed", labOf(yaml('"10.0.0.2 2001:db8::2"')));
+    for (const far of ["http://10.0.0.1/", "http://[2001:db8::1]/"]) {
+      const source = far.includes("[") ? "2001:db8:1::1" : "192.0.2.1";
+      const { stdout } = await eventually(
+        `${far} from ${source}`,
+        60_000,
+        () => local.exec("/routed", "router", "curl", "-s", "-m", "2", "--interface", source, far),
+        ({ code }) => code === 0,
+      );
+      expect(stdout).toBe("hello from a container\n");
+    }
+    await local.deploy("/routed", null);
+  });
+
   test("take user, directory and environment from the image unless the intent says otherwise, and tell how they ended", async () => {
     const yaml = `name: own
 nodes:

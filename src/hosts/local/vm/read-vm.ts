@@ -21,11 +21,12 @@ export function readVm(reader: Reader, ready: Reader): VmTemplate {
   const parsed = parseArguments(argumentsText);
   if ("problem" in parsed) extra?.fail(`${parsed.problem}; ${parsed.hint}`);
   const drive = map?.get("config-drive").optional();
-  const pattern = ready
+  const said = ready.optional()?.map(["console"], ["failed"]);
+  const pattern = said?.get("console").text(/^[^\n]+$/, "a pattern of one line");
+  const failed = said
+    ?.get("failed")
     .optional()
-    ?.map(["console"])
-    .get("console")
-    .text(/^[^\n]+$/, "a pattern of one line");
+    ?.text(/^[^\n]+$/, "a pattern of one line");
   return {
     ...vmDefaults,
     machine: choice("machine"),
@@ -39,6 +40,7 @@ export function readVm(reader: Reader, ready: Reader): VmTemplate {
     ram: map?.get("ram").optional()?.integer(1, 1_048_576) ?? vmDefaults.ram,
     ...(drive === undefined ? {} : { configDrive: readDrive(drive) }),
     ...(pattern === undefined ? {} : { ready: pattern }),
+    ...(failed === undefined ? {} : { failed }),
   };
 }
 

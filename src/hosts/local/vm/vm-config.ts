@@ -59,6 +59,7 @@ export function vmConfig(vm: VmTemplate, image: VmImage, kvm: boolean): string {
     `nic ${vm.nic} ${bus}`,
     ...(vm.configDrive === undefined ? [] : [`drive ${vm.configDrive.label}`]),
     ...(vm.ready === undefined ? [] : [`ready ${vm.ready}`]),
+    ...(vm.failed === undefined ? [] : [`failed ${vm.failed}`]),
   ];
   return `${lines.join("\n")}\n`;
 }

@@ -22,6 +22,8 @@ export interface VmTemplate extends VmSettings {
   readonly configDrive?: ConfigDrive;
   /** POSIX extended regular expression: a guest whose console said it is ready. */
   readonly ready?: string;
+  /** The same of a guest whose boot failed before it was ready; its first group is the exit code. The node ends with it. */
+  readonly failed?: string;
 }
 
 /** A small ISO 9660 disk with what the intent says of the node. */

@@ -331,6 +331,31 @@ describe.runIf(process.getuid?.() === 0)("virtual machines", { timeout: hang }, 
     expect(await status("v1", "failed")).toMatchObject({ exit_code: 137 });
   });
 
+  test("whose startup-config or exec fails have failed with its exit code, as linux nodes do, and say which it was", async () => {
+    const broken = `name: broken
+nodes:
+  c1: {template: vm, startup-config: "echo first\\nprintf partial\\nexit 7\\n"}
+  c2: {template: vm, exec: ["true", "sh -c 'exit 9'", "touch /root/never"]}
+  c3: {template: linux, startup-config: "exit 7\\n"}
+links: []
+`;
+    await local.deploy("/broken", labOf(broken));
+    const node = async (name: string) => (await local.session.status("/broken")).nodes.find((one) => one.name === name);
+    const failed = (name: string) =>
+      eventually(
+        `${name} fails`,
+        hang,
+        () => node(name),
+        (one) => one?.status === "failed",
+      );
+    const [c1, c2, c3] = [await failed("c1"), await failed("c2"), await failed("c3")];
+    expect([c1?.exit_code, c2?.exit_code, c3?.exit_code]).toEqual([7, 9, 7]);
+    const log = async (one: LiveNode | undefined) => String(await local.session.consoleLog!("/broken", one!.id));
+    expect(await log(c1)).toMatch(/first\r?\npartial\r?\nlabwright: startup-config failed with exit code 7; the node ends/);
+    expect(await log(c2)).toContain(`labwright: exec: "sh -c 'exit 9'" failed with exit code 9; the node ends`);
+    await local.deploy("/broken", null);
+  });
+
   test("that no machine can be are refused before anything is done", async () => {
     const before = JSON.stringify(await local.session.observe(at));
     const wrong = 'x1: {template: qemu, image: tiny, attributes: {arguments: "-drive file=/etc/passwd"}}';

@@ -42,6 +42,7 @@ void config_read(struct config *c, const char *path) {
     *rest++ = 0;
     if (!strcmp(line, "arg")) take(c, rest);
     else if (!strcmp(line, "ready")) c->ready = rest;
+    else if (!strcmp(line, "failed")) c->failed = rest;
     else if (!strcmp(line, "drive")) c->label = rest;
     else if (!strcmp(line, "nic") && strchr(rest, ' ')) {
       c->nic = rest;

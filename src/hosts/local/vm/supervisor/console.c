@@ -7,12 +7,21 @@
 int serial_fd = -1, terminal_fd = -1;
 static char pending[16384]; /* said by the guest, not yet taken by the terminal */
 static size_t pending_at, pending_end;
-static char seen[4096]; /* what the guest said last, for the ready pattern */
+static char seen[4096]; /* the guest's last output, for the patterns */
 static size_t seen_length;
-static regex_t pattern;
-static bool watching, marked;
+static regex_t ready_pattern, failed_pattern;
+static bool watching, watching_failure, marked;
+static int failure;
 
-void console_open(const char *ready) {
+static void compile(regex_t *pattern, const char *text, int flags, const char *name) {
+  int rc = regcomp(pattern, text, REG_EXTENDED | REG_NEWLINE | flags);
+  if (rc == 0) return;
+  char words[256];
+  regerror(rc, pattern, words, sizeof words);
+  fail("the %s pattern: %s", name, words);
+}
+
+void console_open(const char *ready, const char *failed) {
   terminal_fd = open("/dev/console", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
   struct termios t;
   if (terminal_fd < 0 || tcgetattr(terminal_fd, &t) < 0) fail("the console: %s", strerror(errno));
@@ -20,13 +29,11 @@ void console_open(const char *ready) {
   t.c_oflag |= OPOST | ONLCR; /* for words of ours, until the guest speaks */
   tcsetattr(terminal_fd, TCSANOW, &t);
   if (!ready) return;
-  int rc = regcomp(&pattern, ready, REG_EXTENDED | REG_NOSUB | REG_NEWLINE);
-  if (rc != 0) {
-    char words[256];
-    regerror(rc, &pattern, words, sizeof words);
-    fail("the ready pattern: %s", words);
-  }
+  compile(&ready_pattern, ready, REG_NOSUB, "ready");
   watching = true;
+  if (!failed) return;
+  compile(&failed_pattern, failed, 0, "failed");
+  watching_failure = true;
 }
 
 void mark_ready(void) {
@@ -39,6 +46,8 @@ void mark_ready(void) {
 
 bool is_ready(void) { return marked; }
 
+int guest_failed(void) { return failure; }
+
 /* Control sequences to a terminal are no part of what is said. */
 static bool is_text(unsigned char c) {
   static enum { TEXT, ESCAPE, CONTROL } state;
@@ -48,14 +57,31 @@ static bool is_text(unsigned char c) {
   return c != 0 && c != '\r';
 }
 
-static void look_for_ready(const char *bytes, size_t length) {
-  if (!watching) return;
-  for (size_t i = 0; i < length; i++) {
-    if (seen_length == sizeof seen - 1) memmove(seen, seen + sizeof seen / 2, seen_length -= sizeof seen / 2);
+/* The first group of the pattern is the exit code. A guest that reports its failure without one, or with 0, has failed with 1. */
+static bool matches_failure(void) {
+  regmatch_t match[2];
+  if (!watching_failure || regexec(&failed_pattern, seen, ARRAY(match), match, 0) != 0) return false;
+  int code = match[1].rm_so < 0 ? 0 : atoi(seen + match[1].rm_so);
+  failure = code > 0 && code < 256 ? code : 1;
+  return true;
+}
+
+/* A guest that failed before it was ready does not become ready; one that is ready no longer fails its boot. */
+static void look_at_seen(void) {
+  seen[seen_length] = 0;
+  if (matches_failure()) watching = false;
+  else if (regexec(&ready_pattern, seen, 0, NULL, 0) == 0) mark_ready();
+}
+
+static void look_for_patterns(const char *bytes, size_t length) {
+  for (size_t i = 0; i < length && watching; i++) {
+    if (seen_length == sizeof seen - 1) {
+      look_at_seen();
+      memmove(seen, seen + sizeof seen / 2, seen_length -= sizeof seen / 2);
+    }
     if (is_text((unsigned char)bytes[i])) seen[seen_length++] = bytes[i];
   }
-  seen[seen_length] = 0;
-  if (regexec(&pattern, seen, 0, NULL, 0) == 0) mark_ready();
+  if (watching) look_at_seen();
 }
 
 bool console_stuck(void) { return pending_at < pending_end; }
@@ -80,7 +106,7 @@ bool serial_ready(void) {
   }
   pending_at = 0;
   pending_end = (size_t)got;
-  look_for_ready(pending, pending_end);
+  look_for_patterns(pending, pending_end);
   console_drain();
   return true;
 }

@@ -103,6 +103,14 @@ static _Noreturn void end_gently(void) {
   end();
 }
 
+/* Ends the node of a guest whose boot failed, as that of a namespace node does; its last words stay on the console. */
+static _Noreturn void end_failed(void) {
+  kill(hypervisor, SIGKILL);
+  while (waitpid(hypervisor, NULL, 0) < 0 && errno == EINTR) {}
+  last_words();
+  exit(guest_failed());
+}
+
 static void go_on(void) {
   ports_attach(&config);
   if (!qmp(-1, "{\"execute\":\"cont\"}")) dprintf(2, "labwright: the guest does not go on: %s\r\n", qmp_answer), end_gently();
@@ -124,7 +132,7 @@ static int boot(void) {
   umask(022);
   config_read(&config, CONFIG);
   be_quiet();
-  console_open(config.ready);
+  console_open(config.ready, config.failed);
   make_disks(&config);
   make_config_drive(&config);
   ports_open();
@@ -156,6 +164,7 @@ static int boot(void) {
     if (poll(p, ARRAY(p), wait) < 0 && errno != EINTR) fail("poll: %s", strerror(errno));
     if (p[4].revents & POLLOUT) typing_drain();
     if (p[4].revents & ~POLLOUT && !console_stuck() && !serial_ready()) serial_fd = -1;
+    if (guest_failed()) end_failed();
     if (p[5].revents & POLLOUT) console_drain();
     if (p[5].revents & POLLIN) terminal_ready();
     if (p[1].revents) {

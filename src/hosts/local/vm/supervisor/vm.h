@@ -38,7 +38,7 @@ struct config {
   char *text;
   char **args; /* of the hypervisor, NULL at the end; room for more is made by config_arg */
   size_t arg_count, arg_room;
-  const char *nic, *bus, *ready, *label;
+  const char *nic, *bus, *ready, *failed, *label;
   struct { const char *format, *file; } disks[16];
   size_t disk_count;
 };
@@ -75,9 +75,10 @@ void ports_settle(void);
 
 /* console.c: the serial line and the node's terminal. */
 extern int serial_fd, terminal_fd;
-void console_open(const char *ready);
+void console_open(const char *ready, const char *failed);
 void mark_ready(void);
 bool is_ready(void);
+int guest_failed(void); /* the exit code of a guest that reported a failed boot; 0: it did not */
 bool serial_ready(void); /* false at the serial line's end */
 void terminal_ready(void);
 bool console_stuck(void);

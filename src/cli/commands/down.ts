@@ -1,0 +1,80 @@
+import { readFile } from "node:fs/promises";
+import { setTimeout as pause } from "node:timers/promises";
+import { type Command, type ExitCode, labFlag, timeoutFlag, topoFlag, yesFlag } from "../command.ts";
+import type { Context } from "../context.ts";
+import { forgetStarted, readServiceFile, stateDirectory, wasStartedByUp } from "../local-service.ts";
+import { Progress } from "../progress.ts";
+import { answers } from "../service-process.ts";
+import { UsageError } from "../usage-error.ts";
+import { destroy } from "./destroy.ts";
+
+const pollMs = 50;
+const endLimitMs = 60_000;
+
+export const down: Command = {
+  name: "down",
+  summary: "Stop the service that labwright up started; labs run on",
+  details:
+    "The labs of the embedded host run on, and the next labwright up finds them again; labwright destroy removes a lab. A service that labwright up\n" +
+    "did not start is left alone. With -t, --lab or --no-wipe this is the old name of labwright destroy, and removes that lab.",
+  flags: [
+    topoFlag,
+    labFlag,
+    { long: "no-wipe", summary: "As of labwright destroy" },
+    { ...yesFlag, summary: "Do not ask; stopping the service never asks" },
+    timeoutFlag,
+  ],
+  example: "labwright down",
+  run: async (context, args) =>
+    ["topo", "lab", "no-wipe"].some((flag) => args.has(flag)) ? await destroy.run(context, args) : await stopService(context),
+};
+
+async function stopService(context: Context): Promise<ExitCode> {
+  const state = stateDirectory();
+  const service = await readServiceFile(state);
+  const ours = service !== undefined && (await wasStartedByUp(state, service));
+  if (service === undefined || !(await (ours ? isService(service.pid) : answers({ url: service.url, pin: service.fingerprint })))) {
+    context.terminal.note(`no service of ${state} runs on this machine`);
+    return 0;
+  }
+  const { pid, url } = service;
+  if (!ours)
+    throw new UsageError(
+      `the service at ${url} (process ${pid}) was not started by labwright up: it was left alone`,
+      "end it where it was started: Ctrl-C at labwright serve, or systemctl stop labwright; labwright destroy removes a lab",
+    );
+  using _progress = new Progress(context.terminal, `stopping the service at ${url}`, { quiet: context.quiet });
+  signal(pid);
+  const until = Date.now() + endLimitMs;
+  while (await isService(pid)) {
+    if (Date.now() > until)
+      throw new UsageError(`the service (process ${pid}) did not end within ${endLimitMs / 1000} s`, `its log is ${state}/service.log`);
+    await pause(pollMs);
+  }
+  await forgetStarted(state);
+  context.terminal.note(
+    `stopped the service at ${url}; labs of the embedded host run on until labwright destroy, and labwright up finds them again`,
+  );
+  return 0;
+}
+
+/** Whether the process is a service as `labwright up` starts it: the pid of one that crashed may belong to another program by now. */
+async function isService(pid: number): Promise<boolean> {
+  try {
+    return (await readFile(`/proc/${pid}/cmdline`, "utf8")).split("\0").some((word) => /\/server\/main\.[jt]s$/.test(word));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ESRCH") return false;
+    throw error;
+  }
+}
+
+function signal(pid: number): void {
+  try {
+    process.kill(pid, "SIGTERM");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EPERM") throw new UsageError(`the service (process ${pid}) belongs to another user`, "stop it as that user, or as root");
+    if (code !== "ESRCH") throw error;
+  }
+}

@@ -1,0 +1,70 @@
+import { LabwrightError } from "../client/index.ts";
+import { endpointText } from "../intent/lab.ts";
+import { readIntent } from "../intent/read.ts";
+import { Arguments } from "./arguments.ts";
+import { Context } from "./context.ts";
+import { findProject } from "./project.ts";
+import { openTerminal } from "./terminal.ts";
+import { UsageError } from "./usage-error.ts";
+
+/** What completion scripts call, with the kind of name and the words of the line: `labwright __complete node -t lab.yaml`. */
+export const completeCall = "__complete";
+
+export type NameKind = "lab" | "node" | "interface";
+
+const patienceMs = 2_000;
+
+/** Names that may come next. None where they cannot be had: completion must not disturb the line that is being typed. */
+export async function completeNames(kind: string, words: readonly string[]): Promise<readonly string[]> {
+  try {
+    if (kind === "lab") return await labNames(words);
+    const fromFile = await namesOfFile(kind, words);
+    return fromFile ?? (await namesOfLab(kind, words));
+  } catch (error) {
+    if (error instanceof UsageError || error instanceof LabwrightError) return [];
+    throw error;
+  }
+}
+
+async function labNames(words: readonly string[]): Promise<readonly string[]> {
+  using context = quietContext(words);
+  const { labs } = await (await context.client()).listLabs({}, { timeoutMs: patienceMs });
+  return labs.map(({ lab }) => lab);
+}
+
+/** Undefined where the line names a lab by its path alone. */
+async function namesOfFile(kind: string, words: readonly string[]): Promise<readonly string[] | undefined> {
+  const { file } = await findProject(argumentsOf(words));
+  if (file === undefined) return undefined;
+  const { lab } = readIntent(file.yaml, file.files);
+  if (lab === undefined) return [];
+  if (kind === "node") return lab.nodes.map(({ key }) => key);
+  return lab.links.flatMap(({ endpoints }) => endpoints.filter((end) => "node" in end).map(endpointText));
+}
+
+async function namesOfLab(kind: string, words: readonly string[]): Promise<readonly string[]> {
+  using context = quietContext(words);
+  const { selector } = await context.project();
+  const { nodes } = await (await context.client()).inspectProject(selector, { timeoutMs: patienceMs });
+  const names = nodes.map(({ node, name }) => node ?? name);
+  if (kind === "node") return names;
+  return nodes.flatMap(({ interfaces }, at) => interfaces.map(({ name }) => `${names[at]}:${name}`));
+}
+
+/** Nobody is asked for a password while a line is being typed. */
+function quietContext(words: readonly string[]): Context {
+  return new Context({ ...openTerminal({ color: false, quiet: true }), interactive: false }, argumentsOf(words));
+}
+
+/** The flags that choose lab and service, from a line that need not be complete. */
+function argumentsOf(words: readonly string[]): Arguments {
+  const flags: Readonly<Record<string, string>> = { "-t": "topo", "--topo": "topo", "--lab": "lab", "--url": "url", "--pin": "pin" };
+  const values = new Map<string, readonly string[]>();
+  for (const [at, word] of words.entries()) {
+    const [name = "", inline] = word.split(/=(.*)/, 2);
+    const flag = flags[name];
+    const value = inline ?? words[at + 1];
+    if (flag !== undefined && value !== undefined && value !== "") values.set(flag, [value]);
+  }
+  return new Arguments([], values);
+}
