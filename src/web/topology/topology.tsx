@@ -45,6 +45,7 @@ const stride = 40;
  */
 export function Topology({ graph, live, selected, onSelect, onOpen, onMove, Overlay }: TopologyProps) {
   const stage = useRef<HTMLDivElement>(null);
+  const layer = useRef<HTMLDivElement>(null);
   const svg = useRef<SVGSVGElement>(null);
   const sheet = useRef<Sheet>(undefined);
   const view = useRef<View>({ x: 0, y: 0, scale: 1 });
@@ -79,7 +80,7 @@ export function Topology({ graph, live, selected, onSelect, onOpen, onMove, Over
   };
 
   useLayoutEffect(() => {
-    const made = sheetOf(svg.current!, { view: fitted(area, size()), area });
+    const made = sheetOf(layer.current!, svg.current!, { view: fitted(area, size()), area });
     sheet.current = made;
     return () => made.close();
   }, []);
@@ -196,15 +197,17 @@ export function Topology({ graph, live, selected, onSelect, onOpen, onMove, Over
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: its keys move the picture */}
       <div ref={stage} class="stage" tabIndex={0} onKeyDown={key} onFocusIn={reveal} role="application" aria-label="Topology of the lab">
-        {/* biome-ignore lint/a11y/noSvgWithoutTitle: what it shows has names of its own; a title would hover over all of it */}
-        <svg ref={svg}>
-          {graph.texts.map(({ text, at }) => (
-            <text key={`${at.x} ${at.y} ${text}`} class="note" x={at.x} y={at.y}>
-              {text}
-            </text>
-          ))}
-          {shapes}
-        </svg>
+        <div ref={layer} class="layer">
+          {/* biome-ignore lint/a11y/noSvgWithoutTitle: what it shows has names of its own; a title would hover over all of it */}
+          <svg ref={svg}>
+            {graph.texts.map(({ text, at }) => (
+              <text key={`${at.x} ${at.y} ${text}`} class="note" x={at.x} y={at.y}>
+                {text}
+              </text>
+            ))}
+            {shapes}
+          </svg>
+        </div>
         {Overlay !== undefined && <Overlay graph={graph} watchView={watchView} />}
       </div>
     </div>
