@@ -23,6 +23,8 @@ if [ "$1" != moved ]; then
   mount -o move . /
   exec chroot . /bin/sh /microvm/init.sh moved
 fi
+# As on a disk that the tests must not change: in this root a file's bytes are memory of the group that wrote it.
+mount -o remount,bind,ro /
 exec < /dev/null > /dev/ttyS1 2>&1
 stty -F /dev/ttyS1 raw
 ip link set lo up
