@@ -29,14 +29,14 @@ const steps = ["delay", "jitter", "loss", "tcp", "udp", "thousand", "changes", "
 type Step = (typeof steps)[number];
 
 /** The questions that quality.test.ts asks of the shaper, asked of netem. The kernel's clock is a virtual one: other work on the machine changes no figure. */
-describe.skipIf(lacks !== undefined)(`netem, on a kernel that has it${lacks === undefined ? "" : ` (skipped: ${lacks})`}`, () => {
+describe.skipIf(lacks !== undefined)(`netem, on a kernel that has it${lacks === undefined ? "" : ` (skipped: ${lacks})`}`, { timeout: 600_000 }, () => {
   let files: readonly CpioEntry[];
   let output: Map<string, string>;
 
   beforeAll(async () => {
     files = await filesOfMachine();
     output = await boot(steps, 1);
-  }, 400_000);
+  }, 600_000);
 
   async function filesOfMachine(): Promise<readonly CpioEntry[]> {
     const base = (await findImages(images)).find(({ name }) => name === "base")!;
@@ -61,7 +61,7 @@ describe.skipIf(lacks !== undefined)(`netem, on a kernel that has it${lacks === 
   async function boot(wanted: readonly Step[], seed: number): Promise<Map<string, string>> {
     const script = await readFile(new URL("quality-netem.microvm.sh", import.meta.url), "utf8");
     const command = `set -- ${wanted.join(" ")}\n${script}`;
-    const result = await runMicroVm(images, { files, command, memoryMb: 1024, seed, limitMs: 300_000 });
+    const result = await runMicroVm(images, { files, command, memoryMb: 1024, seed, limitMs: 500_000 });
     const printed = new Map<string, string>();
     for (const part of result.output.split(/^= /m).slice(1)) {
       const end = part.indexOf("\n");
