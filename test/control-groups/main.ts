@@ -12,7 +12,7 @@ import type { CpioEntry } from "../../src/hosts/local/setup/cpio.ts";
 
 const defaults = ["src/hosts/local/resources", "src/hosts/local/isolation", "src/hosts/local/rootless.test.ts"];
 /** Emulated, a program takes tens of times what it takes on the real processor. */
-const limitMs = 30 * 60_000;
+const limitMs = 60 * 60_000;
 /** Debian packages with the programs that tests run. */
 const packages = [
   ...["bash", "busybox", "busybox-static", "coreutils", "dash", "diffutils", "e2fsprogs", "findutils", "gcc", "grep", "gzip", "iproute2"],
