@@ -3,8 +3,7 @@ import { copyFile, mkdtemp, open, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { LocalImage } from "../images.ts";
-import { findImages } from "../images.ts";
+import { findImages, type LocalImage } from "../images.ts";
 import { type CpioEntry, cpioArchive } from "../setup/cpio.ts";
 import { withDirectories } from "./machine-files.ts";
 
@@ -35,7 +34,7 @@ export async function microVmLacks(images: string): Promise<string | undefined> 
  * Boots QEMU's machine `microvm` with the kernel and modules of the image `tiny`, runs the command, and returns its exit code and output. Throws
  * with all that the machine printed if it ends without an exit code.
  *
- * No hardware help, device or file system of the real machine is used: one emulated processor runs at 2^0 ns an instruction, and its clock counts
+ * No hardware help, device or file system of the real machine is used: the emulated processor takes 1 ns for an instruction, and its clock counts
  * instructions and skips idle time. What it measures does not depend on the real processor or on what else runs there.
  */
 export async function runMicroVm(images: string, vm: MicroVm): Promise<{ readonly code: number; readonly output: string }> {
