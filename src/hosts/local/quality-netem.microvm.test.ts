@@ -12,6 +12,7 @@ import type { CpioEntry } from "./setup/cpio.ts";
 
 const { images } = localPaths(process.env, process.getuid!());
 const lacks = await microVmLacks(images);
+const title = `netem, on a kernel that has it${lacks === undefined ? "" : ` (skipped: ${lacks})`}`;
 
 const whole = (some: object) => ({ delay: 0, jitter: 0, loss: 0, bandwidth: 0, ...some });
 /** Batches by name: what leaves a, and what leaves b. Those of a step's name are in force during it. */
@@ -29,7 +30,7 @@ const steps = ["delay", "jitter", "loss", "tcp", "udp", "thousand", "changes", "
 type Step = (typeof steps)[number];
 
 /** The questions that quality.test.ts asks of the shaper, asked of netem. The kernel's clock is a virtual one: other work on the machine changes no figure. */
-describe.skipIf(lacks !== undefined)(`netem, on a kernel that has it${lacks === undefined ? "" : ` (skipped: ${lacks})`}`, { timeout: 600_000 }, () => {
+describe.skipIf(lacks !== undefined)(title, { timeout: 600_000 }, () => {
   let files: readonly CpioEntry[];
   let output: Map<string, string>;
 
