@@ -103,12 +103,17 @@ function qemu(directory: string, image: LocalImage, vm: MicroVm): Promise<{ read
     'mkdir root && mount -t overlay -o "lowerdir=$0" overlay root && mount --bind "$PWD" root/mnt && mount -t proc proc root/proc && exec chroot root "$@"';
   const asRoot = process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"];
   const namespaces = [...asRoot, "--mount", "--net", "--pid", "--fork", "--kill-child"];
-  const child = spawn("unshare", [...namespaces, "sh", "-c", inOwnRoot, image.layers.join(":"), ...argv], {
-    cwd: directory,
-    stdio: ["ignore", "pipe", "pipe"],
-    timeout: vm.limitMs,
-    killSignal: "SIGKILL",
-  });
+  // A kernel that nobody waits for would run on: it ends with this process.
+  const child = spawn(
+    "setpriv",
+    ["--pdeathsig", "KILL", "unshare", ...namespaces, "sh", "-c", inOwnRoot, image.layers.join(":"), ...argv],
+    {
+      cwd: directory,
+      stdio: ["ignore", "pipe", "pipe"],
+      timeout: vm.limitMs,
+      killSignal: "SIGKILL",
+    },
+  );
   return new Promise((resolve, reject) => {
     let [output, errors, line] = ["", "", ""];
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
