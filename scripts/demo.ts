@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { localPaths } from "../src/hosts/local/paths.ts";
-import { holdings, leftovers } from "./leftovers.ts";
+import { holdings, leftBehind, leftovers } from "./leftovers.ts";
 
 const root = join(import.meta.dirname, "..");
 const work = await mkdtemp(join(tmpdir(), "labwright-demo-"));
@@ -30,7 +30,8 @@ const env = {
   XDG_CONFIG_HOME: join(work, "config"),
 };
 const begin = performance.now();
-const before = await leftovers(env.LABWRIGHT_RUN_DIR);
+const owner = { mark: new RegExp(work.replaceAll(/[^\w/-]/g, "\\$&")), runDir: env.LABWRIGHT_RUN_DIR };
+const before = new Set(await leftovers(owner));
 let service: ChildProcess | undefined;
 
 /** Ctrl-C ends the command that runs; the lab and the service are ended as after any other failure. */
@@ -88,25 +89,16 @@ async function demo(): Promise<void> {
   if (own.length === 0) throw new Error("the lab has neither processes nor namespaces");
   await labwright(["destroy", "-t", "lab.yaml", "--yes"]);
   await stopService();
-  await nothingLeft(labs, own);
+  await nothingLeft(labs);
   const count = (word: string) => own.filter((item) => item.startsWith(word)).length;
   console.log(`${count("process ")} holders with their processes and ${count("namespace ")} namespaces are gone.`);
   console.log("No process, namespace, interface, mount or firewall table of the lab is left.");
 }
 
-/** Compares with the machine before the lab. Other labs and programs may come meanwhile: of processes and namespaces, the lab's own count. */
-async function nothingLeft(labs: readonly string[], own: readonly string[]): Promise<void> {
-  const since = performance.now();
-  for (;;) {
-    const after = (await leftovers(env.LABWRIGHT_RUN_DIR)).filter((item) => !before.includes(item));
-    const left = after.filter((item) =>
-      /^(process|namespace) /.test(item) ? own.includes(item) || labs.some((lab) => item.includes(lab)) || item.includes(work) : true,
-    );
-    if (left.length === 0) return;
-    // A process that was told to end may still be ending.
-    if (performance.now() - since > 5_000) throw new Error(`left behind:\n${left.join("\n")}`);
-    await delay(100);
-  }
+/** Throws if the labs or the demo hold anything. A process that was told to end may still be ending. */
+async function nothingLeft(labs: readonly string[]): Promise<void> {
+  const left = await leftBehind(async () => [...(await leftovers(owner)), ...(await holdings(labs))], before, 5_000);
+  if (left.length > 0) throw new Error(`left behind:\n${left.join("\n")}`);
 }
 
 /** Leaves everything as it is until Enter is pressed. */

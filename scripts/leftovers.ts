@@ -1,51 +1,112 @@
 import { execFile } from "node:child_process";
 import { readdir, readFile, readlink } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
+import { natDevice } from "../src/hosts/local/nat.ts";
+
+/** Whose labs, services and files are looked for: what others run on the machine meanwhile is not theirs. */
+export interface Owner {
+  /** Matches the paths of the owner's directories, and the environment of the owner's processes. */
+  readonly mark: RegExp;
+  readonly runDir: string;
+}
+
+/** A run of tests, named by LABWRIGHT_TEST_RUN in its processes: test-directory.ts puts the name into the directories of labs and services. */
+export function ownerOf(run: string, runDir: string): Owner {
+  return { mark: new RegExp(`labwright-test-(\\d+-\\d+-)?${run}\\b|LABWRIGHT_TEST_RUN=${run}(\\0|$)`), runDir };
+}
 
 /**
- * What a lab could leave on the machine, as lines to compare before and after: holders (processes with our binary's name),
- * network, mount and user namespaces, interfaces, mounts, nftables tables, files in the run directory. Reads only.
+ * Everything that the owner's labs and tests hold on the machine, as sorted lines: processes, their network, mount and user namespaces, uplinks of nat
+ * networks, nftables tables, mounts, files in the run directory. Of uplinks and tables, those that no running lab of others has.
  */
-export async function leftovers(runDir: string): Promise<readonly string[]> {
-  const found = await Promise.all([processes(), interfaces(), mounts(), tables(), files(runDir)]);
+export async function leftovers({ mark, runDir }: Owner): Promise<readonly string[]> {
+  const machine = new Set(await namespacesOf("self"));
+  const all = await processes();
+  const own = ownProcesses(all, mark);
+  const held = own.flatMap(({ pid, command, namespaces }) => [
+    `process ${pid} ${command}`,
+    ...namespaces.filter((name) => !machine.has(name)),
+  ]);
+  const others = new Set(all.flatMap((one) => (own.includes(one) ? [] : (labOf(one) ?? []))));
+  const found = await Promise.all([held, uplinks(others), tables(others), mounts(mark), files(runDir)]);
   return [...new Set(found.flat())].sort();
 }
 
-/** The same lines for what these labs (ids) hold now: their holders, and the namespaces that only holders have. */
+/**
+ * Waits until a look finds nothing new. Returns what every look found, for `ms`: what was there only at times is of other labs that start and end.
+ */
+export async function leftBehind(
+  look: () => Promise<readonly string[]>,
+  before: ReadonlySet<string>,
+  ms: number,
+): Promise<readonly string[]> {
+  const deadline = performance.now() + ms;
+  for (let left: readonly string[] | undefined; ; await delay(200)) {
+    const found = (await look()).filter((line) => !before.has(line));
+    left = left?.filter((line) => found.includes(line)) ?? found;
+    if (left.length === 0 || performance.now() > deadline) return left;
+  }
+}
+
+/** The holders of these labs (ids) and the namespaces that only holders have, as the same lines. */
 export async function holdings(labs: readonly string[]): Promise<readonly string[]> {
   const machine = new Set(await namespacesOf("self"));
-  const held = (await commands()).filter(({ command }) => labs.some((lab) => command.includes(`lab=${lab}`)));
+  const held = (await processes()).filter(({ command }) => labs.some((lab) => command.includes(`lab=${lab}`)));
   const lines = held.flatMap(({ pid, command, namespaces }) => [`process ${pid} ${command}`, ...namespaces]);
   return [...new Set(lines)].filter((line) => !machine.has(line)).sort();
 }
 
-async function processes(): Promise<readonly string[]> {
-  return (await commands()).flatMap(({ pid, command, namespaces }) =>
-    /labwright-(?:decoder|holder|shaper|tap)|labwright\S*\.sock/.test(command) ? [`process ${pid} ${command}`, ...namespaces] : namespaces,
-  );
-}
-
-interface Command {
+interface Process {
   readonly pid: string;
+  readonly parent: string;
   readonly command: string;
+  /** Environment, working directory and output files: a holder has no environment of who started it, but writes a log in the run directory. */
+  readonly traces: string;
   readonly namespaces: readonly string[];
 }
 
-async function commands(): Promise<readonly Command[]> {
+/** Those that bear the mark, and their descendants. */
+function ownProcesses(all: readonly Process[], mark: RegExp): readonly Process[] {
+  const byPid = new Map(all.map((one) => [one.pid, one]));
+  const isOwn = (one: Process | undefined): boolean =>
+    one !== undefined &&
+    one.pid !== String(process.pid) &&
+    (mark.test(one.command) || mark.test(one.traces) || isOwn(byPid.get(one.parent)));
+  return all.filter(isOwn);
+}
+
+function labOf({ command }: Process): string | undefined {
+  return /^labwright-holder lab=(\S+)/.exec(command)?.[1];
+}
+
+async function processes(): Promise<readonly Process[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const found = await Promise.all(
-    pids.map(async (pid): Promise<readonly Command[]> => {
+    pids.map(async (pid): Promise<readonly Process[]> => {
       try {
         const command = (await readFile(`/proc/${pid}/cmdline`, "utf8")).replaceAll("\0", " ").trim();
-        return [{ pid, command, namespaces: await namespacesOf(pid) }];
+        const stat = await readFile(`/proc/${pid}/stat`, "utf8");
+        const [, parent = ""] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+        const traces = await Promise.all([
+          readFile(`/proc/${pid}/environ`, "utf8").catch(ignoreGone),
+          ...["cwd", "fd/1", "fd/2"].map((name) => readlink(`/proc/${pid}/${name}`).catch(ignoreGone)),
+        ]);
+        return [{ pid, parent, command, traces: traces.join("\0"), namespaces: await namespacesOf(pid) }];
       } catch (error) {
         // Processes end while they are read, and a zombie has no namespaces: neither holds anything.
-        if (["ENOENT", "ESRCH", "EACCES"].includes((error as NodeJS.ErrnoException).code ?? "")) return [];
-        throw error;
+        ignoreGone(error as NodeJS.ErrnoException);
+        return [];
       }
     }),
   );
   return found.flat();
+}
+
+/** "" for what is gone, closed, or another user's. */
+function ignoreGone(error: NodeJS.ErrnoException): string {
+  if (["ENOENT", "ESRCH", "EACCES", "EPERM"].includes(error.code ?? "")) return "";
+  throw error;
 }
 
 async function namespacesOf(pid: string): Promise<readonly string[]> {
@@ -53,19 +114,27 @@ async function namespacesOf(pid: string): Promise<readonly string[]> {
   return names.map((name) => `namespace ${name}`);
 }
 
-async function interfaces(): Promise<readonly string[]> {
-  return (await readdir("/sys/class/net")).map((name) => `interface ${name}`);
+/** Network ids count from 1 in each lab; none has so many. */
+const mostNetworks = 1000;
+
+async function uplinks(others: ReadonlySet<string>): Promise<readonly string[]> {
+  const theirs = new Set([...others].flatMap((lab) => Array.from({ length: mostNetworks }, (_, network) => natDevice(lab, network))));
+  return (await readdir("/sys/class/net")).flatMap((name) => (name.startsWith("lw-") && !theirs.has(name) ? [`interface ${name}`] : []));
 }
 
-async function mounts(): Promise<readonly string[]> {
+async function mounts(mark: RegExp): Promise<readonly string[]> {
   const text = await readFile("/proc/self/mountinfo", "utf8");
-  return text.split("\n").flatMap((line) => (line ? [`mount ${line.split(" ")[4]}`] : []));
+  return text.split("\n").flatMap((line) => {
+    const path = line.split(" ")[4] ?? "";
+    return mark.test(path) ? [`mount ${path}`] : [];
+  });
 }
 
-async function tables(): Promise<readonly string[]> {
+async function tables(others: ReadonlySet<string>): Promise<readonly string[]> {
+  const theirs = [...others].map((lab) => `labwright_${lab.replaceAll("-", "_")}_`);
   try {
     const { stdout } = await promisify(execFile)("nft", ["list", "tables"]);
-    return stdout.split("\n").filter(Boolean);
+    return stdout.split("\n").filter((line) => / labwright_/.test(line) && !theirs.some((prefix) => line.includes(prefix)));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
     // Who may not look has no nat networks either: making their tables needs the same right.

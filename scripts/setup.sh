@@ -22,12 +22,6 @@ fonts-dejavu-core  letters for that browser
 command -v busybox > /dev/null || packages="$packages
 busybox    its udhcpd gives addresses on nat networks
 "
-# Debian has it for these processors only.
-case $(dpkg --print-architecture 2> /dev/null || true) in
-  amd64 | i386) packages="$packages
-user-mode-linux  tests of netem run in it, whatever kernel the machine has
-" ;;
-esac
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"

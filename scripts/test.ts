@@ -1,11 +1,10 @@
 import { spawn } from "node:child_process";
 import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { localPaths } from "../src/hosts/local/paths.ts";
-import { leftovers } from "./leftovers.ts";
+import { leftBehind, leftovers, type Owner, ownerOf } from "./leftovers.ts";
 
 /**
  * Everything that must hold before a change is done: types, lint, generated files, all tests, nothing left on the machine. Each stage
@@ -45,17 +44,21 @@ async function main(): Promise<void> {
   await chmod(scratch, 0o711);
   const paths = localPaths(process.env, process.getuid?.() ?? 0);
   const runDir = join(scratch, "run");
+  // Directories and processes of this run bear its name: other labs and tests on the machine are nothing of it.
+  const run = basename(scratch).replace("labwright-test-", "");
+  const owner = ownerOf(run, runDir);
   const env = {
     ...process.env,
     LABWRIGHT_IMAGE_DIR: paths.images,
     LABWRIGHT_HOLDER: paths.holder,
     LABWRIGHT_STATE_DIR: join(scratch, "state"),
     LABWRIGHT_RUN_DIR: runDir,
+    LABWRIGHT_TEST_RUN: run,
   };
-  const before = new Set(await leftovers(runDir));
+  const before = new Set(await leftovers(owner));
   const results: Result[] = [];
   for (const stage of stages) results.push(await report(stage.name, () => stage.run(env, scratch)));
-  results.push(await report("nothing left behind", () => nothingLeft(before, runDir)));
+  results.push(await report("nothing left behind", () => nothingLeft(before, owner)));
   await rm(scratch, { recursive: true, force: true });
   const sum = (count: (result: Result) => number): number => results.reduce((total, result) => total + count(result), 0);
   const failed = sum((result) => result.failed);
@@ -105,20 +108,10 @@ async function tests(env: NodeJS.ProcessEnv, scratch: string): Promise<Result> {
   return { passed, failed: Math.max(report.numFailedTests, 1), note };
 }
 
-/** What the machine holds more than before; ending processes get a while to be gone. */
-async function nothingLeft(before: ReadonlySet<string>, runDir: string): Promise<Result> {
-  const deadline = performance.now() + 60_000;
-  for (;;) {
-    const found = (await leftovers(runDir)).filter((line) => !before.has(line) && !belongsToServices(line));
-    if (found.length === 0) return { passed: 1, failed: 0 };
-    if (performance.now() > deadline) return { passed: 0, failed: 1, output: found.join("\n") };
-    await delay(200);
-  }
-}
-
-/** The machine's services come and go in mount and net namespaces of their own; a lab always has a user namespace, too. */
-function belongsToServices(line: string): boolean {
-  return /^namespace (mnt|net):/.test(line);
+/** What the run still holds; ending processes get a while to be gone. */
+async function nothingLeft(before: ReadonlySet<string>, owner: Owner): Promise<Result> {
+  const left = await leftBehind(() => leftovers(owner), before, 60_000);
+  return left.length === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1, output: left.join("\n") };
 }
 
 function spawned(

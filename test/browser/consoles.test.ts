@@ -120,6 +120,23 @@ test("a person opens a console from the topology, types, and sees the answer in 
   expect(await page.locator(".tile:visible").count()).toBe(2);
 });
 
+test("a double click opens a node's console though the first click moves the picture", async () => {
+  await using tab = await browser.open({ storageState });
+  const { page } = tab;
+  await page.goto(`${served.url}/ui/labs/talk`);
+  const shape = page.getByRole("button", { name: /^h1, / }).locator("rect");
+  await shape.waitFor();
+  const before = (await shape.boundingBox())!;
+  const [x, y] = [before.x + before.width / 2, before.y + before.height / 2];
+  await page.mouse.click(x, y);
+  await page.getByRole("complementary", { name: "Node h1" }).waitFor();
+  // The second click misses the node.
+  await expect.poll(async () => Math.abs((await shape.boundingBox())!.x - before.x)).toBeGreaterThan(before.width);
+  await page.mouse.down({ clickCount: 2 });
+  await page.mouse.up({ clickCount: 2 });
+  await tileOf(page, "h1").getByText("Connected", { exact: true }).waitFor();
+});
+
 test("the node sees the window as large as it is, also when it changes", async () => {
   await using tab = await browser.open({ storageState, viewport: { width: 1200, height: 800 } });
   const { page } = tab;

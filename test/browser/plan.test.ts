@@ -32,6 +32,14 @@ function hold(step: string): () => void {
 
 const editorOf = (page: Page) => page.getByRole("textbox", { name: "The lab as YAML" });
 
+/** Presses Cancel. Returns when the service has the request: a step that is let through before may be the last one. */
+async function cancelAndWait(page: Page): Promise<void> {
+  const answered = page.waitForResponse(/\/cancel$/);
+  await press(page, "Cancel");
+  await page.getByRole("button", { name: "Cancelling after this step…" }).waitFor();
+  expect((await answered).status()).toBe(200);
+}
+
 /** Puts another text in place of the editor's. By the editor, not by the browser, which would carry styles over what is selected. */
 async function write(page: Page, yaml: string): Promise<void> {
   await editorOf(page).press("Control+a");
@@ -159,8 +167,7 @@ test("a running change is told step by step, also after a reload, and cancelled;
     .getByRole("status")
     .getByText(/^reconcileProject by admin: step/)
     .waitFor();
-  await press(page, "Cancel");
-  await page.getByRole("button", { name: "Cancelling after this step…" }).waitFor();
+  await cancelAndWait(page);
   letThrough();
   await page
     .getByRole("status")
@@ -174,12 +181,46 @@ test("a running change is told step by step, also after a reload, and cancelled;
   await page.getByText("create node r5").waitFor();
   await press(page, "Apply");
   await page.getByText(/^Applying what is safe: step/).waitFor();
-  await press(page, "Cancel");
-  await page.getByRole("button", { name: "Cancelling after this step…" }).waitFor();
+  await cancelAndWait(page);
   letOn();
   await page.getByText(/^Cancelled after \d+ steps?; \d+ steps? were not done/).waitFor();
   await page.getByText("create node r5").waitFor();
   expect((await client.post("/api/v1/projects/status", { lab: "/long" })).json.data.last_job.outcome).toBe("cancelled");
+});
+
+test("a change that ends before its cancel reaches the service has ended, and nothing is reported as an error", async () => {
+  const client = await served.signIn("admin");
+  const yaml = (more: string) => `name: brief\nnodes:\n  r1: {template: frr}\n${more}`;
+  expect((await client.post("/api/v1/projects/deploy", { yaml: yaml("") })).status).toBe(200);
+  await using tab = await browser.open();
+  const { page } = tab;
+  await signIn(page, served.url);
+  await page.goto(`${served.url}/ui/labs/brief?view=plan`);
+  await editorOf(page).getByText("brief").waitFor();
+  await write(page, yaml("  r2: {template: frr}\n"));
+  await press(page, "Plan");
+  await page.getByText("create node r2").waitFor();
+  const letThrough = hold("create r2");
+  await press(page, "Apply");
+  await page.getByText(/^Applying what is safe: step/).waitFor();
+  let sendCancel = () => {};
+  const late = new Promise<void>((resolve) => {
+    sendCancel = resolve;
+  });
+  await page.route(/\/cancel$/, async (route) => {
+    await late;
+    await route.continue();
+  });
+  const answered = page.waitForResponse(/\/cancel$/);
+  await press(page, "Cancel");
+  letThrough();
+  await page.getByText(/^Applied, \d+ steps?\. The host is as the text says\./).waitFor();
+  const asked = page.waitForResponse(/\/jobs\/[^/]+$/);
+  sendCancel();
+  expect((await answered).status()).toBe(403);
+  await asked;
+  expect(await page.getByRole("alert").count()).toBe(0);
+  await tab.expectComplaint(/403/);
 });
 
 test("a startup configuration in a file of its own is changed beside the text", async () => {

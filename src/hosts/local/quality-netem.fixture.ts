@@ -1,5 +1,5 @@
 /**
- * Run inside the user-mode Linux of quality-netem.uml.test.ts, on its two namespaces: shapes link 3, takes it out of the path while frames are on
+ * Run inside the virtual machine of quality-netem.microvm.test.ts, on its two namespaces: shapes link 3, takes it out of the path while frames are on
  * their way, and tells as JSON what came of it.
  */
 import { setTimeout as delay } from "node:timers/promises";

@@ -8,7 +8,7 @@ import { runOnMachine, succeeded } from "./machine.ts";
 import { removeUnrecordedTables, removeUplinks } from "./nat.ts";
 import { processStart, runs } from "./process-mark.ts";
 
-/** The maker's pid and when it started, then the test's own word: who finds it knows whether anybody still uses it. */
+/** The maker's pid and when it started, the run of all tests if there is one, then the test's own word: who finds it knows whether anybody still uses it. */
 const pattern = /^(.*\/labwright-test-(\d+)-(\d+)-[^/]+)\//;
 
 /**
@@ -16,7 +16,9 @@ const pattern = /^(.*\/labwright-test-(\d+)-(\d+)-[^/]+)\//;
  * ids of their own. When the test is killed, the next run of the tests ends what it started.
  */
 export async function testDirectory(word: string): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), `labwright-test-${process.pid}-${await processStart(process.pid)}-${word}-`));
+  const run = process.env["LABWRIGHT_TEST_RUN"];
+  const name = [process.pid, await processStart(process.pid), ...(run === undefined ? [] : [run]), word].join("-");
+  const directory = await mkdtemp(join(tmpdir(), `labwright-test-${name}-`));
   await chmod(directory, 0o711);
   return directory;
 }

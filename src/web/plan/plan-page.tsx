@@ -229,7 +229,8 @@ function PlanDesk({ lab, inspection, live, mayChange, again, intent }: PlanPageP
     try {
       await call("cancelJob", { id: job });
     } catch (problem) {
-      setError(problem);
+      // A change can end while its cancel is on the way. The page shows that end by itself.
+      if (!(await hasEnded(job))) setError(problem);
     }
   };
 
@@ -348,6 +349,15 @@ function PlanDesk({ lab, inspection, live, mayChange, again, intent }: PlanPageP
     setBase(theirs);
     setNewer(undefined);
     setTold({ text: "Yours stays. Applying it puts it in the place of theirs." });
+  }
+}
+
+/** False also if the service does not answer. */
+async function hasEnded(job: string): Promise<boolean> {
+  try {
+    return (await call("getJob", { id: job })).status !== "running";
+  } catch {
+    return false;
   }
 }
 

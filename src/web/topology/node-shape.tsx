@@ -45,7 +45,6 @@ export function NodeShape({ node, status, selected, found, onSelect, onOpen }: N
       aria-label={`${label}, ${type}, ${status ?? (mark === "comes" ? "not there yet" : "state unknown")}${told}`}
       aria-pressed={selected}
       onClick={() => onSelect(id)}
-      onDblClick={() => onOpen(id)}
       onKeyDown={(event) => {
         if (event.key !== "Enter" && event.key !== " ") return;
         event.preventDefault();

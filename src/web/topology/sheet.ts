@@ -16,14 +16,16 @@ export interface Sheet {
 /**
  * The picture as a layer of its own, which the compositor moves as a bitmap: panning a lab of hundreds of nodes neither lays out nor paints anything.
  * A zoom scales the bitmap, and draws it anew once it has ended.
+ *
+ * @param layer - the HTML element around `svg`. The transform belongs to it: Chromium 150 lays out every text of an `svg` whose own transform changes.
  */
-export function sheetOf(svg: SVGSVGElement, begin: { readonly view: View; readonly area: Area }): Sheet {
+export function sheetOf(layer: HTMLElement, svg: SVGSVGElement, begin: { readonly view: View; readonly area: Area }): Sheet {
   let { view, area } = begin;
   let drawn = 0;
   let settling: ReturnType<typeof setTimeout> | undefined;
   const place = () => {
     const { x, y, scale } = view;
-    svg.style.transform = `translate(${x + area.left * scale}px, ${y + area.top * scale}px) scale(${scale / drawn})`;
+    layer.style.transform = `translate(${x + area.left * scale}px, ${y + area.top * scale}px) scale(${scale / drawn})`;
   };
   const draw = () => {
     clearTimeout(settling);

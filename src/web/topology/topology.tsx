@@ -1,6 +1,7 @@
 import type { ComponentType, VNode } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { LiveNodeData } from "../../contract/schemas/observe.ts";
+import { onDoubleClick } from "./double-click.ts";
 import { dragNode } from "./drag-node.ts";
 import type { Graph } from "./graph.ts";
 import { handOn } from "./hand.ts";
@@ -45,6 +46,7 @@ const stride = 40;
  */
 export function Topology({ graph, live, selected, onSelect, onOpen, onMove, Overlay }: TopologyProps) {
   const stage = useRef<HTMLDivElement>(null);
+  const layer = useRef<HTMLDivElement>(null);
   const svg = useRef<SVGSVGElement>(null);
   const sheet = useRef<Sheet>(undefined);
   const view = useRef<View>({ x: 0, y: 0, scale: 1 });
@@ -79,16 +81,22 @@ export function Topology({ graph, live, selected, onSelect, onOpen, onMove, Over
   };
 
   useLayoutEffect(() => {
-    const made = sheetOf(svg.current!, { view: fitted(area, size()), area });
+    const made = sheetOf(layer.current!, svg.current!, { view: fitted(area, size()), area });
     sheet.current = made;
     return () => made.close();
   }, []);
   useLayoutEffect(fit, [graph.nodes.length]);
   useLayoutEffect(() => sheet.current?.cover(area), [area.left, area.top, area.width, area.height]);
 
+  const acts = useRef({ onSelect, onOpen });
+  acts.current = { onSelect, onOpen };
+  const select = (id: string, byKeys = false) => acts.current.onSelect(id, byKeys);
+  const open = (id: string) => (acts.current.onOpen ?? select)(id);
+
   // What is heard below is of now, not of when it began to be heard.
-  const now = useRef({ graph, onMove, fit });
-  now.current = { graph, onMove, fit };
+  const opened = (id: string) => graph.nodes.some((node) => node.id === id && node.kind === "node") && open(id);
+  const now = useRef({ graph, onMove, fit, open: opened });
+  now.current = { graph, onMove, fit, open: opened };
   // Not useEffect: what that began ends only after the next frame, when the stage is gone.
   useLayoutEffect(() => {
     const press = (event: PointerEvent): boolean => {
@@ -101,10 +109,12 @@ export function Topology({ graph, live, selected, onSelect, onOpen, onMove, Over
       return typeof id === "string" || target.closest("[data-link]") !== null;
     };
     const letGo = handOn(stage.current!, { view: () => view.current, show, press });
+    const unlisten = onDoubleClick(stage.current!, (id) => now.current.open(id));
     const resized = new ResizeObserver(() => whole.current && now.current.fit());
     resized.observe(stage.current!);
     return () => {
       letGo();
+      unlisten();
       resized.disconnect();
     };
   }, []);
@@ -155,10 +165,6 @@ export function Topology({ graph, live, selected, onSelect, onOpen, onMove, Over
     if (node !== undefined) show(centred(view.current, node.at, size()));
   };
 
-  const acts = useRef({ onSelect, onOpen });
-  acts.current = { onSelect, onOpen };
-  const select = (id: string, byKeys = false) => acts.current.onSelect(id, byKeys);
-  const open = (id: string) => (acts.current.onOpen ?? select)(id);
   // A shape that is asked for with the same as before is the same as before, and is not compared again: each look at the lab makes all of its data anew.
   const kept = useMemo(() => keepSame<VNode>(), []);
   const shapes = useMemo(
@@ -196,15 +202,17 @@ export function Topology({ graph, live, selected, onSelect, onOpen, onMove, Over
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: its keys move the picture */}
       <div ref={stage} class="stage" tabIndex={0} onKeyDown={key} onFocusIn={reveal} role="application" aria-label="Topology of the lab">
-        {/* biome-ignore lint/a11y/noSvgWithoutTitle: what it shows has names of its own; a title would hover over all of it */}
-        <svg ref={svg}>
-          {graph.texts.map(({ text, at }) => (
-            <text key={`${at.x} ${at.y} ${text}`} class="note" x={at.x} y={at.y}>
-              {text}
-            </text>
-          ))}
-          {shapes}
-        </svg>
+        <div ref={layer} class="layer">
+          {/* biome-ignore lint/a11y/noSvgWithoutTitle: what it shows has names of its own; a title would hover over all of it */}
+          <svg ref={svg}>
+            {graph.texts.map(({ text, at }) => (
+              <text key={`${at.x} ${at.y} ${text}`} class="note" x={at.x} y={at.y}>
+                {text}
+              </text>
+            ))}
+            {shapes}
+          </svg>
+        </div>
         {Overlay !== undefined && <Overlay graph={graph} watchView={watchView} />}
       </div>
     </div>

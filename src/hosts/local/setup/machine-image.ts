@@ -28,12 +28,14 @@ export async function makeMachine(
   await rename(root, tree);
   await mkdir(root);
   const modules = await moduleClosure(machine.modules, index);
+  const all = await moduleClosure([...machine.modules, ...machine.loadable], index);
   const entries = await entriesBelow(tree, "");
   entries.push({ path: "usr/lib/modules", mode: 0o040755, data: Buffer.alloc(0) });
-  for (const { name, file } of modules)
-    entries.push({ path: `usr/lib/modules/${name}.ko`, mode: 0o100644, data: await readFile(file.source) });
-  const order = Buffer.from(modules.map(({ name }) => `${name}\n`).join(""));
-  entries.push({ path: "usr/lib/modules/order", mode: 0o100644, data: order });
+  for (const { name, file } of all) entries.push({ path: `usr/lib/modules/${name}.ko`, mode: 0o100644, data: await readFile(file.source) });
+  const orders = { order: modules, "loadable-order": all.filter(({ name }) => !modules.some((loaded) => loaded.name === name)) };
+  for (const [name, some] of Object.entries(orders)) {
+    entries.push({ path: `usr/lib/modules/${name}`, mode: 0o100644, data: Buffer.from(some.map((one) => `${one.name}\n`).join("")) });
+  }
   await writeFile(join(root, "initrd.gz"), await promisify(gzip)(cpioArchive(entries), { level: 9 }));
   await writeFile(join(root, "vmlinuz"), await readFile(kernelOf(index).source));
   // -E: nothing is left to be done by the first mount.

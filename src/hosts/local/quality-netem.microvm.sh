@@ -1,19 +1,8 @@
-#!/bin/sh
-# The init of a user-mode Linux: two namespaces on a link shaped by netem. Run by quality-netem.uml.test.ts, as
-#   init=…/quality-netem.uml.sh uml_batches=<directory> uml_image=<root file system> uml_modules=<directory> uml_node=<Node> uml_steps=<step>,<step>…
-# Prints "= <step>" before what each of the steps tells. A batch of a step's name shapes the link as the step wants it.
-export PATH=/usr/sbin:/usr/bin:/sbin:/bin
-mount -t proc proc /proc
-mount -t sysfs sysfs /sys
-mount -t tmpfs tmpfs /run
+# Two namespaces on a link shaped by netem. Run in a virtual machine by quality-netem.microvm.test.ts, with a batch of tc for each step in /batches,
+# the root file system of nodes at /image, and the steps' names as arguments. Prints "= STEP" before what each of the steps prints.
 mkdir /run/netns
-word() { tr ' ' '\n' < /proc/cmdline | sed -n "s/^$1=//p"; }
-batches=$(word uml_batches) image=$(word uml_image) modules=$(word uml_modules) node=$(word uml_node) here=$(dirname "$(word init)")
-for module in sch_netem veth sch_ingress act_mirred cls_u32; do
-  find "$modules" -name "$module.ko" -exec busybox insmod {} \;
-done
-mount --bind /dev "$image/dev"
-mount -t tmpfs tmpfs "$image/tmp"
+mount -o bind /dev /image/dev
+mount -t tmpfs tmpfs /image/tmp
 
 for name in a fabric b; do ip netns add $name; done
 fabric='ip netns exec fabric'
@@ -35,12 +24,12 @@ redirect q3a n1i0
 redirect n2i0 q3b
 redirect q3b n2i0
 
-a() { ip netns exec a chroot "$image" "$@"; }
-b() { ip netns exec b chroot "$image" "$@"; }
-change() { $fabric tc -batch "$batches/$1"; }
+a() { ip netns exec a chroot /image "$@"; }
+b() { ip netns exec b chroot /image "$@"; }
+change() { $fabric tc -batch "/batches/$1"; }
 tell() { echo "netem $($fabric tc -s -j qdisc show)"; }
-# COUNT MANY: so many are on their way, and each answer sends another, since pauses end at ticks of 10 ms here. ping itself may have no room for all the answers of a
-# moment: what the link did, netem's counters tell.
+# COUNT MANY: so many are on their way, and each answer sends another. ping itself may have no room for all the answers of a moment: netem's counters
+# have what the link did.
 pings() { a ping -q -f -c "$1" -l "$2" -W 5 10.0.0.2; }
 # What iperf3 tells, on one line. Its server takes one client, may not listen yet, and is started again for the next try.
 iperf() {
@@ -88,15 +77,11 @@ changes() {
   wait
   tell
 }
-drop() { "$node" "$here/quality-netem.fixture.ts" "$image"; }
+drop() { /node/bin/node /repository/src/hosts/local/quality-netem.fixture.ts /image; }
 
 change attach
-for step in $(word uml_steps | tr , ' '); do
-  [ ! -e "$batches/$step" ] || change "$step"
+for step in "$@"; do
+  [ ! -e "/batches/$step" ] || change "$step"
   echo "= $step"
   $step
 done
-echo '= end'
-sleep 0.5
-echo o > /proc/sysrq-trigger
-sleep 10
