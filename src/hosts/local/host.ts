@@ -20,6 +20,7 @@ import { shapingMeans } from "./quality-means.ts";
 import { Readiness } from "./readiness.ts";
 import { Admission } from "./resources/admission.ts";
 import { type DiskPace, DiskWatch, diskPace } from "./resources/disk-watch.ts";
+import { raiseKernelTables } from "./resources/kernel-tables.ts";
 import { groupsSettled, sweepLabGroups } from "./resources/lab-groups.ts";
 import { freeMemory, machineMemory } from "./resources/machine-capacity.ts";
 import { limitLacks, probeMachine } from "./resources/probe-machine.ts";
@@ -98,6 +99,7 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
   const bootId = await incarnation(paths.run);
   const means = probeMachine();
   for (const lack of [...(await hostLacks(paths)), ...limitLacks(await means)]) warn(lack);
+  if (process.getuid?.() === 0) for (const line of raiseKernelTables()) warn(line);
   const trash = await openTrash(join(paths.state, "trash"), warn);
   const definitions = await openDefinitions(paths.state, trash, warn);
   const decoders = await Decoders.open({ state: paths.state, trash, most: 4, warn });

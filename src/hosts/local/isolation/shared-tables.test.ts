@@ -1,0 +1,91 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventually, labOf, type TestLocalHost, testLocalHost } from "../test-local-host.ts";
+
+/** Kernel tables that all labs and the machine share: a node takes all it can, while the machine and a second lab go on. */
+
+let local: TestLocalHost;
+const root = process.getuid?.() === 0;
+const pair = (name: string) =>
+  labOf(`
+name: ${name}
+nodes:
+  a: {template: linux, ram: 128, exec: ["ip addr add 10.0.0.1/9 dev eth0", "ip link set eth0 up"]}
+  b: {template: linux, exec: ["ip addr add 10.0.0.2/9 dev eth0", "ip link set eth0 up"]}
+links: [["a:eth0", "b:eth0"]]
+`);
+
+beforeAll(async () => {
+  local = await testLocalHost();
+  for (const path of ["/loud", "/quiet"]) await local.deploy(path, pair(path.slice(1)));
+  const directory = mkdtempSync(join(tmpdir(), "labwright-abuse-"));
+  try {
+    const program = join(directory, "abuse");
+    execFileSync("cc", ["-O1", "-static", "-o", program, fileURLToPath(new URL("abuse.c", import.meta.url))]);
+    const put = ["busybox", "sh", "-c", "busybox base64 -d > /root/abuse && busybox chmod 755 /root/abuse"];
+    const stdin = readFileSync(program).toString("base64");
+    for (const path of ["/loud", "/quiet"]) {
+      const sandbox = await local.sandbox(path);
+      expect(await sandbox.exec(Number(local.ids(path).nodes["a"]), put, { stdin })).toMatchObject({ code: 0, stderr: "" });
+    }
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});
+
+afterAll(async () => {
+  await local[Symbol.asyncDispose]();
+});
+
+/** Runs the program in a node of the lab until the returned handle is closed. `report` is the line that it prints when it has all it can get. */
+async function abuse(path: string, ...what: readonly string[]): Promise<{ readonly report: string } & AsyncDisposable> {
+  const script = `/root/abuse ${what.join(" ")} > /tmp/report 2>&1 < /dev/null & echo $!`;
+  const pid = (await local.exec(path, "a", "sh", "-c", script)).stdout.trim();
+  const report = await eventually(
+    `a report of ${what.join(" ")}`,
+    60_000,
+    async () => (await local.exec(path, "a", "cat", "/tmp/report")).stdout,
+    (text) => text.endsWith("\n"),
+  );
+  return {
+    report: report.trim(),
+    [Symbol.asyncDispose]: async () => {
+      await local.exec(path, "a", "sh", "-c", `kill -9 ${pid}; rm /tmp/report; while [ -d /proc/${pid} ]; do sleep 0.05; done`);
+    },
+  };
+}
+
+/** The second lab resolves a neighbour, pings it and runs programs. */
+async function quietLabWorks(): Promise<void> {
+  for (let i = 0; i < 3; i++) {
+    await local.exec("/quiet", "a", "ip", "neigh", "flush", "all");
+    expect(await local.exec("/quiet", "a", "ping", "-c", "2", "-i", "0.2", "-W", "5", "10.0.0.2")).toMatchObject({ code: 0 });
+    expect((await local.exec("/quiet", "b", "echo", "well")).stdout).toBe("well\n");
+  }
+}
+
+describe.runIf(root)("neighbour tables", () => {
+  test.each([1_500, 10_000, 100_000])("%i neighbours of one node leave ARP working in another lab", async (count) => {
+    await using taken = await abuse("/loud", "neighbours", String(count));
+    expect(taken.report).toBe(String(count));
+    await quietLabWorks();
+  });
+
+  test("a node that scans a /16 leaves ARP working in another lab", async () => {
+    await using taken = await abuse("/loud", "scan");
+    expect(taken.report).toBe("65536");
+    await quietLabWorks();
+  });
+});
+
+test("a node has at most 64 terminals, and another lab opens its own", async () => {
+  await using taken = await abuse("/loud", "terminals");
+  expect(taken.report).toBe("63 No space left on device");
+  await quietLabWorks();
+  await using other = await abuse("/quiet", "terminals");
+  expect(other.report).toBe("63 No space left on device");
+});
