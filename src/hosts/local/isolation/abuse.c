@@ -1,7 +1,7 @@
 /*
  * Takes as much of a shared kernel table as it can, reports how much in one line, and holds it until it is killed. Test program; shared-tables.test.ts runs it.
  *
- *   abuse neighbours <count> | scan | inotify | terminals | rings | aio
+ *   abuse neighbours <count> | scan | inotify | terminals | rings | small-rings | aio
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -72,14 +72,20 @@ static void scan(void) {
   }
 }
 
-static int ring(void) {
-  struct tpacket_req size = {.tp_block_size = 1 << 20, .tp_block_nr = 64, .tp_frame_size = 2048, .tp_frame_nr = 64 * 512};
+static int ring_of(unsigned blocks) {
+  struct tpacket_req size = {.tp_block_size = 1 << 20, .tp_block_nr = blocks, .tp_frame_size = 2048, .tp_frame_nr = blocks * 512};
   int fd = socket(AF_PACKET, SOCK_RAW, 0);
   if (fd < 0) return -1;
   if (setsockopt(fd, SOL_PACKET, PACKET_RX_RING, &size, sizeof size) == 0) return fd;
+  int problem = errno;
   close(fd);
+  errno = problem;
   return -1;
 }
+
+static int ring(void) { return ring_of(64); }
+
+static int small_ring(void) { return ring_of(1); }
 
 static int aio(void) {
   unsigned long context = 0;
@@ -87,7 +93,7 @@ static int aio(void) {
 }
 
 int main(int argc, char **argv) {
-  static const struct { const char *name; int (*take)(void); } tables[] = {{"inotify", inotify_init}, {"rings", ring}, {"aio", aio}};
+  static const struct { const char *name; int (*take)(void); } tables[] = {{"inotify", inotify_init}, {"rings", ring}, {"small-rings", small_ring}, {"aio", aio}};
   const char *name = argc > 1 ? argv[1] : "";
   struct rlimit files = {MOST + 100, MOST + 100};
   setrlimit(RLIMIT_NOFILE, &files);

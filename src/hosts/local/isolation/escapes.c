@@ -294,6 +294,13 @@ int main(int argc, char **argv) {
   TRY("x32-call", syscall(0x40000000 | SYS_getpid));
 #endif
 
+  TRY("personality-exec-reads", syscall(SYS_personality, 0x0400000 /* READ_IMPLIES_EXEC */));
+  TRY("personality-no-random-addresses", syscall(SYS_personality, 0x0040000 /* ADDR_NO_RANDOMIZE */));
+  TRY("+personality-linux32", syscall(SYS_personality, 8 /* PER_LINUX32 */));
+  TRY("aio", syscall(SYS_io_setup, 1, zeros));
+  TRY("unknown-call", syscall(505));
+  TRY("listmount", syscall(458, zeros, zeros, 1, 0));
+  TRY("memfd_secret", syscall(447, 0));
   TRY("unshare-user", unshare(CLONE_NEWUSER));
   TRY("clone-user", syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0));
   TRY("clone3-user", clone3_user());

@@ -89,3 +89,41 @@ test("a node has at most 64 terminals, and another lab opens its own", async () 
   await using other = await abuse("/quiet", "terminals");
   expect(other.report).toBe("63 No space left on device");
 });
+
+describe("packet rings", () => {
+  test("take at most 8 MiB in a node, of which tcpdump still gets its own", async () => {
+    const before = freeMemory();
+    await using taken = await abuse("/loud", "rings");
+    expect(taken.report).toBe("0 Cannot allocate memory");
+    expect(before - freeMemory()).toBeLessThan(512 * 2 ** 20); // 16 rings of 64 MiB would be 1 GiB
+    await quietLabWorks();
+    await using small = await abuse("/loud", "small-rings");
+    expect(small.report).toBe("8 Cannot allocate memory");
+    await quietLabWorks();
+  });
+
+  test("tcpdump captures in a node, by exec and from the node's own processes", async () => {
+    const dump = "timeout 20 tcpdump -Z root -c 1 -n -i eth0 icmp 2>&1";
+    const script = `${dump} & sleep 0.3; ping -c 20 -i 0.2 10.0.0.2 > /dev/null & wait %1`;
+    expect((await local.exec("/quiet", "a", "sh", "-c", script)).stdout).toContain("1 packet captured");
+    const observed = (await local.session.observe("/quiet"))!;
+    const console = await local.session.console("/quiet", observed.nodes.find(({ name }) => name === "a")!.id);
+    let text = "";
+    console.stream.setEncoding("latin1").on("data", (chunk: string) => {
+      text += chunk;
+    });
+    console.stream.write(`ping -c 50 -i 0.2 10.0.0.2 > /dev/null & ${dump}\n`);
+    await eventually(
+      "a packet on the console",
+      30_000,
+      async () => text,
+      (all) => all.includes("1 packet captured"),
+    );
+    console.stream.destroy();
+  });
+});
+
+/** Bytes. */
+function freeMemory(): number {
+  return 1024 * Number(/MemAvailable:\s+(\d+)/.exec(readFileSync("/proc/meminfo", "utf8"))![1]);
+}

@@ -17,7 +17,11 @@ function settings(values: Readonly<Record<string, number>>): { readonly path: st
 }
 
 test("shared kernel tables are raised to what labs need, never lowered, and each change is reported", () => {
-  using sys = settings({ "net/ipv4/neigh/default/gc_thresh3": 1024, "net/ipv4/neigh/default/gc_thresh2": 9_000_000, "kernel/pty/max": 4096 });
+  using sys = settings({
+    "net/ipv4/neigh/default/gc_thresh3": 1024,
+    "net/ipv4/neigh/default/gc_thresh2": 9_000_000,
+    "kernel/pty/max": 4096,
+  });
   expect(raiseKernelTables(4 * GiB, sys.path)).toEqual([
     "net.ipv4.neigh.default.gc_thresh3 raised from 1024 to 262144: all labs share this table of the kernel",
     "kernel.pty.max raised from 4096 to 65536: all labs share this table of the kernel",
