@@ -1,14 +1,17 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { builtinTemplates } from "../templates.ts";
 import { eventually, labOf, type TestLocalHost, testLocalHost } from "../test-local-host.ts";
 
 /** Kernel tables that all labs and the machine share: a node takes all it can, while the machine and a second lab go on. */
 
 let local: TestLocalHost;
+/** The program abuse, base64. */
+let binary: string;
 const root = process.getuid?.() === 0;
 const pair = (name: string) =>
   labOf(`
@@ -22,20 +25,18 @@ links: [["a:eth0", "b:eth0"]]
 beforeAll(async () => {
   local = await testLocalHost();
   for (const path of ["/loud", "/quiet"]) await local.deploy(path, pair(path.slice(1)));
-  const directory = mkdtempSync(join(tmpdir(), "labwright-abuse-"));
-  try {
-    const program = join(directory, "abuse");
-    execFileSync("cc", ["-O1", "-static", "-o", program, fileURLToPath(new URL("abuse.c", import.meta.url))]);
-    const put = ["busybox", "sh", "-c", "busybox base64 -d > /root/abuse && busybox chmod 755 /root/abuse"];
-    const stdin = readFileSync(program).toString("base64");
-    for (const path of ["/loud", "/quiet"]) {
-      const sandbox = await local.sandbox(path);
-      expect(await sandbox.exec(Number(local.ids(path).nodes["a"]), put, { stdin })).toMatchObject({ code: 0, stderr: "" });
-    }
-  } finally {
-    rmSync(directory, { recursive: true });
-  }
+  const program = join(dirname(local.paths.state), "abuse");
+  execFileSync("cc", ["-O1", "-static", "-o", program, fileURLToPath(new URL("abuse.c", import.meta.url))]);
+  binary = await readFile(program, "base64");
+  for (const path of ["/loud", "/quiet"]) await install(path);
 });
+
+/** Puts the program into the lab's node a. */
+async function install(path: string): Promise<void> {
+  const put = ["busybox", "sh", "-c", "busybox base64 -d > /root/abuse && busybox chmod 755 /root/abuse"];
+  const sandbox = await local.sandbox(path);
+  expect(await sandbox.exec(Number(local.ids(path).nodes["a"]), put, { stdin: binary })).toMatchObject({ code: 0, stderr: "" });
+}
 
 afterAll(async () => {
   await local[Symbol.asyncDispose]();
@@ -90,8 +91,32 @@ test("a node has at most 64 terminals, and another lab opens its own", async () 
   expect(other.report).toBe("63 No space left on device");
 });
 
+describe("slots for asynchronous I/O", () => {
+  test("do not exist for nodes, whatever their env says", async () => {
+    await local.deploy("/asking", labOf("name: asking\nnodes:\n  a: {template: linux, env: {LABWRIGHT_SYSTEM_CALLS: wide}}\n"));
+    await install("/asking");
+    {
+      await using taken = await abuse("/asking", "aio");
+      expect(taken.report).toBe("0 Function not implemented");
+    }
+    await local.deploy("/asking", null);
+  });
+
+  test("exist for nodes of a template with the wide profile", async () => {
+    const text = (await readFile(join(builtinTemplates, "linux.yaml"), "utf8")).replace(/^id: linux$/m, "id: open\nsystem-calls: wide");
+    await mkdir(join(local.paths.state, "templates"), { recursive: true });
+    await writeFile(join(local.paths.state, "templates", "open.yaml"), text);
+    await local.reopen();
+    await local.deploy("/open", labOf("name: open\nnodes:\n  a: {template: open}\n"));
+    await install("/open");
+    await using taken = await abuse("/open", "aio");
+    expect(Number.parseInt(taken.report, 10)).toBeGreaterThan(0);
+    await quietLabWorks();
+  });
+});
+
 describe("packet rings", () => {
-  test("take at most 8 MiB in a node, of which tcpdump still gets its own", async () => {
+  test("take at most 8 MiB of memory in a node", async () => {
     const before = freeMemory();
     await using taken = await abuse("/loud", "rings");
     expect(taken.report).toBe("0 Cannot allocate memory");
