@@ -119,10 +119,16 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
   const exclusive = <T>(path: string, work: () => Promise<T>): Promise<T> => turns.run(path, () => tellingTrouble(work));
 
   const patience = { ...stopPatience, ...options.stopPatience };
+  let sharedRange = "";
+  const onSharedRange = (why: string): void => {
+    if (why !== sharedRange)
+      warn(`labs have no user ids of their own: ${why}; all labs of this service share one range (docs/isolation.md)`);
+    sharedRange = why;
+  };
   const lab = (id: string): LocalLab => {
     const known = labs.get(id);
     if (known !== undefined) return known;
-    const made = new LocalLab(id, definitions.directory(id), { paths, bootId, shaping, means, patience });
+    const made = new LocalLab(id, definitions.directory(id), { paths, bootId, shaping, means, patience, onSharedRange });
     labs.set(id, made);
     return made;
   };

@@ -5,7 +5,7 @@ import type { Catalogue } from "./catalogue.ts";
 import type { DefinedLink, DefinedNode, LabDefinition } from "./definition.ts";
 import type { EarlyWiring } from "./early-wiring.ts";
 import { Gathering } from "./gathering.ts";
-import { idRange } from "./idmap.ts";
+import { idRange, ownRange } from "./idmap.ts";
 import { LabSandbox } from "./lab-sandbox.ts";
 import { LabWiring, type LinkLife } from "./lab-wiring.ts";
 import { impassable } from "./lacks.ts";
@@ -57,12 +57,14 @@ export class LocalLab {
       shaping,
       means,
       patience,
+      onSharedRange,
     }: {
       readonly paths: LocalPaths;
       readonly bootId: string;
       readonly shaping: Promise<ShapingMeans>;
       readonly means: Promise<MachineMeans>;
       readonly patience: StopPatience;
+      readonly onSharedRange: (why: string) => void;
     },
   ) {
     this.id = id;
@@ -72,7 +74,8 @@ export class LocalLab {
     const root = process.getuid?.() === 0;
     this.#screens = new Screens(join(paths.run, id));
     this.#resources = new LabResources(id, means, root ? idRange.base : undefined);
-    const options = { holder: paths.holder, dir: join(paths.run, id), lab: id, ...(root ? { idMap: idRange } : {}) };
+    const ids = root ? { idMap: idRange, ownRange: ownRange(paths), onSharedRange } : {};
+    const options = { holder: paths.holder, dir: join(paths.run, id), lab: id, ...ids };
     this.#sandbox = new LabSandbox(directory, options, this.#resources, {
       attach: (sandbox, adopted) => this.#wiring.open(sandbox, adopted),
       happened: () => this.#wiring.happened(),

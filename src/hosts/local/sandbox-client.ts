@@ -17,11 +17,14 @@ import type { NodeSpawn, NodeState, RunResult, Sandbox, SandboxOptions, SpawnedN
  */
 export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   const range = options.idMap === undefined ? [] : [`uid-base=${options.idMap.base}`, `uid-count=${options.idMap.count}`];
+  const { ownRange } = options;
+  const own = ownRange === undefined ? [] : [`ranges=${ownRange.locks}`, ...ownRange.files.map((directory) => `files=${directory}`)];
   const processes = options.processes === undefined ? [] : [`processes=${options.processes}`];
   const share = [...processes, ...(options.cgroups ?? []).map((directory) => `cgroup=${directory}`)];
-  const text = await launch(options.holder, [`lab=${options.lab}`, `dir=${options.dir}`, ...range, ...share]);
+  const text = await launch(options.holder, [`lab=${options.lab}`, `dir=${options.dir}`, ...range, ...own, ...share]);
   const identity = parseIdentity(text);
   if (identity === null) throw new Failure("host_error", `the holder answered ${JSON.stringify(text)}`);
+  if (identity.shared !== undefined) options.onSharedRange?.(identity.shared);
   return sandbox(options, identity);
 }
 

@@ -67,6 +67,7 @@ _Noreturn void lab_init(char **argv) {
   if (mount("tmpfs", "/" EMPTY_DIRECTORY, "tmpfs", quiet | MS_RDONLY, "size=4k,nr_inodes=2,mode=555") < 0) unready("mount an empty directory");
   if (loopback_up() < 0) unready("interface lo");
   groups_init();
+  fcntl(RANGE_FD, F_SETFD, FD_CLOEXEC);
   confine_init();
   if (rings_init() < 0) unready("packet rings");
   own_pid_ns = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -161,6 +161,47 @@ describe("root in a node", () => {
     expect(uid).toBe(process.getuid?.() === 0 ? idRange.base : process.getuid?.());
     const passage = statSync(local.paths.state);
     expect(passage.mode & 0o007).toBe(0);
+  });
+});
+
+describe.runIf(process.getuid?.() === 0)("labs", () => {
+  /** The first user id of the lab's range, as the machine sees it. */
+  const firstId = async (path: string) =>
+    Number(
+      readFileSync(`/proc/${(await local.sandbox(path)).pid}/uid_map`, "utf8")
+        .trim()
+        .split(/\s+/)[1],
+    );
+
+  test("run as user ids of their own, while their files keep the same ids on disk", async () => {
+    const [one, two] = [await firstId("/one"), await firstId("/two")];
+    expect(Math.abs(one - two)).toBeGreaterThanOrEqual(idRange.count);
+    for (const first of [one, two]) expect(first).toBeGreaterThan(idRange.base + idRange.count);
+    await sh("mkdir -p /root/kept; echo mine > /root/kept/file; chown 5:6 /root/kept/file; su -s /bin/sh nobody -c true");
+    const observed = (await local.session.observe("/one"))!;
+    const disk = join(local.paths.state, "labs", observed.id, "nodes", observed.nodes.find(({ name }) => name === "a")!.id);
+    const { uid, gid } = statSync(join(disk, "upper", "root", "kept", "file"));
+    expect([uid, gid]).toEqual([idRange.base + 5, idRange.base + 6]);
+    expect((await sh("stat -c %u:%g /root/kept/file")).stdout).toBe("5:6\n");
+    expect(local.warnings.filter((text) => text.includes("user ids"))).toEqual([]);
+  });
+
+  test("use a disk that was made when all labs shared one range", async () => {
+    const old = (start: boolean) => labOf(`name: old\nnodes:\n  a: {template: linux, start: ${start}}\n`);
+    await local.deploy("/old", old(false));
+    const observed = (await local.session.observe("/old"))!;
+    let path = join(local.paths.state, "labs", observed.id, "nodes");
+    mkdirSync(path, { recursive: true });
+    for (const name of [observed.nodes[0]!.id, "upper", "root"]) {
+      path = join(path, name);
+      mkdirSync(path);
+      chownSync(path, idRange.base, idRange.base);
+    }
+    writeFileSync(join(path, "kept"), "old\n", { mode: 0o600 });
+    chownSync(join(path, "kept"), idRange.base, idRange.base);
+    await local.deploy("/old", old(true));
+    expect((await sh("echo new >> /root/kept; cat /root/kept; stat -c %u /root/kept", "/old")).stdout).toBe("old\nnew\n0\n");
+    await local.deploy("/old", null);
   });
 });
 

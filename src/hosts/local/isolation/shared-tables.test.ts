@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, watch } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -89,6 +89,16 @@ test("a node has at most 64 terminals, and another lab opens its own", async () 
   await quietLabWorks();
   await using other = await abuse("/quiet", "terminals");
   expect(other.report).toBe("63 No space left on device");
+});
+
+test.runIf(root)("a node that takes all inotify instances leaves those of the machine's root and of other labs", async () => {
+  await using taken = await abuse("/loud", "inotify");
+  expect(taken.report).toMatch(/^\d+ Too many open files$/);
+  expect(Number.parseInt(taken.report, 10)).toBeGreaterThan(50);
+  for (let i = 0; i < 8; i++) watch("/tmp").close();
+  await using other = await abuse("/quiet", "inotify");
+  expect(Number.parseInt(other.report, 10)).toBeGreaterThan(50);
+  await quietLabWorks();
 });
 
 describe("slots for asynchronous I/O", () => {
