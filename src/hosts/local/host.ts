@@ -23,6 +23,7 @@ import { type DiskPace, DiskWatch, diskPace } from "./resources/disk-watch.ts";
 import { raiseKernelTables } from "./resources/kernel-tables.ts";
 import { groupsSettled, sweepLabGroups } from "./resources/lab-groups.ts";
 import { freeMemory, machineMemory } from "./resources/machine-capacity.ts";
+import { NeighbourWatch } from "./resources/neighbour-watch.ts";
 import { limitLacks, probeMachine } from "./resources/probe-machine.ts";
 import { type LocalState, localSession } from "./session.ts";
 import { type StopPatience, stopPatience } from "./stop-patience.ts";
@@ -42,6 +43,8 @@ export interface LocalHostOptions {
   readonly freeMemory?: (promised: number) => number;
   /** Instead of the usual one. */
   readonly diskPace?: DiskPace;
+  /** Instead of what the kernel's neighbour tables take. */
+  readonly mostNeighbours?: number;
 }
 
 /**
@@ -82,6 +85,7 @@ export function localHost(options: LocalHostOptions): Host {
     close: async () => {
       const state = await opening.catch(() => undefined);
       await state?.disks.close();
+      await state?.neighbours?.close();
       await state?.decoders.close();
       await groupsSettled();
       await state?.trash.emptied();
@@ -190,6 +194,16 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
     decoders,
     views: new CaptureViews(decoders),
     captures,
+    // Only root sees the tables and may raise them; others find small ones.
+    neighbours:
+      process.getuid?.() === 0
+        ? new NeighbourWatch({
+            definitions,
+            lab,
+            ...(options.mostNeighbours === undefined ? {} : { most: options.mostNeighbours }),
+            warn,
+          })
+        : undefined,
     disks: new DiskWatch({
       definitions,
       lab,
