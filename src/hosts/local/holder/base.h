@@ -24,6 +24,10 @@
 
 #define DEFAULT_PATH "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
+/* The profile that set-up loads for nodes, and the variable by which the launcher passes on that it is loaded. */
+#define APPARMOR_PROFILE "labwright-node"
+#define APPARMOR_MARK "LABWRIGHT_APPARMOR"
+
 enum {
   PROTOCOL = 1,
   LISTEN_FD = 3, /* handed from the launcher to the lab's init: the socket */

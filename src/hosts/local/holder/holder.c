@@ -67,6 +67,19 @@ static int read_only_program(void) {
   return self;
 }
 
+/* Whether AppArmor has the nodes' profile. Asked by the launcher, because a lab may not look. */
+static bool profile_loaded;
+
+static bool has_profile(void) {
+  static const char name[] = APPARMOR_PROFILE " ("; /* and its mode */
+  char line[512];
+  bool found = false;
+  FILE *profiles = fopen("/sys/kernel/security/apparmor/profiles", "re");
+  while (profiles && !found && fgets(line, sizeof line, profiles)) found = strncmp(line, name, sizeof name - 1) == 0;
+  if (profiles) fclose(profiles);
+  return found;
+}
+
 /* In the clone: root of the new user namespace, then this program anew. Anew, because only then do the kernel's rules on tracing count
  * by the lab's user namespace. */
 static _Noreturn void become_init(int go, const char *lab_arg, bool range, int groups) {
@@ -80,7 +93,7 @@ static _Noreturn void become_init(int go, const char *lab_arg, bool range, int g
   setsid();
   if (chdir("/") < 0) unready("enter /");
   char *argv[] = {"labwright-holder", (char *)(uintptr_t)lab_arg, range ? "init-range              " : "init-own                ", NULL};
-  char *env[] = {DEFAULT_PATH, NULL};
+  char *env[] = {DEFAULT_PATH, profile_loaded ? APPARMOR_MARK "=loaded" : NULL, NULL};
   close_range(READY_FD + 1, ~0u, CLOSE_RANGE_CLOEXEC);
   for (int i = 0; i < groups; i++) fcntl(GROUP_FD + i, F_SETFD, 0);
   fcntl(RANGE_FD, F_SETFD, 0); /* where there is one */
@@ -159,6 +172,7 @@ static int launch(int argc, char **argv) {
   unlink(address.sun_path);
   if (bind(listen_fd, (struct sockaddr *)&address, sizeof address) < 0 || listen(listen_fd, 1024) < 0) fail("holder.sock");
 
+  profile_loaded = has_profile();
   int lock = -1, program = count > 0 ? read_only_program() : -1;
   unsigned long own_range = ranges ? range_take(ranges, lab_arg + 4, &lock) : 0;
   if (count > 0 && program < 0) fail("read-only program");

@@ -108,10 +108,10 @@ static int64_t rings_of(const struct node *n, int packet_socket) {
 static int make_ring(struct node *n, int packet_socket, int option, const struct tpacket_req3 *size, socklen_t length) {
   int64_t bytes = (int64_t)size->tp_block_size * size->tp_block_nr;
   if (bytes > 0) {
-    int64_t there = bytes > RING_BYTES ? -2 : rings_of(n, packet_socket);
-    /* A kernel that does not report them: what was ever made counts. */
-    if (there == -1) there = n->ring_bytes, n->ring_bytes += bytes;
-    if (there < 0 || there + bytes > RING_BYTES) return errno = ENOMEM, -1;
+    int64_t there = bytes > RING_BYTES ? -2 : rings_of(n, packet_socket), most = RING_BYTES;
+    /* A kernel without packet_diag does not report them: what was ever made counts. */
+    if (there == -1) there = n->ring_bytes, n->ring_bytes += bytes, most = RING_BYTES_EVER;
+    if (there < 0 || there + bytes > most) return errno = ENOMEM, -1;
   }
   return setsockopt(packet_socket, SOL_PACKET, option, size, length);
 }

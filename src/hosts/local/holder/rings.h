@@ -3,8 +3,9 @@
 #include "loop.h"
 
 enum {
-  RINGS_FD = 5,           /* in the holder and in what becomes a node: the line on which listeners are handed over */
-  RING_BYTES = 8 << 20,   /* of all rings of a node together; tcpdump takes 2 MiB each */
+  RINGS_FD = 5,               /* in the holder and in what becomes a node: the line on which listeners are handed over */
+  RING_BYTES = 8 << 20,       /* of all rings of a node together; tcpdump takes 2 MiB each */
+  RING_BYTES_EVER = 64 << 20, /* in the life of a node, where the kernel does not report those that are there */
 };
 
 /* The holder's end of the line. */

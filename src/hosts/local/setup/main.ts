@@ -5,6 +5,7 @@ import { parseArgs } from "node:util";
 import { makeDirectory } from "../../../files/make-directory.ts";
 import { idRange } from "../idmap.ts";
 import { localPaths } from "../paths.ts";
+import { loadProfile } from "./apparmor.ts";
 import { buildProgram } from "./build-program.ts";
 import { buildHolder } from "./holder.ts";
 import { buildImages, staleImages } from "./image-builder.ts";
@@ -59,6 +60,7 @@ async function main(): Promise<void> {
     const { built } = await buildProgram("tap", { out: paths.tap });
     return built ? `built ${paths.tap}` : "up to date";
   });
+  await run("AppArmor profile", loadProfile);
   await run("root file systems", async (say) => {
     const place = { directory: paths.images, idBase: uid === 0 ? idRange.base : 0, triplet };
     const stale = await staleImages(place);
