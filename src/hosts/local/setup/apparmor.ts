@@ -2,26 +2,39 @@ import { copyFile, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { command } from "./command.ts";
 
-/** Shipped as sources, also beside a compiled package. */
-const profile = fileURLToPath(new URL("../../../../src/hosts/local/setup/apparmor/labwright-node", import.meta.url));
-/** The machine loads what is here at its start. */
-const installed = "/etc/apparmor.d/labwright-node";
+/** The profile of nodes' processes. Shipped as a source, also beside a compiled package. */
+export const nodeProfile = fileURLToPath(new URL("../../../../src/hosts/local/setup/apparmor/labwright-node", import.meta.url));
 
-/**
- * Loads the nodes' AppArmor profile now and at each start of the machine. Returns undefined where there is nothing to do: the kernel has no AppArmor, or it is not
- * enabled, or we are not root. Throws Error with the words of apparmor_parser.
- */
-export async function loadProfile(): Promise<string | undefined> {
-  if (process.getuid?.() !== 0 || !(await isEnabled())) return undefined;
-  await copyFile(profile, installed);
-  await command(["apparmor_parser", "--replace", installed]);
-  return `loaded ${installed}`;
+export interface ApparmorPlaces {
+  /** Contains Y where AppArmor is enabled. */
+  readonly enabled: string;
+  /** The machine loads the profile here at its start. */
+  readonly installed: string;
+  readonly parser: string;
 }
 
-async function isEnabled(): Promise<boolean> {
-  const text = await readFile("/sys/module/apparmor/parameters/enabled", "utf8").catch((error: NodeJS.ErrnoException) => {
+const places: ApparmorPlaces = {
+  enabled: "/sys/module/apparmor/parameters/enabled",
+  installed: "/etc/apparmor.d/labwright-node",
+  parser: "apparmor_parser",
+};
+
+/**
+ * Loads the nodes' AppArmor profile, now and at each start of the machine. Returns what was done, or why the profile is not loaded: nodes run without it, as
+ * they do on machines without AppArmor. undefined: the kernel has no AppArmor, or it is not enabled.
+ */
+export async function loadProfile({ enabled, installed, parser }: ApparmorPlaces = places): Promise<string | undefined> {
+  const text = await readFile(enabled, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return "N";
     throw error;
   });
-  return text.trim() === "Y";
+  if (text.trim() !== "Y") return undefined;
+  try {
+    await command([parser, "--replace", nodeProfile]);
+    await copyFile(nodeProfile, installed);
+    return `loaded ${installed}`;
+  } catch (error) {
+    // In a container of another machine, for one, nobody may load profiles.
+    return `not loaded (Debian: apt-get install apparmor): ${(error as Error).message}`;
+  }
 }

@@ -60,7 +60,7 @@ async function main(): Promise<void> {
     const { built } = await buildProgram("tap", { out: paths.tap });
     return built ? `built ${paths.tap}` : "up to date";
   });
-  await run("AppArmor profile", loadProfile);
+  if (uid === 0) await run("AppArmor profile", () => loadProfile());
   await run("root file systems", async (say) => {
     const place = { directory: paths.images, idBase: uid === 0 ? idRange.base : 0, triplet };
     const stale = await staleImages(place);
