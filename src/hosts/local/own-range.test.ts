@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { idRange, ownRange } from "./idmap.ts";
@@ -29,6 +29,17 @@ describe.runIf(root)("a lab's range of user ids", () => {
     await first.destroy();
     const third = await create({ ...newLab(), lab: one.lab, ownRange: own });
     expect(firstId(third.pid)).toBe(ids[0]);
+  });
+
+  test("is asked of a holder that knows it: one of an earlier release is named, with what to do", async () => {
+    const holder = join(top(), "old-holder");
+    writeFileSync(holder, "#!/bin/sh\necho 'usage: labwright-holder lab=<id>' >&2\nexit 2\n", { mode: 0o755 });
+    const own = { locks: join(top(), "locks"), files: [top()] };
+    const started = create({ ...newLab(), holder, ownRange: own });
+    await expect(started).rejects.toMatchObject({
+      code: "host_error",
+      message: expect.stringMatching(/another release .* labwright setup/),
+    });
   });
 
   test("is the shared one where a file system has no idmapped mounts; the reason is reported and nodes run", async () => {

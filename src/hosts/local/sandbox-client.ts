@@ -60,6 +60,9 @@ async function launch(holder: string, argv: readonly string[]): Promise<string> 
     throw refused(error.message, error);
   });
   if (code === 0) return stdout;
+  if (code === 2 && stderr.startsWith("usage:")) {
+    throw refused(`the lab holder at ${holder} is of another release of Labwright: run labwright setup, which rebuilds it`);
+  }
   throw refused(code === 127 ? `there is no lab holder at ${holder}: labwright setup makes it` : stderr.trim());
 }
 
