@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync, watch } from "node:fs";
+import { readdirSync, readFileSync, watch } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -156,6 +156,20 @@ describe("packet rings", () => {
     );
     console.stream.destroy();
   });
+});
+
+test("the holder keeps nothing of programs that have ended in a node", async () => {
+  const { pid } = await local.sandbox("/quiet");
+  const descriptors = () => readdirSync(`/proc/${pid}/fd`).length;
+  await local.exec("/quiet", "a", "true");
+  const before = descriptors();
+  for (let i = 0; i < 30; i++) await local.exec("/quiet", "a", "true");
+  await eventually(
+    "as many descriptors as before",
+    10_000,
+    async () => descriptors(),
+    (now) => now <= before,
+  );
 });
 
 /** Bytes. */
