@@ -24,8 +24,10 @@ import { localQuarantine } from "./quarantine.ts";
 import { Readiness } from "./readiness.ts";
 import { Admission } from "./resources/admission.ts";
 import { type DiskPace, DiskWatch, diskPace } from "./resources/disk-watch.ts";
+import { raiseKernelTables } from "./resources/kernel-tables.ts";
 import { groupsSettled, sweepLabGroups } from "./resources/lab-groups.ts";
 import { freeMemory, machineMemory } from "./resources/machine-capacity.ts";
+import { NeighbourWatch } from "./resources/neighbour-watch.ts";
 import { limitLacks, probeMachine } from "./resources/probe-machine.ts";
 import { type LocalState, localSession } from "./session.ts";
 import { type StopPatience, stopPatience } from "./stop-patience.ts";
@@ -48,6 +50,8 @@ export interface LocalHostOptions {
   readonly freeMemory?: (promised: number) => number;
   /** Instead of the usual one. */
   readonly diskPace?: DiskPace;
+  /** Instead of what the kernel's neighbour tables take. */
+  readonly mostNeighbours?: number;
 }
 
 /**
@@ -94,6 +98,7 @@ export function localHost(options: LocalHostOptions): Host {
       const state = await opening.catch(() => undefined);
       await state?.spares.close();
       await state?.disks.close();
+      await state?.neighbours?.close();
       await state?.decoders.close();
       await groupsSettled();
       await state?.trash.emptied();
@@ -117,6 +122,7 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
   const bootId = await incarnation(paths.run);
   const means = probeMachine();
   for (const lack of [...(await hostLacks(paths)), ...limitLacks(await means)]) warn(lack);
+  if (process.getuid?.() === 0) for (const line of raiseKernelTables()) warn(line);
   const trash = await openTrash(join(paths.state, "trash"), warn);
   const spares = await openSpareFiles(paths.state, warn);
   const definitions = await openDefinitions(paths.state, trash, warn, spares);
@@ -138,10 +144,16 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
 
   const natPolicy = options.nat ?? { allow: [], deny: [] };
   const patience = { ...stopPatience, ...options.stopPatience };
+  let sharedRange = "";
+  const onSharedRange = (why: string): void => {
+    if (why !== sharedRange)
+      warn(`labs have no user ids of their own: ${why}; all labs of this service share one range (docs/isolation.md)`);
+    sharedRange = why;
+  };
   const lab = (id: string): LocalLab => {
     const known = labs.get(id);
     if (known !== undefined) return known;
-    const made = new LocalLab(id, definitions.directory(id), { paths, bootId, shaping, means, patience, natPolicy });
+    const made = new LocalLab(id, definitions.directory(id), { paths, bootId, shaping, means, patience, natPolicy, onSharedRange });
     labs.set(id, made);
     return made;
   };
@@ -204,6 +216,16 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
     decoders,
     views: new CaptureViews(decoders),
     captures,
+    // Only root sees the tables and may raise them; others find small ones.
+    neighbours:
+      process.getuid?.() === 0
+        ? new NeighbourWatch({
+            definitions,
+            lab,
+            ...(options.mostNeighbours === undefined ? {} : { most: options.mostNeighbours }),
+            warn,
+          })
+        : undefined,
     disks: new DiskWatch({
       definitions,
       lab,

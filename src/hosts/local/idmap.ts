@@ -1,5 +1,24 @@
+import type { LocalPaths } from "./paths.ts";
+
 /**
- * The outside ids that a lab's user namespace maps its own 0, 1, 2 … to when the host runs as root. Root file systems are owned by
- * this range, so one range serves every lab; nothing else of the machine owns files in it.
+ * The ids that files of labs have on disk: root file systems and node disks belong to this range, whichever lab uses them; nothing else of the machine
+ * owns files in it. A running lab has a range of its own (holder/id-range.c) and sees the files in that one. Where the kernel or a file
+ * system cannot do that, labs run as this range.
  */
 export const idRange = { base: 1_000_000, count: 65_536 } as const;
+
+/** Where running labs lock their ranges: one place for all services of the machine. */
+const rangeLocks = "/run/labwright-ids";
+
+/** A range of its own for a lab, and the directories whose files it must see in that range. */
+export interface OwnRange {
+  readonly locks: string;
+  /** Absolute; none is below another. */
+  readonly files: readonly string[];
+}
+
+export function ownRange({ state, images, vmImages }: Pick<LocalPaths, "state" | "images" | "vmImages">): OwnRange {
+  const all = [state, images, vmImages];
+  const files = all.filter((one, at) => !all.some((other, place) => (other === one ? place < at : `${one}/`.startsWith(`${other}/`))));
+  return { locks: rangeLocks, files };
+}

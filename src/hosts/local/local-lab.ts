@@ -5,7 +5,7 @@ import type { Catalogue } from "./catalogue.ts";
 import type { DefinedLink, DefinedNode, LabDefinition } from "./definition.ts";
 import type { EarlyWiring } from "./early-wiring.ts";
 import { Gathering } from "./gathering.ts";
-import { idRange } from "./idmap.ts";
+import { idRange, ownRange } from "./idmap.ts";
 import { LabSandbox } from "./lab-sandbox.ts";
 import { LabWiring, type LinkLife } from "./lab-wiring.ts";
 import { impassable } from "./lacks.ts";
@@ -60,6 +60,7 @@ export class LocalLab {
       means,
       patience,
       natPolicy,
+      onSharedRange,
     }: {
       readonly paths: LocalPaths;
       readonly bootId: string;
@@ -67,6 +68,7 @@ export class LocalLab {
       readonly means: Promise<MachineMeans>;
       readonly patience: StopPatience;
       readonly natPolicy: NatPolicy;
+      readonly onSharedRange: (why: string) => void;
     },
   ) {
     this.id = id;
@@ -76,7 +78,8 @@ export class LocalLab {
     const root = process.getuid?.() === 0;
     this.#screens = new Screens(join(paths.run, id));
     this.#resources = new LabResources(id, means, root ? idRange.base : undefined);
-    const options = { holder: paths.holder, dir: join(paths.run, id), lab: id, ...(root ? { idMap: idRange } : {}) };
+    const ids = root ? { idMap: idRange, ownRange: ownRange(paths), onSharedRange } : {};
+    const options = { holder: paths.holder, dir: join(paths.run, id), lab: id, ...ids };
     this.#sandbox = new LabSandbox(directory, options, this.#resources, {
       attach: (sandbox, adopted) => this.#wiring.open(sandbox, adopted),
       happened: () => this.#wiring.happened(),

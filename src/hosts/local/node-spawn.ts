@@ -10,6 +10,17 @@ import { hypervisorImage, vmSpawn } from "./vm/vm-spawn.ts";
 
 /** What the holder needs to make this node; throws host_error where template or image are not on this host. */
 export function nodeSpawn(lab: string, node: DefinedNode, disk: string, catalogue: Catalogue): NodeSpawn {
+  const { env, ...spawn } = spawnOf(lab, node, disk, catalogue);
+  // The template alone decides: neither an intent's env nor an image's nor an attribute of this name may.
+  const { [systemCalls]: _, ...given } = env;
+  const wide = catalogue.template(node.template)?.systemCalls === "wide";
+  return { ...spawn, env: wide ? { ...given, [systemCalls]: "wide" } : given };
+}
+
+/** Read by the node's init (holder/confine.c); holders of earlier releases ignore it. */
+const systemCalls = "LABWRIGHT_SYSTEM_CALLS";
+
+function spawnOf(lab: string, node: DefinedNode, disk: string, catalogue: Catalogue): NodeSpawn {
   const template = catalogue.template(node.template);
   if (template === undefined) throw refused(`node ${node.name}: the host has no template ${node.template}`);
   const image = nodeImage(template, catalogue.images, node.image);

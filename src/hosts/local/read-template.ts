@@ -42,7 +42,7 @@ export function readTemplate(
 function templateOf(top: Reader, file: string): LocalTemplate {
   const map = top.map(
     ["id", "description", "type", "backend", "interfaces", "console", "startup-config", "fields", "links"],
-    ["icon", "images", "boot", "ready", "saved-config", "attributes", "vm", "limits", "need"],
+    ["icon", "images", "boot", "ready", "saved-config", "attributes", "vm", "limits", "need", "system-calls"],
   );
   const backend = map.get("backend").oneOf(["namespace", "container", "bridge", "vm"]) ?? "namespace";
   const interfaces = map.get("interfaces").map(["format", "max"]);
@@ -100,6 +100,8 @@ function templateOf(top: Reader, file: string): LocalTemplate {
     .get("need")
     .optional()
     ?.integer(0, 1 << 30);
+  const systemCalls = map.get("system-calls").optional()?.oneOf(["usual", "wide"]);
+  if (backend === "bridge") map.get("system-calls").optional()?.fail("a bridge has no process: system-calls makes no sense");
   const { fields, reasons } = fieldRules(map.get("fields"));
   const attributes = map.get("attributes").optional()?.list().map(attributeOf) ?? [];
   const mayBeQ35 = vm?.machine === "q35" || attributes.some(({ name }) => name === "machine");
@@ -134,6 +136,7 @@ function templateOf(top: Reader, file: string): LocalTemplate {
           },
         }),
     ...(need === undefined ? {} : { need }),
+    ...(systemCalls === undefined ? {} : { systemCalls }),
     startupConfig: map.get("startup-config").boolean() ?? false,
     ...(savedConfig === undefined ? {} : { savedConfig }),
     attributes,

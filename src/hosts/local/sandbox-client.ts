@@ -18,11 +18,14 @@ import type { NodeSpawn, NodeState, RunResult, Sandbox, SandboxOptions, SpawnedN
  */
 export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   const range = options.idMap === undefined ? [] : [`uid-base=${options.idMap.base}`, `uid-count=${options.idMap.count}`];
+  const { ownRange } = options;
+  const own = ownRange === undefined ? [] : [`ranges=${ownRange.locks}`, ...ownRange.files.map((directory) => `files=${directory}`)];
   const processes = options.processes === undefined ? [] : [`processes=${options.processes}`];
   const share = [...processes, ...(options.cgroups ?? []).map((directory) => `cgroup=${directory}`)];
-  const text = await launch(options.holder, [`lab=${options.lab}`, `dir=${options.dir}`, ...range, ...share]);
+  const text = await launch(options.holder, [`lab=${options.lab}`, `dir=${options.dir}`, ...range, ...own, ...share]);
   const identity = parseIdentity(text);
   if (identity === null) throw new Failure("host_error", `the holder answered ${JSON.stringify(text)}`);
+  if (identity.shared !== undefined) options.onSharedRange?.(identity.shared);
   return sandbox(options, identity);
 }
 
@@ -71,6 +74,9 @@ async function launch(holder: string, argv: readonly string[]): Promise<string> 
     throw refused(error.message, error);
   });
   if (code === 0) return stdout;
+  if (code === 2 && stderr.startsWith("usage:")) {
+    throw refused(`the lab holder at ${holder} is of another release of Labwright: run labwright setup, which rebuilds it`);
+  }
   throw refused(code === 127 ? `there is no lab holder at ${holder}: labwright setup makes it` : stderr.trim());
 }
 

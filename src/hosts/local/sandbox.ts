@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { Failure } from "../../contract/errors.ts";
 import type { SocketStream } from "./holder/socket-stream.ts";
+import type { OwnRange } from "./idmap.ts";
 import type { LimitEntry } from "./resources/node-limits.ts";
 
 /**
@@ -148,4 +149,8 @@ export interface SandboxOptions {
   readonly processes?: number;
   /** First outside uid/gid and count of the range that the lab's user namespace maps 0.. to; absent: only the own id as 0. */
   readonly idMap?: { readonly base: number; readonly count: number };
+  /** The lab runs as a range of its own, and idMap is the range that its files have on disk. */
+  readonly ownRange?: OwnRange;
+  /** Called with the reason if the lab could not get a range of its own and runs as idMap. */
+  readonly onSharedRange?: (why: string) => void;
 }

@@ -21,6 +21,7 @@ import { quarantineFor } from "./quarantine.ts";
 import type { Readiness } from "./readiness.ts";
 import type { Admission } from "./resources/admission.ts";
 import type { DiskWatch } from "./resources/disk-watch.ts";
+import type { NeighbourWatch } from "./resources/neighbour-watch.ts";
 import { savedConfigs } from "./saved-config.ts";
 import type { Trash } from "./trash.ts";
 import type { LocalUser } from "./users.ts";
@@ -34,6 +35,7 @@ export interface LocalState {
   readonly catalogue: () => Promise<Catalogue>;
   readonly admission: Admission;
   readonly disks: DiskWatch;
+  readonly neighbours: NeighbourWatch | undefined;
   readonly bootId: string;
   readonly lab: (id: string) => LocalLab;
   readonly readiness: (id: string) => Readiness;

@@ -45,7 +45,7 @@ export async function testLocalHost({
   ...options
 }: { readonly images?: string } & Pick<
   LocalHostOptions,
-  "captureLimits" | "diskPace" | "freeMemory" | "nat" | "stopPatience"
+  "captureLimits" | "diskPace" | "freeMemory" | "mostNeighbours" | "nat" | "stopPatience"
 > = {}): Promise<TestLocalHost> {
   const machine = localPaths(process.env, process.getuid!());
   for (const needed of [machine.holder, machine.images]) {

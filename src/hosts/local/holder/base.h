@@ -24,10 +24,15 @@
 
 #define DEFAULT_PATH "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
+/* The profile that set-up loads for nodes, and the variable by which the launcher passes on that it is loaded. */
+#define APPARMOR_PROFILE "labwright-node"
+#define APPARMOR_MARK "LABWRIGHT_APPARMOR"
+
 enum {
   PROTOCOL = 1,
   LISTEN_FD = 3, /* handed from the launcher to the lab's init: the socket */
   READY_FD = 4,  /* and the pipe on which it tells that it is ready, or why not */
+  RANGE_FD = 20, /* and the lock of its range of ids, which lasts as long as the lab */
 };
 
 void *need(void *p);

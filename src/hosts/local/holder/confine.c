@@ -1,5 +1,8 @@
 /* What a root in a node may not do. */
+#include "calls.h"
+#include "init.h"
 #include "node.h"
+#include "rings.h"
 #include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
@@ -14,20 +17,6 @@ static const int kept_capabilities[] = {
   CAP_AUDIT_WRITE,
 };
 
-/* Kernel surface that no node needs. By number where headers may be older than the call (numbers from 424 on are the same everywhere). */
-static const unsigned denied_calls[] = {
-  SYS_kexec_load, SYS_kexec_file_load, SYS_bpf, SYS_keyctl, SYS_add_key, SYS_request_key, SYS_init_module, SYS_finit_module,
-  SYS_delete_module, SYS_mount, SYS_umount2, SYS_pivot_root, 428 /* open_tree */, 429 /* move_mount */, 430 /* fsopen */,
-  431 /* fsconfig */, 432 /* fsmount */, 433 /* fspick */, 442 /* mount_setattr */, 467 /* open_tree_attr */, SYS_perf_event_open,
-  SYS_userfaultfd, SYS_swapon, SYS_swapoff, SYS_reboot, SYS_open_by_handle_at, SYS_name_to_handle_at, SYS_quotactl,
-  443 /* quotactl_fd */, SYS_acct, SYS_syslog, 425 /* io_uring_setup */, 426 /* io_uring_enter */, 427 /* io_uring_register */,
-  SYS_settimeofday, SYS_clock_settime, SYS_clock_adjtime, SYS_adjtimex, SYS_lookup_dcookie, SYS_nfsservctl, SYS_vhangup,
-  SYS_fanotify_init, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp, SYS_move_pages, SYS_migrate_pages,
-#ifdef __x86_64__
-  SYS_iopl, SYS_ioperm, SYS_uselib, SYS_sysfs, SYS__sysctl, SYS_ustat, SYS_modify_ldt,
-#endif
-};
-
 /* The families of networks that are emulated here. Any other is kernel code that a node could load and try; AF_VSOCK moreover reaches the
  * hypervisor past every net namespace. */
 static const unsigned families[] = {1 /* UNIX */, 2 /* INET */, 10 /* INET6 */, 15 /* KEY */, 16 /* NETLINK */, 17 /* PACKET */, 24 /* PPPOX */};
@@ -35,39 +24,63 @@ static const unsigned families[] = {1 /* UNIX */, 2 /* INET */, 10 /* INET6 */, 
 /* Typing into a terminal for others; selecting and pasting on the machine's console; line disciplines, which are modules that the kernel would load. */
 static const unsigned denied_ioctls[] = {0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */, 0x5423 /* TIOCSETD */};
 
-enum action { DENY, NO_CLONE3, IF_NOT_USER_0, IF_NOT_USER_1, IF_HARMLESS_IOCTL, IF_NETWORK, ACTIONS };
-struct rule { unsigned call; enum action action; };
+/* What personality() may set: the usual one, what uname reports (32 bit, 2.6), and nothing but asking. Others weaken a program's own defences. */
+static const unsigned personalities[] = {0, 8 /* LINUX32 */, 0x20000 /* UNAME26 */, 0x20008, 0xffffffff};
 
-static const struct rule other_rules[] = {
-  {SYS_clone3, NO_CLONE3}, {SYS_clone, IF_NOT_USER_0}, {SYS_unshare, IF_NOT_USER_0}, {SYS_setns, IF_NOT_USER_1},
-  {SYS_ioctl, IF_HARMLESS_IOCTL}, {SYS_socket, IF_NETWORK}, {SYS_socketpair, IF_NETWORK},
+enum action { ALLOW, UNKNOWN, DENY, NO_CLONE3, IF_NOT_USER_0, IF_NOT_USER_1, IF_HARMLESS_IOCTL, IF_NETWORK, IF_PERSONALITY, UNLESS_RING, ACTIONS };
+
+static const struct { unsigned call; enum action action; } other_rules[] = {
+  {SYS_clone3, NO_CLONE3}, {SYS_clone, IF_NOT_USER_0}, {SYS_unshare, IF_NOT_USER_0}, {SYS_setns, IF_NOT_USER_1}, {SYS_ioctl, IF_HARMLESS_IOCTL},
+  {SYS_socket, IF_NETWORK}, {SYS_socketpair, IF_NETWORK}, {SYS_personality, IF_PERSONALITY}, {SYS_setsockopt, UNLESS_RING},
 };
 
-static struct rule rules[ARRAY(denied_calls) + ARRAY(other_rules)];
-static struct sock_filter filter[2 * ARRAY(rules) + 64];
-static unsigned short filter_length;
+enum { CALLS = 512 /* numbers above the highest known call */, MOST_OPS = 512 };
 
-#define OP(...) filter[filter_length++] = (struct sock_filter)__VA_ARGS__
+/* A filter, and how far it is written. */
+struct program { struct sock_filter ops[MOST_OPS]; unsigned short length; };
+static struct program usual, wide;
+
+static void op(struct program *p, struct sock_filter one) {
+  if (p->length < MOST_OPS) p->ops[p->length++] = one;
+}
+
+#define OP(...) op(p, (struct sock_filter)__VA_ARGS__)
 #define LOAD(field) OP(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field)))
 #define RETURN(value) OP(BPF_STMT(BPF_RET | BPF_K, value))
 #define UNLESS_EQUAL_SKIP(value, skip) OP(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, skip))
+#define JUMP_TO_ACTION (BPF_JMP | BPF_JA)
 
-/* Finds the call among rules[from…to) by halves: the kernel tries a new filter with every number there is, which otherwise takes longer than all
- * else of confining. A match goes to its action, whose place is not known yet. */
-static void filter_search(size_t from, size_t to) {
-  if (to - from > 4) {
+/* Numbers from `first` up to the next span's are treated alike. */
+struct span { unsigned first; enum action action; };
+
+/* Finds the call's span by halves: the kernel tries a new filter with every number there is, which otherwise takes longer than all else of
+ * confining. A jump to an action has the action's number until the action's place is known. */
+static void filter_search(struct program *p, const struct span *spans, size_t from, size_t to) {
+  if (to - from > 1) {
     size_t middle = (from + to) / 2;
-    unsigned short branch = filter_length;
-    OP(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, rules[middle].call, 0, 0));
-    filter_search(from, middle);
-    filter[branch].jt = (unsigned char)(filter_length - branch - 1);
-    return filter_search(middle, to);
+    unsigned short branch = p->length;
+    OP(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, spans[middle].first, 0, 0));
+    filter_search(p, spans, from, middle);
+    p->ops[branch].jt = (unsigned char)(p->length - branch - 1);
+    return filter_search(p, spans, middle, to);
   }
-  for (size_t i = from; i < to; i++) OP(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, rules[i].call, (unsigned char)rules[i].action, 0));
-  RETURN(SECCOMP_RET_ALLOW);
+  switch (spans[from].action) {
+  case ALLOW: RETURN(SECCOMP_RET_ALLOW); return;
+  case UNKNOWN: RETURN(SECCOMP_RET_ERRNO | ENOSYS); return;
+  case DENY: RETURN(SECCOMP_RET_ERRNO | EPERM); return;
+  default: OP(BPF_STMT(JUMP_TO_ACTION, spans[from].action));
+  }
 }
 
-static void filter_action(enum action action) {
+static void allow_only(struct program *p, const unsigned *values, size_t count, unsigned otherwise) {
+  for (size_t i = 0; i < count; i++) {
+    UNLESS_EQUAL_SKIP(values[i], 1);
+    RETURN(SECCOMP_RET_ALLOW);
+  }
+  RETURN(otherwise);
+}
+
+static void filter_action(struct program *p, enum action action) {
   const unsigned deny = SECCOMP_RET_ERRNO | EPERM;
   switch (action) {
   case NO_CLONE3: /* its flags are in memory, out of a filter's sight; libraries then use clone */
@@ -90,23 +103,25 @@ static void filter_action(enum action action) {
     return;
   case IF_NETWORK:
     LOAD(args[0]);
-    for (size_t i = 0; i < ARRAY(families); i++) {
-      UNLESS_EQUAL_SKIP(families[i], 1);
-      RETURN(SECCOMP_RET_ALLOW);
-    }
-    RETURN(SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+    return allow_only(p, families, ARRAY(families), SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+  case IF_PERSONALITY:
+    LOAD(args[0]);
+    return allow_only(p, personalities, ARRAY(personalities), deny);
+  case UNLESS_RING:
+    LOAD(args[1]);
+    UNLESS_EQUAL_SKIP(263 /* SOL_PACKET */, 4);
+    LOAD(args[2]);
+    OP(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 5 /* PACKET_RX_RING */, 1, 0));
+    UNLESS_EQUAL_SKIP(13 /* PACKET_TX_RING */, 1);
+    RETURN(SECCOMP_RET_USER_NOTIF);
+    RETURN(SECCOMP_RET_ALLOW);
     return;
   default:
     RETURN(deny);
   }
 }
 
-static int by_call(const void *a, const void *b) {
-  const struct rule *x = a, *y = b;
-  return x->call < y->call ? -1 : x->call > y->call;
-}
-
-void confine_init(void) {
+static void build(struct program *p, enum action otherwise) {
 #if defined __x86_64__
   const unsigned arch = AUDIT_ARCH_X86_64;
 #elif defined __aarch64__
@@ -114,30 +129,70 @@ void confine_init(void) {
 #else
 #error "no seccomp architecture for this machine"
 #endif
-  for (size_t i = 0; i < ARRAY(denied_calls); i++) rules[i] = (struct rule){denied_calls[i], DENY};
-  memcpy(rules + ARRAY(denied_calls), other_rules, sizeof other_rules);
-  qsort(rules, ARRAY(rules), sizeof *rules, by_call);
+  static enum action actions[CALLS];
+  static struct span spans[CALLS + 1];
+  unsigned places[ACTIONS];
+  size_t count = 0;
+  for (size_t i = 0; i < CALLS; i++) actions[i] = otherwise;
+  for (size_t i = 0; i < allowed_call_count; i++) actions[allowed_calls[i]] = ALLOW;
+  for (size_t i = 0; i < denied_call_count; i++) actions[denied_calls[i]] = DENY;
+  for (size_t i = 0; i < ARRAY(other_rules); i++) actions[other_rules[i].call] = other_rules[i].action;
+  for (unsigned i = 0; i < CALLS; i++)
+    if (i == 0 || actions[i] != actions[i - 1]) spans[count++] = (struct span){i, actions[i]};
+  if (spans[count - 1].action != otherwise) spans[count++] = (struct span){CALLS, otherwise};
   LOAD(arch);
   OP(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, arch, 1, 0));
   RETURN(SECCOMP_RET_KILL_PROCESS);
   LOAD(nr);
   OP(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1)); /* x32 */
   RETURN(SECCOMP_RET_KILL_PROCESS);
-  unsigned short search = filter_length;
-  filter_search(0, ARRAY(rules));
-  unsigned short end = filter_length, places[ACTIONS];
-  for (int action = 0; action < ACTIONS; action++) {
-    places[action] = filter_length;
-    filter_action(action);
+  unsigned short search = p->length;
+  filter_search(p, spans, 0, count);
+  unsigned short end = p->length;
+  /* The left half of a search is jumped over, and no conditional jump is longer than a byte. */
+  if (end - search > 2 * UINT8_MAX) errno = E2BIG, unready("system call filter");
+  for (int action = NO_CLONE3; action < ACTIONS; action++) {
+    places[action] = p->length;
+    filter_action(p, action);
   }
-  /* No jump is longer than a byte can tell: the whole filter is not. */
-  _Static_assert(ARRAY(filter) <= 255, "the filter's jumps are too long");
+  if (p->length >= MOST_OPS) errno = E2BIG, unready("system call filter");
   for (unsigned short i = search; i < end; i++)
-    if (filter[i].code == (BPF_JMP | BPF_JEQ | BPF_K)) filter[i].jt = (unsigned char)(places[filter[i].jt] - i - 1);
+    if (p->ops[i].code == JUMP_TO_ACTION) p->ops[i].k = places[p->ops[i].k] - i - 1;
+}
+
+/* Whether the machine had the AppArmor profile when the lab started. */
+static bool has_profile;
+
+/* Enters the AppArmor profile, where it is loaded. */
+static int enter_profile(void) {
+  static const char wanted[] = "changeprofile " APPARMOR_PROFILE;
+  if (!has_profile) return 0;
+  int fd = open("/proc/thread-self/attr/apparmor/current", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return -1;
+  ssize_t done = write(fd, wanted, sizeof wanted - 1);
+  int problem = errno;
+  close(fd);
+  errno = problem;
+  /* An administrator may have removed it since: then nodes have what they have without AppArmor. */
+  return done >= 0 || errno == ENOENT ? 0 : -1;
+}
+
+void confine_init(void) {
+  has_profile = getenv(APPARMOR_MARK) != NULL;
+  build(&usual, UNKNOWN);
+  build(&wide, ALLOW);
+}
+
+/* The profile that the node's template asks for. */
+static const struct program *profile(const struct node *n) {
+  for (char **e = n->env; e && *e; e++)
+    if (!strcmp(*e, "LABWRIGHT_SYSTEM_CALLS=wide")) return &wide;
+  return &usual;
 }
 
 int confine(const struct node *n) {
   uint64_t kept = 0;
+  if (enter_profile() < 0) return -1;
   for (size_t i = 0; i < ARRAY(kept_capabilities); i++) kept |= 1ull << kept_capabilities[i];
   for (int cap = 0; cap < 64; cap++) {
     if (kept >> cap & 1 || prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0) continue;
@@ -149,10 +204,12 @@ int confine(const struct node *n) {
     {.effective = (uint32_t)kept, .permitted = (uint32_t)kept},
     {.effective = (uint32_t)(kept >> 32), .permitted = (uint32_t)(kept >> 32)},
   };
-  struct sock_fprog program = {.len = filter_length, .filter = filter};
   struct rlimit none = {0, 0}, file = {(rlim_t)n->largest_file, (rlim_t)n->largest_file};
   if (syscall(SYS_capset, &header, caps) < 0 || setrlimit(RLIMIT_CORE, &none) < 0 || setrlimit(RLIMIT_NOFILE, &file_limit) < 0) return -1;
   if (n->largest_file && setrlimit(RLIMIT_FSIZE, &file) < 0) return -1;
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) return -1;
-  return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+  const struct program *calls = profile(n);
+  struct sock_fprog filter = {.len = calls->length, .filter = (struct sock_filter *)(uintptr_t)calls->ops};
+  int listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter);
+  return listener < 0 ? -1 : rings_hand_over(n->id, listener);
 }

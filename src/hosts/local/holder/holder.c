@@ -1,7 +1,7 @@
 /*
  * labwright-holder: the one process that a lab hangs below.
  *
- *   labwright-holder lab=<id> dir=<runtime directory> [uid-base=N uid-count=N] [processes=N] [cgroup=<directory>]…
+ *   labwright-holder lab=<id> dir=<runtime directory> [uid-base=N uid-count=N [ranges=<directory> files=<directory>…]] [processes=N] [cgroup=<directory>]…
  *
  * The launcher makes the lab's init in its own user, mount, pid, net, ipc and uts namespace, prints {"pid":…,"start":…} when its
  * socket listens, and exits. The init's net namespace is the lab's fabric; every node is a child of it in namespaces of its own.
@@ -10,17 +10,25 @@
  * Single-threaded, one epoll loop, no dependency. Needs Linux 5.12 (overlay in user namespaces, mount_setattr). README.md: the wire.
  */
 #include "groups.h"
+#include "id-range.h"
 #include "init.h"
 #include <grp.h>
 #include <linux/sched.h>
 #include <sys/file.h>
+#include <sys/fsuid.h>
+#include <sys/prctl.h>
+#include <linux/securebits.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
-enum { MAX_PROCESSES = 8 << 10 /* of a lab, where nobody says better; a small machine has 32768 pids */ };
+enum {
+  MAX_PROCESSES = 8 << 10, /* of a lab, where nobody says better; a small machine has 32768 pids */
+  MAX_FILES = 8,           /* directories of files */
+  PROGRAM_FD = 21,         /* in the lab's init, until it has become the program */
+};
 
 static _Noreturn void fail(const char *what) {
   fprintf(stderr, "labwright-holder: %s: %s\n", what, strerror(errno));
@@ -47,32 +55,79 @@ static unsigned long long start_time(pid_t pid) {
   return at ? strtoull(at, NULL, 10) : 0;
 }
 
-/* In the clone: root of the new user namespace, then this program anew. Anew, because only then do the kernel's rules on tracing count
- * by the lab's user namespace; and through a read-only mount, so that no node can ever write to the program file. */
-static _Noreturn void become_init(int go, const char *lab_arg, bool range, int groups) {
+/* This program through a read-only mount, so that no node can ever write to the program file. */
+static int read_only_program(void) {
   struct { uint64_t set, clear, propagation, userns; } read_only = {.set = 1 /* MOUNT_ATTR_RDONLY */};
-  char first;
-  if (read(go, &first, 1) != 1) _exit(0); /* the launcher died */
-  /* By its path, for /proc/self/exe is a file of the launcher's mount namespace; and still with the launcher's right to walk there. */
   char program[4096];
+  /* By its path, for /proc/self/exe may be a file of another mount namespace. */
   ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
   program[length < 0 ? 0 : length] = 0;
   int self = (int)syscall(428 /* open_tree */, AT_FDCWD, program, 1 /* OPEN_TREE_CLONE */ | O_CLOEXEC);
-  if (self < 0 || syscall(442 /* mount_setattr */, self, "", AT_EMPTY_PATH, &read_only, sizeof read_only) < 0) unready("read-only program");
+  if (self < 0 || syscall(442 /* mount_setattr */, self, "", AT_EMPTY_PATH, &read_only, sizeof read_only) < 0) return -1;
+  return self;
+}
+
+/* Whether AppArmor has the nodes' profile. Asked by the launcher, because a lab may not look. */
+static bool profile_loaded;
+
+static bool has_profile(void) {
+  static const char name[] = APPARMOR_PROFILE " ("; /* and its mode */
+  char line[512];
+  bool found = false;
+  FILE *profiles = fopen("/sys/kernel/security/apparmor/profiles", "re");
+  while (profiles && !found && fgets(line, sizeof line, profiles)) found = strncmp(line, name, sizeof name - 1) == 0;
+  if (profiles) fclose(profiles);
+  return found;
+}
+
+/* In the clone: root of the new user namespace, then this program anew. Anew, because only then do the kernel's rules on tracing count
+ * by the lab's user namespace. */
+static _Noreturn void become_init(int go, const char *lab_arg, bool range, int groups) {
+  char first;
+  if (read(go, &first, 1) != 1) _exit(0); /* the launcher died */
+  /* Still with the launcher's right to walk there. */
+  int self = range ? PROGRAM_FD : read_only_program();
+  if (self < 0) unready("read-only program");
   if (range && setgroups(0, NULL) < 0) unready("setgroups");
   if (setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0) unready("become the lab's root");
   setsid();
   if (chdir("/") < 0) unready("enter /");
   char *argv[] = {"labwright-holder", (char *)(uintptr_t)lab_arg, range ? "init-range              " : "init-own                ", NULL};
-  char *env[] = {DEFAULT_PATH, NULL};
+  char *env[] = {DEFAULT_PATH, profile_loaded ? APPARMOR_MARK "=loaded" : NULL, NULL};
   close_range(READY_FD + 1, ~0u, CLOSE_RANGE_CLOEXEC);
   for (int i = 0; i < groups; i++) fcntl(GROUP_FD + i, F_SETFD, 0);
+  fcntl(RANGE_FD, F_SETFD, 0); /* where there is one */
   syscall(SYS_execveat, self, "", argv, env, AT_EMPTY_PATH);
   unready("run the holder");
 }
 
+/* clone_process with a user namespace that belongs to this user, who therefore is the one that the kernel counts its inotify instances and the like for.
+ * Files are still opened with the launcher's rights. */
+static pid_t clone_as(unsigned long owner, unsigned long flags) {
+  if (owner) {
+    prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0); /* where unprivileged users may not make user namespaces */
+    if (seteuid((uid_t)owner) < 0) return -1;
+    setfsuid(0);
+  }
+  pid_t pid = clone_process(flags);
+  int problem = errno;
+  if (owner && pid != 0 && seteuid(0) < 0) fail("return to root");
+  errno = problem;
+  return pid;
+}
+
+/* The lab's root makes its nodes' groups. */
+static bool give_group(int group, unsigned long owner) {
+  static const char *const files[] = {".", "cgroup.procs", "lab", "lab/cgroup.procs"};
+  bool done = true;
+  for (size_t i = 0; i < ARRAY(files); i++) done = done && fchownat(group, files[i], (uid_t)owner, (gid_t)owner, 0) == 0;
+  return done;
+}
+
 static int launch(int argc, char **argv) {
-  const char *lab_arg = NULL, *dir = NULL;
+  const char *lab_arg = NULL, *dir = NULL, *ranges = NULL, *shared = "";
+  char *files[MAX_FILES];
+  size_t file_count = 0;
   const char *group_paths[MAX_GROUPS_DIRS];
   unsigned long base = 0, count = 0, most = MAX_PROCESSES;
   int groups = 0;
@@ -82,13 +137,15 @@ static int launch(int argc, char **argv) {
     else if (!strncmp(argv[i], "uid-base=", 9)) base = strtoul(argv[i] + 9, NULL, 10);
     else if (!strncmp(argv[i], "uid-count=", 10)) count = strtoul(argv[i] + 10, NULL, 10);
     else if (!strncmp(argv[i], "processes=", 10)) most = strtoul(argv[i] + 10, NULL, 10);
+    else if (!strncmp(argv[i], "ranges=/", 8)) ranges = argv[i] + 7;
+    else if (!strncmp(argv[i], "files=/", 7) && file_count < MAX_FILES) files[file_count++] = argv[i] + 6;
     else if (!strncmp(argv[i], "cgroup=/", 8) && groups < MAX_GROUPS_DIRS) group_paths[groups++] = argv[i] + 7;
     else lab_arg = NULL, argc = 0;
   }
   bool named = lab_arg && lab_arg[4] && strlen(lab_arg) < 256;
   for (const char *p = lab_arg; named && *p; p++) named = (unsigned char)*p >= ' ' && !strchr("\"\\", *p);
-  if (!named || !dir || !most || (base > 0) != (count > 0)) {
-    fprintf(stderr, "usage: labwright-holder lab=<id> dir=<directory> [uid-base=N uid-count=N] [processes=N] [cgroup=<directory>]...\n");
+  if (!named || !dir || !most || (base > 0) != (count > 0) || (ranges && (count != RANGE_IDS || geteuid() != 0))) {
+    fprintf(stderr, "usage: labwright-holder lab=<id> dir=<directory> [uid-base=N uid-count=N [ranges=<directory> files=<directory>...]] [processes=N] [cgroup=<directory>]...\n");
     return 2;
   }
   /* Mapped to the machine's real root, a node's root could write to the machine's kernel settings. */
@@ -99,10 +156,10 @@ static int launch(int argc, char **argv) {
   close_range(3, ~0u, 0);
   umask(077);
   if (chdir(dir) < 0) fail(dir);
-  struct rlimit none = {0, 0}, files = {1 << 20, 1 << 20}, processes = {most, most};
+  struct rlimit none = {0, 0}, descriptors = {1 << 20, 1 << 20}, processes = {most, most};
   setrlimit(RLIMIT_CORE, &none);
   setrlimit(RLIMIT_NPROC, &processes);
-  setrlimit(RLIMIT_NOFILE, &files); /* refused to all but root: then what we have must do */
+  setrlimit(RLIMIT_NOFILE, &descriptors); /* refused to all but root: then what we have must do */
   int listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0), null = open("/dev/null", O_RDWR);
   int log = open("holder.log", O_WRONLY | O_CREAT | O_APPEND, 0600), go[2], ready[2];
   if (listen_fd < 0 || null < 0 || log < 0 || pipe(go) < 0 || pipe(ready) < 0) fail(dir);
@@ -115,15 +172,26 @@ static int launch(int argc, char **argv) {
   unlink(address.sun_path);
   if (bind(listen_fd, (struct sockaddr *)&address, sizeof address) < 0 || listen(listen_fd, 1024) < 0) fail("holder.sock");
 
+  profile_loaded = has_profile();
+  int lock = -1, program = count > 0 ? read_only_program() : -1;
+  unsigned long own_range = ranges ? range_take(ranges, lab_arg + 4, &lock) : 0;
+  if (count > 0 && program < 0) fail("read-only program");
+  /* Files keep the ids that they have on disk, whichever range a lab happens to get. */
+  if (ranges && !own_range) shared = "no range is free";
+  else if (own_range && range_map_files(files, file_count, base, own_range, &shared)) base = own_range, shared = "";
+
   int group_fds[MAX_GROUPS_DIRS];
   for (int i = 0; i < groups; i++) {
     int group = open(group_paths[i], O_RDONLY | O_DIRECTORY), own = group < 0 ? -1 : openat(group, "lab/cgroup.procs", O_WRONLY | O_CLOEXEC);
-    group_fds[i] = own < 0 || write(own, "0", 1) < 0 ? -1 : fcntl(group, F_DUPFD, 40);
+    bool given = own >= 0 && (!ranges || give_group(group, base));
+    group_fds[i] = !given || write(own, "0", 1) < 0 ? -1 : fcntl(group, F_DUPFD, 40);
     if (group_fds[i] < 0) fail(group_paths[i]);
     close(own), close(group);
   }
 
-  pid_t pid = clone_process(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS);
+  lock = lock < 0 ? -1 : fcntl(lock, F_DUPFD, 40);
+  program = program < 0 ? -1 : fcntl(program, F_DUPFD, 40);
+  pid_t pid = clone_as(own_range, CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS);
   if (pid < 0) fail("clone");
   if (pid == 0) {
     int away[] = {fcntl(listen_fd, F_DUPFD, 20), fcntl(ready[1], F_DUPFD, 20), fcntl(go[0], F_DUPFD, 20)};
@@ -131,7 +199,11 @@ static int launch(int argc, char **argv) {
     dup2(away[0], LISTEN_FD), dup2(away[1], READY_FD);
     int gate = dup2(away[2], READY_FD + 1);
     for (int i = 0; i < groups; i++) dup2(group_fds[i], GROUP_FD + i);
-    close_range((unsigned)(GROUP_FD + groups), ~0u, 0); /* above all the other end of the gate */
+    if (lock >= 0) dup2(lock, RANGE_FD);
+    else close(RANGE_FD);
+    if (program >= 0) dup2(program, PROGRAM_FD);
+    close_range((unsigned)(GROUP_FD + groups), RANGE_FD - 1, 0); /* above all the other end of the gate */
+    close_range(PROGRAM_FD + 1, ~0u, 0);
     become_init(gate, lab_arg, count > 0, groups);
   }
   char path[64], text[512];
@@ -148,7 +220,7 @@ static int launch(int argc, char **argv) {
     put(path, text);
   }
   /* Before it goes on: a lab that lives is always written down. */
-  snprintf(text, sizeof text, "{\"lab\":\"%s\",\"pid\":%d,\"start\":%llu,\"version\":%d}\n", lab_arg + 4, pid, start, PROTOCOL);
+  snprintf(text, sizeof text, "{\"lab\":\"%s\",\"pid\":%d,\"start\":%llu,\"version\":%d,\"shared\":\"%s\"}\n", lab_arg + 4, pid, start, PROTOCOL, shared);
   int record = open("holder.json.new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (record < 0 || !write_all(record, text, strlen(text)) || rename("holder.json.new", "holder.json") < 0) fail("holder.json");
   if (write(go[1], "g", 1) != 1) fail("start");

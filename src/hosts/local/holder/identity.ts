@@ -8,15 +8,17 @@ export interface Identity {
   /** Clock ticks after boot. */
   readonly start: number;
   readonly version: number;
+  /** Why the lab has no range of ids of its own; absent: it has one, or none was asked for. */
+  readonly shared?: string;
 }
 
 export function parseIdentity(text: string): Identity | null {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value !== "object" || value === null) return null;
-    const { lab, pid, start, version } = value as Record<string, unknown>;
+    const { lab, pid, start, version, shared } = value as Record<string, unknown>;
     if (typeof lab !== "string" || typeof pid !== "number" || typeof start !== "number" || typeof version !== "number") return null;
-    return { lab, pid, start, version };
+    return { lab, pid, start, version, ...(typeof shared === "string" && shared !== "" ? { shared } : {}) };
   } catch (error) {
     if (error instanceof SyntaxError) return null;
     throw error;

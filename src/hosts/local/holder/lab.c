@@ -2,6 +2,7 @@
 #include "lab.h"
 #include "init.h"
 #include "node.h"
+#include "rings.h"
 #include <sys/epoll.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -66,7 +67,9 @@ _Noreturn void lab_init(char **argv) {
   if (mount("tmpfs", "/" EMPTY_DIRECTORY, "tmpfs", quiet | MS_RDONLY, "size=4k,nr_inodes=2,mode=555") < 0) unready("mount an empty directory");
   if (loopback_up() < 0) unready("interface lo");
   groups_init();
+  fcntl(RANGE_FD, F_SETFD, FD_CLOEXEC);
   confine_init();
+  if (rings_init() < 0) unready("packet rings");
   own_pid_ns = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
   epoll_fd = epoll_create1(EPOLL_CLOEXEC);
   sigset_t set;
@@ -81,6 +84,7 @@ _Noreturn void lab_init(char **argv) {
   struct rlimit most = {file_limit.rlim_max, file_limit.rlim_max};
   setrlimit(RLIMIT_NOFILE, &most);
   if (file_limit.rlim_cur > 1024) file_limit.rlim_cur = 1024; /* programs that close every possible descriptor */
+  source_watch(&rings_line, EPOLLIN);
   source_watch(&signals, EPOLLIN);
   listener.ready = listener_ready;
   source_watch(&listener, EPOLLIN);

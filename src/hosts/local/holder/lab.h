@@ -22,6 +22,7 @@ struct node {
   pid_t pid; /* in the lab's pid namespace; 0: not there */
   enum state state, thawed; /* thawed: what it is again when it is no longer suspended */
   long largest_file; /* bytes; 0: no limit */
+  int64_t ring_bytes; /* of packet rings made, where the kernel does not report those that are there */
   int exit_code; /* -1: none */
   int boot_code;
   int64_t started;

@@ -1,6 +1,7 @@
 /* A node's init. */
 #include "boot.h"
 #include "node.h"
+#include "rings.h"
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -179,7 +180,8 @@ _Noreturn void node_main(struct node *n, struct spawn *s, int control, const str
   sigprocmask(SIG_SETMASK, &wanted, NULL);
   int entered = door_enter(door), problem = errno;
   if (dup3(control, CONTROL_FD, O_CLOEXEC) < 0) _exit(71);
-  close_range(CONTROL_FD + 1, ~0u, 0);
+  close_range(CONTROL_FD + 1, RINGS_FD - 1, 0);
+  close_range(RINGS_FD + 1, ~0u, 0);
   fcntl(CONTROL_FD, F_SETFL, 0);
   snprintf(text, sizeof text, "node=%ld", n->id);
   mark_process(text);

@@ -95,9 +95,9 @@ static int mount_dev(int *master, struct list lent) {
   lend_devices(lent);
   for (size_t i = 0; i < ARRAY(links); i++) must(symlink(links[i][0], links[i][1]), "link", links[i][1]);
   unsigned long flags = MS_NOSUID | MS_NOEXEC;
-  /* Where only one id is mapped there is no group tty. */
-  if (mount("devpts", "/dev/pts", "devpts", flags, "newinstance,ptmxmode=0666,mode=0620,gid=5") < 0)
-    must_mount("devpts", "/dev/pts", "devpts", flags, "newinstance,ptmxmode=0666,mode=0620");
+  /* Where only one id is mapped there is no group tty. Bounded, because all nodes share the machine's kernel.pty.max. */
+  if (mount("devpts", "/dev/pts", "devpts", flags, "newinstance,ptmxmode=0666,mode=0620,max=64,gid=5") < 0)
+    must_mount("devpts", "/dev/pts", "devpts", flags, "newinstance,ptmxmode=0666,mode=0620,max=64");
   int unlock = 0, slave = -1;
   *master = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
   must(*master, "open", "/dev/pts/ptmx");
@@ -111,14 +111,18 @@ static int mount_dev(int *master, struct list lent) {
   return slave;
 }
 
-/* The machine's proc files that tell of it, or that a root of it could use; most are closed to a mapped root anyway. */
-static void mask_proc(void) {
+/* Files and directories of /proc and /sys that describe the machine, or that its root could use. Most are closed to a mapped root anyway. */
+static void mask_machine(void) {
   static const char *const files[] = {
-    "/proc/kcore", "/proc/keys", "/proc/key-users", "/proc/kallsyms", "/proc/kmsg", "/proc/timer_list", "/proc/sched_debug",
-    "/proc/sysrq-trigger", "/proc/kpagecount", "/proc/kpageflags", "/proc/kpagecgroup", "/proc/modules", "/proc/config.gz",
-    "/proc/latency_stats",
+    "/proc/kcore", "/proc/keys", "/proc/key-users", "/proc/kallsyms", "/proc/kmsg", "/proc/timer_list", "/proc/timer_stats", "/proc/sched_debug",
+    "/proc/sysrq-trigger", "/proc/kpagecount", "/proc/kpageflags", "/proc/kpagecgroup", "/proc/modules", "/proc/config.gz", "/proc/latency_stats",
+    "/proc/cmdline", "/proc/interrupts", "/proc/iomem", "/proc/ioports", "/proc/vmallocinfo", "/proc/mtrr", "/sys/kernel/vmcoreinfo",
+    "/sys/kernel/notes",
   };
-  static const char *const dirs[] = {"/proc/acpi", "/proc/scsi", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/sys/user"};
+  static const char *const dirs[] = {
+    "/proc/acpi", "/proc/asound", "/proc/scsi", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/sys/user", "/sys/firmware", "/sys/kernel/btf",
+    "/sys/kernel/boot_params", "/sys/kernel/slab", "/sys/devices/virtual/powercap", "/sys/devices/virtual/thermal", "/sys/devices/virtual/dmi",
+  };
   for (size_t i = 0; i < ARRAY(files); i++)
     if (mount("/dev/null", files[i], NULL, MS_BIND, NULL) < 0 && errno != ENOENT) broken("mask", files[i]);
   for (size_t i = 0; i < ARRAY(dirs); i++)
@@ -141,7 +145,7 @@ int make_root(struct spawn *s, int *master) {
   must_mount_new("proc", "/proc", 0555, quiet | proc_times, NULL);
   must_mount_new("sysfs", "/sys", 0555, quiet | MS_RDONLY | sys_times, NULL);
   int slave = mount_dev(master, s->devices);
-  mask_proc();
+  mask_machine();
   must_mount_new("tmpfs", "/run", 0755, MS_NOSUID | MS_NODEV, "mode=755,size=64m");
   must_mount_new("tmpfs", "/tmp", 01777, MS_NOSUID | MS_NODEV, "mode=1777,size=256m");
   must(umount2(".", MNT_DETACH), "detach", "the old root");

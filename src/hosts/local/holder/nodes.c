@@ -180,6 +180,7 @@ static void spawn_node(struct client *c, struct node *n, struct spawn *s) {
   n->main = take_vector(s->main);
   n->first = n->total;
   n->exit_code = -1;
+  n->ring_bytes = 0;
   n->boot_code = 0;
   n->problem[0] = 0;
   n->started = clock_ms(CLOCK_REALTIME);

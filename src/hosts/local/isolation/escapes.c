@@ -67,6 +67,15 @@ static int get(const char *path) {
   return n > 0 ? 0 : -1;
 }
 
+/* Whether it has entries: a masked directory has none. */
+static int entries(const char *path) {
+  char names[1024];
+  int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  long n = fd < 0 ? -1 : syscall(SYS_getdents64, fd, names, sizeof names);
+  if (n >= 0) errno = ENODATA;
+  return n > 64 ? 0 : -1; /* . and .. take 48 bytes */
+}
+
 static int device(const char *path, mode_t kind, unsigned major_, unsigned minor_) {
   if (mknod(path, kind | 0600, makedev(major_, minor_)) < 0) return -1;
   return open(path, O_RDWR | O_NONBLOCK);
@@ -252,6 +261,13 @@ int main(int argc, char **argv) {
   TRY("keys", get("/proc/keys"));
   TRY("kmsg", get("/proc/kmsg"));
   TRY("timer_list", get("/proc/timer_list"));
+  TRY("command-line-of-the-machine", get("/proc/cmdline"));
+  TRY("interrupts", get("/proc/interrupts"));
+  TRY("iomem", get("/proc/iomem"));
+  TRY("acpi-tables", entries("/sys/firmware"));
+  TRY("kernel-types", entries("/sys/kernel/btf"));
+  TRY("kernel-notes", get("/sys/kernel/notes"));
+  TRY("vmcoreinfo", get("/sys/kernel/vmcoreinfo"));
   TRY("oom-immunity", put("/proc/self/oom_score_adj", "-1000"));
 
   TRY("init_module", syscall(SYS_init_module, zeros, sizeof zeros, ""));
@@ -278,6 +294,13 @@ int main(int argc, char **argv) {
   TRY("x32-call", syscall(0x40000000 | SYS_getpid));
 #endif
 
+  TRY("personality-exec-reads", syscall(SYS_personality, 0x0400000 /* READ_IMPLIES_EXEC */));
+  TRY("personality-no-random-addresses", syscall(SYS_personality, 0x0040000 /* ADDR_NO_RANDOMIZE */));
+  TRY("+personality-linux32", syscall(SYS_personality, 8 /* PER_LINUX32 */));
+  TRY("aio", syscall(SYS_io_setup, 1, zeros));
+  TRY("unknown-call", syscall(505));
+  TRY("listmount", syscall(458, zeros, zeros, 1, 0));
+  TRY("memfd_secret", syscall(447, 0));
   TRY("unshare-user", unshare(CLONE_NEWUSER));
   TRY("clone-user", syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0));
   TRY("clone3-user", clone3_user());

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -53,7 +53,15 @@ describe("root in a node", () => {
   test("is refused every known way out, by the kernel itself", async () => {
     const all = await tries("/one", "a");
     const worked = [...all].filter(([, result]) => result === "DONE").map(([name]) => name);
-    expect(worked).toEqual(["+socket-inet", "+socket-packet", "+chroot", "+unshare-net", "+make-tap", "+write-own-file"]);
+    expect(worked).toEqual([
+      "+socket-inet",
+      "+socket-packet",
+      "+chroot",
+      "+unshare-net",
+      "+make-tap",
+      "+write-own-file",
+      "+personality-linux32",
+    ]);
     expect([...all.keys()].at(-1)).toBe("type-into-terminal");
     // The filter answers these, whatever the kernel would say by itself.
     for (const name of [
@@ -66,9 +74,13 @@ describe("root in a node", () => {
       "unshare-user",
       "type-into-console",
       "line-discipline-gsm",
+      "personality-exec-reads",
+      "personality-no-random-addresses",
     ]) {
       expect(all.get(name), name).toBe("refused EPERM");
     }
+    // Calls that the profile does not list do not exist.
+    for (const name of ["aio", "unknown-call", "listmount", "memfd_secret"]) expect(all.get(name), name).toBe("refused ENOSYS");
     for (const name of ["socket-vsock", "socket-alg", "socket-can"]) expect(all.get(name), name).toBe("refused EAFNOSUPPORT");
     expect((await sh("echo alive")).stdout).toBe("alive\n");
     // Of its own pid namespace on newer kernels, refused on others; the machine's stays.
@@ -152,6 +164,47 @@ describe("root in a node", () => {
   });
 });
 
+describe.runIf(process.getuid?.() === 0)("labs", () => {
+  /** The first user id of the lab's range, as the machine sees it. */
+  const firstId = async (path: string) =>
+    Number(
+      readFileSync(`/proc/${(await local.sandbox(path)).pid}/uid_map`, "utf8")
+        .trim()
+        .split(/\s+/)[1],
+    );
+
+  test("run as user ids of their own, while their files keep the same ids on disk", async () => {
+    const [one, two] = [await firstId("/one"), await firstId("/two")];
+    expect(Math.abs(one - two)).toBeGreaterThanOrEqual(idRange.count);
+    for (const first of [one, two]) expect(first).toBeGreaterThan(idRange.base + idRange.count);
+    await sh("mkdir -p /root/kept; echo mine > /root/kept/file; chown 5:6 /root/kept/file; su -s /bin/sh nobody -c true");
+    const observed = (await local.session.observe("/one"))!;
+    const disk = join(local.paths.state, "labs", observed.id, "nodes", observed.nodes.find(({ name }) => name === "a")!.id);
+    const { uid, gid } = statSync(join(disk, "upper", "root", "kept", "file"));
+    expect([uid, gid]).toEqual([idRange.base + 5, idRange.base + 6]);
+    expect((await sh("stat -c %u:%g /root/kept/file")).stdout).toBe("5:6\n");
+    expect(local.warnings.filter((text) => text.includes("user ids"))).toEqual([]);
+  });
+
+  test("use a disk that was made when all labs shared one range", async () => {
+    const old = (start: boolean) => labOf(`name: old\nnodes:\n  a: {template: linux, start: ${start}}\n`);
+    await local.deploy("/old", old(false));
+    const observed = (await local.session.observe("/old"))!;
+    let path = join(local.paths.state, "labs", observed.id, "nodes");
+    mkdirSync(path, { recursive: true });
+    for (const name of [observed.nodes[0]!.id, "upper", "root"]) {
+      path = join(path, name);
+      mkdirSync(path);
+      chownSync(path, idRange.base, idRange.base);
+    }
+    writeFileSync(join(path, "kept"), "old\n", { mode: 0o600 });
+    chownSync(join(path, "kept"), idRange.base, idRange.base);
+    await local.deploy("/old", old(true));
+    expect((await sh("echo new >> /root/kept; cat /root/kept; stat -c %u /root/kept", "/old")).stdout).toBe("old\nnew\n0\n");
+    await local.deploy("/old", null);
+  });
+});
+
 describe("a hypervisor that its guest has taken over", () => {
   test("has no way out of its node, and less than the node's root has", async () => {
     await local.deploy("/machine", labOf("name: machine\nnodes:\n  a: {template: vm}\n"));
@@ -159,7 +212,7 @@ describe("a hypervisor that its guest has taken over", () => {
     const all = await tries("/machine", "a", "as", "1000");
     const worked = [...all].filter(([, result]) => result === "DONE").map(([name]) => name);
     // Its disks have no limit but their own size.
-    expect(worked).toEqual(["+socket-inet", "limit-file-size"]);
+    expect(worked).toEqual(["+socket-inet", "+personality-linux32", "limit-file-size"]);
     expect([...all.keys()].at(-1)).toBe("type-into-terminal");
     for (const name of ["make-tap", "chroot", "unshare-net", "socket-packet"]) expect(all.get(`+${name}`), name).toBe("refused EPERM");
     await local.deploy("/machine", null);

@@ -5,6 +5,7 @@ import { parseArgs } from "node:util";
 import { makeDirectory } from "../../../files/make-directory.ts";
 import { idRange } from "../idmap.ts";
 import { localPaths } from "../paths.ts";
+import { loadProfile } from "./apparmor.ts";
 import { buildProgram } from "./build-program.ts";
 import { buildHolder } from "./holder.ts";
 import { buildImages, staleImages } from "./image-builder.ts";
@@ -63,6 +64,7 @@ async function main(): Promise<void> {
     const { built } = await buildProgram("decoder", { out: paths.decoder });
     return built ? `built ${paths.decoder}` : "up to date";
   });
+  if (uid === 0) await run("AppArmor profile", () => loadProfile());
   await run("root file systems", async (say) => {
     const place = { directory: paths.images, idBase: uid === 0 ? idRange.base : 0, triplet };
     const stale = await staleImages(place);

@@ -1,0 +1,86 @@
+/* Ranges of ids, and idmapped mounts. */
+#include "id-range.h"
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+
+/* Below 2^31, above all ids that systemd gives away, and no reserved one among them. */
+enum { FIRST_RANGE = 0x70000000, RANGES = 4094 };
+
+unsigned long range_take(const char *directory, const char *lab, int *lock) {
+  unsigned long at = 5381;
+  for (const char *p = lab; *p; p++) at = at * 33 + (unsigned char)*p;
+  if (mkdir(directory, 0700) < 0 && errno != EEXIST) return 0;
+  int dir = open(directory, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  for (unsigned tried = 0; dir >= 0 && tried < RANGES; tried++) {
+    char name[24];
+    unsigned long number = (at + tried) % RANGES;
+    snprintf(name, sizeof name, "%lu", number);
+    *lock = openat(dir, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (*lock < 0) break;
+    if (flock(*lock, LOCK_EX | LOCK_NB) == 0) return close(dir), FIRST_RANGE + number * RANGE_IDS;
+    close(*lock);
+  }
+  if (dir >= 0) close(dir);
+  *lock = -1;
+  return 0;
+}
+
+static bool put_map(pid_t pid, const char *name, unsigned long inside, unsigned long outside) {
+  char path[64], text[64];
+  snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
+  snprintf(text, sizeof text, "%lu %lu %d\n", inside, outside, RANGE_IDS);
+  int fd = open(path, O_WRONLY | O_CLOEXEC);
+  bool done = fd >= 0 && write(fd, text, strlen(text)) > 0;
+  if (fd >= 0) close(fd);
+  return done;
+}
+
+/* A user namespace that only says which ids become which. */
+static int open_map(unsigned long on_disk, unsigned long base) {
+  char path[64];
+  int fd = -1;
+  pid_t pid = clone_process(CLONE_NEWUSER);
+  if (pid == 0)
+    for (;;) pause();
+  if (pid < 0) return -1;
+  if (put_map(pid, "uid_map", on_disk, base) && put_map(pid, "gid_map", on_disk, base)) {
+    snprintf(path, sizeof path, "/proc/%d/ns/user", pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+  }
+  kill(pid, SIGKILL);
+  waitpid(pid, NULL, 0);
+  return fd;
+}
+
+static bool map_directory(const char *path, int map) {
+  const unsigned recursive = 0x8000 /* AT_RECURSIVE */;
+  struct { uint64_t set, clear, propagation, userns; } attributes = {.set = 0x100000 /* MOUNT_ATTR_IDMAP */, .userns = (uint64_t)map};
+  int tree = (int)syscall(428 /* open_tree */, AT_FDCWD, path, 1 /* OPEN_TREE_CLONE */ | O_CLOEXEC | recursive);
+  bool done = tree >= 0 && syscall(442 /* mount_setattr */, tree, "", AT_EMPTY_PATH | recursive, &attributes, sizeof attributes) == 0 &&
+              syscall(429 /* move_mount */, tree, "", AT_FDCWD, path, 4 /* F_EMPTY_PATH */ | 0x10 /* T_SYMLINKS */) == 0;
+  int problem = errno;
+  if (tree >= 0) close(tree);
+  errno = problem;
+  return done;
+}
+
+bool range_map_files(char *const *directories, size_t count, unsigned long on_disk, unsigned long base, const char **why) {
+  struct utsname kernel;
+  int major = 0, minor = 0, map = -1;
+  size_t done = 0;
+  *why = "the kernel is older than 5.19";
+  if (uname(&kernel) < 0 || sscanf(kernel.release, "%d.%d", &major, &minor) != 2 || major * 1000 + minor < 5019) return false;
+  if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 || (map = open_map(on_disk, base)) < 0)
+    return *why = strerror(errno), false;
+  while (done < count && map_directory(directories[done], map)) done++;
+  int problem = errno;
+  close(map);
+  if (done == count) return true;
+  *why = problem == EINVAL ? "a file system of these directories has no idmapped mounts" : strerror(problem);
+  while (done > 0) umount2(directories[--done], MNT_DETACH);
+  return false;
+}

@@ -1,0 +1,17 @@
+/* A lab's own range of user and group ids, and the view of files in which they belong to it. */
+#pragma once
+#include "base.h"
+
+enum { RANGE_IDS = 65536 };
+
+/*
+ * Takes a range that no other lab has: locks a file of the directory, named by the range's number. The lock lasts as long as the descriptor, which goes to
+ * *lock. Answers the range's first id; 0: there is none.
+ */
+unsigned long range_take(const char *directory, const char *lab, int *lock);
+
+/*
+ * Enters a mount namespace in which the files of these directories that belong to ids from `on_disk` on belong to the ids from `base` on. False where the
+ * kernel or a file system cannot do that: then nothing is changed, and *why is the reason.
+ */
+bool range_map_files(char *const *directories, size_t count, unsigned long on_disk, unsigned long base, const char **why);

@@ -1,0 +1,62 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { idRange, ownRange } from "./idmap.ts";
+import { boot, sandboxBench } from "./sandbox.fixture.ts";
+
+const { create, newLab, node, top } = sandboxBench("range");
+const root = process.getuid?.() === 0;
+
+/** What the lab's user namespace maps 0 to. */
+const firstId = (pid: number) => Number(readFileSync(`/proc/${pid}/uid_map`, "utf8").trim().split(/\s+/)[1]);
+
+test("the directories whose files a lab sees in its own range are named once, without those below another", () => {
+  expect(ownRange({ state: "/s", images: "/s/images", vmImages: "/s/vm-images" }).files).toEqual(["/s"]);
+  expect(ownRange({ state: "/s", images: "/srv", vmImages: "/srv/vm" }).files).toEqual(["/s", "/srv"]);
+  expect(ownRange({ state: "/s", images: "/s2", vmImages: "/s2" }).files).toEqual(["/s", "/s2"]);
+});
+
+describe.runIf(root)("a lab's range of user ids", () => {
+  test("is no other running lab's, and is free again when the lab has ended", async () => {
+    const own = { locks: join(top(), "locks"), files: [top()] };
+    const one = newLab();
+    const two = { ...newLab(), lab: one.lab }; // the same name: both try the same range first
+    const first = await create({ ...one, ownRange: own });
+    const second = await create({ ...two, ownRange: own });
+    const ids = [firstId(first.pid), firstId(second.pid)];
+    expect(Math.abs(ids[0]! - ids[1]!)).toBeGreaterThanOrEqual(idRange.count);
+    await first.destroy();
+    const third = await create({ ...newLab(), lab: one.lab, ownRange: own });
+    expect(firstId(third.pid)).toBe(ids[0]);
+  });
+
+  test("is asked of a holder that knows it: one of an earlier release is named, with what to do", async () => {
+    const holder = join(top(), "old-holder");
+    writeFileSync(holder, "#!/bin/sh\necho 'usage: labwright-holder lab=<id>' >&2\nexit 2\n", { mode: 0o755 });
+    const own = { locks: join(top(), "locks"), files: [top()] };
+    const started = create({ ...newLab(), holder, ownRange: own });
+    await expect(started).rejects.toMatchObject({
+      code: "host_error",
+      message: expect.stringMatching(/another release .* labwright setup/),
+    });
+  });
+
+  test("is the shared one where a file system has no idmapped mounts; the reason is reported and nodes run", async () => {
+    const plain = join(top(), "ramfs");
+    mkdirSync(plain);
+    execFileSync("mount", ["-t", "ramfs", "ramfs", plain]);
+    try {
+      const reasons: string[] = [];
+      const own = { locks: join(top(), "locks"), files: [top(), plain] };
+      const sandbox = await create({ ...newLab(), ownRange: own, onSharedRange: (why) => reasons.push(why) });
+      expect(reasons).toEqual(["a file system of these directories has no idmapped mounts"]);
+      expect(firstId(sandbox.pid)).toBe(idRange.base);
+      await boot(sandbox, [node(1)]);
+      expect(await sandbox.exec(1, ["stat", "-c", "%u", "/etc"])).toMatchObject({ stdout: "0\n" });
+      await sandbox.destroy();
+    } finally {
+      execFileSync("umount", [plain]);
+    }
+  });
+});
