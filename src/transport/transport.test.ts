@@ -56,7 +56,7 @@ test("another certificate than the pinned one ends the connection before the fir
   const call = { ...get, method: "POST", body: '{"password":"secret"}' };
   await expect(transport.request(call)).rejects.toMatchObject({
     code: "tls_pin_mismatch",
-    status: 0,
+    status: 502,
     data: { fingerprint: hex },
   });
   await expect(transport.upgrade({ ...get, protocol: "host-telnet" })).rejects.toMatchObject({ code: "tls_pin_mismatch" });
@@ -67,7 +67,7 @@ test("a self-signed certificate without a pin is not trusted and shows its finge
   using transport = new Transport({ url });
   await expect(transport.request(get)).rejects.toMatchObject({
     code: "tls_untrusted",
-    status: 0,
+    status: 502,
     data: { fingerprint: hex },
   });
   expect([seen, received]).toEqual([[], 0]);

@@ -79,7 +79,8 @@ export function makeCase(seed: number, index: number, learnt: Known): Case {
   if (auth.line !== undefined) headers.push(auth.line);
   const respondAsync = random.chance(0.03);
   if (respondAsync) headers.push("Prefer: respond-async");
-  if (random.chance(0.05)) headers.push(strangeHeader(random));
+  const strange = random.chance(0.05) ? strangeHeader(random) : undefined;
+  if (strange !== undefined) headers.push(strange);
   if (own) {
     const word = row.protocol ?? "websocket";
     if (random.chance(0.85)) headers.push("Connection: Upgrade", `Upgrade: ${random.chance(0.8) ? word : "h2c, websocket"}`);
@@ -99,7 +100,8 @@ export function makeCase(seed: number, index: number, learnt: Known): Case {
   }
   // A ticket in the body counts only where no header claims to be better.
   const byHeader = row.auth === "bearer" || (row.auth === "ticket" && auth.line?.startsWith("Authorization:") === true);
-  const mustBe = routed && byHeader ? auth.mustBe : undefined;
+  // A second Host header is refused before the token is looked at.
+  const mustBe = strange?.startsWith("Host:") ? "bad_request" : routed && byHeader ? auth.mustBe : undefined;
   return {
     index,
     lane: own ? "alone" : slow.has(id) ? "patient" : "piped",

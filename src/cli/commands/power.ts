@@ -24,8 +24,8 @@ export const start: Command = {
   flags: [topoFlag, labFlag, nodeFlag, noWaitFlag, waitTimeoutFlag],
   example: "labwright start --node r1,r2",
   run: async (context, args) => {
-    const code = await power(context, args, "start", args.list("node"));
-    return code === 0 ? await ready(context, args, args.list("node")) : code;
+    const nodes = args.list("node");
+    return await ready(context, args, nodes, await power(context, args, "start", nodes));
   },
 };
 
@@ -41,8 +41,9 @@ export const restart: Command = {
     const given = args.list("node");
     const nodes = given.length > 0 ? given : nodesThatShouldRun(status).map(nodeName);
     if (nodes.length === 0) throw new UsageError(`no node of ${status.lab} runs`, "labwright start starts them");
-    const code = (await power(context, args, "stop", nodes, { followed: true })) || (await power(context, args, "start", nodes));
-    return code === 0 ? await ready(context, args, nodes) : code;
+    const stopped = await power(context, args, "stop", nodes, { followed: true });
+    if (exitCode(stopped) !== 0) return exitCode(stopped);
+    return await ready(context, args, nodes, await power(context, args, "start", nodes));
   },
 };
 
@@ -51,7 +52,7 @@ export const stop: Command = {
   summary: "Stop nodes; all of them unless --node",
   flags: [topoFlag, labFlag, nodeFlag, modeFlag, timeoutFlag],
   example: "labwright stop --node r1 --mode poweroff",
-  run: async (context, args) => await power(context, args, "stop", args.list("node")),
+  run: async (context, args) => exitCode(await power(context, args, "stop", args.list("node"))),
 };
 
 export const wipe: Command = {
@@ -64,9 +65,11 @@ export const wipe: Command = {
     const question = async () =>
       `Stop ${nodes.length === 0 ? "all nodes" : nodes.join(", ")} of ${await labAtStake(context)} and delete the disks?`;
     if (!(await approve(context.terminal, question, args.has("yes")))) return 1;
-    return await power(context, args, "wipe", nodes);
+    return exitCode(await power(context, args, "wipe", nodes));
   },
 };
+
+type BulkResult = ResultOf<"execProject">;
 
 /**
  * @param nodes none: all
@@ -78,7 +81,7 @@ async function power(
   action: "start" | "stop" | "wipe",
   nodes: readonly string[],
   options: { readonly followed?: boolean } = {},
-): Promise<ExitCode> {
+): Promise<BulkResult> {
   const { selector, title } = await context.project();
   const mode = args.text("mode");
   const data = await runChange(
@@ -94,20 +97,25 @@ async function power(
   );
   if (options.followed !== true || !context.json) context.result(data, tally);
   if (data.invalid > 0) await nameUnknown(context, nodes);
-  if (data.failed > 0) context.terminal.note("labwright status shows which failed and the last lines of their logs");
-  return data.failed + data.invalid > 0 ? 1 : 0;
+  const isReported = action === "start" && !args.has("no-wait");
+  if (data.failed > 0 && !isReported) context.terminal.note("labwright status shows which failed and the last lines of their logs");
+  return data;
 }
 
-/** Waits for these nodes, unless --no-wait; none: all. */
-async function ready(context: Context, args: Arguments, nodes: readonly string[]): Promise<ExitCode> {
-  if (args.has("no-wait")) return 0;
+function exitCode({ failed, invalid }: BulkResult): ExitCode {
+  return failed + invalid > 0 ? 1 : 0;
+}
+
+/** Waits for the nodes that were started, and reports those that failed, unless --no-wait. @param nodes none: all */
+async function ready(context: Context, args: Arguments, nodes: readonly string[], started: BulkResult): Promise<ExitCode> {
+  if (args.has("no-wait") || started.invalid > 0) return exitCode(started);
   const project = await context.project();
   const { up } = await waitAndReport(
     context,
     { ...project, selector: { ...project.selector, ...payloadNodes(nodes) } },
     args.milliseconds("timeout"),
   );
-  return up ? 0 : 1;
+  return up ? exitCode(started) : 1;
 }
 
 /** The tally only counts nodes that the lab has not. */
