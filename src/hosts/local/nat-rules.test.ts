@@ -129,4 +129,29 @@ describe.skipIf(process.getuid?.() !== 0)("a nat network", () => {
     expect(await ping("-I", "198.18.0.9")).not.toBe(0);
     expect(await replies()).toBe(before + 1);
   });
+
+  test("its nodes make the machine remember neighbours of the network only", async () => {
+    const neighbours = async () => (await inside(machine, "ip", "-4", "neigh", "show", "dev", uplink.device)).stdout;
+    const ask = (from: string) => inside(lab, "busybox", "arping", "-c", "1", "-w", "1", "-I", "eth0", "-s", from, `${uplink.prefix}.1`);
+    await setPolicy(none);
+    await inside(machine, "ip", "neigh", "flush", "all");
+    await ask("198.18.0.9");
+    // What was sent before this one has been looked at.
+    expect((await inside(lab, "busybox", "ping", "-c", "1", "-W", "5", `${uplink.prefix}.1`)).code).toBe(0);
+    expect(await neighbours()).toContain(`${uplink.prefix}.100 `);
+    expect(await neighbours()).not.toContain("198.18.0.9");
+    await inside(machine, "nft", "delete", "table", "arp", uplink.table);
+    await ask("198.18.0.9");
+    await expect.poll(neighbours).toContain("198.18.0.9");
+  });
+
+  test("it takes a part of the connections that the machine can track, not all", async () => {
+    await setPolicy(none);
+    const flood = `const socket = require("node:dgram").createSocket("udp4"); let left = 8000;
+      const next = () => (left-- > 0 ? socket.send("x", 1000 + left, ${JSON.stringify(farAddress)}, next) : socket.close()); next();`;
+    succeeded(["flood"], await inside(lab, process.execPath, "-e", flood));
+    const tracked = Number((await inside(machine, "cat", "/proc/sys/net/netfilter/nf_conntrack_count")).stdout);
+    expect(tracked).toBeGreaterThan(4_000);
+    expect(tracked).toBeLessThan(4_500);
+  });
 });

@@ -3,6 +3,9 @@ import type { NatUplink } from "./nat.ts";
 /** The names of the machine's ends of all uplinks begin so. */
 export const devicePrefix = "lw-";
 
+/** Of one nat network at a time, and as many that end at the machine itself. The smallest machines track 65,536. */
+const mostConnections = 4_096;
+
 /** Where labs may go through nat networks beside the rules that every machine has. Networks are IPv4, `10.0.0.0/8` or one address. */
 export interface NatPolicy {
   readonly allow: readonly string[];
@@ -19,7 +22,8 @@ export interface MachineNetworks {
 
 /**
  * From the lab, with an address of the network's own: out to the world as the policy says, echo requests to the machine, and nothing else – not the
- * machine's services, not other labs. Into the lab: answers only. Replaces the table, if there is one, in one step.
+ * machine's services, not other labs. Into the lab: answers only. Of the tables that the machine has for all, neighbours and connections, a network gets
+ * a bounded part. Replaces the tables, if there are some, in one step.
  */
 export function natRules({ prefix, device, table }: NatUplink, policy: NatPolicy, networks: MachineNetworks): string {
   return `table inet ${table}
@@ -28,6 +32,7 @@ table inet ${table} {
   chain input {
     type filter hook input priority filter; policy accept;
     iifname "${device}" ip saddr != ${prefix}.0/24 drop
+    iifname "${device}" ct state new ct count over ${mostConnections} drop
     iifname "${device}" ct state established,related accept
     iifname "${device}" icmp type echo-request accept
     iifname "${device}" drop
@@ -37,6 +42,7 @@ table inet ${table} {
     iifname "${device}" ip saddr != ${prefix}.0/24 drop
     iifname "${device}" meta nfproto ipv6 drop
     iifname "${device}" oifname "${devicePrefix}*" drop
+    iifname "${device}" ct state new ct count over ${mostConnections} drop
     iifname "${device}" jump destinations
     oifname "${device}" ct state established,related accept
     oifname "${device}" drop
@@ -47,6 +53,15 @@ table inet ${table} {
   chain postrouting {
     type nat hook postrouting priority srcnat; policy accept;
     ip saddr ${prefix}.0/24 oifname != "${device}" masquerade
+  }
+}
+table arp ${table}
+delete table arp ${table}
+table arp ${table} {
+  chain input {
+    type filter hook input priority filter; policy accept;
+    iifname "${device}" arp saddr ip != ${prefix}.0/24 drop
+    iifname "${device}" arp daddr ip != ${prefix}.1 drop
   }
 }
 `;

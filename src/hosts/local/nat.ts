@@ -100,8 +100,8 @@ export async function removeUplinks(directory: string): Promise<void> {
 export async function removeUnrecordedTables(lab: string): Promise<void> {
   const { code, stdout } = await runOnMachine(["nft", "list", "tables"]);
   if (code !== 0) return; // who may not look has made none
-  for (const [, table = ""] of stdout.matchAll(/^table inet (\S+)$/gm))
-    if (table.startsWith(tableOf(lab, ""))) await gone(["nft", "delete", "table", "inet", table]);
+  for (const [, family = "", table = ""] of stdout.matchAll(/^table (inet|arp) (\S+)$/gm))
+    if (table.startsWith(tableOf(lab, ""))) await gone(["nft", "delete", "table", family, table]);
 }
 
 async function record(directory: string, uplinks: readonly NatUplink[]): Promise<void> {
@@ -154,7 +154,7 @@ async function removeUplink({ prefix, device, table }: NatUplink, sandbox: Pick<
     succeeded(["kill", "udhcpd"], await sandbox.run(argv));
   }
   rulesInForce.delete(table);
-  await gone(["nft", "delete", "table", "inet", table]);
+  for (const family of ["inet", "arp"]) await gone(["nft", "delete", "table", family, table]);
   await gone(["ip", "link", "del", "dev", device]);
 }
 

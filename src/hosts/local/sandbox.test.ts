@@ -1,9 +1,10 @@
-import { execFileSync, spawn as startProcess } from "node:child_process";
+import { execFile, execFileSync, spawn as startProcess } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { encodeRequest } from "./holder/wire.ts";
 import {
@@ -55,6 +56,34 @@ describe("a lab", () => {
         .sort();
     await expect.poll(lines).toEqual([`labwright-holder lab=${options.lab} init`, `labwright-holder lab=${options.lab} node=7`]);
     expect((await sandbox.info()).lab).toBe(options.lab);
+  });
+
+  test("answers again after it had no files for a connection, also if no client has left meanwhile", async () => {
+    const options = newLab();
+    const sandbox = await create(options);
+    const files = async (limit: string) => promisify(execFile)("prlimit", ["--pid", String(sandbox.pid), `--nofile=${limit}`]);
+    const { stdout: before } = await promisify(execFile)("prlimit", [
+      "--pid",
+      String(sandbox.pid),
+      "--nofile",
+      "--noheadings",
+      "--raw",
+      "-o",
+      "SOFT,HARD",
+    ]);
+    const open = new Set(readdirSync(`/proc/${sandbox.pid}/fd`).map(Number));
+    const [next] = Array.from({ length: open.size + 1 }, (_, fd) => fd).filter((fd) => !open.has(fd));
+    await files(`${next}:`);
+    const refused = connect(join(options.dir, "holder.sock"));
+    await once(refused, "connect");
+    // The listener leaves the loop when there is no file for the connection.
+    const listens = () =>
+      readdirSync(`/proc/${sandbox.pid}/fdinfo`).some((fd) => /^tfd: +3 /m.test(readFileSync(`/proc/${sandbox.pid}/fdinfo/${fd}`, "utf8")));
+    await until(() => !listens());
+    await files(before.trim().split(/\s+/).join(":"));
+    await expect.poll(listens).toBe(true);
+    expect((await sandbox.info()).lab).toBe(options.lab);
+    refused.destroy();
   });
 
   test("is the only one in its directory", async () => {

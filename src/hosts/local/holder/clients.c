@@ -142,11 +142,21 @@ static void client_ready(struct source *s, uint32_t events) {
   if (n) viewers_flush(n);
 }
 
+static struct timer accept_pause;
+
+static void listen_again(struct timer *t) {
+  (void)t;
+  if (client_count < MAX_CLIENTS) source_watch(&listener, EPOLLIN);
+}
+
 void listener_ready(struct source *s, uint32_t events) {
   (void)events;
   int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (fd < 0) {
-    if (errno == EMFILE || errno == ENFILE) source_watch(s, 0); /* until a client leaves */
+    if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) return;
+    /* Others may have taken all files or memory of the machine: whether there are some again is not reported. */
+    source_watch(s, 0);
+    timer_start(&accept_pause, ACCEPT_PAUSE, listen_again);
     return;
   }
   /* The socket's mode lets only its owner in. Peers are outside the lab, so they have no pid here: a node's process would. */

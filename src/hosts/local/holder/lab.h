@@ -10,6 +10,7 @@ enum {
   OUT_HIGH = 256 << 10,    /* a client that leaves this much unread is not read for any more */
   STALL_MS = 250,          /* how long a viewer that does not read may hold a node's console back, once */
   MAX_CLIENTS = 2048,
+  ACCEPT_PAUSE = 200, /* ms, after a connection that could not be accepted */
   MAX_GROUPS = 32, /* of the user that a node's own program runs as */
   SPAWN_SLICE = 8, /* nodes cloned between two looks at the other clients */
 };

@@ -204,10 +204,11 @@ int main(int argc, char **argv) {
   TRY("+socket-inet", socket(AF_INET, SOCK_DGRAM, 0));
   TRY("+socket-packet", socket(AF_PACKET, SOCK_RAW, 0));
   TRY("+chroot", chroot("/tmp"));
-  TRY("+unshare-net", unshare(CLONE_NEWNET));
   TRY("+make-tap", make_tap());
   TRY("+write-own-file", put("/proc/self/comm", "x"));
 
+  TRY("unshare-net", unshare(CLONE_NEWNET));
+  TRY("clone-net", syscall(SYS_clone, CLONE_NEWNET | SIGCHLD, 0, 0, 0, 0));
   TRY("mount-tmpfs", mount("none", "/tmp/m", "tmpfs", 0, NULL));
   TRY("mount-proc", mount("none", "/tmp/m", "proc", 0, NULL));
   TRY("mount-cgroup", mount("none", "/tmp/m", "cgroup", 0, "memory"));

@@ -21,10 +21,12 @@ test("shared kernel tables are raised to what labs need, never lowered, and each
     "net/ipv4/neigh/default/gc_thresh3": 1024,
     "net/ipv4/neigh/default/gc_thresh2": 9_000_000,
     "kernel/pty/max": 4096,
+    "fs/file-max": 800_000,
   });
   expect(raiseKernelTables(4 * GiB, sys.path)).toEqual([
     "net.ipv4.neigh.default.gc_thresh3 raised from 1024 to 262144: all labs share this table of the kernel",
     "kernel.pty.max raised from 4096 to 65536: all labs share this table of the kernel",
+    "fs.file-max raised from 800000 to 1099511627776: all labs share this table of the kernel",
   ]);
   expect(readFileSync(join(sys.path, "net/ipv4/neigh/default/gc_thresh2"), "utf8")).toBe("9000000\n");
   expect(raiseKernelTables(4 * GiB, sys.path)).toEqual([]);

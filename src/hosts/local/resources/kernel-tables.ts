@@ -24,8 +24,13 @@ export function kernelTables(memory: number): readonly KernelTable[] {
       { setting: `${at}/gc_thresh1`, wanted: most / 8 },
     ];
   });
-  // Each node has a terminal, and may open 63 more.
-  return [...neighbours, { setting: "kernel/pty/max", wanted: 2 ** 16 }];
+  return [
+    ...neighbours,
+    // Each node has a terminal, and may open 63 more.
+    { setting: "kernel/pty/max", wanted: 2 ** 16 },
+    // The memory group of a node counts its open files, and so bounds them long before this does.
+    { setting: "fs/file-max", wanted: 2 ** 40 },
+  ];
 }
 
 /**
