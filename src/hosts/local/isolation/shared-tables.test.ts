@@ -138,7 +138,7 @@ describe("packet rings", () => {
   });
 
   test("tcpdump captures in a node, by exec and from the node's own processes", async () => {
-    const dump = "timeout 20 tcpdump -Z root -c 1 -n -i eth0 icmp 2>&1";
+    const dump = "timeout 20 tcpdump -c 1 -n -i eth0 icmp 2>&1";
     const script = `${dump} & sleep 0.3; ping -c 20 -i 0.2 10.0.0.2 > /dev/null & wait %1`;
     expect((await local.exec("/quiet", "a", "sh", "-c", script)).stdout).toContain("1 packet captured");
     const observed = (await local.session.observe("/quiet"))!;
