@@ -160,6 +160,8 @@ export function answerUnknown(app: FastifyInstance): void {
 }
 
 export function sendFailure(failure: Failure, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  // The framework refuses some requests before any hook runs.
+  reply.header("X-Request-Id", request.id);
   if (failure.status === 401) reply.header("WWW-Authenticate", "Bearer");
   if (failure.retryAfter !== undefined) reply.header("Retry-After", String(Math.ceil(failure.retryAfter)));
   if (failure.status >= 500)

@@ -104,10 +104,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     routerOptions: { maxParamLength: 1024 },
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: true } },
     clientErrorHandler: answerMalformed,
-    frameworkErrors: (error, request, reply) => {
-      reply.header("X-Request-Id", request.id);
-      sendFailure(toFailure(error), request, reply);
-    },
+    frameworkErrors: (error, request, reply) => void sendFailure(toFailure(error), request, reply),
   });
   addRoutes(app, service, {
     openApi: openApiDocument(options.version),

@@ -162,6 +162,16 @@ describe("HEAD", () => {
   });
 });
 
+const rest = "\r\nHost: x\r\nConnection: close\r\n\r\n";
+
+test.each([`GET //%zz HTTP/1.1${rest}`, `M-SEARCH / HTTP/1.1${rest}`, "PRI *dHTTP/23n\r\n\r\nSM\r\n\r\n"])(
+  "a request that no route takes, %j, is answered with a request id",
+  async (bytes) => {
+    const { heard } = await open(bytes);
+    await expect.poll(heard).toMatch(/^HTTP\/1\.1 4\d\d .*x-request-id: [^\r]+\r\n.*"ok":false/is);
+  },
+);
+
 describe("a request with two Host headers", () => {
   test.each(["GET /health", "GET /api/v1/session", "POST /api/v1/login", "GET /api/v1/console/stream/abc"])(
     "%s is bad_request",
