@@ -371,6 +371,18 @@ describe("a lab's life", () => {
     expect(deploy.stdout).toContain(up.stdout.split("\n")[0]);
   });
 
+  test("up again of a lab with fields that the host does not support leaves them out again and starts what is down", async () => {
+    write("again", yaml("again").replace("h1: {template: linux}", "h1: {template: linux, cpu: 2}"));
+    expect((await run(["up", "lab.yaml"])).code).toBe(0);
+    expect((await run(["stop", "--node", "r1"])).code).toBe(0);
+    writeFileSync(join(folder, "lab.yaml"), read().replace("  r1: ", "  r2: {template: linux}\n  r1: "));
+    const again = await run(["up", "lab.yaml"]);
+    expect([again.code, again.stdout]).toEqual([0, expect.stringMatching(/^unsupported: h1\.cpu: [\s\S]*r2 +running/m)]);
+    const asJson = await run(["up", "lab.yaml", "--format", "json"]);
+    expect([asJson.code, asJson.stderr]).toEqual([0, expect.stringContaining("unsupported: h1.cpu: ")]);
+    expect(await run(["up", "lab.yaml", "--allow-unsupported"])).toMatchObject({ code: 0 });
+  });
+
   test("up of a lab without nodes says that it is empty", async () => {
     write("empty", "name: empty\nnodes: {}\n");
     const { code, stderr } = await run(["up", "lab.yaml"]);
@@ -386,19 +398,26 @@ describe("a lab's life", () => {
     writeFileSync(other, "name: mine\nnodes:\n  z: {template: linux}\n");
     const nodes = async () =>
       JSON.parse((await run(["status", "--format", "json"])).stdout).live.nodes.map(({ name }: { name: string }) => name);
-    const words = `the last change of /mine came from ${hostname()}:${join(folder, "lab.yaml")}, not from ${hostname()}:${other}`;
+    const place = (path: string) => `${path} on machine ${hostname()}`;
+    const words = `the last change of /mine came from ${place(join(folder, "lab.yaml"))}, not from ${place(other)}`;
     for (const command of [
       ["apply", "-t", other],
       ["apply", "-t", other, "--yes", "--prune"],
       ["up", other, "--yes"],
       ["apply", "-t", other, "--no-confirm"],
+      ["destroy", "-t", other, "--yes"],
+      ["down", "-t", other, "--yes"],
+      ["deploy", "-t", other, "--replace", "--yes"],
     ]) {
       const { code, stderr } = await run(command);
       expect([command, code, stderr]).toEqual([
         command,
         1,
-        expect.stringContaining(`error: nothing was changed: ${words}\n  hint: --take-over`),
+        expect.stringMatching(
+          /^error: nothing was changed: the last change of [\s\S]*\n {2}hint: .*--take-over.*change `name:` in the file/,
+        ),
       ]);
+      expect(stderr).toContain(words);
     }
     expect(await nodes()).toEqual(["h1", "r1"]);
     const plan = await run(["plan", "-t", other]);
@@ -410,7 +429,7 @@ describe("a lab's life", () => {
     );
     child.stdin?.write("n\n");
     await ended(child);
-    expect(seen.stdout).toContain(`(2 nodes, 2 running), last changed from ${hostname()}:${join(folder, "lab.yaml")}`);
+    expect(seen.stdout).toContain(`(2 nodes, 2 running), last changed from ${place(join(folder, "lab.yaml"))}`);
     // Its own file is asked nothing, and no more is the other one once it was said.
     writeFileSync(join(folder, "lab.yaml"), read().replace("template: linux", "template: linux, start: false"));
     expect((await run(["apply", "--yes"])).code).toBe(0);
@@ -418,7 +437,7 @@ describe("a lab's life", () => {
     expect(await nodes()).toEqual(["h1", "r1", "z"]);
     writeFileSync(other, "name: mine\nnodes:\n  z: {template: linux}\n  y: {template: linux}\n");
     expect((await run(["apply", "-t", other, "--yes"])).code).toBe(0);
-    expect((await run(["apply", "--yes", "--prune"])).stderr).toContain(`came from ${hostname()}:${other}, not from`);
+    expect((await run(["apply", "--yes", "--prune"])).stderr).toContain(`came from ${place(other)}, not from`);
     const asked = onTerminal(["apply", "--prune"]);
     await until(
       () => asked.seen.stdout,
@@ -434,6 +453,28 @@ describe("a lab's life", () => {
     expect(await nodes()).toEqual(["h1", "r1"]);
   });
 
+  test("a file that has moved takes its lab over though nothing else is to change, and may replace or destroy it from then on", async () => {
+    write("moved");
+    expect((await run(["deploy"])).code).toBe(0);
+    const folderOf = (name: string) => {
+      mkdirSync(join(folder, name));
+      for (const file of ["lab.yaml", "r1.conf"]) writeFileSync(join(folder, name, file), readFileSync(join(folder, file)));
+      return join(folder, name, "lab.yaml");
+    };
+    const [second, third] = [folderOf("second"), folderOf("third")];
+    expect(await run(["apply", "-t", second, "--take-over"])).toMatchObject({ code: 0, stdout: "no changes\n" });
+    writeFileSync(second, readFileSync(second, "utf8").replace("template: linux", "template: linux, start: false"));
+    expect((await run(["apply", "-t", second, "--yes"])).code).toBe(0);
+    expect((await run(["up", third, "--take-over", "--yes", "--no-wait"])).code).toBe(0);
+    expect((await run(["deploy", "-t", second, "--replace", "--yes"])).code).toBe(1);
+    expect((await run(["deploy", "-t", second, "--replace", "--yes", "--take-over"])).code).toBe(0);
+    expect((await run(["deploy", "-t", second, "--replace", "--yes"])).code).toBe(0);
+    expect((await run(["destroy", "-t", third, "--yes"])).code).toBe(1);
+    expect(await run(["destroy", "-t", third, "--yes", "--take-over"])).toMatchObject({ code: 0, stdout: "destroyed /moved\n" });
+    expect((await run(["deploy", "-t", second])).code).toBe(0);
+    expect(await run(["destroy", "--lab", "/moved", "--yes"])).toMatchObject({ code: 0, stdout: "destroyed /moved\n" });
+  });
+
   test("apply refuses what the host does not support, says what to do, and with --allow-unsupported applies the rest", async () => {
     write("poor");
     expect((await run(["deploy"])).code).toBe(0);
@@ -444,18 +485,10 @@ describe("a lab's life", () => {
     );
     const plan = await run(["plan"]);
     expect([plan.code, plan.stdout]).toEqual([1, expect.stringContaining("--allow-unsupported applies the rest")]);
-    for (const command of [
-      ["apply", "--yes"],
-      ["up", "lab.yaml", "--yes"],
-    ]) {
-      const refused = await run(command);
-      expect([refused.code, refused.stderr]).toEqual([
-        1,
-        expect.stringContaining("error: nothing was changed: the plan cannot be applied"),
-      ]);
-      expect(refused.stderr).toContain("unsupported: h1.cpu: ");
-      expect(refused.stderr).toContain("hint: --allow-unsupported applies the rest");
-    }
+    const refused = await run(["apply", "--yes"]);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("error: nothing was changed: the plan cannot be applied")]);
+    expect(refused.stderr).toContain("unsupported: h1.cpu: ");
+    expect(refused.stderr).toContain("hint: --allow-unsupported applies the rest");
     const dry = await run(["deploy", "--dry-run"]);
     expect([dry.code, dry.stdout]).toEqual([2, expect.not.stringContaining("cannot be applied")]);
     expect((await run(["plan", "--allow-unsupported"])).code).toBe(2);

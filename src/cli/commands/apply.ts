@@ -43,10 +43,15 @@ export const apply: Command = {
 };
 
 /** Plan, approval, reconcile. The plan goes to stderr when stdout is for JSON; silent: the result is not printed. */
-export async function applyProject(context: Context, args: Arguments, options: { readonly silent?: boolean } = {}): Promise<ExitCode> {
+export async function applyProject(
+  context: Context,
+  args: Arguments,
+  options: { readonly silent?: boolean; readonly allowUnsupported?: boolean } = {},
+): Promise<ExitCode> {
   const { terminal } = context;
   const show = context.json ? terminal.note : terminal.print;
-  const plan = await makePlan(context, args);
+  const allowUnsupported = options.allowUnsupported ?? args.has("allow-unsupported");
+  const plan = await makePlan(context, args, { allowUnsupported });
   if (hasChanges(plan)) show(showPlan(terminal.paint, plan));
   if (plan.applicable === false && (hasChanges(plan) || !isLeftUndone(plan))) {
     const hint = isLeftUndone(plan) ? allowHint : undefined;
@@ -69,15 +74,16 @@ export async function applyProject(context: Context, args: Arguments, options: {
     {
       ...selector,
       ...(args.has("prune") ? { prune: true } : {}),
-      ...(args.has("allow-unsupported") ? { allow_unsupported: true } : {}),
+      ...(allowUnsupported ? { allow_unsupported: true } : {}),
       ...(confirm === true ? { confirm: true } : {}),
-      // Without changes nobody was asked: the lab stays that of its file.
-      ...(origin === undefined || !hasChanges(plan) ? {} : { origin }),
+      // Without changes nobody was asked: the lab stays that of its file, unless --take-over is given.
+      ...(origin === undefined || !(hasChanges(plan) || args.has("take-over")) ? {} : { origin }),
       ...(plan.plan_identity === undefined ? {} : { plan_identity: plan.plan_identity }),
     },
     { what: `apply ${title}`, timeoutMs: args.milliseconds("timeout") },
   );
   if (options.silent !== true) context.result(data, outcome);
+  else for (const text of data.unsupported ?? []) terminal.note(`unsupported: ${text}`);
   if (data.status !== "pending_stop") return 0;
   terminal.note(`waiting for a confirmed apply, because nodes must stop: ${waiting(data.operations ?? [])}`);
   return 2;

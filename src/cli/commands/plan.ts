@@ -4,7 +4,7 @@ import type { Context } from "../context.ts";
 import { checkOffline } from "../offline-check.ts";
 import { Progress } from "../progress.ts";
 import { extrasText, hasChanges, isLeftUndone, type Plan, showPlan } from "../show-plan.ts";
-import { otherOrigin } from "../take-over.ts";
+import { originText, otherOrigin } from "../take-over.ts";
 
 export const allowUnsupportedFlag = {
   long: "allow-unsupported",
@@ -45,7 +45,7 @@ export async function showPlanOf(
   );
   const other = direction === "to_host" && hasChanges(data) ? otherOrigin(data, await context.project()) : undefined;
   if (other !== undefined)
-    context.terminal.note(`note: the last change of ${data.lab} came from ${other}: apply asks, or needs --take-over`);
+    context.terminal.note(`note: the last change of ${data.lab} came from ${originText(other)}: apply asks, or needs --take-over`);
   // A pipeline must not take a plan that cannot be applied for one that only waits.
   if ((data.blocked ?? []).length > 0 || (hasChanges(data) && isLeftUndone(data))) return 1;
   return hasChanges(data) ? 2 : 0;
