@@ -327,6 +327,24 @@ describe("a lab's life", () => {
     expect(plan.stdout).toContain("It cannot be applied as it is.");
   });
 
+  test("a mistake in the file of a lab that runs is shown with line, caret, code and hint, as in that of a new one", async () => {
+    write("mistaken");
+    const wrong = () =>
+      writeFileSync(join(folder, "lab.yaml"), read().replace("{template: linux}", "{template: linux, attributes: {forwarding: maybe}}"));
+    wrong();
+    const fresh = await run(["plan"]);
+    expect([fresh.code, fresh.stdout]).toEqual([1, expect.stringMatching(/! node h1 \(line 7\): .*\(bad_value\)/)]);
+    write("mistaken");
+    expect((await run(["deploy"])).code).toBe(0);
+    wrong();
+    const place = /^lab\.yaml:7:\d+: error: node h1: .*\(bad_value\)\n {2}7 \| .*maybe.*\n.*\^.*\n {4}hint: labwright templates NAME/m;
+    for (const command of [["plan"], ["apply", "--yes"], ["up", "lab.yaml"]]) {
+      const { code, stderr } = await run(command);
+      expect([command, code, stderr]).toEqual([command, 1, expect.stringMatching(place)]);
+    }
+    expect((await run(["apply", "--yes"])).stderr).toContain("error: lab.yaml has 1 error; nothing was changed (invalid_intent)");
+  });
+
   test("offline and by the service, a mistake is told in the same words", async () => {
     write("same", yaml("same").replace("template: frr", "tmplate: frr"));
     const offline = await run(["validate"]);

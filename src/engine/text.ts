@@ -17,7 +17,8 @@ export function planText(plan: TextInput): string {
   }
   if (plan.blocked.length > 0) {
     lines.push("Blocked:");
-    for (const { kind, key, reason } of plan.blocked) lines.push(`  ! ${kind} ${key}: ${reason.text} (${reason.code})`);
+    for (const { kind, key, line, reason } of plan.blocked)
+      lines.push(`  ! ${kind} ${key}${placeText(line)}: ${reason.text} (${reason.code})`);
     lines.push("");
   }
   if (plan.unsupported.length > 0) {
@@ -38,14 +39,17 @@ const mostAffected = 8;
 function actionLines(action: Action, marked: boolean): readonly string[] {
   const mark = (origin: Origin | undefined) => (marked && origin !== undefined ? ` (${originWords[origin].text})` : "");
   const name = action.name !== undefined && action.name !== action.key ? ` (${action.name})` : "";
-  const place = action.line === undefined ? "" : ` (line ${action.line})`;
-  const head = `  ${marks[action.op]} ${action.kind} ${action.key}${name}${place}`;
+  const head = `  ${marks[action.op]} ${action.kind} ${action.key}${name}${placeText(action.line)}`;
   const felt = action.disruption === "none" ? "" : ` [${disruptionText(action)}]`;
   if (action.op === "create") return [head + createdText(action) + felt + mark(action.origin), ...affectsLine(action)];
   if (action.op === "delete")
     return [`${head}: ${action.reason.text}${felt}${told(action) ? "" : mark(action.origin)}`, ...affectsLine(action)];
   const reason = action.op === "update" ? "" : `: ${action.reason.text}`;
   return [head + reason + felt, ...changeLines(action.changes, mark), ...affectsLine(action)];
+}
+
+function placeText(line: number | undefined): string {
+  return line === undefined ? "" : ` (line ${line})`;
 }
 
 /** Whether the reason says who made the difference. */

@@ -1,11 +1,12 @@
-import type { ResultOf } from "../../client/index.ts";
+import { LabwrightError, type ResultOf } from "../../client/index.ts";
 import type { Arguments } from "../arguments.ts";
 import { askYes } from "../ask.ts";
+import { explainBlocked } from "../blocked.ts";
 import { runChange } from "../change.ts";
 import { type Command, type ExitCode, labFlag, noWaitFlag, topoFlag, waitTimeoutFlag, yesFlag } from "../command.ts";
 import type { Context } from "../context.ts";
 import { waitAndReport } from "../node-troubles.ts";
-import { allowHint, extrasText, hasChanges, isLeftUndone, obstacles, showPlan, stopsNodes } from "../show-plan.ts";
+import { allowHint, extrasText, hasChanges, isLeftUndone, obstacles, type Plan, showPlan, stopsNodes } from "../show-plan.ts";
 import { mayTakeOver, takeOverFlag } from "../take-over.ts";
 import { UsageError } from "../usage-error.ts";
 import { allowUnsupportedFlag, makePlan, pruneFlag, showPlanOf } from "./plan.ts";
@@ -54,8 +55,7 @@ export async function applyProject(
   const plan = await makePlan(context, args, { allowUnsupported });
   if (hasChanges(plan)) show(showPlan(terminal.paint, plan));
   if (plan.applicable === false && (hasChanges(plan) || !isLeftUndone(plan))) {
-    const hint = isLeftUndone(plan) ? allowHint : undefined;
-    throw new UsageError(`nothing was changed: the plan cannot be applied\n  ${obstacles(plan).join("\n  ")}`, hint);
+    return await refuse(context, plan);
   }
   const project = await context.project();
   if (hasChanges(plan) && !(await mayTakeOver(context, args, plan, project))) {
@@ -87,6 +87,19 @@ export async function applyProject(
   if (data.status !== "pending_stop") return 0;
   terminal.note(`waiting for a confirmed apply, because nodes must stop: ${waiting(data.operations ?? [])}`);
   return 2;
+}
+
+/** Throws what keeps the plan from being applied: mistakes in the file as validate shows them, the rest as the plan has it. */
+async function refuse(context: Context, plan: Plan): Promise<never> {
+  const { mistakes, others } = await explainBlocked(context, plan.blocked ?? []);
+  const rest = obstacles({ ...plan, blocked: others });
+  if (mistakes.length > 0) {
+    const more = rest.length === 0 ? "" : `\n  ${rest.join("\n  ")}`;
+    const message = `${context.file?.name} has ${mistakes.length} error${mistakes.length === 1 ? "" : "s"}; nothing was changed${more}`;
+    throw new LabwrightError(message, { status: 0, code: "invalid_intent", data: { diagnostics: mistakes } });
+  }
+  const hint = isLeftUndone(plan) ? allowHint : undefined;
+  throw new UsageError(`nothing was changed: the plan cannot be applied\n  ${rest.join("\n  ")}`, hint);
 }
 
 /** true: everything, confirmed; false: only what is safe; "no": a person said no. */

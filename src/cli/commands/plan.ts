@@ -1,4 +1,5 @@
 import type { Arguments } from "../arguments.ts";
+import { showBlocked } from "../blocked.ts";
 import { type Command, type ExitCode, labFlag, timeoutFlag, topoFlag } from "../command.ts";
 import type { Context } from "../context.ts";
 import { checkOffline } from "../offline-check.ts";
@@ -43,6 +44,7 @@ export async function showPlanOf(
       ? showPlan(context.terminal.paint, data)
       : `no changes${extrasText(data.summary?.skipped_prune)}`,
   );
+  if (direction === "to_host" && !context.json) await showBlocked(context, data.blocked ?? []);
   const other = direction === "to_host" && hasChanges(data) ? otherOrigin(data, await context.project()) : undefined;
   if (other !== undefined)
     context.terminal.note(`note: the last change of ${data.lab} came from ${originText(other)}: apply asks, or needs --take-over`);
