@@ -582,6 +582,19 @@ describe("a lab's life", () => {
     expect((await run(["plan"])).code).toBe(0);
   });
 
+  test("hints fit the command: adopt of a recorded lab, quarantine of an unknown ID, no login", async () => {
+    write("hinted");
+    expect((await run(["deploy"])).code).toBe(0);
+    expect((await run(["adopt", "/hinted"])).stderr).toMatch(/\(lab_exists\)\n {2}hint: .*labwright grants --lab \/hinted/);
+    for (const action of ["restore", "delete"])
+      expect((await run(["quarantine", action, "nowhere"])).stderr).toMatch(/\(lab_not_found\)\n {2}hint: labwright quarantine list/);
+    expect((await run(["labs"], { env: { LABWRIGHT_TOKEN: "not-a-token" } })).stderr).toBe(
+      "error: you are not signed in (unauthenticated)\n  hint: labwright login\n",
+    );
+    await run(["stop", "--node", "h1"]);
+    expect((await run(["exec", "--node", "h1", "--", "true"])).stderr).toContain("labwright start --node h1");
+  });
+
   test("open gives a link to the lab's page, by file or by path, that signs in once", async () => {
     write("shown");
     expect((await run(["open", "lab.yaml"])).stderr).toContain("lab_not_found");
@@ -943,8 +956,13 @@ describe("up", () => {
       expect(at()).toBe(address);
       const other = await run(["up", "lab.yaml", "--port", "1"], { env });
       expect([other.code, other.stderr]).toEqual([1, expect.stringContaining(`this machine's service runs at ${address}, not at port 1`)]);
+      expect(other.stderr).toContain("leave --port out");
+      const elsewhere = await run(["up", "lab.yaml", "--url", "https://127.0.0.1:1"], { env });
+      expect([elsewhere.code, elsewhere.stderr]).toEqual([1, expect.stringContaining("leave --url out")]);
       expect(await run(["down"], { env })).toMatchObject({ code: 0, stderr: expect.stringContaining(`stopped the service at ${address}`) });
     }
+    const wrong = await run(["up", "lab.yaml", "--host", "memory"], { env: { ...env, LABWRIGHT_PORT: "abc" } });
+    expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('LABWRIGHT_PORT takes a number from 0 to 65535, not "abc"')]);
     expect((await run(["up", "lab.yaml", "--port", "1", "--url", address], { env })).stderr).toContain(
       "--port is for a service of this machine",
     );

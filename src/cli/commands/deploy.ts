@@ -1,4 +1,3 @@
-import { LabwrightError } from "../../client/index.ts";
 import type { Arguments } from "../arguments.ts";
 import { approve } from "../ask.ts";
 import { runChange } from "../change.ts";
@@ -12,15 +11,11 @@ import { labFlags } from "../project.ts";
 import { nodeName } from "../show-status.ts";
 import { mayTakeOver, removeOtherFlag } from "../take-over.ts";
 import { nodesThatShouldRun } from "../wait-for-nodes.ts";
+import { withHint } from "../with-hint.ts";
 import { makePlan, showPlanOf } from "./plan.ts";
 
 /** A path that cannot be deployed to, because it is not there for this user, has a lab of somebody else. */
-export function pathIsTaken(error: unknown): never {
-  if (!(error instanceof LabwrightError) || error.code !== "lab_not_found") throw error;
-  const { message, status, code, requestId } = error;
-  const hint = "that path is somebody else's: --lab /PATH/OF/YOURS gives the lab another one";
-  throw new LabwrightError(message, { status, code, requestId, data: { ...error.data, hint }, cause: error });
-}
+export const pathIsTaken = withHint("lab_not_found", "that path is somebody else's: --lab /PATH/OF/YOURS gives the lab another one");
 
 export const deploy: Command = {
   name: "deploy",

@@ -110,7 +110,7 @@ async function ensureService(context: Context, args: Arguments): Promise<void> {
     if (wanted !== undefined && wanted !== "0" && new URL(local.url).port !== wanted)
       throw new UsageError(
         `this machine's service runs at ${local.url}, not at port ${wanted}`,
-        "leave the port out to use it; labwright down stops it where labwright up started it",
+        `leave ${port === undefined ? (args.has("url") ? "--url" : "LABWRIGHT_URL") : "--port"} out to use it; labwright down stops it where labwright up started it`,
       );
     context.use(await signIn(context, { url: local.url, pin: local.fingerprint }));
     return;
