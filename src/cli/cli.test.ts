@@ -194,6 +194,24 @@ describe("without a service", () => {
     expect(diagnostics[0].message).toContain("did you mean frr?");
   });
 
+  test("offline validate warns of values and images that Labwright's own templates do not have", async () => {
+    const text =
+      "name: x\nnodes:\n  a: {template: linux, attributes: {forwarding: maybe}}\n  b: {template: linux, image: bookworm}\n  c: {template: frr, attributes: {daemons: ospfx}}\n  d: {template: frr, image: frr, attributes: {daemons: 'ospfd, bgpd'}}\n  e: {template: frr, image: default, attributes: {daemons: auto}}\n  f: {template: container, image: bookworm}\n";
+    writeFileSync(join(folder, "lab.yaml"), text);
+    const { code, stdout } = await run(["validate", "--format", "json"]);
+    const { diagnostics } = JSON.parse(stdout) as { readonly diagnostics: readonly { code: string; line: number; message: string }[] };
+    expect([code, diagnostics.map(({ code: of, line }) => [of, line])]).toEqual([
+      0,
+      [
+        ["bad_value", 3],
+        ["unknown_image", 4],
+        ["bad_value", 5],
+      ],
+    ]);
+    expect(diagnostics[0]?.message).toBe('node a: forwarding is "maybe", not true or false');
+    expect(diagnostics[2]?.message).toContain('daemons is "ospfx", not auto or a list of babeld, bfdd');
+  });
+
   test("no command, an unknown one, and several labs in the folder each say what to do", async () => {
     expect(await run([])).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("Usage: labwright COMMAND") });
     expect((await run(["destory"])).stderr).toBe('error: there is no command "destory"\n  hint: did you mean labwright destroy?\n');
