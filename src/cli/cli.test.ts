@@ -600,6 +600,20 @@ describe("a lab's life", () => {
     expect((await run(["plan"])).code).toBe(0);
   });
 
+  test("commands in results are spelled as they can be typed, a file is not overwritten by a capture, and plans name changed entries", async () => {
+    const text = (name: string) => `name: listed\nnodes:\n  h1: {template: linux, exec: ["echo a", "echo ${name}"]}\n`;
+    write("listed", text("b"));
+    expect((await run(["deploy"])).code).toBe(0);
+    write("listed", text("c"));
+    expect((await run(["plan"])).stdout).toContain('2 → 2 entries: -"echo b", +"echo c"');
+    writeFileSync(join(folder, "kept.pcapng"), "mine");
+    const capture = await run(["capture", "h1:eth0", "-w", "kept.pcapng"]);
+    expect([capture.code, capture.stderr]).toEqual([1, expect.stringContaining("kept.pcapng is there already")]);
+    expect((await run(["grants", "--revoke", "nobody"])).stderr).toContain("error: /listed is not shared with nobody");
+    const destroyed = await run(["destroy", "--no-wipe", "--yes"], { env: { npm_lifecycle_event: "labwright" } });
+    expect(destroyed.stdout).toBe("destroyed /listed; npm run labwright -- disks lists its disks\n");
+  });
+
   test("hints fit the command: adopt of a recorded lab, quarantine of an unknown ID, no login", async () => {
     write("hinted");
     expect((await run(["deploy"])).code).toBe(0);

@@ -25,9 +25,9 @@ export class Context implements Disposable {
     this.#args = args;
   }
 
-  /** With --format json the data as it is, otherwise what `show` makes of it. */
+  /** With --format json the data as it is, otherwise what `show` makes of it, with its commands as they can be typed. Not for output of nodes. */
   result<T>(data: T, show: (data: T) => string): void {
-    this.terminal.print(this.json ? JSON.stringify(data, null, 2) : show(data));
+    this.terminal.print(this.json ? JSON.stringify(data, null, 2) : this.terminal.spell(show(data)));
   }
 
   /** The project that the arguments name; read once, so that every request of a command is about the same text. */

@@ -35,6 +35,7 @@ export function planText(plan: TextInput): string {
 const marks: Readonly<Record<PlanOp, string>> = { create: "+", update: "~", replace: "∓", delete: "-", start: "▸", stop: "■", wipe: "□" };
 
 const mostAffected = 8;
+const mostEntries = 6;
 
 function actionLines(action: Action, marked: boolean): readonly string[] {
   const mark = (origin: Origin | undefined) => (marked && origin !== undefined ? ` (${originWords[origin].text})` : "");
@@ -78,9 +79,25 @@ function createdText({ kind, changes }: Action): string {
 function changeLines(changes: readonly Change[], mark: (origin: Origin | undefined) => string): readonly string[] {
   const width = Math.max(...changes.map(({ field }) => field.length), 0);
   return changes.map(({ field, before, after, origin }) => {
-    const difference = isText(field, before, after) ? textDifference(before, after) : `${inline(field, before)} → ${inline(field, after)}`;
+    const difference = isText(field, before, after)
+      ? textDifference(before, after)
+      : (listDifference(before, after) ?? `${inline(field, before)} → ${inline(field, after)}`);
     return `      ${field.padEnd(width)}  ${difference}${mark(origin)}`;
   });
+}
+
+/** The entries that differ between two lists; undefined if one is no list of several entries, or only the order differs. */
+function listDifference(before: unknown, after: unknown): string | undefined {
+  if (!Array.isArray(before) || !Array.isArray(after) || (before.length < 2 && after.length < 2)) return undefined;
+  const texts = (list: readonly unknown[]) => list.map((entry) => (typeof entry === "string" ? JSON.stringify(entry) : inline("", entry)));
+  const [old, now] = [texts(before), texts(after)];
+  const changed = [
+    ...old.filter((entry) => !now.includes(entry)).map((entry) => `-${entry}`),
+    ...now.filter((entry) => !old.includes(entry)).map((entry) => `+${entry}`),
+  ];
+  if (changed.length === 0) return undefined;
+  const more = changed.length > mostEntries ? ` and ${changed.length - mostEntries} more` : "";
+  return `${before.length} → ${after.length} entries: ${changed.slice(0, mostEntries).join(", ")}${more}`;
 }
 
 function affectsLine({ affects, disruption }: Action): readonly string[] {

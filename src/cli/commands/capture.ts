@@ -2,7 +2,7 @@ import type { Arguments } from "../arguments.ts";
 import { type Command, type ExitCode, labFlag, topoFlag } from "../command.ts";
 import type { Context } from "../context.ts";
 import { followCapture } from "../follow-capture.ts";
-import { openPacketOutput } from "../packet-output.ts";
+import { openPacketOutput, refuseOverwriting } from "../packet-output.ts";
 import { UsageError } from "../usage-error.ts";
 
 export const capture: Command = {
@@ -29,6 +29,8 @@ export const capture: Command = {
   ],
   example: "labwright capture r1:eth1 -w pings.pcapng --filter icmp --duration 60",
   run: async (context, args) => {
+    const target = args.text("write");
+    if (target !== undefined) refuseOverwriting(target);
     const ended = await endOne(context, args);
     if (ended !== undefined) return ended;
     const { node, name } = interfaceOf(args);
