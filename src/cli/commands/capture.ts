@@ -13,6 +13,7 @@ export const capture: Command = {
   maxOperands: 1,
   details:
     "With --write the packets come here as pcapng while they are captured, until Ctrl-C, a limit, or the node's end; then the capture is removed from the host.\n" +
+    "A file that has content already is not overwritten.\n" +
     "Without it the capture runs on the host until it is stopped: labwright captures lists them, --download fetches one, --stop and --remove end it.\n" +
     "Into Wireshark: labwright capture r1:eth1 -w - | wireshark -k -i -",
   flags: [
