@@ -20,6 +20,10 @@ interface Ran {
 }
 
 function run(...args: readonly string[]): Promise<Ran> {
+  return runWith({}, ...args);
+}
+
+function runWith(more: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<Ran> {
   const { images, holder } = localPaths(process.env, process.getuid?.() ?? 0);
   const env = {
     PATH: process.env.PATH,
@@ -29,6 +33,7 @@ function run(...args: readonly string[]): Promise<Ran> {
     LABWRIGHT_RUN_DIR: join(base, "run"),
     LABWRIGHT_IMAGE_DIR: images,
     LABWRIGHT_HOLDER: holder,
+    ...more,
   };
   return new Promise((resolve) => {
     execFile(process.execPath, [program, ...args], { cwd: folder, env, timeout: patience }, (error, stdout, stderr) => {
@@ -80,6 +85,11 @@ describe("a node that fails", { timeout: 2 * patience }, () => {
     expectFailure(status);
     expect(status.stdout).toMatch(/h1 +failed/);
     expect(await run("status", "--node", "h2")).toMatchObject({ code: 0, stderr: "" });
+    const exec = await run("exec", "--node", "h1", "--", "true");
+    expect([exec.code, exec.stderr]).toEqual([
+      1,
+      expect.stringMatching(/h1 has failed.*\(node_not_running\)\n {2}hint: labwright logs h1 /),
+    ]);
     // Nothing was fixed: it is tried again, and fails again.
     const again = await run("up", "-t", "lab.yaml");
     expectFailure(again);
@@ -138,4 +148,48 @@ test("down stops the service that up started, labs run on, and other commands fi
   await writeFile(kept, (await readFile(kept, "utf8")).replaceAll(await serviceUrl(), before));
   const status = await run("status", "--format", "json");
   expect(JSON.parse(status.stdout).live.nodes.map(({ status }: { status: string }) => status)).toEqual(["running", "running"]);
+});
+
+test("up keeps the login of another user over a restart of the service, at the same port and at another one", {
+  timeout: 2 * patience,
+}, async () => {
+  const kept = async () =>
+    JSON.parse(await readFile(join(base, "config/labwright/credentials.json"), "utf8")) as {
+      readonly current: string;
+      readonly logins: readonly { readonly url: string; readonly username?: string }[];
+    };
+  const whoIs = async () => {
+    const { current, logins } = await kept();
+    return logins.find(({ url }) => url === current)?.username;
+  };
+  const password = { LABWRIGHT_PASSWORD: "the long way home" };
+  // Admin has a login at an earlier port, too.
+  expect(await whoIs()).toBe("admin");
+  expect((await run("down")).code).toBe(0);
+  await write("name: elsewhere\nnodes: {}\n", "other.lw.yml");
+  expect((await run("up", "other.lw.yml", "--port", "0")).code).toBe(0);
+  expect((await runWith(password, "users", "add", "alice")).code).toBe(0);
+  expect((await runWith(password, "login", "--user", "alice")).code).toBe(0);
+  await write("name: alices\nnodes: {}\n", "alice.lw.yml");
+  try {
+    const sameLogin = async (port: string) => {
+      expect((await run("down")).code).toBe(0);
+      const up = await run("up", "alice.lw.yml", "--port", port);
+      expect([up.code, up.stderr]).toEqual([0, expect.not.stringContaining("signed in as")]);
+      const labs = await run("labs", "--format", "json");
+      expect([labs.code, await whoIs()]).toEqual([0, "alice"]);
+      expect(JSON.parse(labs.stdout).labs.map(({ owner }: { owner: string }) => owner)).toEqual(["alice"]);
+    };
+    await sameLogin(new URL(await serviceUrl()).port);
+    await sameLogin("0");
+    const logins = (await kept()).logins.map(({ username }) => username);
+    expect([logins.includes("alice"), logins.includes("admin")]).toEqual([true, true]);
+  } finally {
+    await run("destroy", "-t", "alice.lw.yml", "--yes");
+    await rm(join(base, "config"), { recursive: true });
+    const up = await run("up", "other.lw.yml");
+    expect([up.code, up.stderr]).toEqual([0, expect.stringContaining("signed in as admin")]);
+    await run("destroy", "-t", "other.lw.yml", "--yes");
+    for (const file of ["alice.lw.yml", "other.lw.yml"]) await rm(join(folder, file));
+  }
 });

@@ -194,6 +194,24 @@ describe("without a service", () => {
     expect(diagnostics[0].message).toContain("did you mean frr?");
   });
 
+  test("offline validate warns of values and images that Labwright's own templates do not have", async () => {
+    const text =
+      "name: x\nnodes:\n  a: {template: linux, attributes: {forwarding: maybe}}\n  b: {template: linux, image: bookworm}\n  c: {template: frr, attributes: {daemons: ospfx}}\n  d: {template: frr, image: frr, attributes: {daemons: 'ospfd, bgpd'}}\n  e: {template: frr, image: default, attributes: {daemons: auto}}\n  f: {template: container, image: bookworm}\n";
+    writeFileSync(join(folder, "lab.yaml"), text);
+    const { code, stdout } = await run(["validate", "--format", "json"]);
+    const { diagnostics } = JSON.parse(stdout) as { readonly diagnostics: readonly { code: string; line: number; message: string }[] };
+    expect([code, diagnostics.map(({ code: of, line }) => [of, line])]).toEqual([
+      0,
+      [
+        ["bad_value", 3],
+        ["unknown_image", 4],
+        ["bad_value", 5],
+      ],
+    ]);
+    expect(diagnostics[0]?.message).toBe('node a: forwarding is "maybe", not true or false');
+    expect(diagnostics[2]?.message).toContain('daemons is "ospfx", not auto or a list of babeld, bfdd');
+  });
+
   test("no command, an unknown one, and several labs in the folder each say what to do", async () => {
     expect(await run([])).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("Usage: labwright COMMAND") });
     expect((await run(["destory"])).stderr).toBe('error: there is no command "destory"\n  hint: did you mean labwright destroy?\n');
@@ -327,6 +345,24 @@ describe("a lab's life", () => {
     expect(plan.stdout).toContain("It cannot be applied as it is.");
   });
 
+  test("a mistake in the file of a lab that runs is shown with line, caret, code and hint, as in that of a new one", async () => {
+    write("mistaken");
+    const wrong = () =>
+      writeFileSync(join(folder, "lab.yaml"), read().replace("{template: linux}", "{template: linux, attributes: {forwarding: maybe}}"));
+    wrong();
+    const fresh = await run(["plan"]);
+    expect([fresh.code, fresh.stdout]).toEqual([1, expect.stringMatching(/! node h1 \(line 7\): .*\(bad_value\)/)]);
+    write("mistaken");
+    expect((await run(["deploy"])).code).toBe(0);
+    wrong();
+    const place = /^lab\.yaml:7:\d+: error: node h1: .*\(bad_value\)\n {2}7 \| .*maybe.*\n.*\^.*\n {4}hint: labwright templates NAME/m;
+    for (const command of [["plan"], ["apply", "--yes"], ["up", "lab.yaml"]]) {
+      const { code, stderr } = await run(command);
+      expect([command, code, stderr]).toEqual([command, 1, expect.stringMatching(place)]);
+    }
+    expect((await run(["apply", "--yes"])).stderr).toContain("error: lab.yaml has 1 error; nothing was changed (invalid_intent)");
+  });
+
   test("offline and by the service, a mistake is told in the same words", async () => {
     write("same", yaml("same").replace("template: frr", "tmplate: frr"));
     const offline = await run(["validate"]);
@@ -371,6 +407,18 @@ describe("a lab's life", () => {
     expect(deploy.stdout).toContain(up.stdout.split("\n")[0]);
   });
 
+  test("up again of a lab with fields that the host does not support leaves them out again and starts what is down", async () => {
+    write("again", yaml("again").replace("h1: {template: linux}", "h1: {template: linux, cpu: 2}"));
+    expect((await run(["up", "lab.yaml"])).code).toBe(0);
+    expect((await run(["stop", "--node", "r1"])).code).toBe(0);
+    writeFileSync(join(folder, "lab.yaml"), read().replace("  r1: ", "  r2: {template: linux}\n  r1: "));
+    const again = await run(["up", "lab.yaml"]);
+    expect([again.code, again.stdout]).toEqual([0, expect.stringMatching(/^unsupported: h1\.cpu: [\s\S]*r2 +running/m)]);
+    const asJson = await run(["up", "lab.yaml", "--format", "json"]);
+    expect([asJson.code, asJson.stderr]).toEqual([0, expect.stringContaining("unsupported: h1.cpu: ")]);
+    expect(await run(["up", "lab.yaml", "--allow-unsupported"])).toMatchObject({ code: 0 });
+  });
+
   test("up of a lab without nodes says that it is empty", async () => {
     write("empty", "name: empty\nnodes: {}\n");
     const { code, stderr } = await run(["up", "lab.yaml"]);
@@ -386,19 +434,26 @@ describe("a lab's life", () => {
     writeFileSync(other, "name: mine\nnodes:\n  z: {template: linux}\n");
     const nodes = async () =>
       JSON.parse((await run(["status", "--format", "json"])).stdout).live.nodes.map(({ name }: { name: string }) => name);
-    const words = `the last change of /mine came from ${hostname()}:${join(folder, "lab.yaml")}, not from ${hostname()}:${other}`;
+    const place = (path: string) => `${path} on machine ${hostname()}`;
+    const words = `the last change of /mine came from ${place(join(folder, "lab.yaml"))}, not from ${place(other)}`;
     for (const command of [
       ["apply", "-t", other],
       ["apply", "-t", other, "--yes", "--prune"],
       ["up", other, "--yes"],
       ["apply", "-t", other, "--no-confirm"],
+      ["destroy", "-t", other, "--yes"],
+      ["down", "-t", other, "--yes"],
+      ["deploy", "-t", other, "--replace", "--yes"],
     ]) {
       const { code, stderr } = await run(command);
       expect([command, code, stderr]).toEqual([
         command,
         1,
-        expect.stringContaining(`error: nothing was changed: ${words}\n  hint: --take-over`),
+        expect.stringMatching(
+          /^error: nothing was changed: the last change of [\s\S]*\n {2}hint: .*--take-over.*change `name:` in the file/,
+        ),
       ]);
+      expect(stderr).toContain(words);
     }
     expect(await nodes()).toEqual(["h1", "r1"]);
     const plan = await run(["plan", "-t", other]);
@@ -410,7 +465,7 @@ describe("a lab's life", () => {
     );
     child.stdin?.write("n\n");
     await ended(child);
-    expect(seen.stdout).toContain(`(2 nodes, 2 running), last changed from ${hostname()}:${join(folder, "lab.yaml")}`);
+    expect(seen.stdout).toContain(`(2 nodes, 2 running), last changed from ${place(join(folder, "lab.yaml"))}`);
     // Its own file is asked nothing, and no more is the other one once it was said.
     writeFileSync(join(folder, "lab.yaml"), read().replace("template: linux", "template: linux, start: false"));
     expect((await run(["apply", "--yes"])).code).toBe(0);
@@ -418,7 +473,7 @@ describe("a lab's life", () => {
     expect(await nodes()).toEqual(["h1", "r1", "z"]);
     writeFileSync(other, "name: mine\nnodes:\n  z: {template: linux}\n  y: {template: linux}\n");
     expect((await run(["apply", "-t", other, "--yes"])).code).toBe(0);
-    expect((await run(["apply", "--yes", "--prune"])).stderr).toContain(`came from ${hostname()}:${other}, not from`);
+    expect((await run(["apply", "--yes", "--prune"])).stderr).toContain(`came from ${place(other)}, not from`);
     const asked = onTerminal(["apply", "--prune"]);
     await until(
       () => asked.seen.stdout,
@@ -434,6 +489,28 @@ describe("a lab's life", () => {
     expect(await nodes()).toEqual(["h1", "r1"]);
   });
 
+  test("a file that has moved takes its lab over though nothing else is to change, and may replace or destroy it from then on", async () => {
+    write("moved");
+    expect((await run(["deploy"])).code).toBe(0);
+    const folderOf = (name: string) => {
+      mkdirSync(join(folder, name));
+      for (const file of ["lab.yaml", "r1.conf"]) writeFileSync(join(folder, name, file), readFileSync(join(folder, file)));
+      return join(folder, name, "lab.yaml");
+    };
+    const [second, third] = [folderOf("second"), folderOf("third")];
+    expect(await run(["apply", "-t", second, "--take-over"])).toMatchObject({ code: 0, stdout: "no changes\n" });
+    writeFileSync(second, readFileSync(second, "utf8").replace("template: linux", "template: linux, start: false"));
+    expect((await run(["apply", "-t", second, "--yes"])).code).toBe(0);
+    expect((await run(["up", third, "--take-over", "--yes", "--no-wait"])).code).toBe(0);
+    expect((await run(["deploy", "-t", second, "--replace", "--yes"])).code).toBe(1);
+    expect((await run(["deploy", "-t", second, "--replace", "--yes", "--take-over"])).code).toBe(0);
+    expect((await run(["deploy", "-t", second, "--replace", "--yes"])).code).toBe(0);
+    expect((await run(["destroy", "-t", third, "--yes"])).code).toBe(1);
+    expect(await run(["destroy", "-t", third, "--yes", "--take-over"])).toMatchObject({ code: 0, stdout: "destroyed /moved\n" });
+    expect((await run(["deploy", "-t", second])).code).toBe(0);
+    expect(await run(["destroy", "--lab", "/moved", "--yes"])).toMatchObject({ code: 0, stdout: "destroyed /moved\n" });
+  });
+
   test("apply refuses what the host does not support, says what to do, and with --allow-unsupported applies the rest", async () => {
     write("poor");
     expect((await run(["deploy"])).code).toBe(0);
@@ -444,18 +521,10 @@ describe("a lab's life", () => {
     );
     const plan = await run(["plan"]);
     expect([plan.code, plan.stdout]).toEqual([1, expect.stringContaining("--allow-unsupported applies the rest")]);
-    for (const command of [
-      ["apply", "--yes"],
-      ["up", "lab.yaml", "--yes"],
-    ]) {
-      const refused = await run(command);
-      expect([refused.code, refused.stderr]).toEqual([
-        1,
-        expect.stringContaining("error: nothing was changed: the plan cannot be applied"),
-      ]);
-      expect(refused.stderr).toContain("unsupported: h1.cpu: ");
-      expect(refused.stderr).toContain("hint: --allow-unsupported applies the rest");
-    }
+    const refused = await run(["apply", "--yes"]);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("error: nothing was changed: the plan cannot be applied")]);
+    expect(refused.stderr).toContain("unsupported: h1.cpu: ");
+    expect(refused.stderr).toContain("hint: --allow-unsupported applies the rest");
     const dry = await run(["deploy", "--dry-run"]);
     expect([dry.code, dry.stdout]).toEqual([2, expect.not.stringContaining("cannot be applied")]);
     expect((await run(["plan", "--allow-unsupported"])).code).toBe(2);
@@ -529,6 +598,33 @@ describe("a lab's life", () => {
     expect(read()).toMatch(/^# my first lab\n[\s\S]*# the core[\s\S]*h2:[\s\S]*# access\n$/);
     expect(readFileSync(join(folder, "r1.conf"), "utf8")).toBe("hostname r1\nip routing\n");
     expect((await run(["plan"])).code).toBe(0);
+  });
+
+  test("commands in results are spelled as they can be typed, a file is not overwritten by a capture, and plans name changed entries", async () => {
+    const text = (name: string) => `name: listed\nnodes:\n  h1: {template: linux, exec: ["echo a", "echo ${name}"]}\n`;
+    write("listed", text("b"));
+    expect((await run(["deploy"])).code).toBe(0);
+    write("listed", text("c"));
+    expect((await run(["plan"])).stdout).toContain('2 → 2 entries: -"echo b", +"echo c"');
+    writeFileSync(join(folder, "kept.pcapng"), "mine");
+    const capture = await run(["capture", "h1:eth0", "-w", "kept.pcapng"]);
+    expect([capture.code, capture.stderr]).toEqual([1, expect.stringContaining("kept.pcapng is there already")]);
+    expect((await run(["grants", "--revoke", "nobody"])).stderr).toContain("error: /listed is not shared with nobody");
+    const destroyed = await run(["destroy", "--no-wipe", "--yes"], { env: { npm_lifecycle_event: "labwright" } });
+    expect(destroyed.stdout).toBe("destroyed /listed; npm run labwright -- disks lists its disks\n");
+  });
+
+  test("hints fit the command: adopt of a recorded lab, quarantine of an unknown ID, no login", async () => {
+    write("hinted");
+    expect((await run(["deploy"])).code).toBe(0);
+    expect((await run(["adopt", "/hinted"])).stderr).toMatch(/\(lab_exists\)\n {2}hint: .*labwright grants --lab \/hinted/);
+    for (const action of ["restore", "delete"])
+      expect((await run(["quarantine", action, "nowhere"])).stderr).toMatch(/\(lab_not_found\)\n {2}hint: labwright quarantine list/);
+    expect((await run(["labs"], { env: { LABWRIGHT_TOKEN: "not-a-token" } })).stderr).toBe(
+      "error: you are not signed in (unauthenticated)\n  hint: labwright login\n",
+    );
+    await run(["stop", "--node", "h1"]);
+    expect((await run(["exec", "--node", "h1", "--", "true"])).stderr).toContain("labwright start --node h1");
   });
 
   test("open gives a link to the lab's page, by file or by path, that signs in once", async () => {
@@ -892,8 +988,13 @@ describe("up", () => {
       expect(at()).toBe(address);
       const other = await run(["up", "lab.yaml", "--port", "1"], { env });
       expect([other.code, other.stderr]).toEqual([1, expect.stringContaining(`this machine's service runs at ${address}, not at port 1`)]);
+      expect(other.stderr).toContain("leave --port out");
+      const elsewhere = await run(["up", "lab.yaml", "--url", "https://127.0.0.1:1"], { env });
+      expect([elsewhere.code, elsewhere.stderr]).toEqual([1, expect.stringContaining("leave --url out")]);
       expect(await run(["down"], { env })).toMatchObject({ code: 0, stderr: expect.stringContaining(`stopped the service at ${address}`) });
     }
+    const wrong = await run(["up", "lab.yaml", "--host", "memory"], { env: { ...env, LABWRIGHT_PORT: "abc" } });
+    expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('LABWRIGHT_PORT takes a number from 0 to 65535, not "abc"')]);
     expect((await run(["up", "lab.yaml", "--port", "1", "--url", address], { env })).stderr).toContain(
       "--port is for a service of this machine",
     );

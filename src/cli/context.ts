@@ -2,7 +2,7 @@ import { connect, type LabwrightClient, type Credentials as SignIn } from "../cl
 import { parseFingerprint } from "../transport/fingerprint.ts";
 import type { Arguments } from "./arguments.ts";
 import { askText, readPassword } from "./ask.ts";
-import { Credentials, type Login } from "./credentials.ts";
+import { Credentials, isSamePin, type Login } from "./credentials.ts";
 import { readServiceFile, type ServiceFile } from "./local-service.ts";
 import { findProject, type Project, type ProjectFile } from "./project.ts";
 import type { Terminal } from "./terminal.ts";
@@ -25,9 +25,9 @@ export class Context implements Disposable {
     this.#args = args;
   }
 
-  /** With --format json the data as it is, otherwise what `show` makes of it. */
+  /** With --format json the data as it is, otherwise what `show` makes of it, with its commands as they can be typed. Not for output of nodes. */
   result<T>(data: T, show: (data: T) => string): void {
-    this.terminal.print(this.json ? JSON.stringify(data, null, 2) : show(data));
+    this.terminal.print(this.json ? JSON.stringify(data, null, 2) : this.terminal.spell(show(data)));
   }
 
   /** The project that the arguments name; read once, so that every request of a command is about the same text. */
@@ -116,15 +116,7 @@ export class Context implements Disposable {
 
 /** The login at the address where this machine's service is now, if it is that service by its certificate; undefined: it is another one. */
 function atItsPort(login: Login, { url, fingerprint }: ServiceFile): Login | undefined {
-  return login.pin !== undefined && digits(login.pin) === digits(fingerprint) ? { ...login, url } : undefined;
-}
-
-/** A fingerprint in any of its forms, as digits alone. */
-function digits(fingerprint: string): string {
-  return fingerprint
-    .replace(/^sha-?256[:=]/i, "")
-    .replaceAll(":", "")
-    .toLowerCase();
+  return isSamePin(login.pin, fingerprint) ? { ...login, url } : undefined;
 }
 
 /** A host alone is enough: https and port 8443 are what a service has. */

@@ -19,6 +19,18 @@ interface Kept {
   readonly logins: readonly Login[];
 }
 
+/** Whether two fingerprints are of one certificate, in whatever form they are written; an absent one is of none. */
+export function isSamePin(a: string | undefined, b: string | undefined): boolean {
+  return a !== undefined && b !== undefined && digits(a) === digits(b);
+}
+
+function digits(fingerprint: string): string {
+  return fingerprint
+    .replace(/^sha-?256[:=]/i, "")
+    .replaceAll(":", "")
+    .toLowerCase();
+}
+
 /** $XDG_CONFIG_HOME/labwright/credentials.json, mode 0600: tokens and pins by service. Never a password. */
 export class Credentials {
   readonly path: string;
@@ -34,9 +46,13 @@ export class Credentials {
     return logins.find((login) => login.url === (url ?? current));
   }
 
-  /** A login at whatever address whose certificate is this one: the same service on another port. */
-  async findByPin(pin: string): Promise<Login | undefined> {
-    return (await this.#read()).logins.find((login) => login.pin === pin && login.token !== undefined);
+  /** The logins with a token at this address, or at another one with the same certificate: the current one first, then that of the address. */
+  async ofService({ url, pin }: Pick<Login, "url" | "pin">): Promise<readonly Login[]> {
+    const { current, logins } = await this.#read();
+    const rank = (login: Login) => (login.url === current ? 0 : login.url === url ? 1 : 2);
+    return logins
+      .filter((login) => login.token !== undefined && (pin === undefined ? login.url === url : isSamePin(login.pin, pin)))
+      .sort((a, b) => rank(a) - rank(b));
   }
 
   /** Keeps a login and makes it the current one. */

@@ -63,3 +63,10 @@ test("who comes too often is told when to come back, in the words of what was to
   const error = new LabwrightError("too many large intents wait to be read", { status: 429, code: "rate_limited", retryAfter: 5 });
   expect(shown(error)).toBe("error: too many large intents wait to be read (rate_limited)\n  hint: try again in 5 s\n");
 });
+
+test("of a node that does not run it is said whether it failed, with the commands for this node", () => {
+  const of = (power: string) =>
+    shown(new LabwrightError("h1 does not run", { status: 409, code: "node_not_running", data: { node: "h1", power } }));
+  expect(of("failed")).toContain("hint: labwright logs h1 shows why it failed; labwright start --node h1 starts it again\n");
+  expect(of("stopped")).toContain("hint: labwright start --node h1 starts it");
+});

@@ -23,7 +23,6 @@ const hints: Readonly<Record<string, string>> = {
   capture_not_found: "labwright captures lists them",
   disks_not_found: "labwright disks lists them",
   job_not_found: "labwright jobs lists them",
-  node_not_running: "labwright start --node NAME; labwright logs NAME tells what it said before it ended",
   template_not_found: "labwright templates lists them",
   console_in_use: "another command runs on this console: try again, or look at it with labwright console",
   console_timeout: "--timeout SECONDS gives it more time; labwright console shows what the node says",
@@ -59,8 +58,9 @@ function diagnosticsOf(error: LabwrightError): readonly Diagnostic[] {
   return error.code === "invalid_intent" && Array.isArray(list) ? (list as Diagnostic[]) : [];
 }
 
-/** A service puts all that it found into the message; what has just been shown with its lines is only counted. */
+/** In the words of this program; the service's own are for every client. A service puts all that it found into the message; what has just been shown with its lines is only counted. */
 function messageOf(error: LabwrightError, diagnostics: readonly Diagnostic[], file: ProjectFile | undefined): string {
+  if (error.code === "unauthenticated") return "you are not signed in";
   const errors = diagnostics.filter(({ severity }) => severity === "error").length;
   if (errors === 0 || file === undefined || error.status === 0) return error.message;
   return `${file.name} has ${errors} error${errors === 1 ? "" : "s"}; nothing was changed`;
@@ -121,6 +121,13 @@ function hintFor(error: LabwrightError): string | undefined {
     const operation = error.data?.operation as { name?: string; user?: string; step?: number; steps?: number } | undefined;
     if (operation?.name !== undefined)
       return `${operation.name} by ${operation.user} is at step ${operation.step} of ${operation.steps}; try again when it has ended`;
+  }
+  if (error.code === "node_not_running") {
+    const { node = "NAME", power } = error.data ?? {};
+    const start = `labwright start --node ${node} starts it`;
+    return power === "failed"
+      ? `labwright logs ${node} shows why it failed; ${start} again`
+      : `${start}; labwright logs ${node} shows its last output`;
   }
   const feature = error.data?.feature;
   if (error.code === "unsupported" && feature === "webUi")

@@ -81,8 +81,19 @@ describe("credentials", () => {
     expect(statSync(kept.path).mode & 0o777).toBe(0o600);
     expect(await kept.find()).toMatchObject({ url: "https://b:1" });
     expect(await kept.find("https://a:1")).toMatchObject({ token: "ta", username: "ada" });
-    expect(await kept.findByPin("aa")).toMatchObject({ url: "https://a:1" });
     expect(await kept.find("https://c:1")).toBeUndefined();
+  });
+
+  test("the logins of one service are found by its certificate: the current one, then that of the address, then the others", async () => {
+    const kept = new Credentials({ XDG_CONFIG_HOME: folder });
+    await kept.keep({ url: "https://a:1", token: "t1", pin: "AA:BB", username: "admin" });
+    await kept.keep({ url: "https://a:2", token: "t2", pin: "AA:BB", username: "bob" });
+    await kept.keep({ url: "https://b:1", token: "t3", pin: "CC:DD" });
+    await kept.keep({ url: "https://a:3", token: "t4", pin: "AA:BB", username: "alice" });
+    const found = await kept.ofService({ url: "https://a:2", pin: "sha256:aabb" });
+    expect(found.map(({ username }) => username)).toEqual(["alice", "bob", "admin"]);
+    await kept.forget("https://a:3");
+    expect((await kept.ofService({ url: "https://a:9", pin: "AA:BB" })).map(({ username }) => username)).toEqual(["admin", "bob"]);
   });
 
   test("a logout forgets the token and keeps the pin", async () => {

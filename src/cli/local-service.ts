@@ -32,6 +32,14 @@ export async function readServiceFile(state: string = stateDirectory()): Promise
   }
 }
 
+/** The password of admin that `labwright up` made; undefined: none was made, or another user's. */
+export async function keptAdminPassword(state: string = stateDirectory()): Promise<string | undefined> {
+  return await readFile(join(state, "admin-password"), "utf8").then(
+    (text) => text.trim(),
+    () => undefined,
+  );
+}
+
 /** Beside service.json: which start of the service was that of `labwright up`. */
 const markName = "started-by-up.json";
 

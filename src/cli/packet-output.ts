@@ -1,4 +1,4 @@
-import { createWriteStream } from "node:fs";
+import { createWriteStream, statSync } from "node:fs";
 import type { Writable } from "node:stream";
 import type { Context } from "./context.ts";
 import { UsageError } from "./usage-error.ts";
@@ -10,6 +10,13 @@ export interface PacketOutput {
   readonly gone: boolean;
   onGone(call: () => void): void;
   close(): Promise<void>;
+}
+
+/** Throws UsageError for a file that has content already. A named pipe is fine. */
+export function refuseOverwriting(file: string): void {
+  const there = file === "-" ? undefined : statSync(file, { throwIfNoEntry: false });
+  if (there?.isFile() === true && there.size > 0)
+    throw new UsageError(`${file} is there already, and is not overwritten`, "name another file with -w, or remove it first");
 }
 
 /** @param file - is standard output. Throws UsageError for a terminal. */

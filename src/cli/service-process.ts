@@ -75,8 +75,10 @@ export async function startService(options: {
   const before = fstatSync(output).size;
   const given = options.port ?? process.env.LABWRIGHT_PORT;
   // A port that is asked for is taken or the start fails; without one, any free port serves as well as the usual one.
-  const port = given === undefined || given === "" ? String((await isFree(usualPort)) ? usualPort : 0) : given;
-  const child = spawn(process.execPath, [...process.execArgv, servicePath(), "--port", port, ...options.flags], {
+  const port = given === undefined || given === "" ? String((await isFree(usualPort)) ? usualPort : 0) : options.port;
+  // The service reads LABWRIGHT_PORT itself, and names it where it is wrong.
+  const flags = [...(port === undefined ? [] : ["--port", port]), ...options.flags];
+  const child = spawn(process.execPath, [...process.execArgv, servicePath(), ...flags], {
     detached: true,
     stdio: ["ignore", output, output],
     env: { ...process.env, ...options.env },

@@ -38,7 +38,9 @@ export function showPlan(paint: Paint, plan: Plan): string {
 
 /** What stands in the way of applying it, one line each. */
 export function obstacles(plan: Plan): readonly string[] {
-  const lines = (plan.blocked ?? []).map(({ kind, key, reason }) => `blocked: ${kind} ${key}: ${reason.text}`);
+  const lines = (plan.blocked ?? []).map(
+    ({ kind, key, line, reason }) => `blocked: ${kind} ${key}${line === undefined ? "" : ` (line ${line})`}: ${reason.text}`,
+  );
   lines.push(...(plan.unsupported ?? []).map((text) => `unsupported: ${text}`));
   if (plan.locked === true) lines.push("locked: the lab is locked on the host");
   return lines;

@@ -13,6 +13,8 @@ export interface Terminal {
   readonly note: (text: string) => void;
   /** What went wrong and what to do: stderr, also with --quiet. */
   readonly complain: (text: string) => void;
+  /** Spells the commands in a text for people as they can be typed here. */
+  readonly spell: (text: string) => string;
   readonly paint: Paint;
 }
 
@@ -38,6 +40,7 @@ export function openTerminal(options: {
     print: (text) => void stdout.write(`${text}\n`),
     note: (text) => void (options.quiet || stderr.write(`${spell(text)}\n`)),
     complain: (text) => void stderr.write(`${spell(text)}\n`),
+    spell,
     paint: (style, text) => (colored ? `\u001b[${codes[style][0]}m${text}\u001b[${codes[style][1]}m` : text),
   };
 }

@@ -105,7 +105,11 @@ function valueObstacle({ intent, after, differences }: NodeWork, template: Templ
 }
 
 /** What it should be, where it is not. */
-function misfit(text: string, { type, options, min, max }: ValueRule): string | undefined {
+function misfit(text: string, { type, options, words, usual, min, max }: ValueRule): string | undefined {
+  if (words !== undefined && text !== usual) {
+    const unknown = text.split(/[\s,]+/).find((word) => word !== "" && !words.includes(word));
+    if (unknown !== undefined) return `${usual === undefined ? "" : `${usual} or `}a list of ${words.join(", ")}`;
+  }
   if (type === "boolean") return text === "true" || text === "false" ? undefined : "true or false";
   if (type === "enum") return options === undefined || options.includes(text) ? undefined : `one of ${options.join(", ")}`;
   if (type !== "integer" && type !== "number") return undefined;

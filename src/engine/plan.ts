@@ -152,6 +152,9 @@ export interface ValueRule {
   readonly type: "string" | "integer" | "number" | "boolean" | "enum" | "text";
   /** Of an enum. */
   readonly options?: readonly string[];
+  /** Of a string that is a list: its words, with spaces or commas between them. `usual` stands for no list. */
+  readonly words?: readonly string[];
+  readonly usual?: string;
   readonly min?: number;
   readonly max?: number;
 }

@@ -17,7 +17,8 @@ export function planText(plan: TextInput): string {
   }
   if (plan.blocked.length > 0) {
     lines.push("Blocked:");
-    for (const { kind, key, reason } of plan.blocked) lines.push(`  ! ${kind} ${key}: ${reason.text} (${reason.code})`);
+    for (const { kind, key, line, reason } of plan.blocked)
+      lines.push(`  ! ${kind} ${key}${placeText(line)}: ${reason.text} (${reason.code})`);
     lines.push("");
   }
   if (plan.unsupported.length > 0) {
@@ -34,18 +35,22 @@ export function planText(plan: TextInput): string {
 const marks: Readonly<Record<PlanOp, string>> = { create: "+", update: "~", replace: "∓", delete: "-", start: "▸", stop: "■", wipe: "□" };
 
 const mostAffected = 8;
+const mostEntries = 6;
 
 function actionLines(action: Action, marked: boolean): readonly string[] {
   const mark = (origin: Origin | undefined) => (marked && origin !== undefined ? ` (${originWords[origin].text})` : "");
   const name = action.name !== undefined && action.name !== action.key ? ` (${action.name})` : "";
-  const place = action.line === undefined ? "" : ` (line ${action.line})`;
-  const head = `  ${marks[action.op]} ${action.kind} ${action.key}${name}${place}`;
+  const head = `  ${marks[action.op]} ${action.kind} ${action.key}${name}${placeText(action.line)}`;
   const felt = action.disruption === "none" ? "" : ` [${disruptionText(action)}]`;
   if (action.op === "create") return [head + createdText(action) + felt + mark(action.origin), ...affectsLine(action)];
   if (action.op === "delete")
     return [`${head}: ${action.reason.text}${felt}${told(action) ? "" : mark(action.origin)}`, ...affectsLine(action)];
   const reason = action.op === "update" ? "" : `: ${action.reason.text}`;
   return [head + reason + felt, ...changeLines(action.changes, mark), ...affectsLine(action)];
+}
+
+function placeText(line: number | undefined): string {
+  return line === undefined ? "" : ` (line ${line})`;
 }
 
 /** Whether the reason says who made the difference. */
@@ -74,9 +79,25 @@ function createdText({ kind, changes }: Action): string {
 function changeLines(changes: readonly Change[], mark: (origin: Origin | undefined) => string): readonly string[] {
   const width = Math.max(...changes.map(({ field }) => field.length), 0);
   return changes.map(({ field, before, after, origin }) => {
-    const difference = isText(field, before, after) ? textDifference(before, after) : `${inline(field, before)} → ${inline(field, after)}`;
+    const difference = isText(field, before, after)
+      ? textDifference(before, after)
+      : (listDifference(before, after) ?? `${inline(field, before)} → ${inline(field, after)}`);
     return `      ${field.padEnd(width)}  ${difference}${mark(origin)}`;
   });
+}
+
+/** The entries that differ between two lists; undefined if one is no list of several entries, or only the order differs. */
+function listDifference(before: unknown, after: unknown): string | undefined {
+  if (!Array.isArray(before) || !Array.isArray(after) || (before.length < 2 && after.length < 2)) return undefined;
+  const texts = (list: readonly unknown[]) => list.map((entry) => (typeof entry === "string" ? JSON.stringify(entry) : inline("", entry)));
+  const [old, now] = [texts(before), texts(after)];
+  const changed = [
+    ...old.filter((entry) => !now.includes(entry)).map((entry) => `-${entry}`),
+    ...now.filter((entry) => !old.includes(entry)).map((entry) => `+${entry}`),
+  ];
+  if (changed.length === 0) return undefined;
+  const more = changed.length > mostEntries ? ` and ${changed.length - mostEntries} more` : "";
+  return `${before.length} → ${after.length} entries: ${changed.slice(0, mostEntries).join(", ")}${more}`;
 }
 
 function affectsLine({ affects, disruption }: Action): readonly string[] {

@@ -1,5 +1,6 @@
 import type { Diagnostic } from "./diagnostic.ts";
 import { fieldPlaces } from "./field-places.ts";
+import { type KnownAttribute, wantedValue } from "./known-value.ts";
 import type { Lab, LabNode } from "./lab.ts";
 import { nearest } from "./nearest.ts";
 import { parseYaml, type Value } from "./parse.ts";
@@ -11,7 +12,9 @@ export interface KnownTemplate {
   /** Of its interfaces' names: "eth" of eth0, eth1 … */
   readonly prefix: string;
   readonly maxInterfaces: number;
-  readonly attributes: readonly string[];
+  readonly attributes: readonly KnownAttribute[];
+  /** The images that a node may name; empty: only a host knows them. */
+  readonly images: readonly string[];
 }
 
 /** Reads a template file as far as this check needs it; undefined for a text that is no template. */
@@ -22,9 +25,23 @@ export function readKnownTemplate(text: string): KnownTemplate | undefined {
   const format = textOf(entryOf(interfaces, "format"));
   const maxInterfaces = Number(textOf(entryOf(interfaces, "max")));
   if (id === undefined || format === undefined || !Number.isInteger(maxInterfaces)) return undefined;
-  const list = entryOf(root, "attributes");
-  const attributes = list?.kind === "list" ? list.items.flatMap((item) => textOf(entryOf(item, "name")) ?? []) : [];
-  return { id, prefix: format.replace("{0}", ""), maxInterfaces, attributes };
+  const attributes = itemsOf(root, "attributes").flatMap((item) => readAttribute(item) ?? []);
+  // Virtual machines and containers run images of the user's own.
+  const images = textOf(entryOf(root, "backend")) === "namespace" ? itemsOf(root, "images").flatMap((item) => textOf(item) ?? []) : [];
+  return { id, prefix: format.replace("{0}", ""), maxInterfaces, attributes, images };
+}
+
+function readAttribute(item: Value): KnownAttribute | undefined {
+  const name = textOf(entryOf(item, "name"));
+  if (name === undefined) return undefined;
+  const usual = textOf(entryOf(item, "default"));
+  return {
+    name,
+    type: textOf(entryOf(item, "type")) ?? "string",
+    ...(usual !== undefined && { default: usual }),
+    options: itemsOf(item, "options").flatMap((option) => textOf(entryOf(option, "value")) ?? []),
+    words: itemsOf(item, "words").flatMap((word) => textOf(word) ?? []),
+  };
 }
 
 interface Finding extends Pick<Diagnostic, "code" | "message" | "hint"> {
@@ -46,7 +63,11 @@ export function templateWarnings(
   const findings: Finding[] = [];
   for (const node of lab.nodes) {
     const template = known.get(node.template);
-    findings.push(...(template === undefined ? [unknownTemplate(node, templates)] : unknownAttributes(node, template)));
+    findings.push(
+      ...(template === undefined
+        ? [unknownTemplate(node, templates)]
+        : [...unknownImage(node, template), ...wrongAttributes(node, template)]),
+    );
   }
   for (const { key, endpoints } of lab.links) {
     for (const end of endpoints) {
@@ -74,9 +95,21 @@ function unknownTemplate({ key, template }: LabNode, templates: readonly KnownTe
   return { kind: "node", key, field: "template", code: "unknown_template", message, hint };
 }
 
-function unknownAttributes({ key, attributes }: LabNode, { id, attributes: names }: KnownTemplate): readonly Finding[] {
-  return Object.keys(attributes).flatMap((name): readonly Finding[] => {
-    if (names.includes(name)) return [];
+function unknownImage({ key, image }: LabNode, { id, images }: KnownTemplate): readonly Finding[] {
+  if (image === undefined || image === "default" || images.length === 0 || images.includes(image)) return [];
+  const message = `node ${key}: template ${id} has no image ${image}; it has ${images.join(", ")}`;
+  return [{ kind: "node", key, field: "image", code: "unknown_image", message }];
+}
+
+function wrongAttributes({ key, attributes }: LabNode, { id, attributes: known }: KnownTemplate): readonly Finding[] {
+  const names = known.map(({ name }) => name);
+  return Object.entries(attributes).flatMap(([name, value]): readonly Finding[] => {
+    const attribute = known.find((one) => one.name === name);
+    if (attribute !== undefined) {
+      const wanted = wantedValue(value, attribute);
+      const message = `node ${key}: ${name} is ${JSON.stringify(value)}, not ${wanted}`;
+      return wanted === undefined ? [] : [{ kind: "node", key, field: `attributes.${name}`, code: "bad_value", message }];
+    }
     const meant = nearest(name, names);
     const message = `node ${key}: template ${id} has no attribute ${name}; it has ${[...names].sort().join(", ") || "none"}`;
     const hint = meant === undefined ? undefined : `did you mean ${JSON.stringify(meant)}?`;
@@ -91,6 +124,11 @@ function hasInterface({ prefix, maxInterfaces }: KnownTemplate, name: string): b
 
 function interfacesOf({ prefix, maxInterfaces }: KnownTemplate): string {
   return `${prefix}0 to ${prefix}${maxInterfaces - 1}`;
+}
+
+function itemsOf(value: Value | undefined, key: string): readonly Value[] {
+  const list = entryOf(value, key);
+  return list?.kind === "list" ? list.items : [];
 }
 
 function entryOf(value: Value | undefined, key: string): Value | undefined {

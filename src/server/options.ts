@@ -94,7 +94,7 @@ export function serveOptions(
   }
   return {
     listen: values.listen ?? env.LABWRIGHT_LISTEN ?? "127.0.0.1",
-    port: portOf(values.port ?? env.LABWRIGHT_PORT ?? "8443"),
+    port: values.port === undefined ? portOf("LABWRIGHT_PORT", env.LABWRIGHT_PORT ?? "8443") : portOf("--port", values.port),
     host,
     ...(host === "eve" && { eve: eveOf(hostUrl, pin, plainHttp) }),
     stateDir: directoryOf(values["state-dir"] ?? stateDir),
@@ -192,9 +192,9 @@ function pinOf(given: string): string {
   }
 }
 
-function portOf(text: string): number {
+function portOf(name: string, text: string): number {
   const port = Number(text);
-  if (!/^\d+$/.test(text) || port > 65_535) throw new Error(`--port takes a number from 0 to 65535, not ${JSON.stringify(text)}`);
+  if (!/^\d+$/.test(text) || port > 65_535) throw new Error(`${name} takes a number from 0 to 65535, not ${JSON.stringify(text)}`);
   return port;
 }
 

@@ -45,6 +45,11 @@ export function App() {
         </button>
       </header>
       <main>
+        {signIn.note !== undefined && (
+          <p class="notice" role="status">
+            {signIn.note}
+          </p>
+        )}
         <Page route={route} mayChange={role !== "viewer"} />
       </main>
       {asking && (

@@ -19,12 +19,13 @@ export type SignIn =
   | { readonly state: "asking" }
   | { readonly state: "out"; readonly why?: unknown }
   | ({ readonly state: "replacing" } & Replacement)
-  | { readonly state: "in"; readonly session: Session };
+  | { readonly state: "in"; readonly session: Session; readonly note?: string };
 
 /** Who looks at the page: by the ticket in the address, where there is one, else by the cookie of before. */
 export function useSession(): readonly [SignIn, (token: string) => Promise<void>] {
   const [signIn, setSignIn] = useState<SignIn>({ state: "asking" });
-  const look = async () => setSignIn({ state: "in", session: await call("getSession", {}) });
+  const look = async (note?: string) =>
+    setSignIn({ state: "in", session: await call("getSession", {}), ...(note !== undefined && { note }) });
   const lookOrAsk = (asked: Promise<void>) => {
     asked.catch((why: unknown) =>
       setSignIn(why instanceof LabwrightError && why.status === 401 ? { state: "out" } : { state: "out", why }),
@@ -33,6 +34,13 @@ export function useSession(): readonly [SignIn, (token: string) => Promise<void>
   const redeem = async (ticket: string, replace = false) => {
     rememberSession((await call("createBrowserSession", { ticket, replace })).expires_at);
     await look();
+  };
+
+  /** A link that is good no more: the session of before shows its page; without one the form says how to get another one. */
+  const afterUsedTicket = async (why: unknown) => {
+    if (!(why instanceof LabwrightError) || why.code !== "browser_token_invalid") throw why;
+    const isSignedIn = maybeSignedIn(Date.now()) && (await look(`${usedLink} You were signed in already.`).then(() => true, noSession));
+    if (!isSignedIn) throw new LabwrightError(`${usedLink} Run labwright open again for a new one, or sign in.`, { status: why.status });
   };
 
   useEffect(() => {
@@ -58,7 +66,7 @@ export function useSession(): readonly [SignIn, (token: string) => Promise<void>
         };
         setSignIn({ state: "replacing", ...users, decide });
       };
-      lookOrAsk(redeem(ticket).catch(ask));
+      lookOrAsk(redeem(ticket).catch(ask).catch(afterUsedTicket));
     } else if (maybeSignedIn(Date.now())) lookOrAsk(look());
     else setSignIn({ state: "out" });
     return () => signedOut.removeEventListener("signedout", out);
@@ -69,6 +77,14 @@ export function useSession(): readonly [SignIn, (token: string) => Promise<void>
     await look();
   };
   return [signIn, enter];
+}
+
+const usedLink = "The link was used before or is too old.";
+
+/** False for the error of a session that has ended; throws any other. */
+function noSession(error: unknown): false {
+  if (error instanceof LabwrightError && error.status === 401) return false;
+  throw error;
 }
 
 /** The two users of a session_exists; undefined for any other error. */

@@ -157,6 +157,30 @@ test("the link that openProject gives shows the lab without a password, once", a
   }
   await using other = await browser.open();
   await other.page.goto(url);
-  await other.page.getByRole("alert").waitFor();
+  await other.page.getByRole("alert").getByText("Run labwright open again").waitFor();
+  await other.page.getByLabel("Password").waitFor();
   await other.expectComplaint(/403/);
+});
+
+test("a used link shows its page with a note to who is signed in, and the sign-in form once that session has ended", async () => {
+  const ann = await served.signIn("ann");
+  expect((await ann.post("/api/v1/projects/deploy", { yaml: yaml("again") })).status).toBe(200);
+  const { url } = (await ann.post("/api/v1/projects/open", { lab: "/again" })).json.data as { readonly url: string };
+  await using tab = await browser.open();
+  const { page } = tab;
+  await page.goto(url);
+  await page.getByRole("button", { name: /^r1, / }).waitFor();
+  expect(await page.getByRole("status").filter({ hasText: "used before" }).count()).toBe(0);
+  await page.goto("about:blank");
+  await page.goto(url);
+  await page.getByRole("status").filter({ hasText: "The link was used before or is too old." }).waitFor();
+  await page.getByRole("button", { name: /^r1, / }).waitFor();
+  expect(page.url()).toBe(`${served.url}/ui/labs/again`);
+  await tab.expectComplaint(/403/);
+  await page.context().clearCookies();
+  await page.goto("about:blank");
+  await page.goto(url);
+  await page.getByRole("alert").getByText("Run labwright open again").waitFor();
+  await page.getByLabel("Password").waitFor();
+  await tab.expectComplaint(/401/);
 });

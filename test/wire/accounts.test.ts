@@ -153,6 +153,9 @@ test("a lab that is shared is used with the role that its owner has now", async 
   await usersCommand(["add", "bob", "--role", "user", "--password-stdin"], "bob-password");
   const bob = await served.signIn("bob");
   await bob.post("/api/v1/projects/deploy", { yaml: "name: bobs\nnodes:\n  h1: {template: linux, start: false}\n" });
+  const toNobody = { lab: "/bobs", grants: [{ user: "carol", right: "view" }] };
+  const refused = await bob.call("PUT", "/api/v1/labs/grants", { body: JSON.stringify(toNobody) });
+  expect([refused.status, refused.json.error]).toEqual([400, expect.stringContaining('there is no user "carol" on the host')]);
   await share(bob, { lab: "/bobs", grants: [{ user: "ann", right: "edit" }] });
   const power = (action: string) => ann.post("/api/v1/projects/exec", { lab: "/bobs", action, stopmode: 1 });
   expect((await power("start")).status).toBe(200);

@@ -1,5 +1,6 @@
 import type { Command } from "../command.ts";
 import { UsageError } from "../usage-error.ts";
+import { withHint } from "../with-hint.ts";
 
 export const adopt: Command = {
   name: "adopt",
@@ -16,7 +17,9 @@ export const adopt: Command = {
     if (lab === undefined) throw new UsageError("adopt needs the path of a lab", "labwright labs lists those without an owner");
     const owner = args.text("owner");
     const client = await context.client();
-    const data = await client.adoptLab({ lab, ...(owner !== undefined && { owner }) });
+    const data = await client
+      .adoptLab({ lab, ...(owner !== undefined && { owner }) })
+      .catch(withHint("lab_exists", `it needs no adoption: labwright grants --lab ${lab} shows and changes with whom its owner shares it`));
     context.result(data, ({ lab: path, owner: now, nodes }) => `${path} belongs to ${now}: ${nodes} node${nodes === 1 ? "" : "s"}`);
     return 0;
   },

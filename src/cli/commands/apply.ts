@@ -1,11 +1,12 @@
-import type { ResultOf } from "../../client/index.ts";
+import { LabwrightError, type ResultOf } from "../../client/index.ts";
 import type { Arguments } from "../arguments.ts";
 import { askYes } from "../ask.ts";
+import { explainBlocked } from "../blocked.ts";
 import { runChange } from "../change.ts";
 import { type Command, type ExitCode, labFlag, noWaitFlag, topoFlag, waitTimeoutFlag, yesFlag } from "../command.ts";
 import type { Context } from "../context.ts";
 import { waitAndReport } from "../node-troubles.ts";
-import { allowHint, extrasText, hasChanges, isLeftUndone, obstacles, showPlan, stopsNodes } from "../show-plan.ts";
+import { allowHint, extrasText, hasChanges, isLeftUndone, obstacles, type Plan, showPlan, stopsNodes } from "../show-plan.ts";
 import { mayTakeOver, takeOverFlag } from "../take-over.ts";
 import { UsageError } from "../usage-error.ts";
 import { allowUnsupportedFlag, makePlan, pruneFlag, showPlanOf } from "./plan.ts";
@@ -43,14 +44,18 @@ export const apply: Command = {
 };
 
 /** Plan, approval, reconcile. The plan goes to stderr when stdout is for JSON; silent: the result is not printed. */
-export async function applyProject(context: Context, args: Arguments, options: { readonly silent?: boolean } = {}): Promise<ExitCode> {
+export async function applyProject(
+  context: Context,
+  args: Arguments,
+  options: { readonly silent?: boolean; readonly allowUnsupported?: boolean } = {},
+): Promise<ExitCode> {
   const { terminal } = context;
   const show = context.json ? terminal.note : terminal.print;
-  const plan = await makePlan(context, args);
+  const allowUnsupported = options.allowUnsupported ?? args.has("allow-unsupported");
+  const plan = await makePlan(context, args, { allowUnsupported });
   if (hasChanges(plan)) show(showPlan(terminal.paint, plan));
   if (plan.applicable === false && (hasChanges(plan) || !isLeftUndone(plan))) {
-    const hint = isLeftUndone(plan) ? allowHint : undefined;
-    throw new UsageError(`nothing was changed: the plan cannot be applied\n  ${obstacles(plan).join("\n  ")}`, hint);
+    return await refuse(context, plan);
   }
   const project = await context.project();
   if (hasChanges(plan) && !(await mayTakeOver(context, args, plan, project))) {
@@ -69,18 +74,32 @@ export async function applyProject(context: Context, args: Arguments, options: {
     {
       ...selector,
       ...(args.has("prune") ? { prune: true } : {}),
-      ...(args.has("allow-unsupported") ? { allow_unsupported: true } : {}),
+      ...(allowUnsupported ? { allow_unsupported: true } : {}),
       ...(confirm === true ? { confirm: true } : {}),
-      // Without changes nobody was asked: the lab stays that of its file.
-      ...(origin === undefined || !hasChanges(plan) ? {} : { origin }),
+      // Without changes nobody was asked: the lab stays that of its file, unless --take-over is given.
+      ...(origin === undefined || !(hasChanges(plan) || args.has("take-over")) ? {} : { origin }),
       ...(plan.plan_identity === undefined ? {} : { plan_identity: plan.plan_identity }),
     },
     { what: `apply ${title}`, timeoutMs: args.milliseconds("timeout") },
   );
   if (options.silent !== true) context.result(data, outcome);
+  else for (const text of data.unsupported ?? []) terminal.note(`unsupported: ${text}`);
   if (data.status !== "pending_stop") return 0;
   terminal.note(`waiting for a confirmed apply, because nodes must stop: ${waiting(data.operations ?? [])}`);
   return 2;
+}
+
+/** Throws what keeps the plan from being applied: mistakes in the file as validate shows them, the rest as the plan has it. */
+async function refuse(context: Context, plan: Plan): Promise<never> {
+  const { mistakes, others } = await explainBlocked(context, plan.blocked ?? []);
+  const rest = obstacles({ ...plan, blocked: others });
+  if (mistakes.length > 0) {
+    const more = rest.length === 0 ? "" : `\n  ${rest.join("\n  ")}`;
+    const message = `${context.file?.name} has ${mistakes.length} error${mistakes.length === 1 ? "" : "s"}; nothing was changed${more}`;
+    throw new LabwrightError(message, { status: 0, code: "invalid_intent", data: { diagnostics: mistakes } });
+  }
+  const hint = isLeftUndone(plan) ? allowHint : undefined;
+  throw new UsageError(`nothing was changed: the plan cannot be applied\n  ${rest.join("\n  ")}`, hint);
 }
 
 /** true: everything, confirmed; false: only what is safe; "no": a person said no. */

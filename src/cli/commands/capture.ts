@@ -2,7 +2,7 @@ import type { Arguments } from "../arguments.ts";
 import { type Command, type ExitCode, labFlag, topoFlag } from "../command.ts";
 import type { Context } from "../context.ts";
 import { followCapture } from "../follow-capture.ts";
-import { openPacketOutput } from "../packet-output.ts";
+import { openPacketOutput, refuseOverwriting } from "../packet-output.ts";
 import { UsageError } from "../usage-error.ts";
 
 export const capture: Command = {
@@ -13,6 +13,7 @@ export const capture: Command = {
   maxOperands: 1,
   details:
     "With --write the packets come here as pcapng while they are captured, until Ctrl-C, a limit, or the node's end; then the capture is removed from the host.\n" +
+    "A file that has content already is not overwritten.\n" +
     "Without it the capture runs on the host until it is stopped: labwright captures lists them, --download fetches one, --stop and --remove end it.\n" +
     "Into Wireshark: labwright capture r1:eth1 -w - | wireshark -k -i -",
   flags: [
@@ -29,6 +30,8 @@ export const capture: Command = {
   ],
   example: "labwright capture r1:eth1 -w pings.pcapng --filter icmp --duration 60",
   run: async (context, args) => {
+    const target = args.text("write");
+    if (target !== undefined) refuseOverwriting(target);
     const ended = await endOne(context, args);
     if (ended !== undefined) return ended;
     const { node, name } = interfaceOf(args);

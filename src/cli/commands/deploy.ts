@@ -1,23 +1,21 @@
-import { LabwrightError } from "../../client/index.ts";
+import type { Arguments } from "../arguments.ts";
 import { approve } from "../ask.ts";
 import { runChange } from "../change.ts";
 import { type Command, labFlag, noWaitFlag, topoFlag, waitTimeoutFlag, yesFlag } from "../command.ts";
+import type { Context } from "../context.ts";
 import { labAtStake } from "../lab-at-stake.ts";
 import { inNaturalOrder } from "../natural-order.ts";
 import { waitAndReport } from "../node-troubles.ts";
 import { checkOffline } from "../offline-check.ts";
 import { labFlags } from "../project.ts";
 import { nodeName } from "../show-status.ts";
+import { mayTakeOver, removeOtherFlag } from "../take-over.ts";
 import { nodesThatShouldRun } from "../wait-for-nodes.ts";
+import { withHint } from "../with-hint.ts";
 import { makePlan, showPlanOf } from "./plan.ts";
 
 /** A path that cannot be deployed to, because it is not there for this user, has a lab of somebody else. */
-export function pathIsTaken(error: unknown): never {
-  if (!(error instanceof LabwrightError) || error.code !== "lab_not_found") throw error;
-  const { message, status, code, requestId } = error;
-  const hint = "that path is somebody else's: --lab /PATH/OF/YOURS gives the lab another one";
-  throw new LabwrightError(message, { status, code, requestId, data: { ...error.data, hint }, cause: error });
-}
+export const pathIsTaken = withHint("lab_not_found", "that path is somebody else's: --lab /PATH/OF/YOURS gives the lab another one");
 
 export const deploy: Command = {
   name: "deploy",
@@ -32,6 +30,7 @@ export const deploy: Command = {
     { long: "reconfigure", short: "c", summary: "The same as --replace" },
     { long: "dry-run", summary: "Only show the plan" },
     yesFlag,
+    { ...removeOtherFlag, summary: "With --replace: replace a lab whose last change came from another file; --yes alone does not" },
     noWaitFlag,
     waitTimeoutFlag,
   ],
@@ -41,11 +40,7 @@ export const deploy: Command = {
     const project = await context.project();
     checkOffline(context, project);
     const replace = args.has("replace") || args.has("reconfigure");
-    if (replace && !args.has("yes") && (await makePlan(context, args)).exists === true) {
-      const question = async () => `Delete the lab ${await labAtStake(context)} with its disks and create it anew?`;
-      const agreed = await approve(context.terminal, question, false);
-      if (!agreed) return 1;
-    }
+    if (replace && !(await mayReplace(context, args))) return 1;
     const data = await runChange(
       context,
       "deployProject",
@@ -69,6 +64,15 @@ export const deploy: Command = {
     return up ? 0 : 1;
   },
 };
+
+/** Asks before an existing lab is deleted; with --yes only where its last change came from another file. */
+async function mayReplace(context: Context, args: Arguments): Promise<boolean> {
+  const plan = await makePlan(context, args);
+  if (plan.exists !== true) return true;
+  if (args.has("yes")) return await mayTakeOver(context, args, plan, await context.project(), { removes: true });
+  const question = async () => `Delete the lab ${await labAtStake(context)} with its disks and recreate it?`;
+  return await approve(context.terminal, question, false);
+}
 
 function seconds(began: number): string {
   return ((Date.now() - began) / 1000).toFixed(1);

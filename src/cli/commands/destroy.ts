@@ -2,17 +2,20 @@ import { approve } from "../ask.ts";
 import { runChange } from "../change.ts";
 import { type Command, labFlag, timeoutFlag, topoFlag, yesFlag } from "../command.ts";
 import { labAtStake } from "../lab-at-stake.ts";
+import { mayRemove, removeOtherFlag } from "../take-over.ts";
 
 export const destroy: Command = {
   name: "destroy",
   summary: "Remove a lab from the host; its nodes are wiped",
-  flags: [topoFlag, labFlag, { long: "no-wipe", summary: "Keep the nodes' disks on the host" }, yesFlag, timeoutFlag],
+  flags: [topoFlag, labFlag, { long: "no-wipe", summary: "Keep the nodes' disks on the host" }, yesFlag, removeOtherFlag, timeoutFlag],
   example: "labwright destroy -t campus.lw.yml --yes",
   run: async (context, args) => {
     const { selector, title } = await context.project();
     const keep = args.has("no-wipe");
     const question = async () => `Remove the lab ${await labAtStake(context)}${keep ? ", keeping its disks" : " with its disks"}?`;
     if (!(await approve(context.terminal, question, args.has("yes")))) return 1;
+    // The question names the other file; a lab that is named by its path is meant.
+    if (args.has("yes") && !args.has("lab") && !(await mayRemove(context, args))) return 1;
     const data = await runChange(
       context,
       "destroyProject",

@@ -5,6 +5,7 @@ import type { Context } from "../context.ts";
 import { forgetStarted, readServiceFile, stateDirectory, wasStartedByUp } from "../local-service.ts";
 import { Progress } from "../progress.ts";
 import { answers } from "../service-process.ts";
+import { removeOtherFlag } from "../take-over.ts";
 import { UsageError } from "../usage-error.ts";
 import { destroy } from "./destroy.ts";
 
@@ -22,6 +23,7 @@ export const down: Command = {
     labFlag,
     { long: "no-wipe", summary: "As of labwright destroy" },
     { ...yesFlag, summary: "Do not ask; stopping the service never asks" },
+    { ...removeOtherFlag, summary: "As of labwright destroy" },
     timeoutFlag,
   ],
   example: "labwright down",

@@ -41,7 +41,7 @@ export const exec: Command = {
       const data = await client.execConsole({ ...selector, node: only, command, ...timed }, limit);
       progress[Symbol.dispose]();
       const text = data.output?.trimEnd() ?? "";
-      if (context.json || text !== "") context.result(data, () => text);
+      if (context.json || text !== "") context.terminal.print(context.json ? JSON.stringify(data, null, 2) : text);
       return 0;
     }
     const wanted = nodes.length > 0 ? nodes : await runningNodes(client, selector);

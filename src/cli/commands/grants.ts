@@ -23,12 +23,12 @@ export const grants: Command = {
   run: async (context, args) => {
     const given = args.list("grant").map(grantOf);
     const revoked = new Set(args.list("revoke"));
-    const { selector, title } = await context.project();
+    const { selector } = await context.project();
     const client = await context.client();
     const lab = selector.lab ?? (await client.getProjectStatus(selector)).lab;
     const now = await client.getLabGrants({ lab });
     const unknown = [...revoked].find((user) => !now.grants.some((grant) => grant.user === user));
-    if (unknown !== undefined) throw new UsageError(`${title} is not shared with ${unknown}`, "labwright grants lists with whom it is");
+    if (unknown !== undefined) throw new UsageError(`${lab} is not shared with ${unknown}`, "labwright grants lists with whom it is");
     const changed = new Set([...revoked, ...given.map(({ user }) => user)]);
     const wanted = [...now.grants.filter(({ user }) => !changed.has(user)), ...given];
     const data = changed.size === 0 ? now : await client.setLabGrants({ lab, grants: wanted });

@@ -15,7 +15,8 @@ export const logs: Command = {
     if (node === undefined) throw new UsageError("logs: of which node?", "labwright consoles lists them");
     const { selector } = await context.project();
     const client = await context.client();
-    context.result(await client.readConsoleLog({ ...selector, node }), ({ output }) => output);
+    const data = await client.readConsoleLog({ ...selector, node });
+    context.terminal.print(context.json ? JSON.stringify(data, null, 2) : data.output);
     return 0;
   },
 };

@@ -1,10 +1,11 @@
 import type { Arguments } from "../arguments.ts";
+import { showBlocked } from "../blocked.ts";
 import { type Command, type ExitCode, labFlag, timeoutFlag, topoFlag } from "../command.ts";
 import type { Context } from "../context.ts";
 import { checkOffline } from "../offline-check.ts";
 import { Progress } from "../progress.ts";
 import { extrasText, hasChanges, isLeftUndone, type Plan, showPlan } from "../show-plan.ts";
-import { otherOrigin } from "../take-over.ts";
+import { originText, otherOrigin } from "../take-over.ts";
 
 export const allowUnsupportedFlag = {
   long: "allow-unsupported",
@@ -43,9 +44,10 @@ export async function showPlanOf(
       ? showPlan(context.terminal.paint, data)
       : `no changes${extrasText(data.summary?.skipped_prune)}`,
   );
+  if (direction === "to_host" && !context.json) await showBlocked(context, data.blocked ?? []);
   const other = direction === "to_host" && hasChanges(data) ? otherOrigin(data, await context.project()) : undefined;
   if (other !== undefined)
-    context.terminal.note(`note: the last change of ${data.lab} came from ${other}: apply asks, or needs --take-over`);
+    context.terminal.note(`note: the last change of ${data.lab} came from ${originText(other)}: apply asks, or needs --take-over`);
   // A pipeline must not take a plan that cannot be applied for one that only waits.
   if ((data.blocked ?? []).length > 0 || (hasChanges(data) && isLeftUndone(data))) return 1;
   return hasChanges(data) ? 2 : 0;

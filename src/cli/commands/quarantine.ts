@@ -1,8 +1,11 @@
 import type { Command } from "../command.ts";
 import { table } from "../table.ts";
 import { UsageError } from "../usage-error.ts";
+import { withHint } from "../with-hint.ts";
 
 const actions = ["list", "restore", "delete"] as const;
+
+const unknownId = withHint("lab_not_found", "labwright quarantine list shows the labs in quarantine with their IDs");
 
 export const quarantine: Command = {
   name: "quarantine",
@@ -38,9 +41,12 @@ export const quarantine: Command = {
             ),
       );
     } else if (action === "restore") {
-      context.result(await client.restoreQuarantined({ id }), ({ lab }) => `${lab} is restored: labwright status --lab ${lab} shows it`);
+      context.result(
+        await client.restoreQuarantined({ id }).catch(unknownId),
+        ({ lab }) => `${lab} is restored: labwright status --lab ${lab} shows it`,
+      );
     } else {
-      context.result(await client.deleteQuarantined({ id }), () => `lab ${id} is deleted`);
+      context.result(await client.deleteQuarantined({ id }).catch(unknownId), () => `lab ${id} is deleted`);
     }
     return 0;
   },

@@ -59,7 +59,7 @@ export const status: Command = {
         }
         const now = context.json
           ? JSON.stringify(data)
-          : showStatus(terminal.paint, data, await suspendedEnds(client, (await context.project()).selector));
+          : terminal.spell(showStatus(terminal.paint, data, await suspendedEnds(client, (await context.project()).selector)));
         if (terminal.stdout.isTTY === true && !context.json) terminal.stdout.write(`\u001b[H\u001b[2J${now}\n`);
         else if (now !== before) terminal.print(now);
         before = now;

@@ -1,21 +1,21 @@
 import { randomBytes } from "node:crypto";
-import { access, link, readFile, rm, writeFile } from "node:fs/promises";
+import { access, link, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { connect, LabwrightError } from "../../client/index.ts";
+import { LabwrightError } from "../../client/index.ts";
 import { makeDirectory } from "../../files/make-directory.ts";
 import type { Arguments } from "../arguments.ts";
-import { readPassword } from "../ask.ts";
 import { runChange } from "../change.ts";
 import { type Command, type ExitCode, labFlag, noWaitFlag, topoFlag, waitTimeoutFlag, yesFlag } from "../command.ts";
 import { type Context, normalUrl } from "../context.ts";
 import type { Login } from "../credentials.ts";
-import { readServiceFile, type ServiceFile, stateDirectory } from "../local-service.ts";
+import { keptAdminPassword, readServiceFile, type ServiceFile, stateDirectory } from "../local-service.ts";
 import { reportTroubles } from "../node-troubles.ts";
 import { checkOffline } from "../offline-check.ts";
 import { Progress } from "../progress.ts";
 import { labFlags, type Project } from "../project.ts";
 import { answerOf, answers, startService } from "../service-process.ts";
 import { isUp, nodeName, type Status, showStatus } from "../show-status.ts";
+import { signIn } from "../sign-in.ts";
 import { takeOverFlag } from "../take-over.ts";
 import { UsageError } from "../usage-error.ts";
 import { isAllUp, waitForNodes } from "../wait-for-nodes.ts";
@@ -30,7 +30,8 @@ export const up: Command = {
   details:
     "The service is the one of --url or LABWRIGHT_URL, of your last login, or of this machine. If none answers, and none at another machine is\n" +
     "asked for, one is started in the background: its log and the password made for its user admin are in the state directory\n" +
-    "(LABWRIGHT_STATE_DIR). labwright down stops it.",
+    "(LABWRIGHT_STATE_DIR). labwright down stops it. A kept login of that service is used, else up signs in as admin and says so.\n" +
+    "What the host does not support is left out and named, also of a lab that runs already.",
   flags: [
     topoFlag,
     { ...labFlag, summary: "The lab's path on the host; default: its name" },
@@ -45,7 +46,7 @@ export const up: Command = {
     },
     {
       long: "allow-unsupported",
-      summary: "For a lab that runs already: apply the rest where the host does not support something in the file",
+      summary: "Without effect: up always leaves out what the host does not support, and names it",
     },
     { long: "host", value: "KIND", summary: "For a service that is started: its emulation host" },
     noWaitFlag,
@@ -60,7 +61,7 @@ export const up: Command = {
     const client = await context.client();
     const { exists } = await client.getProjectStatus(project.selector).catch(notThere);
     let code: ExitCode = 0;
-    if (exists) code = await applyProject(context, args, { silent: context.json });
+    if (exists) code = await applyProject(context, args, { silent: context.json, allowUnsupported: true });
     else await deployProject(context, project);
     if (code === 1) return code;
     if (code === 2 || args.has("no-wait")) {
@@ -109,7 +110,7 @@ async function ensureService(context: Context, args: Arguments): Promise<void> {
     if (wanted !== undefined && wanted !== "0" && new URL(local.url).port !== wanted)
       throw new UsageError(
         `this machine's service runs at ${local.url}, not at port ${wanted}`,
-        "leave the port out to use it; labwright down stops it where labwright up started it",
+        `leave ${port === undefined ? (args.has("url") ? "--url" : "LABWRIGHT_URL") : "--port"} out to use it; labwright down stops it where labwright up started it`,
       );
     context.use(await signIn(context, { url: local.url, pin: local.fingerprint }));
     return;
@@ -150,7 +151,7 @@ async function begin(context: Context, args: Arguments, state: string, port: str
 async function adminPassword(state: string): Promise<string | undefined> {
   const given = process.env.LABWRIGHT_ADMIN_PASSWORD;
   if (given !== undefined && given !== "") return given;
-  const kept = await keptPassword(state);
+  const kept = await keptAdminPassword(state);
   if (kept !== undefined) return kept;
   const begun = await access(join(state, "users.json")).then(
     () => true,
@@ -164,16 +165,9 @@ async function adminPassword(state: string): Promise<string | undefined> {
     return password;
   } catch (error) {
     // Another command has begun at the same moment: its password counts.
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return await keptPassword(state);
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return await keptAdminPassword(state);
     throw error;
   }
-}
-
-async function keptPassword(state: string): Promise<string | undefined> {
-  return await readFile(join(state, "admin-password"), "utf8").then(
-    (text) => text.trim(),
-    () => undefined,
-  );
 }
 
 /** Whole or not at all, since another command may read it at once. Throws EEXIST where it is there. */
@@ -181,41 +175,6 @@ async function writeNew(path: string, text: string): Promise<void> {
   const made = `${path}.${process.pid}`;
   await writeFile(made, text, { mode: 0o600 });
   await link(made, path).finally(() => rm(made));
-}
-
-/** A token that works: the kept one of the same service, else a new one. */
-async function signIn(context: Context, service: Login): Promise<Login> {
-  const known = service.token !== undefined || service.pin === undefined ? service : await context.credentials.findByPin(service.pin);
-  if (known?.token !== undefined) {
-    const login = { ...known, url: service.url };
-    using client = connect({ url: login.url, pin: login.pin, token: login.token });
-    const works = await client.getSession().then(
-      () => true,
-      (error: unknown) => {
-        if (error instanceof LabwrightError && error.status === 401) return false;
-        throw error;
-      },
-    );
-    if (works) {
-      await context.credentials.keep(login);
-      return login;
-    }
-  }
-  const username = process.env.LABWRIGHT_USER ?? known?.username ?? "admin";
-  const own =
-    process.env.LABWRIGHT_PASSWORD ??
-    (username === "admin" ? (process.env.LABWRIGHT_ADMIN_PASSWORD ?? (await keptPassword(stateDirectory()))) : undefined);
-  const password = own ?? (await readPassword(context.terminal, `Password of ${username} at ${service.url}: `));
-  using client = connect({ url: service.url, pin: service.pin });
-  const { token } = await client.login({ username, password });
-  const login = {
-    url: service.url,
-    username,
-    ...(service.pin === undefined ? {} : { pin: service.pin }),
-    ...(token === undefined ? {} : { token }),
-  };
-  await context.credentials.keep(login);
-  return login;
 }
 
 function nextSteps(project: Project, status: Status): string {

@@ -30,7 +30,7 @@ export const validate: Command = {
     const valid = !found.some(isError);
     const { terminal } = context;
     if (context.json) terminal.print(JSON.stringify({ status: valid ? "valid" : "invalid", diagnostics: found }, null, 2));
-    else if (found.length > 0) terminal.print(showDiagnostics(found, file));
+    else if (found.length > 0) terminal.print(terminal.spell(showDiagnostics(found, file)));
     const errors = found.filter(isError).length;
     const warnings = found.length - errors;
     if (valid)

@@ -2,7 +2,7 @@ import { isMap, LineCounter, type Node, type Pair, parseDocument } from "yaml";
 import type { FieldRule } from "../../engine/plan.ts";
 import { nearest } from "../../intent/nearest.ts";
 import type { TemplateAttribute } from "../host.ts";
-import { type LocalTemplate, type TemplateField, templateFields } from "./template.ts";
+import { type LocalAttribute, type LocalTemplate, type TemplateField, templateFields } from "./template.ts";
 import { readVm } from "./vm/read-vm.ts";
 import { mostVmInterfaces } from "./vm/vm-config.ts";
 import { supervisor } from "./vm/vm-spawn.ts";
@@ -163,8 +163,8 @@ function fieldRules(reader: Reader): Pick<LocalTemplate, "fields" | "reasons"> {
   return { fields, reasons };
 }
 
-function attributeOf(reader: Reader): TemplateAttribute {
-  const map = reader.map(["name", "label", "type"], ["default", "required", "options", "min", "max", "unit", "description"]);
+function attributeOf(reader: Reader): LocalAttribute {
+  const map = reader.map(["name", "label", "type"], ["default", "required", "options", "words", "min", "max", "unit", "description"]);
   const type = map.get("type").oneOf(["string", "integer", "number", "boolean", "enum", "text"]) ?? "string";
   const options = map
     .get("options")
@@ -175,6 +175,12 @@ function attributeOf(reader: Reader): TemplateAttribute {
       return { value: pair.get("value").text() ?? "", label: pair.get("label").text() ?? "" };
     });
   if ((type === "enum") !== (options !== undefined)) map.get("options").fail("options go with type enum, and only with it");
+  const words = map
+    .get("words")
+    .optional()
+    ?.list()
+    .flatMap((word) => word.text() ?? []);
+  if (words !== undefined && type !== "string") map.get("words").fail("words go with type string");
   const numeric = type === "integer" || type === "number";
   const min = map.get("min").optional()?.number();
   const max = map.get("max").optional()?.number();
@@ -182,12 +188,13 @@ function attributeOf(reader: Reader): TemplateAttribute {
   const fallback = map.get("default").optional();
   const unit = map.get("unit").optional()?.text();
   const description = map.get("description").optional()?.text();
-  const attribute: TemplateAttribute = {
+  const attribute: LocalAttribute = {
     name: map.get("name").text(/^[a-z][a-z0-9-]*$/, "lower-case letters, digits and '-'") ?? "",
     label: map.get("label").text() ?? "",
     type,
     required: map.get("required").optional()?.boolean() ?? false,
     ...(options === undefined ? {} : { options }),
+    ...(words === undefined ? {} : { words }),
     ...(min === undefined ? {} : { min }),
     ...(max === undefined ? {} : { max }),
     ...(unit === undefined ? {} : { unit }),

@@ -15,6 +15,7 @@ import { liveNodes } from "./live-nodes.ts";
 import { localDisks } from "./local-disks.ts";
 import type { LocalLab } from "./local-lab.ts";
 import { tellingTrouble } from "./machine-trouble.ts";
+import { notRunning } from "./not-running.ts";
 import { observedLab } from "./observed-lab.ts";
 import { checkPcapFilter } from "./pcap-filter.ts";
 import { quarantineFor } from "./quarantine.ts";
@@ -187,7 +188,7 @@ async function openConsole(state: LocalState, definition: LabDefinition, nodeId:
   const sandbox = live.sandbox;
   await live.refuseForeign();
   if (sandbox === null || life === undefined || !["running", "starting", "stopping"].includes(life.power)) {
-    throw new Failure("node_not_running", `${node.name} does not run`);
+    throw notRunning(node.name, life?.power);
   }
   const stream = await sandbox.console(node.id);
   return {

@@ -48,13 +48,18 @@ export interface LocalTemplate {
   readonly startupConfig: boolean;
   /** The file inside the node where it saves its configuration by itself, in the form of a startup configuration. */
   readonly savedConfig?: string;
-  readonly attributes: readonly TemplateAttribute[];
+  readonly attributes: readonly LocalAttribute[];
   readonly fields: Readonly<Partial<Record<TemplateField, FieldRule>>>;
   /** Why a field is "unsupported", for people. */
   readonly reasons: Readonly<Partial<Record<TemplateField, string>>>;
   readonly links: "live" | "restart" | "recreate";
   /** The file it was read from. */
   readonly file: string;
+}
+
+export interface LocalAttribute extends TemplateAttribute {
+  /** Of a string that is a list: its words. The catalogue does not have them: the description names them. */
+  readonly words?: readonly string[];
 }
 
 /** The fields of a node that a template has a rule for. */
@@ -90,7 +95,7 @@ export function hostTemplate(template: LocalTemplate, images: readonly LocalImag
       size_bytes: image.size,
       modified_at: image.modified,
     })),
-    attributes: template.attributes,
+    attributes: template.attributes.map(({ words: _words, ...attribute }) => attribute),
     ethFormat: template.ethFormat,
     consoleType: template.console.type,
     ...(template.console.prompt === undefined ? {} : { prompt: template.console.prompt }),
@@ -131,10 +136,11 @@ export function templateRules(
 
 function valueRules({ vm, attributes }: LocalTemplate): Readonly<Record<string, ValueRule>> {
   const machine = (["cpu", "ram"] as const).map((name) => [name, { type: "integer", min: 1, max: mostOfMachine[name] } as const] as const);
-  const own = attributes.map(({ name, type, options, min, max }) => {
+  const own = attributes.map(({ name, type, options, words, default: usual, min, max }) => {
     const rule: ValueRule = {
       type,
       ...(options === undefined ? {} : { options: options.map(({ value }) => value) }),
+      ...(words === undefined ? {} : { words, ...(typeof usual === "string" && { usual }) }),
       ...(min === undefined ? {} : { min }),
       ...(max === undefined ? {} : { max }),
     };

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -215,4 +215,14 @@ describe("a template in use", () => {
     const files = bootFiles(node({ startupConfig: "x\n", exec: ["echo 'a\\b'", "echo 1\necho 2"] }));
     expect(files.map((file) => file.text)).toEqual(["N\n", "x\n", "echo 'a\\\\b'\necho 1\\necho 2\n"]);
   });
+});
+
+test("the daemons of the template frr are a list of words for the plan, which the catalogue does not have", async () => {
+  const { templates } = await loadTemplates([builtinTemplates]);
+  const frr = templates.find(({ id }) => id === "frr")!;
+  const rule = templateRules(frr, []).values?.["attributes.daemons"];
+  expect(rule).toMatchObject({ words: expect.arrayContaining(["ospfd"]), usual: "auto" });
+  expect(hostTemplate(frr, []).attributes).toEqual([expect.not.objectContaining({ words: expect.anything() })]);
+  const shell = await readFile(join(import.meta.dirname, "setup/rootfs/frr/usr/lib/labwright/frr-daemons"), "utf8");
+  expect(shell).toContain(`frr_known="${rule?.words?.join(" ")}"`);
 });

@@ -190,7 +190,10 @@ function memorySession(user: MemoryUser, labs: Map<string, MemoryLab>, world: Wo
       if (world.template(node.definition.template)?.consoleType === "none") {
         throw new Failure("unsupported", `node ${node.definition.name} has no console`, { data: { feature: "consoleStream" } });
       }
-      if (!isUp(node) || node.shell === undefined) throw new Failure("node_not_running", `node ${node.definition.name} is ${node.power}`);
+      if (!isUp(node) || node.shell === undefined)
+        throw new Failure("node_not_running", `node ${node.definition.name} is ${node.power}`, {
+          data: { node: node.definition.name, power: node.power },
+        });
       const stream = node.shell.view();
       return { stream, recalled: stream.readableLength };
     },

@@ -5,6 +5,7 @@ import type { Catalogue } from "../catalogue.ts";
 import type { DefinedNode, LabDefinition } from "../definition.ts";
 import { portName } from "../fabric.ts";
 import { tellingTrouble } from "../machine-trouble.ts";
+import { notRunning } from "../not-running.ts";
 import type { LocalState } from "../session.ts";
 import type { CapturedLab } from "./captures.ts";
 import { compileFilter } from "./compile-filter.ts";
@@ -43,7 +44,7 @@ export function localCaptures(
       const life = (await state.lab(definition.id).life(definition, catalogue)).get(node.id);
       const { sandbox, ...lab } = await captured(path);
       const stands = life !== undefined && ["running", "starting", "stopping"].includes(life.power);
-      if (sandbox === null || !stands) throw new Failure("node_not_running", `${node.name} does not run`);
+      if (sandbox === null || !stands) throw notRunning(node.name, life?.power);
       return tellingTrouble(() => captures.start({ ...lab, sandbox }, { ...request, ...(program !== undefined && { program }) }, port));
     },
     list: async (path) => captures.list(await captured(path)),
