@@ -35,6 +35,11 @@ export interface Host {
    * Absent: the host has labs of its own and decides who sees them, by the session of each user.
    */
   readonly holds?: (lab: string) => Promise<boolean>;
+  /**
+   * The host's id of the lab at this path, whoever owns it; undefined if there is none. Cheap. Another lab at the same path has another id. Absent: the
+   * host's paths change through Labwright alone, or ids cost a whole read.
+   */
+  readonly labId?: (lab: string) => Promise<string | undefined>;
   close(): Promise<void>;
 }
 

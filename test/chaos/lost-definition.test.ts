@@ -103,3 +103,13 @@ test("a torn definition is replaced by the last good one: the nodes are known, a
   await service.client.destroyProject({ lab });
   expect(await processesOf(service.labs)).toEqual([]);
 });
+
+test("a lab that loses its definition while the service runs ends its console streams", hangs, async () => {
+  const console = await service.client.openConsole({ lab, node: "h1" });
+  console.on("error", () => {}).resume();
+  expect(await exec("echo there")).toContain("there");
+  expect(console.destroyed).toBe(false);
+  await rm(definition);
+  await expect.poll(() => console.destroyed, { timeout: 30_000 }).toBe(true);
+  expect(await nodes()).toBe(1);
+});

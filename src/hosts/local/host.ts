@@ -79,6 +79,7 @@ export function localHost(options: LocalHostOptions): Host {
       return user === null ? null : session(user);
     },
     holds: async (lab: string) => (await opening).definitions.paths().includes(lab),
+    labId: async (lab: string) => (await (await opening).definitions.get(lab))?.id,
     labOfCapture: async (capture: string) => {
       const { definitions } = await opening;
       const there = await definitions.all();
