@@ -7,6 +7,7 @@ import { type Intent, makes, noIds, pathNotAvailable, type Target } from "./addr
 import type { Context } from "./context.ts";
 import type { Job } from "./jobs.ts";
 import { stillDown, withOwedStarts } from "./owed-starts.ts";
+import { refuseQuarantined } from "./quarantine.ts";
 import { rightOn } from "./rights.ts";
 import type { ChangeCall } from "./service.ts";
 import { type ProjectState, projectState } from "./state.ts";
@@ -60,6 +61,7 @@ export async function guarded<Result>(
 ): Promise<Result> {
   const release = context.sessions.hold(target.host);
   try {
+    await refuseQuarantined(context, target);
     const result = await work(job, target);
     return job.warnings.length === 0 ? result : { ...result, warnings: job.warnings };
   } catch (error) {

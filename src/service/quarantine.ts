@@ -1,8 +1,10 @@
 import { Failure } from "../contract/errors.ts";
 import type { QuarantineData, QuarantineDeleteData, QuarantineRestoreData } from "../contract/schemas/quarantine.ts";
 import type { HostQuarantine, HostSession } from "../hosts/host.ts";
+import type { Target } from "./address.ts";
 import type { Context } from "./context.ts";
 import type { Caller } from "./service.ts";
+import type { LabRecord } from "./store/store.ts";
 
 /** Labs that the host holds and does not know any more: none on a host that loses none. Throws operation_not_allowed for whoever is no admin. */
 export async function listQuarantine(caller: Caller, host: HostSession): Promise<QuarantineData> {
@@ -25,6 +27,31 @@ export async function deleteQuarantined(context: Context, caller: Caller, host: 
   await quarantine.remove(id);
   context.log("info", "a lab in quarantine was deleted", { id, user: caller.user });
   return { id };
+}
+
+/** Whether the lab at this path, or the lab of this record, is in quarantine. The lab of a record is known by its id. */
+export async function isQuarantined(
+  { host }: Pick<Context, "host">,
+  path: string,
+  record: Pick<LabRecord, "labId"> | undefined,
+): Promise<boolean> {
+  if (host.quarantined === undefined || (await host.labId?.(path)) !== undefined) return false;
+  const id = record?.labId;
+  return (await host.quarantined()).some((one) => one.id === id || (id === undefined && one.lab === path));
+}
+
+/**
+ * Before a change: throws operation_not_allowed if the lab is in quarantine. Its nodes may run: a change would lose them out of sight, or make a second lab
+ * at its path.
+ */
+export async function refuseQuarantined(context: Pick<Context, "host">, { path, record }: Pick<Target, "path" | "record">): Promise<void> {
+  // A lab in quarantine that claims the path of a record whose own lab is gone keeps others from the path, too.
+  if (!(await isQuarantined(context, path, record)) && !(await isQuarantined(context, path, undefined))) return;
+  throw new Failure(
+    "operation_not_allowed",
+    `${path} is in quarantine: its definition on the host is missing, does not read, or is disputed, and its nodes may still run. Nothing was changed. ` +
+      "An admin restores or deletes it first: labwright quarantine",
+  );
 }
 
 function quarantineOf(caller: Caller, { quarantine }: HostSession): HostQuarantine | undefined {

@@ -113,3 +113,28 @@ test("a lab that loses its definition while the service runs ends its console st
   await expect.poll(() => console.destroyed, { timeout: 30_000 }).toBe(true);
   expect(await nodes()).toBe(1);
 });
+
+test("a lab in quarantine is not destroyed or deployed a second time; its status reports the quarantine", hangs, async () => {
+  await restart(() => rm(definition));
+  const refused = { code: "operation_not_allowed", message: expect.stringContaining("labwright quarantine") };
+  await expect(service.client.destroyProject({ lab })).rejects.toMatchObject(refused);
+  await expect(service.client.deployProject({ yaml })).rejects.toMatchObject(refused);
+  await expect(service.client.deployProject({ yaml, replace: true })).rejects.toMatchObject(refused);
+  await expect(service.client.execProject({ lab, action: "stop" })).rejects.toMatchObject(refused);
+  expect(await service.client.getProjectStatus({ lab })).toMatchObject({ exists: false, quarantined: true, mode: "create" });
+  expect(await nodes()).toBe(1);
+  await service.client.restoreQuarantined({ id });
+  const { right, quarantined } = await service.client.getProjectStatus({ lab });
+  expect({ right, quarantined }).toEqual({ right: "own", quarantined: undefined });
+  await service.client.destroyProject({ lab });
+  expect(await processesOf(service.labs)).toEqual([]);
+});
+
+test("a lab in quarantine whose directory is gone is not destroyed by half, either", hangs, async () => {
+  await restart(() => rm(join(service.stateDir, "labs", id), { recursive: true, force: true, maxRetries: 20 }));
+  await expect(service.client.destroyProject({ lab })).rejects.toMatchObject({ code: "operation_not_allowed" });
+  await service.client.deleteQuarantined({ id });
+  expect(await service.client.getProjectStatus({ lab })).toMatchObject({ exists: false });
+  await service.client.destroyProject({ lab });
+  expect((await service.client.listLabs()).labs).toEqual([]);
+});

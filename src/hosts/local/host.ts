@@ -78,7 +78,11 @@ export function localHost(options: LocalHostOptions): Host {
       const user = await users.find(name);
       return user === null ? null : session(user);
     },
-    holds: async (lab: string) => (await opening).definitions.paths().includes(lab),
+    holds: async (lab: string) => {
+      const { definitions, quarantine } = await opening;
+      return definitions.paths().includes(lab) || (await quarantine.list()).some((one) => one.lab === lab);
+    },
+    quarantined: async () => (await opening).quarantine.list(),
     labId: async (lab: string) => (await (await opening).definitions.get(lab))?.id,
     labOfCapture: async (capture: string) => {
       const { definitions } = await opening;
