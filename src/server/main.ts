@@ -80,7 +80,7 @@ async function serve(options: ServeOptions): Promise<void> {
   const store = await openStore(options);
   const readCertificate = () => serverCertificate({ stateDir, names: options.names, warn, ...(options.own && { own: options.own }) });
   const certificate = await readCertificate();
-  const host = await openHost(options, warn);
+  const host = await openHost(options, store, warn);
   cleanup.defer(() => host.close());
   const { sessionIdleMs, sessionAbsoluteMs } = options;
   const pages = await loadPages(fileURLToPath(new URL("../../dist/web", import.meta.url)));
@@ -169,7 +169,7 @@ function oneByOne(work: () => Promise<void>): () => void {
   };
 }
 
-async function openHost({ host, eve, stateDir, nat }: ServeOptions, warn: (text: string) => void): Promise<Host> {
+async function openHost({ host, eve, stateDir, nat }: ServeOptions, store: Store, warn: (text: string) => void): Promise<Host> {
   if (eve !== undefined) return eveHost({ ...eve, warn });
   const given = env.LABWRIGHT_ADMIN_PASSWORD || undefined;
   if (host === "memory") {
@@ -181,7 +181,8 @@ async function openHost({ host, eve, stateDir, nat }: ServeOptions, warn: (text:
   await needSetUp(paths);
   const first = await openUsers(join(stateDir, "users.json")).ensureFirstAdmin({ password: given });
   if (first.password !== undefined) announce(first.password);
-  return localHost({ paths, warn, nat });
+  const recorded = new Map(store.labs.list().flatMap(({ path, labId: id, owner }) => (id === undefined ? [] : [[path, { id, owner }]])));
+  return localHost({ paths, warn, nat, recorded });
 }
 
 /** Without these no node can start: better told now than at the first lab. */

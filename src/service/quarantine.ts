@@ -1,6 +1,6 @@
 import { Failure } from "../contract/errors.ts";
 import type { QuarantineData, QuarantineDeleteData, QuarantineRestoreData } from "../contract/schemas/quarantine.ts";
-import type { HostQuarantine, HostSession } from "../hosts/host.ts";
+import type { HostQuarantine, HostSession, QuarantinedLab } from "../hosts/host.ts";
 import type { Target } from "./address.ts";
 import type { Context } from "./context.ts";
 import type { Caller } from "./service.ts";
@@ -13,11 +13,26 @@ export async function listQuarantine(caller: Caller, host: HostSession): Promise
 
 /** Makes such a lab known again. Its record, if the service still has it, counts again. */
 export async function restoreQuarantined(context: Context, caller: Caller, host: HostSession, id: string): Promise<QuarantineRestoreData> {
-  const lab = await quarantineOf(caller, host)?.restore(id);
-  if (lab === undefined) throw notFound(id);
+  const quarantine = quarantineOf(caller, host);
+  const found = (await quarantine?.list())?.find((one) => one.id === id);
+  if (quarantine === undefined || found === undefined) throw notFound(id);
+  refuseOthersRecord(context, found);
+  const lab = await quarantine.restore(id);
+  const record = context.store.labs.get(lab);
+  if (record?.labId !== undefined && record.labId !== id) context.store.labs.put({ ...record, labId: id, plans: {} });
   context.observations.forget(lab);
   context.log("info", "a lab was restored from quarantine", { lab, id, user: caller.user });
   return { id, lab };
+}
+
+/** The record of another owner's lab at the path does not become the record of this lab. */
+function refuseOthersRecord({ store }: Pick<Context, "store">, { id, lab, owner }: QuarantinedLab): void {
+  const record = lab === undefined ? undefined : store.labs.get(lab);
+  if (record?.labId === undefined || record.labId === id || record.owner === owner) return;
+  throw new Failure(
+    "lab_exists",
+    `${lab} has a record of another lab, ${record.labId} of ${record.owner}: destroy that lab, or change "path" in lab.json, and restore again`,
+  );
 }
 
 /** Ends what runs of such a lab, and removes its files. */

@@ -1,4 +1,4 @@
-import { readFile, rm, stat, truncate } from "node:fs/promises";
+import { readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { LabwrightError } from "../../src/client/index.ts";
@@ -137,4 +137,30 @@ test("a lab in quarantine whose directory is gone is not destroyed by half, eith
   expect(await service.client.getProjectStatus({ lab })).toMatchObject({ exists: false });
   await service.client.destroyProject({ lab });
   expect((await service.client.listLabs()).labs).toEqual([]);
+});
+
+test("a lab whose lab.json claims the path of another lab does not get that lab's record", hangs, async () => {
+  const other = "/other";
+  await service.client.deployProject({ yaml: yaml.replace("name: lost", "name: other") });
+  await noteLabs(service.labs, service.stateDir, service.runDir);
+  const otherId = [...service.labs].find((one) => one !== id) ?? "";
+  // Both ways, as the order of the ids is any.
+  for (const [claimed, of, by] of [
+    [lab, id, otherId],
+    [other, otherId, id],
+  ] as const) {
+    const file = join(service.stateDir, "labs", by, "lab.json");
+    const text = await readFile(file, "utf8");
+    await restart(() => writeFile(file, JSON.stringify({ ...JSON.parse(text), path: claimed })));
+    expect((await service.client.listQuarantine()).labs).toMatchObject([
+      { id: by, reason: `its path belongs to lab ${of}`, running: true },
+    ]);
+    expect(await service.client.getProjectStatus({ lab: claimed })).toMatchObject({ exists: true, right: "own" });
+    await expect(service.client.destroyProject({ lab: claimed === lab ? other : lab })).rejects.toMatchObject({
+      code: "operation_not_allowed",
+    });
+    expect(await nodes()).toBe(2);
+    await restart(() => writeFile(file, text));
+    expect((await service.client.listQuarantine()).labs).toEqual([]);
+  }
 });

@@ -18,6 +18,7 @@ import { LocalLab } from "./local-lab.ts";
 import { tellingTrouble } from "./machine-trouble.ts";
 import type { NatPolicy } from "./nat-rules.ts";
 import { makePassage } from "./passage.ts";
+import type { RecordedLab } from "./path-claims.ts";
 import type { LocalPaths } from "./paths.ts";
 import { shapingMeans } from "./quality-means.ts";
 import { localQuarantine } from "./quarantine.ts";
@@ -40,6 +41,8 @@ export interface LocalHostOptions {
   readonly paths: LocalPaths;
   /** Told what an administrator should know: a template or lab.json that does not read, a lab that cannot be adopted. Default: process.emitWarning. */
   readonly warn?: (text: string) => void;
+  /** Path → the lab that the service has a record of: it decides who a disputed path belongs to. */
+  readonly recorded?: ReadonlyMap<string, RecordedLab>;
   /** Where labs may go through nat networks, beside the rules that every machine has. */
   readonly nat?: NatPolicy;
   /** Instead of the usual ones. */
@@ -130,7 +133,7 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
   if (process.getuid?.() === 0) for (const line of raiseKernelTables()) warn(line);
   const trash = await openTrash(join(paths.state, "trash"), warn);
   const spares = await openSpareFiles(paths.state, warn);
-  const definitions = await openDefinitions(paths.state, trash, warn, spares);
+  const definitions = await openDefinitions(paths.state, trash, warn, { spares, recorded: options.recorded ?? new Map() });
   const decoders = await Decoders.open({ program: paths.decoder, state: paths.state, trash, most: 4, warn });
   const readiness = new Map<string, Readiness>();
   const turns = new Turns<string>();
