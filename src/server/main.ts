@@ -23,7 +23,7 @@ import { type ServeOptions, serveOptions, usage } from "./options.ts";
 import { loadPages } from "./pages.ts";
 import { removeServiceFile, writeServiceFile } from "./service-file.ts";
 import { startServer } from "./start.ts";
-import { startTrouble } from "./start-trouble.ts";
+import { startTrouble, usersTrouble } from "./start-trouble.ts";
 import { holdStateDir } from "./state-lock.ts";
 
 const env = process.env;
@@ -179,7 +179,10 @@ async function openHost({ host, eve, stateDir, nat }: ServeOptions, store: Store
   }
   const paths = localPaths({ ...env, LABWRIGHT_STATE_DIR: stateDir }, uid);
   await needSetUp(paths);
-  const first = await openUsers(join(stateDir, "users.json")).ensureFirstAdmin({ password: given });
+  const users = join(stateDir, "users.json");
+  const first = await openUsers(users)
+    .ensureFirstAdmin({ password: given })
+    .catch((error: unknown) => Promise.reject(usersTrouble(users, error)));
   if (first.password !== undefined) announce(first.password);
   const recorded = new Map(store.labs.list().flatMap(({ path, labId: id, owner }) => (id === undefined ? [] : [[path, { id, owner }]])));
   return localHost({ paths, warn, nat, recorded });
