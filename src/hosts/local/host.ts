@@ -83,10 +83,16 @@ export function localHost(options: LocalHostOptions): Host {
     },
     holds: async (lab: string) => {
       const { definitions, quarantine } = await opening;
-      return definitions.paths().includes(lab) || (await quarantine.list()).some((one) => one.lab === lab);
+      return definitions.paths().includes(lab) || (await tellingTrouble(() => quarantine.list())).some((one) => one.lab === lab);
     },
-    quarantined: async () => (await opening).quarantine.list(),
-    labId: async (lab: string) => (await (await opening).definitions.get(lab))?.id,
+    quarantined: async () => {
+      const { quarantine } = await opening;
+      return tellingTrouble(() => quarantine.list());
+    },
+    labId: async (lab: string) => {
+      const { definitions } = await opening;
+      return (await tellingTrouble(() => definitions.get(lab)))?.id;
+    },
     labOfCapture: async (capture: string) => {
       const { definitions } = await opening;
       const there = await definitions.all();
