@@ -8,9 +8,16 @@ export type LiveNode = NonNullable<NonNullable<Status["live"]>["nodes"]>[number]
 
 /** @param suspended ends of links that have no carrier */
 export function showStatus(paint: Paint, status: Status, suspended: readonly string[] = []): string {
-  const { lab, mode, exists, locked, operation, live } = status;
-  const head = [paint("bold", lab), `mode ${mode}`, ...(locked ? ["locked"] : []), ...(exists ? [] : ["not on the host"])].join("  ");
+  const { lab, mode, exists, quarantined, locked, operation, live } = status;
+  const head = [
+    paint("bold", lab),
+    `mode ${mode}`,
+    ...(locked ? ["locked"] : []),
+    ...(exists ? [] : [quarantined === true ? "in quarantine" : "not on the host"]),
+  ].join("  ");
   const lines = [head];
+  if (quarantined === true)
+    lines.push("its definition on the host was lost; its nodes may still run. An admin restores or deletes it: labwright quarantine");
   if (operation !== undefined) lines.push(`${operation.name} by ${operation.user}: step ${operation.step} of ${operation.steps}`);
   lines.push(...waitingText(lab, status.resume));
   if (live !== undefined && !live.available) lines.push("the host does not tell how the nodes are; try again");

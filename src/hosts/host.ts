@@ -31,10 +31,17 @@ export interface Host {
   /** The path of the lab that a capture belongs to, undefined where there is no such capture. Absent: the host makes none. */
   readonly labOfCapture?: (capture: string) => Promise<string | undefined>;
   /**
-   * Whether a lab is at this path, whoever owns it. For hosts whose labs are all made through Labwright: a lab without a record is for admins only.
+   * Whether a lab is at this path, also one in quarantine, whoever owns it. For hosts whose labs are all made through Labwright: a lab without a record is for admins only.
    * Absent: the host has labs of its own and decides who sees them, by the session of each user.
    */
   readonly holds?: (lab: string) => Promise<boolean>;
+  /**
+   * The host's id of the lab at this path, whoever owns it; undefined if there is none. Cheap. Another lab at the same path has another id. Absent: the
+   * host's paths change through Labwright alone, or ids cost a whole read.
+   */
+  readonly labId?: (lab: string) => Promise<string | undefined>;
+  /** All labs in quarantine, as `HostQuarantine.list` returns them, for the service itself. Absent: the host has none. */
+  readonly quarantined?: () => Promise<readonly QuarantinedLab[]>;
   close(): Promise<void>;
 }
 

@@ -14,20 +14,25 @@ const tlsHandshake = 0x16;
 
 /**
  * The one port: a connection whose first byte begins a TLS handshake goes to the HTTPS server, any other is told 426 tls_required
- * and closed. A client that does not finish its first byte or its plain header in `waitMs` is cut off. Connections over `maxConnections` are
- * closed at once, which `onFull` is told at most once a minute.
+ * and closed. A client that does not finish its first byte or its plain header in `waitMs` is cut off. If all `maxConnections` are
+ * taken, a new one takes the place of the oldest that never sent a request, or is closed at once, which `onFull` is told at most once a minute.
  */
 export function createFront(secure: SecureServer, waitMs: number, maxConnections: number, onFull: () => void): Front {
   const open = new Set<Socket>();
-  const room = new Room(secure, maxConnections, onFull);
+  const silent = new SilentConnections(secure);
+  const room = new Room(secure, maxConnections, silent, onFull);
   const plain = refusingServer(waitMs);
   const server = createServer({ noDelay: true, pauseOnConnect: false }, (socket) => {
-    if (!room.has(open.size)) {
+    if (!room.has(() => open.size)) {
       socket.destroy();
       return;
     }
     open.add(socket);
-    socket.once("close", () => open.delete(socket));
+    const forget = silent.add(socket, () => open.delete(socket));
+    socket.once("close", () => {
+      open.delete(socket);
+      forget();
+    });
     const cut = () => socket.destroy();
     socket.setTimeout(waitMs, cut);
     // A reset before the first byte concerns nobody; the server that takes the connection adds its own listener.
@@ -53,7 +58,48 @@ export function createFront(secure: SecureServer, waitMs: number, maxConnections
 const tellFullEveryMs = 60_000;
 const freeEveryMs = 100;
 
-/** Room for connections. When it gets scarce, those that wait idle for a next request make room for new ones. */
+/** Connections that have not sent a request yet, the oldest first. */
+class SilentConnections {
+  /** By the client's address and port, as the HTTPS server has a socket of its own for each. */
+  readonly #silent = new Map<string, () => void>();
+
+  constructor(secure: SecureServer) {
+    const asked = new WeakSet<Socket>();
+    const ask = ({ socket }: { readonly socket: Socket }) => {
+      if (asked.has(socket)) return;
+      asked.add(socket);
+      this.#silent.delete(clientOf(socket));
+    };
+    secure.on("request", ask);
+    secure.on("upgrade", ask);
+  }
+
+  /** @param onEnd called if the connection is ended here. Returns the function that forgets it. */
+  add(socket: Socket, onEnd: () => void): () => void {
+    const client = clientOf(socket);
+    const end = () => {
+      onEnd();
+      socket.destroy();
+    };
+    this.#silent.set(client, end);
+    return () => {
+      if (this.#silent.get(client) === end) this.#silent.delete(client);
+    };
+  }
+
+  endOldest(): void {
+    const [oldest] = this.#silent;
+    if (oldest === undefined) return;
+    this.#silent.delete(oldest[0]);
+    oldest[1]();
+  }
+}
+
+function clientOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
+
+/** Room for connections. When it gets scarce, those that wait idle for a next request, or never sent one, make room for new ones. */
 class Room {
   readonly #secure: SecureServer;
   readonly #most: number;
@@ -61,24 +107,28 @@ class Room {
   #told = Number.NEGATIVE_INFINITY;
   #freed = Number.NEGATIVE_INFINITY;
 
-  constructor(secure: SecureServer, most: number, onFull: () => void) {
+  readonly #silent: SilentConnections;
+
+  constructor(secure: SecureServer, most: number, silent: SilentConnections, onFull: () => void) {
     this.#secure = secure;
+    this.#silent = silent;
     this.#most = most;
     this.#onFull = onFull;
   }
 
-  has(open: number): boolean {
+  has(open: () => number): boolean {
     const now = performance.now();
-    if (open >= this.#most * 0.9 && now - this.#freed >= freeEveryMs) {
+    if (open() >= this.#most * 0.9 && now - this.#freed >= freeEveryMs) {
       this.#freed = now;
       this.#secure.closeIdleConnections();
     }
-    if (open < this.#most) return true;
+    if (open() < this.#most) return true;
+    this.#silent.endOldest();
     if (now - this.#told >= tellFullEveryMs) {
       this.#told = now;
       this.#onFull();
     }
-    return false;
+    return open() < this.#most;
   }
 }
 

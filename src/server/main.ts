@@ -23,7 +23,7 @@ import { type ServeOptions, serveOptions, usage } from "./options.ts";
 import { loadPages } from "./pages.ts";
 import { removeServiceFile, writeServiceFile } from "./service-file.ts";
 import { startServer } from "./start.ts";
-import { startTrouble } from "./start-trouble.ts";
+import { startTrouble, usersTrouble } from "./start-trouble.ts";
 import { holdStateDir } from "./state-lock.ts";
 
 const env = process.env;
@@ -80,7 +80,7 @@ async function serve(options: ServeOptions): Promise<void> {
   const store = await openStore(options);
   const readCertificate = () => serverCertificate({ stateDir, names: options.names, warn, ...(options.own && { own: options.own }) });
   const certificate = await readCertificate();
-  const host = await openHost(options, warn);
+  const host = await openHost(options, store, warn);
   cleanup.defer(() => host.close());
   const { sessionIdleMs, sessionAbsoluteMs } = options;
   const pages = await loadPages(fileURLToPath(new URL("../../dist/web", import.meta.url)));
@@ -169,7 +169,7 @@ function oneByOne(work: () => Promise<void>): () => void {
   };
 }
 
-async function openHost({ host, eve, stateDir, nat }: ServeOptions, warn: (text: string) => void): Promise<Host> {
+async function openHost({ host, eve, stateDir, nat }: ServeOptions, store: Store, warn: (text: string) => void): Promise<Host> {
   if (eve !== undefined) return eveHost({ ...eve, warn });
   const given = env.LABWRIGHT_ADMIN_PASSWORD || undefined;
   if (host === "memory") {
@@ -179,9 +179,13 @@ async function openHost({ host, eve, stateDir, nat }: ServeOptions, warn: (text:
   }
   const paths = localPaths({ ...env, LABWRIGHT_STATE_DIR: stateDir }, uid);
   await needSetUp(paths);
-  const first = await openUsers(join(stateDir, "users.json")).ensureFirstAdmin({ password: given });
+  const users = join(stateDir, "users.json");
+  const first = await openUsers(users)
+    .ensureFirstAdmin({ password: given })
+    .catch((error: unknown) => Promise.reject(usersTrouble(users, error)));
   if (first.password !== undefined) announce(first.password);
-  return localHost({ paths, warn, nat });
+  const recorded = new Map(store.labs.list().flatMap(({ path, labId: id, owner }) => (id === undefined ? [] : [[path, { id, owner }]])));
+  return localHost({ paths, warn, nat, recorded });
 }
 
 /** Without these no node can start: better told now than at the first lab. */

@@ -125,7 +125,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const streams = routeUpgrades(secure, app.routing as never);
   const most = options.maxConnections ?? defaultMaxConnections();
   const front = createFront(secure, headerWaitMs, most, () => {
-    app.log.warn({ connections: most }, "as many connections as may be: further ones are closed at once until some end");
+    app.log.warn(
+      { connections: most },
+      "as many connections as may be: further ones take the place of those that never sent a request, or are closed at once until some end",
+    );
   });
   secure.on("tlsClientError", (error) => app.log.debug({ err: error }, "TLS handshake failed"));
   const { host = "127.0.0.1", port = 0 } = options.listen ?? {};

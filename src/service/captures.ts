@@ -142,6 +142,7 @@ export class Captures {
   async download(caller: Caller, id: string, { signal }: Call): Promise<BytesAnswer> {
     const lab = await this.#find(caller, id);
     allowUse({ ...lab, caller }, "operate");
+    await this.#context.identities.look(lab.path);
     const { label } = await lab.captures.get(lab.path, id);
     const body = this.#untilEnd(caller, lab.path, (ended) => lab.captures.read(lab.path, id, { follow: false, signal: ended }));
     // Also if nobody ever reads it.
@@ -186,6 +187,8 @@ export class Captures {
   async stream(caller: Caller, ticket: string, call: Call): Promise<Upgrade> {
     const { path, capture } = this.#tickets.redeem(ticket, caller.session);
     // What was granted with the ticket may have been taken back since.
+    // First, so that a lab that leaves its path from here on ends the stream.
+    await this.#context.identities.look(path);
     const { captures, record } = await this.#lab(caller, path);
     allowUse({ path, record, caller }, "operate");
     await captures.get(path, capture);

@@ -5,7 +5,10 @@ import type { HostSession } from "../hosts/host.ts";
 import { ConsoleDesk } from "./console-desk.ts";
 
 test("a console that could not be opened is opened by the session of who asks next, as the first may have ended", async () => {
-  const desk = new ConsoleDesk(() => true);
+  const desk = new ConsoleDesk(
+    () => true,
+    async () => "",
+  );
   const ended = { console: () => Promise.reject(new Failure("expired_host_session", "the session was closed")) } as unknown as HostSession;
   const fresh = { console: async () => ({ stream: new PassThrough() }) } as unknown as HostSession;
   await expect(desk.view(ended, "/a", "1")).rejects.toMatchObject({ code: "expired_host_session" });
@@ -19,5 +22,48 @@ test("a console that could not be opened is opened by the session of who asks ne
   expect(stream.destroyed).toBe(false);
   expect(desk.count).toBe(1);
   stream.destroy();
+  await desk.close();
+});
+
+test("the next lab at a path has consoles of its own; consoles of the lab that left end", async () => {
+  let lab = "first";
+  const desk = new ConsoleDesk(
+    () => true,
+    async () => lab,
+  );
+  const opened: { readonly lab: string; readonly stream: PassThrough }[] = [];
+  const host = {
+    console: async () => {
+      const one = { lab, stream: new PassThrough() };
+      opened.push(one);
+      return one;
+    },
+  } as unknown as HostSession;
+  const before = await desk.view(host, "/a", "1");
+  lab = "second";
+  const after = await desk.view(host, "/a", "1");
+  expect(opened.map((one) => one.lab)).toEqual(["first", "second"]);
+  desk.closeLab("/a");
+  for (const stream of [before, after]) await expect.poll(() => stream.resume().destroyed).toBe(true);
+  expect(opened.map(({ stream }) => stream.destroyed)).toEqual([true, true]);
+  expect(desk.count).toBe(0);
+  await desk.close();
+});
+
+test("a console of a lab that left its path while the console was opened is refused", async () => {
+  let lab = "first";
+  const desk = new ConsoleDesk(
+    () => true,
+    async () => lab,
+  );
+  const stream = new PassThrough();
+  const host = {
+    console: async () => {
+      lab = "second";
+      return { stream };
+    },
+  } as unknown as HostSession;
+  await expect(desk.view(host, "/a", "1")).rejects.toMatchObject({ code: "lab_not_found" });
+  expect(stream.destroyed).toBe(true);
   await desk.close();
 });

@@ -10,6 +10,7 @@ import { isOfLab, type LabScope, labScope } from "./lab-scope.ts";
 
 interface Console {
   readonly key: string;
+  readonly path: string;
   /** Whose console it is opened by, the next time: who asked last, as sessions end. */
   host: HostSession;
   readonly hub: ConsoleHub;
@@ -21,15 +22,20 @@ const lastWordsMs = 2_000;
 
 /** The open consoles: one upstream per node, shared by streams, commands and dialogues of all users. */
 export class ConsoleDesk {
-  /** By scope and node id. */
+  /** By scope, the lab's id and the node's id. */
   readonly #consoles = new Map<string, Console>();
   readonly #retired = new Map<Console, NodeJS.Timeout>();
 
   readonly #scope: LabScope;
+  readonly #labId: (path: string) => Promise<string>;
 
-  /** @param isRecorded whether the service has a record of a lab: consoles of others are shared by those with one host user only */
-  constructor(isRecorded: (path: string) => boolean) {
+  /**
+   * @param isRecorded whether the service has a record of a lab: consoles of others are shared by those with one host user only
+   * @param labId the host's id of the lab at a path now: another lab at the same path has other consoles
+   */
+  constructor(isRecorded: (path: string) => boolean, labId: (path: string) => Promise<string>) {
     this.#scope = labScope(isRecorded);
+    this.#labId = labId;
   }
 
   /** Tries the expressions of dialogues. */
@@ -40,6 +46,11 @@ export class ConsoleDesk {
     return this.#consoles.size;
   }
 
+  /** Paths of labs with open consoles. */
+  get paths(): readonly string[] {
+    return [...this.#consoles.values()].map(({ path }) => path);
+  }
+
   /** Streams and commands that look at consoles now. */
   get viewers(): number {
     return [...this.#consoles.values()].reduce((sum, { hub }) => sum + hub.viewers, 0);
@@ -47,7 +58,7 @@ export class ConsoleDesk {
 
   /** A stream of the node's console. Throws node_not_running and what else the host says. */
   async view(host: HostSession, path: string, nodeId: string): Promise<Viewer> {
-    const console = this.#console(host, path, nodeId);
+    const console = await this.#console(host, path, nodeId);
     try {
       return await console.hub.view();
     } finally {
@@ -56,7 +67,8 @@ export class ConsoleDesk {
   }
 
   resize(host: HostSession, path: string, nodeId: string, columns: number, rows: number): void {
-    this.#consoles.get(this.#key(host, path, nodeId))?.hub.resize(columns, rows);
+    const scope = `${this.#scope(host, path)}\0`;
+    for (const [key, { hub }] of this.#consoles) if (key.startsWith(scope) && key.endsWith(`\0${nodeId}`)) hub.resize(columns, rows);
   }
 
   /**
@@ -69,7 +81,7 @@ export class ConsoleDesk {
     work: (stream: Duplex, leftMs: number, hold: () => () => void) => Promise<Result>,
   ): Promise<Result> {
     const started = performance.now();
-    const console = this.#console(host, at.path, at.nodeId);
+    const console = await this.#console(host, at.path, at.nodeId);
     const { hub, turn } = console;
     const release = await turn.acquire(options);
     if (release === null) {
@@ -99,6 +111,15 @@ export class ConsoleDesk {
 
   retireLab(path: string): void {
     for (const key of [...this.#consoles.keys()]) if (isOfLab(key, path)) this.#retire(key);
+  }
+
+  /** The lab is not at this path any more, or has another owner: its consoles end at once. */
+  closeLab(path: string): void {
+    for (const [key, { hub }] of [...this.#consoles]) {
+      if (!isOfLab(key, path)) continue;
+      this.#consoles.delete(key);
+      hub.close();
+    }
   }
 
   #retire(key: string): void {
@@ -131,25 +152,28 @@ export class ConsoleDesk {
     if (!console.hub.open && !console.turn.held && this.#consoles.get(key) === console) this.#consoles.delete(key);
   }
 
-  #console(host: HostSession, path: string, nodeId: string): Console {
-    const key = this.#key(host, path, nodeId);
+  async #console(host: HostSession, path: string, nodeId: string): Promise<Console> {
+    const labId = await this.#labId(path);
+    const key = `${this.#scope(host, path)}\0${labId}\0${nodeId}`;
     const known = this.#consoles.get(key);
     if (known !== undefined) {
       known.host = host;
       return known;
     }
-    const console: Console = { key, host, turn: new Mutex(), hub: this.#hub(() => console, path, nodeId) };
+    const console: Console = { key, path, host, turn: new Mutex(), hub: this.#hub(() => console, labId, nodeId) };
     this.#consoles.set(key, console);
     return console;
   }
 
-  #key(host: HostSession, path: string, nodeId: string): string {
-    return `${this.#scope(host, path)}\0${nodeId}`;
-  }
-
-  #hub(console: () => Console, path: string, nodeId: string): ConsoleHub {
+  #hub(console: () => Console, labId: string, nodeId: string): ConsoleHub {
     return new ConsoleHub({
-      open: () => console().host.console(path, nodeId),
+      open: async () => {
+        const { host, path } = console();
+        const source = await host.console(path, nodeId);
+        if ((await this.#labId(path)) === labId) return source;
+        source.stream.destroy();
+        throw new Failure("lab_not_found", `another lab has taken the path ${path}, or there is none there any more`);
+      },
       // A turn that is waited for keeps its place: the next view opens the upstream again.
       onClosed: () => this.#forget(console()),
     });

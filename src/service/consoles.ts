@@ -121,15 +121,16 @@ export async function runConsole(context: Context, caller: Caller, payload: Cons
   refuseGraphic(node, "consoleRun");
   const timeoutMs = payload.steps.reduce((sum, step) => sum + (step.timeout_ms ?? defaultTimeoutMs), 0) || defaultTimeoutMs;
   const at = { path: lab.target.path, nodeId: node.id };
-  const { signal } = call;
-  return context.consoles.inTurn(lab.target.host, at, { timeoutMs, signal }, async (stream) => {
-    const { steps, output } = await runDialogue(stream, payload.steps, {
-      signal,
-      timeoutMs: defaultTimeoutMs,
-      test: (source, text) => context.consoles.expressions.test(source, text, caller.user),
-    });
-    return { node: key, steps: [...steps], output };
-  });
+  return whileHostAnswers(context, lab.target, call.signal, (signal) =>
+    context.consoles.inTurn(lab.target.host, at, { timeoutMs, signal }, async (stream) => {
+      const { steps, output } = await runDialogue(stream, payload.steps, {
+        signal,
+        timeoutMs: defaultTimeoutMs,
+        test: (source, text) => context.consoles.expressions.test(source, text, caller.user),
+      });
+      return { node: key, steps: [...steps], output };
+    }),
+  );
 }
 
 /** What the console said since the node's last start, also of one that has ended: why it did is mostly in its last lines. */
@@ -217,8 +218,10 @@ async function execOn(
   const templates = await target.host.templates();
   const traits = templates.find(({ id }) => id === node.template) ?? {};
   const at = { path: target.path, nodeId: node.id };
-  const { output, durationMs, truncated } = await context.consoles.inTurn(target.host, at, { timeoutMs, signal }, (stream, leftMs, hold) =>
-    execCommand(stream, { command, timeoutMs: leftMs, traits, signal, hold }),
+  const { output, durationMs, truncated } = await whileHostAnswers(context, target, signal, (signal) =>
+    context.consoles.inTurn(target.host, at, { timeoutMs, signal }, (stream, leftMs, hold) =>
+      execCommand(stream, { command, timeoutMs: leftMs, traits, signal, hold }),
+    ),
   );
   return {
     node: key,
@@ -229,6 +232,34 @@ async function execOn(
     duration_ms: durationMs,
     ...(truncated && { truncated }),
   };
+}
+
+/** A quick command ends before the first look at the host. */
+const lookAfterMs = 250;
+
+/** Runs `work`; ends it with the host's host_timeout if the lab's host hangs. A console that was open before would only stay silent. */
+async function whileHostAnswers<Result>(
+  context: Context,
+  { host, path }: Target,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const hangs = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const look = async (): Promise<void> => {
+    await context.observations.status(host, path).catch((error: unknown) => {
+      // Any other failure of the look says nothing about the console.
+      if (error instanceof Failure && error.code === "host_timeout") hangs.abort(error);
+    });
+    if (timer !== undefined) timer = setTimeout(() => void look(), 4 * lookAfterMs).unref();
+  };
+  timer = setTimeout(() => void look(), lookAfterMs).unref();
+  try {
+    return await work(AbortSignal.any([signal, hangs.signal]));
+  } finally {
+    clearTimeout(timer);
+    timer = undefined;
+  }
 }
 
 async function consoleLab(context: Context, caller: Caller, payload: Selector): Promise<ConsoleLab> {

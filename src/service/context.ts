@@ -4,6 +4,7 @@ import type { Clock } from "./clock.ts";
 import type { ConsoleDesk } from "./console-desk.ts";
 import type { Events } from "./events/events.ts";
 import type { Jobs } from "./jobs.ts";
+import type { LabIdentities } from "./lab-identities.ts";
 import type { Log } from "./log.ts";
 import type { Observations } from "./observations.ts";
 import type { OpenStreams } from "./open-streams.ts";
@@ -25,6 +26,7 @@ export interface Context {
   readonly jobs: Jobs;
   readonly consoles: ConsoleDesk;
   readonly streams: OpenStreams;
+  readonly identities: LabIdentities;
   readonly events: Events;
   readonly work: Work;
   /** For labs that have no policy of their own. */

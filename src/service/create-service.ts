@@ -33,6 +33,7 @@ import { Idempotency } from "./idempotency.ts";
 import { importProject } from "./import-project.ts";
 import { inspectProject } from "./inspect.ts";
 import { Jobs } from "./jobs.ts";
+import { LabIdentities } from "./lab-identities.ts";
 import { applyLinkQuality, setLinkSuspend } from "./links.ts";
 import { listLabs } from "./list-labs.ts";
 import type { Log } from "./log.ts";
@@ -95,7 +96,7 @@ export function createService(options: ServiceOptions): Service {
   const store = watchedStore(options.store, {
     record: (change, record) => {
       // Nobody goes on watching a lab that has another owner from now on, or none.
-      if (change !== "updated") context.streams.endLab(record.path);
+      if (change !== "updated") endLab(record.path);
       events.record(change, record);
     },
     job: (news) => {
@@ -107,8 +108,24 @@ export function createService(options: ServiceOptions): Service {
     idleMs: options.sessionIdleMs ?? 12 * hour,
     absoluteMs: options.sessionAbsoluteMs ?? 7 * 24 * hour,
   });
+  /** Nothing that was opened on a lab, or read from it, is for those who use the next lab at its path. */
+  const endLab = (path: string) => {
+    context.streams.endLab(path);
+    context.consoles.closeLab(path);
+    observations.forget(path);
+    context.inspections.deleteWhere((key) => key.endsWith(` ${path}`));
+  };
+  const identities = new LabIdentities({
+    host,
+    watched: () => [...context.streams.paths, ...context.consoles.paths],
+    left: (path) => {
+      log("info", "a lab left its path, or another one has taken it: its streams and consoles end", { lab: path });
+      endLab(path);
+    },
+    failed: (path, error) => log("warn", "which lab is at a path could not be read", { lab: path, error: String(error) }),
+  });
   const isRecorded = (path: string) => store.labs.get(path) !== undefined;
-  const observations = new Observations(clock, options.statusIntervalMs ?? 250, isRecorded);
+  const observations = new Observations(clock, options.statusIntervalMs ?? 250, isRecorded, (path) => identities.notice(path));
   const work = new Work(options.work);
   const events = new Events({ host, store, sessions, observations, clock, work }, options.events);
   const context: Context = {
@@ -122,10 +139,11 @@ export function createService(options: ServiceOptions): Service {
     events,
     work,
     jobs: new Jobs(store, clock, log, { stallMs: options.changeStallMs ?? 600_000, graceMs: options.changeGraceMs ?? 60_000 }),
-    consoles: new ConsoleDesk(isRecorded),
+    consoles: new ConsoleDesk(isRecorded, (path) => identities.look(path)),
     resumeDefault: options.resume ?? "never",
     interrupted: new Set(),
     streams: new OpenStreams(),
+    identities,
     inspections: new RecentMap<InspectionData>(500),
     unrecordedPlans: new RecentMap<string>(1000),
   };
@@ -159,6 +177,7 @@ export function createService(options: ServiceOptions): Service {
     keepReady: () => work.keepReady(),
     close: async () => {
       await context.jobs.close(options.closeWaitMs ?? 10_000);
+      identities.close();
       events.close();
       metrics.close();
       await context.consoles.close();

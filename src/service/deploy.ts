@@ -69,7 +69,10 @@ export async function applyIntent(
   // Ids of a lab that is deleted first mean nothing for the one that comes.
   const known = replace ? noIds : ids;
   const before = context.store.labs.get(target.path);
-  const { owner } = recordIntent(context, job, target, intent, known);
+  const { owner } = recordIntent(context, job, target, intent, {
+    ids: known,
+    isMade: operations.some(({ step }) => step.do === "create-lab"),
+  });
   try {
     const applied = await applyOperations(context.consoles, target.host, job, { path: target.path, operations, ids, owner });
     return await recordApplied(context, target, applied.ids, intent);

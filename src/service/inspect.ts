@@ -25,6 +25,8 @@ export async function inspectProject(context: Context, caller: Caller, payload: 
 
 async function inspectLab(context: Context, caller: Caller, payload: ProjectPayload, target: Target): Promise<InspectionData> {
   const key = `${caller.session} ${target.path}`;
+  // Forgets the snapshot if another lab has taken the path.
+  await context.identities.look(target.path);
   const kept = payload.refresh === true ? undefined : context.inspections.get(key);
   // What the caller sends may name other keys than the snapshot that is kept.
   const recorded = !target.sent && (payload.state === undefined || payload.state === null);

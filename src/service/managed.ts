@@ -7,6 +7,7 @@ import { type Intent, makes, noIds, pathNotAvailable, type Target } from "./addr
 import type { Context } from "./context.ts";
 import type { Job } from "./jobs.ts";
 import { stillDown, withOwedStarts } from "./owed-starts.ts";
+import { refuseQuarantined } from "./quarantine.ts";
 import { rightOn } from "./rights.ts";
 import type { ChangeCall } from "./service.ts";
 import { type ProjectState, projectState } from "./state.ts";
@@ -60,6 +61,7 @@ export async function guarded<Result>(
 ): Promise<Result> {
   const release = context.sessions.hold(target.host);
   try {
+    await refuseQuarantined(context, target);
     const result = await work(job, target);
     return job.warnings.length === 0 ? result : { ...result, warnings: job.warnings };
   } catch (error) {
@@ -80,11 +82,20 @@ export function refuseLocked(observed: ObservedLab | null): void {
 }
 
 /** The lab becomes managed by this intent, before its first step: after a crash the record tells what was wanted. */
-export function recordIntent(context: Context, job: Pick<Job, "identity">, target: Target, intent: Intent, ids: NativeIds): LabRecord {
+export function recordIntent(
+  context: Context,
+  job: Pick<Job, "identity">,
+  target: Target,
+  intent: Intent,
+  { ids, isMade }: { readonly ids: NativeIds; readonly isMade: boolean },
+): LabRecord {
   const known = context.store.labs.get(target.path);
   const power = Object.fromEntries(intent.lab.nodes.flatMap(({ key, start }) => (start === undefined ? [] : [[key, start]])));
+  // A lab that is made now has an id of its own, which is written down when the change ends.
+  const { labId, ...rest } = known ?? {};
   const record: LabRecord = {
-    ...known,
+    ...rest,
+    ...(labId !== undefined && !isMade && { labId }),
     path: target.path,
     identity: known?.identity ?? job.identity,
     mode: target.mode === "import" ? "import" : (known?.mode ?? "create"),
@@ -169,7 +180,14 @@ export async function recordBroken(
     const ids = observed === null ? noIds : joinIds(intent?.lab ?? null, observed, known);
     const { applied: _before, ...rest } = record;
     const applied = observed === null ? {} : { applied: snapshot(observed) };
-    const after: LabRecord = { ...rest, ...applied, ids, plans: {}, updatedAt: context.clock.now() };
+    const after: LabRecord = {
+      ...rest,
+      ...applied,
+      ...(observed !== null && { labId: observed.id }),
+      ids,
+      plans: {},
+      updatedAt: context.clock.now(),
+    };
     context.store.labs.put(withOwedStarts(after, stillDown(owed, observed, ids)));
   } catch (error) {
     context.log("warn", "what a broken change left could not be read", { lab: target.path, error: String(error) });

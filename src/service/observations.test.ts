@@ -11,7 +11,12 @@ function bench(statusMs: number) {
   const host = {
     status: () => new Promise<LiveStatus>((resolve, reject) => void reads.push({ resolve, reject })),
   } as Partial<HostSession> as HostSession;
-  const observations = new Observations(clock as never, statusMs, () => true);
+  const observations = new Observations(
+    clock as never,
+    statusMs,
+    () => true,
+    () => undefined,
+  );
   return { clock, reads, ask: () => observations.status(host, "/lab"), forget: () => observations.forget("/lab") };
 }
 
@@ -68,7 +73,12 @@ test("what names the rows is shown while it is read anew, up to twice its age", 
   const host = {
     observe: () => new Promise<ObservedLab>((resolve) => void reads.push((name) => resolve({ name } as ObservedLab))),
   } as Partial<HostSession> as HostSession;
-  const observations = new Observations(clock as never, 250, () => true);
+  const observations = new Observations(
+    clock as never,
+    250,
+    () => true,
+    () => undefined,
+  );
   const ask = () => observations.recentStructure(host, "/lab", 1000).then((lab) => lab?.name);
   const first = ask();
   reads[0]!("a");

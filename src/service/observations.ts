@@ -30,8 +30,14 @@ export class Observations {
 
   readonly #scope: LabScope;
 
-  /** @param isRecorded whether the service has a record of a lab: what is read of others is kept for the user who read it */
-  constructor(clock: Clock, statusMs: number, isRecorded: (path: string) => boolean) {
+  readonly #notice: (path: string) => void;
+
+  /**
+   * @param isRecorded whether the service has a record of a lab: what is read of others is kept for the user who read it
+   * @param notice called with each read of the host: notices that another lab is at the path, and then forgets what is kept
+   */
+  constructor(clock: Clock, statusMs: number, isRecorded: (path: string) => boolean, notice: (path: string) => void) {
+    this.#notice = notice;
     this.#scope = labScope(isRecorded);
     this.#clock = clock;
     this.#statusMs = statusMs;
@@ -44,6 +50,7 @@ export class Observations {
     const kept = this.#kept(this.#status, key, keepMs, async () => {
       try {
         const began = this.#clock.now();
+        this.#notice(path);
         const status = await host.status(path);
         this.#seen.set(key, status);
         // Whoever waits for nodes wants to know soon; a host whose answers take long is left half of its time.
@@ -66,13 +73,13 @@ export class Observations {
 
   /** The persisted definition, at most `maxAgeMs` old. */
   structure(host: HostSession, path: string, maxAgeMs: number): Promise<ObservedLab | null> {
-    return this.#kept(this.#structure, this.#scope(host, path), maxAgeMs, () => host.observe(path)).value;
+    return this.#kept(this.#structure, this.#scope(host, path), maxAgeMs, () => this.#observe(host, path)).value;
   }
 
   /** The same, for what may be a little older: while it is read anew, the last one. */
   recentStructure(host: HostSession, path: string, maxAgeMs: number): Promise<ObservedLab | null> {
     return this.#atOnce(
-      this.#kept(this.#structure, this.#scope(host, path), maxAgeMs, () => host.observe(path)),
+      this.#kept(this.#structure, this.#scope(host, path), maxAgeMs, () => this.#observe(host, path)),
       maxAgeMs,
     );
   }
@@ -85,6 +92,11 @@ export class Observations {
   forget(path: string): void {
     this.#changes.set(path, this.changes(path) + 1);
     for (const kept of [this.#status, this.#structure]) for (const key of kept.keys()) if (isOfLab(key, path)) kept.delete(key);
+  }
+
+  #observe(host: HostSession, path: string): Promise<ObservedLab | null> {
+    this.#notice(path);
+    return host.observe(path);
   }
 
   #atOnce<T>({ before, value }: Kept<T>, maxAgeMs: number): Promise<T> {

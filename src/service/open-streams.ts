@@ -14,7 +14,12 @@ export class OpenStreams {
     };
   }
 
-  /** Ends all streams on the lab: it has another owner from now on, or none. */
+  /** Paths of labs with open streams. */
+  get paths(): readonly string[] {
+    return [...this.#streams.keys()].map((key) => key.slice(key.indexOf("\n") + 1));
+  }
+
+  /** Ends all streams on the lab: it has another owner from now on, or none, or another lab is at its path. */
   endLab(path: string): void {
     for (const [key, streams] of [...this.#streams]) if (key.endsWith(`\n${path}`)) for (const close of [...streams]) close();
   }

@@ -1,8 +1,10 @@
 import { Failure } from "../contract/errors.ts";
 import type { QuarantineData, QuarantineDeleteData, QuarantineRestoreData } from "../contract/schemas/quarantine.ts";
-import type { HostQuarantine, HostSession } from "../hosts/host.ts";
+import type { HostQuarantine, HostSession, QuarantinedLab } from "../hosts/host.ts";
+import type { Target } from "./address.ts";
 import type { Context } from "./context.ts";
 import type { Caller } from "./service.ts";
+import type { LabRecord } from "./store/store.ts";
 
 /** Labs that the host holds and does not know any more: none on a host that loses none. Throws operation_not_allowed for whoever is no admin. */
 export async function listQuarantine(caller: Caller, host: HostSession): Promise<QuarantineData> {
@@ -11,11 +13,26 @@ export async function listQuarantine(caller: Caller, host: HostSession): Promise
 
 /** Makes such a lab known again. Its record, if the service still has it, counts again. */
 export async function restoreQuarantined(context: Context, caller: Caller, host: HostSession, id: string): Promise<QuarantineRestoreData> {
-  const lab = await quarantineOf(caller, host)?.restore(id);
-  if (lab === undefined) throw notFound(id);
+  const quarantine = quarantineOf(caller, host);
+  const found = (await quarantine?.list())?.find((one) => one.id === id);
+  if (quarantine === undefined || found === undefined) throw notFound(id);
+  refuseOthersRecord(context, found);
+  const lab = await quarantine.restore(id);
+  const record = context.store.labs.get(lab);
+  if (record?.labId !== undefined && record.labId !== id) context.store.labs.put({ ...record, labId: id, plans: {} });
   context.observations.forget(lab);
   context.log("info", "a lab was restored from quarantine", { lab, id, user: caller.user });
   return { id, lab };
+}
+
+/** The record of another owner's lab at the path does not become the record of this lab. */
+function refuseOthersRecord({ store }: Pick<Context, "store">, { id, lab, owner }: QuarantinedLab): void {
+  const record = lab === undefined ? undefined : store.labs.get(lab);
+  if (record?.labId === undefined || record.labId === id || record.owner === owner) return;
+  throw new Failure(
+    "lab_exists",
+    `${lab} has a record of another lab, ${record.labId} of ${record.owner}: destroy that lab, or change "path" in lab.json, and restore again`,
+  );
 }
 
 /** Ends what runs of such a lab, and removes its files. */
@@ -25,6 +42,31 @@ export async function deleteQuarantined(context: Context, caller: Caller, host: 
   await quarantine.remove(id);
   context.log("info", "a lab in quarantine was deleted", { id, user: caller.user });
   return { id };
+}
+
+/** Whether the lab at this path, or the lab of this record, is in quarantine. The lab of a record is known by its id. */
+export async function isQuarantined(
+  { host }: Pick<Context, "host">,
+  path: string,
+  record: Pick<LabRecord, "labId"> | undefined,
+): Promise<boolean> {
+  if (host.quarantined === undefined || (await host.labId?.(path)) !== undefined) return false;
+  const id = record?.labId;
+  return (await host.quarantined()).some((one) => one.id === id || (id === undefined && one.lab === path));
+}
+
+/**
+ * Before a change: throws operation_not_allowed if the lab is in quarantine. Its nodes may run: a change would lose them out of sight, or make a second lab
+ * at its path.
+ */
+export async function refuseQuarantined(context: Pick<Context, "host">, { path, record }: Pick<Target, "path" | "record">): Promise<void> {
+  // A lab in quarantine that claims the path of a record whose own lab is gone keeps others from the path, too.
+  if (!(await isQuarantined(context, path, record)) && !(await isQuarantined(context, path, undefined))) return;
+  throw new Failure(
+    "operation_not_allowed",
+    `${path} is in quarantine: its definition on the host is missing, does not read, or is disputed, and its nodes may still run. Nothing was changed. ` +
+      "An admin restores or deletes it first: labwright quarantine",
+  );
 }
 
 function quarantineOf(caller: Caller, { quarantine }: HostSession): HostQuarantine | undefined {

@@ -10,6 +10,7 @@ import { addressProject, labNotFound, makes, originOf, type Target } from "./add
 import { chosenNodes, liveOf, refuseUnknown } from "./chosen-nodes.ts";
 import { timeText } from "./clock.ts";
 import type { Context } from "./context.ts";
+import { isQuarantined } from "./quarantine.ts";
 import { resumeState } from "./resume.ts";
 import { rightOn } from "./rights.ts";
 import type { Caller } from "./service.ts";
@@ -26,6 +27,7 @@ export async function projectStatus(context: Context, caller: Caller, payload: P
   // Whether an unknown lab is there cannot be told while the host does not answer: that is a failed read, not a missing lab.
   if (read === null && record === undefined && !makes(context, caller, path)) throw labNotFound(path);
   const structure = read === null ? null : await context.observations.recentStructure(host, path, structureMs).catch(() => null);
+  const quarantined = read === null && (await isQuarantined(context, path, record));
   const right = record && rightOn(record, caller);
   const operation = context.jobs.running(path);
   const last = record === undefined && caller.role !== "admin" ? undefined : context.store.jobs.lastEnd(path, record);
@@ -40,6 +42,7 @@ export async function projectStatus(context: Context, caller: Caller, payload: P
     mode,
     ...(right !== undefined && { right }),
     exists,
+    ...(quarantined && { quarantined }),
     locked: structure?.locked ?? false,
     ...(operation !== undefined && { operation }),
     ...(last !== undefined && {

@@ -113,3 +113,19 @@ test("a holder that hangs when the service starts keeps nobody from other labs; 
   // Its disks stay: what its nodes had to save is lost with the holder.
   await isDestroyed(false);
 });
+
+test(
+  "a command on a console that was open before fails with host_timeout, and at once when the holder is known to hang",
+  hangs,
+  async () => {
+    const command = { lab, node: "h1", command: "echo there", timeout_ms: 60_000 };
+    expect((await service.client.execConsole(command)).output).toContain("there");
+    process.kill(holder, "SIGSTOP");
+    expect((await refusal(service.client.execConsole(command))).code).toBe("host_timeout");
+    const began = performance.now();
+    expect((await refusal(service.client.execConsole(command))).code).toBe("host_timeout");
+    // The node itself never answers: without a look at its host the command would take its 60 s.
+    expect(performance.now() - began).toBeLessThan(10_000);
+    process.kill(holder, "SIGCONT");
+  },
+);

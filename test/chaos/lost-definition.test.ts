@@ -1,4 +1,4 @@
-import { readFile, rm, stat, truncate } from "node:fs/promises";
+import { readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { LabwrightError } from "../../src/client/index.ts";
@@ -102,4 +102,65 @@ test("a torn definition is replaced by the last good one: the nodes are known, a
   expect(await powers()).toHaveLength(1);
   await service.client.destroyProject({ lab });
   expect(await processesOf(service.labs)).toEqual([]);
+});
+
+test("a lab that loses its definition while the service runs ends its console streams", hangs, async () => {
+  const console = await service.client.openConsole({ lab, node: "h1" });
+  console.on("error", () => {}).resume();
+  expect(await exec("echo there")).toContain("there");
+  expect(console.destroyed).toBe(false);
+  await rm(definition);
+  await expect.poll(() => console.destroyed, { timeout: 30_000 }).toBe(true);
+  expect(await nodes()).toBe(1);
+});
+
+test("a lab in quarantine is not destroyed or deployed a second time; its status reports the quarantine", hangs, async () => {
+  await restart(() => rm(definition));
+  const refused = { code: "operation_not_allowed", message: expect.stringContaining("labwright quarantine") };
+  await expect(service.client.destroyProject({ lab })).rejects.toMatchObject(refused);
+  await expect(service.client.deployProject({ yaml })).rejects.toMatchObject(refused);
+  await expect(service.client.deployProject({ yaml, replace: true })).rejects.toMatchObject(refused);
+  await expect(service.client.execProject({ lab, action: "stop" })).rejects.toMatchObject(refused);
+  expect(await service.client.getProjectStatus({ lab })).toMatchObject({ exists: false, quarantined: true, mode: "create" });
+  expect(await nodes()).toBe(1);
+  await service.client.restoreQuarantined({ id });
+  const { right, quarantined } = await service.client.getProjectStatus({ lab });
+  expect({ right, quarantined }).toEqual({ right: "own", quarantined: undefined });
+  await service.client.destroyProject({ lab });
+  expect(await processesOf(service.labs)).toEqual([]);
+});
+
+test("a lab in quarantine whose directory is gone is not destroyed by half, either", hangs, async () => {
+  await restart(() => rm(join(service.stateDir, "labs", id), { recursive: true, force: true, maxRetries: 20 }));
+  await expect(service.client.destroyProject({ lab })).rejects.toMatchObject({ code: "operation_not_allowed" });
+  await service.client.deleteQuarantined({ id });
+  expect(await service.client.getProjectStatus({ lab })).toMatchObject({ exists: false });
+  await service.client.destroyProject({ lab });
+  expect((await service.client.listLabs()).labs).toEqual([]);
+});
+
+test("a lab whose lab.json claims the path of another lab does not get that lab's record", hangs, async () => {
+  const other = "/other";
+  await service.client.deployProject({ yaml: yaml.replace("name: lost", "name: other") });
+  await noteLabs(service.labs, service.stateDir, service.runDir);
+  const otherId = [...service.labs].find((one) => one !== id) ?? "";
+  // Both ways, as the order of the ids is any.
+  for (const [claimed, of, by] of [
+    [lab, id, otherId],
+    [other, otherId, id],
+  ] as const) {
+    const file = join(service.stateDir, "labs", by, "lab.json");
+    const text = await readFile(file, "utf8");
+    await restart(() => writeFile(file, JSON.stringify({ ...JSON.parse(text), path: claimed })));
+    expect((await service.client.listQuarantine()).labs).toMatchObject([
+      { id: by, reason: `its path belongs to lab ${of}`, running: true },
+    ]);
+    expect(await service.client.getProjectStatus({ lab: claimed })).toMatchObject({ exists: true, right: "own" });
+    await expect(service.client.destroyProject({ lab: claimed === lab ? other : lab })).rejects.toMatchObject({
+      code: "operation_not_allowed",
+    });
+    expect(await nodes()).toBe(2);
+    await restart(() => writeFile(file, text));
+    expect((await service.client.listQuarantine()).labs).toEqual([]);
+  }
 });

@@ -68,6 +68,8 @@ export const StatusData = Type.Object({
   /** What the caller may do with the lab; absent: it is not managed here. */
   right: Type.Optional(LabRight),
   exists: flag,
+  /** true: the host holds the lab and lost its definition; an admin restores or deletes it. Absent: it is not in quarantine. */
+  quarantined: Type.Optional(flag),
   locked: flag,
   operation: Type.Optional(RunningOperation),
   /** The newest change of the lab that ended; outcome as in a job. */

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { LabDefinition } from "./definition.ts";
 import { openDefinitions } from "./definitions.ts";
 import { editDefinition } from "./edit-definition.ts";
+import type { RecordedLab } from "./path-claims.ts";
 import type { LocalTemplate } from "./template.ts";
 import { openTrash } from "./trash.ts";
 
@@ -53,9 +54,9 @@ async function tick(file: string): Promise<number> {
 describe("labs on disk", () => {
   let state: string;
   let warnings: string[];
-  const open = async () => {
+  const open = async (recorded: ReadonlyMap<string, RecordedLab> = new Map()) => {
     const warn = (text: string) => void warnings.push(text);
-    return openDefinitions(state, await openTrash(join(state, "trash"), warn), warn);
+    return openDefinitions(state, await openTrash(join(state, "trash"), warn), warn, { recorded });
   };
   beforeEach(async () => {
     state = await mkdtemp(join(tmpdir(), "labwright-state-"));
@@ -94,6 +95,58 @@ describe("labs on disk", () => {
     expect(JSON.parse(await readFile(file, "utf8"))).toEqual({ ...good, locked: true });
     const kept = (await readdir(join(state, "labs", id))).filter((name) => name.startsWith("lab.json.unreadable-"));
     expect(await Promise.all(kept.map((name) => readFile(join(state, "labs", id, name), "utf8")))).toEqual([broken]);
+  });
+
+  describe("a lab.json that claims another lab's path", () => {
+    // Sorts before the other lab's id.
+    const impostor = { ...empty, id: "0b4e28ba-2fa1-41d2-883f-0016d3cca427", path: "/courses/two", owner: "eve" };
+    const claim = () => writeFile(join(state, "labs", impostor.id, "lab.json"), JSON.stringify({ ...impostor, path: empty.path }));
+    const reasons = async (labs: Awaited<ReturnType<typeof open>>) => (await labs.quarantined()).map(({ id: of, reason }) => [of, reason]);
+    const inQuarantine = [[impostor.id, `its path belongs to lab ${id}`]];
+    beforeEach(async () => {
+      const labs = await open();
+      await labs.put(empty);
+      await labs.put(impostor);
+    });
+
+    test("while the service is stopped is in quarantine, at each start, and the other lab keeps its path", async () => {
+      await claim();
+      for (const _start of [1, 2]) {
+        const labs = await open();
+        expect(labs.paths()).toEqual([empty.path]);
+        expect(await labs.get(empty.path)).toEqual(empty);
+        expect(await reasons(labs)).toEqual(inQuarantine);
+      }
+    });
+
+    test("does not get it when the other lab is in quarantine itself, also while the service runs", async () => {
+      const running = await open();
+      await rm(join(state, "labs", id, "lab.json"));
+      expect(await running.get(empty.path)).toBeUndefined();
+      await claim();
+      expect(await running.get(impostor.path)).toBeUndefined();
+      expect(await running.get(empty.path)).toBeUndefined();
+      const labs = await open();
+      expect(labs.paths()).toEqual([]);
+      expect((await reasons(labs)).map(([of]) => of).sort()).toEqual([impostor.id, id]);
+    });
+
+    test("does not get it against the service's record, also if the recorded lab kept no copy or is gone", async () => {
+      await claim();
+      await rm(join(state, "labs", id, "lab.last.json"));
+      await rm(join(state, "labs", impostor.id, "lab.last.json"));
+      const recorded = new Map([[empty.path, { id, owner: empty.owner }]]);
+      const labs = await open(recorded);
+      expect(await labs.get(empty.path)).toEqual(empty);
+      expect(await reasons(labs)).toEqual(inQuarantine);
+      await rm(join(state, "labs", id), { recursive: true });
+      expect((await open(recorded)).paths()).toEqual([]);
+    });
+
+    test("that nobody else has a right to moves there", async () => {
+      await writeFile(join(state, "labs", impostor.id, "lab.json"), JSON.stringify({ ...impostor, path: "/courses/three" }));
+      for (const _start of [1, 2]) expect((await open()).paths()).toEqual([empty.path, "/courses/three"]);
+    });
   });
 
   test("a lab whose file is removed by hand is in quarantine, and comes back by its last good definition", async () => {

@@ -10,6 +10,7 @@ import { fileMark } from "./file-mark.ts";
 import { KeptLabs } from "./kept-labs.ts";
 import { holdsNothing, lastGoodFile, readLastGood, setAside, writeLastGood } from "./last-good.ts";
 import { makePassage } from "./passage.ts";
+import { claimsByPath, type PathClaim, type RecordedLab, rightfulLab } from "./path-claims.ts";
 import { spreadDirectories } from "./spread-directories.ts";
 import { sweepLab } from "./sweep-lab.ts";
 import type { Trash } from "./trash.ts";
@@ -55,6 +56,13 @@ export interface PutOptions {
   readonly isEnding?: boolean;
 }
 
+export interface OpenOptions {
+  /** The reserve for definitions that must be written on a full disk. */
+  readonly spares?: Spares;
+  /** Path → the lab that the service has a record of: it decides who a disputed path belongs to. */
+  readonly recorded?: ReadonlyMap<string, RecordedLab>;
+}
+
 export interface QuarantinedDirectory {
   readonly id: string;
   /** For people. */
@@ -73,10 +81,14 @@ interface Entry {
 /**
  * @param state the state directory
  * @param trash takes the files of labs that are removed
- * @param spares the reserve for definitions that must be written on a full disk
  * @param warn called for a lab.json that is missing, does not read or claims the path of another lab; nothing of such a lab is removed
  */
-export async function openDefinitions(state: string, trash: Trash, warn: (text: string) => void, spares?: Spares): Promise<Definitions> {
+export async function openDefinitions(
+  state: string,
+  trash: Trash,
+  warn: (text: string) => void,
+  { spares, recorded = new Map() }: OpenOptions = {},
+): Promise<Definitions> {
   const labs = join(state, "labs");
   await makePassage(labs);
   await spreadDirectories(labs);
@@ -84,6 +96,8 @@ export async function openDefinitions(state: string, trash: Trash, warn: (text: 
   const kept = new KeptLabs(labs, trash);
   /** Path → uuid. */
   const index = new Map<string, string>();
+  /** Path → the lab that has a right to it, also while that lab is in quarantine. */
+  const holders = new Map(recorded);
   /** Uuid → what was last read or written. */
   const entries = new Map<string, Entry>();
 
@@ -121,10 +135,28 @@ export async function openDefinitions(state: string, trash: Trash, warn: (text: 
       return good;
     }
     entries.set(id, { mark, definition });
-    await saveCopy(id, mark, text);
+    // The copy keeps the path that the lab had until a new path is accepted.
+    if (index.get(definition.path) === id) await saveCopy(id, mark, text);
     return definition;
   }
 
+  async function accept(definition: LabDefinition): Promise<void> {
+    const { id, path, owner } = definition;
+    index.set(path, id);
+    holders.set(path, { id, owner });
+    const entry = entries.get(id);
+    if (entry !== undefined && entry.isStandIn !== true) await saveCopy(id, entry.mark, await readFile(file(id), "utf8"));
+  }
+
+  /** Whether a lab whose path was changed by hand may have it: nobody else has a right to it, in quarantine or with a record. */
+  async function isFree({ id, path, owner }: LabDefinition): Promise<boolean> {
+    if (index.has(path)) return false;
+    const holder = holders.get(path);
+    if (holder !== undefined && holder.id !== id && (holder.owner !== owner || (await exists(join(labs, holder.id))))) return false;
+    return !(await definitions.quarantined()).some((one) => one.id !== id && one.definition?.path === path);
+  }
+
+  const claims: PathClaim[] = [];
   for (const id of (await readdir(labs)).sort()) {
     try {
       if (isUuid(id)) await removeDrafts(join(labs, id));
@@ -132,16 +164,36 @@ export async function openDefinitions(state: string, trash: Trash, warn: (text: 
       if (definition === undefined) {
         if (await kept.open(id)) continue;
         if (isUuid(id) && (await holdsNothing(join(labs, id)))) await trash.discard(join(labs, id));
-        else if (isUuid(id)) warn(`${missing(file(id))}: ${inQuarantine}`);
+        else if (isUuid(id)) {
+          warn(`${missing(file(id))}: ${inQuarantine}`);
+          claims.push(...claimsOfLost(id, await readLastGood(join(labs, id), id), recorded));
+        }
         continue;
       }
-      // A last good definition may be older than the disks.
-      if (entries.get(id)?.isStandIn !== true) await sweepLab(join(labs, id), definition, trash);
-      const other = index.get(definition.path);
-      if (other === undefined) index.set(definition.path, id);
-      else warn(`${file(id)} claims the path ${definition.path} of ${file(other)}`);
+      const lastPath = (await readLastGood(join(labs, id), id))?.path;
+      claims.push({ id, path: definition.path, definition, ...(lastPath !== undefined && { lastPath }) });
     } catch (error) {
       warn((error as Error).message);
+      claims.push(...claimsOfLost(id, undefined, recorded));
+    }
+  }
+  for (const [path, some] of claimsByPath(claims)) {
+    const winner = rightfulLab(some, recorded.get(path));
+    for (const { id, definition } of some) {
+      // Nothing of a lab in quarantine is removed.
+      if (definition === undefined) continue;
+      try {
+        if (id !== winner) {
+          const of = winner === undefined ? `lab ${recorded.get(path)?.id}, which the service has a record of` : file(winner);
+          warn(`${file(id)} claims the path ${path} of ${of}: ${inQuarantine}`);
+          continue;
+        }
+        // A last good definition may be older than the disks.
+        if (entries.get(id)?.isStandIn !== true) await sweepLab(join(labs, id), definition, trash);
+        await accept(definition);
+      } catch (error) {
+        warn((error as Error).message);
+      }
     }
   }
 
@@ -174,7 +226,8 @@ export async function openDefinitions(state: string, trash: Trash, warn: (text: 
         if (definition === undefined) {
           entries.delete(id);
           if (await exists(join(labs, id))) warn(`${missing(file(id))}: ${inQuarantine}`);
-        } else if (!index.has(definition.path)) index.set(definition.path, id);
+        } else if (await isFree(definition)) await accept(definition);
+        else warn(`${file(id)} claims the path ${definition.path} of another lab: ${inQuarantine}`);
         return undefined;
       }
       return definition;
@@ -195,6 +248,7 @@ export async function openDefinitions(state: string, trash: Trash, warn: (text: 
       const mark = (await fileMark(file(id))) ?? "";
       entries.set(id, { mark, definition });
       index.set(path, id);
+      holders.set(path, { id, owner: definition.owner });
       await saveCopy(id, mark, text);
       await kept.taken(id);
     },
@@ -215,13 +269,17 @@ export async function openDefinitions(state: string, trash: Trash, warn: (text: 
       // First, so that nobody takes a file that is gone for one that was lost.
       index.delete(path);
       entries.delete(id);
+      holders.delete(path);
       try {
         // One rename each: cut off, it is either done or not.
         if (definition !== undefined) await kept.keep(definition);
         else await trash.discard(join(labs, id));
       } catch (error) {
         index.set(path, id);
-        if (entry !== undefined) entries.set(id, entry);
+        if (entry !== undefined) {
+          entries.set(id, entry);
+          holders.set(path, { id, owner: entry.definition.owner });
+        }
         throw error;
       }
     },
@@ -232,7 +290,8 @@ export async function openDefinitions(state: string, trash: Trash, warn: (text: 
         const directory = join(labs, id);
         if (await holdsNothing(directory)) continue;
         const { definition, problem } = await look(id);
-        const taken = definition === undefined ? undefined : index.get(definition.path);
+        const path = definition?.path ?? "";
+        const taken = index.get(path) ?? (holders.get(path)?.id === id ? undefined : holders.get(path)?.id);
         const reason = problem ?? (taken === undefined ? "it was found after the service had started" : `its path belongs to lab ${taken}`);
         // Removed, or made known, meanwhile.
         if (definitions.ids().includes(id) || !(await exists(directory))) continue;
@@ -264,6 +323,13 @@ export async function openDefinitions(state: string, trash: Trash, warn: (text: 
     kept,
   };
   return definitions;
+}
+
+/** A directory without a definition in force still has a right to the path of its last good copy, and of its record. */
+function claimsOfLost(id: string, last: LabDefinition | undefined, recorded: ReadonlyMap<string, RecordedLab>): readonly PathClaim[] {
+  const paths = new Set([...recorded].flatMap(([path, lab]) => (lab.id === id ? [path] : [])));
+  if (last !== undefined) paths.add(last.path);
+  return [...paths].map((path) => ({ id, path, lastPath: path }));
 }
 
 const inQuarantine = "nothing of the lab is removed; labwright quarantine lists, restores and deletes such labs";

@@ -18,6 +18,7 @@ import { LocalLab } from "./local-lab.ts";
 import { tellingTrouble } from "./machine-trouble.ts";
 import type { NatPolicy } from "./nat-rules.ts";
 import { makePassage } from "./passage.ts";
+import type { RecordedLab } from "./path-claims.ts";
 import type { LocalPaths } from "./paths.ts";
 import { shapingMeans } from "./quality-means.ts";
 import { localQuarantine } from "./quarantine.ts";
@@ -40,6 +41,8 @@ export interface LocalHostOptions {
   readonly paths: LocalPaths;
   /** Told what an administrator should know: a template or lab.json that does not read, a lab that cannot be adopted. Default: process.emitWarning. */
   readonly warn?: (text: string) => void;
+  /** Path → the lab that the service has a record of: it decides who a disputed path belongs to. */
+  readonly recorded?: ReadonlyMap<string, RecordedLab>;
   /** Where labs may go through nat networks, beside the rules that every machine has. */
   readonly nat?: NatPolicy;
   /** Instead of the usual ones. */
@@ -78,7 +81,18 @@ export function localHost(options: LocalHostOptions): Host {
       const user = await users.find(name);
       return user === null ? null : session(user);
     },
-    holds: async (lab: string) => (await opening).definitions.paths().includes(lab),
+    holds: async (lab: string) => {
+      const { definitions, quarantine } = await opening;
+      return definitions.paths().includes(lab) || (await tellingTrouble(() => quarantine.list())).some((one) => one.lab === lab);
+    },
+    quarantined: async () => {
+      const { quarantine } = await opening;
+      return tellingTrouble(() => quarantine.list());
+    },
+    labId: async (lab: string) => {
+      const { definitions } = await opening;
+      return (await tellingTrouble(() => definitions.get(lab)))?.id;
+    },
     labOfCapture: async (capture: string) => {
       const { definitions } = await opening;
       const there = await definitions.all();
@@ -125,7 +139,7 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
   if (process.getuid?.() === 0) for (const line of raiseKernelTables()) warn(line);
   const trash = await openTrash(join(paths.state, "trash"), warn);
   const spares = await openSpareFiles(paths.state, warn);
-  const definitions = await openDefinitions(paths.state, trash, warn, spares);
+  const definitions = await openDefinitions(paths.state, trash, warn, { spares, recorded: options.recorded ?? new Map() });
   const decoders = await Decoders.open({ program: paths.decoder, state: paths.state, trash, most: 4, warn });
   const readiness = new Map<string, Readiness>();
   const turns = new Turns<string>();

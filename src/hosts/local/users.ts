@@ -49,7 +49,7 @@ export function openUsers(file: string): Users {
   function read(): readonly StoredUser[] {
     const mark = fileMarkNow(file);
     if (mark === known.mark) return known.users;
-    known = { mark, users: mark === undefined ? [] : parseUsers(file, readFileSync(file, "utf8")) };
+    known = { mark, users: mark === undefined ? [] : readUsers(file) };
     return known.users;
   }
 
@@ -177,9 +177,9 @@ async function inTurn<T>(check: () => Promise<T>): Promise<T> {
 /** A hash that no password has: an unknown user costs a guesser as much as a known one, the first time too. */
 const nobody = hashText(randomBytes(16), randomBytes(32));
 
-function parseUsers(file: string, text: string): readonly StoredUser[] {
+function readUsers(file: string): readonly StoredUser[] {
   try {
-    const { users } = JSON.parse(text) as { users: readonly StoredUser[] };
+    const { users } = JSON.parse(readFileSync(file, "utf8")) as { users: readonly StoredUser[] };
     for (const { name, role, hash } of users) {
       if (typeof name !== "string" || typeof hash !== "string" || !["admin", "user", "viewer"].includes(role))
         throw new Error("a user is malformed");

@@ -54,6 +54,7 @@ export function memoryHost(options: MemoryHostOptions = {}): Host {
       return user === undefined ? null : open(user);
     },
     ...(options.ownLabs === undefined && { holds: async (lab) => labs.has(lab) }),
+    labId: async (lab) => labs.get(lab)?.id,
     close: async () => {
       for (const lab of labs.values()) for (const node of lab.nodes.values()) node.shell?.close();
       labs.clear();

@@ -8,6 +8,8 @@ import { type LabScope, labScope } from "../lab-scope.ts";
 export interface WatchedLink {
   readonly host: HostSession;
   readonly path: string;
+  /** The host's id of the lab: another lab at the same path has other links. */
+  readonly labId: string;
   readonly linkId: string;
 }
 
@@ -41,8 +43,8 @@ export class TrafficDesk {
   }
 
   /** Answers the function to call when it is not looked at any more. */
-  view({ host, path, linkId }: WatchedLink, viewer: LinkViewer): () => void {
-    const key = `${this.#scope(host, path)}\0${linkId}`;
+  view({ host, path, labId, linkId }: WatchedLink, viewer: LinkViewer): () => void {
+    const key = `${this.#scope(host, path)}\0${labId}\0${linkId}`;
     let watch = this.#watches.get(key);
     if (watch === undefined) {
       watch = { viewers: new Set(), end: new AbortController() };

@@ -102,10 +102,12 @@ export class Traffic {
         close();
       },
     };
+    // First, so that a lab that leaves its path from here on ends the stream.
+    const labId = await this.#context.identities.look(path);
     const look = async () => {
       const observed = await this.#context.observations.structure(host, path, lookMs);
       if (stream.destroyed) return;
-      if (observed === null) return close();
+      if (observed === null || (labId !== "" && observed.id !== labId)) return close();
       standing = standingLinks(grant.target, observed);
       const wanted = selected(grant, standing);
       for (const [linkId, end] of watched) {
@@ -114,7 +116,7 @@ export class Traffic {
         watched.delete(linkId);
       }
       for (const linkId of [...wanted].slice(0, mostLinks)) {
-        if (!watched.has(linkId)) watched.set(linkId, this.#desk.view({ host, path, linkId }, viewer));
+        if (!watched.has(linkId)) watched.set(linkId, this.#desk.view({ host, path, labId, linkId }, viewer));
       }
     };
     await look();

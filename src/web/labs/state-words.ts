@@ -3,7 +3,7 @@ import type { LabEntry, StatusData } from "../../contract/schemas/observe.ts";
 /** What a lab does, in a few words: "5 running, 1 stopped"; of one that is not there or not to be read, that. */
 export function stateWords({ exists }: LabEntry, status: StatusData | undefined): string {
   const gone = status === undefined ? !exists : !status.exists;
-  if (gone) return "not on the host";
+  if (gone) return status?.quarantined === true ? "in quarantine" : "not on the host";
   if (status?.live === undefined) return "";
   if (!status.live.available) return "its host does not answer";
   const counts = new Map<string, number>();
