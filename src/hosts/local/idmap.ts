@@ -1,3 +1,5 @@
+import { statSync } from "node:fs";
+import { dirname } from "node:path";
 import type { LocalPaths } from "./paths.ts";
 
 /**
@@ -18,7 +20,20 @@ export interface OwnRange {
 }
 
 export function ownRange({ state, images, vmImages }: Pick<LocalPaths, "state" | "images" | "vmImages">): OwnRange {
-  const all = [state, images, vmImages];
+  const all = [state, images, vmImages].map(outermostPassage);
   const files = all.filter((one, at) => !all.some((other, place) => (other === one ? place < at : `${one}/`.startsWith(`${other}/`))));
   return { locks: rangeLocks, files };
+}
+
+/**
+ * The outermost directory on the way that only the range on disk may pass (makePassage): images are often in the state directory of another service.
+ * The directory itself if there is none.
+ */
+function outermostPassage(directory: string): string {
+  let outermost = directory;
+  for (let at = dirname(directory); at !== dirname(at); at = dirname(at)) {
+    const found = statSync(at, { throwIfNoEntry: false });
+    if (found?.uid === 0 && found.gid === idRange.base && (found.mode & 0o001) === 0) outermost = at;
+  }
+  return outermost;
 }

@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { idRange, ownRange } from "./idmap.ts";
+import { makePassage } from "./passage.ts";
 import { boot, sandboxBench } from "./sandbox.fixture.ts";
 
 const { create, newLab, node, top } = sandboxBench("range");
@@ -18,6 +19,14 @@ test("the directories whose files a lab sees in its own range are named once, wi
 });
 
 describe.runIf(root)("a lab's range of user ids", () => {
+  test("reaches images below a directory that only the range on disk may pass, such as another service's state", async () => {
+    const other = join(top(), "other");
+    await makePassage(other);
+    mkdirSync(join(other, "images"));
+    const paths = { state: join(top(), "state"), images: join(other, "images"), vmImages: join(other, "vm-images") };
+    expect(ownRange(paths).files).toEqual([paths.state, other]);
+  });
+
   test("is no other running lab's, and is free again when the lab has ended", async () => {
     const own = { locks: join(top(), "locks"), files: [top()] };
     const one = newLab();
