@@ -1,5 +1,5 @@
-import { statSync } from "node:fs";
-import { dirname } from "node:path";
+import { readdirSync, realpathSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { LocalPaths } from "./paths.ts";
 
 /**
@@ -20,9 +20,17 @@ export interface OwnRange {
 }
 
 export function ownRange({ state, images, vmImages }: Pick<LocalPaths, "state" | "images" | "vmImages">): OwnRange {
-  const all = [state, images, vmImages].map(outermostPassage);
+  const all = [state, images, vmImages, ...linkedFrom(images), ...linkedFrom(vmImages)].map(outermostPassage);
   const files = all.filter((one, at) => !all.some((other, place) => (other === one ? place < at : `${one}/`.startsWith(`${other}/`))));
   return { locks: rangeLocks, files };
+}
+
+/** Where links in a directory of images lead: an administrator may keep images on another disk. */
+function linkedFrom(images: string): readonly string[] {
+  if (statSync(images, { throwIfNoEntry: false }) === undefined) return [];
+  const links = readdirSync(images, { withFileTypes: true }).filter((entry) => entry.isSymbolicLink());
+  const targets = links.map(({ name }) => join(images, name)).filter((link) => statSync(link, { throwIfNoEntry: false }) !== undefined);
+  return targets.map((link) => dirname(realpathSync(link)));
 }
 
 /**
