@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { connect, type LabwrightClient } from "../../src/client/index.ts";
-import { runOnMachine } from "../../src/hosts/local/machine.ts";
+import { removeUnrecordedTables } from "../../src/hosts/local/nat.ts";
 import { localPaths } from "../../src/hosts/local/paths.ts";
 import { testDirectory } from "../../src/hosts/local/test-directory.ts";
 import { eventually } from "./eventually.ts";
-import { noteLabs, processesOf, tablesOf } from "./machine.ts";
+import { noteLabs, processesOf } from "./machine.ts";
 
 /** Of its user admin. */
 export const password = "chaos";
@@ -133,7 +133,7 @@ export class EmbeddedService implements AsyncDisposable {
     await noteLabs(this.labs, this.stateDir, this.runDir);
     await this.endLabs();
     // The way out of a nat network is the one thing that a lab's end does not take with it: the service does, and it is dead.
-    for (const table of await tablesOf(this.labs)) await runOnMachine(["nft", "delete", "table", "inet", table]);
+    for (const lab of this.labs) await removeUnrecordedTables(lab);
     // Nodes that are just being ended may still write there.
     await rm(this.base, { recursive: true, force: true, maxRetries: 20 });
   }

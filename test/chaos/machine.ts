@@ -85,9 +85,9 @@ export async function outside(labs: ReadonlySet<string>, base: string, userNames
 export async function tablesOf(labs: ReadonlySet<string>): Promise<readonly string[]> {
   const marks = [...labs].map((lab) => lab.replaceAll("-", "_"));
   const { stdout } = await runOnMachine(["nft", "list", "tables"]);
-  return [...stdout.matchAll(/^table inet (\S+)$/gm)]
-    .map(([, name]) => name ?? "")
-    .filter((name) => marks.some((mark) => name.includes(mark)));
+  return [...new Set([...stdout.matchAll(/^table (?:inet|arp) (\S+)$/gm)].map(([, name]) => name ?? ""))].filter((name) =>
+    marks.some((mark) => name.includes(mark)),
+  );
 }
 
 /** The machine's end of a nat network's way out. */

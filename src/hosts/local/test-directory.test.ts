@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { holderProcesses } from "./holder/processes.ts";
 import { runOnMachine } from "./machine.ts";
+import { removeUnrecordedTables } from "./nat.ts";
 import { endAbandonedTests, testDirectory } from "./test-directory.ts";
 
 /** A test that deploys a lab and is still at it. It ends with its standard input. */
@@ -104,7 +105,7 @@ describe.skipIf(process.getuid?.() !== 0)("of tests that were killed", () => {
       expect(await holdersOf(lives.lab)).not.toEqual([]);
       await lives.kill();
       await expect.poll(() => holdersOf(lives.lab)).toEqual([]);
-      for (const table of lives.tables) await runOnMachine(["nft", "delete", "table", "inet", table]);
+      await removeUnrecordedTables(lives.lab);
     } finally {
       await rm(mine, { recursive: true });
     }
