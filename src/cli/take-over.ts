@@ -28,7 +28,7 @@ export function otherOrigin({ exists, origin }: Known, project: Pick<Project, "o
   return exists !== false && origin !== undefined && project.origin !== undefined && origin !== project.origin ? origin : undefined;
 }
 
-/** An origin for people: "/work/lab.yaml on machine vm". Other clients write origins in words of their own, which are shown as they are. */
+/** An origin for people: "/labs/campus.yaml on machine vm". Other clients write origins in words of their own, which are shown as they are. */
 export function originText(origin: string): string {
   const [, machine, path] = /^([^:/\s]+):(\/.*)$/s.exec(origin) ?? [];
   return machine === undefined || path === undefined ? origin : `${path} on machine ${machine}`;
