@@ -20,7 +20,7 @@ export class Ballast {
   /** Removes the file if the file system has less room than it takes. Returns whether it did. */
   async drop(): Promise<boolean> {
     const { free, bytes } = await this.#room();
-    const there = await stat(this.#file).catch(() => undefined);
+    const there = await stat(this.#file).catch(ignoreMissing);
     if (there === undefined || free >= bytes) return false;
     await rm(this.#file, { force: true });
     return true;
@@ -43,7 +43,7 @@ export class Ballast {
 
   async #make(): Promise<void> {
     const { free, bytes } = await this.#room();
-    const there = await stat(this.#file).catch(() => undefined);
+    const there = await stat(this.#file).catch(ignoreMissing);
     if ((there?.size ?? 0) >= bytes || free < spareFactor * bytes) return;
     const draft = `${this.#file}.tmp`;
     const handle = await open(draft, "w", 0o600);
@@ -69,3 +69,7 @@ const lookMs = 5_000;
 const spareFactor = 4;
 const pieceBytes = 2 ** 20;
 const [leastBytes, mostBytes] = [2 ** 20, 8 * 2 ** 20];
+
+function ignoreMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== "ENOENT") throw error;
+}
