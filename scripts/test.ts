@@ -54,6 +54,8 @@ async function main(): Promise<void> {
     LABWRIGHT_STATE_DIR: join(scratch, "state"),
     LABWRIGHT_RUN_DIR: runDir,
     LABWRIGHT_TEST_RUN: run,
+    // Tests start the service and the CLI hundreds of times: it need not be compiled each time.
+    NODE_COMPILE_CACHE: join(scratch, "compiled"),
   };
   const before = new Set(await leftovers(owner));
   const results: Result[] = [];
