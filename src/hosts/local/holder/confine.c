@@ -8,6 +8,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 /* What routers, hosts and their tools use of root's powers. zebra and its kin refuse to start without SYS_ADMIN. */
@@ -27,11 +28,11 @@ static const unsigned denied_ioctls[] = {0x5412 /* TIOCSTI */, 0x541c /* TIOCLIN
 /* What personality() may set: the usual one, what uname reports (32 bit, 2.6), and nothing but asking. Others weaken a program's own defences. */
 static const unsigned personalities[] = {0, 8 /* LINUX32 */, 0x20000 /* UNAME26 */, 0x20008, 0xffffffff};
 
-enum action { ALLOW, UNKNOWN, DENY, NO_CLONE3, IF_NOT_USER_0, IF_NOT_USER_1, IF_HARMLESS_IOCTL, IF_NETWORK, IF_PERSONALITY, UNLESS_RING, ACTIONS };
+enum action { ALLOW, UNKNOWN, DENY, NO_CLONE3, IF_NOT_USER_0, IF_NOT_USER_1, IF_HARMLESS_IOCTL, IF_NETWORK, IF_SOCKET, IF_PERSONALITY, IF_OPTION, ACTIONS };
 
 static const struct { unsigned call; enum action action; } other_rules[] = {
   {SYS_clone3, NO_CLONE3}, {SYS_clone, IF_NOT_USER_0}, {SYS_unshare, IF_NOT_USER_0}, {SYS_setns, IF_NOT_USER_1}, {SYS_ioctl, IF_HARMLESS_IOCTL},
-  {SYS_socket, IF_NETWORK}, {SYS_socketpair, IF_NETWORK}, {SYS_personality, IF_PERSONALITY}, {SYS_setsockopt, UNLESS_RING},
+  {SYS_socket, IF_SOCKET}, {SYS_socketpair, IF_NETWORK}, {SYS_personality, IF_PERSONALITY}, {SYS_setsockopt, IF_OPTION},
 };
 
 enum { CALLS = 512 /* numbers above the highest known call */, MOST_OPS = 512 };
@@ -80,6 +81,30 @@ static void allow_only(struct program *p, const unsigned *values, size_t count, 
   RETURN(otherwise);
 }
 
+/* UNIX, TCP and UDP are allowed, as the kernel counts their memory for the node. The holder decides on the others of the families. */
+static void filter_socket(struct program *p) {
+  LOAD(args[0]);
+  UNLESS_EQUAL_SKIP(AF_UNIX, 1);
+  RETURN(SECCOMP_RET_ALLOW);
+  OP(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 1, 0));
+  UNLESS_EQUAL_SKIP(AF_INET6, 10);
+  LOAD(args[1]);
+  OP(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xf));
+  UNLESS_EQUAL_SKIP(SOCK_STREAM, 1);
+  RETURN(SECCOMP_RET_ALLOW);
+  UNLESS_EQUAL_SKIP(SOCK_DGRAM, 4);
+  LOAD(args[2]);
+  OP(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0));
+  UNLESS_EQUAL_SKIP(17 /* UDP */, 1);
+  RETURN(SECCOMP_RET_ALLOW);
+  RETURN(SECCOMP_RET_USER_NOTIF);
+  for (size_t i = 0; i < ARRAY(families); i++) {
+    UNLESS_EQUAL_SKIP(families[i], 1);
+    RETURN(SECCOMP_RET_USER_NOTIF);
+  }
+  RETURN(SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+}
+
 static void filter_action(struct program *p, enum action action) {
   const unsigned deny = SECCOMP_RET_ERRNO | EPERM;
   switch (action) {
@@ -105,11 +130,17 @@ static void filter_action(struct program *p, enum action action) {
   case IF_NETWORK:
     LOAD(args[0]);
     return allow_only(p, families, ARRAY(families), SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+  case IF_SOCKET: return filter_socket(p);
   case IF_PERSONALITY:
     LOAD(args[0]);
     return allow_only(p, personalities, ARRAY(personalities), deny);
-  case UNLESS_RING:
+  case IF_OPTION:
     LOAD(args[1]);
+    UNLESS_EQUAL_SKIP(SOL_SOCKET, 4);
+    LOAD(args[2]);
+    OP(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SO_RCVBUF, 1, 0));
+    UNLESS_EQUAL_SKIP(SO_SNDBUF, 6);
+    RETURN(SECCOMP_RET_USER_NOTIF);
     UNLESS_EQUAL_SKIP(263 /* SOL_PACKET */, 4);
     LOAD(args[2]);
     OP(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 5 /* PACKET_RX_RING */, 1, 0));

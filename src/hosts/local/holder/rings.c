@@ -1,10 +1,11 @@
 /*
- * Answers setsockopt(PACKET_RX_RING) and (PACKET_TX_RING) of nodes. Their filter hands the call to the holder, which takes a copy of the size out of the
- * caller's memory and makes the ring on the caller's socket with that copy: the caller cannot exchange it in between. libpcap needs rings, so they
- * cannot just be refused; it asks for a smaller one after ENOMEM.
+ * Answers the calls that nodes' filters hand to the holder: socket (sockets.c) and setsockopt of PACKET_RX_RING, PACKET_TX_RING, SO_RCVBUF and SO_SNDBUF.
+ * The holder takes a copy of a size out of the caller's memory and sets the option on the caller's socket with that copy: the caller cannot exchange it in
+ * between. libpcap needs rings, so they cannot just be refused; it asks for a smaller one after ENOMEM.
  */
 #include "rings.h"
 #include "node.h"
+#include "sockets.h"
 #include <linux/if_packet.h>
 #include <linux/netlink.h>
 #include <linux/packet_diag.h>
@@ -116,16 +117,17 @@ static int make_ring(struct node *n, int packet_socket, int option, const struct
   return setsockopt(packet_socket, SOL_PACKET, option, size, length);
 }
 
-/* Answers 0, or -1 with errno. */
-static int grant(struct node *n, int listener, const struct seccomp_notif *asked) {
-  struct tpacket_req3 size = {0};
+/* setsockopt of the options that the filter hands over, on a copy of the caller's descriptor. Answers 0, or -1 with errno. */
+static int set_option(struct node *n, int listener, const struct seccomp_notif *asked) {
+  union { struct tpacket_req3 ring; int bytes; } value = {0};
   const __u64 *args = asked->data.args;
-  int length = (int)args[4];
+  bool is_ring = (int)args[1] == SOL_PACKET;
+  int length = (int)args[4], least = is_ring ? sizeof(struct tpacket_req) : sizeof value.bytes, most = is_ring ? sizeof value.ring : sizeof value.bytes;
   pid_t caller = process_of((pid_t)asked->pid);
-  if (!n || !n->pid || caller <= 0) return errno = ENOMEM, -1;
-  if (length < (int)sizeof(struct tpacket_req)) return errno = EINVAL, -1;
-  if (length > (int)sizeof size) length = sizeof size;
-  struct iovec here = {&size, (size_t)length}, there = {(void *)(uintptr_t)args[3], (size_t)length};
+  if (caller <= 0) return errno = ENOMEM, -1;
+  if (length < least) return errno = EINVAL, -1;
+  if (length > most) length = most;
+  struct iovec here = {&value, (size_t)length}, there = {(void *)(uintptr_t)args[3], (size_t)length};
   int process = (int)syscall(SYS_pidfd_open, caller, 0);
   int copy = process < 0 ? -1 : (int)syscall(438 /* pidfd_getfd */, process, (int)args[0], 0);
   int rc = -1;
@@ -133,7 +135,7 @@ static int grant(struct node *n, int listener, const struct seccomp_notif *asked
   if (copy >= 0 && process_vm_readv(caller, &here, 1, &there, 1, 0) != length) errno = EFAULT;
   /* It may have ended, and its number be another process's. */
   else if (copy >= 0 && ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &asked->id) < 0) errno = ENOMEM;
-  else if (copy >= 0) rc = make_ring(n, copy, (int)args[2], &size, (socklen_t)length);
+  else if (copy >= 0) rc = is_ring ? make_ring(n, copy, (int)args[2], &value.ring, (socklen_t)length) : buffer_set(n, copy, (int)args[2], value.bytes);
   int problem = errno;
   if (copy >= 0) close(copy);
   if (process >= 0) close(process);
@@ -147,8 +149,14 @@ static void keeper_ready(struct source *s, uint32_t events) {
   union { struct seccomp_notif notif; char room[256]; } asked = {0};
   union { struct seccomp_notif_resp resp; char room[256]; } answer = {0};
   if (events & EPOLLIN && ioctl(s->fd, SECCOMP_IOCTL_NOTIF_RECV, &asked) == 0) {
+    struct node *n = node_find(k->node);
     answer.resp.id = asked.notif.id;
-    if (grant(node_find(k->node), s->fd, &asked.notif) < 0) answer.resp.error = -errno;
+    if (!n || !n->pid) answer.resp.error = -ENOMEM;
+    else if (asked.notif.data.nr == SYS_socket) {
+      /* The call's arguments are no memory that the caller could exchange: the kernel goes on with what the filter saw. */
+      if (socket_grant(n) < 0) answer.resp.error = -errno;
+      else answer.resp.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+    } else if (set_option(n, s->fd, &asked.notif) < 0) answer.resp.error = -errno;
     ioctl(s->fd, SECCOMP_IOCTL_NOTIF_SEND, &answer); /* fails if the caller has ended */
   } else if (events & (EPOLLHUP | EPOLLERR)) {
     source_close(s);

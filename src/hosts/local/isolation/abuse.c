@@ -2,6 +2,7 @@
  * Takes as much of a shared kernel table as it can, reports how much in one line, and holds it until it is killed. Test program; shared-tables.test.ts runs it.
  *
  *   abuse neighbours <count> | scan | inotify | terminals | rings | small-rings | aio
+ *   abuse netlink | packet | raw | udp | tcp | unix | large-netlink
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -92,8 +93,79 @@ static int aio(void) {
   return (int)syscall(SYS_io_setup, 16384, &context);
 }
 
+static char bytes[100000];
+
+/* A socket that holds as many acknowledgements as it takes, each with the message that the kernel refuses. */
+static int netlink(void) {
+  int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
+  *(struct nlmsghdr *)bytes = (struct nlmsghdr){.nlmsg_len = 32 << 10, .nlmsg_type = RTM_NEWNEIGH, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK};
+  for (int i = 0; fd >= 0 && i < 16; i++) (void)!send(fd, bytes, 32 << 10, 0);
+  return fd;
+}
+
+/* With a buffer as large as it gets. */
+static int large_netlink(void) {
+  int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE), size = 64 << 20;
+  if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size) < 0) perror("large-netlink"), exit(1);
+  *(struct nlmsghdr *)bytes = (struct nlmsghdr){.nlmsg_len = sizeof bytes, .nlmsg_type = RTM_NEWNEIGH, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK};
+  for (int i = 0; fd >= 0 && i < 1000; i++) (void)!send(fd, bytes, sizeof bytes, 0);
+  return fd;
+}
+
+/* A socket with packets of the loopback interface. Each has a protocol of its own, so that no two share packets. */
+static int packet(void) {
+  static unsigned short protocol = 0x9000;
+  int fd = socket(AF_PACKET, SOCK_RAW, htons(++protocol));
+  struct sockaddr_ll to = {.sll_family = AF_PACKET, .sll_protocol = htons(protocol), .sll_ifindex = (int)if_nametoindex("lo"), .sll_halen = 6};
+  int from = fd < 0 ? -1 : socket(AF_PACKET, SOCK_DGRAM, 0);
+  for (int i = 0; from >= 0 && i < 16; i++) (void)!sendto(from, bytes, 32 << 10, MSG_DONTWAIT, (struct sockaddr *)&to, sizeof to);
+  if (from >= 0) close(from);
+  return fd;
+}
+
+/* A socket with datagrams that it sent to itself. */
+static int to_itself(int type, int protocol) {
+  static unsigned host = 127u << 24;
+  struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(++host)};
+  socklen_t length = sizeof to;
+  int fd = socket(AF_INET, type, protocol);
+  if (fd < 0 || bind(fd, (struct sockaddr *)&to, length) < 0 || getsockname(fd, (struct sockaddr *)&to, &length) < 0) return -1;
+  for (int i = 0; i < 16; i++) (void)!sendto(fd, bytes, 32 << 10, MSG_DONTWAIT, (struct sockaddr *)&to, length);
+  return fd;
+}
+
+static int raw(void) { return to_itself(SOCK_RAW, 200); }
+
+static int udp(void) { return to_itself(SOCK_DGRAM, 0); }
+
+/* Both ends of a connection, full in both directions. */
+static int fill(int a, int b) {
+  while (send(a, bytes, sizeof bytes, MSG_DONTWAIT) > 0) {}
+  while (send(b, bytes, sizeof bytes, MSG_DONTWAIT) > 0) {}
+  return 0;
+}
+
+static int tcp(void) {
+  struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  socklen_t length = sizeof to;
+  int door = socket(AF_INET, SOCK_STREAM, 0), a = socket(AF_INET, SOCK_STREAM, 0);
+  if (a < 0 || bind(door, (struct sockaddr *)&to, length) < 0 || listen(door, 1) < 0) return -1;
+  if (getsockname(door, (struct sockaddr *)&to, &length) < 0 || connect(a, (struct sockaddr *)&to, length) < 0) return -1;
+  int b = accept(door, NULL, NULL);
+  close(door);
+  return b < 0 ? -1 : fill(a, b);
+}
+
+static int unix_pair(void) {
+  int pair[2];
+  return socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0 ? -1 : fill(pair[0], pair[1]);
+}
+
 int main(int argc, char **argv) {
-  static const struct { const char *name; int (*take)(void); } tables[] = {{"inotify", inotify_init}, {"rings", ring}, {"small-rings", small_ring}, {"aio", aio}};
+  static const struct { const char *name; int (*take)(void); int most; } tables[] = {
+    {"inotify", inotify_init, MOST}, {"rings", ring, 16}, {"small-rings", small_ring, MOST}, {"aio", aio, MOST}, {"netlink", netlink, MOST},
+    {"large-netlink", large_netlink, 64}, {"packet", packet, MOST}, {"raw", raw, MOST}, {"udp", udp, MOST}, {"tcp", tcp, 400}, {"unix", unix_pair, 1000},
+  };
   const char *name = argc > 1 ? argv[1] : "";
   struct rlimit files = {MOST + 100, MOST + 100};
   setrlimit(RLIMIT_NOFILE, &files);
@@ -104,7 +176,7 @@ int main(int argc, char **argv) {
     while (taken < MOST && open("/dev/ptmx", O_RDWR | O_NOCTTY) >= 0) taken++;
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
     if (!strcmp(name, tables[i].name))
-      while (taken < (i == 1 ? 16 : MOST) && tables[i].take() >= 0) taken++;
+      while (taken < tables[i].most && tables[i].take() >= 0) taken++;
   printf("%d %s\n", taken, strerror(errno));
   fflush(stdout);
   pause();

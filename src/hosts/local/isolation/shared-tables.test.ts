@@ -158,6 +158,24 @@ describe("packet rings", () => {
   });
 });
 
+describe("queues of sockets that nobody reads", () => {
+  /** 512 sockets of at most 464 KiB, and 32 of 2 MiB more. */
+  const most = 320 * 2 ** 20;
+  const before = () => freeMemory();
+
+  test.each(["netlink", "large-netlink", "packet", "raw"])("%s sockets take a bounded part of the machine's memory, which comes back", async (family) => {
+    const free = before();
+    {
+      await using taken = await abuse("/loud", family);
+      expect(taken.report).toMatch(/^\d+ /);
+      expect(free - freeMemory()).toBeLessThan(most);
+      await quietLabWorks();
+    }
+    await eventually("the memory comes back", 30_000, async () => free - freeMemory(), (missing) => missing < 64 * 2 ** 20);
+    expect(await local.exec("/loud", "a", "ping", "-c", "1", "-W", "5", "10.0.0.2")).toMatchObject({ code: 0 });
+  });
+});
+
 test("the holder keeps nothing of programs that have ended in a node", async () => {
   const { pid } = await local.sandbox("/quiet");
   const descriptors = () => readdirSync(`/proc/${pid}/fd`).length;
