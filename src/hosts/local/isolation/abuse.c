@@ -117,9 +117,9 @@ static int packet(void) {
   static unsigned short protocol = 0x9000;
   int fd = socket(AF_PACKET, SOCK_RAW, htons(++protocol));
   struct sockaddr_ll to = {.sll_family = AF_PACKET, .sll_protocol = htons(protocol), .sll_ifindex = (int)if_nametoindex("lo"), .sll_halen = 6};
-  int from = fd < 0 ? -1 : socket(AF_PACKET, SOCK_DGRAM, 0);
-  for (int i = 0; from >= 0 && i < 16; i++) (void)!sendto(from, bytes, 32 << 10, MSG_DONTWAIT, (struct sockaddr *)&to, sizeof to);
-  if (from >= 0) close(from);
+  static int from = -1;
+  if (from < 0) from = socket(AF_PACKET, SOCK_DGRAM, 0);
+  for (int i = 0; fd >= 0 && i < 16; i++) (void)!sendto(from, bytes, 32 << 10, MSG_DONTWAIT, (struct sockaddr *)&to, sizeof to);
   return fd;
 }
 

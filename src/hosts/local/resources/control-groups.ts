@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { mkdir, readFile, rmdir, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
@@ -19,6 +19,8 @@ export interface ControlGroups {
   /** Counts CPU time. */
   readonly usage?: Controller;
   readonly freeze?: Controller;
+  /** Limits the memory of TCP and UDP sockets, which version 1 counts apart from other memory. Version 2 counts it with the rest. */
+  readonly socketMemory?: Controller;
   /** For people: why a controller is not there, by its name. */
   readonly why: Readonly<Partial<Record<ControllerName, string>>>;
 }
@@ -88,8 +90,13 @@ export async function probeControlGroups(where: string | undefined = process.env
     else why[name] = refused;
   }
   for (const name of controllerNames) if (found[name] !== undefined) delete why[name];
-  return { hierarchies, ...found, why };
+  const { memory } = found;
+  const hasSocketMemory = memory?.version === 1 && existsSync(join(hierarchies[memory.hierarchy]!.mount, socketMemoryFile));
+  return { hierarchies, ...found, ...(hasSocketMemory ? { socketMemory: memory } : {}), why };
 }
+
+/** In a group of version 1. */
+export const socketMemoryFile = "memory.kmem.tcp.limit_in_bytes";
 
 /** The directories of a lab, by hierarchy; undefined where its holder is in none of ours (an older one, or groups were not there then). */
 export function groupsOfHolder(groups: ControlGroups, pid: number, lab: string): readonly string[] | undefined {

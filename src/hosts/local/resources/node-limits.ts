@@ -1,7 +1,7 @@
 import type { ObservedLimits } from "../../../engine/observed.ts";
 import type { DefinedNode } from "../definition.ts";
 import type { LocalTemplate } from "../template.ts";
-import type { ControlGroups, Controller } from "./control-groups.ts";
+import { type ControlGroups, type Controller, socketMemoryFile } from "./control-groups.ts";
 
 /** What a node may take of the machine. */
 export interface NodeLimits {
@@ -52,6 +52,8 @@ export function nodeNeed(node: { readonly ram?: number }, template: LocalTemplat
 export type LimitEntry = readonly [hierarchy: number | "rlimit", file: string, value: string | number];
 
 const mebi = 1024 * 1024;
+/** TCP and UDP sockets may have one part in so many of the node's memory more. */
+const socketPart = 4;
 /** Microseconds in which the share of CPU time is meted out. */
 const period = 100_000;
 
@@ -75,5 +77,7 @@ export function limitEntries(groups: ControlGroups, limits: NodeLimits): readonl
     [["cpu.max", `${quota ?? "max"} ${period}`]],
   );
   entries.push(["rlimit", "fsize", limits.disk * mebi]);
+  // Last: the kernel refuses less than is in use, and what comes after a refused entry is not written.
+  put(groups.socketMemory, [[socketMemoryFile, bytes / socketPart]], []);
   return entries;
 }
