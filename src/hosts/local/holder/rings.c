@@ -19,6 +19,11 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
+#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
+#define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP 1ul
+#endif
+
 /* A filter's listener; all processes that share the filter are of one node. */
 struct keeper { struct source source; long node; };
 
@@ -123,15 +128,15 @@ static int set_option(struct node *n, int listener, const struct seccomp_notif *
   const __u64 *args = asked->data.args;
   bool is_ring = (int)args[1] == SOL_PACKET;
   int length = (int)args[4], least = is_ring ? sizeof(struct tpacket_req) : sizeof value.bytes, most = is_ring ? sizeof value.ring : sizeof value.bytes;
-  pid_t caller = process_of((pid_t)asked->pid);
-  if (caller <= 0) return errno = ENOMEM, -1;
+  pid_t caller = (pid_t)asked->pid;
   if (length < least) return errno = EINVAL, -1;
   if (length > most) length = most;
   struct iovec here = {&value, (size_t)length}, there = {(void *)(uintptr_t)args[3], (size_t)length};
   int process = (int)syscall(SYS_pidfd_open, caller, 0);
+  if (process < 0 && (caller = process_of(caller)) > 0) process = (int)syscall(SYS_pidfd_open, caller, 0); /* it was a thread */
   int copy = process < 0 ? -1 : (int)syscall(438 /* pidfd_getfd */, process, (int)args[0], 0);
   int rc = -1;
-  if (process >= 0 && copy < 0 && errno != EBADF) errno = ENOMEM;
+  if (copy < 0 && errno != EBADF) errno = ENOMEM;
   if (copy >= 0 && process_vm_readv(caller, &here, 1, &there, 1, 0) != length) errno = EFAULT;
   /* It may have ended, and its number be another process's. */
   else if (copy >= 0 && ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &asked->id) < 0) errno = ENOMEM;
@@ -177,6 +182,8 @@ static void line_ready(struct source *s, uint32_t events) {
     struct keeper *k = need(calloc(1, sizeof *k));
     *k = (struct keeper){.source = {.ready = keeper_ready}, .node = node};
     memcpy(&k->source.fd, CMSG_DATA(c), sizeof k->source.fd);
+    /* From Linux 6.6 on: the caller waits, so its processor is free for the answer. */
+    ioctl(k->source.fd, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
     source_watch(&k->source, EPOLLIN);
   }
 }

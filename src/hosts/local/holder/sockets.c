@@ -55,9 +55,9 @@ static bool is_counted(int there) {
 
 int buffer_set(const struct node *n, int there, int option, int bytes) {
   if (!is_counted(there)) {
-    long others = uncounted(n);
-    bool may_grow = others >= 0 && others <= RAISED_SOCKETS;
-    if (!may_grow && (unsigned)bytes > (unsigned)number_of(there, option) / 2) return 0;
+    bool grows = (unsigned)bytes > (unsigned)number_of(there, option) / 2;
+    long others = grows ? uncounted(n) : 0;
+    if (others < 0 || others > RAISED_SOCKETS) return 0;
     if ((unsigned)bytes > RAISED_BUFFER) bytes = RAISED_BUFFER;
   }
   return setsockopt(there, SOL_SOCKET, option, &bytes, sizeof bytes);

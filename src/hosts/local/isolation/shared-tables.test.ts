@@ -167,6 +167,7 @@ describe("queues of sockets that nobody reads", () => {
   };
   const mebi = 2 ** 20;
 
+  // docs/isolation.md derives the bound.
   test.each([
     ["netlink", 300],
     ["large-netlink", 300],
