@@ -55,10 +55,11 @@ static bool is_counted(int there) {
 
 int buffer_set(const struct node *n, int there, int option, int bytes) {
   if (!is_counted(there)) {
-    bool grows = (unsigned)bytes > (unsigned)number_of(there, option) / 2;
-    long others = grows ? uncounted(n) : 0;
+    bool is_queue = option == SO_RCVBUF, grows = (unsigned)bytes > (unsigned)number_of(there, option) / 2;
+    long others = is_queue && grows ? uncounted(n) : 0;
     if (others < 0 || others > RAISED_SOCKETS) return 0;
-    if ((unsigned)bytes > RAISED_BUFFER) bytes = RAISED_BUFFER;
+    int most = is_queue ? RAISED_BUFFER : SENT_BUFFER;
+    if ((unsigned)bytes > (unsigned)most) bytes = most;
   }
   return setsockopt(there, SOL_SOCKET, option, &bytes, sizeof bytes);
 }

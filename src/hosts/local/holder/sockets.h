@@ -3,9 +3,10 @@
 #include "lab.h"
 
 enum {
-  MOST_SOCKETS = 512,      /* of these in a node. Routing daemons have one or two for each interface */
-  RAISED_SOCKETS = 32,     /* buffers grow only while the node has no more of these, so there are no more large buffers than this */
-  RAISED_BUFFER = 1 << 20, /* bytes that may be asked for; the kernel takes twice as much */
+  MOST_SOCKETS = 256,      /* of these in a node. Routing daemons have one or two for each interface */
+  RAISED_SOCKETS = 32,     /* buffers grow only while the node has no more of these, so no more of them are large */
+  RAISED_BUFFER = 1 << 20, /* bytes of SO_RCVBUF that may be asked for; the kernel takes twice as much */
+  SENT_BUFFER = 212992,    /* the same of SO_SNDBUF: it bounds a message, and each queue takes one message more than its size */
 };
 
 /* Whether the node may make another one. Answers 0, or -1 with errno. */

@@ -2,7 +2,7 @@
  * Takes as much of a shared kernel table as it can, reports how much in one line, and holds it until it is killed. Test program; shared-tables.test.ts runs it.
  *
  *   abuse neighbours <count> | scan | inotify | terminals | rings | small-rings | aio
- *   abuse netlink | packet | raw | udp | tcp | unix | large-netlink
+ *   abuse netlink | large-netlink | messages | packet | raw | udp | tcp | unix
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -112,6 +112,21 @@ static int large_netlink(void) {
   return fd;
 }
 
+/* A socket that is nearly full, and then gets one message as large as a sender may make it. */
+static int message(void) {
+  static char large[4 << 20];
+  static int from = -1;
+  struct sockaddr_nl to = {.nl_family = AF_NETLINK};
+  socklen_t length = sizeof to;
+  int fd, size = 2 << 20;
+  if (from < 0) from = socket(AF_NETLINK, SOCK_RAW, NETLINK_USERSOCK), setsockopt(from, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+  fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_USERSOCK);
+  if (fd < 0 || bind(fd, (struct sockaddr *)&to, length) < 0 || getsockname(fd, (struct sockaddr *)&to, &length) < 0) return -1;
+  (void)!sendto(from, large, 100000, MSG_DONTWAIT, (struct sockaddr *)&to, length);
+  for (size_t bytes = sizeof large - 1024; bytes > 1024 && sendto(from, large, bytes, MSG_DONTWAIT, (struct sockaddr *)&to, length) < 0; bytes -= bytes / 8) {}
+  return fd;
+}
+
 /* A socket with packets of the loopback interface. Each has a protocol of its own, so that no two share packets. */
 static int packet(void) {
   static unsigned short protocol = 0x9000;
@@ -163,7 +178,7 @@ static int unix_pair(void) {
 
 int main(int argc, char **argv) {
   static const struct { const char *name; int (*take)(void); int most; } tables[] = {
-    {"inotify", inotify_init, MOST}, {"rings", ring, 16}, {"small-rings", small_ring, MOST}, {"aio", aio, MOST}, {"netlink", netlink, MOST},
+    {"inotify", inotify_init, MOST}, {"rings", ring, 16}, {"small-rings", small_ring, MOST}, {"aio", aio, MOST}, {"netlink", netlink, MOST}, {"messages", message, MOST},
     {"large-netlink", large_netlink, 64}, {"packet", packet, MOST}, {"raw", raw, MOST}, {"udp", udp, MOST}, {"tcp", tcp, 400}, {"unix", unix_pair, 1000},
   };
   const char *name = argc > 1 ? argv[1] : "";
