@@ -69,7 +69,8 @@ export class ConsoleHub {
   #unseen = 0;
   /** Viewers that get nothing from before they came. */
   readonly #withoutScrollback = new WeakSet<Viewer>();
-  #closed = false;
+  /** Why it was closed. */
+  #closed: string | undefined;
 
   constructor(options: HubOptions) {
     this.#options = options;
@@ -88,7 +89,7 @@ export class ConsoleHub {
   async view({ terminal = true, scrollback: fromStart = true }: ViewOptions = {}): Promise<Viewer> {
     clearTimeout(this.#idle);
     const { source, scrollback } = await this.#open();
-    if (this.#closed) throw closed();
+    if (this.#closed !== undefined) throw closed(this.#closed);
     // The wait above may have let an idle timer start again.
     clearTimeout(this.#idle);
     const viewer: Viewer = new Viewer({
@@ -132,13 +133,14 @@ export class ConsoleHub {
     upstream?.source.resize?.(columns, rows);
   }
 
-  close(): void {
-    this.#closed = true;
+  /** @param why what has closed it, for people */
+  close(why = "the console is closed"): void {
+    this.#closed ??= why;
     void this.#shut();
   }
 
   #open(): Promise<Upstream> {
-    if (this.#closed) return Promise.reject(closed());
+    if (this.#closed !== undefined) return Promise.reject(closed(this.#closed));
     if (this.#upstream !== undefined) return this.#upstream;
     const opening = this.#options.open().then((source) => {
       const scrollback = new Scrollback(this.#options.scrollbackBytes ?? 64 << 10);
@@ -258,6 +260,6 @@ export class ConsoleHub {
   }
 }
 
-function closed(): Failure {
-  return new Failure("node_not_running", "the console is closed: its lab is gone, or the service goes down");
+function closed(why: string): Failure {
+  return new Failure("node_not_running", why);
 }

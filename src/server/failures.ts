@@ -113,9 +113,21 @@ function problemOf({ keyword, instancePath, params, message }: ValidationProblem
       return { path: `${instancePath}/${pointerWord(String(params.additionalProperty))}`, message: "is unknown" };
     case "enum":
       return { path: instancePath, message: `must be one of ${(params.allowedValues as readonly unknown[]).join(", ")}` };
+    case "maxLength":
+      return { path: instancePath, message: `has more than ${counted(params.limit, "character")}: shorten it` };
+    case "minLength":
+      return { path: instancePath, message: `needs at least ${counted(params.limit, "character")}` };
+    case "maxItems":
+      return { path: instancePath, message: `has more than ${counted(params.limit, "item")}: send fewer` };
+    case "minItems":
+      return { path: instancePath, message: `needs at least ${counted(params.limit, "item")}` };
     default:
       return { path: instancePath, message: message ?? `breaks ${keyword}` };
   }
+}
+
+function counted(count: unknown, noun: string): string {
+  return `${String(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 function pointerWord(name: string): string {

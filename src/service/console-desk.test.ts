@@ -67,3 +67,26 @@ test("a console of a lab that left its path while the console was opened is refu
   expect(stream.destroyed).toBe(true);
   await desk.close();
 });
+
+test("a console that closes while it opens is refused with its node, its lab and the reason", async () => {
+  for (const [end, why] of [
+    [(desk: ConsoleDesk) => desk.closeLab("/a"), "the lab is no longer at this path, or has another owner"],
+    [(desk: ConsoleDesk) => desk.close(), "the service is shutting down"],
+  ] as const) {
+    const desk = new ConsoleDesk(
+      () => true,
+      async () => "lab",
+    );
+    const host = {
+      console: async () => {
+        await end(desk);
+        return { stream: new PassThrough() };
+      },
+    } as unknown as HostSession;
+    await expect(desk.view(host, "/a", "7")).rejects.toMatchObject({
+      code: "node_not_running",
+      message: `the console of node 7 of /a is closed: ${why}`,
+    });
+    await desk.close();
+  }
+});

@@ -11,6 +11,7 @@ import { isOfLab, type LabScope, labScope } from "./lab-scope.ts";
 interface Console {
   readonly key: string;
   readonly path: string;
+  readonly nodeId: string;
   /** Whose console it is opened by, the next time: who asked last, as sessions end. */
   host: HostSession;
   readonly hub: ConsoleHub;
@@ -115,10 +116,10 @@ export class ConsoleDesk {
 
   /** The lab is not at this path any more, or has another owner: its consoles end at once. */
   closeLab(path: string): void {
-    for (const [key, { hub }] of [...this.#consoles]) {
+    for (const [key, console] of [...this.#consoles]) {
       if (!isOfLab(key, path)) continue;
       this.#consoles.delete(key);
-      hub.close();
+      close(console, "the lab is no longer at this path, or has another owner");
     }
   }
 
@@ -129,18 +130,19 @@ export class ConsoleDesk {
     // It ends by itself when the host closes it; this is for hosts that leave it open.
     const timer = setTimeout(() => {
       this.#retired.delete(console);
-      console.hub.close();
+      close(console, "the node went down");
     }, lastWordsMs);
     timer.unref();
     this.#retired.set(console, timer);
   }
 
   async close(): Promise<void> {
-    for (const { hub } of this.#consoles.values()) hub.close();
+    const why = "the service is shutting down";
+    for (const console of this.#consoles.values()) close(console, why);
     this.#consoles.clear();
-    for (const [{ hub }, timer] of this.#retired) {
+    for (const [console, timer] of this.#retired) {
       clearTimeout(timer);
-      hub.close();
+      close(console, why);
     }
     this.#retired.clear();
     await this.expressions.close();
@@ -160,7 +162,7 @@ export class ConsoleDesk {
       known.host = host;
       return known;
     }
-    const console: Console = { key, path, host, turn: new Mutex(), hub: this.#hub(() => console, labId, nodeId) };
+    const console: Console = { key, path, nodeId, host, turn: new Mutex(), hub: this.#hub(() => console, labId, nodeId) };
     this.#consoles.set(key, console);
     return console;
   }
@@ -178,4 +180,8 @@ export class ConsoleDesk {
       onClosed: () => this.#forget(console()),
     });
   }
+}
+
+function close({ hub, path, nodeId }: Console, why: string): void {
+  hub.close(`the console of node ${nodeId} of ${path} is closed: ${why}`);
 }

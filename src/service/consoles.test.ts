@@ -142,7 +142,11 @@ test("logout and the node's stop end the stream", async () => {
   await until(() => two.seen() !== "");
   await ann.call("execProject", { lab: "/pair", action: "stop", node: "r1" });
   await until(() => two.far.destroyed || two.far.readableEnded);
-  expect((await failureOf(ann.call("attachConsole", { lab: "/pair", node: "r1" }))).code).toBe("node_not_running");
+  expect(await failureOf(ann.call("attachConsole", { lab: "/pair", node: "r1" }))).toMatchObject({
+    code: "node_not_running",
+    message: "node r1 is stopped and its console is closed: start it first",
+    data: { node: "r1", power: "stopped" },
+  });
 });
 
 test("what a console said is read as text, also when its node has ended; a new start begins anew", async () => {

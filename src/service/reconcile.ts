@@ -81,7 +81,10 @@ async function reconcileToHost(
     unsupported: [...plan.unsupported],
     direction: "to_host",
   };
-  if (!plan.applicable) return { ...answer, applied: 0, status: "unchanged", operations: plan.operations.map(shownOperation) };
+  if (!plan.applicable) {
+    if (plan.operations.length === 0 && plan.blocked.length === 0) recordOrigin(context, target);
+    return { ...answer, applied: 0, status: "unchanged", operations: plan.operations.map(shownOperation) };
+  }
 
   // Kept disks, and sessions in the owner's name, go by the host's owner.
   if (observed !== null && target.record === undefined && target.caller.role === "admin") {
@@ -99,6 +102,13 @@ async function reconcileToHost(
     operations: later.map(shownOperation),
     state,
   };
+}
+
+/** Records where the intent comes from if nothing but unsupported fields differ: a later change by this source needs no question. */
+function recordOrigin({ store, clock }: Context, { path, origin }: Target): void {
+  const record = store.labs.get(path);
+  if (record === undefined || origin === undefined || record.origin === origin) return;
+  store.labs.put({ ...record, origin, updatedAt: clock.now() });
 }
 
 function isRecorded({ record, origin = record?.origin }: Target, { yaml, files }: Intent): boolean {

@@ -230,6 +230,17 @@ test("a word of megabytes is refused, and not sent back", async () => {
   expect(answer.text.length).toBeLessThan(300_000);
 });
 
+test("a text or list beyond its bounds is refused with the bound and with what to do", async () => {
+  const capture = (filter: string) => client.post("/api/v1/projects/capture", { lab: "/a", node: "h1", interface: "eth0", filter });
+  const { status, json } = await capture("x".repeat(4097));
+  expect([status, json.error]).toEqual([400, "/filter has more than 4096 characters: shorten it"]);
+  expect(json.data.problems).toEqual([{ path: "/filter", message: "has more than 4096 characters: shorten it" }]);
+  expect((await capture("x".repeat(4096))).json.code).not.toBe("bad_request");
+  const link = (endpoints: readonly string[]) => client.post("/api/v1/projects/links/suspend", { lab: "/a", endpoints, suspended: true });
+  expect((await link(["a:1"])).json.error).toBe("/endpoints needs at least 2 items");
+  expect((await link(["a:1", "b:1", "c:1"])).json.error).toBe("/endpoints has more than 2 items: send fewer");
+});
+
 test("a file name with a line break is checked like any other", async () => {
   expect((await client.post("/api/v1/projects/plan", { files: { "a\nb": 1 } })).json.code).toBe("bad_request");
 });

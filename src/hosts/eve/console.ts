@@ -6,6 +6,7 @@ import { numberOf } from "./answer.ts";
 import { hostFailure } from "./host-failure.ts";
 import type { EveLabPath } from "./lab-path.ts";
 import { mustReadHead, readNodes } from "./lab-read.ts";
+import { powerOf } from "./observe.ts";
 import { consoleType } from "./template.ts";
 import type { EvePlace } from "./world.ts";
 
@@ -30,7 +31,10 @@ export async function openConsole(
       data: { feature: "consoleStream" },
     });
   }
-  if (node.status !== 2 && node.status !== 3) throw new Failure("node_not_running", `${node.name} does not run`);
+  if (node.status !== 2 && node.status !== 3) {
+    const power = powerOf(node.status);
+    throw new Failure("node_not_running", `node ${node.name} is ${power}`, { data: { node: node.name, power } });
+  }
   const shared = place.world.edition.sharedNames && tenant !== undefined ? communityPort(tenant, node.id) : undefined;
   // PNETLab tells it beside the URL, which need not have it.
   const port = consolePort(node.url) ?? (place.account.pnetlab ? numberOf(node.data.port) : shared);
