@@ -1,4 +1,5 @@
 import { type ErrorCode, Failure } from "../contract/errors.ts";
+import { shortageOf } from "../service/shortage.ts";
 
 export interface FailureEnvelope {
   readonly ok: false;
@@ -57,18 +58,6 @@ export function toFailure(error: unknown): Failure {
   const shortage = shortageOf(error);
   if (shortage !== undefined) return shortage;
   return new Failure("internal", "internal error", { cause: error });
-}
-
-/** The failure of a process, or a machine, that has no file descriptors left. */
-function shortageOf(error: unknown): Failure | undefined {
-  for (let at = error, depth = 0; at instanceof Error && depth < 10; at = at.cause, depth++) {
-    const { code } = at as NodeJS.ErrnoException;
-    if (code !== "EMFILE" && code !== "ENFILE") continue;
-    const whose = code === "EMFILE" ? "the service" : "its machine";
-    const why = `${whose} has no file descriptors left (${code}); try again later, close connections, or raise the limit (LimitNOFILE= of the service's unit, ulimit -n)`;
-    return new Failure("overloaded", why, { cause: error });
-  }
-  return undefined;
 }
 
 /** A failure as the log tells it: with where it came from and the host's words, without the rest of its data, which may be what a console said. */

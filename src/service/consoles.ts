@@ -298,5 +298,7 @@ function refuseGraphic(node: ObservedNode, feature: Feature): void {
 }
 
 function notRunning(key: string, power: ObservedNode["power"]): Failure {
-  return new Failure("node_not_running", `node ${key} is ${power} and its console is closed: start it first`, { data: { node: key, power } });
+  return new Failure("node_not_running", `node ${key} is ${power} and its console is closed: start it first`, {
+    data: { node: key, power },
+  });
 }

@@ -2,7 +2,7 @@ import { duplexPair } from "node:stream";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type TestLocalHost, testLocalHost } from "../hosts/local/test-local-host.ts";
 import { createService } from "./create-service.ts";
-import { until } from "./service.fixture.ts";
+import { failureOf, until } from "./service.fixture.ts";
 import type { Handlers, Service, Upgrade } from "./service.ts";
 import { sqliteStore } from "./store/sqlite.ts";
 
@@ -58,6 +58,84 @@ test("inspect tells what each node is kept to, as far as the machine keeps it", 
     disk_bytes: 4096 * 2 ** 20,
   });
 });
+
+test("inspect has cpu, ram and position of each node: what the lab gives it, else what its template or the page does", async () => {
+  const text = `name: sized
+nodes:
+  big: {template: linux, cpu: 0.5, ram: 96, position: {x: 120, y: 340}, start: false}
+  plain: {template: linux, start: false}
+`;
+  const nodesNow = async () => {
+    const { nodes } = await post("inspectProject", { lab: "/sized", refresh: true });
+    return Object.fromEntries(nodes.map(({ node, cpu, ram, position, placed }) => [node, { cpu, ram, position, placed }]));
+  };
+  await post("deployProject", { yaml: text });
+  try {
+    const { features } = await post("getCapabilities", {});
+    const before = await nodesNow();
+    expect(before["big"]).toEqual({ cpu: 0.5, ram: 96, position: { x: 120, y: 340 } });
+    expect(before["plain"]).toEqual({
+      cpu: expect.any(Number),
+      ram: 1024,
+      position: { x: expect.any(Number), y: expect.any(Number) },
+      placed: true,
+    });
+    expect([features?.memoryLimit, before["plain"]?.position]).not.toEqual([true, before["big"]?.position]);
+    await post("reconcileProject", { yaml: text.replace("cpu: 0.5, ram: 96", "cpu: 2, ram: 128").replace("x: 120", "x: 121") });
+    expect((await nodesNow())["big"]).toEqual({ cpu: 2, ram: 128, position: { x: 121, y: 340 } });
+  } finally {
+    await post("destroyProject", { lab: "/sized" });
+  }
+});
+
+test.each([
+  ["daemons: ospfx", /ospfx/],
+  ["daemons: [ospfd]", /daemons/],
+  ["demons: ospfd", /demons/],
+])("the invalid attribute {%s} blocks on old and new nodes alike, and nothing is changed", async (attribute, named) => {
+  const good = "name: attributes\nnodes:\n  r1: {template: frr, attributes: {daemons: ospfd}, start: false}\n";
+  const wrong = `{template: frr, attributes: {${attribute}}, start: false}`;
+  const old = good.replace("{template: frr, attributes: {daemons: ospfd}, start: false}", wrong);
+  const fresh = `${good}  r2: ${wrong}\n`;
+  expect(await failureOf(post("deployProject", { yaml: old }))).toMatchObject({
+    code: "invalid_intent",
+    message: expect.stringMatching(named),
+  });
+  await post("deployProject", { yaml: good });
+  try {
+    for (const [yaml, key] of [
+      [old, "r1"],
+      [fresh, "r2"],
+    ] as const) {
+      const answers = [
+        await outcomeOf("planProject", yaml),
+        await outcomeOf("reconcileProject", yaml),
+        await outcomeOf("validateProject", yaml),
+      ];
+      for (const answer of answers) {
+        expect(answer).toMatch(named);
+        expect(answer).toContain(key);
+        expect(answer).toMatch(/invalid_intent|"applicable":false/);
+      }
+    }
+    expect((await local.session.observe("/attributes"))?.nodes.map(({ name, attributes }) => [name, attributes])).toEqual([
+      ["r1", { daemons: "ospfd" }],
+    ]);
+    expect((await post("planProject", { yaml: good })).actions).toEqual([]);
+  } finally {
+    await post("destroyProject", { lab: "/attributes" });
+  }
+});
+
+/** What an operation answers, or fails with, as text. */
+async function outcomeOf(id: "planProject" | "reconcileProject" | "validateProject", text: string): Promise<string> {
+  try {
+    return JSON.stringify(await post(id, { yaml: text, lab: "/attributes" }));
+  } catch (error) {
+    const { code, message } = error as Error & { readonly code: string };
+    return `${code} ${message}`;
+  }
+}
 
 test("a link is found by its ends in either order, and told in the caller's", async () => {
   const side = { delay: 3, jitter: 0, loss: 0, bandwidth: 0 };

@@ -2,6 +2,7 @@ import { type ErrorCode, Failure } from "../contract/errors.ts";
 import { hidden } from "../engine/sensitive.ts";
 import type { Diagnostic } from "../intent/diagnostic.ts";
 import { showDiagnostics } from "../intent/show.ts";
+import { shortageOf } from "./shortage.ts";
 import type { JobError } from "./store/store.ts";
 
 /** Fields of an answer that hold the whole intent. */
@@ -37,8 +38,10 @@ export function jobError({ code, error, data }: JobError): JobError {
 
 /** What a failed change answers its caller. */
 export function errorOf(error: unknown): JobError {
-  if (!(error instanceof Failure)) return { code: "internal", error: "a defect of the service" };
-  return { code: error.code, error: error.message, ...(error.data !== undefined && { data: error.data }) };
+  const failure = error instanceof Failure ? error : shortageOf(error);
+  if (failure === undefined) return { code: "internal", error: "a defect of the service" };
+  const { code, message, data } = failure;
+  return { code, error: message, ...(data !== undefined && { data }) };
 }
 
 /** The same as a failure again. */

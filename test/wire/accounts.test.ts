@@ -104,7 +104,7 @@ test("who was removed is not known any more with the next request, and a new acc
 });
 
 test("a new password ends sessions, also in browsers and also where it is the old one again", async () => {
-  for (const password of ["another", "ann-password"]) {
+  for (const password of ["another-password", "ann-password"]) {
     const { ended, cookie } = await openStreams(ann);
     await usersCommand(["passwd", "ann", "--password-stdin"], password);
     await expectEnded(cookie, ended);

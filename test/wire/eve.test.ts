@@ -91,6 +91,56 @@ describe.each(["ce5", "pro", "pnetlab"] as const)("labwright serve --host eve on
   });
 });
 
+describe.each(["ce5", "ce6", "pro", "pnetlab"] as const)("trouble of a host of %s", (edition) => {
+  it.each([
+    ["/api/v1/projects/deploy", /^POST /, { ...project, lab: "/two" }],
+    ["/api/v1/projects/destroy", /^DELETE|delete/, { lab: "/pair" }],
+    ["/api/v1/projects/inspect", /labs|labs\/session/, { lab: "/pair", refresh: true }],
+  ])("is reported by %s without paths of files on the host, which only the log has", async (path, call, body) => {
+    const fake = await startFakeEve({ latency: "none", templates: ["linux", "vpcs"], edition });
+    ends.push(() => fake.close());
+    const served = await serveHost({ host: eveHost({ url: fake.url, plainHttp: true, warn: () => {} }) });
+    ends.push(async () => served[Symbol.asyncDispose]());
+    const client = await served.signIn("admin", "eve");
+    expect((await client.post("/api/v1/projects/deploy", project)).status).toBe(200);
+    fake.breakNext(call, "page before");
+    const { status, text, json } = await client.post(path, body);
+    expect([status, json.code, json.error]).toEqual([502, "host_error", expect.stringContaining(" in api.php")]);
+    const jobs = await client.get("/api/v1/jobs");
+    for (const told of [text, jobs.text]) expect(told).not.toMatch(/\/(opt|var|usr|tmp|home)\//);
+    expect(served.log.join("")).toContain("/opt/unetlab/html/api.php");
+  });
+});
+
+describe("inspect of a lab on EVE-NG", () => {
+  it("has cpu, ram and position of each node as the host has them", async () => {
+    const fake = await startFakeEve({ latency: "none", templates: ["linux", "vpcs"] });
+    ends.push(() => fake.close());
+    const served = await serveHost({ host: eveHost({ url: fake.url, plainHttp: true, warn: () => {} }) });
+    ends.push(async () => served[Symbol.asyncDispose]());
+    const client = await served.signIn("admin", "eve");
+    const text = `name: sized
+nodes:
+  l1: {template: linux, cpu: 3, ram: 768, position: {x: 120, y: 340}, start: false}
+  p1: {template: vpcs, position: {x: 7, y: 8}, start: false}
+`;
+    expect((await client.post("/api/v1/projects/deploy", { yaml: text, lab: "/sized" })).status).toBe(200);
+    // As the host's own file has them.
+    expect(fake.labFile("/sized.unl")).toMatch(/name="l1"[^>]*cpu="3"[^>]*ram="768"[^>]*left="120"[^>]*top="340"/);
+    const { nodes } = (await client.post("/api/v1/projects/inspect", { lab: "/sized", refresh: true })).json.data;
+    expect(nodes).toEqual([
+      expect.objectContaining({ node: "l1", cpu: 3, ram: 768, position: { x: 120, y: 340 } }),
+      expect.objectContaining({ node: "p1", cpu: expect.any(Number), ram: expect.any(Number), position: { x: 7, y: 8 } }),
+    ]);
+    for (const node of nodes) expect(node).not.toHaveProperty("placed");
+    // Changed in the host's own pages.
+    const file = fake.labFile("/sized.unl") ?? "";
+    fake.putLabFile("/sized.unl", file.replace('ram="768"', 'ram="512"').replace('left="120"', 'left="121"'));
+    const again = (await client.post("/api/v1/projects/inspect", { lab: "/sized", refresh: true })).json.data.nodes;
+    expect(again[0]).toMatchObject({ cpu: 3, ram: 512, position: { x: 121, y: 340 } });
+  });
+});
+
 describe("a host whose certificate is not vouched for", () => {
   it.each([
     ["without a pin", {}, "tls_untrusted"],

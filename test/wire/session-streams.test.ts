@@ -1,6 +1,9 @@
+import { readdir, readFile, readlink } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Host } from "../../src/hosts/host.ts";
 import { eventually, type TestLocalHost, testLocalHost } from "../../src/hosts/local/test-local-host.ts";
+import { openUsers, type Users } from "../../src/hosts/local/users.ts";
 import type { RawClient } from "./raw-client.ts";
 import { openSocket, type Served, serve } from "./served.ts";
 
@@ -73,9 +76,10 @@ describe.skipIf(process.getuid?.() !== 0)("the streams of a session", () => {
     client: RawClient,
     name: string,
     path: string,
+    accept = "*/*",
   ): Promise<OpenedStream & { readonly resume: () => void; readonly heard: () => string }> {
     const { socket, heard, ended } = await client.secure(
-      `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${client.token}\r\n\r\n`,
+      `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAccept: ${accept}\r\nAuthorization: Bearer ${client.token}\r\n\r\n`,
     );
     closers.push(() => void socket.destroy());
     // At once: on a busy machine the whole download would come before the next look at it.
@@ -104,9 +108,12 @@ describe.skipIf(process.getuid?.() !== 0)("the streams of a session", () => {
       ),
     ];
     const events = await openAnswer(client, "events", "/api/v1/events");
-    events.resume();
-    return [...streams, events];
+    const source = await openAnswer(client, "event source", "/api/v1/events", "text/event-stream");
+    for (const each of [events, source]) each.resume();
+    return [...streams, events, source];
   }
+
+  const all = ["console", "traffic", "capture", "events", "event source"];
 
   const stillOpen = (streams: readonly OpenedStream[]) => streams.filter(({ ended }) => !ended()).map(({ name }) => name);
 
@@ -120,12 +127,71 @@ describe.skipIf(process.getuid?.() !== 0)("the streams of a session", () => {
     ahead += 11 * hour;
     expect((await later.get("/api/v1/session")).status).toBe(200);
     const others = await openAll(served.url, later);
-    await expect.poll(() => stillOpen(streams)).toEqual(["console", "traffic", "capture", "events"]);
+    await expect.poll(() => stillOpen(streams)).toEqual(all);
     ahead = hours * hour;
     await expect.poll(() => stillOpen(streams)).toEqual([]);
     // They end with the session's lifetime, or were used later.
-    await expect.poll(() => stillOpen(others)).toEqual(hours === 12 ? ["console", "traffic", "capture", "events"] : []);
+    await expect.poll(() => stillOpen(others)).toEqual(hours === 12 ? all : []);
   });
+
+  /** The session ends at most half a second after its cause; the rest is for a busy machine. */
+  const soon = { timeout: 5_000, interval: 20 };
+
+  test.each<[string, (accounts: Users) => Promise<unknown>]>([
+    [
+      "its lifetime ends",
+      async () => {
+        ahead = 12 * hour;
+      },
+    ],
+    ["its account gets another password", (accounts) => accounts.put("eva", "another password", "admin")],
+    ["its account gets the same password again", (accounts) => accounts.put("eva", "long enough", "admin")],
+    ["its account is removed", (accounts) => accounts.remove("eva")],
+    ["its account is removed and made again", (accounts) => accounts.remove("eva").then(() => accounts.put("eva", "long enough", "admin"))],
+  ])("each ends soon after %s, without any further call, and streams of others stay", async (name, end) => {
+    const accounts = openUsers(join(local.paths.state, "users.json"));
+    await accounts.put("eva", "long enough", "admin");
+    const client = await served.signIn("eva", "long enough");
+    const streams = await openAll(served.url, client);
+    const others = name.includes("lifetime") ? [] : await openAll(served.url, await served.signIn("admin", "test"));
+    await expect.poll(() => stillOpen(streams)).toEqual(all);
+    await end(accounts);
+    await expect.poll(() => stillOpen(streams), soon).toEqual([]);
+    expect(stillOpen(others)).toEqual(others.map((stream) => stream.name));
+  });
+
+  test("a download whose client breaks off leaves no open file and no process", async () => {
+    const client = await served.signIn("admin", "test");
+    const before = { files: await openFiles(), children: await childrenOf(process.pid) };
+    const downloads = await Promise.all(
+      Array.from({ length: 4 }, () => openAnswer(client, "download", `/api/v1/projects/captures/${capture}/pcapng`)),
+    );
+    expect(downloads.map(({ ended }) => ended())).toEqual([false, false, false, false]);
+    const { stream } = (await client.post(`/api/v1/projects/captures/${capture}/attach`, {})).json.data;
+    const follower = openSocket(served.url, `/api/v1/projects/captures/stream/${stream}`, { Authorization: `Bearer ${client.token}` });
+    await expect.poll(() => follower.frames.length).toBeGreaterThan(0);
+    // They are being read: otherwise nothing could be left.
+    expect((await openFiles()).length).toBeGreaterThan(before.files.length);
+    follower.socket.terminate();
+    for (const close of closers.splice(0)) await close();
+    await expect.poll(openFiles).toEqual(before.files);
+    await expect.poll(async () => (await childrenOf(process.pid)).filter((pid) => !before.children.includes(pid))).toEqual([]);
+    expect((await client.get(`/api/v1/projects/captures/${capture}`)).json.data.status).toBe("running");
+  });
+
+  /** Files of captures that this process, which is the service, has open. */
+  async function openFiles(): Promise<readonly string[]> {
+    const descriptors = await readdir("/proc/self/fd");
+    // One that was closed meanwhile is not open.
+    const files = await Promise.all(descriptors.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => "")));
+    return files.filter((file) => file.startsWith(local.paths.state) && file.includes(capture)).sort();
+  }
+
+  async function childrenOf(pid: number): Promise<readonly string[]> {
+    const threads = await readdir(`/proc/${pid}/task`);
+    const lists = await Promise.all(threads.map((id) => readFile(`/proc/${pid}/task/${id}/children`, "utf8").catch(() => "")));
+    return lists.flatMap((list) => list.trim().split(" ")).filter((child) => child !== "");
+  }
 
   test("all end also on a host that has no accounts", async () => {
     const { accounts: _accounts, ...host } = local.host;

@@ -1,5 +1,6 @@
 import { Failure } from "../../contract/errors.ts";
 import type { Answer } from "../../transport/transport.ts";
+import { withoutPaths } from "./hidden-paths.ts";
 
 /** What the REST interface answered, read as far as it can be. */
 export interface EveAnswer {
@@ -7,7 +8,10 @@ export interface EveAnswer {
   readonly status: number;
   /** The number at the end of the message, which alone tells what happened: "Lab has been saved (60023)." Absent where there is none. */
   readonly code?: number;
+  /** Without paths of files on the host. */
   readonly message: string;
+  /** The message as the host sent it, if it has such paths: for the log. */
+  readonly words?: string;
   readonly data?: unknown;
   /** The status word of the envelope: success, fail, unauthorized … */
   readonly word?: string;
@@ -23,7 +27,7 @@ export function readAnswer({ status, headers, body }: Answer): EveAnswer {
   const date = headers.date === undefined ? Number.NaN : Date.parse(headers.date);
   const time = Number.isNaN(date) ? {} : { time: date };
   const json = parse(text);
-  if (json === undefined) return { status, message: pageMessage(status, text), broken: status >= 500, ...time };
+  if (json === undefined) return { status, ...messageOf(pageMessage(status, text)), broken: status >= 500, ...time };
   const { message: said, code: number, status: word, data, result } = json;
   // Only envelopes have a word; the list of icons is bare.
   if (typeof word !== "string") return { status, message: "", data: json, broken: status >= 500, ...time };
@@ -34,12 +38,17 @@ export function readAnswer({ status, headers, body }: Answer): EveAnswer {
   return {
     status: status === 200 && Number.isInteger(envelope) && envelope >= 400 ? envelope : status,
     ...(code !== undefined && { code: Number(code) }),
-    message,
+    ...messageOf(message),
     data: data ?? result,
     word,
     broken: false,
     ...time,
   };
+}
+
+function messageOf(words: string): Pick<EveAnswer, "message" | "words"> {
+  const message = withoutPaths(words);
+  return message === words ? { message } : { message, words };
 }
 
 /** PHP writes an empty map as [], one with the keys 0, 1 … as a list, and any other as an object: entries whichever it is. */
@@ -61,17 +70,17 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
 }
 
-/** The failure of a step, with the host's own words. */
+/** The failure of a step, with the host's own words; files of the host are named in its cause alone, which only the log has. */
 export function hostError(doing: string, answer: EveAnswer): Failure {
-  const { code, message, status, broken } = answer;
+  const { code, message, status, broken, words } = answer;
   const host = { ...(code !== undefined && { code }), message: message || `HTTP ${status}`, status };
-  if (code === fileLocked) return new Failure("host_error", `${doing}: ${fileLockedText}`, { data: { host, retryable: true } });
-  if (code === 60000) return new Failure("lab_not_found", `${doing}: ${message}`, { data: { host } });
-  if (code === 20024) return new Failure("node_not_found", `${doing}: ${message}`, { data: { host } });
-  if (code === 90032)
-    return new Failure("operation_not_allowed", `${doing}: the host does not allow this user to do it`, { data: { host } });
+  const more = { data: { host }, ...(words !== undefined && { cause: new Error(words) }) };
+  if (code === fileLocked) return new Failure("host_error", `${doing}: ${fileLockedText}`, { ...more, data: { host, retryable: true } });
+  if (code === 60000) return new Failure("lab_not_found", `${doing}: ${message}`, more);
+  if (code === 20024) return new Failure("node_not_found", `${doing}: ${message}`, more);
+  if (code === 90032) return new Failure("operation_not_allowed", `${doing}: the host does not allow this user to do it`, more);
   const broke = broken ? "; the host broke while it worked, so what it has done is not known" : "";
-  return new Failure("host_error", `${doing}: ${host.message}${broke}`, { data: { host } });
+  return new Failure("host_error", `${doing}: ${host.message}${broke}`, more);
 }
 
 /** Another write holds the lab's file, or one that died left its lock behind. */

@@ -68,6 +68,8 @@ async function readAfter({ world, account }: EvePlace, at: EveLabPath, doubt: Fa
     return await world.reader.file(account, at);
   } catch (error) {
     if (doubt === undefined || !(error instanceof Failure)) throw error;
+    if (error.code === "lab_not_found")
+      throw new Failure(doubt.code, `${doubt.message}; the host has no such lab now`, { data: { ...doubt.data }, cause: doubt });
     throw new Failure(error.code, `${doubt.message}; what became of it could not be read: ${error.message}`, {
       data: { ...error.data },
       cause: doubt,

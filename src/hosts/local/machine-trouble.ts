@@ -4,12 +4,15 @@ import { Failure } from "../../contract/errors.ts";
 export function machineTrouble(error: unknown): Failure | undefined {
   const { code, message } = error as NodeJS.ErrnoException;
   if (error instanceof Failure || typeof code !== "string") return undefined;
-  if (code === "EMFILE" || code === "ENFILE") {
-    const why = `no file descriptors are left (${code}): try again later, or raise the limit of the service (LimitNOFILE= of its unit, ulimit -n)`;
-    return new Failure("overloaded", why, { cause: error });
-  }
+  if (code === "EMFILE" || code === "ENFILE") return noDescriptors(code, error);
   const told = code in diskTroubles ? `${diskTroubles[code]}: ${message}` : message;
   return new Failure("host_error", told, { data: { host: { code, message } }, cause: error });
+}
+
+/** The failure of a process (EMFILE) or a machine (ENFILE) without file descriptors. */
+export function noDescriptors(code: "EMFILE" | "ENFILE", cause?: unknown): Failure {
+  const why = `no file descriptors are left (${code}): try again later, or raise the limit of the service (LimitNOFILE= of its unit, ulimit -n)`;
+  return new Failure("overloaded", why, { cause });
 }
 
 /** The same work, its troubles told so. */

@@ -1,12 +1,12 @@
-import { spawn } from "node:child_process";
 import { Failure } from "../../contract/errors.ts";
 import type { RunResult } from "./sandbox.ts";
+import { spawnPiped } from "./spawn-piped.ts";
 
 /** Runs a program of the machine, outside every lab. A program that is not there has code 127. */
 export function runOnMachine(argv: readonly string[], stdin: string | Uint8Array = ""): Promise<RunResult> {
   return new Promise((resolve, reject) => {
     const [program, ...rest] = argv;
-    const child = spawn(program!, rest, { stdio: ["pipe", "pipe", "pipe"] });
+    const child = spawnPiped(program!, rest);
     let stdout = "";
     let stderr = "";
     child.stdout.setEncoding("utf8").on("data", (text: string) => {

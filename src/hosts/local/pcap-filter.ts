@@ -5,6 +5,7 @@ import { Failure } from "../../contract/errors.ts";
 import { controlCharacter } from "./control-character.ts";
 import { FairPlaces } from "./fair-places.ts";
 import type { LocalImage } from "./images.ts";
+import { machineTrouble } from "./machine-trouble.ts";
 
 const program = "/usr/bin/tcpdump";
 /** Some filters of few characters take endless time to compile. */
@@ -47,6 +48,8 @@ function compiledBy(rootfs: string, filter: string): Promise<CompiledFilter> {
   return new Promise((resolve, reject) => {
     execFile("unshare", argv, { timeout: compileMs, killSignal: "SIGKILL", env }, (error, stdout, stderr) => {
       if (error === null) return resolve(portable(stdout.trim().replaceAll("\n", ",")));
+      const trouble = machineTrouble(error);
+      if (trouble?.code === "overloaded") return reject(trouble);
       // Only what tcpdump itself says is about the filter.
       const said = stderr.split("\n").find((line) => line.startsWith("tcpdump: "));
       if (said !== undefined) return resolve({ problem: said.slice("tcpdump: ".length) });

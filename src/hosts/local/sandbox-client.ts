@@ -71,7 +71,7 @@ async function launch(holder: string, argv: readonly string[]): Promise<string> 
   const refused = (words: string, cause?: unknown) =>
     new Failure("host_error", `the lab's sandbox did not start: ${words}`, { data: { host: words }, cause });
   const { code, stdout, stderr } = await runOnMachine([holder, ...argv]).catch((error: Error) => {
-    throw refused(error.message, error);
+    throw error instanceof Failure ? error : refused(error.message, error);
   });
   if (code === 0) return stdout;
   if (code === 2 && stderr.startsWith("usage:")) {

@@ -4,6 +4,8 @@ import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { Failure } from "../../../contract/errors.ts";
 import { commandLine, UsageError } from "../command-line.ts";
+import { type OwnedLabs, ownedLabs } from "../owned-labs.ts";
+import { passwordProblem } from "../password-rule.ts";
 import { localPaths } from "../paths.ts";
 import { type LocalUser, openUsers, type Role, type Users } from "../users.ts";
 
@@ -14,6 +16,8 @@ const help = `Usage: labwright users list [--format json]
        labwright users remove NAME
 
 Accounts of this machine's embedded host: whoever may write its state directory manages them; a running service knows at once.
+A new password has at least 8 characters and is not the name. Labs and kept disks stay when their account is removed:
+a new account of that name owns them.
 
   --role ROLE         admin, user (default) or viewer
   --password-stdin    read the password from standard input; else LABWRIGHT_PASSWORD, or it is typed
@@ -33,8 +37,10 @@ async function main(): Promise<void> {
     return;
   }
   if (rest.length > 0 || (word !== undefined && action !== "role")) throw new UsageError(`"${rest[0] ?? word}" is one argument too many`);
-  const users = openUsers(join(localPaths(process.env, process.getuid?.() ?? 0).state, "users.json"));
-  const tell = (user: LocalUser, what: string) => console.log(json ? JSON.stringify(user) : `${user.name}: ${what}`);
+  const { state } = localPaths(process.env, process.getuid?.() ?? 0);
+  const users = openUsers(join(state, "users.json"));
+  const tell = (user: LocalUser, what: string, more: object = {}) =>
+    console.log(json ? JSON.stringify({ ...user, ...more }) : `${user.name}: ${what}`);
   switch (action) {
     case "list": {
       const all = await users.list();
@@ -45,12 +51,16 @@ async function main(): Promise<void> {
       const role = roleOf(values.role ?? "user");
       const user = { name: named(name), role };
       if ((await users.find(user.name)) !== null) throw new UsageError(`there is a user ${user.name} already: passwd or role change it`);
-      await users.put(user.name, await password(user.name, values["password-stdin"] === true), role);
-      return tell(user, `added as ${role}`);
+      await users.put(user.name, await newPassword(user.name, values["password-stdin"] === true), role);
+      const owned = await ownedLabs(state, user.name);
+      tell(user, `added as ${role}`, ownedData(owned));
+      if (hasAny(owned))
+        console.error(`warning: ${user.name} now owns what an earlier account of this name left: ${ownedText(owned)}.\n${whatToDo(owned)}`);
+      return;
     }
     case "passwd": {
       const user = await known(users, name);
-      await users.put(user.name, await password(user.name, values["password-stdin"] === true), user.role);
+      await users.put(user.name, await newPassword(user.name, values["password-stdin"] === true), user.role);
       return tell(user, "has a new password");
     }
     case "role": {
@@ -62,7 +72,10 @@ async function main(): Promise<void> {
     case "remove": {
       const user = await known(users, name);
       await users.remove(user.name);
-      return tell(user, "removed");
+      const owned = await ownedLabs(state, user.name);
+      tell(user, "removed", ownedData(owned));
+      if (hasAny(owned)) console.error(`still there: ${ownedText(owned)}; a new account ${user.name} would own them.\n${whatToDo(owned)}`);
+      return;
     }
     default:
       throw new UsageError(`users has list, add, passwd, role and remove, not "${action}"`);
@@ -84,6 +97,44 @@ function roleOf(text: string): Role {
   const role = roles.find((one) => one === text);
   if (role === undefined) throw new UsageError(`a role is admin, user or viewer, not "${text}"`);
   return role;
+}
+
+function hasAny({ labs, keptDisks }: OwnedLabs): boolean {
+  return labs.length + keptDisks.length > 0;
+}
+
+/** Fields of the JSON output; absent if there is nothing. */
+function ownedData(owned: OwnedLabs): object {
+  return hasAny(owned) ? { labs: owned.labs, kept_disks: owned.keptDisks } : {};
+}
+
+/** "2 labs (/a, /b) and the kept disks of 1 lab (/c)" */
+function ownedText({ labs, keptDisks }: OwnedLabs): string {
+  const count = (paths: readonly string[]) => `${paths.length} lab${paths.length === 1 ? "" : "s"} (${shortList(paths)})`;
+  return [
+    ...(labs.length > 0 ? [count(labs)] : []),
+    ...(keptDisks.length > 0 ? [`the kept disks of ${count(keptDisks.map(({ lab }) => lab))}`] : []),
+  ].join(" and ");
+}
+
+function shortList(paths: readonly string[]): string {
+  const shown = paths.slice(0, 10).join(", ");
+  return paths.length > 10 ? `${shown}, …` : shown;
+}
+
+function whatToDo({ labs, keptDisks }: OwnedLabs): string {
+  return [
+    ...(labs.length > 0 ? ["  labwright destroy --lab PATH, as an admin, removes a lab"] : []),
+    ...(keptDisks.length > 0 ? ["  labwright disks, as an admin, lists kept disks; --remove ID removes them"] : []),
+  ].join("\n");
+}
+
+/** Throws UsageError for a password that is too weak. */
+async function newPassword(user: string, fromStdin: boolean): Promise<string> {
+  const given = await password(user, fromStdin);
+  const problem = passwordProblem(user, given);
+  if (problem !== undefined) throw new UsageError(problem);
+  return given;
 }
 
 /** Never from the command line, where others see it. */

@@ -1,8 +1,9 @@
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { chown, mkdir, open, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { Failure } from "../../../contract/errors.ts";
 import { idRange } from "../idmap.ts";
+import { spawnPiped } from "../spawn-piped.ts";
 
 /** An id of the labs' range that no lab uses: what decodes the packets of strangers is nobody, and without a network. */
 const decoderId = idRange.base + idRange.count - 3;
@@ -84,7 +85,7 @@ export class Sharkd {
     const spaces = ["--net", "--ipc", "--uts", "--mount", "--pid", "--fork", "--kill-child"];
     const own = asRoot ? [] : ["--user", "--map-root-user"];
     const argv = [...own, ...spaces, resolve(program), resolve(over), String(asRoot ? decoderId : 0)];
-    this.#child = spawn("unshare", argv, { cwd: directory, env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" } });
+    this.#child = spawnPiped("unshare", argv, { cwd: directory, env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" } });
     this.#child.stdout.setEncoding("utf8").on("data", (text: string) => this.#take(text));
     // What sharkd says there is for people who start it by hand; what keeps it from starting is told by others.
     let words = "";

@@ -1,0 +1,19 @@
+import { Failure } from "../contract/errors.ts";
+
+/** The failure of a process, or a machine, that has no file descriptors left, wherever in the chain of causes; undefined for any other error. */
+export function shortageOf(error: unknown): Failure | undefined {
+  for (let at = error, depth = 0; at instanceof Error && depth < 10; at = at.cause, depth++) {
+    const code = shortageCode(at);
+    if (code === undefined) continue;
+    const whose = code === "EMFILE" ? "the service" : "its machine";
+    const why = `${whose} has no file descriptors left (${code}); try again later, close connections, or raise the limit (LimitNOFILE= of the service's unit, ulimit -n)`;
+    return new Failure("overloaded", why, { cause: error });
+  }
+  return undefined;
+}
+
+function shortageCode({ code, message }: NodeJS.ErrnoException): "EMFILE" | "ENFILE" | undefined {
+  if (code === "EMFILE" || code === "ENFILE") return code;
+  // A thread that finds no descriptors says so in its message only.
+  return code === "ERR_WORKER_INIT_FAILED" && message.includes("EMFILE") ? "EMFILE" : undefined;
+}
