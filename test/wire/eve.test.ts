@@ -93,7 +93,7 @@ describe.each(["ce5", "pro", "pnetlab"] as const)("labwright serve --host eve on
 
 describe.each(["ce5", "ce6", "pro", "pnetlab"] as const)("trouble of a host of %s", (edition) => {
   it.each([
-    ["/api/v1/projects/deploy", /^POST /, { ...project, lab: "/two" }],
+    ["/api/v1/projects/deploy", /^POST /, { yaml, lab: "/two" }],
     ["/api/v1/projects/destroy", /^DELETE|delete/, { lab: "/pair" }],
     ["/api/v1/projects/inspect", /labs|labs\/session/, { lab: "/pair", refresh: true }],
   ])("is reported by %s without paths of files on the host, which only the log has", async (path, call, body) => {

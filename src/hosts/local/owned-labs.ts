@@ -21,10 +21,12 @@ export async function ownedLabs(state: string, owner: string): Promise<OwnedLabs
   const keptDisks: { id: string; lab: string }[] = [];
   for (const id of names.filter(isUuid)) {
     const at = join(directory, id);
-    const lab = (await readDefinition(join(at, "lab.json"), id)) ?? (await readLastGood(at, id));
-    const kept = await readDefinition(join(at, "kept.json"), id);
-    if (kept?.owner === owner) keptDisks.push({ id, lab: kept.path });
-    else if (kept === undefined && lab?.owner === owner) labs.push(lab.path);
+    const lab = await readDefinition(join(at, "lab.json"), id);
+    const kept = lab === undefined ? await readDefinition(join(at, "kept.json"), id) : undefined;
+    const known = lab ?? kept ?? (await readLastGood(at, id));
+    if (known?.owner !== owner) continue;
+    if (kept === undefined) labs.push(known.path);
+    else keptDisks.push({ id, lab: known.path });
   }
   const byText = (a: string, b: string) => (a < b ? -1 : 1);
   return { labs: labs.sort(byText), keptDisks: keptDisks.sort((a, b) => byText(a.lab + a.id, b.lab + b.id)) };

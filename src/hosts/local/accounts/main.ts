@@ -51,8 +51,9 @@ async function main(): Promise<void> {
       const role = roleOf(values.role ?? "user");
       const user = { name: named(name), role };
       if ((await users.find(user.name)) !== null) throw new UsageError(`there is a user ${user.name} already: passwd or role change it`);
-      await users.put(user.name, await newPassword(user.name, values["password-stdin"] === true), role);
+      const given = await newPassword(user.name, values["password-stdin"] === true);
       const owned = await ownedLabs(state, user.name);
+      await users.put(user.name, given, role);
       tell(user, `added as ${role}`, ownedData(owned));
       if (hasAny(owned))
         console.error(`warning: ${user.name} now owns what an earlier account of this name left: ${ownedText(owned)}.\n${whatToDo(owned)}`);
@@ -71,8 +72,8 @@ async function main(): Promise<void> {
     }
     case "remove": {
       const user = await known(users, name);
-      await users.remove(user.name);
       const owned = await ownedLabs(state, user.name);
+      await users.remove(user.name);
       tell(user, "removed", ownedData(owned));
       if (hasAny(owned)) console.error(`still there: ${ownedText(owned)}; a new account ${user.name} would own them.\n${whatToDo(owned)}`);
       return;
