@@ -1,5 +1,5 @@
 import { type ErrorCode, Failure } from "../contract/errors.ts";
-import { shortageOf } from "../service/shortage.ts";
+import { shortageOf } from "../contract/shortage.ts";
 
 export interface FailureEnvelope {
   readonly ok: false;

@@ -1,8 +1,8 @@
 import { type ErrorCode, Failure } from "../contract/errors.ts";
+import { shortageOf } from "../contract/shortage.ts";
 import { hidden } from "../engine/sensitive.ts";
 import type { Diagnostic } from "../intent/diagnostic.ts";
 import { showDiagnostics } from "../intent/show.ts";
-import { shortageOf } from "./shortage.ts";
 import type { JobError } from "./store/store.ts";
 
 /** Fields of an answer that hold the whole intent. */

@@ -1,4 +1,4 @@
-import { Failure } from "../contract/errors.ts";
+import { Failure } from "./errors.ts";
 
 /** The failure of a process, or a machine, that has no file descriptors left, wherever in the chain of causes; undefined for any other error. */
 export function shortageOf(error: unknown): Failure | undefined {
@@ -12,7 +12,7 @@ export function shortageOf(error: unknown): Failure | undefined {
   return undefined;
 }
 
-function shortageCode({ code, message }: NodeJS.ErrnoException): "EMFILE" | "ENFILE" | undefined {
+function shortageCode({ code, message }: Error & { readonly code?: unknown }): "EMFILE" | "ENFILE" | undefined {
   if (code === "EMFILE" || code === "ENFILE") return code;
   // A thread that finds no descriptors says so in its message only.
   return code === "ERR_WORKER_INIT_FAILED" && message.includes("EMFILE") ? "EMFILE" : undefined;
