@@ -29,7 +29,17 @@ describe("what a host answers", () => {
     const page =
       "<html><head><title>Slim Application Error</title></head><body><div><strong>Message:</strong> 20001</div>" +
       "<div><strong>File:</strong> /opt/unetlab/html/includes/__lab.php</div></body></html>";
-    expect(answer(500, page)).toMatchObject({ broken: true, message: "20001 in /opt/unetlab/html/includes/__lab.php" });
+    expect(answer(500, page)).toMatchObject({
+      broken: true,
+      message: "20001 in __lab.php",
+      words: "20001 in /opt/unetlab/html/includes/__lab.php",
+    });
+    const refusal = JSON.stringify({
+      code: 400,
+      status: "fail",
+      message: "cannot stat '/opt/unetlab/tmp/0/a.cfg' of lab /ann/one (80001)",
+    });
+    expect(answer(400, refusal)).toMatchObject({ code: 80001, message: "cannot stat 'a.cfg' of lab /ann/one (80001)" });
     expect(answer(500, "")).toMatchObject({ broken: true, message: "HTTP 500 without an answer" });
     expect(hostError("delete network 9", answer(500, ""))).toMatchObject({ code: "host_error", data: { host: { status: 500 } } });
   });

@@ -1,6 +1,7 @@
 import { Failure } from "../../contract/errors.ts";
 import type { Answer, Transport } from "../../transport/transport.ts";
 import { textOf } from "./answer.ts";
+import { withoutPaths } from "./hidden-paths.ts";
 import { jsonOf } from "./pnetlab-answer.ts";
 
 const callMs = 60_000;
@@ -39,7 +40,7 @@ export async function pnetlabLogin(transport: Transport, username: string, passw
     );
   }
   if (/username|password/i.test(why)) throw new Failure("invalid_credentials", "wrong user name or password");
-  throw refused(`PNETLab did not let ${username} in: ${why || `HTTP ${answer.status}`}`, answer.status);
+  throw refused(`PNETLab did not let ${username} in: ${withoutPaths(why) || `HTTP ${answer.status}`}`, answer.status);
 }
 
 /** The cookies that the pages before the login set. */
