@@ -84,16 +84,6 @@ export class SlimError extends Error {
 /** Where the code of EVE-NG is on its host. */
 export const html = "/opt/unetlab/html/";
 
-/** PHP 8 with Slim: reading an array at a key that it does not have is an exception. */
-export function undefinedKey(key: string | number, file: string, line: number, callers: readonly string[]): SlimError {
-  const shown = typeof key === "number" ? key : `"${key}"`;
-  return new SlimError(`Undefined array key ${shown}`, {
-    file,
-    line,
-    frames: [`${html}${file}(${line}): Slim\\Slim::handleErrors()`, ...callers],
-  });
-}
-
 /** PHP died: nothing of what it would have said is sent. */
 export class FatalError extends Error {
   reply(): Reply {
@@ -122,6 +112,7 @@ const messages: Readonly<Record<number, string>> = {
   11: "Failed to create network",
   12: "Failed to start node",
   13: "Unable to wipe node(s)",
+  14: "Cannot create username",
   15: "Cannot remove UUID from exported labs",
   16: "Failed to export config",
   19: "Export not supported",
@@ -176,6 +167,7 @@ const messages: Readonly<Record<number, string>> = {
   60035: "Lab moved",
   60036: "Lab cloned",
   60038: "Resource not found",
+  60039: "User not found",
   60040: "Successfully listed users",
   60041: "Successfully listed user roles",
   60046: "Destination folder already exists",

@@ -1,6 +1,7 @@
-import { type Envelope, fail, success, undefinedKey } from "./answer.ts";
+import { type Envelope, fail, success } from "./answer.ts";
 import type { Call } from "./call.ts";
 import { inFolder, parentOf } from "./files.ts";
+import { noticeOfKey } from "./notice.ts";
 import { isset, phpString } from "./php.ts";
 
 export function listFolder({ host, user }: Call, path: string): Envelope {
@@ -33,7 +34,7 @@ function inRome(date: Date, space: string): string {
 }
 
 export function addFolder({ host, body }: Call): Envelope {
-  for (const key of ["name", "path"]) if (!isset(body[key]) && host.settings.php === 8) throw undefinedKey(key, "api.php", 432, []);
+  for (const key of ["name", "path"]) if (!isset(body[key])) noticeOfKey(host.settings, key, "api.php", 432, []);
   const [name, path] = [phpString(body.name), phpString(body.path)];
   const there = host.files.checkFolder(path);
   if (there === 2) return fail(400, 60009);
@@ -44,7 +45,7 @@ export function addFolder({ host, body }: Call): Envelope {
 }
 
 export function moveFolder({ host, body }: Call, path: string): Envelope {
-  if (!isset(body.path) && host.settings.php === 8) throw undefinedKey("path", "api.php", 404, []);
+  if (!isset(body.path)) noticeOfKey(host.settings, "path", "api.php", 404, []);
   const to = phpString(body.path);
   const from = host.files.checkFolder(path);
   if (from === 2) return fail(400, 60009);

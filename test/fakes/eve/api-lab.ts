@@ -1,8 +1,9 @@
-import { type Envelope, FatalError, fail, html, SlimError, success, undefinedKey } from "./answer.ts";
+import { type Envelope, FatalError, fail, html, SlimError, success } from "./answer.ts";
 import type { Call } from "./call.ts";
 import { inFolder, parentOf } from "./files.ts";
 import type { Lab } from "./lab.ts";
 import { LabRefused } from "./lab-xml.ts";
+import { noticeOfKey, noticeOfVariable, throwNotice } from "./notice.ts";
 import { type Body, isset, phpInt, phpString } from "./php.ts";
 import { qualityFields } from "./quality.ts";
 import { templates } from "./templates.ts";
@@ -149,9 +150,7 @@ export function showConfig(lab: Lab, id: string): Envelope {
 export async function editConfig({ host }: Call, lab: Lab, id: number, p: Body): Promise<Envelope> {
   const node = lab.nodes.get(id);
   if (node === undefined) return fail(404, 20024);
-  if (!isset(p.data) && host.settings.php === 8) {
-    throw undefinedKey("data", "includes/api_configs.php", 89, [`${html}api.php(742): apiEditLabConfig()`]);
-  }
+  if (!isset(p.data)) noticeOfKey(host.settings, "data", "includes/api_configs.php", 89, [`${html}api.php(742): apiEditLabConfig()`]);
   node.configData = phpString(p.data);
   await lab.save();
   return success(201, 60023);
@@ -162,15 +161,22 @@ export function listTextObjects(lab: Lab): Envelope {
   return success(200, 60062, { data });
 }
 
-export function showTextObject(lab: Lab, id: string): Envelope {
+export function showTextObject({ host }: Call, lab: Lab, id: string): Envelope {
   const object = lab.textObjects.get(phpInt(id));
-  // The lab's name is asked of a variable that is not there.
-  if (object === undefined) return { code: 404, status: "fail", message: `Object "${id}" not found on lab "".` };
+  if (object === undefined) {
+    // The lab's name is read from a variable that does not exist.
+    noticeOfVariable(host.settings, "lab_file", "includes/api_textobjects.php", 136, [`${html}api.php(629): apiGetLabTextObject()`]);
+    return { code: 404, status: "fail", message: `Object "${id}" not found on lab "".` };
+  }
   const { name, type, data } = object;
   return { code: 200, status: "success", message: "Object loaded", data: { id, name: name ?? "", type, data, newdata: null } };
 }
 
-export async function addTextObject(lab: Lab, p: Body): Promise<Envelope> {
+export async function addTextObject({ host }: Call, lab: Lab, p: Body): Promise<Envelope> {
+  if (!isset(p.name)) {
+    const callers = [`${html}api.php(904): apiAddLabTextObject()`];
+    throwNotice(host.settings, "Illegal offset type", { file: "includes/api_textobjects.php", line: 34, callers, phpCode: 2 });
+  }
   const { id, status } = await lab.addTextObject(p);
   if (status !== 0) return fail(400, status);
   const { code, status: word, message } = success(201, 60023);

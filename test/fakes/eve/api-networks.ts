@@ -1,7 +1,8 @@
-import { type Envelope, FatalError, fail, html, success, undefinedKey } from "./answer.ts";
+import { type Envelope, FatalError, fail, html, success } from "./answer.ts";
 import type { Call } from "./call.ts";
 import type { Lab } from "./lab.ts";
 import type { Network } from "./network.ts";
+import { noticeOfKey } from "./notice.ts";
 import { type Body, isset, phpInt, phpString } from "./php.ts";
 
 export function listNetworks({ host }: Call, lab: Lab): Envelope {
@@ -40,7 +41,7 @@ export async function editNetwork({ host }: Call, lab: Lab, id: number, p: Body)
   if (network === undefined) return fail(400, 20023);
   if (!network.edit(p)) {
     // EVE-NG has no message for this: it looks for one under "false".
-    if (host.settings.php === 8) throw undefinedKey(0, "includes/api_networks.php", 100, [`${html}api.php(737): apiEditLabNetwork()`]);
+    noticeOfKey(host.settings, 0, "includes/api_networks.php", 100, [`${html}api.php(737): apiEditLabNetwork()`]);
     return { code: 400, status: "fail", message: null };
   }
   const rc = await lab.save();
@@ -55,11 +56,11 @@ export async function editNetworks(lab: Lab, p: Body): Promise<Envelope> {
   return rc === 0 ? success(201, 60023) : fail(400, rc);
 }
 
-/** Of a network that is not there PHP 8 with Slim dies before it saves, and PHP 7 after. */
+/** Without such a network, a visible notice ends the call before the save; if notices are hidden, PHP dies after it. */
 export async function deleteNetwork({ host }: Call, lab: Lab, id: string): Promise<Envelope> {
   const network = lab.networks.get(phpInt(id));
-  if (network === undefined && host.settings.php === 8) {
-    throw undefinedKey(phpInt(id), "includes/api_networks.php", 59, [`${html}api.php(1029): apiDeleteLabNetwork()`]);
+  if (network === undefined) {
+    noticeOfKey(host.settings, phpInt(id), "includes/api_networks.php", 59, [`${html}api.php(1029): apiDeleteLabNetwork()`]);
   }
   lab.networks.delete(phpInt(id));
   await lab.save();

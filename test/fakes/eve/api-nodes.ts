@@ -1,16 +1,15 @@
-import { type Envelope, fail, html, success, undefinedKey } from "./answer.ts";
+import { type Envelope, fail, html, success } from "./answer.ts";
 import type { Call } from "./call.ts";
 import type { Lab } from "./lab.ts";
 import { editNodeCallers, type LabNode } from "./node.ts";
+import { noticeOfKey } from "./notice.ts";
 import { type Body, isset, phpInt, phpString } from "./php.ts";
 import { templates } from "./templates.ts";
 
 export async function addNodes({ host }: Call, lab: Lab, p: Body): Promise<Envelope> {
   const required = { name: 28, left: 34, top: 35 };
   for (const [key, line] of Object.entries(required)) {
-    if (!isset(p[key]) && host.settings.php === 8) {
-      throw undefinedKey(key, "includes/api_nodes.php", line, [`${html}api.php(902): apiAddLabNode()`]);
-    }
+    if (!isset(p[key])) noticeOfKey(host.settings, key, "includes/api_nodes.php", line, [`${html}api.php(902): apiAddLabNode()`]);
   }
   const several = isset(p.numberNodes);
   const count = several ? phpInt(p.numberNodes) : 1;
@@ -127,12 +126,14 @@ function consoleUrl({ host, serverName, user }: Call, lab: Lab, node: LabNode): 
   return `${node.console === "vnc" ? "vnc" : "telnet"}://${serverName}:${port}`;
 }
 
-export function listInterfaces(lab: Lab, id: number): Envelope {
+export function listInterfaces({ host }: Call, lab: Lab, id: number): Envelope {
   const node = lab.nodes.get(id);
   if (node === undefined) return fail(404, 20024);
   const ethernet = new Map([...node.ethernets].map(([index, { name, networkId }]) => [index, { name, network_id: networkId }]));
   const serial = new Map(
-    [...node.serials].map(([index, { name, remoteId, remoteIf }]) => {
+    [...node.serials].map(([index, { name, remoteId, remoteIf, hasRemoteIf }]) => {
+      const callers = [`${html}api.php(640): apiGetLabNodeInterfaces()`];
+      if (remoteId !== 0 && !hasRemoteIf) noticeOfKey(host.settings, 0, "includes/api_nodes.php", 444, callers);
       const far = remoteId === 0 ? "" : (lab.nodes.get(remoteId)?.serials.get(remoteIf)?.name ?? "");
       return [index, { name, remote_id: remoteId, remote_if: remoteIf, remote_if_name: far }];
     }),

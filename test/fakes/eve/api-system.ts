@@ -10,7 +10,8 @@ export function listIcons(): object {
 
 export function userFields(host: Host, { email, folder, lab, name, tenant, html5, username }: User): object {
   const there = host.files.checkFolder(folder) === 0 ? folder : "/";
-  return { email, folder: there, lab, lang: "en", name, role: "admin", tenant, html5, username };
+  const numbers = columnsAreTexts(host) ? { tenant: String(tenant), html5: String(html5) } : { tenant, html5 };
+  return { email, folder: there, lab, lang: "en", name, role: "admin", ...numbers, username };
 }
 
 export async function showStatus({ host }: Call): Promise<Envelope> {
@@ -45,12 +46,28 @@ export function listNetworkTypes({ host }: Call): Envelope {
 }
 
 export function listUsers({ host }: Call): Envelope {
-  const data = host.users.all().map(({ username, email, name, folder, lab, expires }) => {
-    const session = Math.floor(expires / 1000);
-    const shown = { username, email, expiration: -1, name, session, role: "admin", ip: "127.0.0.1", folder, lab, pod: -1, pexpiration: -1 };
-    return [username, shown] as const;
-  });
+  const data = host.users.all().map((user) => [user.username, userRow(host, user)] as const);
   return success(200, 60040, { data: Object.fromEntries(data) });
+}
+
+/** Without the last folder and lab. */
+export function showUser({ host }: Call, username: string): Envelope {
+  const user = host.users.all().find((each) => each.username === username);
+  if (user === undefined) return fail(404, 60039);
+  const { folder: _folder, lab: _lab, ...data } = userRow(host, user);
+  return success(200, 60040, { data });
+}
+
+function userRow(host: Host, { username, email, name, folder, lab, expires, tenant }: User) {
+  const session = Math.floor(expires / 1000);
+  const row = { username, email, expiration: -1, name, session, role: "admin", ip: "127.0.0.1", folder, lab, pod: -1, pexpiration: -1 };
+  if (!columnsAreTexts(host)) return row;
+  return { ...row, expiration: "-1", session: String(session), pod: String(tenant), pexpiration: "-1" };
+}
+
+/** The host that was recorded with visible notices gives numbers of its database as texts. */
+function columnsAreTexts({ settings }: Host): boolean {
+  return settings.php === 7 && settings.notices === "visible";
 }
 
 /** A template, or all of them where none is named. */

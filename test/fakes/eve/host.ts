@@ -49,6 +49,9 @@ export class Host {
       get php() {
         return settings.php;
       },
+      get notices() {
+        return settings.notices;
+      },
       files: this.files,
       template: (id) => templates.get(id),
       imagesOf: (type, template) => imagesOf(settings.images, type, template),

@@ -28,6 +28,10 @@ export class NodeInterface {
     return this.#remote[1] ?? 0;
   }
 
+  get hasRemoteIf(): boolean {
+    return this.#remote[1] !== undefined;
+  }
+
   /** Whether anything was changed. */
   edit(p: { readonly network_id?: unknown; readonly remote_id?: unknown; readonly remote_if?: unknown }): boolean {
     if (this.type === "ethernet") {

@@ -1,10 +1,11 @@
 import { writeXml, type XmlElement } from "../../../src/hosts/eve/xml.ts";
 import { type Files, inFolder, nameOf, parentOf } from "./files.ts";
 import type { Extra } from "./interface.ts";
+import { needs, needsFirstMac } from "./lab-notices.ts";
 import { all, body, knownOfNode, LabRefused, others, parseLab, tag, textOf, writeNetwork, writeNode } from "./lab-xml.ts";
 import { Network, type NetworkHost } from "./network.ts";
 import { isUuid, LabNode, type NodeHost } from "./node.ts";
-import { type Body, htmlDecode, htmlEntities, htmlSpecialChars, isset, phpInt, phpString } from "./php.ts";
+import { type Body, htmlDecode, htmlSpecialChars, isset, phpInt, phpString } from "./php.ts";
 
 /** What a lab needs to know of its host. */
 export interface LabHost extends NodeHost, NetworkHost {
@@ -130,6 +131,7 @@ export class Lab {
     else if (phpInt(lock) < 2) this.#lock = lock;
     this.#pictures = all(root, ["objects", "pictures", "picture"]);
     for (const object of all(root, ["objects", "textobjects", "textobject"])) {
+      needs(this.#host, object, ["id"]);
       const { id: number, name, type } = body(object);
       const data = textOf(all(object, ["data"]).at(-1));
       if (data === "" || !isset(type)) continue;
@@ -140,6 +142,7 @@ export class Lab {
   }
 
   #readNetwork(element: XmlElement): void {
+    needs(this.#host, element, ["id"]);
     const p = body(element);
     try {
       const network = new Network(p, phpInt(p.id), this.#host);
@@ -154,7 +157,8 @@ export class Lab {
   #readNode(element: XmlElement, configs: ReadonlyMap<unknown, string>): void {
     const p: Record<string, unknown> = { ...body(element) };
     for (const key of ["cpu", "cpulimit", "ethernet", "nvram", "ram", "serial", "id"]) if (isset(p[key])) p[key] = phpInt(p[key]);
-    if (!isset(p.config) && this.#host.php === 8) throw new LabRefused('Undefined array key "config"');
+    needs(this.#host, element, ["id", "template", "config"]);
+    needsFirstMac(this.#host, element, this.#id);
     if (p.config === "Exported") p.config = "1";
     if (p.config === "None") p.config = "0";
     const config = configs.get(phpString(p.id)) ?? (this.#host.pnetlab ? phpString(p.config_data) : "");
@@ -168,8 +172,12 @@ export class Lab {
       throw error;
     }
     if (this.#host.keepsExtras) node.extra = others(element, this.#host.pnetlab ? [...knownOfNode, "config_data"] : knownOfNode);
-    for (const slot of all(element, ["slot"])) node.setSlot(phpInt(body(slot).id), phpString(body(slot).module));
+    for (const slot of all(element, ["slot"])) {
+      needs(this.#host, slot, ["id", "module"]);
+      node.setSlot(phpInt(body(slot).id), phpString(body(slot).module));
+    }
     for (const each of all(element, ["interface"])) {
+      needs(this.#host, each, ["id", "type"]);
       const i = body(each);
       if (i.type !== "ethernet" && i.type !== "serial") continue;
       node.link(phpInt(i.id), i);
@@ -334,7 +342,7 @@ export class Lab {
     const objects: XmlElement[] = [];
     if (this.textObjects.size > 0) {
       const each = [...this.textObjects].map(([id, { name, type, data }]) =>
-        tag("textobject", { id, name: name === undefined ? "" : htmlDecode(name), type }, [tag("data", {}, [data])]),
+        tag("textobject", { id, name: name ?? "", type }, [tag("data", {}, [data])]),
       );
       objects.push(tag("objects", {}, [tag("textobjects", {}, each)]));
     }
@@ -400,5 +408,5 @@ function lowestFree(used: ReadonlyMap<number, unknown>): number {
 }
 
 function nameOfObject(name: unknown): string | undefined {
-  return isset(name) && name !== "" ? htmlEntities(phpString(name)) : undefined;
+  return isset(name) && name !== "" ? phpString(name) : undefined;
 }

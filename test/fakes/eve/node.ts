@@ -1,13 +1,13 @@
 import { plannedInterfaces } from "../../../src/hosts/eve/interface-names.ts";
-import { html, undefinedKey } from "./answer.ts";
+import { html } from "./answer.ts";
 import { type Extra, NodeInterface } from "./interface.ts";
 import { isPosition, position } from "./network.ts";
+import { type NoticeSettings, noticeOfKey } from "./notice.ts";
 import { type Body, isset, phpInt, phpString } from "./php.ts";
 import type { Template } from "./templates.ts";
 
 /** What a node needs to know of its host. */
-export interface NodeHost {
-  readonly php: 7 | 8;
+export interface NodeHost extends NoticeSettings {
   readonly template: (id: string) => Template | undefined;
   readonly imagesOf: (type: string, template: string) => readonly string[];
   readonly hasIcon: (name: string) => boolean;
@@ -18,7 +18,7 @@ export interface NodeHost {
 const types = ["iol", "dynamips", "docker", "qemu", "vpcs", "Nokia"];
 const consoles = ["telnet", "vnc", "rdp", "html5_rdp", "html5_telnet", "html5_vnc"];
 /** Templates with a MAC address of their own. */
-const withFirstMac = ["bigip", "firepower6", "firepower", "linux"];
+export const withFirstMac: readonly string[] = ["bigip", "firepower6", "firepower", "linux"];
 const slotKey = /^slot([0-9]+)$/;
 
 /** A node with EVE-NG's rules: what is not valid is left out, what is not given has a default when it is asked. */
@@ -131,7 +131,7 @@ export class LabNode {
   }
 
   get console(): unknown {
-    return this.#set.console ?? "telnet";
+    return this.#set.console ?? (["iol", "dynamips"].includes(this.type) ? "" : "telnet");
   }
 
   get cpu(): unknown {
@@ -246,7 +246,7 @@ export class LabNode {
   /** EVE-NG looks for type and template in the body, not in the node. */
   #isImage(p: Body, callers: readonly string[]): boolean {
     for (const key of ["type", "template"]) {
-      if (!isset(p[key]) && this.#host.php === 8) throw undefinedKey(key, "includes/__node.php", 531, callers);
+      if (!isset(p[key])) noticeOfKey(this.#host, key, "includes/__node.php", 531, callers);
     }
     return this.#host.imagesOf(phpString(p.type), phpString(p.template)).includes(phpString(p.image));
   }

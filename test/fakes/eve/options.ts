@@ -48,8 +48,14 @@ export const noLatency = Object.fromEntries(Object.keys(recordedLatency).map((na
 
 export interface FakeEveOptions {
   readonly edition?: Edition;
-  /** 8: what PHP 7 only warned of is an error page, and often a lock that stays. */
   readonly php?: 7 | 8;
+  /**
+   * visible: what PHP reports is an error page, and often a lock that stays. A stock php.ini shows notices; hosts of Community 5 that hide them
+   * were seen, too. Absent: hidden for PHP 7, visible for PHP 8, whose warnings cannot be hidden there.
+   */
+  readonly notices?: "visible" | "hidden";
+  /** Whether the first start ever of a user makes its unix user, in which starts at the same time fail. */
+  readonly freshPods?: boolean;
   readonly version?: string;
   readonly latency?: "recorded" | "none" | Partial<Latency>;
   /** How long a write waits for the lab's lock; 25 s on a host. */
@@ -91,6 +97,8 @@ export interface FakeUser {
 export interface Settings {
   readonly edition: Edition;
   readonly php: 7 | 8;
+  readonly notices: "visible" | "hidden";
+  readonly freshPods: boolean;
   readonly version: string;
   readonly latency: Latency;
   readonly lockTimeoutMs: number;
@@ -112,9 +120,12 @@ const versions: Readonly<Record<Edition, string>> = { ce5: "5.0.1-10", ce6: "6.2
 export function settingsOf(options: FakeEveOptions): Settings {
   const edition = options.edition ?? "ce5";
   const latency = options.latency ?? "recorded";
+  const php = options.php ?? (edition === "ce5" || edition === "pnetlab" ? 7 : 8);
   return {
     edition,
-    php: options.php ?? (edition === "ce5" || edition === "pnetlab" ? 7 : 8),
+    php,
+    notices: options.notices ?? noticesOf(php),
+    freshPods: options.freshPods ?? false,
     version: options.version ?? versions[edition],
     latency: latency === "none" ? noLatency : { ...recordedLatency, ...(latency === "recorded" ? {} : latency) },
     lockTimeoutMs: options.lockTimeoutMs ?? 25_000,
@@ -130,4 +141,8 @@ export function settingsOf(options: FakeEveOptions): Settings {
     uuid: options.uuid ?? (() => crypto.randomUUID()),
     console: options.console,
   };
+}
+
+export function noticesOf(php: 7 | 8): "visible" | "hidden" {
+  return php === 8 ? "visible" : "hidden";
 }

@@ -1,3 +1,5 @@
+import { namedEntities } from "./html-entities.ts";
+
 /** The ways of PHP that EVE-NG's answers show. */
 
 export type PhpKey = number | string;
@@ -47,9 +49,11 @@ export function htmlSpecialChars(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-/** htmlentities, for ASCII: what EVE-NG does to names, each time it reads them. So "&" grows with every save. */
+/** htmlentities: what EVE-NG does to names, each time it reads them. So "&" grows with every save. */
 export function htmlEntities(text: string): string {
-  return htmlSpecialChars(text).replaceAll('"', "&quot;");
+  return htmlSpecialChars(text)
+    .replaceAll('"', "&quot;")
+    .replaceAll(/[\u0080-\u{10ffff}]/gu, (character) => namedEntities.get(character) ?? character);
 }
 
 export function htmlDecode(text: string): string {

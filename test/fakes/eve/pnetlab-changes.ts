@@ -113,7 +113,7 @@ async function changed(call: Signed, here: Entered, object: string, action: stri
       return { code: 200, status: "success", message: "" };
     }
     case "textobjects/add":
-      return labs.addTextObject(lab, body);
+      return labs.addTextObject(call, lab, body);
     case "textobjects/edit":
       return id === undefined ? labs.editTextObjects(lab, (body.data ?? {}) as Body) : labs.editTextObject(lab, id, body);
     case "textobjects/delete":

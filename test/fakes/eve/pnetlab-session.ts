@@ -59,7 +59,7 @@ export async function showInSession(call: Signed, object: string): Promise<Envel
     case "networks":
       return id === null ? listNetworks(call, lab) : showNetwork(call, lab, phpInt(id));
     case "textobjects":
-      return id === null ? listTextObjects(lab) : labs.showTextObject(lab, id);
+      return id === null ? listTextObjects(lab) : labs.showTextObject(call, lab, id);
     case "links":
       return labs.listLinks(lab);
     case "nodes": {
@@ -69,7 +69,7 @@ export async function showInSession(call: Signed, object: string): Promise<Envel
       return success(200, 60025, { data: viewNode(call, lab, node, session) });
     }
     case "interfaces":
-      return listInterfaces(lab, phpInt(call.query.get("node_id")));
+      return listInterfaces(call, lab, phpInt(call.query.get("node_id")));
     case "interface": {
       const [node, index] = [phpInt(call.query.get("node_id")), phpInt(call.query.get("interface_id"))];
       const { name, joined } = interfaceOf(lab, node, index);

@@ -1,4 +1,4 @@
-import { type Envelope, fail, jsonReply, type Reply, success, undefinedKey } from "./answer.ts";
+import { type Envelope, fail, jsonReply, type Reply, success } from "./answer.ts";
 import * as folders from "./api-folders.ts";
 import * as labs from "./api-lab.ts";
 import * as networks from "./api-networks.ts";
@@ -8,6 +8,7 @@ import type { Call } from "./call.ts";
 import { exportLabs, importLabs } from "./export-import.ts";
 import type { Lab } from "./lab.ts";
 import { LabRefused } from "./lab-xml.ts";
+import { noticeOfKey } from "./notice.ts";
 import { isset, phpInt, phpString } from "./php.ts";
 import * as pro from "./pro.ts";
 import { editQuality } from "./quality.ts";
@@ -78,6 +79,8 @@ function handlerOf({ host, method, path }: Call): Handler | undefined {
   if (lab !== undefined && lab !== "/" && ["GET", "PUT", "POST", "DELETE"].includes(method)) return (call) => inLab(call, lab);
   const killed = at("kill/lab");
   if (isPro && killed !== undefined && method === "GET") return (call) => pro.killLab(call, killed.slice(1));
+  const username = at("users");
+  if (username !== undefined && method === "GET") return (call) => system.showUser(call, username.slice(1));
   // There on a host, and nothing here: users are made, and pictures kept, by other means.
   if (/^\/api\/(users|cpulimit|uksm|ksm|update|logs)\b/.test(path)) return () => undefined;
   return undefined;
@@ -115,8 +118,8 @@ function refused({ host, method }: Call, path: string, s: string, message: strin
     return { code: 200, status: "success" };
   }
   const known = /^\d+$/.test(message);
-  // A message is looked up by what PHP said: there is none.
-  if (!known && host.settings.php === 8) throw undefinedKey(message, "api.php", 715, []);
+  // A message is looked up by PHP's own words: there is none.
+  if (!known) noticeOfKey(host.settings, message, "api.php", host.settings.php === 8 ? 715 : 724, []);
   host.unlock(path);
   return known ? fail(400, phpInt(message)) : { code: 400, status: "fail", message: null };
 }
@@ -164,14 +167,14 @@ async function read(call: Call, lab: Lab, rest: string, id: string): Promise<Env
     case "nodes":
       return nodes.showNode(call, lab, number);
     case "nodes/interfaces":
-      return nodes.listInterfaces(lab, number);
+      return nodes.listInterfaces(call, lab, number);
     case "nodes/start":
     case "nodes/wipe":
       return nodes.runVerb(call, lab, of.slice(1) as nodes.Verb, number);
     case "nodes/stop":
       return call.host.settings.edition === "pro" ? fail(400, 60027) : nodes.runVerb(call, lab, "stop", number);
     case "textobjects":
-      return labs.showTextObject(lab, id);
+      return labs.showTextObject(call, lab, id);
   }
   const mode = /^nodes\/stop\/stopmode=([0-3])$/.exec(`${what}${of}`)?.[1];
   if (mode !== undefined && call.host.settings.edition === "pro") return pro.stopNode(call, lab, phpInt(given), Number(mode));
@@ -196,7 +199,7 @@ async function edit(call: Call, lab: Lab, rest: string, id: string): Promise<Env
     case "/Unlock":
       return labs.lockLab(lab, 0);
     case "/move":
-      if (!isset(body.path) && host.settings.php === 8) throw undefinedKey("path", "api.php", 788, []);
+      if (!isset(body.path)) noticeOfKey(host.settings, "path", "api.php", 788, []);
       return labs.moveLab(call, lab, body);
     case "/networks":
       return networks.editNetworks(lab, body);
@@ -237,7 +240,7 @@ async function add(call: Call, lab: Lab, rest: string): Promise<Envelope | undef
     case "/nodes":
       return nodes.addNodes(call, lab, call.body);
     case "/textobjects":
-      return labs.addTextObject(lab, call.body);
+      return labs.addTextObject(call, lab, call.body);
     case "/pictures":
       return undefined;
   }

@@ -4,6 +4,7 @@ import type { Lab } from "./lab.ts";
 import type { LabNode } from "./node.ts";
 import type { Settings } from "./options.ts";
 import { phpString } from "./php.ts";
+import { UnixUsers } from "./unix-users.ts";
 
 /** A running node, as a test may want to see it. */
 export interface RunningNode {
@@ -44,7 +45,8 @@ interface Directory {
 
 /** What the next start of a node does instead of starting it. */
 export interface StartFault {
-  readonly code: 11 | 12;
+  /** 0: the host answers that the node has started, and its process ends at once. */
+  readonly code: 0 | 11 | 12;
   /** Any node where it is absent. */
   readonly node?: number;
   /** The directory stays locked, as after disks that could not be made. */
@@ -63,10 +65,14 @@ export class Runtime {
   readonly #stopped = new AbortController();
   readonly #background = new Set<Promise<void>>();
   readonly faults: StartFault[] = [];
+  /** Ports on which something else listens: to the host, a node runs there. */
+  readonly occupied = new Set<number>();
+  readonly #unixUsers: UnixUsers;
 
   constructor(settings: Settings, address: () => string) {
     this.#settings = settings;
     this.#address = address;
+    this.#unixUsers = new UnixUsers(settings.freshPods);
   }
 
   get #perLab(): boolean {
@@ -86,8 +92,20 @@ export class Runtime {
     const process = this.#processes.get(this.#keyOf(lab, node));
     const locked = this.#directories.get(this.#directoryOf(lab, node))?.locked ?? false;
     if (process?.stopping) return 4;
-    if (process?.console !== undefined) return locked ? 3 : 2;
+    if (process?.console !== undefined || this.#isOccupied(node)) return locked ? 3 : 2;
     return locked ? 1 : 0;
+  }
+
+  #isOccupied(node: LabNode): boolean {
+    return !this.#perLab && this.occupied.has(node.port);
+  }
+
+  /** Leaves a node's directory locked, as a preparation does that died: status 1, or 3 while the node runs. */
+  stick(lab: Lab, node: LabNode): void {
+    const path = this.#directoryOf(lab, node);
+    const directory = this.#directories.get(path) ?? { locked: true, prepared: false, configured: false, config: undefined };
+    directory.locked = true;
+    this.#directories.set(path, directory);
   }
 
   /** Where the node's console listens or, on Community, would. */
@@ -110,8 +128,9 @@ export class Runtime {
       }));
   }
 
-  /** The exit code of EVE-NG's wrapper: 0, 10 network missing, 11 network failed, 12 node failed. */
+  /** The exit code of EVE-NG's wrapper: 0, 10 network missing, 11 network failed, 12 node failed, 14 no unix user. */
   async start(lab: Lab, node: LabNode): Promise<number> {
+    if (!(await this.#unixUsers.make(lab.tenant))) return 14;
     const attached = [...node.ethernets.values()].map(({ networkId }) => networkId).filter((id) => id !== 0);
     if (attached.some((id) => !lab.networks.has(id))) return 10;
     if (this.#takeFault(node, 11) !== undefined) return 11;
@@ -120,6 +139,7 @@ export class Runtime {
 
   /** All nodes, IOL last; stops at the first that fails, and those before it run. */
   async startAll(lab: Lab): Promise<number> {
+    if (!(await this.#unixUsers.make(lab.tenant))) return 14;
     if (this.#takeFault(undefined, 11) !== undefined) return 11;
     const nodes = [...lab.nodes.values()];
     for (const node of [...nodes.filter(({ type }) => type !== "iol"), ...nodes.filter(({ type }) => type === "iol")]) {
@@ -129,7 +149,7 @@ export class Runtime {
     return 0;
   }
 
-  #takeFault(node: LabNode | undefined, code: 11 | 12): StartFault | undefined {
+  #takeFault(node: LabNode | undefined, code: 0 | 11 | 12): StartFault | undefined {
     const index = this.faults.findIndex((fault) => fault.code === code && (fault.node === undefined || fault.node === node?.id));
     return index < 0 ? undefined : this.faults.splice(index, 1)[0];
   }
@@ -155,6 +175,7 @@ export class Runtime {
     // Without an image there is no command.
     if (fault !== undefined || (node.type !== "vpcs" && node.image === "")) return 12;
     await this.#end(this.#processes.get(this.#keyOf(lab, node)));
+    if (this.#takeFault(node, 0) !== undefined) return 0;
     await this.#run(lab, node, path, directory);
     return 0;
   }

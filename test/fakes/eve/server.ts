@@ -4,7 +4,8 @@ import type { AddressInfo } from "node:net";
 import { FatalError, type Reply, SlimError } from "./answer.ts";
 import type { Call } from "./call.ts";
 import { Host } from "./host.ts";
-import type { FakeEveOptions } from "./options.ts";
+import { missingKey } from "./notice.ts";
+import { type FakeEveOptions, noticesOf } from "./options.ts";
 import { readBody } from "./php.ts";
 import { routePnetLab } from "./pnetlab.ts";
 import { route } from "./routes.ts";
@@ -41,6 +42,11 @@ export interface FakeEve extends AsyncDisposable {
   removeLock(path: string): void;
   expireSession(username: string): void;
   failNextStart(fault: StartFault): void;
+  /** A .lock in the directory where the user runs the node: status 1, or 3 while the node runs. Until a wipe clears it. */
+  stickNode(path: string, node: number, username?: string): Promise<void>;
+  /** Another program listens on a console port: 32768 + 128 × pod + node. */
+  occupyPort(port: number): void;
+  freePort(port: number): void;
   failNextExport(): void;
   /** PNETLab: after the next call that matches, the user is in no lab any more, as if someone had left it in the web interface. */
   leadAway(call: RegExp, username: string): void;
@@ -103,6 +109,14 @@ export async function startFakeEve(options: FakeEveOptions = {}): Promise<FakeEv
     removeLock: (path) => host.files.locks.delete(path),
     expireSession: (username) => host.users.expire(username),
     failNextStart: (fault) => host.runtime.faults.push(fault),
+    stickNode: async (path, id, username = "admin") => {
+      const lab = await host.openLab(path, host.users.all().find((user) => user.username === username)?.tenant ?? 0);
+      const node = lab.nodes.get(id);
+      if (node === undefined) throw new RangeError(`${path} has no node ${id}`);
+      host.runtime.stick(lab, node);
+    },
+    occupyPort: (at) => host.runtime.occupied.add(at),
+    freePort: (at) => host.runtime.occupied.delete(at),
     failNextExport: () => host.failingExports++,
     leadAway: (call, username) => {
       away.push({ call, username });
@@ -111,7 +125,7 @@ export async function startFakeEve(options: FakeEveOptions = {}): Promise<FakeEv
       traps.push({ call, how });
     },
     change: ({ php, guacamole, clock }) => {
-      if (php !== undefined) host.settings.php = php;
+      if (php !== undefined) [host.settings.php, host.settings.notices] = [php, noticesOf(php)];
       if (guacamole !== undefined) host.users.guacamole = guacamole;
       if (clock !== undefined) host.settings.clock = clock;
     },
@@ -160,7 +174,7 @@ async function serve(
     serverName: (request.headers.host ?? "").replace(/:\d+$/, ""),
   };
   if (how === "signed out before") for (const { username } of host.users.all()) host.users.expire(username);
-  const broken = new SlimError("Undefined array key", { file: "api.php", line: 1, frames: [] }).reply();
+  const broken = new SlimError(missingKey(host.settings.php, 0), { file: "api.php", line: 1, frames: [] }).reply();
   let reply: Reply | undefined = broken;
   if (how !== "page before") {
     try {

@@ -1,4 +1,5 @@
-import { type Envelope, fail, html, SlimError, success, undefinedKey } from "./answer.ts";
+import { type Envelope, fail, html, SlimError, success } from "./answer.ts";
+import { noticeOfKey } from "./notice.ts";
 import type { FakeUser, Settings } from "./options.ts";
 import { type Body, isset, phpString } from "./php.ts";
 
@@ -51,7 +52,7 @@ export class Users {
     if (!isset(p.password)) return { envelope: fail(400, 90012) };
     const user = this.#users.get(phpString(p.username));
     if (user === undefined || user.password !== phpString(p.password)) {
-      if (this.#settings.php === 8) throw undefinedKey("rows", "includes/api_authentication.php", 193, [apiLogin]);
+      noticeOfKey(this.#settings, "rows", "includes/api_authentication.php", 193, [apiLogin]);
       return { envelope: fail(400, 90014) };
     }
     if (user.tenant < 0) user.tenant = this.#freeTenant();
@@ -63,7 +64,7 @@ export class Users {
     user.token = "";
     if (user.html5 === 1) {
       if (this.guacamole) user.token = token(this.#settings);
-      else if (this.#settings.php === 8) throw noToken();
+      else if (this.#settings.notices === "visible") throw noToken(this.#settings.php);
     }
     return { envelope: success(200, 90013), cookie };
   }
@@ -112,9 +113,9 @@ function token({ uuid }: Settings): string {
   return `${uuid()}${uuid()}`.replaceAll("-", "").toUpperCase();
 }
 
-function noToken(): SlimError {
-  const message =
-    "file_get_contents(http://127.0.0.1/html5/api/tokens): Failed to open stream: HTTP request failed! HTTP/1.1 404 Not Found\r\n";
+function noToken(php: 7 | 8): SlimError {
+  const failed = php === 8 ? "Failed" : "failed";
+  const message = `file_get_contents(http://127.0.0.1/html5/api/tokens): ${failed} to open stream: HTTP request failed! HTTP/1.1 404 Not Found\r\n`;
   return new SlimError(message, {
     file: "includes/functions.php",
     line: 1093,
