@@ -149,6 +149,7 @@ const messages: Readonly<Record<number, string>> = {
   60012: "Folder has been deleted",
   60013: "Folder already exists",
   60014: "Folder has been created",
+  60015: "Failed to create folder",
   60016: "Lab already exists",
   60017: "Cannot create lab, invalid or missing mandatory parameters",
   60018: "Cannot create lab, parent folder does not exist",

@@ -40,6 +40,8 @@ export function addFolder({ host, body }: Call): Envelope {
   if (there === 2) return fail(400, 60009);
   if (there === 1) return fail(404, 60008);
   if (host.files.hasFolder(inFolder(path, name))) return fail(400, 60013);
+  // mkdir makes one folder, below one that is there.
+  if (!host.files.hasFolder(parentOf(inFolder(path, name)))) return fail(400, 60015);
   host.files.addFolder(inFolder(path, name));
   return success(200, 60014);
 }

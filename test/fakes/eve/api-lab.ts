@@ -208,8 +208,9 @@ export async function deleteTextObject(lab: Lab, id: number): Promise<Envelope> 
 export function showBody(lab: Lab): Envelope {
   const blocks = lab.body.split(/\n{2,}/).filter((block) => block !== "");
   const data = blocks.map((block) => {
-    const [, level, title] = /^(#{1,6}) (.*)$/.exec(block) ?? [];
-    return level === undefined ? `<p>${block}</p>` : `<h${level.length}>${title}</h${level.length}>`;
+    const text = block.replaceAll('"', "&quot;");
+    const [, level, title] = /^(#{1,6}) (.*)$/.exec(text) ?? [];
+    return level === undefined ? `<p>${text}</p>` : `<h${level.length}>${title}</h${level.length}>`;
   });
   return success(200, 60054, { data: data.join("\n") });
 }

@@ -3,10 +3,12 @@ import { type Envelope, fail, success } from "./answer.ts";
 import type { Call } from "./call.ts";
 import { inFolder } from "./files.ts";
 import { readMultipart } from "./multipart.ts";
-import { phpString } from "./php.ts";
+import { noticeOfKey } from "./notice.ts";
+import { isset, phpString } from "./php.ts";
 
 /** An archive of labs, without their ids; it is fetched outside of the API. */
 export function exportLabs({ host, body }: Call, name = "unetlab"): Envelope {
+  if (!isset(body.path)) noticeOfKey(host.settings, "path", "includes/api_labs.php", 208, []);
   const path = phpString(body.path);
   if (host.files.checkFolder(path) !== 0) return fail(400, 80077);
   const named = Object.entries(body)

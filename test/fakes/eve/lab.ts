@@ -354,6 +354,7 @@ export class Lab {
       // As EVE-NG does it: into the first objects there is.
       const first = objects.shift();
       objects.unshift(tag("objects", {}, [...(first?.children ?? []), tag("configs", {}, configs)]));
+      if (first !== undefined) objects.push(tag("objects", {}));
     }
     const networks = [...this.networks.values()].filter((each) => this.#host.pnetlab || each.count > 0 || phpInt(each.visibility) !== 0);
     const topology = [
