@@ -183,11 +183,11 @@ async function login(transport: Transport, username: string, password: string, s
 }
 
 /**
- * guess ce6-wrong-password: Community Edition 6 answers a wrong password with an error page, as any other trouble. It is told from those by its words, or – where
- * the host hides them – by the rest of the interface being well.
+ * guess ce6-wrong-password: Community Edition answers a wrong password with an error page where PHP shows its notices: `Undefined index: rows`
+ * with PHP 7, `Undefined array key "rows"` with PHP 8. If the host hides the words, the password is wrong if the rest of the interface works.
  */
 async function wrongPasswordBreaks(transport: Transport, page: EveAnswer, signal?: AbortSignal): Promise<boolean> {
-  if (/api_authentication/.test(page.message)) return /"rows"/.test(page.message);
+  if (/api_authentication/.test(page.message)) return /\brows\b/.test(page.message);
   if (page.message !== "Slim Application Error" && !page.message.startsWith("HTTP ")) return false;
   const who = readAnswer(await send(transport, { path: "/api/auth", read: true, signal }, undefined));
   return who.status === 401 && who.code === 90001;

@@ -8,11 +8,20 @@ const oneQuality = {
     "Professional and PNETLab tell one quality, so one that is not kept is refused",
 };
 
-for (const edition of ["ce5", "ce6", "pro", "pnetlab"] as const) {
+/** Community 5 with PHP's notices as a stock php.ini has them, and without. */
+const hosts = [
+  { edition: "ce5", notices: "visible" },
+  { edition: "ce5", notices: "hidden" },
+  { edition: "ce6", notices: "visible" },
+  { edition: "pro", notices: "visible" },
+  { edition: "pnetlab", notices: "hidden" },
+] as const;
+
+for (const { edition, notices } of hosts) {
   hostConformance(
-    `EVE-NG ${edition}`,
+    `EVE-NG ${edition}, notices ${notices}`,
     async () => {
-      const fixture = await eveFixture({ edition });
+      const fixture = await eveFixture({ edition, notices });
       const close = async () => {
         await fixture[Symbol.asyncDispose]();
         expect(fixture.fake.defects).toEqual([]);

@@ -21,7 +21,7 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
   };
   const place = async (): Promise<EvePlace> => {
     alive();
-    return { world, account, catalogue: await world.catalogue.read(account) };
+    return { world, account, catalogue: await world.catalogue.read(account), pod: user.tenant ?? 0 };
   };
   // PNETLab numbers its roles, the administrator's is 0.
   const role = ["", "admin", "0"].includes(user.role) ? "admin" : "user";

@@ -39,6 +39,8 @@ export interface EvePlace {
   readonly world: EveWorld;
   readonly account: EveAccount;
   readonly catalogue: EveCatalogue;
+  /** The user's number on the host, of which its ports and MAC addresses are made. 0 where the host does not tell it. */
+  readonly pod: number;
 }
 
 export async function pause(world: EveWorld, signal?: AbortSignal): Promise<void> {

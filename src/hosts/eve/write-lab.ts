@@ -1,6 +1,7 @@
 import { Failure } from "../../contract/errors.ts";
 import type { EveAccount } from "./account.ts";
 import { hostError } from "./answer.ts";
+import { completeLab } from "./complete-lab.ts";
 import { isDoubtful, settled } from "./doubt.ts";
 import { adoptedIds, renumbered } from "./given-ids.ts";
 import { importLab } from "./lab-export.ts";
@@ -27,18 +28,18 @@ export interface Written {
  * there is compared, and is good if it is what was wanted.
  */
 export async function writeLab(place: EvePlace, at: EveLabPath, before: UnlLab, after: UnlLab): Promise<Written> {
-  const { world, account, catalogue } = place;
+  const { world, account, catalogue, pod } = place;
   const calls = writeCalls(before, after, catalogue, world.edition);
   if (calls.length === 0) return { wanted: after, got: before };
   const whole = world.edition.imports === "any" && (calls.length > fewCalls || !idsAsGiven(before, after, calls));
-  let wanted = after;
+  let wanted = whole ? completeLab(after, catalogue, pod) : after;
   let got: UnlLab;
   let doubt: Failure | undefined;
   for (let rest = calls; ; ) {
     let last: WriteCall | undefined;
     doubt = undefined;
     try {
-      if (whole) await importLab(account, at, after);
+      if (whole) await importLab(account, at, wanted);
       else wanted = await runCalls(account, at.url, rest, wanted, (call) => (last = call));
     } catch (error) {
       if (!isDoubtful(error)) throw error;
@@ -78,8 +79,9 @@ async function readAfter({ world, account }: EvePlace, at: EveLabPath, doubt: Fa
 }
 
 /** Makes a lab that is not there. */
-export async function writeNewLab(place: EvePlace, at: EveLabPath, lab: UnlLab): Promise<Written> {
-  const { world, account, catalogue } = place;
+export async function writeNewLab(place: EvePlace, at: EveLabPath, given: UnlLab): Promise<Written> {
+  const { world, account, catalogue, pod } = place;
+  const lab = completeLab(given, catalogue, pod);
   await ensureFolder(account, at.folder);
   if (world.edition.imports === "none") {
     const description = lab.description ?? "";
