@@ -28,6 +28,7 @@ export interface CompareInput {
   readonly ids?: JoinedIds;
   readonly prune: boolean;
   readonly owedStarts?: readonly string[];
+  readonly pathName?: string;
 }
 
 /** Puts the intent and the host side by side: who is who, what differs, what goes, what the host has no place for. */
@@ -132,7 +133,7 @@ export function compareLab(input: CompareInput): Comparison {
     }
   }
 
-  const lab = diffLab(desired, observed, rules);
+  const lab = diffLab(desired, observed, rules, input.pathName);
   unsupported.push(...lab.missing);
   unsupported.sort((a, b) => compareNatural(unsupportedText(a), unsupportedText(b)));
   return { desired, observed, rules, ids, nodes, networks, links: works, lab, unsupported };

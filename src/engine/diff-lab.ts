@@ -8,11 +8,15 @@ import type { ObservedLab } from "./observed.ts";
 import type { Change, HostRules } from "./plan.ts";
 import { type UnsupportedField, unsupportedOnHost } from "./support.ts";
 
-/** What differs of the lab itself: name, description, traffic filters, texts. Order of filters and texts means nothing. */
+/**
+ * What differs of the lab itself: name, description, traffic filters, texts. Order of filters and texts means nothing.
+ * @param pathName the name that a new lab gets on a host that has no place for another
+ */
 export function diffLab(
   desired: Lab,
   observed: ObservedLab | null,
   rules: HostRules,
+  pathName?: string,
 ): LabDifference & { readonly missing: readonly UnsupportedField[] } {
   const missing: UnsupportedField[] = [];
   const supported = (field: string, declared: boolean): boolean => {
@@ -25,6 +29,7 @@ export function diffLab(
   for (const field of ["name", "description"] as const) {
     const before = meaning(observed?.[field]);
     const after = meaning(desired[field]);
+    if (field === "name" && observed === null && after === pathName && unsupportedOnHost(rules, "lab", field) !== undefined) continue;
     if (before !== after && supported(field, after !== null)) changes.push({ field, before, after });
   }
 

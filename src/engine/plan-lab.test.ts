@@ -397,6 +397,20 @@ describe("the plan of a lab", () => {
     }
   });
 
+  it("names the lab's name only if it differs from the name that a new lab gets", () => {
+    const poor: HostRules = { ...rules, unsupportedFields: ["lab.name"] };
+    const desired = lab([node("a")]);
+    const unsupported = (pathName: string, more: object = {}) => plan(desired, null, { rules: poor, pathName, ...more }).unsupported;
+    expect(unsupported(desired.name)).toEqual([]);
+    expect(unsupported("other")).toEqual(["campus.name: this host has no place for it"]);
+    expect(plan(desired, host(desired), { rules: poor, replace: true }).unsupported).toEqual([]);
+    expect(plan(desired, null, { pathName: desired.name }).actions[0]?.changes).toContainEqual({
+      field: "name",
+      before: null,
+      after: "campus",
+    });
+  });
+
   it("names what the host has no place for and plans the rest without it", () => {
     const poor: HostRules = { ...rules, features: {}, unsupportedFields: ["labels", "texts", "network.icon", "mtu"] };
     const desired = lab(

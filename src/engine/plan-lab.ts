@@ -25,6 +25,8 @@ export interface PlanInput {
   readonly ids?: JoinedIds;
   /** Keys of nodes that an earlier change was to start, and broke off before it did. They are started, unless the intent wants them stopped. */
   readonly owedStarts?: readonly string[];
+  /** The last part of the lab's path, which names a new lab on a host that has no place for another name. */
+  readonly pathName?: string;
   /** Delete what is only on the host. */
   readonly prune: boolean;
   /** Stop, wipe, delete and make anew instead of changing. */
@@ -45,10 +47,11 @@ export function planLab(input: PlanInput): Plan {
 function planWanted(input: PlanInput & { readonly desired: Lab }): Plan {
   const { desired, observed, rules, ids, prune, wipe = true } = input;
   if (observed !== null && input.replace) {
-    const anew = planWanted({ desired, observed: null, rules, prune, replace: false });
+    const { pathName = observed.name } = input;
+    const anew = planWanted({ desired, observed: null, rules, prune, replace: false, pathName });
     return planReplace({ desired, observed, rules, anew, wipe, ...(ids !== undefined && { ids }) });
   }
-  const { allowUnsupported, owedStarts } = input;
+  const { allowUnsupported, owedStarts, pathName } = input;
   const comparison = compareLab({
     desired,
     observed,
@@ -56,6 +59,7 @@ function planWanted(input: PlanInput & { readonly desired: Lab }): Plan {
     prune,
     ...(ids !== undefined && { ids }),
     ...(owedStarts !== undefined && { owedStarts }),
+    ...(pathName !== undefined && { pathName }),
   });
   return planComparison(comparison, allowUnsupported);
 }

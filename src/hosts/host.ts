@@ -69,7 +69,10 @@ export interface HostSession {
   icons(): Promise<readonly HostIcon[]>;
   /** The facts the engine plans with; derived from the catalogue, cheap. */
   rules(): Promise<HostRules>;
-  /** The persisted definition and power of one lab, or null where the host has none at that path. */
+  /**
+   * The persisted definition and power of one lab, or null where the host has none at that path. Throws what `unreadableLab` makes for a lab that is
+   * there and cannot be read.
+   */
   observe(lab: string): Promise<ObservedLab | null>;
   /**
    * The link between these two ends, from the definition alone: in either order of the ends, undefined where there is none or more than one. Absent

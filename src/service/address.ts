@@ -1,5 +1,6 @@
 import { Failure } from "../contract/errors.ts";
 import type { Host, HostSession, NativeIds } from "../hosts/host.ts";
+import { isUnreadableLab } from "../hosts/host-unreadable.ts";
 import type { Diagnostic } from "../intent/diagnostic.ts";
 import { checkFiles } from "../intent/files.ts";
 import type { Lab } from "../intent/lab.ts";
@@ -184,9 +185,19 @@ async function readLoaded({ work }: Context, { yaml, files = {} }: Selector): Pr
  * which there is no record before its plan stands.
  */
 export async function refuseMissing(context: Context, { caller, record, host, path }: Target): Promise<void> {
-  if (record !== undefined || (await host.observe(path)) !== null) return;
+  if (record !== undefined || (await isThere(host, path))) return;
   if (makes(context, caller, path)) context.jobs.refuseBusy(path);
   throw labNotFound(path);
+}
+
+/** Also a lab that its host cannot read. */
+async function isThere(host: Target["host"], path: string): Promise<boolean> {
+  try {
+    return (await host.observe(path)) !== null;
+  } catch (error) {
+    if (isUnreadableLab(error)) return true;
+    throw error;
+  }
 }
 
 /** Whether a change of this lab runs that this caller may know of though there is no record. */

@@ -1,12 +1,15 @@
 import { Failure } from "../contract/errors.ts";
 import type { JobStarted } from "../contract/schemas/jobs.ts";
 import type { DestroyData, ProjectPayload } from "../contract/schemas/project.ts";
+import type { ObservedLab } from "../engine/observed.ts";
+import { planDestroy } from "../engine/plan-destroy.ts";
+import { isUnreadableLab } from "../hosts/host-unreadable.ts";
 import { addressProject, allowChange, refuseMissing, type Target } from "./address.ts";
 import { applyOperations } from "./apply.ts";
 import type { Context } from "./context.ts";
 import type { Job } from "./jobs.ts";
 import { refuseLocked, runChange } from "./managed.ts";
-import { planAgainstHost } from "./planned.ts";
+import { type Planned, planAgainstHost } from "./planned.ts";
 import type { Caller, ChangeCall } from "./service.ts";
 
 /** Removes the lab; wipe absent or true drops the nodes' disks too. */
@@ -34,11 +37,24 @@ function allowUnrecorded({ caller, loaded, path }: Target): void {
   throw new Failure("operation_not_allowed", `${path} is on the host but not managed here; only an admin may destroy it`);
 }
 
+/** The plan of the lab's end. Of a lab that its host cannot read it deletes the lab itself: nothing is known of its nodes. */
+async function planEnd(context: Context, target: Target, wipe: boolean): Promise<Pick<Planned, "plan" | "observed" | "ids">> {
+  try {
+    return await planAgainstHost(context, target, null, { direction: "to_host", prune: true, replace: false, wipe });
+  } catch (error) {
+    if (!isUnreadableLab(error)) throw error;
+    const { host, path, ids } = target;
+    const name = path.split("/").at(-1) ?? path;
+    const nothing = { nodes: [], networks: [], links: [], texts: [], trafficFilters: [] };
+    const unread: ObservedLab = { path, id: "", name, locked: false, lock: 0, ...nothing };
+    return { plan: planDestroy(unread, await host.rules(), undefined, wipe), observed: null, ids };
+  }
+}
+
 /** Safe to run again: what is gone is gone. */
 export async function destroyLab(context: Context, job: Job, target: Target, wipe: boolean): Promise<DestroyData> {
   const { path, host } = target;
-  const options = { direction: "to_host", prune: true, replace: false, wipe } as const;
-  const { plan, observed, ids } = await planAgainstHost(context, target, null, options);
+  const { plan, observed, ids } = await planEnd(context, target, wipe);
   refuseLocked(observed);
   if (plan.operations.length > 0) await applyOperations(context.consoles, host, job, { path, operations: plan.operations, ids });
   context.store.labs.delete(path);

@@ -50,6 +50,7 @@ export async function planAgainstHost(
     rules,
     prune,
     replace,
+    pathName: target.path.split("/").at(-1) ?? "",
     ...(wipe !== undefined && { wipe }),
     ...(allowUnsupported === true && { allowUnsupported }),
     ...(direction === "to_host" && record?.owedStarts !== undefined && { owedStarts: record.owedStarts }),

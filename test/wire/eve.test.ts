@@ -141,6 +141,35 @@ nodes:
   });
 });
 
+describe("a lab whose file the host cannot read", () => {
+  it.each([
+    ["that the service knows", true],
+    ["that others made", false],
+  ])("%s is listed, shown with the host's words, and destroyed", async (_name, known) => {
+    const fake = await startFakeEve({ latency: "none", templates: ["linux", "vpcs"], notices: "visible" });
+    ends.push(async () => {
+      await fake.close();
+      expect(fake.defects).toEqual([]);
+    });
+    const served = await serveHost({ host: eveHost({ url: fake.url, plainHttp: true, warn: () => {} }) });
+    ends.push(async () => served[Symbol.asyncDispose]());
+    using client = connect({ url: served.url, pin: served.fingerprint, credentials: { username: "admin", password: "eve" } });
+    const wanted = { ...(project as object), yaml: yaml.replaceAll("kind: vpcs", "kind: vpcs, start: false") } as never;
+    if (known) await client.deployProject(wanted);
+    expect(fake.running()).toEqual([]);
+    const whole = fake.labFile("/pair.unl") ?? '<lab name="pair"><topology>';
+    fake.putLabFile("/pair.unl", whole.slice(0, whole.indexOf("<topology>") + 12));
+    expect((await client.listLabs()).labs).toMatchObject([{ lab: "/pair", exists: true }]);
+    await expect(client.inspectProject({ lab: "/pair", refresh: true } as never)).rejects.toMatchObject({
+      code: "host_error",
+      message: expect.stringContaining("it is no valid XML (20003). Correct the file on the host, or destroy the lab"),
+    });
+    expect(await client.destroyProject({ lab: "/pair" } as never)).toMatchObject({ lab: "/pair" });
+    expect(fake.labFile("/pair.unl")).toBeUndefined();
+    expect((await client.listLabs()).labs).toEqual([]);
+  });
+});
+
 describe("a host whose certificate is not vouched for", () => {
   it.each([
     ["without a pin", {}, "tls_untrusted"],

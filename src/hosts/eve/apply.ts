@@ -3,6 +3,7 @@ import { Failure } from "../../contract/errors.ts";
 import type { Operation, Step } from "../../engine/plan.ts";
 import type { LabLink } from "../../intent/lab.ts";
 import type { Applied, NativeIds, Progress } from "../host.ts";
+import { isUnreadableLab } from "../host-unreadable.ts";
 import { appliedSteps } from "./applied-steps.ts";
 import { settled } from "./doubt.ts";
 import { hostFailure } from "./host-failure.ts";
@@ -43,7 +44,8 @@ export async function applySteps(place: EvePlace, at: EveLabPath, operations: re
       }
     };
     try {
-      head = await readHead(place.account, at);
+      const removes = batch[0]?.step.do === "delete-lab";
+      head = await (removes ? readHeadToDelete(place, at) : readHead(place.account, at));
       if (head !== null && head.lock !== 0) throw lockedNow(at, finished, operations);
       progress.step(batch[0]?.id ?? "", "running");
       await runBatch(run, head, batch, done);
@@ -55,6 +57,19 @@ export async function applySteps(place: EvePlace, at: EveLabPath, operations: re
   head = await readHead(place.account, at);
   return head === null ? { ids: run.ids } : { ids: run.ids, labId: head.uuid };
 }
+
+/** The lab's head; `unreadable` for a lab that the host cannot read. */
+async function readHeadToDelete({ account }: EvePlace, at: EveLabPath): Promise<LabHead | null> {
+  try {
+    return await readHead(account, at);
+  } catch (error) {
+    if (isUnreadableLab(error)) return unreadable;
+    throw error;
+  }
+}
+
+/** The host tells neither lock nor nodes of such a lab. */
+const unreadable: LabHead = { uuid: "", name: "", lock: 0, description: "" };
 
 type BatchKind = "create-lab" | "delete-lab" | "edit" | "start" | "stop" | "wipe";
 
@@ -238,14 +253,15 @@ async function deleteLab(run: Run, head: LabHead | null): Promise<void> {
   const { place, at, progress } = run;
   run.ids = nobody;
   if (head === null) return;
-  const nodes = await readNodes(place.account, at);
+  // The host neither lists nor stops the nodes of a lab that it cannot read.
+  const nodes = head === unreadable ? [] : await readNodes(place.account, at);
   const up = nodes.filter(({ status }) => isUp(status)).map(({ id }) => id);
   if (up.length > 0) {
     const { lab } = await place.world.reader.read(place.account, at);
     await stopNodes({ place, at, lab, signal: progress.signal }, up, progress.stopMode ?? 3);
   }
   const timeoutMs = place.world.timing.powerMs;
-  const gone = async () => (await readHead(place.account, at)) === null;
+  const gone = async () => (await readHeadToDelete(place, at)) === null;
   try {
     await settled(
       `delete lab ${at.path}`,

@@ -9,7 +9,7 @@ const withFirstMac = new Set(["bigip", "firepower", "firepower6", "linux"]);
 
 /**
  * The lab with everything that EVE-NG needs to read an imported file, and everything that it would choose again at each read of the file.
- * What the lab has stays as it is.
+ * What the lab has stays as it is, and so does a node without a number of interfaces: it has none.
  * @param pod the user's number on the host, part of MAC addresses
  */
 export function completeLab(lab: UnlLab, catalogue: EveCatalogue, pod: number): UnlLab {
@@ -25,26 +25,17 @@ function completeNode(node: UnlNode, index: number, template: EveTemplate | unde
   const type = node.type ?? template?.type;
   const place = defaultPlace(index);
   const slots = node.slots?.filter(({ id, module }) => id !== undefined && module !== undefined);
-  const ethernet = node.ethernet ?? ethernetOf(node, type, template);
   return {
     ...node,
     ...(type !== undefined && { type }),
     config: node.config ?? "0",
     left: node.left ?? place.x,
     top: node.top ?? place.y,
-    ...(ethernet !== undefined && { ethernet }),
     ...(type === "qemu" && { uuid: node.uuid ?? randomUUID() }),
     ...(type === "qemu" && needsFirstMac(node, template) && { firstmac: firstMac(pod, node.id) }),
     ...(slots !== undefined && { slots }),
     interfaces: node.interfaces.map(completeInterface),
   };
-}
-
-/** Those of the template, and at least those that have links. Dynamips has the interfaces of its slots. */
-function ethernetOf(node: UnlNode, type: string | undefined, template: EveTemplate | undefined): number | undefined {
-  if (template === undefined || type === "dynamips") return undefined;
-  if (type === "iol") return Math.max(template.shape.count / 4, ...node.interfaces.map(({ id }) => (id % 16) + 1));
-  return Math.max(template.shape.count, ...node.interfaces.map(({ id }) => id + 1));
 }
 
 function needsFirstMac({ template: id, firstmac }: UnlNode, template: EveTemplate | undefined): boolean {

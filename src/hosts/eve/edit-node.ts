@@ -21,6 +21,8 @@ export function putNode(draft: LabDraft, wanted: LabNode): void {
       type: template.type,
       template: template.id,
       ...(template.type === "qemu" && { uuid: draft.newUuid() }),
+      // Without a number the host gives the node no interface.
+      ...(template.shape.countable && { ethernet: template.shape.count }),
       left: place.x,
       top: place.y,
       interfaces: [],

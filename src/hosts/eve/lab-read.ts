@@ -1,7 +1,7 @@
 import { Failure } from "../../contract/errors.ts";
+import { unreadableLab } from "../host-unreadable.ts";
 import type { EveAccount } from "./account.ts";
-import { entriesOf, hostError, numberOf, recordOf, textOf } from "./answer.ts";
-import { hostFailure } from "./host-failure.ts";
+import { type EveAnswer, entriesOf, hostError, numberOf, recordOf, textOf } from "./answer.ts";
 import type { EveLabPath } from "./lab-path.ts";
 
 /** What the host tells of a lab itself. */
@@ -16,7 +16,7 @@ export interface LabHead {
 export async function readHead(account: EveAccount, at: EveLabPath, signal?: AbortSignal): Promise<LabHead | null> {
   const answer = await account.call({ path: `/api/labs${at.url}`, read: true, signal });
   if (answer.code === 60000 || (answer.status === 404 && answer.code === undefined)) return null;
-  if (answer.code === 20003) throw hostFailure(`the file of lab ${at.file} on the host is broken: it cannot be read there`);
+  refuseUnreadable(at, answer);
   const data = recordOf(answer.data);
   const uuid = textOf(data.id);
   if (answer.status >= 300 || uuid === undefined) throw hostError(`read lab ${at.path}`, answer);
@@ -26,6 +26,18 @@ export async function readHead(account: EveAccount, at: EveLabPath, signal?: Abo
     lock: numberOf(data.lock) ?? (data.lock === true ? 1 : 0),
     description: unescaped(textOf(data.description) ?? ""),
   };
+}
+
+/**
+ * Throws what `unreadableLab` makes if the host refuses to load the lab. Its answer is then not one of its own messages, but PHP's words, or the bare
+ * number of a file that is no XML.
+ */
+function refuseUnreadable(at: EveLabPath, { status, code, message, broken }: EveAnswer): void {
+  const isBare = code === 20003 && message === "20003";
+  if (status !== 400 || broken || message === "" || (code !== undefined && !isBare)) return;
+  const said = isBare ? "it is no valid XML (20003)" : message;
+  const text = `lab ${at.path}: the host cannot read its file ${at.file}: ${said}. Correct the file on the host, or destroy the lab`;
+  throw unreadableLab(text, { ...(code !== undefined && { code }), message, status });
 }
 
 /** The host tells the description as it would stand in a page. */
@@ -57,7 +69,10 @@ export interface NodeStatus {
 
 /** Throws lab_not_found. About 25 ms for each node, of the host's time. */
 export async function readNodes(account: EveAccount, at: EveLabPath, signal?: AbortSignal): Promise<readonly NodeStatus[]> {
-  return nodeStatuses(await account.get(`/api/labs${at.url}/nodes`, `list the nodes of ${at.path}`, signal));
+  const answer = await account.call({ path: `/api/labs${at.url}/nodes`, read: true, signal });
+  refuseUnreadable(at, answer);
+  if (answer.status >= 300 || answer.word === "fail") throw hostError(`list the nodes of ${at.path}`, answer);
+  return nodeStatuses(answer.data);
 }
 
 /** The nodes of a list, by id. */

@@ -1,0 +1,13 @@
+import { Failure } from "../contract/errors.ts";
+
+/** The failure of every read of a lab that is there and that its host cannot read. A `delete-lab` step alone still removes the lab. */
+export function unreadableLab(
+  message: string,
+  host: { readonly code?: number; readonly message: string; readonly status?: number },
+): Failure {
+  return new Failure("host_error", message, { data: { host, unreadable: true } });
+}
+
+export function isUnreadableLab(error: unknown): error is Failure {
+  return error instanceof Failure && error.data?.["unreadable"] === true;
+}
