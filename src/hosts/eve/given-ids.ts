@@ -1,4 +1,5 @@
-import type { UnlLab } from "./unl.ts";
+import { isMadeUp } from "./node-attributes.ts";
+import type { UnlLab, UnlNode } from "./unl.ts";
 
 /** Wanted id → the host's. */
 export interface GivenIds {
@@ -11,8 +12,7 @@ export function renumbered(lab: UnlLab, ids: GivenIds): UnlLab {
   return {
     ...lab,
     nodes: lab.nodes.map((node) => ({
-      ...node,
-      id: ids.node(node.id),
+      ...withNumber(node, ids.node(node.id)),
       interfaces: node.interfaces.map((one) => ({
         ...one,
         ...(one.network_id !== undefined && { network_id: ids.network(one.network_id) }),
@@ -22,6 +22,13 @@ export function renumbered(lab: UnlLab, ids: GivenIds): UnlLab {
     networks: lab.networks.map((network) => ({ ...network, id: ids.network(network.id) })),
     configs: lab.configs.map((config) => ({ ...config, id: ids.node(config.id) })),
   };
+}
+
+/** A MAC address that EVE-NG made of the node's number goes with the number. */
+function withNumber(node: UnlNode, id: number): UnlNode {
+  const { firstmac } = node;
+  if (firstmac === undefined || id === node.id || !isMadeUp(node, firstmac)) return { ...node, id };
+  return { ...node, id, firstmac: firstmac.replace(/[0-9a-f]{2}(?=:00$)/i, id.toString(16).padStart(2, "0")) };
 }
 
 /**

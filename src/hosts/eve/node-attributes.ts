@@ -60,8 +60,8 @@ function scalar({ type }: TemplateAttribute, raw: string | undefined): Scalar | 
   return type === "integer" || type === "number" ? numberOf(raw) : raw;
 }
 
-/** The address that the host gives by itself: 00:50:00:00:<id>:00. */
-function isMadeUp({ id }: UnlNode, value: Scalar): boolean {
+/** Whether the host made the address by itself: 00:50:<pod>:00:<id>:00. */
+export function isMadeUp({ id }: UnlNode, value: Scalar): boolean {
   const hex = id.toString(16).padStart(2, "0");
   return new RegExp(`^(00:)?50:[0-9a-f]{2}:[0-9a-f]{2}:${hex}:00$`, "i").test(String(value));
 }

@@ -3,7 +3,8 @@ import type { FakeEveOptions } from "../../../test/fakes/eve/options.ts";
 import { planLab } from "../../engine/plan-lab.ts";
 import { isUnreadableLab } from "../host-unreadable.ts";
 import { type EveBench, eveBench, lab, link, node, operation } from "./eve-bench.fixture.ts";
-import { readUnl } from "./unl.ts";
+import { renumbered } from "./given-ids.ts";
+import { readUnl, type UnlLab } from "./unl.ts";
 
 let benches: EveBench[] = [];
 
@@ -71,6 +72,17 @@ describe.each([
     await here.make("/macs", lab({ name: "macs", nodes: [...renamed, node("d", "vpcs"), node("e", "vpcs")] }));
     expect(macs().slice(0, 3)).toEqual(before.map(([name, mac]) => [`${name}x`, mac]));
   });
+});
+
+it("a node with another number gets the MAC address of that number, unless its address was given", () => {
+  const made = { id: 3, firstmac: "00:50:01:00:03:00", interfaces: [] };
+  const given = { id: 4, firstmac: "52:54:00:aa:bb:00", interfaces: [] };
+  const both: UnlLab = { nodes: [made, given], networks: [], textObjects: [], pictures: [], configs: [] };
+  const { nodes } = renumbered(both, { node: (id) => id + 20, network: (id) => id });
+  expect(nodes).toMatchObject([
+    { id: 23, firstmac: "00:50:01:00:17:00" },
+    { id: 24, firstmac: "52:54:00:aa:bb:00" },
+  ]);
 });
 
 describe("an import over a file of others", () => {
