@@ -5,7 +5,8 @@ export function unreadableLab(
   message: string,
   host: { readonly code?: number; readonly message: string; readonly status?: number },
 ): Failure {
-  return new Failure("host_error", message, { data: { host, unreadable: true } });
+  const hint = "labwright destroy removes the lab; its nodes that run go on running";
+  return new Failure("host_error", message, { data: { host, unreadable: true, hint } });
 }
 
 export function isUnreadableLab(error: unknown): error is Failure {

@@ -37,18 +37,26 @@ function fit(lab: Lab): Lab {
 }
 
 /** As many as a test run can take; many more, from a seed of one's choice (LABWRIGHT_SEED), show what is rare. */
-const usual = { ce5: 20, ce6: 10, pro: 12, pnetlab: 8 };
+const usual = { ce5: 10, ce6: 10, pro: 12, pnetlab: 8 };
 
 const labs = arbitraryLab({ maxNodes: 4, maxLinks: 6 }).map(fit);
 
-describe.each(["ce5", "ce6", "pro", "pnetlab"] as const)("a generated lab on EVE-NG %s", (edition) => {
+const hosts = [
+  { edition: "ce5", notices: "visible" },
+  { edition: "ce5", notices: "hidden" },
+  { edition: "ce6", notices: "visible" },
+  { edition: "pro", notices: "visible" },
+  { edition: "pnetlab", notices: "hidden" },
+] as const;
+
+describe.each(hosts)("a generated lab on EVE-NG $edition, notices $notices", ({ edition, notices }) => {
   let fixture: EveFixture;
   let session: HostSession;
   let rules: HostRules;
   let count = 0;
   const cases = Number(process.env.LABWRIGHT_EVE_CASES ?? usual[edition]);
   beforeAll(async () => {
-    fixture = await eveFixture({ edition, templates: ["iol", "linux", "vios", "viosl2"] });
+    fixture = await eveFixture({ edition, notices, templates: ["iol", "linux", "vios", "viosl2"] });
     session = await speaking(fixture.host, dialect).login("admin", "eve");
     rules = await session.rules();
   });

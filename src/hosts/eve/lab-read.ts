@@ -16,7 +16,7 @@ export interface LabHead {
 export async function readHead(account: EveAccount, at: EveLabPath, signal?: AbortSignal): Promise<LabHead | null> {
   const answer = await account.call({ path: `/api/labs${at.url}`, read: true, signal });
   if (answer.code === 60000 || (answer.status === 404 && answer.code === undefined)) return null;
-  refuseUnreadable(at, answer);
+  refuseUnreadable(account, at, answer);
   const data = recordOf(answer.data);
   const uuid = textOf(data.id);
   if (answer.status >= 300 || uuid === undefined) throw hostError(`read lab ${at.path}`, answer);
@@ -30,11 +30,11 @@ export async function readHead(account: EveAccount, at: EveLabPath, signal?: Abo
 
 /**
  * Throws what `unreadableLab` makes if the host refuses to load the lab. Its answer is then not one of its own messages, but PHP's words, or the bare
- * number of a file that is no XML.
+ * number of a file that is no XML. PNETLab has words without numbers for other troubles, too.
  */
-function refuseUnreadable(at: EveLabPath, { status, code, message, broken }: EveAnswer): void {
+function refuseUnreadable({ pnetlab }: EveAccount, at: EveLabPath, { status, code, message, broken }: EveAnswer): void {
   const isBare = code === 20003 && message === "20003";
-  if (status !== 400 || broken || message === "" || (code !== undefined && !isBare)) return;
+  if (status !== 400 || broken || message === "" || (!isBare && (pnetlab || code !== undefined))) return;
   const said = isBare ? "it is no valid XML (20003)" : message;
   const text = `lab ${at.path}: the host cannot read its file ${at.file}: ${said}. Correct the file on the host, or destroy the lab`;
   throw unreadableLab(text, { ...(code !== undefined && { code }), message, status });
@@ -70,7 +70,7 @@ export interface NodeStatus {
 /** Throws lab_not_found. About 25 ms for each node, of the host's time. */
 export async function readNodes(account: EveAccount, at: EveLabPath, signal?: AbortSignal): Promise<readonly NodeStatus[]> {
   const answer = await account.call({ path: `/api/labs${at.url}/nodes`, read: true, signal });
-  refuseUnreadable(at, answer);
+  refuseUnreadable(account, at, answer);
   if (answer.status >= 300 || answer.word === "fail") throw hostError(`list the nodes of ${at.path}`, answer);
   return nodeStatuses(answer.data);
 }

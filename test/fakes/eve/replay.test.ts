@@ -268,7 +268,7 @@ function firstBytes(host: string, port: number, count: number): Promise<string> 
   });
 }
 
-test("concurrency: parallel POSTs all count, of parallel DELETEs one", async () => {
+test("concurrency: parallel POSTs all count, parallel DELETEs lose each other", async () => {
   await using eve = await startFakeEve({ latency: { call: 0, save: 50, nodeStatus: 0, stop: 0 } });
   const answer = await send(eve, {
     method: "POST",
@@ -290,7 +290,10 @@ test("concurrency: parallel POSTs all count, of parallel DELETEs one", async () 
   expect(await present()).toHaveLength(16);
   const deleted = await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map((id) => call("DELETE", `/api/labs/conc.unl/nodes/${id}`)));
   expect(deleted.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200, 200, 200]);
-  expect(await present()).toHaveLength(15);
+  // One of eight counts on an idle machine; on a busy one a call may begin after another has saved.
+  const left = await present();
+  expect(left.length).toBeGreaterThan(8);
+  expect(left.length).toBeLessThan(16);
   expect(eve.defects).toEqual([]);
 });
 
