@@ -5,15 +5,11 @@ import { Failure } from "../contract/errors.ts";
  * or without a `sha256:` prefix. Throws tls_pin_mismatch for anything else: no certificate can have such a fingerprint.
  */
 export function parseFingerprint(text: string): string {
-  const hex = text
-    .trim()
-    .replace(/^sha-?256[:=]/i, "")
-    .replaceAll(":", "")
-    .toLowerCase();
-  if (!/^[0-9a-f]{64}$/.test(hex)) {
-    throw new Failure("tls_pin_mismatch", `"${text}" is not a SHA-256 fingerprint (64 hex digits, colons allowed)`);
+  const given = text.trim().replace(/^sha-?256[:=]/i, "");
+  if (!/^[0-9a-f]{2}(:?[0-9a-f]{2}){31}$/i.test(given)) {
+    throw new Failure("tls_pin_mismatch", `"${text}" is not a SHA-256 fingerprint (64 hex digits, colons between pairs allowed)`);
   }
-  return hex;
+  return given.replaceAll(":", "").toLowerCase();
 }
 
 /** The form that openssl, browsers and `labwright serve` print: AB:CD:… */

@@ -48,7 +48,8 @@ test("a pinned certificate is accepted in every way a fingerprint is written", a
 });
 
 test("a text that is no fingerprint is refused before anything is dialled", () => {
-  expect(() => new Transport({ url, pin: "abc" })).toThrow(expect.objectContaining({ code: "tls_pin_mismatch" }));
+  for (const pin of ["abc", `2${fingerprint.slice(2)}2`, fingerprint.replace(":", "::"), `${hex}:`])
+    expect(() => new Transport({ url, pin })).toThrow(expect.objectContaining({ code: "tls_pin_mismatch" }));
 });
 
 test("another certificate than the pinned one ends the connection before the first request byte", async () => {
