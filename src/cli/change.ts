@@ -1,6 +1,7 @@
-import type { InputOf, Job, ResultOf, StartedJob } from "../client/index.ts";
+import { type InputOf, type Job, LabwrightError, type ResultOf, type StartedJob } from "../client/index.ts";
 import type { Context } from "./context.ts";
 import { Progress } from "./progress.ts";
+import { withHint } from "./with-hint.ts";
 
 type ChangeId = "importProject" | "deployProject" | "reconcileProject" | "destroyProject" | "execProject" | "resumeLab";
 
@@ -54,12 +55,20 @@ async function followedChange<Id extends ChangeId>(
     job = started.job;
     // Whoever pressed Ctrl-C before the change had a name means this change, too.
     if (asked) void cancel(job);
-    return await client.waitForJob(id, started.job, {
+    const waiting = client.waitForJob(id, started.job, {
       signal: giveUp.signal,
       timeoutMs: options.timeoutMs,
       onProgress: (job) => {
         if (!asked) progress.say(`${options.what}${stepText(job)}`);
       },
+    });
+    return await waiting.catch((error: unknown) => {
+      // With a status it is the service's word about its host.
+      if (!(error instanceof LabwrightError) || error.status !== 0) throw error;
+      return withHint(
+        "host_unreachable",
+        `job ${job} has begun; a service that starts again goes on with it, and labwright jobs shows its end`,
+      )(error);
     });
   } finally {
     process.off("SIGINT", onInterrupt);

@@ -41,6 +41,8 @@ describe("a lab's file", () => {
     await expect(readProjectFile(join(folder, "bin.yaml"))).rejects.toThrow("bin.yaml is not a text in UTF-8");
     await expect(readProjectFile(folder)).rejects.toThrow("is a folder");
     await expect(readProjectFile(join(folder, "no.yaml"))).rejects.toThrow("there is no file");
+    // Reading it is an I/O error, as from a disk that fails.
+    await expect(readProjectFile("/proc/self/mem")).rejects.toThrow("cannot read /proc/self/mem: EIO");
   });
 
   test("is not needed where --lab names the lab", async () => {

@@ -115,14 +115,15 @@ async function readText(path: string, name: string): Promise<string> {
     content = await readFile(path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT") throw new UsageError(`there is no file ${name}`);
+    if (code === "ENOENT")
+      throw new UsageError(`there is no file ${name}`, "name the lab's file with -t FILE, or a lab on the host with --lab PATH");
     if (code === "EISDIR") throw new UsageError(`${name} is a folder`, `name the file: ${join(name, "lab.yaml")}`);
-    if (code === "EACCES") throw new UsageError(`${name} may not be read`);
-    throw error;
+    if (code === "EACCES") throw new UsageError(`${name} may not be read`, "check its permissions");
+    throw new UsageError(`cannot read ${name}: ${(error as Error).message}`, "check the file, and the disk or network share that it is on");
   }
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(content);
   } catch {
-    throw new UsageError(`${basename(name)} is not a text in UTF-8`);
+    throw new UsageError(`${basename(name)} is not a text in UTF-8`, "save it as UTF-8; another file is named with -t FILE");
   }
 }
