@@ -6,6 +6,7 @@ import { networkBridge } from "./fabric.ts";
 import { runOnMachine, succeeded } from "./machine.ts";
 import { connectedNetworks, devicePrefix, type NatPolicy, natRules } from "./nat-rules.ts";
 import type { Sandbox } from "./sandbox.ts";
+import { Turns } from "./turns.ts";
 
 /**
  * The way out of a lab: a nat network's bridge has a veth to the machine, which masquerades what comes from it. The only part of
@@ -39,11 +40,24 @@ async function recordedUplinks(directory: string): Promise<readonly NatUplink[]>
   }
 }
 
+/** By the lab's directory. A lab that ends while it is changed removes its uplinks beside the change: without turns, the change would make tables that nobody removes. */
+const labTurns = new Turns<string>();
+
 /**
  * Makes the uplinks that are missing, removes those of networks that are gone, and gives the others the rules of now.
  * @param networks ids of the lab's nat networks, whose bridges stand in the fabric
  */
-export async function ensureUplinks(
+export function ensureUplinks(
+  lab: string,
+  directory: string,
+  sandbox: Pick<Sandbox, "pid" | "run">,
+  networks: readonly number[],
+  policy: NatPolicy,
+): Promise<void> {
+  return labTurns.run(directory, () => makeMissing(lab, directory, sandbox, networks, policy));
+}
+
+async function makeMissing(
   lab: string,
   directory: string,
   sandbox: Pick<Sandbox, "pid" | "run">,
@@ -72,12 +86,14 @@ export async function ensureUplinks(
 }
 
 /** Gives the uplinks of a lab that runs the rules of now: an earlier run of the service may have made them with another policy. */
-export async function renewUplinks(directory: string, policy: NatPolicy): Promise<void> {
-  for (const uplink of await recordedUplinks(directory)) {
-    if (!(await stands(uplink))) continue;
-    rulesInForce.delete(uplink.table);
-    await setRules(uplink, policy);
-  }
+export function renewUplinks(directory: string, policy: NatPolicy): Promise<void> {
+  return labTurns.run(directory, async () => {
+    for (const uplink of await recordedUplinks(directory)) {
+      if (!(await stands(uplink))) continue;
+      rulesInForce.delete(uplink.table);
+      await setRules(uplink, policy);
+    }
+  });
 }
 
 let turns: Promise<unknown> = Promise.resolve();
@@ -90,10 +106,12 @@ function inTurn(work: () => Promise<void>): Promise<void> {
 }
 
 /** Removes every recorded uplink of a lab whose sandbox is gone or goes. */
-export async function removeUplinks(directory: string): Promise<void> {
-  const recorded = await recordedUplinks(directory);
-  for (const uplink of recorded) await removeUplink(uplink, null);
-  if (recorded.length > 0) await record(directory, []);
+export function removeUplinks(directory: string): Promise<void> {
+  return labTurns.run(directory, async () => {
+    const recorded = await recordedUplinks(directory);
+    for (const uplink of recorded) await removeUplink(uplink, null);
+    if (recorded.length > 0) await record(directory, []);
+  });
 }
 
 /** Removes the tables of a lab whose record is lost, once it has ended; the machine's ends of its uplinks went with it. */
