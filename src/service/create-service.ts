@@ -42,7 +42,7 @@ import { Observations } from "./observations.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { planProject } from "./plan-project.ts";
 import { execProject } from "./power.ts";
-import { deleteQuarantined, listQuarantine, restoreQuarantined } from "./quarantine.ts";
+import { deleteQuarantined, explainAbsence, listQuarantine, restoreQuarantined } from "./quarantine.ts";
 import { RecentMap } from "./recent-map.ts";
 import { reconcileProject } from "./reconcile.ts";
 import { recoverJobs } from "./recover.ts";
@@ -206,8 +206,9 @@ function handlersOf(
       try {
         return await workUser.run(caller.user, () => handle(caller, request, call));
       } catch (error) {
-        if (error instanceof Failure && error.code === "expired_host_session") sessions.forgetHostSession(caller);
-        throw error;
+        if (!(error instanceof Failure)) throw error;
+        if (error.code === "expired_host_session") sessions.forgetHostSession(caller);
+        throw error.code === "lab_not_found" ? await explainAbsence(context, caller, request, error) : error;
       }
     };
   const onHost = (caller: Caller) => sessions.hostSession(caller);

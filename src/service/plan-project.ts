@@ -9,6 +9,7 @@ import type { Context } from "./context.ts";
 import { reversed } from "./from-host-plan.ts";
 import { checkOnHost } from "./host-check.ts";
 import { planAgainstHost, shownOperation, type Wanted } from "./planned.ts";
+import { refuseQuarantined } from "./quarantine.ts";
 import { includes, rightOn } from "./rights.ts";
 import type { Call, Caller } from "./service.ts";
 import type { Direction } from "./store/store.ts";
@@ -25,6 +26,7 @@ export async function planProject(context: Context, caller: Caller, payload: Pro
   const direction = directionOf(payload.direction);
   const toHost = direction === "to_host";
   const target = await addressProject(context, caller, payload, { makes: toHost });
+  await refuseQuarantined(context, target);
   const options = {
     direction,
     prune: payload.prune === true,

@@ -1,8 +1,10 @@
 import { Failure } from "../contract/errors.ts";
 import type { QuarantineData, QuarantineDeleteData, QuarantineRestoreData } from "../contract/schemas/quarantine.ts";
 import type { HostQuarantine, HostSession, QuarantinedLab } from "../hosts/host.ts";
+import { checkLabPath } from "../intent/lab-path.ts";
 import type { Target } from "./address.ts";
 import type { Context } from "./context.ts";
+import { rightOn } from "./rights.ts";
 import type { Caller } from "./service.ts";
 import type { LabRecord } from "./store/store.ts";
 
@@ -61,8 +63,46 @@ export async function isQuarantined(
  */
 export async function refuseQuarantined(context: Pick<Context, "host">, { path, record }: Pick<Target, "path" | "record">): Promise<void> {
   // A lab in quarantine that claims the path of a record whose own lab is gone keeps others from the path, too.
-  if (!(await isQuarantined(context, path, record)) && !(await isQuarantined(context, path, undefined))) return;
-  throw new Failure(
+  if ((await isQuarantined(context, path, record)) || (await isQuarantined(context, path, undefined))) throw inQuarantine(path);
+}
+
+/** The lab that a request names. */
+interface LabNamed {
+  readonly lab?: unknown;
+  readonly yaml?: unknown;
+  readonly files?: unknown;
+}
+
+/**
+ * The error to answer in place of lab_not_found: operation_not_allowed if the lab that the request names is in quarantine and the caller may know of it.
+ * @param request its body or query names the lab
+ */
+export async function explainAbsence(
+  context: Pick<Context, "host" | "store" | "work">,
+  caller: Caller,
+  request: unknown,
+  error: Failure,
+): Promise<Failure> {
+  if (context.host.quarantined === undefined || (await context.host.quarantined()).length === 0) return error;
+  const { body, query } = request as { readonly body?: LabNamed; readonly query?: LabNamed };
+  const path = await pathNamed(context, body ?? query ?? {});
+  if (path === undefined) return error;
+  const record = context.store.labs.get(path);
+  const mayKnow = record === undefined ? caller.role === "admin" : rightOn(record, caller) !== undefined;
+  return mayKnow && (await isQuarantined(context, path, record)) ? inQuarantine(path) : error;
+}
+
+async function pathNamed({ work }: Pick<Context, "work">, { lab, yaml, files }: LabNamed): Promise<string | undefined> {
+  // Checked by its schema when the request came.
+  const name =
+    lab ?? (typeof yaml === "string" ? (await work.read(yaml, (files ?? {}) as Readonly<Record<string, string>>)).lab?.name : undefined);
+  if (typeof name !== "string") return undefined;
+  const checked = checkLabPath(name);
+  return "path" in checked ? checked.path : undefined;
+}
+
+function inQuarantine(path: string): Failure {
+  return new Failure(
     "operation_not_allowed",
     `${path} is in quarantine: its definition on the host is missing, does not read, or is disputed, and its nodes may still run. Nothing was changed. ` +
       "An admin restores or deletes it first: labwright quarantine",

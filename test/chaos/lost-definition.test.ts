@@ -121,6 +121,12 @@ test("a lab in quarantine is not destroyed or deployed a second time; its status
   await expect(service.client.deployProject({ yaml })).rejects.toMatchObject(refused);
   await expect(service.client.deployProject({ yaml, replace: true })).rejects.toMatchObject(refused);
   await expect(service.client.execProject({ lab, action: "stop" })).rejects.toMatchObject(refused);
+  await expect(service.client.planProject({ yaml })).rejects.toMatchObject(refused);
+  await expect(service.client.planProject({ lab, direction: "from_host" })).rejects.toMatchObject(refused);
+  await expect(service.client.inspectProject({ lab })).rejects.toMatchObject(refused);
+  await expect(service.client.inspectProject({ yaml })).rejects.toMatchObject(refused);
+  await expect(service.client.listProjectConsoles({ lab })).rejects.toMatchObject(refused);
+  await expect(service.client.listCaptures({ lab })).rejects.toMatchObject(refused);
   expect(await service.client.getProjectStatus({ lab })).toMatchObject({ exists: false, quarantined: true, mode: "create" });
   expect(await nodes()).toBe(1);
   await service.client.restoreQuarantined({ id });
