@@ -23,7 +23,7 @@ import { CaptureWatch } from "./capture-watch.ts";
 import { timeText } from "./clock.ts";
 import type { Context } from "./context.ts";
 import { joinStream } from "./join-stream.ts";
-import { rightOn } from "./rights.ts";
+import { rightOn, seesUnrecorded } from "./rights.ts";
 import type { Call, Caller, Upgrade } from "./service.ts";
 import type { LabRecord } from "./store/store.ts";
 import { Tickets } from "./tickets.ts";
@@ -93,9 +93,8 @@ export class Captures {
     };
   }
 
-  /** Without a lab: of all managed labs that the caller sees. */
+  /** Without a lab: of all labs that the caller sees. */
   async list(caller: Caller, path: string | undefined): Promise<CapturesData> {
-    const { store } = this.#context;
     await this.#supported(caller);
     if (path !== undefined) {
       const checked = checkLabPath(path);
@@ -104,17 +103,27 @@ export class Captures {
       return { captures: (await lab.captures.list(lab.path)).map((one) => this.#data(lab.path, one)) };
     }
     const all: CaptureData[] = [];
-    for (const record of store.labs.list()) {
-      if (rightOn(record, caller) === undefined) continue;
-      const lab = await this.#lab(caller, record.path);
-      const found = await lab.captures.list(record.path).catch((error: unknown) => {
+    for (const path of await this.#seenBy(caller)) {
+      const lab = await this.#lab(caller, path);
+      const found = await lab.captures.list(path).catch((error: unknown) => {
         // The service manages it, and the host does not have it any more.
         if (error instanceof Failure && error.code === "lab_not_found") return [];
         throw error;
       });
-      all.push(...found.map((one) => this.#data(record.path, one)));
+      all.push(...found.map((one) => this.#data(path, one)));
     }
     return { captures: all };
+  }
+
+  /** Paths of the labs that the caller sees: managed ones, and those on the host that nobody manages. */
+  async #seenBy(caller: Caller): Promise<readonly string[]> {
+    const { host, sessions, store } = this.#context;
+    const records = store.labs.list();
+    const managed = records.filter((record) => rightOn(record, caller) !== undefined).map(({ path }) => path);
+    if (!seesUnrecorded(host, caller)) return managed;
+    const recorded = new Set(records.map(({ path }) => path));
+    const onHost = await (await sessions.hostSession(caller)).labs();
+    return [...managed, ...onHost.filter((path) => !recorded.has(path))];
   }
 
   async get(caller: Caller, id: string): Promise<CaptureData> {

@@ -15,7 +15,7 @@ beforeEach(async () => {
   service = await EmbeddedService.make();
   database = join(service.stateDir, "labwright.db");
   await service.start();
-  await service.client.deployProject({ yaml: "name: kept\nnodes: {h1: {template: linux}}\n" });
+  await service.client.deployProject({ yaml: "name: kept\nnodes: {h1: {template: linux, ethernet: 1}}\n" });
   await noteLabs(service.labs, service.stateDir, service.runDir);
   expect(await service.end("SIGTERM")).toBe(0);
 });
@@ -51,13 +51,17 @@ test("a damaged database ends the start with its path, the fault and what to do;
   expect([mode, live?.nodes?.map(({ status }) => status)]).toEqual(["create", ["running"]]);
 });
 
-test("--adopt starts with a new database: labs run on, and an admin sees them", hangs, async () => {
+test("--adopt starts with a new database: labs run on, and an admin sees them and their captures", hangs, async () => {
+  await service.start();
+  const { capture } = await service.client.startCapture({ lab: "/kept", node: "h1", interface: "eth0" });
+  await service.end("SIGTERM");
   await rm(database);
   service.forgetLogin();
   await service.start([], ["--adopt"]);
   const { labs } = await service.client.listLabs();
   expect(labs.map(({ lab, exists }) => [lab, exists])).toEqual([["/kept", true]]);
   expect(await nodes()).toBe(1);
+  expect((await service.client.listCaptures()).captures.map((one) => one.capture)).toEqual([capture]);
   await service.end("SIGTERM");
   // Its database is one from now on.
   await service.start();
