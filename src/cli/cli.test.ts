@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -1026,6 +1026,38 @@ describe("up", () => {
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("was not started by labwright up: it was left alone")]);
     expect((await run(["deploy"])).code).toBe(0);
     expect(await run(["down", "-t", "lab.yaml", "--yes"])).toMatchObject({ code: 0, stdout: "destroyed /ported\n" });
+  });
+
+  test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)("that is ended by %s while its service starts ends the service", async (signal) => {
+    const own = join(folder, "state");
+    const services = () =>
+      readdirSync("/proc")
+        .filter((name) => /^\d+$/.test(name))
+        .filter((pid) => {
+          try {
+            const of = (file: string) => readFileSync(`/proc/${pid}/${file}`, "utf8");
+            return of("cmdline").includes("server/main") && of("environ").includes(`LABWRIGHT_STATE_DIR=${own}\0`);
+          } catch {
+            return false; // it has ended meanwhile
+          }
+        });
+    write("cut-off");
+    const up = begin(["up", "lab.yaml", "--host", "memory", "--port", "0"], {
+      LABWRIGHT_STATE_DIR: own,
+      LABWRIGHT_RUN_DIR: join(own, "run"),
+    });
+    const seen = watch(up);
+    await until(
+      () => `a service; up said ${seen.stderr}`,
+      () => services().length === 1,
+    );
+    up.kill(signal);
+    await ended(up);
+    expect([up.signalCode, seen.stderr]).toEqual([signal, expect.stringContaining("the service that was starting was ended")]);
+    await until(
+      () => "the end of the service",
+      () => services().length === 0,
+    );
   });
 
   test("waits for a service that somebody else is just starting", async () => {

@@ -20,8 +20,9 @@ enableCompileCache(join(cache !== undefined && cache !== "" ? cache : join(homed
 // itself, as a capture does, has something to put in order first.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (process.stdout.listenerCount("error") > 1) return;
-  if (error.code !== "EPIPE") throw error;
-  process.exit(0);
+  if (error.code === "EPIPE") process.exit(0);
+  process.stderr.write(`error: cannot write the output: ${error.message}\n`);
+  process.exit(1);
 });
 
 const { run } = await import("./run.ts");

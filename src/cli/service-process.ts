@@ -84,6 +84,7 @@ export async function startService(options: {
     env: { ...process.env, ...options.env },
   });
   closeSync(output);
+  using _ = endedBySignals(child);
   const begin = Date.now();
   let held = false;
   while (Date.now() - begin < startLimitMs) {
@@ -100,6 +101,22 @@ export async function startService(options: {
   }
   await end(child);
   throw new UsageError(`the service did not start:\n${lastLines(log, before)}`, `its log is ${log}`);
+}
+
+/** Until it answers, the service ends with this command: nobody would know of it, and labwright down would take it for somebody else's. */
+function endedBySignals(child: ChildProcess): Disposable {
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  const onSignal = (signal: NodeJS.Signals) => {
+    for (const one of signals) process.off(one, onSignal);
+    if (child.kill("SIGTERM")) process.stderr.write("the service that was starting was ended\n");
+    process.kill(process.pid, signal);
+  };
+  for (const one of signals) process.on(one, onSignal);
+  return {
+    [Symbol.dispose]: () => {
+      for (const one of signals) process.off(one, onSignal);
+    },
+  };
 }
 
 function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
