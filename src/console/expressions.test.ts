@@ -1,4 +1,6 @@
+import { availableParallelism } from "node:os";
 import { setImmediate } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
 import { BadExpression, Expressions } from "./expressions.ts";
 
@@ -50,4 +52,33 @@ test("an expression that the engine refuses when it is tried fails, and its thre
   await expect(expressions.test("(", "a")).rejects.toBeInstanceOf(BadExpression);
   expect(await expressions.test("a", "a")).toBe(true);
   await expressions.close();
+});
+
+test("an expression has its processor time also on a busy machine", { timeout: 120_000 }, async () => {
+  const expressions = new Expressions({ limitMs: 60_000 });
+  /** Takes twice as long with each letter more. */
+  const slow = (letters: number) => expressions.test("^(a+)+b$", "a".repeat(letters));
+  let letters = 16;
+  let takenMs = 0;
+  while (takenMs < 50) {
+    const before = process.cpuUsage();
+    await slow(++letters);
+    const { user, system } = process.cpuUsage(before);
+    takenMs = (user + system) / 1000;
+  }
+  await expressions.close();
+
+  const end = new Int32Array(new SharedArrayBuffer(4));
+  const loop =
+    'const { workerData, parentPort } = require("worker_threads"); parentPort.postMessage(0); while (Atomics.load(workerData, 0) === 0);';
+  const others = Array.from({ length: 10 * availableParallelism() }, () => new Worker(loop, { eval: true, workerData: end }));
+  await Promise.all(others.map((one) => new Promise((resolve) => one.once("message", resolve))));
+  const limited = new Expressions({ limitMs: 3 * takenMs });
+  try {
+    expect(await limited.test("^(a+)+b$", "a".repeat(letters))).toBe(false);
+  } finally {
+    Atomics.store(end, 0, 1);
+    await Promise.all(others.map((one) => one.terminate()));
+    await limited.close();
+  }
 });

@@ -1,4 +1,5 @@
 import { extname } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 
 /** An expression and the text that it is tried on. */
@@ -19,7 +20,7 @@ interface Waiting extends Trial {
 export class BadExpression extends Error {}
 
 export interface ExpressionsOptions {
-  /** How long one trial may take. Default 1,000 ms. */
+  /** Processor time that one trial may take. Default 1,000 ms. */
   readonly limitMs?: number;
   /** Threads at most. Default 4. */
   readonly threads?: number;
@@ -99,6 +100,9 @@ export class Expressions {
   }
 }
 
+/** However busy the machine is: how many times its processor time a trial may take by the clock. */
+const mostOfClock = 30;
+
 class ExpressionThread {
   readonly #worker = new Worker(new URL(`./expression-worker${extname(import.meta.url)}`, import.meta.url), { execArgv: [] });
   readonly #online: Promise<void>;
@@ -114,23 +118,44 @@ class ExpressionThread {
   /** Resolves when the trial is over and the thread is free, or has ended. */
   async run({ source, text, settle, fail }: Waiting, limitMs: number): Promise<void> {
     this.#worker.ref();
-    let timer: NodeJS.Timeout | undefined;
+    const over = new AbortController();
     const outcome = await new Promise<Outcome | Error>((resolve) => {
       this.#settle = resolve;
       this.#worker.postMessage({ source, text } satisfies Trial);
-      const late = () => void this.end(new BadExpression("the expression takes too long on this output"));
       // The start of a thread takes nothing of an expression's time.
-      void this.#online.then(() => {
-        if (this.#settle === resolve) timer = setTimeout(late, limitMs);
-      });
+      void this.#online.then(() => this.#endWhenSpent(limitMs, over.signal));
     });
-    clearTimeout(timer);
+    over.abort();
     this.#settle = undefined;
     // Idle, it keeps no process alive.
     this.#worker.unref();
     if (outcome instanceof Error) fail(outcome);
     else if ("refused" in outcome) fail(new BadExpression(outcome.refused));
     else settle(outcome.matched);
+  }
+
+  /** Ends the thread when its trial has taken the limit of processor time: on a busy machine the clock says nothing about an expression. */
+  async #endWhenSpent(limitMs: number, over: AbortSignal): Promise<void> {
+    const late = Date.now() + mostOfClock * limitMs;
+    const before = await this.#spentMs();
+    let left = limitMs;
+    while (!over.aborted && left > 0 && Date.now() < late) {
+      // Rejects when the trial is over.
+      await pause(Math.ceil(left), undefined, { signal: over }).catch(() => undefined);
+      left = limitMs - ((await this.#spentMs()) - before);
+    }
+    if (!over.aborted) await this.end(new BadExpression("the expression takes too long on this output"));
+  }
+
+  /** Processor time of the thread; without end where it is not known: then the clock counts. */
+  async #spentMs(): Promise<number> {
+    try {
+      const { user, system } = await this.#worker.cpuUsage();
+      return (user + system) / 1000;
+    } catch {
+      // The thread has ended.
+      return Number.POSITIVE_INFINITY;
+    }
   }
 
   async end(error: Error): Promise<void> {
