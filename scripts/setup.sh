@@ -115,40 +115,7 @@ else
 fi
 
 # --- npm packages -----------------------------------------------------------------------------------------------------------------
-start=$(now)
-digest=$(sha256sum < package-lock.json)
-stamp=node_modules/.labwright-lock
-if [ -r "$stamp" ] && [ "$(cat "$stamp")" = "$digest" ]; then
-  step 'npm packages' 'all there' "$start"
-else
-  echo 'npm packages: installing'
-  # npm runs on the machine's own Node: the one below node_modules is replaced meanwhile. An old npm would leave out compiled parts of tools
-  # (optional packages, picked by system and by the Node it runs on), so the pinned Node and a newer npm come first where they are older.
-  outside=$(printf '%s' "$PATH" | tr ':' '\n' | grep -v '/node_modules/\.bin$' | paste -s -d : -)
-  tools=
-  if [ "$(PATH=$outside npm --version | cut -d . -f 1)" -lt 11 ] || [ "$(PATH=$outside node -p 'process.versions.node.split(".")[0]')" -lt 20 ]; then
-    tools=$(mktemp -d)
-    trap 'rm -rf "$tools"' EXIT
-    case $(uname -m) in x86_64) arch=x64 ;; aarch64) arch=arm64 ;; *) fail "there is no Node for this machine ($(uname -m))" 'x86-64 and arm64 have one.' ;; esac
-    node=$(sed -n "s/.*\"node-linux-$arch\": \"\(.*\)\".*/\1/p" scripts/node/package.json)
-    (cd "$tools" && PATH=$outside npm install --prefix "$tools" --no-save --ignore-scripts --no-audit --no-fund --loglevel=error \
-      npm@11.6.2 "node-linux-$arch@$node") || fail 'npm could not fetch a newer npm and Node' 'Its words are above.'
-    # Debian's own Node trusts the machine's certificates; the pinned one does so when told to.
-    export NODE_USE_SYSTEM_CA=1
-    outside=$tools/node_modules/.bin:$tools/node_modules/node-linux-$arch/bin:$outside
-  fi
-  PATH=$outside npm ci --no-audit --no-fund --loglevel=error || fail 'npm ci failed' 'Its words are above.'
-  [ -z "$tools" ] || { rm -rf "$tools" && trap - EXIT; }
-  # Not every npm makes the link for a package of a workspace.
-  if [ ! -e node_modules/.bin/node ]; then
-    for node in node_modules/node-linux-*/bin/node; do
-      [ -x "$node" ] || fail "npm brought no Node for this machine ($(uname -m))" 'Node 24 comes for Linux on x86-64 and arm64.'
-      ln -s "../${node#node_modules/}" node_modules/.bin/node
-    done
-  fi
-  printf '%s\n' "$digest" > "$stamp"
-  step 'npm packages' 'installed' "$start"
-fi
+sh scripts/npm-packages.sh
 
 # --- holder and root file systems -------------------------------------------------------------------------------------------------
 PATH="$root/node_modules/.bin:$PATH"

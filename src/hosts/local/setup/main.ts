@@ -6,8 +6,7 @@ import { makeDirectory } from "../../../files/make-directory.ts";
 import { idRange } from "../idmap.ts";
 import { localPaths } from "../paths.ts";
 import { loadProfile } from "./apparmor.ts";
-import { buildProgram } from "./build-program.ts";
-import { buildHolder } from "./holder.ts";
+import { buildProgram, needsCompiler } from "./build-program.ts";
 import { buildImages, staleImages } from "./image-builder.ts";
 import { missingPackages } from "./programs.ts";
 import { steps } from "./steps.ts";
@@ -15,7 +14,8 @@ import { unusedImages } from "./unused-images.ts";
 
 const help = `Usage: labwright setup [FLAG...]
 
-Builds the lab holder, the link shaper, the packet tap, the packet decoder and the nodes' root file systems where they are missing or their sources changed. Run it as often as you like.
+Installs the lab holder, the link shaper, the packet tap and the packet decoder, and builds the nodes' root file systems, if they are missing or their sources changed. Run it as often as you like.
+Programs that a release brings for this processor are used as they are; others are compiled.
 
   --fresh  look for newer Debian packages and build the root file systems anew where there are any
   --help
@@ -37,7 +37,7 @@ async function main(): Promise<void> {
   }
   const triplet = triplets[arch()];
   if (triplet === undefined || platform() !== "linux") throw new Error(`no root file systems for ${platform()} on ${arch()}`);
-  const missing = missingPackages(process.env.PATH ?? "");
+  const missing = missingPackages(process.env.PATH ?? "", { compiler: await needsCompiler() });
   if (missing.length > 0) {
     throw new Error(`Debian packages are missing: as root, apt-get install --no-install-recommends ${missing.join(" ")}`);
   }
@@ -47,23 +47,13 @@ async function main(): Promise<void> {
   await makeDirectory(paths.state, 0o711);
   await makeDirectory(paths.images, 0o755);
   const { run } = steps(process.stdout, () => performance.now());
-  await run("holder", async () => {
-    await makeDirectory(dirname(paths.holder), 0o755);
-    const { built } = await buildHolder({ out: paths.holder });
-    return built ? `built ${paths.holder}` : "up to date";
-  });
-  await run("shaper", async () => {
-    const { built } = await buildProgram("shaper", { out: paths.shaper });
-    return built ? `built ${paths.shaper}` : "up to date";
-  });
-  await run("tap", async () => {
-    const { built } = await buildProgram("tap", { out: paths.tap });
-    return built ? `built ${paths.tap}` : "up to date";
-  });
-  await run("decoder", async () => {
-    const { built } = await buildProgram("decoder", { out: paths.decoder });
-    return built ? `built ${paths.decoder}` : "up to date";
-  });
+  for (const name of ["holder", "shaper", "tap", "decoder"] as const) {
+    await run(name, async () => {
+      await makeDirectory(dirname(paths[name]), 0o755);
+      const { built } = await buildProgram(name, { out: paths[name] });
+      return built ? `installed ${paths[name]}` : "up to date";
+    });
+  }
   if (uid === 0) await run("AppArmor profile", () => loadProfile());
   await run("root file systems", async (say) => {
     const place = { directory: paths.images, idBase: uid === 0 ? idRange.base : 0, triplet };

@@ -14,12 +14,12 @@ const programs: Readonly<Record<string, string>> = {
   xz: "xz-utils",
 };
 
-/** Debian packages of the programs that are not on the path; sbin counts, whether or not a user's path names it. */
-export function missingPackages(path: string): readonly string[] {
+/** Debian packages of the programs that are not on the path, the compiler only if it is needed; sbin counts, whether or not a user's path names it. */
+export function missingPackages(path: string, { compiler }: { readonly compiler: boolean }): readonly string[] {
   const folders = [...path.split(delimiter), "/usr/sbin", "/sbin"].filter((folder) => folder !== "");
-  return Object.entries(programs).flatMap(([program, names]) =>
-    folders.some((folder) => isProgram(join(folder, program))) ? [] : names.split(" "),
-  );
+  return Object.entries(programs)
+    .filter(([program]) => compiler || program !== "cc")
+    .flatMap(([program, names]) => (folders.some((folder) => isProgram(join(folder, program))) ? [] : names.split(" ")));
 }
 
 function isProgram(path: string): boolean {
