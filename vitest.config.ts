@@ -9,6 +9,9 @@ export default defineConfig({
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     setupFiles: ["test/seed.setup.ts"],
     globalSetup: ["test/seed.announce.ts", "test/abandoned.setup.ts"],
+    reporters: ["default", "./scripts/skipped-tests.ts"],
+    // Where a skipped test is declared: its condition is the reason that the list at the end of the run gives.
+    includeTaskLocation: true,
     isolate: false,
     // Bounds for what hangs, all of them: on a busy machine things take many times what they take on a quiet one.
     testTimeout: 180_000,

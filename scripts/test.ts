@@ -61,6 +61,12 @@ async function main(): Promise<void> {
   const results: Result[] = [];
   for (const stage of stages) results.push(await report(stage.name, () => stage.run(env, scratch)));
   results.push(await report("nothing left behind", () => nothingLeft(before, owner)));
+  const skipped = await readFile(skippedTests(scratch), "utf8").catch((error: NodeJS.ErrnoException) => {
+    // Vitest did not end, which the stage above reports.
+    if (error.code === "ENOENT") return "";
+    throw error;
+  });
+  process.stdout.write(skipped);
   await rm(scratch, { recursive: true, force: true });
   const sum = (count: (result: Result) => number): number => results.reduce((total, result) => total + count(result), 0);
   const failed = sum((result) => result.failed);
@@ -93,8 +99,8 @@ interface TestReport {
 async function tests(env: NodeJS.ProcessEnv, scratch: string): Promise<Result> {
   const file = join(scratch, "tests.json");
   const { code, output } = await spawned(
-    ["vitest", "run", "--reporter=default", "--reporter=json", `--outputFile.json=${file}`],
-    env,
+    ["vitest", "run", "--reporter=default", "--reporter=json", "--reporter=./scripts/skipped-tests.ts", `--outputFile.json=${file}`],
+    { ...env, LABWRIGHT_SKIPPED_TESTS: skippedTests(scratch) },
     "show",
   );
   const report = await readFile(file, "utf8").then(
@@ -108,6 +114,11 @@ async function tests(env: NodeJS.ProcessEnv, scratch: string): Promise<Result> {
   if (code === 0 && report.numFailedTests === 0 && passed > 0) return { passed, failed: 0, note };
   // A file that does not load or an error outside of a test fails the run without failing a test.
   return { passed, failed: Math.max(report.numFailedTests, 1), note };
+}
+
+/** The file that names the skipped tests of the run and their reasons. */
+function skippedTests(scratch: string): string {
+  return join(scratch, "skipped.txt");
 }
 
 /** What the run still holds; ending processes get a while to be gone. */

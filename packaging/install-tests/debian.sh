@@ -4,7 +4,8 @@
 
 quiet_apt update
 step 'apt install ./labwright_….deb'
-apt-get -q install -y --no-install-recommends ./labwright_*.deb
+quiet_apt install -y --no-install-recommends ./labwright_*.deb
+sed -n '/^Setting up labwright/,$p' /tmp/apt.log
 no_compiler
 ! command -v node > /dev/null || fail 'this Debian has a Node: the test would not see that the package brings none'
 labwright version
