@@ -34,6 +34,7 @@ const depends = [
   "libgcc-s1",
   "libstdc++6 (>= 6)",
   "nftables",
+  "procps",
   "wireshark-common",
   "xz-utils",
 ];

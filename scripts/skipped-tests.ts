@@ -22,7 +22,8 @@ function isSkipped(test: TestCase): boolean {
 }
 
 function skippedLines(tests: readonly TestCase[]): readonly string[] {
-  const byReason = Map.groupBy(tests, reasonOf);
+  const byReason = new Map<string, TestCase[]>();
+  for (const test of tests) byReason.set(reasonOf(test), [...(byReason.get(reasonOf(test)) ?? []), test]);
   return [...byReason].sort().flatMap(([reason, of]) => {
     const places = new Map<string, number>();
     for (const { module } of of) places.set(module.moduleId, (places.get(module.moduleId) ?? 0) + 1);

@@ -18,9 +18,8 @@ beforeAll(async () => {
   project = await mkdtemp(join(tmpdir(), "labwright-package-"));
   installed = join(project, "node_modules/labwright");
   await mkdir(installed, { recursive: true });
-  // What npm pack itself would run before, where the machine's npm is not told to run no scripts.
-  run(process.execPath, ["scripts/build.ts"], root);
-  run("npm", ["pack", "--silent", "--ignore-scripts", "--pack-destination", project], root);
+  // As on a clean clone: npm pack builds what it packs.
+  run("npm", ["pack", "--silent", "--pack-destination", project], root);
   const [tarball = ""] = (await readdir(project)).filter((name) => name.endsWith(".tgz"));
   run("tar", ["xzf", join(project, tarball), "--strip-components=1", "-C", installed], project);
   const { dependencies } = JSON.parse(await readFile(join(installed, "package.json"), "utf8")) as { dependencies: object };
@@ -48,7 +47,7 @@ test("it has programs, types, sources of the holder and documents, and nothing t
       // Some versions of npm pack every README beside what is listed.
       !/^src\/hosts\/local\/\w+(\/supervisor)?\/([\w-]+\.[ch]|README\.md)$/.test(name),
   );
-  expect(outside.sort()).toEqual(["LICENSE", "README.md", "package.json", "src/hosts/local/setup/apparmor/labwright-node"]);
+  expect(outside.sort()).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "package.json", "src/hosts/local/setup/apparmor/labwright-node"]);
   expect(names.filter((name) => /test|arbitrary|fixture|conformance|tsbuildinfo|\.map$/.test(name))).toEqual([]);
   expect(names).toContain("src/hosts/local/holder/holder.c");
   expect(names).toContain("dist/server/main.js");
@@ -60,6 +59,18 @@ describe("its program", () => {
     const { bin } = JSON.parse(await readFile(join(installed, "package.json"), "utf8")) as { bin: { labwright: string } };
     const path = join(installed, bin.labwright);
     expect(await readFile(path, "utf8")).toMatch(/^#!\/usr\/bin\/env node\n/);
+  });
+
+  test.each(["18.20.4", "20.19.0", "22.12.0"])("fails on Node %s with the version that it needs, and nothing more", (version) => {
+    const older = `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "${version}" } })`;
+    const argv = ["--import", `data:text/javascript,${encodeURIComponent(older)}`, join(installed, "dist/cli/main.js"), "up"];
+    const { status, stdout, stderr } = spawnSync(process.execPath, argv, { encoding: "utf8", timeout: 150_000 });
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+    expect(stderr.split("\n")).toEqual([
+      `error: labwright needs Node 24 or newer; this is ${version}`,
+      expect.stringMatching(/^ {2}hint: /),
+      "",
+    ]);
   });
 
   test("shows its help, version and the service's flags, and checks a lab", async () => {
@@ -74,6 +85,16 @@ describe("its program", () => {
     await writeFile(mistyped, "name: x\nnodes: {r1: {template: fr}}\n");
     expect(labwright("validate", "-t", mistyped).stdout).toContain('did you mean "frr"?');
   });
+});
+
+test("npm runs prepack of the checkout, and no locked package has a script of its own that it would run at an installation", async () => {
+  expect(await readFile(join(root, ".npmrc"), "utf8")).not.toMatch(/^ignore-scripts/m);
+  const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8")) as {
+    packages: Readonly<Record<string, { readonly hasInstallScript?: boolean; readonly os?: readonly string[] | string }>>;
+  };
+  const withScript = Object.entries(lock.packages).filter(([, { hasInstallScript }]) => hasInstallScript === true);
+  // fsevents is for macOS alone: npm does not install it on Linux.
+  expect(withScript.filter(([, { os = "" }]) => [os].flat().join() !== "darwin").map(([path]) => path)).toEqual([]);
 });
 
 test("the embedded host finds its templates, the sources of its programs and the nodes' own files", async () => {
