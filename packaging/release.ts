@@ -31,7 +31,7 @@ async function main(): Promise<void> {
     const time = commitTime();
     for (const processor of processorNames) {
       const node = await nodeProgram(root, work, processor);
-      console.log(await debianPackage({ root, work, release, content, node, processor, version, time }));
+      console.log(await debianPackage({ root, work, release, content, node, processor, version, time, compression: "xz" }));
     }
   } finally {
     await rm(work, { recursive: true, force: true });

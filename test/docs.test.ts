@@ -20,7 +20,7 @@ import { sqliteStore } from "../src/service/store/sqlite.ts";
 /** What the pages tell a reader to type must work. */
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const names = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"];
+const names = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"];
 for (const name of await readdir(join(root, "docs"), { recursive: true })) if (name.endsWith(".md")) names.push(join("docs", name));
 const pages = names.sort().map((name) => ({ name, text: readFileSync(join(root, name), "utf8") }));
 

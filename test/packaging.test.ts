@@ -76,7 +76,17 @@ describe("the Debian package", () => {
     await mkdir(join(node, "bin"), { recursive: true });
     await writeFile(join(node, "bin/node"), "");
     await writeFile(join(node, "LICENSE"), "the licence of Node");
-    const parts = { root, work, release: work, content, node, processor: "arm64", version: "1.2.3-rc.1", time: 1_700_000_000 } as const;
+    const parts = {
+      root,
+      work,
+      release: work,
+      content,
+      node,
+      processor: "arm64",
+      version: "1.2.3-rc.1",
+      time: 1_700_000_000,
+      compression: "none",
+    } as const;
     const file = await debianPackage(parts);
     expect(file).toBe(join(work, "labwright_1.2.3~rc.1_arm64.deb"));
     const list = spawnSync("dpkg-deb", ["--contents", file], { encoding: "utf8" }).stdout.trimEnd().split("\n");
