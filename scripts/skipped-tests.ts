@@ -23,7 +23,10 @@ function isSkipped(test: TestCase): boolean {
 
 function skippedLines(tests: readonly TestCase[]): readonly string[] {
   const byReason = new Map<string, TestCase[]>();
-  for (const test of tests) byReason.set(reasonOf(test), [...(byReason.get(reasonOf(test)) ?? []), test]);
+  for (const test of tests) {
+    const reason = reasonOf(test);
+    byReason.set(reason, [...(byReason.get(reason) ?? []), test]);
+  }
   return [...byReason].sort().flatMap(([reason, of]) => {
     const places = new Map<string, number>();
     for (const { module } of of) places.set(module.moduleId, (places.get(module.moduleId) ?? 0) + 1);
@@ -38,12 +41,16 @@ function reasonOf(test: TestCase): string {
   if (result.state === "skipped" && result.note !== undefined) return result.note;
   const inTitle = /\(skipped: (.*)\)$/.exec(test.name)?.[1];
   if (inTitle !== undefined) return inTitle;
-  for (let task: TestCase | TestSuite | TestModule = test; task.type !== "module"; task = task.parent) {
+  let task: TestCase | TestSuite | TestModule = test;
+  for (; task.type !== "module"; task = task.parent) {
+    if (task.type === "suite" && task.errors().length > 0) return hookFailed;
     const condition = task.location === undefined ? undefined : conditionAt(task.module.moduleId, task.location.line);
     if (condition !== undefined) return condition;
   }
-  return "left out by -t or .only";
+  return task.errors().length > 0 ? hookFailed : "left out by -t or .only";
 }
+
+const hookFailed = "a hook before it failed";
 
 /** The condition in the line that declares a test or a suite. */
 export function conditionAt(file: string, line: number, uid: number | undefined = process.getuid?.()): string | undefined {

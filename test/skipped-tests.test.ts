@@ -12,13 +12,17 @@ test("a run ends with its skipped tests, each with its reason", async () => {
   try {
     await writeFile(
       join(folder, "some.test.ts"),
-      `import { describe, expect, test } from "vitest";
+      `import { beforeAll, describe, expect, test } from "vitest";
 const hasKvm = false;
 test("runs", () => expect(1).toBe(1));
 test("stops itself", (context) => context.skip("the kernel has no netem"));
 describe.runIf(hasKvm)("guests", () => {
   test("one", () => {});
   test("two", () => {});
+});
+describe("a suite", () => {
+  beforeAll(() => { throw new Error("no"); });
+  test("three", () => {});
 });
 test.skip("a driver (skipped: the host has no disks)", () => {});
 `,
@@ -33,6 +37,7 @@ test.skip("a driver (skipped: the host has no disks)", () => {});
     });
     const lines = stdout.split("\n").filter((line) => line.startsWith("skipped"));
     expect(lines, stderr).toEqual([
+      "skipped, 1 test: a hook before it failed",
       "skipped, 1 test: the host has no disks",
       "skipped, 1 test: the kernel has no netem",
       "skipped, 2 tests: unless hasKvm",

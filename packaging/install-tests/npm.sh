@@ -9,8 +9,8 @@ quiet_apt install -y --no-install-recommends nodejs
 case $(node --version) in v1[0-9].* | v2[0-3].*) ;; *) fail "Debian has Node $(node --version), which is not too old" ;; esac
 if labwright version > /tmp/old 2>&1; then fail "labwright runs on Node $(node --version)"; fi
 cat /tmp/old
-grep -q '^error: labwright needs Node 24 or newer; this is ' /tmp/old || fail 'labwright does not say which Node it needs'
-[ "$(wc -l < /tmp/old)" -eq 2 ] || fail 'labwright says more than the sentence and its hint'
+grep -q '^error: labwright needs Node 24 or newer; this is ' /tmp/old || fail 'labwright does not name the Node that it needs'
+[ "$(wc -l < /tmp/old)" -eq 2 ] || fail 'labwright prints more than the error and its hint'
 
 step 'on Node 24'
 PATH=/opt/node/bin:$PATH
