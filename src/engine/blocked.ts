@@ -126,6 +126,11 @@ function range(min: number | undefined, max: number | undefined): string {
 }
 
 export function networkObstacle(network: NetworkWork, rules: HostRules): Obstacle | undefined {
+  const { name } = network.after ?? {};
+  const named = network.fate === "create" || network.replaced || network.changes.some(({ field }) => field === "name");
+  if (named && name !== undefined && rules.networkName !== undefined && !new RegExp(rules.networkName.pattern).test(name)) {
+    return { code: "bad_name", text: `the host cannot keep the name ${JSON.stringify(name)}: ${rules.networkName.why}`, field: "name" };
+  }
   const type = network.after?.type;
   if (type === undefined || (network.fate === "keep" && !network.replaced) || rules.networkTypes.includes(type)) return undefined;
   return { code: "unknown_network_type", text: `the host has no network type ${type}; ${itHas(type, rules.networkTypes)}`, field: "type" };

@@ -189,4 +189,8 @@ export interface HostRules {
   readonly freeMemory?: number;
   /** A regular expression that shown names of nodes must match; absent: any name will do. */
   readonly nodeName?: string;
+  /** A regular expression that shown names of networks must match, and why, for people; absent: any name will do. */
+  readonly networkName?: { readonly pattern: string; readonly why: string };
+  /** How many nodes a lab can have; absent: any number. */
+  readonly maxNodes?: number;
 }

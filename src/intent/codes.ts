@@ -40,7 +40,7 @@ export const diagnosticCodes = {
   no_image: "the host has no image for the template",
   unknown_attribute: "an attribute that the template does not have",
   bad_value: "cpu, ram, ethernet or an attribute with a value that the template does not take",
-  bad_name: "a node name that the host does not take",
+  bad_name: "a name of a node or network that the host does not take",
   unknown_network_type: "a network type that the host does not have",
   unknown_interface: "an interface that a node of this template does not have",
   no_memory: "the host has not enough free memory for the nodes that would start (never from validate)",

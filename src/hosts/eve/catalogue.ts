@@ -3,6 +3,7 @@ import type { HostIcon, HostNetworkType, HostTemplate } from "../host.ts";
 import type { EveAccount } from "./account.ts";
 import { entriesOf, recordOf } from "./answer.ts";
 import { type EveEdition, editionCapabilities } from "./edition.ts";
+import { networkNamePattern, networkNameReason } from "./host-names.ts";
 import { parallel } from "./parallel.ts";
 import { type EveTemplate, hostTemplate, readTemplate, templateRules } from "./template.ts";
 
@@ -76,6 +77,8 @@ export class CatalogueReader {
         wholePositions: true,
         plainQuality: true,
         nodeName: "^[A-Za-z0-9_-]+$",
+        networkName: { pattern: networkNamePattern, why: networkNameReason },
+        maxNodes: this.#edition.maxNodes,
       },
     };
   }

@@ -1,6 +1,7 @@
 import type { EveAccount } from "./account.ts";
 import { entriesOf, hostError, numberOf, recordOf, textOf } from "./answer.ts";
 import type { EveEdition } from "./edition.ts";
+import { plainNetworkName } from "./host-names.ts";
 import type { EveLabPath } from "./lab-path.ts";
 import { mustReadHead, type NodeStatus, readNodes } from "./lab-read.ts";
 import { parallel } from "./parallel.ts";
@@ -78,7 +79,7 @@ function readNetwork(key: number, data: Readonly<Record<string, unknown>>): UnlN
   return {
     id: numberOf(data.id) ?? key,
     type: textOf(data.type) ?? "bridge",
-    name: textOf(data.name) ?? "",
+    name: plainNetworkName(textOf(data.name) ?? ""),
     ...(left !== undefined && { left }),
     ...(top !== undefined && { top }),
     visibility: numberOf(data.visibility) ?? 0,

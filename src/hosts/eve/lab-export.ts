@@ -1,6 +1,7 @@
 import type { EveAccount } from "./account.ts";
 import { hostError, readAnswer, textOf } from "./answer.ts";
 import { hostFailure } from "./host-failure.ts";
+import { withPlainNames } from "./host-names.ts";
 import type { EveLabPath } from "./lab-path.ts";
 import { withNodeConfigs } from "./pnetlab-lab.ts";
 import { readUnl, type UnlLab, writeUnl } from "./unl.ts";
@@ -23,7 +24,7 @@ export async function exportLab(account: EveAccount, at: EveLabPath): Promise<Un
   if (file.status !== 200) throw hostError(`fetch the export of lab ${at.path}`, readAnswer(file));
   try {
     const entry = readZip(file.body).find(({ name }) => name === `${at.name}.unl` || name.endsWith(`/${at.name}.unl`));
-    return entry === undefined ? null : withNodeConfigs(readUnl(Buffer.from(entry.data).toString("utf8")));
+    return entry === undefined ? null : withPlainNames(withNodeConfigs(readUnl(Buffer.from(entry.data).toString("utf8"))));
   } catch (error) {
     if (error instanceof SyntaxError) throw hostFailure(`the export of lab ${at.path} cannot be read: ${error.message}`);
     throw error;

@@ -1,4 +1,5 @@
 import type { LabText } from "../../intent/lab.ts";
+import { htmlEntities } from "./html-entities.ts";
 import type { UnlTextObject } from "./unl.ts";
 
 /**
@@ -42,7 +43,6 @@ function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll("\r", "&#13;").replaceAll("\n", "<br>");
 }
 
-const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0" };
 
 function words(html: string): string {
   return html
@@ -51,6 +51,6 @@ function words(html: string): string {
     .replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(\w+));/gi, (whole, decimal: string, hex: string, name: string) => {
       const code = decimal !== undefined ? Number(decimal) : hex !== undefined ? Number.parseInt(hex, 16) : undefined;
       if (code !== undefined) return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
-      return entities[name.toLowerCase()] ?? whole;
+      return name === "apos" ? "'" : (htmlEntities.get(name) ?? whole);
     });
 }
