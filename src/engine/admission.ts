@@ -12,11 +12,16 @@ export interface Admitted {
   readonly ids: JoinedIds | undefined;
 }
 
+/** Blocks a plan that the host has no room for. */
+export function admit(plan: Plan, admitted: Admitted): Plan {
+  return admitMemory(admitCount(plan, admitted), admitted);
+}
+
 /**
  * Blocks a plan whose nodes need more memory than the host has left: those that start, and those that run and get more. What a node that is stopped
  * and started again had before is free by then. A host that does not tell what it has left is not asked.
  */
-export function admit(plan: Plan, { desired, observed, rules, ids }: Admitted): Plan {
+function admitMemory(plan: Plan, { desired, observed, rules, ids }: Admitted): Plan {
   if (rules.freeMemory === undefined) return plan;
   const [stops, starts] = [stepsOf(plan, "stop"), stepsOf(plan, "start")];
   if (starts.size === 0 && !plan.actions.some(({ changes }) => changes.some(({ field }) => field === "ram"))) return plan;
@@ -41,17 +46,27 @@ export function admit(plan: Plan, { desired, observed, rules, ids }: Admitted): 
     grows ||= runs;
   }
   if (needs <= rules.freeMemory) return plan;
-  const action: Action = {
-    id: "admit:lab",
-    op: "start",
-    kind: "lab",
-    key: desired.name,
-    reason: { code: "no_memory", text: shortage(needs, rules.freeMemory, grows) },
-    disruption: "none",
-    affects: affects.sort(),
-    changes: [],
-    prune: false,
-  };
+  const reason = { code: "no_memory", text: shortage(needs, rules.freeMemory, grows) };
+  return refused(plan, { desired, observed }, { id: "admit:lab", op: "start", reason, affects: affects.sort() });
+}
+
+/** Blocks a plan that gives a lab more nodes than the host allows. Nodes that only the host has count too, unless the plan deletes them. */
+function admitCount(plan: Plan, { desired, observed, rules }: Admitted): Plan {
+  const [made, gone] = [stepsOf(plan, "create-node"), stepsOf(plan, "delete-node")];
+  if (rules.maxNodes === undefined || made.size === 0) return plan;
+  const isNew = observed === null || plan.operations.some(({ step }) => step.do === "delete-lab");
+  const count = (isNew ? 0 : observed.nodes.length - gone.size) + made.size;
+  if (count <= rules.maxNodes) return plan;
+  const text = `the lab would have ${count} nodes, and a lab of this host has at most ${rules.maxNodes}; split it into several labs`;
+  return refused(plan, { desired, observed }, { id: "count:lab", op: "create", reason: { code: "too_many_nodes", text }, affects: [] });
+}
+
+function refused(
+  plan: Plan,
+  { desired, observed }: Pick<Admitted, "desired" | "observed">,
+  why: Pick<Action, "id" | "op" | "reason" | "affects">,
+): Plan {
+  const action: Action = { ...why, kind: "lab", key: desired.name, disruption: "none", changes: [], prune: false };
   const blocked = [...plan.blocked, action];
   return {
     ...plan,
@@ -61,8 +76,10 @@ export function admit(plan: Plan, { desired, observed, rules, ids }: Admitted): 
   };
 }
 
-function stepsOf(plan: Plan, kind: "stop" | "start"): ReadonlySet<string> {
-  return new Set(plan.operations.flatMap(({ step }) => (step.do === kind ? [step.node] : [])));
+function stepsOf(plan: Plan, kind: "stop" | "start" | "create-node" | "delete-node"): ReadonlySet<string> {
+  const nodeOf = ({ step }: Plan["operations"][number]) =>
+    step.do !== kind || !("node" in step) ? [] : typeof step.node === "string" ? step.node : step.node.key;
+  return new Set(plan.operations.flatMap(nodeOf));
 }
 
 /** MiB. */

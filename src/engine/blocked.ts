@@ -85,8 +85,11 @@ function valueObstacle({ intent, after, differences }: NodeWork, template: Templ
   const changed = new Set<string>(differences.flatMap(({ field, changes }) => [field, ...changes.map((change) => change.field)]));
   const most = { type: "integer", min: 0, max: maxInterfaces } as const;
   // How many its links need is told at the links.
-  if (intent?.ethernet !== undefined && (making || changed.has("ethernet")) && intent.ethernet > maxInterfaces)
-    return { code: "bad_value", text: `ethernet is ${intent.ethernet}, not ${misfit(String(intent.ethernet), most)}`, field: "ethernet" };
+  if (intent?.ethernet !== undefined && (making || changed.has("ethernet")) && intent.ethernet > maxInterfaces) {
+    const why = template.fields["ethernet"] === "unsupported" ? template.why?.["ethernet"] : undefined;
+    const text = why === undefined ? `not ${misfit(String(intent.ethernet), most)}` : `but ${why}; remove "ethernet"`;
+    return { code: "bad_value", text: `ethernet is ${intent.ethernet}, ${text}`, field: "ethernet" };
+  }
   if (values === undefined) return undefined;
   const given = { cpu: after.cpu, ram: after.ram };
   const attributes = Object.entries(after.attributes).map(([name, value]) => [`attributes.${name}`, value] as const);

@@ -14,14 +14,22 @@ export interface CaptureInput {
   /** The intent as it was: its keys, its explicit defaults and what the host has no place for are kept. */
   readonly base?: Lab;
   readonly ids?: JoinedIds;
+  /** Positions that the host chose by itself. A thing that the base does not place and that is still there gets no position. */
+  readonly hostPlaces?: HostPlaces;
   readonly rules: HostRules;
+}
+
+/** By native id. */
+export interface HostPlaces {
+  readonly nodes: ReadonlyMap<string, Position>;
+  readonly networks: ReadonlyMap<string, Position>;
 }
 
 /**
  * The host's persisted lab as intent; planning the result gives an empty plan. Values that equal the template's defaults are left out
  * unless the base has them; power is no intent, only a declared `start` is.
  */
-export function captureLab({ observed, base, ids: stateIds, rules }: CaptureInput): Lab {
+export function captureLab({ observed, base, ids: stateIds, hostPlaces, rules }: CaptureInput): Lab {
   const ids = joinIds(base ?? null, observed, stateIds);
   const keys = endpointKeys(ids);
   const templates = new Map(rules.templates.map((template) => [template.id, template]));
@@ -51,7 +59,7 @@ export function captureLab({ observed, base, ids: stateIds, rules }: CaptureInpu
     const native = natives.get(id);
     return native === undefined
       ? []
-      : captureNode(native, key, baseNodes.get(key), templates.get(native.template), needed.get(key) ?? 0, rules);
+      : captureNode(native, key, baseNodes.get(key), templates.get(native.template), needed.get(key) ?? 0, hostPlaces?.nodes, rules);
   });
 
   const nativeNetworks = new Map(observed.networks.map((network) => [network.id, network]));
@@ -65,7 +73,7 @@ export function captureLab({ observed, base, ids: stateIds, rules }: CaptureInpu
       name: lost("name") ? (before?.name ?? native.name) : native.name,
       type: native.type,
       icon: lost("icon") ? before?.icon : native.icon,
-      position: lost("position") ? before?.position : capturePosition(native.position, before?.position, rules),
+      position: lost("position") ? before?.position : capturePosition(native, before, hostPlaces?.networks, rules),
     });
   });
 
@@ -98,6 +106,7 @@ function captureNode(
   base: LabNode | undefined,
   template: TemplateRules | undefined,
   needed: number,
+  places: HostPlaces["nodes"] | undefined,
   rules: HostRules,
 ): LabNode {
   const lost = (field: Parameters<typeof unsupportedOnNode>[2]) => unsupportedOnNode(rules, template, field) !== undefined;
@@ -124,17 +133,27 @@ function captureNode(
     ram: scalar("ram", native.ram, template?.ram),
     ethernet: lost("ethernet") ? base?.ethernet : captureEthernet(native.ethernet, base, Math.max(needed, template?.ethernet ?? 0)),
     start: lost("start") ? base?.start : native.start,
-    position: lost("position") ? base?.position : capturePosition(native.position, base?.position, rules),
+    position: lost("position") ? base?.position : capturePosition(native, base, places, rules),
     env: lost("env") ? (base?.env ?? {}) : sortedRecord(native.env),
     attributes: lost("attributes") ? (base?.attributes ?? {}) : captureAttributes(native, base, template),
     labels: lost("labels") ? (base?.labels ?? {}) : sortedRecord(native.labels),
   });
 }
 
-/** Where the host can only have it rounded, the base's own position stays. */
-function capturePosition(native: Position | undefined, base: Position | undefined, rules: HostRules): Position | undefined {
-  const rounded = hostPosition(base, rules);
-  return rounded !== undefined && native?.x === rounded.x && native.y === rounded.y ? base : native;
+/**
+ * Where the host can only have it rounded, the base's own position stays. Where the base leaves the position to the host, it is written
+ * only if somebody moved the thing.
+ */
+function capturePosition(
+  native: { readonly id: string; readonly position?: Position },
+  base: { readonly position?: Position } | undefined,
+  places: ReadonlyMap<string, Position> | undefined,
+  rules: HostRules,
+): Position | undefined {
+  const { id, position } = native;
+  const before = base?.position === undefined ? places?.get(id) : hostPosition(base.position, rules);
+  const moved = before === undefined || position?.x !== before.x || position.y !== before.y;
+  return moved || base === undefined ? position : base.position;
 }
 
 /** A count that the links give by themselves is left out; where the base leaves it to the links, so does the answer. */

@@ -43,6 +43,7 @@ export const diagnosticCodes = {
   bad_name: "a name of a node or network that the host does not take",
   unknown_network_type: "a network type that the host does not have",
   unknown_interface: "an interface that a node of this template does not have",
+  too_many_nodes: "more nodes than a lab of the host can have",
   no_memory: "the host has not enough free memory for the nodes that would start (never from validate)",
   unsupported_field: "a field that the host has no place for: it would be left out (a warning of validate)",
   more_than_host: "more CPUs than the host has, which limits nothing (a warning of validate)",

@@ -7,8 +7,9 @@ import { maskLab, unmaskLab } from "../engine/mask.ts";
 import type { Lab } from "../intent/lab.ts";
 import { printManifest } from "../intent/manifest.ts";
 import { type IntentText, printLab } from "../intent/print.ts";
-import { labNotFound, mayReadSecrets, readSent, type Target } from "./address.ts";
+import { labNotFound, mayReadSecrets, readSent, recordedIntent, type Target } from "./address.ts";
 import type { Context } from "./context.ts";
+import { hostPlaces } from "./host-places.ts";
 import { runChange, snapshot } from "./managed.ts";
 import { newestPlan, plannable, planStale } from "./plan-project.ts";
 import { planAgainstHost } from "./planned.ts";
@@ -48,7 +49,9 @@ async function captureIntent(context: Context, target: Target, payload: ProjectP
   const [rules, observed] = await Promise.all([host.rules(), host.observe(path)]);
   if (observed === null) throw labNotFound(path);
   const ids = joinIds(intent?.lab ?? null, observed, target.ids);
-  const lab = captureLab({ observed, rules, ids, ...(intent !== undefined && { base: intent.lab }) });
+  const places = record === undefined ? undefined : hostPlaces(record, (await recordedIntent(context, record))?.lab);
+  const base = intent === undefined ? {} : { base: intent.lab };
+  const lab = captureLab({ observed, rules, ids, ...base, ...(places !== undefined && { hostPlaces: places }) });
   const text = intent === undefined ? printLab(lab) : await context.work.edit(intent.yaml, intent.files, lab);
   const changed = intent === undefined || text.yaml !== intent.yaml || JSON.stringify(text.files) !== JSON.stringify(intent.files);
 
