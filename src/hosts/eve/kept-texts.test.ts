@@ -3,9 +3,13 @@ import { eveBench, lab, link, node } from "./eve-bench.fixture.ts";
 
 const awkward = ["a&b", "a<b", "a>b", 'a"b', "a'b", "aüb", "a€b", "a😀b", `n&<>"'ü€😀`, "AT&T;", "a &b; c", "50 % <b>"];
 
-describe.each(["ce5", "ce6", "pro", "pnetlab"] as const)("texts with awkward characters on EVE-NG %s", (edition) => {
+const kinds = (["ce5", "ce6", "pro", "pnetlab"] as const).flatMap((edition) =>
+  (["visible", "hidden"] as const).map((notices) => ({ edition, notices })),
+);
+
+describe.each(kinds)("texts with awkward characters on EVE-NG $edition, PHP's notices $notices", (options) => {
   it("stay as they were given after each of three saves", async () => {
-    await using bench = await eveBench({ edition });
+    await using bench = await eveBench(options);
     const at = (x: number) =>
       lab({
         description: awkward.join("\n"),
@@ -29,7 +33,7 @@ describe.each(["ce5", "ce6", "pro", "pnetlab"] as const)("texts with awkward cha
   });
 
   it("refuses names that the host would not keep, before anything is sent", async () => {
-    await using bench = await eveBench({ edition });
+    await using bench = await eveBench(options);
     for (const name of ["R&amp;D", "B&uuml;ro", "&#039;"]) {
       const { blocked } = await bench.plan("/odd", lab({ networks: [{ key: "n", name, type: "bridge" }] }));
       expect(blocked.map(({ key, reason: { code, field } }) => [key, code, field])).toEqual([["n", "bad_name", "name"]]);
