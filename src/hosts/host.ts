@@ -87,6 +87,15 @@ export interface HostSession {
    * `signal` and `progress.locked`. Every step is idempotent: running a list again after a crash converges.
    */
   apply(lab: string, operations: readonly Operation[], progress: Progress): Promise<Applied>;
+  /**
+   * Copies into the lab `to` what the lab `from` has beyond its definition, such as drawings and notes. The source is only read. Safe to run again. Returns
+   * what became of each part. Absent: labs of the host have nothing beyond their definition. Throws lab_not_found.
+   */
+  readonly copyExtras?: (
+    from: string,
+    to: string,
+    ids: { readonly from: NativeIds; readonly to: NativeIds },
+  ) => Promise<readonly CopiedExtra[]>;
   /** Power of all nodes, live. One read for all pollers; the service calls it at most once per interval and lab. */
   status(lab: string): Promise<LiveStatus>;
   /**
@@ -227,6 +236,16 @@ export interface Applied {
   readonly ids: NativeIds;
   /** The host's id of the lab; absent after delete-lab. */
   readonly labId?: string;
+}
+
+/** A part of a lab that no intent has words for: in the copy as it was, in another form, or not at all. */
+export interface CopiedExtra {
+  readonly level: "kept" | "mapped" | "dropped";
+  /** For people: the part, and how it changed. */
+  readonly message: string;
+  /** Intent key of the node or network that it belongs to; absent: it belongs to the lab. */
+  readonly node?: string;
+  readonly network?: string;
 }
 
 export interface LiveStatus {

@@ -1,5 +1,6 @@
 import type { JoinedIds } from "../engine/join.ts";
 import type { ObservedLab } from "../engine/observed.ts";
+import type { CopiedExtra } from "../hosts/host.ts";
 import type { Lab } from "../intent/lab.ts";
 import type { SourceLines } from "../intent/source-lines.ts";
 import type { Intent } from "./address.ts";
@@ -63,6 +64,12 @@ export function fidelityReport({ observed, captured, ids, intent, lines }: Fidel
     add("/nodes", "mapped", "MAC addresses and the host's ids: the copy has its own");
   }
   return report;
+}
+
+/** The line of a part that the host copied beside the definition. */
+export function extraLine({ level, message, node, network }: CopiedExtra): ReportLine {
+  const path = node !== undefined ? `/nodes/${pointer(node)}` : network !== undefined ? `/networks/${pointer(network)}` : "/";
+  return { path, level, message };
 }
 
 function pointer(key: string): string {

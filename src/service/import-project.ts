@@ -8,6 +8,7 @@ import { persistedLab } from "../engine/identity.ts";
 import { joinIds } from "../engine/join.ts";
 import { maskLab } from "../engine/mask.ts";
 import type { ObservedLab } from "../engine/observed.ts";
+import type { NativeIds } from "../hosts/host.ts";
 import { checkLabPath } from "../intent/lab-path.ts";
 import { type Manifest, printManifest } from "../intent/manifest.ts";
 import { type IntentText, printLab } from "../intent/print.ts";
@@ -29,7 +30,7 @@ import { unsupported } from "./capabilities.ts";
 import { timeText } from "./clock.ts";
 import type { Context } from "./context.ts";
 import { applyIntent, refuseBlocked } from "./deploy.ts";
-import { fidelityReport, type ReportLine } from "./fidelity.ts";
+import { extraLine, fidelityReport, type ReportLine } from "./fidelity.ts";
 import type { Job } from "./jobs.ts";
 import { runChange } from "./managed.ts";
 import { planAgainstHost } from "./planned.ts";
@@ -54,6 +55,8 @@ export interface ImportRequest {
   readonly files: Readonly<Record<string, string>>;
   readonly replace: boolean;
   readonly source: ImportSource;
+  /** The source's ids by the keys of the intent. Absent in rows of older versions. */
+  readonly ids?: NativeIds;
 }
 
 /**
@@ -111,7 +114,7 @@ export async function importProject(
     ids: known?.ids ?? noIds,
     source: from,
   };
-  const request: ImportRequest = { yaml: intent.yaml, files: intent.files, replace, source: from };
+  const request: ImportRequest = { yaml: intent.yaml, files: intent.files, replace, source: from, ids };
   return runChange(context, target, call, {
     operation: "importProject",
     request,
@@ -130,12 +133,13 @@ export async function importLab(context: Context, job: Job, target: Target, inte
   const operations = planned.plan.operations.filter(({ step }) => step.do !== "start" || declared.has(step.node));
   const ids = planned.observed === null ? noIds : planned.ids;
   const state = await applyIntent(context, job, target, intent, { operations, ids, replace: request.replace });
+  const extras = await copyExtras(context, target, request);
   const after = await planAgainstHost(context, { ...target, ids: context.store.labs.get(path)?.ids ?? noIds }, intent, {
     ...options,
     replace: false,
     explain: true,
   });
-  const source: ImportSource = { ...request.source, report: [...request.source.report, ...lostLines(after.plan)] };
+  const source: ImportSource = { ...request.source, report: [...request.source.report, ...extras, ...lostLines(after.plan)] };
   const record = context.store.labs.get(path);
   if (record !== undefined) context.store.labs.put({ ...record, source });
   const { kind, url } = context.host;
@@ -158,6 +162,25 @@ export async function importLab(context: Context, job: Job, target: Target, inte
       host: { kind, url },
     }),
   };
+}
+
+/**
+ * What the source has beyond its definition comes into the copy, too, and into the report. An error says that the copy is there without it.
+ */
+async function copyExtras(
+  context: Context,
+  { host, path }: Target,
+  { source, ids = noIds }: ImportRequest,
+): Promise<readonly ReportLine[]> {
+  if (host.copyExtras === undefined) return [];
+  try {
+    const to = context.store.labs.get(path)?.ids ?? noIds;
+    return (await host.copyExtras(source.lab, path, { from: ids, to })).map(extraLine);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    const message = `the copy ${path} lacks what ${source.lab} has beyond its definition, such as drawings: ${error.message}; import it again with replace`;
+    throw new Failure(error.code, message, { ...(error.data !== undefined && { data: error.data }), cause: error });
+  }
 }
 
 /** What the copy has not although the source's intent says it: nothing, unless the host drops it. */

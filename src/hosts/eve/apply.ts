@@ -10,7 +10,7 @@ import { hostFailure } from "./host-failure.ts";
 import type { TakenIds } from "./lab-draft.ts";
 import { editLab, type LabEdit } from "./lab-edit.ts";
 import type { EveLabPath } from "./lab-path.ts";
-import { isUp, type LabHead, labNotFound, readHead, readNodes } from "./lab-read.ts";
+import { isUp, type LabHead, labNotFound, readHead, readNodes, withHead } from "./lab-read.ts";
 import { startNodes, stopNodes, wipeNodes } from "./power.ts";
 import type { UnlLab } from "./unl.ts";
 import type { EvePlace } from "./world.ts";
@@ -69,7 +69,7 @@ async function readHeadToDelete({ account }: EvePlace, at: EveLabPath): Promise<
 }
 
 /** The host tells neither lock nor nodes of such a lab. */
-const unreadable: LabHead = { uuid: "", name: "", lock: 0, description: "" };
+const unreadable: LabHead = { uuid: "", name: "", lock: 0, description: "", author: "", body: "" };
 
 type BatchKind = "create-lab" | "delete-lab" | "edit" | "start" | "stop" | "wipe";
 
@@ -285,11 +285,6 @@ function takenIds({ place, at }: Run): Promise<TakenIds> {
 
 function openEdit({ place, ids }: Run, lab: UnlLab, taken: TakenIds, coming: readonly LabLink[] = []): LabEdit {
   return editLab(lab, ids, { catalogue: place.catalogue, lists: place.world.interfaces, taken, newUuid: randomUUID, coming });
-}
-
-/** What an export leaves out, so that an import puts the lab back as itself. */
-function withHead(lab: UnlLab, { uuid, name, lock, description }: LabHead): UnlLab {
-  return { ...lab, id: uuid, name, lock, description: lab.description ?? description };
 }
 
 /** The ids of the edit, with the numbers that the host gave instead. */

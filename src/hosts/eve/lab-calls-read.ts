@@ -12,7 +12,7 @@ const width = 6;
 
 /**
  * The lab read call by call, in the words of its file: for Professional, whose files may hold more than is known here, and for labs that
- * the host does not export. Pictures and the look of links are not read.
+ * the host does not export. Pictures and the look of links are not read: the lab is partial.
  */
 export async function readByCalls(
   account: EveAccount,
@@ -32,9 +32,15 @@ export async function readByCalls(
     parallel(statuses, width, (status) => readNode(account, base, status)),
     parallel(entriesOf(texts), width, ([key, value]) => readTextObject(account, base, numberOf(recordOf(value).id) ?? Number(key))),
   ]);
+  const { description, author, body, version, scripttimeout } = head;
   const lab = {
+    isPartial: true,
     name: at.name,
-    ...(head.description !== "" && { description: head.description }),
+    ...(version !== undefined && { version }),
+    ...(scripttimeout !== undefined && { scripttimeout }),
+    ...(author !== "" && { author }),
+    ...(description !== "" && { description }),
+    ...(body !== "" && { body }),
     nodes,
     networks: entriesOf(networks).map(([key, value]) => readNetwork(Number(key), recordOf(value))),
     textObjects: textObjects.filter((one) => one !== undefined),

@@ -1,5 +1,7 @@
+import { createHash } from "node:crypto";
 import type { EveCatalogue } from "./catalogue.ts";
 import { hostFailure } from "./host-failure.ts";
+import { pictureKey } from "./lab-extras.ts";
 import { rawAttribute } from "./node-attributes.ts";
 import { usesConfig } from "./observe.ts";
 import type { EveTemplate } from "./template.ts";
@@ -14,7 +16,8 @@ export function labFacts(lab: UnlLab, catalogue: EveCatalogue): LabFacts {
   const set = (key: string, value: unknown) => {
     if (value !== undefined && value !== "") facts.set(key, String(value));
   };
-  set("lab description", lab.description);
+  for (const field of ["description", "author", "body", "version", "scripttimeout"] as const) set(`lab ${field}`, lab[field]);
+  for (const picture of lab.pictures) set(`picture ${picture.id}`, createHash("sha256").update(pictureKey(picture)).digest("hex"));
   for (const network of lab.networks) {
     const about = `network ${network.id}`;
     facts.set(about, "there");
@@ -24,8 +27,7 @@ export function labFacts(lab: UnlLab, catalogue: EveCatalogue): LabFacts {
   for (const node of lab.nodes) nodeFacts(node, lab, catalogue.template(node.template ?? ""), set);
   for (const object of lab.textObjects) {
     const text = readText(object);
-    if (text === undefined) continue;
-    const key = `text ${textKey(text)}`;
+    const key = text === undefined ? `shape ${object.name ?? ""}` : `text ${textKey(text)}`;
     facts.set(key, String(Number(facts.get(key) ?? 0) + 1));
   }
   return facts;

@@ -2,7 +2,9 @@ import { Failure } from "../../contract/errors.ts";
 import { unreadableLab } from "../host-unreadable.ts";
 import type { EveAccount } from "./account.ts";
 import { type EveAnswer, entriesOf, hostError, numberOf, recordOf, textOf } from "./answer.ts";
+import { plainAuthor } from "./host-names.ts";
 import type { EveLabPath } from "./lab-path.ts";
+import type { UnlLab } from "./unl.ts";
 
 /** What the host tells of a lab itself. */
 export interface LabHead {
@@ -10,6 +12,12 @@ export interface LabHead {
   readonly name: string;
   readonly lock: number;
   readonly description: string;
+  readonly author: string;
+  /** The tasks: Markdown, shown beside the lab. */
+  readonly body: string;
+  readonly version?: string;
+  /** Seconds. */
+  readonly scripttimeout?: number;
 }
 
 /** null: there is no such lab. */
@@ -19,12 +27,18 @@ export async function readHead(account: EveAccount, at: EveLabPath, signal?: Abo
   refuseUnreadable(account, at, answer);
   const data = recordOf(answer.data);
   const uuid = textOf(data.id);
+  const [version, scripttimeout] = [textOf(data.version), numberOf(data.scripttimeout)];
   if (answer.status >= 300 || uuid === undefined) throw hostError(`read lab ${at.path}`, answer);
   return {
     uuid,
     name: textOf(data.name) ?? at.name,
     lock: numberOf(data.lock) ?? (data.lock === true ? 1 : 0),
     description: unescaped(textOf(data.description) ?? ""),
+    author: plainAuthor(textOf(data.author) ?? ""),
+    body: unescaped(textOf(data.body) ?? ""),
+    // The host says 0 for a lab without a version.
+    ...(version !== undefined && version !== "0" && { version }),
+    ...(scripttimeout !== undefined && { scripttimeout }),
   };
 }
 
@@ -40,7 +54,12 @@ function refuseUnreadable({ pnetlab }: EveAccount, at: EveLabPath, { status, cod
   throw unreadableLab(text, { ...(code !== undefined && { code }), message, status });
 }
 
-/** The host tells the description as it would stand in a page. */
+/** What an export leaves out, so that an import puts the lab back as itself. */
+export function withHead(lab: UnlLab, { uuid, name, lock, description }: LabHead): UnlLab {
+  return { ...lab, id: uuid, name, lock, description: lab.description ?? description };
+}
+
+/** The host tells the description and the tasks as they would stand in a page. */
 function unescaped(text: string): string {
   return text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"').replaceAll("&#039;", "'").replaceAll("&amp;", "&");
 }

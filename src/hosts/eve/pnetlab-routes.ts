@@ -105,6 +105,8 @@ export class PnetlabRoutes {
         return saved(await change("networks/delete", { id: number }));
       case "POST textobjects":
         return change("textobjects/add", body);
+      case "PUT textobjects/N":
+        return change("textobjects/edit", { ...body, id: number });
       case "DELETE textobjects/N":
         return change("textobjects/delete", { id: number });
       case "PUT quality": {

@@ -3,6 +3,7 @@ import type { HostSession, LiveNode } from "../host.ts";
 import { type EveAccount, type EveUser, readUser } from "./account.ts";
 import { applySteps } from "./apply.ts";
 import { openConsole } from "./console.ts";
+import { copyExtras } from "./copy-extras.ts";
 import { settled } from "./doubt.ts";
 import { editionCapabilities } from "./edition.ts";
 import { hostFailure } from "./host-failure.ts";
@@ -57,6 +58,11 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
       const here = await place();
       const at = eveLabPath(path);
       return world.changes.run(at.path, () => applySteps(here, at, operations, progress));
+    },
+    copyExtras: async (from, to, ids) => {
+      const here = await place();
+      const [source, copy] = [eveLabPath(from), eveLabPath(to)];
+      return world.changes.run(copy.path, () => world.writes.run(copy.path, () => copyExtras(here, source, copy, ids)));
     },
     status: async (path) => {
       const here = await place();

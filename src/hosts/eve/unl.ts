@@ -24,7 +24,10 @@ export interface Other {
  * comments, layout and the order between what is known and what is not.
  */
 export interface UnlLab extends Attributes<typeof labAttributes>, Other {
+  /** Read call by call, without pictures and what else only the file has: it must not be written as a file. */
+  readonly isPartial?: boolean;
   readonly description?: string;
+  /** The tasks. */
   readonly body?: string;
   readonly nodes: readonly UnlNode[];
   readonly networks: readonly UnlNetwork[];

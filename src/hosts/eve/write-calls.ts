@@ -31,9 +31,10 @@ export function writeCalls(before: UnlLab, after: UnlLab, catalogue: EveCatalogu
   const calls: WriteCall[] = [];
   const old = { nodes: byId(before.nodes), networks: byId(before.networks) };
   const now = { nodes: byId(after.nodes), networks: byId(after.networks) };
-  if ((before.description ?? "") !== (after.description ?? "")) {
-    const description = after.description ?? "";
-    calls.push({ about: "the lab's description", method: "PUT", path: () => "", body: () => ({ description }), done: [60023, 20030] });
+  const head = headChanges(before, after);
+  if (Object.keys(head).length > 0) {
+    const about = `the lab's ${Object.keys(head).join(", ")}`;
+    calls.push({ about, method: "PUT", path: () => "", body: () => head, done: [60023, 20030] });
   }
 
   if (edition.quality !== undefined) calls.push(...clearedQuality(before, after));
@@ -150,6 +151,13 @@ export function writeCalls(before: UnlLab, after: UnlLab, catalogue: EveCatalogu
   if (edition.quality !== undefined) calls.push(...qualityCalls(before, after));
   calls.push(...textCalls(before, after));
   return calls;
+}
+
+function headChanges(before: UnlLab, after: UnlLab): Readonly<Record<string, string | number>> {
+  const fields = ["author", "description", "body", "version", "scripttimeout"] as const;
+  return Object.fromEntries(
+    fields.flatMap((field) => ((before[field] ?? "") === (after[field] ?? "") ? [] : [[field, after[field] ?? ""] as const])),
+  );
 }
 
 /** What tells a call from the others, its ids being those that are wanted. */
@@ -329,11 +337,23 @@ function qualityCalls(before: UnlLab, after: UnlLab): readonly WriteCall[] {
 
 function textCalls(before: UnlLab, after: UnlLab): readonly WriteCall[] {
   const kept = new Set(after.textObjects.map(({ id }) => id));
-  const known = new Set(before.textObjects.map(({ id }) => id));
+  const known = new Map(before.textObjects.map((object) => [object.id, object]));
+  const changed = after.textObjects.filter(({ id, name, data }) => {
+    const was = known.get(id);
+    return was !== undefined && (was.name !== name || was.data !== data);
+  });
   const gone = before.textObjects.flatMap(({ id }) => (kept.has(id) ? [] : [id ?? 0]));
   const made = after.textObjects.filter(({ id }) => !known.has(id));
   return [
     ...gone.map((id): WriteCall => ({ about: `text ${id}`, method: "DELETE", path: () => `/textobjects/${id}` })),
+    ...changed.map(
+      ({ id, name, data }): WriteCall => ({
+        about: `text ${id}`,
+        method: "PUT",
+        path: () => `/textobjects/${id}`,
+        body: () => ({ name, data }),
+      }),
+    ),
     ...made.map(
       ({ name, type, data }): WriteCall => ({
         about: "a text",

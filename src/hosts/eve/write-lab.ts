@@ -30,8 +30,10 @@ export interface Written {
 export async function writeLab(place: EvePlace, at: EveLabPath, before: UnlLab, after: UnlLab): Promise<Written> {
   const { world, account, catalogue, pod } = place;
   const calls = writeCalls(before, after, catalogue, world.edition);
-  if (calls.length === 0) return { wanted: after, got: before };
-  const whole = world.edition.imports === "any" && (calls.length > fewCalls || !idsAsGiven(before, after, calls));
+  const needsFile = JSON.stringify(fileParts(before)) !== JSON.stringify(fileParts(after));
+  if (calls.length === 0 && !needsFile) return { wanted: after, got: before };
+  const canImport = world.edition.imports === "any" && before.isPartial !== true;
+  const whole = canImport && (needsFile || calls.length > fewCalls || !idsAsGiven(before, after, calls));
   let wanted = whole ? completeLab(after, catalogue, pod) : after;
   let got: UnlLab;
   let doubt: Failure | undefined;
@@ -108,6 +110,11 @@ export async function writeNewLab(place: EvePlace, at: EveLabPath, given: UnlLab
   expectFacts(changedFacts(new Map(), labFacts(lab, catalogue)), labFacts(got, catalogue), doubt?.message);
   await world.interfaces.learn(account, at.url, got.nodes);
   return { wanted: lab, got };
+}
+
+/** What no call writes. */
+function fileParts({ pictures, networks }: UnlLab): unknown {
+  return [pictures, networks.map(({ icon }) => icon)];
 }
 
 /** Whether the host would give new things the ids that they have in the file: it takes the lowest that is free. */

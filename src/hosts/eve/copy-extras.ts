@@ -1,0 +1,35 @@
+import type { CopiedExtra } from "../host.ts";
+import { entriesOf, recordOf, textOf } from "./answer.ts";
+import { extrasReport } from "./extras-report.ts";
+import { type CopyIds, withExtras } from "./lab-extras.ts";
+import type { EveLabPath } from "./lab-path.ts";
+import { mustReadHead, withHead } from "./lab-read.ts";
+import type { UnlLab } from "./unl.ts";
+import type { EvePlace } from "./world.ts";
+import { writeLab } from "./write-lab.ts";
+
+/**
+ * Copies into a lab what another lab has beyond its definition. The source is only read; nothing is written if the copy has it all. Throws lab_not_found,
+ * host_error.
+ */
+export async function copyExtras(place: EvePlace, from: EveLabPath, to: EveLabPath, ids: CopyIds): Promise<readonly CopiedExtra[]> {
+  const source = await readWhole(place, from);
+  const before = await readWhole(place, to);
+  const asFile = place.world.edition.imports === "any" && before.isPartial !== true;
+  const { got } = await writeLab(place, to, before, withExtras(source, before, ids, asFile));
+  return [...extrasReport(source, got, ids, place.catalogue), ...(source.isPartial === true ? await unreadPictures(place, from) : [])];
+}
+
+async function readWhole({ world, account }: EvePlace, at: EveLabPath): Promise<UnlLab> {
+  const head = await mustReadHead(account, at);
+  return withHead(await world.reader.file(account, at), head);
+}
+
+/** The host lists them, but gives their contents in another form than it takes them. */
+async function unreadPictures({ account }: EvePlace, at: EveLabPath): Promise<readonly CopiedExtra[]> {
+  const list = await account.get(`/api/labs${at.url}/pictures`, `list the pictures of ${at.path}`);
+  return entriesOf(list).map(([, picture]) => {
+    const name = JSON.stringify(textOf(recordOf(picture).name) ?? "");
+    return { level: "dropped", message: `the picture ${name}: the host does not export this lab as a file` };
+  });
+}
