@@ -87,6 +87,8 @@ export interface HostSession {
    * `signal` and `progress.locked`. Every step is idempotent: running a list again after a crash converges.
    */
   apply(lab: string, operations: readonly Operation[], progress: Progress): Promise<Applied>;
+  /** Removes a folder if it is empty. Returns whether the folder is gone. Absent: folders are not objects of the host's own. */
+  readonly removeFolder?: (folder: string) => Promise<boolean>;
   /**
    * Copies into the lab `to` what the lab `from` has beyond its definition, such as drawings and notes. The source is only read. Safe to run again. Returns
    * what became of each part. Absent: labs of the host have nothing beyond their definition. Throws lab_not_found.
@@ -209,6 +211,8 @@ export interface Progress {
   readonly step: (operation: string, state: "running" | "done") => void;
   /** Told what was done otherwise than people would expect, before the step is done. Absent: nobody wants to know. */
   readonly warn?: (warning: ChangeWarning) => void;
+  /** Receives the path of each folder that did not exist and is made for the lab, as soon as it is made. */
+  readonly madeFolder?: (folder: string) => void;
   /** Who a lab that is made belongs to. Absent: the session's user. Sessions of users who are no admins make labs for nobody else. */
   readonly owner?: string;
   /** Whether wipe and stop steps use this mode where a step does not name one. */

@@ -11,6 +11,8 @@ export interface Application {
   readonly stopMode?: StopMode;
   /** Who a lab that is made belongs to. */
   readonly owner?: string;
+  /** Receives the path of each folder that is made for the lab. */
+  readonly madeFolder?: (folder: string) => void;
 }
 
 /**
@@ -21,7 +23,7 @@ export async function applyOperations(
   consoles: ConsoleDesk,
   host: HostSession,
   job: Job,
-  { path, operations, ids, stopMode, owner }: Application,
+  { path, operations, ids, stopMode, owner, madeFolder }: Application,
 ): Promise<Applied> {
   let done = 0;
   let running: string | undefined;
@@ -33,6 +35,7 @@ export async function applyOperations(
       signal: job.signal,
       ...(stopMode !== undefined && { stopMode }),
       ...(owner !== undefined && { owner }),
+      ...(madeFolder !== undefined && { madeFolder }),
       warn: (warning) => job.warn(warning),
       step: (operation, state) => {
         if (state === "running") running = operation;

@@ -8,6 +8,7 @@ import { applyOperations } from "./apply.ts";
 import type { Context } from "./context.ts";
 import { refusals } from "./fit-problems.ts";
 import { checkOnHost } from "./host-check.ts";
+import { keepFolders, noteFolder } from "./lab-folders.ts";
 import type { Job } from "./jobs.ts";
 import { recordApplied, recordBroken, recordIntent, recordUntouched, refuseLocked, runChange } from "./managed.ts";
 import { unstarted } from "./owed-starts.ts";
@@ -73,13 +74,19 @@ export async function applyIntent(
     ids: known,
     isMade: operations.some(({ step }) => step.do === "create-lab"),
   });
+  const made: string[] = [];
+  const madeFolder = (folder: string) => {
+    made.push(folder);
+    noteFolder(context, target.path, folder);
+  };
   try {
-    const applied = await applyOperations(context.consoles, target.host, job, { path: target.path, operations, ids, owner });
+    const applied = await applyOperations(context.consoles, target.host, job, { path: target.path, operations, ids, owner, madeFolder });
     return await recordApplied(context, target, applied.ids, intent);
   } catch (error) {
     const owed = unstarted(operations, error);
     if (nothingApplied(error)) await recordUntouched(context, target, before, owed);
     else await recordBroken(context, target, known, intent, owed);
+    await keepFolders(context, target, made);
     throw error;
   }
 }

@@ -8,6 +8,7 @@ import { addressProject, allowChange, refuseMissing, type Target } from "./addre
 import { applyOperations } from "./apply.ts";
 import type { Context } from "./context.ts";
 import type { Job } from "./jobs.ts";
+import { releaseFolders } from "./lab-folders.ts";
 import { refuseLocked, runChange } from "./managed.ts";
 import { type Planned, planAgainstHost } from "./planned.ts";
 import type { Caller, ChangeCall } from "./service.ts";
@@ -57,6 +58,7 @@ export async function destroyLab(context: Context, job: Job, target: Target, wip
   const { plan, observed, ids } = await planEnd(context, target, wipe);
   refuseLocked(observed);
   if (plan.operations.length > 0) await applyOperations(context.consoles, host, job, { path, operations: plan.operations, ids });
+  await releaseFolders(context, host, path, context.store.labs.get(path)?.folders ?? []);
   context.store.labs.delete(path);
   return { lab: path };
 }

@@ -196,7 +196,7 @@ async function createLab(run: Run, head: LabHead | null, { lab: wanted }: Step &
     for (const link of wanted.links) edit.step({ do: "create-link", link });
   }
   edit.step({ do: "create-lab", lab: wanted });
-  await writeNewLab(place, at, edit.lab);
+  await writeNewLab(place, at, edit.lab, (folder) => run.progress.madeFolder?.(folder));
   run.ids = edit.ids;
 }
 

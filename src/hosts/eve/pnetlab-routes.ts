@@ -25,7 +25,7 @@ export class PnetlabRoutes {
       const [, file, rest = ""] = /^\/api\/labs(\/.+\.unl)(?:\/(.*))?$/.exec(path) ?? [];
       if (file !== undefined) return await this.#inLab(call, method, file, rest);
       const folder = /^\/api\/folders(\/.*)$/.exec(path)?.[1];
-      if (folder !== undefined) return await this.#send({ ...call, path: `/api/folders?path=${encodeURIComponent(folder)}` });
+      if (folder !== undefined) return await this.#folder(call, method, folder);
       if (path === "/api/folders") return await this.#send({ ...call, path: "/api/folders/add" });
       const answer = await this.#send(call);
       if (/^\/api\/list\/templates\/./.test(path) && answer.status === 200) return pnetlabForm(answer);
@@ -34,6 +34,14 @@ export class PnetlabRoutes {
       if (error instanceof Stop) return error.answer;
       throw error;
     }
+  }
+
+  async #folder(call: EveCall, method: string, folder: string): Promise<Answer> {
+    const change = (action: string, body: object) =>
+      this.#send({ ...call, method: "POST", path: `/api/folders/${action}`, body: { path: folder, ...body } });
+    if (method === "PUT") return change("edit", { new_path: recordOf(call.body).path });
+    if (method === "DELETE") return change("delete", {});
+    return this.#send({ ...call, path: `/api/folders?path=${encodeURIComponent(folder)}` });
   }
 
   async #inLab(call: EveCall, method: string, file: string, rest: string): Promise<Answer> {

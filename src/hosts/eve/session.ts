@@ -7,6 +7,7 @@ import { copyExtras } from "./copy-extras.ts";
 import { settled } from "./doubt.ts";
 import { editionCapabilities } from "./edition.ts";
 import { hostFailure } from "./host-failure.ts";
+import { folderTurn, removeEmptyFolder } from "./lab-folders.ts";
 import { eveLabPath } from "./lab-path.ts";
 import { mustReadHead, readHead } from "./lab-read.ts";
 import { observedLab, powerOf } from "./observe.ts";
@@ -58,6 +59,10 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
       const here = await place();
       const at = eveLabPath(path);
       return world.changes.run(at.path, () => applySteps(here, at, operations, progress));
+    },
+    removeFolder: async (folder) => {
+      alive();
+      return world.writes.run(folderTurn, () => removeEmptyFolder(account, folder));
     },
     copyExtras: async (from, to, ids) => {
       const here = await place();

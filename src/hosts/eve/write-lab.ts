@@ -1,12 +1,11 @@
 import { Failure } from "../../contract/errors.ts";
-import type { EveAccount } from "./account.ts";
-import { hostError } from "./answer.ts";
 import { completeLab } from "./complete-lab.ts";
 import { isDoubtful, settled } from "./doubt.ts";
 import { adoptedIds, renumbered } from "./given-ids.ts";
 import { importLab } from "./lab-export.ts";
 import { changedFacts, expectFacts, labFacts } from "./lab-facts.ts";
-import { type EveLabPath, encodePath } from "./lab-path.ts";
+import { ensureFolder, folderTurn } from "./lab-folders.ts";
+import type { EveLabPath } from "./lab-path.ts";
 import { readHead } from "./lab-read.ts";
 import type { UnlLab } from "./unl.ts";
 import { lowestFree } from "./unl-links.ts";
@@ -80,26 +79,36 @@ async function readAfter({ world, account }: EvePlace, at: EveLabPath, doubt: Fa
   }
 }
 
-/** Makes a lab that is not there. */
-export async function writeNewLab(place: EvePlace, at: EveLabPath, given: UnlLab): Promise<Written> {
+/**
+ * Makes a lab that is not there.
+ * @param madeFolder receives the path of each folder that is made for it
+ */
+export async function writeNewLab(place: EvePlace, at: EveLabPath, given: UnlLab, madeFolder: (folder: string) => void): Promise<Written> {
   const { world, account, catalogue, pod } = place;
   const lab = completeLab(given, catalogue, pod);
-  await ensureFolder(account, at.folder);
+  // While a lab is on its way into its folder, nothing removes the folder for being empty.
+  const inFolder = (make: () => Promise<void>) =>
+    world.writes.run(folderTurn, async () => {
+      await ensureFolder(account, at.folder, madeFolder);
+      await make();
+    });
   if (world.edition.imports === "none") {
     const description = lab.description ?? "";
     const body = { path: at.folder, name: at.name, version: "1", author: "", description, body: "", scripttimeout: 300 };
-    await settled(
-      `make lab ${at.path}`,
-      () => account.call({ method: "POST", path: "/api/labs", body, read: false }),
-      ({ code }) => code === 60019,
-      async () => (await readHead(account, at)) !== null,
+    await inFolder(() =>
+      settled(
+        `make lab ${at.path}`,
+        () => account.call({ method: "POST", path: "/api/labs", body, read: false }),
+        ({ code }) => code === 60019,
+        async () => (await readHead(account, at)) !== null,
+      ),
     );
     const empty = { ...lab, nodes: [], networks: [], textObjects: [], configs: [], pictures: [] };
     return writeLab(place, at, empty, lab);
   }
   let doubt: Failure | undefined;
   try {
-    await importLab(account, at, lab);
+    await inFolder(() => importLab(account, at, lab));
   } catch (error) {
     if (!isDoubtful(error)) throw error;
     doubt = error;
@@ -131,22 +140,4 @@ function idsAsGiven(before: UnlLab, after: UnlLab, calls: readonly WriteCall[]):
     }
   }
   return true;
-}
-
-async function ensureFolder(account: EveAccount, folder: string): Promise<void> {
-  if (folder === "/") return;
-  const there = await account.call({ path: `/api/folders${encodePath(folder)}`, read: true });
-  if (there.code === 60007) return;
-  if (there.code !== 60008) throw hostError(`look for folder ${folder}`, there);
-  const at = folder.lastIndexOf("/");
-  const parent = at === 0 ? "/" : folder.slice(0, at);
-  await ensureFolder(account, parent);
-  const body = { path: parent, name: folder.slice(at + 1) };
-  await settled(
-    `make folder ${folder}`,
-    () => account.call({ method: "POST", path: "/api/folders", body, read: false }),
-    // 60013: someone else made it at the same moment.
-    ({ code }) => code === 60014 || code === 60013,
-    async () => (await account.call({ path: `/api/folders${encodePath(folder)}`, read: true })).code === 60007,
-  );
 }

@@ -54,6 +54,8 @@ export interface LabRecord {
   readonly power: Readonly<Record<string, boolean>>;
   /** Keys of nodes that a change was to start and did not, because it broke off: the next plan starts them. Absent: none. */
   readonly owedStarts?: readonly string[];
+  /** Folders of the host that were made for this lab and go with it. Absent: none. */
+  readonly folders?: readonly string[];
   /** Whether what ended with the host comes back by itself; absent: as the service's default says. */
   readonly resume?: ResumePolicy;
   /** Where an imported lab came from. */
