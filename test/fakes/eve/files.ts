@@ -73,6 +73,10 @@ export class Files {
     return [...this.#files.keys()].filter((path) => inside(path, under)).sort();
   }
 
+  folders(): readonly string[] {
+    return [...this.#folders].filter((each) => each !== "/").sort();
+  }
+
   foldersIn(path: string): readonly string[] {
     return [...this.#folders]
       .filter((each) => each !== "/" && parentOf(each) === plain(path))

@@ -34,6 +34,8 @@ export interface FakeEve extends AsyncDisposable {
   labFile(path: string): string | undefined;
   putLabFile(path: string, text: string): void;
   addFolder(path: string): void;
+  /** All of them but the root, sorted. */
+  folders(): readonly string[];
   /** Labs with a lock beside them. */
   locks(): readonly string[];
   /** As left by PHP when it died. */
@@ -104,6 +106,7 @@ export async function startFakeEve(options: FakeEveOptions = {}): Promise<FakeEv
     labFile: (path) => host.files.read(path)?.text,
     putLabFile: (path, text) => host.files.write(path, text),
     addFolder: (path) => host.files.addFolder(path),
+    folders: () => host.files.folders(),
     locks: () => [...host.files.locks].sort(),
     leaveLock: (path) => host.files.locks.add(path),
     removeLock: (path) => host.files.locks.delete(path),

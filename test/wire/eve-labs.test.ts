@@ -1,0 +1,149 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { eveHost } from "../../src/hosts/eve/host.ts";
+import { readUnl, writeUnl } from "../../src/hosts/eve/unl.ts";
+import { type FakeEve, startFakeEve } from "../fakes/eve/server.ts";
+import type { RawClient } from "./raw-client.ts";
+import { serve } from "./served.ts";
+
+const ends: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+const yaml = `name: pair
+nodes:
+  pc1: {template: vpcs, startup-config: "ip 10.0.0.1/24\\n"}
+  pc2: {template: vpcs, position: {x: 7, y: 8}}
+networks:
+  lan: {name: "Büro & Flur", type: bridge}
+links:
+  - ["pc1:eth0", "lan"]
+  - ["pc2:eth0", "lan"]
+texts:
+  - {text: "a & b", x: 1, y: 2}
+`;
+
+interface Asked {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: answers of many operations
+  readonly json: any;
+}
+
+const errorsIn = ({ json }: Asked): readonly unknown[] =>
+  json.data.diagnostics.filter(({ severity }: { readonly severity: string }) => severity === "error");
+
+describe.each(["visible", "hidden"] as const)("a service on an EVE-NG host, PHP's notices %s", (notices) => {
+  async function signedIn(): Promise<{ readonly fake: FakeEve; readonly ask: (path: string, body: object) => Promise<Asked> }> {
+    const fake = await startFakeEve({ latency: "none", templates: ["vpcs"], notices });
+    ends.push(async () => {
+      await fake.close();
+      expect(fake.defects).toEqual([]);
+    });
+    const served = await serve({ host: eveHost({ url: fake.url, plainHttp: true, warn: () => {}, timing: { pollMs: 10 } }) });
+    ends.push(async () => served[Symbol.asyncDispose]());
+    const client: RawClient = await served.signIn("admin", "eve");
+    return { fake, ask: async (path, body) => client.post(`/api/v1/projects/${path}`, body) };
+  }
+
+  it("removes the folders that a deploy made, with the last lab in them, and no others", async () => {
+    const { fake, ask } = await signedIn();
+    fake.addFolder("/own");
+    for (const lab of ["/own/day-1/a", "/own/day-1/b"]) expect((await ask("deploy", { yaml, lab })).status).toBe(200);
+    expect(fake.folders()).toEqual(["/own", "/own/day-1"]);
+    expect((await ask("destroy", { lab: "/own/day-1/a" })).status).toBe(200);
+    expect(fake.folders()).toEqual(["/own", "/own/day-1"]);
+    expect((await ask("destroy", { lab: "/own/day-1/b" })).status).toBe(200);
+    expect(fake.folders()).toEqual(["/own"]);
+  });
+
+  it("imports a lab with everything that was drawn into it, and the report names each part", async () => {
+    const { fake, ask } = await signedIn();
+    expect((await ask("deploy", { yaml, lab: "/pair" })).status).toBe(200);
+    const made = readUnl(fake.labFile("/pair.unl") ?? "");
+    const shape = Buffer.from('<div id="customShape2" data-path="2"><svg/></div>').toString("base64");
+    fake.putLabFile(
+      "/pair.unl",
+      writeUnl({
+        ...made,
+        author: "Ann & Bob",
+        body: "# Tasks",
+        scripttimeout: 900,
+        textObjects: [...made.textObjects, { id: 2, name: "box", type: "shape", data: shape }],
+        pictures: [{ id: 1, name: "map", type: "image/png", width: 1, height: 1, data: "aGk=", map: "<area href='telnet://{{IP}}:{{NODE2}}'>" }],
+      }),
+    );
+    const { status, json } = await ask("import", { lab: "/pair" });
+    expect([status, json.code]).toEqual([200, undefined]);
+    const { managed_lab: path, source } = json.data as { managed_lab: string; source: { report: { level: string; message: string }[] } };
+    const report = source.report.map(({ level, message }) => `${level}: ${message}`);
+    expect(report).toEqual(
+      expect.arrayContaining([
+        "kept: the author",
+        "kept: the tasks",
+        "kept: the script timeout",
+        "kept: 1 shape",
+        `mapped: the picture "map": its hotspots open the copy's nodes`,
+      ]),
+    );
+    expect(report.filter((line) => line.startsWith("dropped"))).toEqual(["dropped: what nodes wrote to their disks: the copy's disks are new"]);
+    const copy = readUnl(fake.labFile(`${path}.unl`) ?? "");
+    const pc2 = copy.nodes.find(({ name }) => name === "pc2")?.id;
+    expect(copy).toMatchObject({ body: "# Tasks", scripttimeout: 900 });
+    expect(copy.pictures[0]).toMatchObject({ data: "aGk=", map: `<area href='telnet://{{IP}}:{{NODE${pc2}}}'>` });
+    const plan = await ask("plan", { lab: path });
+    expect(plan.json.data.actions).toEqual([]);
+  });
+
+  it("pulls only the positions that somebody changed", async () => {
+    const { fake, ask } = await signedIn();
+    expect((await ask("deploy", { yaml, lab: "/pair" })).status).toBe(200);
+    const pull = async (): Promise<{ yaml: string; status: string }> =>
+      (await ask("reconcile", { lab: "/pair", yaml, direction: "from_host" })).json.data;
+    expect(await pull()).toMatchObject({ yaml, status: "unchanged" });
+    const made = readUnl(fake.labFile("/pair.unl") ?? "");
+    fake.putLabFile("/pair.unl", writeUnl({ ...made, nodes: made.nodes.map((node) => (node.name === "pc1" ? { ...node, left: 55, top: 66 } : node)) }));
+    const moved = await pull();
+    expect(moved.yaml.match(/x: \d+/g)).toEqual(["x: 55", "x: 7", "x: 1"]);
+    // The pull recorded the move. It still reaches the file of somebody who has not pulled yet.
+    expect((await pull()).yaml).toBe(moved.yaml);
+  });
+
+  it("says of 128 nodes at validate, plan and deploy that a lab has 127 at most", async () => {
+    const { fake, ask } = await signedIn();
+    const many = (count: number) => `name: many\nnodes:\n${Array.from({ length: count }, (_, i) => `  n${i}: {template: vpcs, start: false}\n`).join("")}`;
+    expect((await ask("validate", { yaml: many(127) })).status).toBe(200);
+    const text = expect.stringContaining("the lab would have 128 nodes, and a lab of this host has at most 127");
+    const validated = await ask("validate", { yaml: many(128) });
+    expect([validated.status, errorsIn(validated)]).toEqual([422, [expect.objectContaining({ code: "too_many_nodes", message: text })]]);
+    const planned = await ask("plan", { yaml: many(128), lab: "/many" });
+    expect(planned.json.data).toMatchObject({ applicable: false, blocked: [{ reason: { code: "too_many_nodes", text } }] });
+    expect((await ask("deploy", { yaml: many(128), lab: "/many" })).json).toMatchObject({ code: "invalid_intent" });
+    expect(fake.labFile("/many.unl")).toBeUndefined();
+    // Nodes that only the host has count, too.
+    expect((await ask("deploy", { yaml: many(127), lab: "/many" })).status).toBe(200);
+    const other = many(1).replace("n0", "other");
+    expect((await ask("plan", { yaml: other, lab: "/many" })).json.data.applicable).toBe(false);
+    expect((await ask("plan", { yaml: other, lab: "/many", prune: true })).json.data.applicable).toBe(true);
+  });
+
+  it("refuses a number of interfaces that a VPCS cannot have", async () => {
+    const { ask } = await signedIn();
+    const wired = (ethernet: number) => yaml.replace("pc1: {template: vpcs,", `pc1: {template: vpcs, ethernet: ${ethernet},`);
+    for (const path of ["validate", "deploy"]) {
+      const answer = await ask(path, { yaml: wired(2), ...(path === "deploy" && { lab: "/pair" }) });
+      expect([answer.status, errorsIn(answer)]).toEqual([
+        422,
+        [
+          expect.objectContaining({
+            code: "bad_value",
+            line: 3,
+            message: 'node pc1: ethernet is 2, but a VPCS has one interface; remove "ethernet"',
+          }),
+        ],
+      ]);
+    }
+    expect((await ask("deploy", { yaml: wired(1), lab: "/pair" })).status).toBe(200);
+    const planned = await ask("plan", { yaml: wired(2), lab: "/pair" });
+    expect(planned.json.data).toMatchObject({ applicable: false, unsupported: expect.arrayContaining(["pc1.ethernet: a VPCS has one interface"]) });
+  });
+});
