@@ -56,6 +56,31 @@ describe.each(["visible", "hidden"] as const)("a service on an EVE-NG host, PHP'
     expect(fake.folders()).toEqual(["/own"]);
   });
 
+  it("removes the folders again if the lab was not made", async () => {
+    const { fake, ask } = await signedIn();
+    fake.breakNext(/POST \/api\/import/, "page before");
+    expect((await ask("deploy", { yaml, lab: "/day-1/morning/a" })).status).toBeGreaterThanOrEqual(400);
+    expect(fake.folders()).toEqual([]);
+    expect((await ask("deploy", { yaml, lab: "/day-1/morning/a" })).status).toBe(200);
+    fake.breakNext(/PUT \/api\/folders/, "page before");
+    // The lab is gone, and so is its record: a folder that stays is no reason to fail.
+    expect((await ask("destroy", { lab: "/day-1/morning/a" })).status).toBe(200);
+    expect(fake.folders()).toEqual(["/day-1", "/day-1/morning"]);
+  });
+
+  it("says that a copy lacks the drawings if the host breaks over them", async () => {
+    const { fake, ask } = await signedIn();
+    expect((await ask("deploy", { yaml, lab: "/pair" })).status).toBe(200);
+    const made = readUnl(fake.labFile("/pair.unl") ?? "");
+    fake.putLabFile("/pair.unl", writeUnl({ ...made, author: "Ann" }));
+    fake.breakNext(/PUT \/api\/labs\/pair-import.unl$/, "page before");
+    const { json } = await ask("import", { lab: "/pair" });
+    expect(json).toMatchObject({ code: "host_error", error: expect.stringContaining("import it again with replace") });
+    const manifest = "version: 1\nmode: import\nlab: /pair-import\n";
+    const again = await ask("import", { lab: "/pair", manifest, replace: true });
+    expect(again.json.data.source.report).toContainEqual({ path: "/", level: "kept", message: "the author" });
+  });
+
   it("imports a lab with everything that was drawn into it, and the report names each part", async () => {
     const { fake, ask } = await signedIn();
     expect((await ask("deploy", { yaml, lab: "/pair" })).status).toBe(200);

@@ -59,6 +59,12 @@ async function copied(bench: EveBench): Promise<{ readonly lines: readonly Copie
   const again = (await bench.session.copyExtras?.("/source", "/copy", pair)) ?? [];
   expect(bench.fake.labFile("/copy.unl")).toBe(once);
   expect(bench.fake.labFile("/source.unl")).toBe(before);
+  for (const x of [1, 2, 3]) {
+    // A save each. None of them changes what was copied.
+    await bench.make("/copy", { ...wanted, nodes: wanted.nodes.map((one) => (one.key === "a" ? { ...one, position: { x, y: x } } : one)) });
+    expect(await bench.session.copyExtras?.("/source", "/copy", pair)).toEqual(lines);
+  }
+  await bench.make("/copy", wanted);
   expect((await bench.plan("/copy", wanted)).actions).toEqual([]);
   return { lines, again };
 }

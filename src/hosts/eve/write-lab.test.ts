@@ -25,6 +25,21 @@ describe.each(["ce5", "ce6", "pro"] as const)("on %s", (edition) => {
   });
 });
 
+it("a lab that the host does not export keeps its pictures through a change of many parts", async () => {
+  bench = await eveBench({ edition: "ce5" });
+  const { fake, make } = bench;
+  await make("/pair", pair);
+  const picture = '<picture id="1" name="map" type="image/png" width="1" height="1"><data>aGk=</data></picture>';
+  const drawn = (fake.labFile("/pair.unl") ?? "").replace("</lab>", `<objects><pictures>${picture}</pictures></objects></lab>`);
+  fake.putLabFile("/pair.unl", drawn);
+  const more = { ...pair, nodes: [...pair.nodes, ...["a", "b", "c", "d", "e", "f"].map((key) => node(key, "vpcs", { start: false }))] };
+  const { operations } = await bench.plan("/pair", more);
+  for (let times = 0; times < 10; times++) fake.failNextExport();
+  await bench.run("/pair", more, operations);
+  expect(fake.labFile("/pair.unl")).toContain("aGk=");
+  expect(fake.labFile("/pair.unl")).toContain('name="f"');
+});
+
 describe.each(["ce5", "pro", "pnetlab"] as const)("on %s", (edition) => {
   it("changes of one lab that come at once are made one after another", async () => {
     bench = await eveBench({ edition, latency: { save: 5, call: 1 } });
