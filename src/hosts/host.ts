@@ -93,11 +93,7 @@ export interface HostSession {
    * Copies into the lab `to` what the lab `from` has beyond its definition, such as drawings and notes. The source is only read. Safe to run again. Returns
    * what became of each part. Absent: labs of the host have nothing beyond their definition. Throws lab_not_found.
    */
-  readonly copyExtras?: (
-    from: string,
-    to: string,
-    ids: { readonly from: NativeIds; readonly to: NativeIds },
-  ) => Promise<readonly CopiedExtra[]>;
+  readonly copyExtras?: (from: string, to: string, about: ExtrasCopy) => Promise<readonly CopiedExtra[]>;
   /** Power of all nodes, live. One read for all pollers; the service calls it at most once per interval and lab. */
   status(lab: string): Promise<LiveStatus>;
   /**
@@ -240,6 +236,15 @@ export interface Applied {
   readonly ids: NativeIds;
   /** The host's id of the lab; absent after delete-lab. */
   readonly labId?: string;
+}
+
+/** How a lab and its copy belong together. */
+export interface ExtrasCopy {
+  /** Ids of the lab and of its copy, by the same keys. */
+  readonly from: NativeIds;
+  readonly to: NativeIds;
+  /** Whether startup configs that no node uses are copied, too: they may hold secrets. */
+  readonly configs: boolean;
 }
 
 /** A part of a lab that no intent has words for: in the copy as it was, in another form, or not at all. */

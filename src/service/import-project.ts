@@ -57,6 +57,8 @@ export interface ImportRequest {
   readonly source: ImportSource;
   /** The source's ids by the keys of the intent. Absent in rows of older versions. */
   readonly ids?: NativeIds;
+  /** Whether the caller may read the secrets of the source. Absent: false. */
+  readonly secrets?: boolean;
 }
 
 /**
@@ -114,7 +116,7 @@ export async function importProject(
     ids: known?.ids ?? noIds,
     source: from,
   };
-  const request: ImportRequest = { yaml: intent.yaml, files: intent.files, replace, source: from, ids };
+  const request: ImportRequest = { yaml: intent.yaml, files: intent.files, replace, source: from, ids, secrets: mayReadSecrets(source) };
   return runChange(context, target, call, {
     operation: "importProject",
     request,
@@ -170,12 +172,12 @@ export async function importLab(context: Context, job: Job, target: Target, inte
 async function copyExtras(
   context: Context,
   { host, path }: Target,
-  { source, ids = noIds }: ImportRequest,
+  { source, ids = noIds, secrets = false }: ImportRequest,
 ): Promise<readonly ReportLine[]> {
   if (host.copyExtras === undefined) return [];
   try {
     const to = context.store.labs.get(path)?.ids ?? noIds;
-    return (await host.copyExtras(source.lab, path, { from: ids, to })).map(extraLine);
+    return (await host.copyExtras(source.lab, path, { from: ids, to, configs: secrets })).map(extraLine);
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     const message = `the copy ${path} lacks what ${source.lab} has beyond its definition, such as drawings: ${error.message}; import it again with replace`;

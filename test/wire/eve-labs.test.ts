@@ -94,7 +94,9 @@ describe.each(["visible", "hidden"] as const)("a service on an EVE-NG host, PHP'
         body: "# Tasks",
         scripttimeout: 900,
         textObjects: [...made.textObjects, { id: 2, name: "box", type: "shape", data: shape }],
-        pictures: [{ id: 1, name: "map", type: "image/png", width: 1, height: 1, data: "aGk=", map: "<area href='telnet://{{IP}}:{{NODE2}}'>" }],
+        pictures: [
+          { id: 1, name: "map", type: "image/png", width: 1, height: 1, data: "aGk=", map: "<area href='telnet://{{IP}}:{{NODE2}}'>" },
+        ],
       }),
     );
     const { status, json } = await ask("import", { lab: "/pair" });
@@ -110,7 +112,9 @@ describe.each(["visible", "hidden"] as const)("a service on an EVE-NG host, PHP'
         `mapped: the picture "map": its hotspots open the copy's nodes`,
       ]),
     );
-    expect(report.filter((line) => line.startsWith("dropped"))).toEqual(["dropped: what nodes wrote to their disks: the copy's disks are new"]);
+    expect(report.filter((line) => line.startsWith("dropped"))).toEqual([
+      "dropped: what nodes wrote to their disks: the copy's disks are new",
+    ]);
     const copy = readUnl(fake.labFile(`${path}.unl`) ?? "");
     const pc2 = copy.nodes.find(({ name }) => name === "pc2")?.id;
     expect(copy).toMatchObject({ body: "# Tasks", scripttimeout: 900 });
@@ -126,7 +130,10 @@ describe.each(["visible", "hidden"] as const)("a service on an EVE-NG host, PHP'
       (await ask("reconcile", { lab: "/pair", yaml, direction: "from_host" })).json.data;
     expect(await pull()).toMatchObject({ yaml, status: "unchanged" });
     const made = readUnl(fake.labFile("/pair.unl") ?? "");
-    fake.putLabFile("/pair.unl", writeUnl({ ...made, nodes: made.nodes.map((node) => (node.name === "pc1" ? { ...node, left: 55, top: 66 } : node)) }));
+    fake.putLabFile(
+      "/pair.unl",
+      writeUnl({ ...made, nodes: made.nodes.map((node) => (node.name === "pc1" ? { ...node, left: 55, top: 66 } : node)) }),
+    );
     const moved = await pull();
     expect(moved.yaml.match(/x: \d+/g)).toEqual(["x: 55", "x: 7", "x: 1"]);
     // The pull recorded the move. It still reaches the file of somebody who has not pulled yet.
@@ -135,7 +142,8 @@ describe.each(["visible", "hidden"] as const)("a service on an EVE-NG host, PHP'
 
   it("says of 128 nodes at validate, plan and deploy that a lab has 127 at most", async () => {
     const { fake, ask } = await signedIn();
-    const many = (count: number) => `name: many\nnodes:\n${Array.from({ length: count }, (_, i) => `  n${i}: {template: vpcs, start: false}\n`).join("")}`;
+    const many = (count: number) =>
+      `name: many\nnodes:\n${Array.from({ length: count }, (_, i) => `  n${i}: {template: vpcs, start: false}\n`).join("")}`;
     expect((await ask("validate", { yaml: many(127) })).status).toBe(200);
     const text = expect.stringContaining("the lab would have 128 nodes, and a lab of this host has at most 127");
     const validated = await ask("validate", { yaml: many(128) });
@@ -169,6 +177,9 @@ describe.each(["visible", "hidden"] as const)("a service on an EVE-NG host, PHP'
     }
     expect((await ask("deploy", { yaml: wired(1), lab: "/pair" })).status).toBe(200);
     const planned = await ask("plan", { yaml: wired(2), lab: "/pair" });
-    expect(planned.json.data).toMatchObject({ applicable: false, unsupported: expect.arrayContaining(["pc1.ethernet: a VPCS has one interface"]) });
+    expect(planned.json.data).toMatchObject({
+      applicable: false,
+      unsupported: expect.arrayContaining(["pc1.ethernet: a VPCS has one interface"]),
+    });
   });
 });

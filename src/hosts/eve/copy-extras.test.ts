@@ -42,7 +42,10 @@ function drawn(file: string): UnlLab {
 }
 
 /** Copies the source's definition, numbers apart, as the service does it; then what it has beyond that. */
-async function copied(bench: EveBench): Promise<{ readonly lines: readonly CopiedExtra[]; readonly again: readonly CopiedExtra[] }> {
+async function copied(
+  bench: EveBench,
+  configs = true,
+): Promise<{ readonly lines: readonly CopiedExtra[]; readonly again: readonly CopiedExtra[] }> {
   await bench.make("/source", definition);
   bench.fake.putLabFile("/source.unl", writeUnl(drawn(bench.fake.labFile("/source.unl") ?? "")));
   const wanted = await bench.capture("/source");
@@ -52,7 +55,7 @@ async function copied(bench: EveBench): Promise<{ readonly lines: readonly Copie
     const byName = (things: readonly { id: string; name: string }[] = []) => Object.fromEntries(things.map(({ id, name }) => [name, id]));
     return { nodes: byName(observed?.nodes), networks: byName(observed?.networks), links: {} };
   };
-  const pair = { from: await ids("/source"), to: await ids("/copy") };
+  const pair = { from: await ids("/source"), to: await ids("/copy"), configs };
   const before = bench.fake.labFile("/source.unl");
   const lines = (await bench.session.copyExtras?.("/source", "/copy", pair)) ?? [];
   const once = bench.fake.labFile("/copy.unl");
@@ -69,7 +72,8 @@ async function copied(bench: EveBench): Promise<{ readonly lines: readonly Copie
   return { lines, again };
 }
 
-const told = (lines: readonly CopiedExtra[]) => lines.map(({ level, message, node: at }) => [level, message, ...(at === undefined ? [] : [at])]);
+const told = (lines: readonly CopiedExtra[]) =>
+  lines.map(({ level, message, node: at }) => [level, message, ...(at === undefined ? [] : [at])]);
 
 const keptEverywhere = [
   ["kept", "the author"],
@@ -100,9 +104,12 @@ describe.each(["visible", "hidden"] as const)("a copy on EVE-NG Community, PHP's
     expect(copy.configs).toEqual([{ id: b, text: "# saved & not used\n" }]);
     for (const { id, data = "" } of copy.textObjects) {
       const html = Buffer.from(data, "base64").toString("utf8");
-      if (html.includes("data-path")) expect([/custom\w+?(\d+)"/.exec(html)?.[1], /data-path="(\d+)"/.exec(html)?.[1]]).toEqual([`${id}`, `${id}`]);
+      if (html.includes("data-path"))
+        expect([/custom\w+?(\d+)"/.exec(html)?.[1], /data-path="(\d+)"/.exec(html)?.[1]]).toEqual([`${id}`, `${id}`]);
     }
-    expect(copy.textObjects.map(({ data = "" }) => Buffer.from(data, "base64").toString("utf8")).join()).toContain("<b>Core &amp; edge</b>");
+    expect(copy.textObjects.map(({ data = "" }) => Buffer.from(data, "base64").toString("utf8")).join()).toContain(
+      "<b>Core &amp; edge</b>",
+    );
     expect(copy.textObjects.find(({ type }) => type === "custom")?.data).toBe("not base64 <b>");
   });
 });
@@ -130,4 +137,11 @@ describe("a copy on other editions", () => {
     expect(told(lines)).toEqual([...keptEverywhere, spare, ["kept", "the icon"]]);
     expect(again).toEqual(lines);
   });
+});
+
+it("startup configs that no node uses stay behind if they are not asked for", async () => {
+  await using bench = await eveBench({ edition: "ce5" });
+  const { lines } = await copied(bench, false);
+  expect(told(lines)).toContainEqual(["dropped", "a startup config that is not in use", "b"]);
+  expect(bench.fake.labFile("/copy.unl")).not.toContain("<config ");
 });

@@ -1,7 +1,7 @@
-import type { CopiedExtra } from "../host.ts";
+import type { CopiedExtra, ExtrasCopy } from "../host.ts";
 import { entriesOf, recordOf, textOf } from "./answer.ts";
 import { extrasReport } from "./extras-report.ts";
-import { type CopyIds, withExtras } from "./lab-extras.ts";
+import { withExtras } from "./lab-extras.ts";
 import type { EveLabPath } from "./lab-path.ts";
 import { mustReadHead, withHead } from "./lab-read.ts";
 import type { UnlLab } from "./unl.ts";
@@ -12,12 +12,12 @@ import { writeLab } from "./write-lab.ts";
  * Copies into a lab what another lab has beyond its definition. The source is only read; nothing is written if the copy has it all. Throws lab_not_found,
  * host_error.
  */
-export async function copyExtras(place: EvePlace, from: EveLabPath, to: EveLabPath, ids: CopyIds): Promise<readonly CopiedExtra[]> {
+export async function copyExtras(place: EvePlace, from: EveLabPath, to: EveLabPath, about: ExtrasCopy): Promise<readonly CopiedExtra[]> {
   const source = await readWhole(place, from);
   const before = await readWhole(place, to);
   const asFile = place.world.edition.imports === "any" && before.isPartial !== true;
-  const { got } = await writeLab(place, to, before, withExtras(source, before, ids, asFile));
-  return [...extrasReport(source, got, ids, place.catalogue), ...(source.isPartial === true ? await unreadPictures(place, from) : [])];
+  const { got } = await writeLab(place, to, before, withExtras(source, before, about, asFile));
+  return [...extrasReport(source, got, about, place.catalogue), ...(source.isPartial === true ? await unreadPictures(place, from) : [])];
 }
 
 async function readWhole({ world, account }: EvePlace, at: EveLabPath): Promise<UnlLab> {

@@ -1,13 +1,13 @@
-import type { CopiedExtra } from "../host.ts";
+import type { CopiedExtra, ExtrasCopy } from "../host.ts";
 import type { EveCatalogue } from "./catalogue.ts";
-import { type CopyIds, drawingKey, hasHotspots, pictureInCopy, pictureKey, sameThings } from "./lab-extras.ts";
+import { drawingKey, hasHotspots, pictureInCopy, pictureKey, sameThings } from "./lab-extras.ts";
 import { usesConfig } from "./observe.ts";
 import { readText, writeText } from "./texts.ts";
 import type { Other, UnlLab, UnlNode, UnlTextObject } from "./unl.ts";
 import { linksOf } from "./unl-links.ts";
 
 /** What became of everything in the source that an intent has no words for. Compares the source with the copy as it was read back. */
-export function extrasReport(source: UnlLab, copy: UnlLab, ids: CopyIds, catalogue: EveCatalogue): readonly CopiedExtra[] {
+export function extrasReport(source: UnlLab, copy: UnlLab, ids: ExtrasCopy, catalogue: EveCatalogue): readonly CopiedExtra[] {
   return [
     ...headLines(source, copy),
     ...drawingLines(source, copy),
@@ -56,7 +56,7 @@ function hasLook(object: UnlTextObject): boolean {
   return text !== undefined && drawingKey({ ...writeText(0, text), name: object.name ?? "" }) !== drawingKey(object);
 }
 
-function pictureLines(source: UnlLab, copy: UnlLab, ids: CopyIds): readonly CopiedExtra[] {
+function pictureLines(source: UnlLab, copy: UnlLab, ids: ExtrasCopy): readonly CopiedExtra[] {
   const nodes = sameThings(ids.from.nodes, ids.to.nodes);
   const there = new Set(copy.pictures.map(pictureKey));
   return source.pictures.map((picture): CopiedExtra => {
@@ -68,7 +68,7 @@ function pictureLines(source: UnlLab, copy: UnlLab, ids: CopyIds): readonly Copi
 }
 
 /** Configs that nodes use are part of the intent. */
-function configLines(source: UnlLab, copy: UnlLab, { from, to }: CopyIds): readonly CopiedExtra[] {
+function configLines(source: UnlLab, copy: UnlLab, { from, to }: ExtrasCopy): readonly CopiedExtra[] {
   const texts = new Map(copy.configs.map(({ id, text }) => [String(id), text]));
   return source.configs.flatMap(({ id, text }): CopiedExtra[] => {
     const node = source.nodes.find((one) => one.id === id);
@@ -80,7 +80,7 @@ function configLines(source: UnlLab, copy: UnlLab, { from, to }: CopyIds): reado
   });
 }
 
-function networkLines(source: UnlLab, copy: UnlLab, { from, to }: CopyIds): readonly CopiedExtra[] {
+function networkLines(source: UnlLab, copy: UnlLab, { from, to }: ExtrasCopy): readonly CopiedExtra[] {
   const bridges = new Set(linksOf(source).flatMap((link) => (link.kind === "p2p" ? [link.network] : [])));
   return source.networks.flatMap((network): CopiedExtra[] => {
     const key = keyOf(from.networks, network.id);
@@ -89,7 +89,9 @@ function networkLines(source: UnlLab, copy: UnlLab, { from, to }: CopyIds): read
     const { icon = "", visibility = 0 } = network;
     return [
       ...(icon === "" ? [] : [{ level: levelOf(copied?.icon === icon), message: "the icon", network: key }]),
-      ...(visibility === 0 && copied?.visibility === 1 ? [{ level: "mapped" as const, message: "it is hidden; the copy shows it", network: key }] : []),
+      ...(visibility === 0 && copied?.visibility === 1
+        ? [{ level: "mapped" as const, message: "it is hidden; the copy shows it", network: key }]
+        : []),
     ];
   });
 }
@@ -108,7 +110,9 @@ function unknownLines({ nodes, networks, containers = {}, ...lab }: UnlLab, cata
     ...otherElements.flatMap((child) => (typeof child === "string" ? [] : [`<${child.name}>`])),
   ]);
   const unknown = [...new Set(names)].sort();
-  return unknown.length === 0 ? [] : [{ level: "dropped", message: `parts of the file that Labwright does not know: ${unknown.join(", ")}` }];
+  return unknown.length === 0
+    ? []
+    : [{ level: "dropped", message: `parts of the file that Labwright does not know: ${unknown.join(", ")}` }];
 }
 
 /** Fields of the template's form are attributes of the intent; PNETLab keeps the startup config as an attribute. */

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { htmlEntities } from "./html-entities.ts";
 import { networkNamePattern, plainAuthor, plainNetworkName } from "./host-names.ts";
+import { htmlEntities } from "./html-entities.ts";
 
 const escapes = new Map([...htmlEntities].map(([name, character]) => [character, `&${name};`]));
 const asPhp = (quotes: boolean) => (text: string) =>
   [...text].map((character) => (quotes && character === "'" ? "&#039;" : (escapes.get(character) ?? character))).join("");
-const layers = (text: string, count: number, escape: (text: string) => string): string =>
-  count === 0 ? text : layers(escape(text), count - 1, escape);
+const layers = (text: string, count: number, layer: (text: string) => string): string =>
+  count === 0 ? text : layers(layer(text), count - 1, layer);
 
 test("HTML 4.01 has 252 entities, each of another character", () => {
   expect(htmlEntities.size).toBe(252);
@@ -23,7 +23,9 @@ test("HTML 4.01 has 252 entities, each of another character", () => {
 });
 
 test("a network name that the host can keep is the same after any number of saves", () => {
-  const words = fc.array(fc.constantFrom("&", "<", ">", '"', "'", "ü", "€", "😀", "a", ";", "amp", "#039", "&T;", "R&D", " "), { maxLength: 8 });
+  const words = fc.array(fc.constantFrom("&", "<", ">", '"', "'", "ü", "€", "😀", "a", ";", "amp", "#039", "&T;", "R&D", " "), {
+    maxLength: 8,
+  });
   const keeps = new RegExp(networkNamePattern);
   fc.assert(
     fc.property(words, fc.nat(5), fc.boolean(), (parts, saves, quotes) => {

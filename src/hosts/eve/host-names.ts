@@ -43,7 +43,7 @@ function withoutEscapes(text: string, escapes: ReadonlyMap<string, string>): str
     // Thousands of saves make thousands of layers: those of "&" go at once.
     const after = before
       .replaceAll(/&(?:amp;)+/g, "&")
-      .replaceAll(/&(#?[A-Za-z0-9]+);/g, (whole, escape: string) => escapes.get(escape) ?? whole);
+      .replaceAll(/&(#?[A-Za-z0-9]+);/g, (whole, name: string) => escapes.get(name) ?? whole);
     if (after === before) return after;
     before = after;
   }

@@ -1,21 +1,15 @@
 import { defined } from "../../engine/defined.ts";
-import type { NativeIds } from "../host.ts";
+import type { ExtrasCopy } from "../host.ts";
 import { usesConfig } from "./observe.ts";
 import { readText, textKey } from "./texts.ts";
 import type { UnlConfig, UnlLab, UnlPicture, UnlTextObject } from "./unl.ts";
 import { lowestFree } from "./unl-links.ts";
 
-/** The ids of one lab and of its copy, by the same keys. */
-export interface CopyIds {
-  readonly from: NativeIds;
-  readonly to: NativeIds;
-}
-
 /**
  * The copy with what an intent has no words for: author, version, script timeout, tasks, shapes, the look of texts, startup configs that are not in use, and, if the
  * copy is written as a file, pictures and icons of networks. The same copy again for a copy that has it all.
  */
-export function withExtras(source: UnlLab, copy: UnlLab, ids: CopyIds, asFile: boolean): UnlLab {
+export function withExtras(source: UnlLab, copy: UnlLab, ids: ExtrasCopy, asFile: boolean): UnlLab {
   const nodes = sameThings(ids.from.nodes, ids.to.nodes);
   const { author, version, scripttimeout, body } = source;
   const pictures = source.pictures.map((picture) => pictureInCopy(picture, nodes));
@@ -28,7 +22,7 @@ export function withExtras(source: UnlLab, copy: UnlLab, ids: CopyIds, asFile: b
       body: body ?? copy.body,
     }),
     textObjects: mergedTexts(source.textObjects, copy.textObjects),
-    configs: [...copy.configs, ...spareConfigs(source, copy, nodes)].sort((a, b) => a.id - b.id),
+    configs: [...copy.configs, ...(ids.configs ? spareConfigs(source, copy, nodes) : [])].sort((a, b) => a.id - b.id),
     ...(asFile && { pictures: mergedPictures(pictures, copy.pictures), networks: withIcons(source, copy, ids) }),
   };
 }
@@ -75,7 +69,7 @@ export function spareConfigs(source: UnlLab, copy: UnlLab, nodes: ReadonlyMap<nu
   });
 }
 
-function withIcons(source: UnlLab, copy: UnlLab, ids: CopyIds): UnlLab["networks"] {
+function withIcons(source: UnlLab, copy: UnlLab, ids: ExtrasCopy): UnlLab["networks"] {
   const networks = sameThings(ids.from.networks, ids.to.networks);
   const icons = new Map(source.networks.map(({ id, icon }) => [networks.get(id), icon]));
   return copy.networks.map((network) => ({ ...network, ...defined<{ icon?: string }>({ icon: icons.get(network.id) ?? network.icon }) }));

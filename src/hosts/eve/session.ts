@@ -64,10 +64,10 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
       alive();
       return world.writes.run(folderTurn, () => removeEmptyFolder(account, folder));
     },
-    copyExtras: async (from, to, ids) => {
+    copyExtras: async (from, to, about) => {
       const here = await place();
       const [source, copy] = [eveLabPath(from), eveLabPath(to)];
-      return world.changes.run(copy.path, () => world.writes.run(copy.path, () => copyExtras(here, source, copy, ids)));
+      return world.changes.run(copy.path, () => world.writes.run(copy.path, () => copyExtras(here, source, copy, about)));
     },
     status: async (path) => {
       const here = await place();

@@ -43,7 +43,6 @@ function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll("\r", "&#13;").replaceAll("\n", "<br>");
 }
 
-
 function words(html: string): string {
   return html
     .replace(/<br\s*\/?>/gi, "\n")
