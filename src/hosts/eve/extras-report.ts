@@ -14,7 +14,7 @@ export function extrasReport(source: UnlLab, copy: UnlLab, ids: ExtrasCopy, cata
     ...pictureLines(source, copy, ids),
     ...configLines(source, copy, ids),
     ...networkLines(source, copy, ids),
-    ...unknownLines(source, catalogue),
+    ...unknownLines(source, copy, catalogue),
   ];
 }
 
@@ -96,23 +96,29 @@ function networkLines(source: UnlLab, copy: UnlLab, { from, to }: ExtrasCopy): r
   });
 }
 
-/** What the file has beyond the format that Labwright knows. It belongs to the source's own ids, or could mean anything. */
-function unknownLines({ nodes, networks, containers = {}, ...lab }: UnlLab, catalogue: EveCatalogue): readonly CopiedExtra[] {
-  const parts: readonly Other[] = [
-    lab,
+/** What the file has beyond the format that Labwright knows. Drawings are copied whole; the rest belongs to the source's own ids, or could mean anything. */
+function unknownLines(source: UnlLab, copy: UnlLab, catalogue: EveCatalogue): readonly CopiedExtra[] {
+  const { nodes, networks, containers = {} } = source;
+  const definition = [
+    source,
     ...Object.values(containers),
     ...networks,
     ...nodes.flatMap((node) => [withoutKnown(node, catalogue), ...node.interfaces]),
-    ...[...lab.textObjects, ...lab.pictures, ...lab.configs].map(({ otherElements = [] }) => ({ otherElements })),
   ];
-  const names = parts.flatMap(({ otherAttributes = [], otherElements = [] }) => [
-    ...otherAttributes.map(([name]) => name),
-    ...otherElements.flatMap((child) => (typeof child === "string" ? [] : [`<${child.name}>`])),
-  ]);
-  const unknown = [...new Set(names)].sort();
+  const drawings = (lab: UnlLab) => otherNames([...lab.textObjects, ...lab.pictures, ...lab.configs]);
+  const there = new Set(drawings(copy));
+  const lost = drawings(source).filter((name) => !there.has(name));
+  const unknown = [...new Set([...otherNames(definition), ...lost])].sort();
   return unknown.length === 0
     ? []
     : [{ level: "dropped", message: `parts of the file that Labwright does not know: ${unknown.join(", ")}` }];
+}
+
+function otherNames(parts: readonly Other[]): readonly string[] {
+  return parts.flatMap(({ otherAttributes = [], otherElements = [] }) => [
+    ...otherAttributes.map(([name]) => name),
+    ...otherElements.flatMap((child) => (typeof child === "string" ? [] : [`<${child.name}>`])),
+  ]);
 }
 
 /** Fields of the template's form are attributes of the intent; PNETLab keeps the startup config as an attribute. */
