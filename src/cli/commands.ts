@@ -21,6 +21,7 @@ import { jobs } from "./commands/jobs.ts";
 import { labs } from "./commands/labs.ts";
 import { link } from "./commands/link.ts";
 import { load } from "./commands/load.ts";
+import { lock, unlock } from "./commands/lock.ts";
 import { login } from "./commands/login.ts";
 import { logout } from "./commands/logout.ts";
 import { logs } from "./commands/logs.ts";
@@ -116,6 +117,8 @@ export const commands: readonly Command[] = [
   jobs,
   labs,
   grants,
+  lock,
+  unlock,
   adopt,
   disks,
   quarantine,

@@ -42,6 +42,6 @@ export function obstacles(plan: Plan): readonly string[] {
     ({ kind, key, line, reason }) => `blocked: ${kind} ${key}${line === undefined ? "" : ` (line ${line})`}: ${reason.text}`,
   );
   lines.push(...(plan.unsupported ?? []).map((text) => `unsupported: ${text}`));
-  if (plan.locked === true) lines.push("locked: the lab is locked on the host");
+  if (plan.locked === true) lines.push("locked: the lab is locked on the host; labwright unlock clears the lock");
   return lines;
 }

@@ -558,6 +558,17 @@ export const operations = {
     errors: project,
     summary: "Share a lab: who else may view, operate or edit it; for its owner and admins",
   },
+  setLabLock: {
+    ...post,
+    method: "PUT",
+    path: "/api/v1/labs/lock",
+    auth: "bearer",
+    timeoutMs: 30_000,
+    replay: true,
+    feature: "lock",
+    errors: [...project, "unsupported"],
+    summary: "Lock a lab, so that every change of it is refused and one that runs stops after the step in flight; or unlock it",
+  },
   listQuarantine: {
     ...get,
     path: "/api/v1/quarantine",

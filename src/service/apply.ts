@@ -3,6 +3,7 @@ import type { Operation, StopMode } from "../engine/plan.ts";
 import type { Applied, HostSession, NativeIds } from "../hosts/host.ts";
 import type { ConsoleDesk } from "./console-desk.ts";
 import type { Job } from "./jobs.ts";
+import { labLocked } from "./managed.ts";
 
 export interface Application {
   readonly path: string;
@@ -51,7 +52,7 @@ export async function applyOperations(
     if (done < operations.length && job.signal.aborted) throw new Failure("cancelled", "the change was cancelled");
     return applied;
   } catch (error) {
-    throw withProgress(error, operations, done, running, job);
+    throw withProgress(error, path, operations, done, running, job);
   }
 }
 
@@ -61,15 +62,23 @@ function retireConsoles(consoles: ConsoleDesk, path: string, { step, native_id }
   else if ((step.do === "stop" || step.do === "delete-node") && native_id !== undefined) consoles.retire(path, native_id);
 }
 
-function withProgress(error: unknown, operations: readonly Operation[], done: number, running: string | undefined, job: Job): unknown {
+function withProgress(
+  error: unknown,
+  path: string,
+  operations: readonly Operation[],
+  done: number,
+  running: string | undefined,
+  job: Job,
+): unknown {
   const told = (list: readonly Operation[]) => list.map(({ id, op, kind, key }) => ({ id, op, kind, key }));
   const progress = { applied: told(operations.slice(0, done)), remaining: told(operations.slice(done)) };
   if (job.signal.aborted)
     return new Failure("cancelled", "the change was cancelled after the step in flight", { data: progress, cause: error });
   if (!(error instanceof Failure)) return error;
   if (error.code === "lab_locked" || error.code === "lab_locked_mid_apply") {
-    if (done === 0) return new Failure("lab_locked", "the lab is locked on the host: nothing was changed", { cause: error });
-    return new Failure("lab_locked_mid_apply", "the lab was locked on the host while the change ran", { data: progress, cause: error });
+    if (done === 0) return labLocked(path, error);
+    const text = `${path} was locked on the host while the change ran: part of it is done. Clear the lock (setLabLock, labwright unlock) and apply again`;
+    return new Failure("lab_locked_mid_apply", text, { data: { lab: path, ...progress }, cause: error });
   }
   const left = operations.slice(done);
   // A host that runs steps in batches names the one that failed.

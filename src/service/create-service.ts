@@ -34,6 +34,7 @@ import { importProject } from "./import-project.ts";
 import { inspectProject } from "./inspect.ts";
 import { Jobs } from "./jobs.ts";
 import { LabIdentities } from "./lab-identities.ts";
+import { setLabLock } from "./lab-lock.ts";
 import { applyLinkQuality, setLinkSuspend } from "./links.ts";
 import { listLabs } from "./list-labs.ts";
 import type { Log } from "./log.ts";
@@ -260,6 +261,7 @@ function handlersOf(
     setLabResume: known((caller, { body }) => setLabResume(context, caller, body)),
     resumeLab: changing("resumeLab", resumeLab),
     setLabGrants: known((caller, { body }) => setLabGrants(context, caller, body)),
+    setLabLock: known((caller, { body }) => setLabLock(context, caller, body)),
     listJobs: known((caller) => jobs.list(caller)),
     getJob: known((caller, { params }) => jobs.get(params.id, caller)),
     cancelJob: known((caller, { params }) => jobs.cancel(params.id, caller)),

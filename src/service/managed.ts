@@ -78,7 +78,12 @@ export async function guarded<Result>(
 
 /** Throws lab_locked. */
 export function refuseLocked(observed: ObservedLab | null): void {
-  if (observed?.locked === true) throw new Failure("lab_locked", `${observed.path} is locked on the host: nothing was changed`);
+  if (observed?.locked === true) throw labLocked(observed.path);
+}
+
+export function labLocked(path: string, cause?: unknown): Failure {
+  const text = `${path} is locked on the host: nothing was changed. Clear the lock (setLabLock, labwright unlock) and try again`;
+  return new Failure("lab_locked", text, { data: { lab: path }, ...(cause !== undefined && { cause }) });
 }
 
 /** The lab becomes managed by this intent, before its first step: after a crash the record tells what was wanted. */

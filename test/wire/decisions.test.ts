@@ -349,6 +349,7 @@ test("a feature that is false in the capabilities is unsupported by every operat
     applyLinkQuality: { endpoints: ["r1:eth0", "h1:eth0"] },
     setLinkSuspend: { endpoints: ["r1:eth0", "h1:eth0"], suspended: true },
     startCapture: { node: "r1", interface: "eth0" },
+    setLabLock: { locked: true },
     setLabResume: { resume: "always" },
   };
   for (const [id, row] of Object.entries(operations) as [OperationId, OperationRow][]) {

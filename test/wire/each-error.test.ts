@@ -65,6 +65,7 @@ const good: Readonly<Partial<Record<OperationId, Readonly<Record<string, unknown
   attachTraffic: { lab },
   getLabGrants: { lab },
   setLabGrants: { lab, grants: [] },
+  setLabLock: { lab, locked: false },
   setLabResume: { lab, resume: "never" },
   resumeLab: { lab },
   adoptLab: { lab },

@@ -38,6 +38,7 @@ const further: Readonly<Partial<Record<OperationId, readonly object[]>>> = {
     { section: "description", value: "x", revision: "x" },
   ],
   attachTraffic: [{}],
+  setLabLock: [{ locked: true }, { locked: false }],
   setLabGrants: [{ grants: [] }, { grants: [{ user: "bob", right: "edit" }] }],
 };
 

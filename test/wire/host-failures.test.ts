@@ -91,6 +91,7 @@ const calls: Readonly<Partial<Record<OperationId, object>>> = {
   listLabs: {},
   getLabGrants: {},
   setLabGrants: { lab, grants: [] },
+  setLabLock: { lab, locked: true },
   setLabResume: { lab, resume: "always" },
   resumeLab: { lab },
   adoptLab: { lab },

@@ -56,6 +56,7 @@ const order: readonly (readonly [OperationId, object?])[] = [
   ["editProject", { lab, section: "description", value: "two nodes" }],
   ["listLabs"],
   ["setLabGrants", { lab, grants: [{ user: "bob", right: "view" }] }],
+  ["setLabLock", { lab, locked: false }],
   ["getLabGrants", { lab }],
   ["listJobs"],
   ["getJob"],

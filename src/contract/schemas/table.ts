@@ -38,6 +38,7 @@ import { DisksData, DisksRemovedData } from "./disks.ts";
 import { EditData, EditPayload, PublicProjectData, PublicProjectPayload, TrafficAttachData, TrafficPayload } from "./editing.ts";
 import { JobData, JobsData } from "./jobs.ts";
 import { LinkQualityData, LinkQualityPayload, LinkSuspendData, LinkSuspendPayload } from "./links.ts";
+import { LabLockData, LabLockPayload } from "./lock.ts";
 import { EventData, EventsQuery, InspectionData, LabsData, OpenData, StatusData } from "./observe.ts";
 import { PlanData, ReconcileData } from "./plan.ts";
 import { BulkResult, DeployData, DestroyData, ExecPayload, ImportData, ImportPayload, ProjectPayload, ValidateData } from "./project.ts";
@@ -111,6 +112,7 @@ export const requestSchemas = {
   listLabs: {},
   getLabGrants: { query: LabGrantsQuery },
   setLabGrants: { body: LabGrantsPayload },
+  setLabLock: { body: LabLockPayload },
   listQuarantine: {},
   restoreQuarantined: { params: byId },
   deleteQuarantined: { params: byId },
@@ -182,6 +184,7 @@ export const dataSchemas = {
   listLabs: LabsData,
   getLabGrants: LabGrantsData,
   setLabGrants: LabGrantsData,
+  setLabLock: LabLockData,
   listQuarantine: QuarantineData,
   restoreQuarantined: QuarantineRestoreData,
   deleteQuarantined: QuarantineDeleteData,
