@@ -31,6 +31,7 @@ import { restart, start, stop, wipe } from "./commands/power.ts";
 import { pull } from "./commands/pull.ts";
 import { quarantine } from "./commands/quarantine.ts";
 import { resume } from "./commands/resume.ts";
+import { save } from "./commands/save.ts";
 import { serve } from "./commands/serve.ts";
 import { setup } from "./commands/setup.ts";
 import { status } from "./commands/status.ts";
@@ -93,6 +94,7 @@ export const commands: readonly Command[] = [
   deploy,
   apply,
   pull,
+  save,
   destroy,
   importCommand,
   load,

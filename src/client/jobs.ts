@@ -70,7 +70,7 @@ export function jobMethods(
 /** Jobs keep no intent: what the change itself would have answered is read from its lab. */
 async function wholeResult({ result, left_out: leftOut = [] }: Job, getIntent: IntentReader, options: CallOptions): Promise<unknown> {
   const { lab } = (result ?? {}) as { readonly lab?: unknown };
-  if (leftOut.length === 0 || typeof lab !== "string") return result;
+  if (!leftOut.includes("yaml") || typeof lab !== "string") return result;
   const { yaml, files } = await getIntent({ lab, as_written: true }, options);
   return { ...(result as object), yaml, files };
 }

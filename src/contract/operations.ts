@@ -607,6 +607,16 @@ export const operations = {
     errors: [...project, "unsupported"],
     summary: "Whether what ran in a lab when the host went down comes back by itself when the service starts",
   },
+  saveConfigs: {
+    ...change,
+    path: "/api/v1/projects/save",
+    auth: "bearer",
+    timeoutMs: 300_000,
+    replay: false,
+    feature: "saveConfigs",
+    errors: [...project, "lab_busy", "lab_locked", "cancelled", "unsupported", "node_not_found"],
+    summary: "Make running nodes keep the configuration that they run with, and return it",
+  },
   resumeLab: {
     ...change,
     path: "/api/v1/projects/resume",

@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import type { Failure } from "../contract/errors.ts";
 import type { ObservedEndpoint, ObservedLab, ObservedLink, Power } from "../engine/observed.ts";
 import type { HostRules, Operation, StopMode } from "../engine/plan.ts";
 import type { Quality, Scalar } from "../intent/lab.ts";
@@ -123,6 +124,12 @@ export interface HostSession {
   readonly setOwner?: (lab: string, owner: string) => Promise<void>;
   /** Labs that the host holds and does not know any more, for admins. Absent: the host has none such. */
   readonly quarantine?: HostQuarantine;
+  /**
+   * Makes running nodes keep the configuration that they run with: they boot with it from then on, and `observe` returns it as their startup
+   * configuration. One node that fails keeps no other from its turn. Absent where the host has no way to save (feature `saveConfigs`).
+   * @returns by node id, the configuration or why there is none: unsupported, node_not_running, host_error
+   */
+  readonly saveConfigs?: (lab: string, nodeIds: readonly string[], signal: AbortSignal) => Promise<ReadonlyMap<string, string | Failure>>;
   /** Sets or clears the lab's lock, where the host has one (feature `lock`). */
   setLock(lab: string, locked: boolean): Promise<void>;
   /**
@@ -324,6 +331,7 @@ export const featureNames = [
   "nodeLoad",
   "consoleLog",
   "keptDisks",
+  "saveConfigs",
 ] as const;
 export type Feature = (typeof featureNames)[number];
 
@@ -350,6 +358,8 @@ export interface HostTemplate {
   readonly prompt?: string;
   /** Who logs in where the console asks for it. */
   readonly login?: { readonly username: string; readonly password?: string };
+  /** The console command that makes a node keep its configuration, where `saveConfigs` alone would return an older one. */
+  readonly saveCommand?: string;
   /** A pager of its own: the regular expression of the line where it waits, and the key that goes on. */
   readonly pager?: { readonly pattern: string; readonly key: string };
 }

@@ -29,6 +29,7 @@ const served: Readonly<Record<Feature, boolean>> = {
   nodeLoad: true,
   consoleLog: true,
   keptDisks: true,
+  saveConfigs: true,
 };
 
 /** Features that are the service's own and need nothing of the host. */

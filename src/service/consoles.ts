@@ -207,10 +207,11 @@ function join(connection: Duplex, viewer: Viewer): void {
   connection.on("error", () => viewer.destroy());
 }
 
-async function execOn(
+/** One command on one node's console. */
+export async function execOn(
   context: Context,
   target: Target,
-  { key, node }: ConsoleNode,
+  { key, node }: Pick<ConsoleNode, "key" | "node">,
   { command, timeoutMs }: { readonly command: string; readonly timeoutMs: number },
   signal: AbortSignal,
 ): Promise<ConsoleExecData> {

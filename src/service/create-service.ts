@@ -49,6 +49,7 @@ import { reconcileProject } from "./reconcile.ts";
 import { recoverJobs } from "./recover.ts";
 import { type ResumePolicy, resumeLab, setLabResume } from "./resume.ts";
 import { resumeLabs } from "./resume-labs.ts";
+import { saveConfigs } from "./save-configs.ts";
 import type { Call, Caller, Handlers, Service } from "./service.ts";
 import { Sessions } from "./sessions.ts";
 import { projectStatus } from "./status.ts";
@@ -259,6 +260,7 @@ function handlersOf(
     restoreQuarantined: known(async (caller, { params }) => restoreQuarantined(context, caller, await onHost(caller), params.id)),
     deleteQuarantined: known(async (caller, { params }) => deleteQuarantined(context, caller, await onHost(caller), params.id)),
     setLabResume: known((caller, { body }) => setLabResume(context, caller, body)),
+    saveConfigs: changing("saveConfigs", saveConfigs),
     resumeLab: changing("resumeLab", resumeLab),
     setLabGrants: known((caller, { body }) => setLabGrants(context, caller, body)),
     setLabLock: known((caller, { body }) => setLabLock(context, caller, body)),

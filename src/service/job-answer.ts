@@ -24,6 +24,7 @@ export function jobResult(result: unknown): unknown {
 /** Names of the fields that jobResult leaves out of an answer. */
 export function leftOut(operation: string, result: unknown): readonly string[] {
   if (!isFields(result)) return [];
+  if (operation === "saveConfigs") return ["files"];
   const isIntent = operation === "importProject" || (operation === "reconcileProject" && result["direction"] === "from_host");
   return isIntent ? [...texts] : [];
 }

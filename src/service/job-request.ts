@@ -20,6 +20,7 @@ const requests: Readonly<Record<string, (request: Fields) => boolean>> = {
   applyLinkQuality: ({ endpoints, quality, save }) => isPair(endpoints) && isFields(quality) && isFlag(save),
   setLinkSuspend: ({ endpoints, suspended }) => isPair(endpoints) && isFlag(suspended),
   resumeLab: () => true,
+  saveConfigs: ({ nodes }) => nodes === undefined || isTexts(nodes),
 };
 
 function isSource(value: unknown): boolean {

@@ -15,6 +15,7 @@ import { planAgainstHost } from "./planned.ts";
 import { type PowerRequest, powerNodes } from "./power.ts";
 import type { ReconcileRequest } from "./reconcile.ts";
 import { resumeNodes } from "./resume.ts";
+import { type SaveRequest, saveNodes } from "./save-configs.ts";
 import type { JobRow } from "./store/store.ts";
 
 /**
@@ -32,7 +33,7 @@ export async function recoverJobs(context: Context): Promise<void> {
 
 async function recoverLab(context: Context, rows: readonly JobRow[]): Promise<void> {
   for (const row of rows) {
-    if (row.unreadable !== true && row.steps.length === 0 && !linkChanges.has(row.operation)) {
+    if (row.unreadable !== true && row.steps.length === 0 && !withoutSteps.has(row.operation)) {
       const failure = new Failure("cancelled", "cut off by a restart before its first step: nothing was changed");
       context.jobs.abandon(row, "rolled_back", failure);
       continue;
@@ -80,8 +81,8 @@ async function sessionFor(context: Context, row: JobRow): Promise<HostSession> {
   }
 }
 
-/** One call to the host, without steps: made again, as nobody knows whether it was made. */
-const linkChanges: ReadonlySet<string> = new Set(["applyLinkQuality", "setLinkSuspend"]);
+/** Calls to the host without steps: made again, as nobody knows whether they were made. */
+const withoutSteps: ReadonlySet<string> = new Set(["applyLinkQuality", "setLinkSuspend", "saveConfigs"]);
 
 async function targetOf(context: Context, row: JobRow, host: HostSession): Promise<Target> {
   const record = context.store.labs.get(row.lab);
@@ -104,6 +105,7 @@ async function finish(context: Context, job: Job, target: Target, row: JobRow): 
   if (row.operation === "setLinkSuspend") return changeSuspend(job, target, row.request as SuspendRequest);
   if (row.operation === "execProject") return powerNodes(context, job, target, row.request as PowerRequest);
   if (row.operation === "importProject") return finishImport(context, job, target, row);
+  if (row.operation === "saveConfigs") return saveNodes(context, job, target, row.request as SaveRequest);
   if (row.operation === "resumeLab") return resumeNodes(context, job, target);
   if (row.operation === "deployProject") return finishDeploy(context, job, target, row);
   if (row.operation === "reconcileProject") return finishReconcile(context, job, target, row);

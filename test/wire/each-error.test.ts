@@ -67,6 +67,7 @@ const good: Readonly<Partial<Record<OperationId, Readonly<Record<string, unknown
   setLabGrants: { lab, grants: [] },
   setLabLock: { lab, locked: false },
   setLabResume: { lab, resume: "never" },
+  saveConfigs: { lab },
   resumeLab: { lab },
   adoptLab: { lab },
   events: { lab },

@@ -93,6 +93,7 @@ const calls: Readonly<Partial<Record<OperationId, object>>> = {
   setLabGrants: { lab, grants: [] },
   setLabLock: { lab, locked: true },
   setLabResume: { lab, resume: "always" },
+  saveConfigs: { lab },
   resumeLab: { lab },
   adoptLab: { lab },
 };

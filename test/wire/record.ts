@@ -58,6 +58,7 @@ const order: readonly (readonly [OperationId, object?])[] = [
   ["setLabGrants", { lab, grants: [{ user: "bob", right: "view" }] }],
   ["setLabLock", { lab, locked: false }],
   ["getLabGrants", { lab }],
+  ["saveConfigs", { lab, node: "r1" }],
   ["listJobs"],
   ["getJob"],
   ["cancelJob"],

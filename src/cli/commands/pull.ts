@@ -1,6 +1,5 @@
 import { access } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
-import { normalFilePath } from "../../intent/files.ts";
+import { dirname, resolve } from "node:path";
 import type { Arguments } from "../arguments.ts";
 import { approve } from "../ask.ts";
 import { runChange } from "../change.ts";
@@ -8,16 +7,9 @@ import { type Command, labFlag, timeoutFlag, topoFlag, yesFlag } from "../comman
 import type { Context } from "../context.ts";
 import { unifiedDiff } from "../diff.ts";
 import type { ProjectFile } from "../project.ts";
+import { changesOf } from "../project-changes.ts";
 import { replaceFile } from "../replace-file.ts";
 import { paintChanges } from "../terminal.ts";
-import { UsageError } from "../usage-error.ts";
-
-interface Write {
-  readonly name: string;
-  readonly path: string;
-  readonly before: string | undefined;
-  readonly after: string;
-}
 
 export const pull: Command = {
   name: "pull",
@@ -41,7 +33,7 @@ export const pull: Command = {
       );
     const show = context.json ? terminal.note : terminal.print;
     let data = await fetch(dry || !yes);
-    let writes = changes(file, data.yaml, data.files);
+    let writes = changesOf(file, data);
     const tell = () => {
       for (const { name, before, after } of writes) show(paintChanges(terminal.paint, unifiedDiff(before ?? "", after, name)));
     };
@@ -49,7 +41,7 @@ export const pull: Command = {
     while (!dry && !yes) {
       if (writes.length > 0 && !(await approve(terminal, `Write ${writes.map(({ name }) => name).join(", ")}?`, false))) return 1;
       data = await fetch(false);
-      const now = changes(file, data.yaml, data.files);
+      const now = changesOf(file, data);
       if (JSON.stringify(now) === JSON.stringify(writes)) break;
       terminal.note("the host changed meanwhile; this is the difference now");
       writes = now;
@@ -69,21 +61,6 @@ async function target(context: Context, args: Arguments): Promise<{ readonly fil
   if (topo === undefined || lab === undefined || (await exists(topo))) return await context.projectFile();
   const path = resolve(topo);
   return { file: { name: topo, path, folder: dirname(path), yaml: "", files: {} }, selector: { lab } };
-}
-
-function changes(file: ProjectFile, yaml: string | undefined, files: Readonly<Record<string, string>> = {}): readonly Write[] {
-  if (yaml === undefined) throw new UsageError("the service answered without an intent");
-  const writes: Write[] = [];
-  for (const name of Object.keys(files).sort()) {
-    const normal = normalFilePath(name);
-    if ("problem" in normal) throw new UsageError(`the service answered with the file ${JSON.stringify(name)}: ${normal.problem}`);
-    const [before, after] = [file.files[normal.path], files[name] as string];
-    if (before !== after) writes.push({ name: normal.path, path: join(file.folder, normal.path), before, after });
-  }
-  // The lab's own file last: what it refers to is there before it refers to it.
-  if (yaml !== file.yaml)
-    writes.push({ name: basename(file.path), path: file.path, before: file.yaml === "" ? undefined : file.yaml, after: yaml });
-  return writes;
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -44,6 +44,7 @@ import { PlanData, ReconcileData } from "./plan.ts";
 import { BulkResult, DeployData, DestroyData, ExecPayload, ImportData, ImportPayload, ProjectPayload, ValidateData } from "./project.ts";
 import { QuarantineData, QuarantineDeleteData, QuarantineRestoreData } from "./quarantine.ts";
 import { ResumeData, ResumePayload } from "./resume.ts";
+import { SaveConfigsData } from "./save.ts";
 import {
   BrowserSessionData,
   BrowserSessionRequest,
@@ -117,6 +118,7 @@ export const requestSchemas = {
   restoreQuarantined: { params: byId },
   deleteQuarantined: { params: byId },
   setLabResume: { body: ResumePayload },
+  saveConfigs: { body: ProjectPayload },
   resumeLab: { body: ProjectPayload },
   adoptLab: { body: LabAdoptPayload },
   listDisks: {},
@@ -189,6 +191,7 @@ export const dataSchemas = {
   restoreQuarantined: QuarantineRestoreData,
   deleteQuarantined: QuarantineDeleteData,
   setLabResume: ResumeData,
+  saveConfigs: SaveConfigsData,
   resumeLab: BulkResult,
   adoptLab: LabAdoptData,
   listDisks: DisksData,

@@ -27,6 +27,8 @@ export interface EveEdition {
   /** Links of running nodes change at once. */
   readonly hotPlug: boolean;
   readonly lock: boolean;
+  /** A running node's configuration is taken over by a call. On Professional it goes into a set, and on PNETLab into one of several: not known which. */
+  readonly savesConfigs: boolean;
   /** A hidden network stays when its last end goes. */
   readonly keepsHidden: boolean;
   readonly maxNodes: number;
@@ -45,6 +47,7 @@ const community = {
   quality: undefined,
   hotPlug: false,
   lock: true,
+  savesConfigs: true,
   keepsHidden: false,
   maxNodes: 127,
 } as const;
@@ -63,6 +66,7 @@ const professional = {
   // guess pro-hot-plug: people tell both, and a restart is right in either case.
   hotPlug: false,
   lock: true,
+  savesConfigs: false,
   keepsHidden: false,
   maxNodes: 127,
 } as const;
@@ -81,6 +85,7 @@ const pnetlab = {
   hotPlug: true,
   // It takes a password, which nobody would know later.
   lock: false,
+  savesConfigs: false,
   keepsHidden: true,
   // guess pnetlab-nodes: its source has no limit but for IOL.
   maxNodes: 512,
@@ -104,6 +109,7 @@ export function editionCapabilities(edition: EveEdition): HostCapabilities {
     "wipe",
     "importLab",
     ...(edition.lock ? (["lock"] as const) : []),
+    ...(edition.savesConfigs ? (["saveConfigs"] as const) : []),
     ...(edition.hotPlug ? (["hotPlug"] as const) : []),
     ...(edition.stop[0] === undefined ? [] : (["gracefulStop"] as const)),
     ...(edition.quality !== undefined ? (["linkQuality"] as const) : []),

@@ -13,6 +13,7 @@ import { mustReadHead, readHead } from "./lab-read.ts";
 import { observedLab, powerOf } from "./observe.ts";
 import { listLabs } from "./other-labs.ts";
 import { readLive, setQuality } from "./quality.ts";
+import { saveConfigs } from "./save-configs.ts";
 import type { EvePlace, EveWorld } from "./world.ts";
 
 /** @param release called once, when the session closes */
@@ -94,6 +95,13 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
         data: { feature: "linkSuspend" },
       });
     },
+    ...(world.edition.savesConfigs && {
+      saveConfigs: async (path, ids, signal) => {
+        const here = await place();
+        const at = eveLabPath(path);
+        return world.changes.run(at.path, () => world.writes.run(at.path, () => saveConfigs(here, at, ids, signal)));
+      },
+    }),
     // Not in turn with whole changes: a lock that is set meanwhile is what stops one. In turn with writes, which would take it back.
     setLock: async (path, locked) => {
       alive();

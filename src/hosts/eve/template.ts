@@ -92,6 +92,8 @@ export function hostTemplate(template: EveTemplate): HostTemplate {
     attributes: template.attributes,
     ethFormat: template.shape.ethFormat,
     consoleType: consoleType(template.console),
+    // The host reads the file that this writes; of a router it types the commands itself.
+    ...(template.type === "vpcs" && { saveCommand: "save" }),
   };
 }
 

@@ -147,6 +147,7 @@ function catalogue(
     "importLab",
     "linkSuspend",
     "resume",
+    "saveConfigs",
     ...(nat ? (["nat"] as const) : []),
     ...(kvm ? (["kvm"] as const) : []),
     ...(shaping ? (["linkQuality"] as const) : []),

@@ -89,6 +89,7 @@ function templateOf(top: Reader, file: string): LocalTemplate {
     .get("saved-config")
     .optional()
     ?.text(/^(\/[A-Za-z0-9._-]+)+$/, "an absolute path inside the node");
+  const save = readSave(map.get("save"), { savedConfig, argv });
   const limits = map.get("limits").optional()?.map([], ["ram", "processes", "disk"]);
   const [ram, processes, disk] = ["ram", "processes", "disk"].map((name) =>
     limits
@@ -139,12 +140,28 @@ function templateOf(top: Reader, file: string): LocalTemplate {
     ...(systemCalls === undefined ? {} : { systemCalls }),
     startupConfig: map.get("startup-config").boolean() ?? false,
     ...(savedConfig === undefined ? {} : { savedConfig }),
+    ...(save === undefined ? {} : { save }),
     attributes,
     fields,
     reasons,
     links: map.get("links").oneOf(["live", "restart", "recreate"]) ?? "recreate",
     file,
   };
+}
+
+function readSave(
+  reader: Reader,
+  { savedConfig, argv }: { readonly savedConfig: string | undefined; readonly argv: readonly string[] },
+): LocalTemplate["save"] {
+  const save = reader.optional()?.map([], ["argv", "console"]);
+  if (save === undefined) return undefined;
+  if (savedConfig === undefined) reader.fail("save goes with saved-config, which names the file that the node writes");
+  const program = save.get("argv").optional()?.texts();
+  const command = save.get("console").optional()?.text();
+  if ((program === undefined) === (command === undefined)) reader.fail("save needs argv or console, one of the two");
+  if (command !== undefined && argv.length === 0) reader.fail("save by a console command goes with argv of the console");
+  if (command !== undefined) return { console: command };
+  return program === undefined ? undefined : { argv: program };
 }
 
 function fieldRules(reader: Reader): Pick<LocalTemplate, "fields" | "reasons"> {

@@ -31,6 +31,12 @@ export function savedConfigs(
   return saved;
 }
 
+/** The text of the file where the node saved its configuration last; undefined if there is none that an intent can hold. */
+export function savedText(directory: string, node: number, path: string): string | undefined {
+  const bytes = diskOf(directory, node).read(path);
+  return bytes === undefined ? undefined : plainText(bytes);
+}
+
 /**
  * After the intended configuration of a stopped node was set anew: the next boot takes it over, also where it is the one of before and the
  * node had saved another. One that is just what the node saved needs no taking over, and must not undo what the node saves later.

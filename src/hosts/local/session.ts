@@ -23,6 +23,7 @@ import type { Readiness } from "./readiness.ts";
 import type { Admission } from "./resources/admission.ts";
 import type { DiskWatch } from "./resources/disk-watch.ts";
 import type { NeighbourWatch } from "./resources/neighbour-watch.ts";
+import { saveConfigs } from "./save-configs.ts";
 import { savedConfigs } from "./saved-config.ts";
 import type { Trash } from "./trash.ts";
 import type { LocalUser } from "./users.ts";
@@ -145,6 +146,14 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
         await definitions.change(path, (definition) => ({ ...definition, owner }));
       }),
     quarantine: quarantineFor(state.quarantine, role === "admin"),
+    saveConfigs: (path, ids, signal) =>
+      state.exclusive(path, async () => {
+        mayChange();
+        const definition = await lab(path);
+        if (definition.locked) throw new Failure("lab_locked", "the lab is locked");
+        const { sandbox } = state.lab(definition.id);
+        return saveConfigs({ definition, directory: definitions.directory(definition.id), catalogue: await catalogue(), sandbox }, ids, signal);
+      }),
     // Not in turn with apply: a lock that is set meanwhile is what stops one.
     setLock: async (path, locked) => {
       mayChange();

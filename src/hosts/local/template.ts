@@ -48,6 +48,8 @@ export interface LocalTemplate {
   readonly startupConfig: boolean;
   /** The file inside the node where it saves its configuration by itself, in the form of a startup configuration. */
   readonly savedConfig?: string;
+  /** How a running node is made to write savedConfig: by a program inside the node, or by a command on its console. */
+  readonly save?: { readonly argv: readonly string[] } | { readonly console: string };
   readonly attributes: readonly LocalAttribute[];
   readonly fields: Readonly<Partial<Record<TemplateField, FieldRule>>>;
   /** Why a field is "unsupported", for people. */
@@ -101,6 +103,7 @@ export function hostTemplate(template: LocalTemplate, images: readonly LocalImag
     ...(template.console.prompt === undefined ? {} : { prompt: template.console.prompt }),
     ...(template.console.login === undefined ? {} : { login: template.console.login }),
     ...(template.console.pager === undefined ? {} : { pager: template.console.pager }),
+    ...(template.save !== undefined && "console" in template.save && { saveCommand: template.save.console }),
   };
 }
 

@@ -180,6 +180,11 @@ function memorySession(user: MemoryUser, labs: Map<string, MemoryLab>, world: Wo
       mayChange();
       labAt(path).locked = locked;
     },
+    saveConfigs: async (path, ids) => {
+      mayChange();
+      const lab = changing(path);
+      return new Map(ids.map((id) => [id, saveConfig(lab, id, world)]));
+    },
     consoleLog: async (path, nodeId) => {
       const node = labAt(path).nodes.get(nodeId);
       if (node === undefined) throw new Failure("node_not_found", `no node ${nodeId} in lab ${path}`);
@@ -202,6 +207,17 @@ function memorySession(user: MemoryUser, labs: Map<string, MemoryLab>, world: Wo
       closed = true;
     },
   };
+}
+
+/** What a node runs with is what it was given, or its name. */
+function saveConfig(lab: MemoryLab, id: string, world: World): string | Failure {
+  const node = lab.nodes.get(id);
+  if (node === undefined) return new Failure("node_not_found", `no node ${id} in lab ${lab.path}`);
+  const { name, template, startupConfig = `hostname ${name}\n` } = node.definition;
+  if (world.template(template)?.configSupported !== true)
+    return new Failure("unsupported", `nodes of template ${template} have no configuration`, { data: { feature: "saveConfigs" } });
+  node.definition = { ...node.definition, startupConfig };
+  return startupConfig;
 }
 
 async function applySteps(run: {

@@ -21,6 +21,7 @@ export const memoryFeatures: Readonly<Record<Feature, boolean>> = Object.fromEnt
       "lock",
       "importLab",
       "jobs",
+      "saveConfigs",
     ].includes(name),
   ]),
 ) as Record<Feature, boolean>;

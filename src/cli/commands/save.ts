@@ -1,0 +1,98 @@
+import { mkdir, readFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import type { ResultOf } from "../../client/index.ts";
+import { editIntent } from "../../intent/edit.ts";
+import { readIntent } from "../../intent/read.ts";
+import type { Arguments } from "../arguments.ts";
+import { approve } from "../ask.ts";
+import { type Command, labFlag, nodeFlag, timeoutFlag, topoFlag, yesFlag } from "../command.ts";
+import type { Context } from "../context.ts";
+import { unifiedDiff } from "../diff.ts";
+import { changesOf, type Write } from "../project-changes.ts";
+import type { ProjectFile } from "../project.ts";
+import { replaceFile } from "../replace-file.ts";
+import { table } from "../table.ts";
+import { paintChanges } from "../terminal.ts";
+import { UsageError } from "../usage-error.ts";
+
+type Saved = ResultOf<"saveConfigs">;
+
+export const save: Command = {
+  name: "save",
+  summary: "Make running nodes keep their configuration, and write it into the lab's files or a directory",
+  details:
+    "Each running node keeps what it runs with, as by `write memory`: it boots with it from then on. Then the lab's file, and the startup-config files\n" +
+    "that it names, get these texts; the difference is shown, and asked about. --dir writes DIR/NODE.cfg and leaves the lab's files alone. Nodes that\n" +
+    "do not run, or whose template has no way to save, are named and left out. Exit code 1: a node that should have saved did not.",
+  flags: [
+    topoFlag,
+    labFlag,
+    nodeFlag,
+    { long: "dir", value: "DIR", completes: "folder", summary: "Write one file for each node into this directory, made if it is missing" },
+    yesFlag,
+    timeoutFlag,
+  ],
+  example: "labwright save -t campus.lw.yml",
+  run: async (context, args) => {
+    const { selector, file } = await context.project();
+    const dir = args.text("dir");
+    if (dir === undefined && file === undefined) {
+      throw new UsageError("save: where to?", "-t FILE writes into the lab's files, --dir DIR into a directory");
+    }
+    const nodes = args.list("node");
+    const client = await context.client();
+    const input = { ...selector, ...(nodes.length > 0 && { nodes }) };
+    const data = await client.saveConfigs(input, { timeoutMs: args.milliseconds("timeout") });
+    const written = dir !== undefined ? await writeInto(dir, data.files) : await writeBack(context, args, file as ProjectFile, data);
+    context.result({ ...data, written: written ?? [] }, (shown) => show(shown, written));
+    return data.failed > 0 || written === undefined ? 1 : 0;
+  },
+};
+
+/** Files of another text are replaced: the directory is where saves go. */
+async function writeInto(dir: string, files: Saved["files"]): Promise<readonly string[]> {
+  await mkdir(dir, { recursive: true });
+  const written: string[] = [];
+  for (const [name, text] of Object.entries(files).sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const path = resolve(dir, name);
+    const before = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return undefined;
+      throw error;
+    });
+    if (before === text) continue;
+    await replaceFile(path, before, text);
+    written.push(join(dir, name));
+  }
+  return written;
+}
+
+/** Writes the configurations into the lab's own files, once a person agrees. undefined: nobody did. */
+async function writeBack({ terminal, json }: Context, args: Arguments, file: ProjectFile, data: Saved): Promise<readonly string[] | undefined> {
+  const writes = editedFiles(file, data);
+  const print = json ? terminal.note : terminal.print;
+  for (const { name, before, after } of writes) print(paintChanges(terminal.paint, unifiedDiff(before ?? "", after, name)));
+  if (writes.length > 0 && !(await approve(terminal, `Write ${writes.map(({ name }) => name).join(", ")}?`, args.has("yes")))) return undefined;
+  for (const { path, before, after } of writes) await replaceFile(path, before, after);
+  return writes.map(({ name }) => name);
+}
+
+function editedFiles(file: ProjectFile, { nodes, files }: Saved): readonly Write[] {
+  const texts = new Map(nodes.flatMap(({ node, file: name }) => (name === undefined ? [] : [[node, files[name]] as const])));
+  const { lab } = readIntent(file.yaml, file.files);
+  if (lab === undefined) throw new UsageError(`${file.name} cannot be read any more`, "labwright validate shows why; --dir DIR saves without it");
+  const wanted = {
+    ...lab,
+    nodes: lab.nodes.map((node) => {
+      const startupConfig = texts.get(node.key);
+      return startupConfig === undefined ? node : { ...node, startupConfig };
+    }),
+  };
+  return changesOf(file, editIntent(file.yaml, file.files, wanted));
+}
+
+function show({ nodes }: Saved, written: readonly string[] | undefined): string {
+  const rows = nodes.map(({ node, outcome, error }) => [node, outcome, error ?? ""]);
+  const end =
+    written === undefined ? "nothing was written" : written.length === 0 ? "the files are up to date" : `wrote ${written.join(", ")}`;
+  return `${rows.length === 0 ? "the lab has no nodes" : table(["NODE", "OUTCOME", "WHY"], rows)}\n${end}`;
+}

@@ -1,0 +1,64 @@
+import { Failure } from "../../contract/errors.ts";
+import { type EveAnswer, hostError, recordOf, textOf } from "./answer.ts";
+import { isDoubtful } from "./doubt.ts";
+import type { EveLabPath } from "./lab-path.ts";
+import { labNotFound, mustReadHead, readNodes } from "./lab-read.ts";
+import { takesStartupConfig } from "./startup-configs.ts";
+import type { EvePlace } from "./world.ts";
+
+/** The host logs in to a router and types commands: minutes, with a slow one. */
+const exportMs = 300_000;
+
+/**
+ * Has the host take each node's configuration over as its startup config, and reads the config back. One after the other: each export writes the lab's
+ * file.
+ */
+export async function saveConfigs(
+  place: EvePlace,
+  at: EveLabPath,
+  ids: readonly string[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, string | Failure>> {
+  const { world, account } = place;
+  if ((await mustReadHead(account, at)).lock !== 0) throw new Failure("lab_locked", `lab ${at.path} is locked on the host`);
+  const nodes = new Map((await readNodes(account, at, signal)).map((node) => [String(node.id), node]));
+  const saved = new Map<string, string | Failure>();
+  try {
+    for (const id of ids) {
+      signal.throwIfAborted();
+      const node = nodes.get(id);
+      if (node === undefined) saved.set(id, new Failure("node_not_found", `${at.path} has no node ${id}`));
+      else saved.set(id, await saveNode(place, at, { id, template: textOf(node.data.template) ?? "", type: textOf(node.data.type) ?? "" }, signal));
+    }
+  } finally {
+    world.reader.forget(at.path);
+  }
+  return saved;
+}
+
+async function saveNode(
+  { account }: EvePlace,
+  at: EveLabPath,
+  { id, template, type }: { readonly id: string; readonly template: string; readonly type: string },
+  signal: AbortSignal,
+): Promise<string | Failure> {
+  const cannot = new Failure("unsupported", `EVE-NG has no script that reads the configuration of ${template}`, {
+    data: { feature: "saveConfigs" },
+  });
+  if (!takesStartupConfig(template, type)) return cannot;
+  const path = `/api/labs${at.url}`;
+  const doing = `export the configuration of node ${id}`;
+  try {
+    const exported: EveAnswer = await account.call({ method: "PUT", path: `${path}/nodes/${id}/export`, body: {}, timeoutMs: exportMs, signal, read: false });
+    if (exported.code === 60000) throw labNotFound(at.path);
+    if (exported.code === 19) return cannot;
+    if (exported.code !== 80058) return hostError(doing, exported);
+  } catch (error) {
+    if (!isDoubtful(error)) throw error;
+    // Whether the host took it over is not known, and the old config must not pass for the new one.
+    return error;
+  }
+  const read = await account.call({ path: `${path}/configs/${id}`, read: true, signal });
+  const text = textOf(recordOf(read.data).data);
+  return read.code === 60057 && text !== undefined ? text : hostError(`read the configuration of node ${id}`, read);
+}
