@@ -83,7 +83,7 @@ async function saveChosen(context: Context, job: Job, target: Target, { nodes: w
     }
     const file = `${key}.cfg`;
     files[file] = answer;
-    return { ...row, outcome: known.get(key) === answer ? "unchanged" : "saved", file };
+    return { ...row, outcome: (known.get(key) ?? "") === answer ? "unchanged" : "saved", file };
   });
   const count = (outcome: SavedNode["outcome"]) => rows.filter((row) => row.outcome === outcome).length;
   return { lab: path, saved: count("saved") + count("unchanged"), failed: count("failed"), nodes: rows, files };

@@ -8,6 +8,7 @@ import { approve } from "../ask.ts";
 import { type Command, labFlag, nodeFlag, timeoutFlag, topoFlag, yesFlag } from "../command.ts";
 import type { Context } from "../context.ts";
 import { unifiedDiff } from "../diff.ts";
+import { namedNodes } from "../named-nodes.ts";
 import { changesOf, type Write } from "../project-changes.ts";
 import type { ProjectFile } from "../project.ts";
 import { replaceFile } from "../replace-file.ts";
@@ -39,10 +40,8 @@ export const save: Command = {
     if (dir === undefined && file === undefined) {
       throw new UsageError("save: where to?", "-t FILE writes into the lab's files, --dir DIR into a directory");
     }
-    const nodes = args.list("node");
     const client = await context.client();
-    const input = { ...selector, ...(nodes.length > 0 && { nodes }) };
-    const data = await client.saveConfigs(input, { timeoutMs: args.milliseconds("timeout") });
+    const data = await client.saveConfigs({ ...selector, ...namedNodes(args) }, { timeoutMs: args.milliseconds("timeout") });
     const written = dir !== undefined ? await writeInto(dir, data.files) : await writeBack(context, args, file as ProjectFile, data);
     context.result({ ...data, written: written ?? [] }, (shown) => show(shown, written));
     return data.failed > 0 || written === undefined ? 1 : 0;
@@ -84,7 +83,7 @@ function editedFiles(file: ProjectFile, { nodes, files }: Saved): readonly Write
     ...lab,
     nodes: lab.nodes.map((node) => {
       const startupConfig = texts.get(node.key);
-      return startupConfig === undefined ? node : { ...node, startupConfig };
+      return startupConfig === undefined || startupConfig === (node.startupConfig ?? "") ? node : { ...node, startupConfig };
     }),
   };
   return changesOf(file, editIntent(file.yaml, file.files, wanted));

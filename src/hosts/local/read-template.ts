@@ -42,7 +42,7 @@ export function readTemplate(
 function templateOf(top: Reader, file: string): LocalTemplate {
   const map = top.map(
     ["id", "description", "type", "backend", "interfaces", "console", "startup-config", "fields", "links"],
-    ["icon", "images", "boot", "ready", "saved-config", "attributes", "vm", "limits", "need", "system-calls"],
+    ["icon", "images", "boot", "ready", "saved-config", "save", "attributes", "vm", "limits", "need", "system-calls"],
   );
   const backend = map.get("backend").oneOf(["namespace", "container", "bridge", "vm"]) ?? "namespace";
   const interfaces = map.get("interfaces").map(["format", "max"]);
