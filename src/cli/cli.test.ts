@@ -620,6 +620,46 @@ describe("a lab's life", () => {
     expect((await run(["plan"])).code).toBe(0);
   });
 
+  test("save writes configurations into the lab's files when told to, or into a directory, and names the nodes left out", async () => {
+    write("saving");
+    expect((await run(["deploy"])).code).toBe(0);
+    expect((await run(["stop", "--node", "r1"])).code).toBe(0);
+    const before = read();
+    expect(await run(["save"])).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/^\+ {2}h1.*hostname h1/m),
+      stderr: expect.stringContaining("--yes"),
+    });
+    expect(read()).toBe(before);
+    const saved = await run(["save", "--yes"]);
+    expect(saved).toMatchObject({ code: 0, stdout: expect.stringMatching(/^h1 +saved/m) });
+    expect(saved.stdout).toMatch(/^r1 +skipped +the node is stopped; start it first/m);
+    expect(saved.stdout).toContain("wrote lab.yaml");
+    expect(read()).toMatch(/^# my first lab\n[\s\S]*# the core[\s\S]*hostname h1[\s\S]*# access\n$/);
+    expect(await run(["save", "--yes"])).toMatchObject({ code: 0, stdout: expect.stringContaining("the files are up to date") });
+    expect(await run(["save", "--lab", "/saving"])).toMatchObject({ code: 1, stderr: expect.stringContaining("--dir DIR") });
+    const one = await run(["save", "--lab", "/saving", "--node", "h1", "--dir", "out/configs", "--format", "json"]);
+    expect(JSON.parse(one.stdout)).toMatchObject({ saved: 1, written: ["out/configs/h1.cfg"], files: { "h1.cfg": "hostname h1\n" } });
+    expect(readFileSync(join(folder, "out/configs/h1.cfg"), "utf8")).toBe("hostname h1\n");
+    expect(await run(["save", "--node", "nobody"])).toMatchObject({ code: 1, stderr: expect.stringContaining("node_not_found") });
+  });
+
+  test("a locked lab refuses changes with the command that unlocks it; a host without a load says so", async () => {
+    write("held");
+    expect((await run(["deploy"])).code).toBe(0);
+    expect(await run(["lock"])).toMatchObject({ code: 0, stdout: "/held: locked\n" });
+    const refused = await run(["stop", "--lab", "/held"]);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toMatch(/\/held is locked on the host[\s\S]*\(lab_locked\)\n\s+hint: \S*labwright unlock/);
+    expect((await run(["status"])).stdout).toContain("locked");
+    expect(await run(["unlock", "--lab", "/held", "--format", "json"])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('"locked": false'),
+    });
+    expect((await run(["stop", "--lab", "/held"])).code).toBe(0);
+    expect(await run(["host"])).toMatchObject({ code: 1, stderr: expect.stringContaining("hostLoad is not supported") });
+  });
+
   test("commands in results are spelled as they can be typed, a file is not overwritten by a capture, and plans name changed entries", async () => {
     const text = (name: string) => `name: listed\nnodes:\n  h1: {template: linux, exec: ["echo a", "echo ${name}"]}\n`;
     write("listed", text("b"));

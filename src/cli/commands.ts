@@ -14,6 +14,7 @@ import { events } from "./commands/events.ts";
 import { exec } from "./commands/exec.ts";
 import { extcap } from "./commands/extcap.ts";
 import { grants } from "./commands/grants.ts";
+import { host } from "./commands/host.ts";
 import { image } from "./commands/image.ts";
 import { importCommand } from "./commands/import.ts";
 import { inspect } from "./commands/inspect.ts";
@@ -124,6 +125,7 @@ export const commands: readonly Command[] = [
   adopt,
   disks,
   quarantine,
+  host,
   templates,
   image,
   users,

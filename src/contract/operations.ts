@@ -181,6 +181,16 @@ export const operations = {
     errors: host,
     summary: "Icons of the host",
   },
+  getHostLoad: {
+    ...get,
+    path: "/api/v1/host/load",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: true,
+    feature: "hostLoad",
+    errors: [...host, "unsupported"],
+    summary: "How busy the host is: processor, memory, disk, and how many nodes run on it",
+  },
   completeLinkInterfaces: {
     ...post,
     path: "/api/v1/authoring/link-completions",

@@ -130,6 +130,8 @@ export interface HostSession {
    * @returns by node id, the configuration or why there is none: unsupported, node_not_running, host_error
    */
   readonly saveConfigs?: (lab: string, nodeIds: readonly string[], signal: AbortSignal) => Promise<ReadonlyMap<string, string | Failure>>;
+  /** How busy the host is now; may take more than a second. Absent: the host does not report it (feature `hostLoad`). */
+  readonly load?: () => Promise<HostLoad>;
   /** Sets or clears the lab's lock, where the host has one (feature `lock`). */
   setLock(lab: string, locked: boolean): Promise<void>;
   /**
@@ -332,8 +334,24 @@ export const featureNames = [
   "consoleLog",
   "keptDisks",
   "saveConfigs",
+  "hostLoad",
 ] as const;
 export type Feature = (typeof featureNames)[number];
+
+/** Percentages are of all there is, 0 to 100. */
+export interface HostLoad {
+  /** Of the host's software. */
+  readonly version?: string;
+  readonly cpuPercent: number;
+  readonly memoryPercent: number;
+  /** Of the file system that holds the labs. */
+  readonly diskPercent: number;
+  readonly swapPercent?: number;
+  readonly cpus?: number;
+  readonly memoryBytes?: number;
+  /** Nodes of all users that run, by type. */
+  readonly running: Readonly<Record<string, number>>;
+}
 
 export interface HostTemplate {
   readonly id: string;

@@ -30,6 +30,7 @@ const served: Readonly<Record<Feature, boolean>> = {
   consoleLog: true,
   keptDisks: true,
   saveConfigs: true,
+  hostLoad: true,
 };
 
 /** Features that are the service's own and need nothing of the host. */

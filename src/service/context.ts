@@ -3,6 +3,7 @@ import type { Host } from "../hosts/host.ts";
 import type { Clock } from "./clock.ts";
 import type { ConsoleDesk } from "./console-desk.ts";
 import type { Events } from "./events/events.ts";
+import type { HostLoads } from "./host-load.ts";
 import type { Jobs } from "./jobs.ts";
 import type { LabIdentities } from "./lab-identities.ts";
 import type { Log } from "./log.ts";
@@ -28,6 +29,7 @@ export interface Context {
   readonly streams: OpenStreams;
   readonly identities: LabIdentities;
   readonly events: Events;
+  readonly hostLoads: HostLoads;
   readonly work: Work;
   /** For labs that have no policy of their own. */
   readonly resumeDefault: ResumePolicy;

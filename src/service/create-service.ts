@@ -29,6 +29,7 @@ import { editProject, publicProject } from "./edit-project.ts";
 import { Events, type EventsLimits } from "./events/events.ts";
 import { watchedStore } from "./events/watched-store.ts";
 import { labGrants, setLabGrants } from "./grants.ts";
+import { HostLoads } from "./host-load.ts";
 import { Idempotency } from "./idempotency.ts";
 import { importProject } from "./import-project.ts";
 import { inspectProject } from "./inspect.ts";
@@ -139,6 +140,7 @@ export function createService(options: ServiceOptions): Service {
     sessions,
     observations,
     events,
+    hostLoads: new HostLoads(host, clock),
     work,
     jobs: new Jobs(store, clock, log, { stallMs: options.changeStallMs ?? 600_000, graceMs: options.changeGraceMs ?? 60_000 }),
     consoles: new ConsoleDesk(isRecorded, (path) => identities.look(path)),
@@ -240,6 +242,7 @@ function handlersOf(
     listTemplateImages: known(async (caller, { params }) => templateImages(await onHost(caller), params.id)),
     listTemplateAttributes: known(async (caller, { params }) => templateAttributes(await onHost(caller), params.id)),
     listNetworkTypes: known(async (caller) => networkTypes(await onHost(caller))),
+    getHostLoad: known(async (caller) => context.hostLoads.read(await onHost(caller))),
     listIcons: known(async (caller) => icons(await onHost(caller))),
     completeLinkInterfaces: known(async (caller, { body }) => completeLinkInterfaces(context, await onHost(caller), body)),
     previewInterfaces: known(async (caller, { body }) => previewInterfaces(context, await onHost(caller), body)),
@@ -296,7 +299,7 @@ function handlersOf(
     listDisks: known((caller) => listDisks(context, caller)),
     removeDisks: known((caller, { params }) => removeDisks(context, caller, params.id)),
     events: known((caller, { query }, call) => events.open(caller, query, call)),
-    getMetrics: known((caller) => metrics.answer(caller)),
+    getMetrics: known((caller) => metrics.answer(caller, () => onHost(caller))),
   };
 }
 

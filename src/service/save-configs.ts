@@ -50,7 +50,9 @@ export async function saveNodes(context: Context, job: Job, target: Target, requ
     return await saveChosen(context, job, target, request);
   } catch (error) {
     if (!job.signal.aborted) throw error;
-    throw new Failure("cancelled", "the change was cancelled: some nodes may have kept their configuration, none was returned", { cause: error });
+    throw new Failure("cancelled", "the change was cancelled: some nodes may have kept their configuration, none was returned", {
+      cause: error,
+    });
   }
 }
 
@@ -90,7 +92,12 @@ async function saveChosen(context: Context, job: Job, target: Target, { nodes: w
 }
 
 /** Why a node cannot be saved now, by key. Nodes of templates with a save command have run it, all at once, when this comes back. */
-async function prepared(context: Context, job: Job, target: Target, candidates: readonly Candidate[]): Promise<ReadonlyMap<string, Failure>> {
+async function prepared(
+  context: Context,
+  job: Job,
+  target: Target,
+  candidates: readonly Candidate[],
+): Promise<ReadonlyMap<string, Failure>> {
   const templates = new Map((await target.host.templates()).map((template) => [template.id, template]));
   const problems = new Map<string, Failure>();
   const prepare = async ({ key, node }: Candidate): Promise<void> => {

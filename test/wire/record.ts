@@ -33,6 +33,7 @@ const order: readonly (readonly [OperationId, object?])[] = [
   ["listTemplateAttributes", { id: "frr" }],
   ["listNetworkTypes"],
   ["listIcons"],
+  ["getHostLoad"],
   ["previewInterfaces", { template: "frr", attributes: { ethernet: 2 } }],
   ["completeLinkInterfaces", { yaml, node: "r1", excludeUsed: true }],
   ["validateProject", { yaml }],

@@ -6,12 +6,14 @@ import { memoryHost } from "../../src/hosts/memory/memory-host.ts";
 import type { RawClient } from "./raw-client.ts";
 import { type Served, serve, users } from "./served.ts";
 
-const path = (id: "saveConfigs" | "deployProject" | "execProject" | "execConsole" | "planProject" | "getPublicProject") => operations[id].path;
+const path = (id: "saveConfigs" | "deployProject" | "execProject" | "execConsole" | "planProject" | "getPublicProject") =>
+  operations[id].path;
 
 test("save returns a configuration for each node that has one, names the others, and is refused to those who may not edit", async () => {
   await using served = await serve({ host: memoryHost({ users }) });
   const [ann, bob, eve] = [await served.signIn("ann"), await served.signIn("bob"), await served.signIn("eve")];
-  const yaml = "name: saved\nnodes: {r1: {template: frr}, r2: {template: frr}, off: {template: linux, start: false}, sw: {template: switch}}\n";
+  const yaml =
+    "name: saved\nnodes: {r1: {template: frr}, r2: {template: frr}, off: {template: linux, start: false}, sw: {template: switch}}\n";
   await ann.post(path("deployProject"), { yaml });
   await ann.call("PUT", operations.setLabGrants.path, {
     body: JSON.stringify({ lab: "/saved", grants: [{ user: "bob", right: "operate" }] }),
@@ -36,7 +38,8 @@ test("save returns a configuration for each node that has one, names the others,
   const one = await ann.post(path("saveConfigs"), { yaml: again, nodes: ["r1"] });
   expect(one.json.data).toMatchObject({ saved: 1, nodes: [{ node: "r1", outcome: "unchanged", file: "r1.cfg" }] });
   expect((await ann.post(path("saveConfigs"), { lab: "/saved", node: "nobody" })).json.code).toBe("node_not_found");
-  for (const client of [bob, eve]) expect((await client.post(path("saveConfigs"), { lab: "/saved" })).json.code).toBe("operation_not_allowed");
+  for (const client of [bob, eve])
+    expect((await client.post(path("saveConfigs"), { lab: "/saved" })).json.code).toBe("operation_not_allowed");
   const { jobs } = (await ann.get("/api/v1/jobs")).json.data;
   const job = jobs.find((each: { operation: string; status: string }) => each.operation === "saveConfigs" && each.status === "done");
   const { result } = (await ann.get(`/api/v1/jobs/${job.job}`)).json.data;

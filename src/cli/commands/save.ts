@@ -9,8 +9,8 @@ import { type Command, labFlag, nodeFlag, timeoutFlag, topoFlag, yesFlag } from 
 import type { Context } from "../context.ts";
 import { unifiedDiff } from "../diff.ts";
 import { namedNodes } from "../named-nodes.ts";
-import { changesOf, type Write } from "../project-changes.ts";
 import type { ProjectFile } from "../project.ts";
+import { changesOf, type Write } from "../project-changes.ts";
 import { replaceFile } from "../replace-file.ts";
 import { table } from "../table.ts";
 import { paintChanges } from "../terminal.ts";
@@ -66,11 +66,17 @@ async function writeInto(dir: string, files: Saved["files"]): Promise<readonly s
 }
 
 /** Writes the configurations into the lab's own files, once a person agrees. undefined: nobody did. */
-async function writeBack({ terminal, json }: Context, args: Arguments, file: ProjectFile, data: Saved): Promise<readonly string[] | undefined> {
+async function writeBack(
+  { terminal, json }: Context,
+  args: Arguments,
+  file: ProjectFile,
+  data: Saved,
+): Promise<readonly string[] | undefined> {
   const writes = editedFiles(file, data);
   const print = json ? terminal.note : terminal.print;
   for (const { name, before, after } of writes) print(paintChanges(terminal.paint, unifiedDiff(before ?? "", after, name)));
-  if (writes.length > 0 && !(await approve(terminal, `Write ${writes.map(({ name }) => name).join(", ")}?`, args.has("yes")))) return undefined;
+  if (writes.length > 0 && !(await approve(terminal, `Write ${writes.map(({ name }) => name).join(", ")}?`, args.has("yes"))))
+    return undefined;
   for (const { path, before, after } of writes) await replaceFile(path, before, after);
   return writes.map(({ name }) => name);
 }
@@ -78,7 +84,8 @@ async function writeBack({ terminal, json }: Context, args: Arguments, file: Pro
 function editedFiles(file: ProjectFile, { nodes, files }: Saved): readonly Write[] {
   const texts = new Map(nodes.flatMap(({ node, file: name }) => (name === undefined ? [] : [[node, files[name]] as const])));
   const { lab } = readIntent(file.yaml, file.files);
-  if (lab === undefined) throw new UsageError(`${file.name} cannot be read any more`, "labwright validate shows why; --dir DIR saves without it");
+  if (lab === undefined)
+    throw new UsageError(`${file.name} cannot be read any more`, "labwright validate shows why; --dir DIR saves without it");
   const wanted = {
     ...lab,
     nodes: lab.nodes.map((node) => {

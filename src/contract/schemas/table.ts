@@ -36,6 +36,7 @@ import {
 } from "./console.ts";
 import { DisksData, DisksRemovedData } from "./disks.ts";
 import { EditData, EditPayload, PublicProjectData, PublicProjectPayload, TrafficAttachData, TrafficPayload } from "./editing.ts";
+import { HostLoadData } from "./host-load.ts";
 import { JobData, JobsData } from "./jobs.ts";
 import { LinkQualityData, LinkQualityPayload, LinkSuspendData, LinkSuspendPayload } from "./links.ts";
 import { LabLockData, LabLockPayload } from "./lock.ts";
@@ -75,6 +76,7 @@ export const requestSchemas = {
   listTemplateAttributes: { params: byId },
   listNetworkTypes: {},
   listIcons: {},
+  getHostLoad: {},
   completeLinkInterfaces: { body: AuthoringPayload },
   previewInterfaces: { body: AuthoringPayload },
   validateProject: { body: ProjectPayload },
@@ -148,6 +150,7 @@ export const dataSchemas = {
   listTemplateAttributes: TemplateAttributesData,
   listNetworkTypes: NetworkTypesData,
   listIcons: IconsData,
+  getHostLoad: HostLoadData,
   completeLinkInterfaces: LinkCompletionsData,
   previewInterfaces: InterfacesPreviewData,
   validateProject: ValidateData,

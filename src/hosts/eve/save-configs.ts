@@ -28,7 +28,11 @@ export async function saveConfigs(
       signal.throwIfAborted();
       const node = nodes.get(id);
       if (node === undefined) saved.set(id, new Failure("node_not_found", `${at.path} has no node ${id}`));
-      else saved.set(id, await saveNode(place, at, { id, template: textOf(node.data.template) ?? "", type: textOf(node.data.type) ?? "" }, signal));
+      else
+        saved.set(
+          id,
+          await saveNode(place, at, { id, template: textOf(node.data.template) ?? "", type: textOf(node.data.type) ?? "" }, signal),
+        );
     }
   } finally {
     world.reader.forget(at.path);
@@ -49,7 +53,14 @@ async function saveNode(
   const path = `/api/labs${at.url}`;
   const doing = `export the configuration of node ${id}`;
   try {
-    const exported: EveAnswer = await account.call({ method: "PUT", path: `${path}/nodes/${id}/export`, body: {}, timeoutMs: exportMs, signal, read: false });
+    const exported: EveAnswer = await account.call({
+      method: "PUT",
+      path: `${path}/nodes/${id}/export`,
+      body: {},
+      timeoutMs: exportMs,
+      signal,
+      read: false,
+    });
     if (exported.code === 60000) throw labNotFound(at.path);
     if (exported.code === 19) return cannot;
     if (exported.code !== 80058) return hostError(doing, exported);

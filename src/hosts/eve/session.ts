@@ -7,6 +7,7 @@ import { copyExtras } from "./copy-extras.ts";
 import { settled } from "./doubt.ts";
 import { editionCapabilities } from "./edition.ts";
 import { hostFailure } from "./host-failure.ts";
+import { readLoad } from "./host-load.ts";
 import { folderTurn, removeEmptyFolder } from "./lab-folders.ts";
 import { eveLabPath } from "./lab-path.ts";
 import { mustReadHead, readHead } from "./lab-read.ts";
@@ -95,6 +96,12 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
         data: { feature: "linkSuspend" },
       });
     },
+    ...(!account.pnetlab && {
+      load: async () => {
+        alive();
+        return readLoad(account);
+      },
+    }),
     ...(world.edition.savesConfigs && {
       saveConfigs: async (path, ids, signal) => {
         const here = await place();

@@ -148,6 +148,7 @@ function catalogue(
     "linkSuspend",
     "resume",
     "saveConfigs",
+    "hostLoad",
     ...(nat ? (["nat"] as const) : []),
     ...(kvm ? (["kvm"] as const) : []),
     ...(shaping ? (["linkQuality"] as const) : []),

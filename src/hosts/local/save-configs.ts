@@ -19,7 +19,11 @@ interface LabToSave {
 }
 
 /** Runs each node's program that saves its configuration, and reads what the node wrote. Nodes that save on their console have done it before. */
-export async function saveConfigs(lab: LabToSave, ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, string | Failure>> {
+export async function saveConfigs(
+  lab: LabToSave,
+  ids: readonly string[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, string | Failure>> {
   const saved = new Map<string, string | Failure>();
   for (const id of ids) {
     try {
@@ -42,7 +46,8 @@ async function saveConfig({ definition, directory, catalogue, sandbox }: LabToSa
   if (sandbox === null) throw new Failure("node_not_running", "the node does not run; start it first");
   if ("argv" in template.save) await runSave(sandbox, node.id, template, template.save.argv, signal);
   const text = savedText(directory, node.id, template.savedConfig);
-  if (text === undefined) throw new Failure("host_error", `${template.savedConfig} of the node is missing, over 1 MiB, or no text in UTF-8`);
+  if (text === undefined)
+    throw new Failure("host_error", `${template.savedConfig} of the node is missing, over 1 MiB, or no text in UTF-8`);
   return text;
 }
 

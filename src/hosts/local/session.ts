@@ -14,6 +14,7 @@ import { type LinkContext, setLinkQuality, setLinkSuspend } from "./links.ts";
 import { liveNodes } from "./live-nodes.ts";
 import { localDisks } from "./local-disks.ts";
 import type { LocalLab } from "./local-lab.ts";
+import { machineLoad } from "./machine-load.ts";
 import { tellingTrouble } from "./machine-trouble.ts";
 import { notRunning } from "./not-running.ts";
 import { observedLab } from "./observed-lab.ts";
@@ -146,13 +147,18 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
         await definitions.change(path, (definition) => ({ ...definition, owner }));
       }),
     quarantine: quarantineFor(state.quarantine, role === "admin"),
+    load: async () => machineLoad(state, await definitions.all(), definitions.directory("")),
     saveConfigs: (path, ids, signal) =>
       state.exclusive(path, async () => {
         mayChange();
         const definition = await lab(path);
         if (definition.locked) throw new Failure("lab_locked", "the lab is locked");
         const { sandbox } = state.lab(definition.id);
-        return saveConfigs({ definition, directory: definitions.directory(definition.id), catalogue: await catalogue(), sandbox }, ids, signal);
+        return saveConfigs(
+          { definition, directory: definitions.directory(definition.id), catalogue: await catalogue(), sandbox },
+          ids,
+          signal,
+        );
       }),
     // Not in turn with apply: a lock that is set meanwhile is what stops one.
     setLock: async (path, locked) => {

@@ -1,8 +1,11 @@
 import { Failure } from "../../contract/errors.ts";
 import type { BytesAnswer, OperationId } from "../../contract/operations.ts";
+import type { HostSession } from "../../hosts/host.ts";
 import type { Context } from "../context.ts";
 import type { JobNews } from "../events/watched-store.ts";
+import type { HostLoads } from "../host-load.ts";
 import type { Caller } from "../service.ts";
+import { hostMetrics } from "./host-metrics.ts";
 import { processMetrics } from "./process-metrics.ts";
 import { type Counter, type Histogram, Registry, type Sample } from "./registry.ts";
 
@@ -19,13 +22,17 @@ export interface EndedRequest {
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 const jobSeconds = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 300, 600, 1800];
 
-/** What the service counts. Nothing here asks the host: node states are those that were last seen. */
+/** A scrape waits this long for the host's load, ms. */
+const loadPatienceMs = 3_000;
+
+/** What the service counts. The host is asked for its load alone: node states are those that were last seen. */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #requests: Counter;
   readonly #durations: Histogram;
   readonly #jobs: Counter;
   readonly #jobDurations: Histogram;
+  readonly #loads: HostLoads;
   readonly #end: () => void;
 
   constructor(context: Context) {
@@ -79,6 +86,8 @@ export class Metrics {
         type: "counter",
       },
     );
+    this.#loads = context.hostLoads;
+    hostMetrics(registry, this.#loads);
     this.#end = processMetrics(registry);
   }
 
@@ -94,8 +103,9 @@ export class Metrics {
   }
 
   /** Throws operation_not_allowed: the numbers are about all users' labs. */
-  answer(caller: Caller): BytesAnswer {
+  async answer(caller: Caller, host: () => Promise<HostSession>): Promise<BytesAnswer> {
     if (caller.role === "user") throw new Failure("operation_not_allowed", "metrics are for admins and viewers");
+    await this.#loads.refresh(host, loadPatienceMs);
     return { mediaType: "text/plain; version=0.0.4; charset=utf-8", body: this.#registry.text() };
   }
 

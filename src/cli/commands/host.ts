@@ -1,0 +1,38 @@
+import type { ResultOf } from "../../client/index.ts";
+import type { Command } from "../command.ts";
+import { bytes, table } from "../table.ts";
+
+type Load = ResultOf<"getHostLoad">;
+
+export const host: Command = {
+  name: "host",
+  summary: "How busy the emulation host is: processor, memory, disk, and the nodes that run on it",
+  details: "The host measures for about a second. Nodes of all users count.",
+  flags: [],
+  example: "labwright host",
+  run: async (context) => {
+    const client = await context.client();
+    context.result(await client.getHostLoad(), show);
+    return 0;
+  },
+};
+
+function show(load: Load): string {
+  const { host: url, version, cpus, memory_bytes: memory, swap_percent: swap } = load;
+  const of = (percent: number, all?: string) => `${percent} %${all === undefined ? "" : ` of ${all}`}`;
+  const rows = [
+    ["HOST", version === undefined ? url : `${url} (${version})`],
+    ["CPU", of(load.cpu_percent, cpus === undefined ? undefined : `${cpus} processors`)],
+    ["MEMORY", of(load.memory_percent, memory === undefined ? undefined : bytes(memory))],
+    ...(swap === undefined ? [] : [["SWAP", of(swap)]]),
+    ["DISK", of(load.disk_percent)],
+    ["NODES", running(load)],
+  ];
+  return table(["WHAT", "NOW"], rows);
+}
+
+function running({ nodes }: Load): string {
+  const up = nodes.filter((one) => one.running > 0);
+  const all = up.reduce((sum, one) => sum + one.running, 0);
+  return all === 0 ? "none runs" : `${all} run (${up.map(({ type, running: count }) => `${count} ${type}`).join(", ")})`;
+}

@@ -1,0 +1,20 @@
+import type { HostLoad } from "../../hosts/host.ts";
+import type { HostLoads } from "../host-load.ts";
+import type { Registry, Sample } from "./registry.ts";
+
+/** An older load says nothing of now, ms. */
+const maxAgeMs = 120_000;
+
+/** The host's load as it was read last, which a scrape does first. There are no samples where the host reports none, or does not answer. */
+export function hostMetrics(registry: Registry, loads: Pick<HostLoads, "lastSeen">): void {
+  const ratio = (name: string, help: string, percent: (load: HostLoad) => number | undefined) =>
+    registry.read(`labwright_host_${name}_ratio`, `${help} 0 to 1; absent where the host does not report it.`, () => {
+      const seen = loads.lastSeen(maxAgeMs);
+      const value = seen && percent(seen.load);
+      return value === undefined ? [] : [[[], value / 100] satisfies Sample];
+    });
+  ratio("cpu", "Processor time of the host that is used,", ({ cpuPercent }) => cpuPercent);
+  ratio("memory", "Memory of the host that is used,", ({ memoryPercent }) => memoryPercent);
+  ratio("disk", "Room of the host's disk that is used,", ({ diskPercent }) => diskPercent);
+  ratio("swap", "Swap of the host that is used,", ({ swapPercent }) => swapPercent);
+}
