@@ -528,7 +528,7 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
       stood();
       return held;
     };
-    if (row.errors.includes("link_not_found")) looking = () => hold!(undefined as never) as Promise<void>;
+    if (row.errors.includes("link_not_found") || id === "saveConfigs") looking = () => hold!(undefined as never) as Promise<void>;
     const key = { "Idempotency-Key": `cancel-${id}` };
     const { job } = (await send(ann, id, {}, undefined, { ...key, Prefer: "respond-async" })).json.data;
     await Promise.race([standing, jobEnds(job)]);

@@ -49,7 +49,7 @@ export const save: Command = {
 };
 
 /** Files of another text are replaced: the directory is where saves go. */
-async function writeInto(dir: string, files: Saved["files"]): Promise<readonly string[]> {
+async function writeInto(dir: string, files: Saved["files"] = {}): Promise<readonly string[]> {
   await mkdir(dir, { recursive: true });
   const written: string[] = [];
   for (const [name, text] of Object.entries(files).sort(([a], [b]) => (a < b ? -1 : 1))) {
@@ -81,7 +81,7 @@ async function writeBack(
   return writes.map(({ name }) => name);
 }
 
-function editedFiles(file: ProjectFile, { nodes, files }: Saved): readonly Write[] {
+function editedFiles(file: ProjectFile, { nodes, files = {} }: Saved): readonly Write[] {
   const texts = new Map(nodes.flatMap(({ node, file: name }) => (name === undefined ? [] : [[node, files[name]] as const])));
   const { lab } = readIntent(file.yaml, file.files);
   if (lab === undefined)

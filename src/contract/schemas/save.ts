@@ -1,5 +1,5 @@
 import Type, { type Static } from "typebox";
-import { files, integer, list, text, word } from "./shapes.ts";
+import { integer, list, optionalFiles, text, word } from "./shapes.ts";
 
 /**
  * saved: `file` of the answer's files holds the configuration. unchanged: the same, and it is what the intent has already. skipped: the node does not run,
@@ -21,6 +21,6 @@ export const SaveConfigsData = Type.Object({
   saved: integer,
   failed: integer,
   nodes: list(SavedNode),
-  files,
+  files: optionalFiles,
 });
 export type SaveConfigsData = Static<typeof SaveConfigsData>;
