@@ -191,6 +191,16 @@ export const operations = {
     errors: [...host, "unsupported"],
     summary: "How busy the host is: processor, memory, disk, and how many nodes run on it",
   },
+  listHostUsers: {
+    ...get,
+    path: "/api/v1/host/users",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: true,
+    feature: "hostUsers",
+    errors: [...host, "operation_not_allowed", "unsupported"],
+    summary: "Users of the host; for admins",
+  },
   completeLinkInterfaces: {
     ...post,
     path: "/api/v1/authoring/link-completions",

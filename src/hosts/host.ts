@@ -132,6 +132,8 @@ export interface HostSession {
   readonly saveConfigs?: (lab: string, nodeIds: readonly string[], signal: AbortSignal) => Promise<ReadonlyMap<string, string | Failure>>;
   /** How busy the host is now; may take more than a second. Absent: the host does not report it (feature `hostLoad`). */
   readonly load?: () => Promise<HostLoad>;
+  /** The host's users, for admins. Absent: the host does not list them (feature `hostUsers`). Throws operation_not_allowed for others. */
+  readonly users?: () => Promise<readonly HostUserRow[]>;
   /** Sets or clears the lab's lock, where the host has one (feature `lock`). */
   setLock(lab: string, locked: boolean): Promise<void>;
   /**
@@ -335,8 +337,23 @@ export const featureNames = [
   "keptDisks",
   "saveConfigs",
   "hostLoad",
+  "hostUsers",
 ] as const;
 export type Feature = (typeof featureNames)[number];
+
+export interface HostUserRow {
+  readonly user: string;
+  /** In the host's own word. */
+  readonly role: string;
+  readonly name?: string;
+  readonly email?: string;
+  /** EVE-NG: the number from which console ports follow. */
+  readonly pod?: number;
+  /** The lab that the user has open on the host. */
+  readonly lab?: string;
+  /** A session with the host is open. Absent: not known. */
+  readonly signedIn?: boolean;
+}
 
 /** Percentages are of all there is, 0 to 100. */
 export interface HostLoad {

@@ -31,6 +31,7 @@ const served: Readonly<Record<Feature, boolean>> = {
   keptDisks: true,
   saveConfigs: true,
   hostLoad: true,
+  hostUsers: true,
 };
 
 /** Features that are the service's own and need nothing of the host. */

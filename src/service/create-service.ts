@@ -30,6 +30,7 @@ import { Events, type EventsLimits } from "./events/events.ts";
 import { watchedStore } from "./events/watched-store.ts";
 import { labGrants, setLabGrants } from "./grants.ts";
 import { HostLoads } from "./host-load.ts";
+import { listHostUsers } from "./host-users.ts";
 import { Idempotency } from "./idempotency.ts";
 import { importProject } from "./import-project.ts";
 import { inspectProject } from "./inspect.ts";
@@ -243,6 +244,7 @@ function handlersOf(
     listTemplateAttributes: known(async (caller, { params }) => templateAttributes(await onHost(caller), params.id)),
     listNetworkTypes: known(async (caller) => networkTypes(await onHost(caller))),
     getHostLoad: known(async (caller) => context.hostLoads.read(await onHost(caller))),
+    listHostUsers: known(async (caller) => listHostUsers(caller, await onHost(caller))),
     listIcons: known(async (caller) => icons(await onHost(caller))),
     completeLinkInterfaces: known(async (caller, { body }) => completeLinkInterfaces(context, await onHost(caller), body)),
     previewInterfaces: known(async (caller, { body }) => previewInterfaces(context, await onHost(caller), body)),

@@ -46,7 +46,7 @@ const further: Readonly<Partial<Record<OperationId, readonly object[]>>> = {
 const withoutLab: ReadonlySet<OperationId> = new Set([
   ...(["getHealth", "login", "logout", "getSession", "createBrowserSession", "getCapabilities", "listTemplates", "getTemplate"] as const),
   ...(["listTemplateImages", "listTemplateAttributes", "listNetworkTypes", "listIcons", "completeLinkInterfaces"] as const),
-  ...(["previewInterfaces", "listLabs", "listJobs", "getOpenApi", "getMetrics", "listDisks", "getHostLoad"] as const),
+  ...(["previewInterfaces", "listLabs", "listJobs", "getOpenApi", "getMetrics", "listDisks", "getHostLoad", "listHostUsers"] as const),
 ]);
 
 /** Tickets belong to a session, and are tried by themselves. */

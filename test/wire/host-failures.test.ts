@@ -66,6 +66,7 @@ const calls: Readonly<Partial<Record<OperationId, object>>> = {
   listTemplateImages: {},
   listTemplateAttributes: {},
   listNetworkTypes: {},
+  listHostUsers: {},
   getHostLoad: {},
   listIcons: {},
   completeLinkInterfaces: { yaml },

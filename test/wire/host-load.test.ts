@@ -3,7 +3,7 @@ import { operations } from "../../src/contract/operations.ts";
 import { eveFixture } from "../../src/hosts/eve/eve-host.fixture.ts";
 import { testLocalHost } from "../../src/hosts/local/test-local-host.ts";
 import type { RawClient } from "./raw-client.ts";
-import { serve } from "./served.ts";
+import { serve, users } from "./served.ts";
 
 const percent = (data: Record<string, number>, name: string) => {
   const value = data[name] ?? Number.NaN;
@@ -70,8 +70,30 @@ describe.skipIf(process.getuid?.() !== 0)("on the embedded host", () => {
       expect(json.data).toMatchObject({ host: "local:", nodes: [{ type: "linux", running: 2 }] });
       expect(json.data.cpus).toBeGreaterThan(0);
       expect(json.data.memory_bytes).toBeGreaterThan(1e8);
+      const listed = (await admin.get(operations.listHostUsers.path)).json.data.users;
+      expect(listed).toContainEqual({ user: "admin", role: "admin" });
+      expect(JSON.stringify(listed)).not.toMatch(/hash|salt|scrypt|credential/);
     } finally {
       await local[Symbol.asyncDispose]();
     }
   });
+});
+
+test("admins list the host's users, with pod and open lab on EVE-NG; nobody else does", async () => {
+  await using served = await serve();
+  const [admin, ann, eve] = [await served.signIn("admin"), await served.signIn("ann"), await served.signIn("eve")];
+  const path = operations.listHostUsers.path;
+  expect((await admin.get(path)).json.data.users).toEqual(users.map(({ name, role }) => ({ user: name, role })));
+  for (const client of [ann, eve]) expect((await client.get(path)).json.code).toBe("operation_not_allowed");
+  for (const notices of ["hidden", "visible"] as const) {
+    const second = { username: "second", password: "x", email: "s@localhost", name: "Second" };
+    await using fake = await eveFixture({ notices, users: [{ username: "admin", password: "eve" }, second] });
+    await using other = await serve({ host: fake.host });
+    const found = (await (await other.signIn("admin", "eve")).get(path)).json.data.users;
+    expect(found).toMatchObject([
+      { user: "admin", role: "admin" },
+      { user: "second", role: "admin", name: "Second", email: "s@localhost" },
+    ]);
+    if (notices === "visible") expect(found.map(({ pod }: { pod?: number }) => pod)).toEqual([0, 1]);
+  }
 });

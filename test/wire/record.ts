@@ -34,6 +34,7 @@ const order: readonly (readonly [OperationId, object?])[] = [
   ["listNetworkTypes"],
   ["listIcons"],
   ["getHostLoad"],
+  ["listHostUsers"],
   ["previewInterfaces", { template: "frr", attributes: { ethernet: 2 } }],
   ["completeLinkInterfaces", { yaml, node: "r1", excludeUsed: true }],
   ["validateProject", { yaml }],
@@ -85,14 +86,15 @@ export async function recordExchanges(): Promise<Readonly<Record<OperationId, Ex
       },
     },
   });
-  const [ann, eve] = [await served.signIn("ann"), await served.signIn("eve")];
+  const [admin, ann, eve] = [await served.signIn("admin"), await served.signIn("ann"), await served.signIn("eve")];
+  const by: Readonly<Partial<Record<OperationId, RawClient>>> = { getMetrics: eve, listHostUsers: admin };
   const exchanges = new Map<OperationId, Exchange>();
   const words: Record<string, string> = { id: "none", ticket: "0".repeat(64), number: "1" };
   const rest = (Object.keys(operations) as OperationId[])
     .filter((id) => !["destroyProject", "logout"].includes(id) && !order.some(([known]) => known === id))
     .map((id) => [id, { lab }] as const);
   for (const [id, input = {}] of [...order, ...rest, ["destroyProject", { lab }] as const, ["logout"] as const]) {
-    exchanges.set(id, await exchange(id === "getMetrics" ? eve : ann, id, input, words));
+    exchanges.set(id, await exchange(by[id] ?? ann, id, input, words));
   }
   return Object.fromEntries([...exchanges].sort(([a], [b]) => (a < b ? -1 : 1))) as Record<OperationId, Exchange>;
 }

@@ -8,10 +8,19 @@ export const host: Command = {
   name: "host",
   summary: "How busy the emulation host is: processor, memory, disk, and the nodes that run on it",
   details: "The host measures for about a second. Nodes of all users count.",
-  flags: [],
+  flags: [{ long: "users", summary: "List the host's users instead; for admins" }],
   example: "labwright host",
-  run: async (context) => {
+  run: async (context, args) => {
     const client = await context.client();
+    if (args.has("users")) {
+      context.result(await client.listHostUsers(), ({ users }) =>
+        table(
+          ["USER", "ROLE", "POD", "OPEN LAB", "NAME", "EMAIL"],
+          users.map(({ user, role, pod, lab, name, email }) => [user, role, String(pod ?? ""), lab ?? "", name ?? "", email ?? ""]),
+        ),
+      );
+      return 0;
+    }
     context.result(await client.getHostLoad(), show);
     return 0;
   },

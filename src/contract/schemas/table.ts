@@ -37,6 +37,7 @@ import {
 import { DisksData, DisksRemovedData } from "./disks.ts";
 import { EditData, EditPayload, PublicProjectData, PublicProjectPayload, TrafficAttachData, TrafficPayload } from "./editing.ts";
 import { HostLoadData } from "./host-load.ts";
+import { HostUsersData } from "./host-users.ts";
 import { JobData, JobsData } from "./jobs.ts";
 import { LinkQualityData, LinkQualityPayload, LinkSuspendData, LinkSuspendPayload } from "./links.ts";
 import { LabLockData, LabLockPayload } from "./lock.ts";
@@ -77,6 +78,7 @@ export const requestSchemas = {
   listNetworkTypes: {},
   listIcons: {},
   getHostLoad: {},
+  listHostUsers: {},
   completeLinkInterfaces: { body: AuthoringPayload },
   previewInterfaces: { body: AuthoringPayload },
   validateProject: { body: ProjectPayload },
@@ -151,6 +153,7 @@ export const dataSchemas = {
   listNetworkTypes: NetworkTypesData,
   listIcons: IconsData,
   getHostLoad: HostLoadData,
+  listHostUsers: HostUsersData,
   completeLinkInterfaces: LinkCompletionsData,
   previewInterfaces: InterfacesPreviewData,
   validateProject: ValidateData,

@@ -109,7 +109,7 @@ export function editionCapabilities(edition: EveEdition): HostCapabilities {
     "wipe",
     "importLab",
     ...(edition.lock ? (["lock"] as const) : []),
-    ...(edition.name === "pnetlab" ? [] : (["hostLoad"] as const)),
+    ...(edition.name === "pnetlab" ? [] : (["hostLoad", "hostUsers"] as const)),
     ...(edition.savesConfigs ? (["saveConfigs"] as const) : []),
     ...(edition.hotPlug ? (["hotPlug"] as const) : []),
     ...(edition.stop[0] === undefined ? [] : (["gracefulStop"] as const)),

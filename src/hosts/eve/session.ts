@@ -8,6 +8,7 @@ import { settled } from "./doubt.ts";
 import { editionCapabilities } from "./edition.ts";
 import { hostFailure } from "./host-failure.ts";
 import { readLoad } from "./host-load.ts";
+import { listUsers } from "./host-users.ts";
 import { folderTurn, removeEmptyFolder } from "./lab-folders.ts";
 import { eveLabPath } from "./lab-path.ts";
 import { mustReadHead, readHead } from "./lab-read.ts";
@@ -100,6 +101,10 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
       load: async () => {
         alive();
         return readLoad(account);
+      },
+      users: async () => {
+        alive();
+        return listUsers(account);
       },
     }),
     ...(world.edition.savesConfigs && {

@@ -149,6 +149,7 @@ function catalogue(
     "resume",
     "saveConfigs",
     "hostLoad",
+    "hostUsers",
     ...(nat ? (["nat"] as const) : []),
     ...(kvm ? (["kvm"] as const) : []),
     ...(shaping ? (["linkQuality"] as const) : []),

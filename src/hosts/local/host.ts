@@ -70,7 +70,11 @@ export function localHost(options: LocalHostOptions): Host {
   // Whoever logs in is told.
   opening.catch(() => undefined);
 
-  const session = async (user: LocalUser) => hidingPaths(localSession(await opening, user), privateDirectories(paths));
+  const session = async (user: LocalUser) =>
+    hidingPaths(
+      localSession(await opening, user, () => users.list()),
+      privateDirectories(paths),
+    );
   const calls = {
     login: async (name: string, password: string) => {
       const user = await users.check(name, password);

@@ -51,7 +51,8 @@ export interface LocalState {
   readonly exclusive: <T>(path: string, work: () => Promise<T>) => Promise<T>;
 }
 
-export function localSession(state: LocalState, { name, role }: LocalUser): HostSession {
+/** @param accounts all users of this host */
+export function localSession(state: LocalState, { name, role }: LocalUser, accounts: () => Promise<readonly LocalUser[]>): HostSession {
   const { definitions, catalogue } = state;
 
   /** Another user's lab is as none, so that names do not leak. */
@@ -147,6 +148,10 @@ export function localSession(state: LocalState, { name, role }: LocalUser): Host
         await definitions.change(path, (definition) => ({ ...definition, owner }));
       }),
     quarantine: quarantineFor(state.quarantine, role === "admin"),
+    users: async () => {
+      if (role !== "admin") throw new Failure("operation_not_allowed", "only an admin lists the host's users");
+      return (await tellingTrouble(accounts)).map((one) => ({ user: one.name, role: one.role }));
+    },
     load: async () => machineLoad(state, await definitions.all(), definitions.directory("")),
     saveConfigs: (path, ids, signal) =>
       state.exclusive(path, async () => {

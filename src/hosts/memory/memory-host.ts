@@ -37,9 +37,9 @@ export interface MemoryHostOptions {
  * and pass no packets; everything else – order, refusals, locks, power, ids – is as on a real host.
  */
 export function memoryHost(options: MemoryHostOptions = {}): Host {
-  const users = options.users ?? [{ name: "admin", password: "admin", role: "admin" as const }];
   const labs = new Map<string, MemoryLab>();
   const world = createWorld(options);
+  const { users } = world;
   const open = (user: MemoryUser) => memorySession(user, labs, world);
   return {
     kind: "memory",
@@ -62,7 +62,7 @@ export function memoryHost(options: MemoryHostOptions = {}): Host {
   };
 }
 
-interface World extends Required<Pick<MemoryHostOptions, "templates" | "unsupportedFields" | "latency" | "now">> {
+interface World extends Required<Pick<MemoryHostOptions, "users" | "templates" | "unsupportedFields" | "latency" | "now">> {
   readonly beforeStep: MemoryHostOptions["beforeStep"];
   readonly template: (id: string) => MemoryTemplate | undefined;
   readonly facts: (id: string) => TemplateFacts;
@@ -75,6 +75,7 @@ function createWorld(options: MemoryHostOptions): World {
   const byId = new Map(templates.map((template) => [template.id, template]));
   let lab = 0;
   return {
+    users: options.users ?? [{ name: "admin", password: "admin", role: "admin" }],
     templates,
     unsupportedFields: options.unsupportedFields ?? [],
     latency: options.latency ?? 0,
@@ -179,6 +180,11 @@ function memorySession(user: MemoryUser, labs: Map<string, MemoryLab>, world: Wo
     setLock: async (path, locked) => {
       mayChange();
       labAt(path).locked = locked;
+    },
+    users: async () => {
+      alive();
+      if (user.role !== "admin") throw new Failure("operation_not_allowed", "only an admin lists the host's users");
+      return world.users.map(({ name, role }) => ({ user: name, role }));
     },
     saveConfigs: async (path, ids) => {
       mayChange();

@@ -22,6 +22,7 @@ export const memoryFeatures: Readonly<Record<Feature, boolean>> = Object.fromEnt
       "importLab",
       "jobs",
       "saveConfigs",
+      "hostUsers",
     ].includes(name),
   ]),
 ) as Record<Feature, boolean>;
