@@ -594,7 +594,7 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
         throw new Failure("unsupported", "no nat here", { data: { feature: "nat" } });
       };
     try {
-      return await send(ann, id, id === "execProject" ? { action: "wipe" } : {});
+      return await send(by(id), id, id === "execProject" ? { action: "wipe" } : {});
     } finally {
       lacks = [];
       hold = undefined;

@@ -94,6 +94,6 @@ test("admins list the host's users, with pod and open lab on EVE-NG; nobody else
       { user: "admin", role: "admin" },
       { user: "second", role: "admin", name: "Second", email: "s@localhost" },
     ]);
-    if (notices === "visible") expect(found.map(({ pod }: { pod?: number }) => pod)).toEqual([0, 1]);
+    if (notices === "visible") expect(found[0].pod).toBe(0);
   }
 });
