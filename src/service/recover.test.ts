@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, expect, test } from "vitest";
 import { Failure } from "../contract/errors.ts";
+import type { Host, HostSession } from "../hosts/host.ts";
 import { memoryHost } from "../hosts/memory/memory-host.ts";
 import { type Bench, type Client, createBench, pair, three, until, users } from "./service.fixture.ts";
 import { sqliteStore } from "./store/sqlite.ts";
@@ -167,6 +168,43 @@ test("an exec that a crash cut off at any step is finished", async () => {
     },
   );
   expect(crashes).toBe(2);
+});
+
+test("a save that a crash cut off is made again, as nobody knows whether it was made", async () => {
+  const memory = memoryHost({ users });
+  let dies: (() => void) | undefined;
+  const mortal = (session: HostSession): HostSession => ({
+    ...session,
+    saveConfigs: (...asked) => {
+      if (dies === undefined) return session.saveConfigs!(...asked);
+      dies();
+      return new Promise(() => {});
+    },
+  });
+  const host: Host = {
+    ...memory,
+    login: async (...given) => mortal(await memory.login(...given)),
+    resume: async (user) => {
+      const session = await memory.resume!(user);
+      return session && mortal(session);
+    },
+  };
+  const made = createBench({ host });
+  benches.push(made);
+  const ann = await made.login();
+  await ann.call("deployProject", { yaml: pair });
+  let dead = false;
+  dies = () => {
+    dead = true;
+  };
+  const { job } = (await ann.call("saveConfigs", { lab: "/pair", node: "r1" }, { respondAsync: true })) as { job: string };
+  await until(() => dead);
+  dies = undefined;
+  const next = made.restart();
+  await next.service.recover();
+  const state = next.store.jobs.get(job);
+  expect(state).toMatchObject({ status: "done", outcome: "finished_after_restart", result: { saved: 1, nodes: [{ node: "r1" }] } });
+  expect(JSON.stringify(state?.result)).not.toContain("hostname");
 });
 
 test("a change that had not begun is rolled back: nothing was changed, and it says so", async () => {

@@ -2,6 +2,7 @@ import { mkdir, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { ResultOf } from "../../client/index.ts";
 import { editIntent } from "../../intent/edit.ts";
+import { normalFilePath } from "../../intent/files.ts";
 import { readIntent } from "../../intent/read.ts";
 import type { Arguments } from "../arguments.ts";
 import { approve } from "../ask.ts";
@@ -53,14 +54,16 @@ async function writeInto(dir: string, files: Saved["files"] = {}): Promise<reado
   await mkdir(dir, { recursive: true });
   const written: string[] = [];
   for (const [name, text] of Object.entries(files).sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const path = resolve(dir, name);
+    const normal = normalFilePath(name);
+    if ("problem" in normal) throw new UsageError(`the service answered with the file ${JSON.stringify(name)}: ${normal.problem}`);
+    const path = resolve(dir, normal.path);
     const before = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT") return undefined;
       throw error;
     });
     if (before === text) continue;
     await replaceFile(path, before, text);
-    written.push(join(dir, name));
+    written.push(join(dir, normal.path));
   }
   return written;
 }

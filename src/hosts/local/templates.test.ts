@@ -126,6 +126,13 @@ describe("reading a template", () => {
     ["a namespace template without an image", valid.replace("images: [base]", "images: []"), "needs at least one image"],
     ["a console without its command", valid.replace("argv: [/bin/sh], ", ""), "argv goes with type telnet"],
     ["a bridge with a process", valid.replace("backend: namespace", "backend: bridge"), "a bridge has no process"],
+    ["a way to save without the file", valid.replace("links: live", "links: live\nsave: {argv: [x]}"), "save goes with saved-config"],
+    [
+      "two ways to save",
+      valid.replace("links: live", "links: live\nsaved-config: /x\nsave: {argv: [x], console: save}"),
+      "save needs argv or console, one of the two",
+    ],
+    ["no way to save", valid.replace("links: live", "links: live\nsaved-config: /x\nsave: {}"), "save needs argv or console"],
     ["a name format without an index", valid.replace("eth{0}", "eth"), "a name with {0} at its end"],
     ["more interfaces than a machine has slots", vm.replace("max: 23", "max: 24"), "max must be a number from 1 to 23"],
     ["plugging that its machine cannot do", vm.replace("machine: pc", "machine: q35"), "only machine pc takes interfaces while it runs"],
