@@ -80,6 +80,9 @@ nodes:
     expect(json.data.files).toEqual({ "pc1.cfg": "ip 10.0.0.1/24\n", "r1.cfg": "hostname r1\n" });
     expect(typed).toContain("pc1: save");
     expect(typed.filter((line) => line.endsWith(": save"))).toEqual(["pc1: save"]);
+    const after = yaml.replace("r1: {template: vios}", 'r1: {template: vios, startup-config: "hostname r1\\n"}');
+    const plan = await admin.post(path("planProject"), { yaml: after });
+    expect(plan.json.data).toMatchObject({ actions: [], unsupported: [] });
     expect(eve.fake.defects).toEqual([]);
   });
 });

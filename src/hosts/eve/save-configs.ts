@@ -3,8 +3,10 @@ import { type EveAnswer, hostError, recordOf, textOf } from "./answer.ts";
 import { isDoubtful } from "./doubt.ts";
 import type { EveLabPath } from "./lab-path.ts";
 import { labNotFound, mustReadHead, readNodes } from "./lab-read.ts";
+import { usesConfig } from "./observe.ts";
 import { takesStartupConfig } from "./startup-configs.ts";
 import type { EvePlace } from "./world.ts";
+import { writeLab } from "./write-lab.ts";
 
 /** The host logs in to a router and types commands: minutes, with a slow one. */
 const exportMs = 300_000;
@@ -37,7 +39,16 @@ export async function saveConfigs(
   } finally {
     world.reader.forget(at.path);
   }
+  await useConfigs(place, at, new Set([...saved].flatMap(([id, text]) => (typeof text === "string" && text !== "" ? [id] : []))));
   return saved;
+}
+
+/** An export keeps the text alone: a node boots with it only if its config is marked as used, too. */
+async function useConfigs(place: EvePlace, at: EveLabPath, ids: ReadonlySet<string>): Promise<void> {
+  if (ids.size === 0) return;
+  const before = await place.world.reader.file(place.account, at);
+  const nodes = before.nodes.map((node) => (ids.has(String(node.id)) && !usesConfig(node) ? { ...node, config: "1" } : node));
+  await writeLab(place, at, before, { ...before, nodes });
 }
 
 async function saveNode(
