@@ -351,8 +351,6 @@ export interface HostUserRow {
   readonly pod?: number;
   /** The lab that the user has open on the host. */
   readonly lab?: string;
-  /** A session with the host is open. Absent: not known. */
-  readonly signedIn?: boolean;
 }
 
 /** Percentages are of all there is, 0 to 100. */

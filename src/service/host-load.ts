@@ -29,7 +29,7 @@ export class HostLoads {
   async read(session: HostSession): Promise<HostLoadData> {
     const { features } = await session.capabilities();
     if (!features.hostLoad) throw unsupported("hostLoad");
-    return this.#told(await this.#fresh(session));
+    return this.#dataOf(await this.#fresh(session));
   }
 
   /** Reads the load for lastSeen, if the host reports one and answers within patienceMs. What goes wrong leaves the load unknown. */
@@ -69,7 +69,7 @@ export class HostLoads {
     return this.#seen;
   }
 
-  #told({ load, at }: Seen): HostLoadData {
+  #dataOf({ load, at }: Seen): HostLoadData {
     const { version, swapPercent, cpus, memoryBytes, running } = load;
     return {
       host: this.#host.url,

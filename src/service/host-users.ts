@@ -1,5 +1,5 @@
 import { Failure } from "../contract/errors.ts";
-import type { HostUser, HostUsersData } from "../contract/schemas/host-users.ts";
+import type { HostUsersData } from "../contract/schemas/host-users.ts";
 import type { HostSession } from "../hosts/host.ts";
 import { unsupported } from "./capabilities.ts";
 import type { Caller } from "./service.ts";
@@ -8,7 +8,5 @@ import type { Caller } from "./service.ts";
 export async function listHostUsers(caller: Caller, host: HostSession): Promise<HostUsersData> {
   if (caller.role !== "admin") throw new Failure("operation_not_allowed", "the host's users are listed for admins only");
   if (!(await host.capabilities()).features.hostUsers || host.users === undefined) throw unsupported("hostUsers");
-  const rows = await host.users();
-  const users = rows.map(({ signedIn, ...row }): HostUser => ({ ...row, ...(signedIn !== undefined && { signed_in: signedIn }) }));
-  return { users: users.sort((a, b) => (a.user < b.user ? -1 : 1)) };
+  return { users: (await host.users()).toSorted((a, b) => (a.user < b.user ? -1 : 1)) };
 }

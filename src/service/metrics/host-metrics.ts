@@ -3,7 +3,7 @@ import type { HostLoads } from "../host-load.ts";
 import type { Registry, Sample } from "./registry.ts";
 
 /** An older load says nothing of now, ms. */
-const maxAgeMs = 120_000;
+const maxAgeMs = 30_000;
 
 /** The host's load as it was read last, which a scrape does first. There are no samples where the host reports none, or does not answer. */
 export function hostMetrics(registry: Registry, loads: Pick<HostLoads, "lastSeen">): void {
