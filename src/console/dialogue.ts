@@ -3,10 +3,12 @@ import { setTimeout as delay, setImmediate as turn } from "node:timers/promises"
 import { Failure } from "../contract/errors.ts";
 import { cutOff } from "./cut-off.ts";
 import { BadExpression, Expressions } from "./expressions.ts";
+import { looksLikePrompt } from "./prompt.ts";
 import { ReadWindow } from "./read-window.ts";
 import { mostSecretCharacters, redact } from "./redact.ts";
-import { renderText } from "./terminal.ts";
+import { lastLine, renderText } from "./terminal.ts";
 import { Transcript } from "./transcript.ts";
+import { type TypingOptions, typeText } from "./type-text.ts";
 
 export interface DialogueStep {
   /** Typed first. A line end is added unless the text ends with one or with a control character. */
@@ -41,6 +43,9 @@ export interface DialogueOptions {
 const window = 64 << 10;
 /** Characters of an expression. Those of some 20 thousand can take all memory when they are compiled, which ends the process. */
 const longestExpression = 2_000;
+/** A line of printable characters and its line end. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are control characters
+const oneLine = /^[^\x00-\x1f\x7f]+\r$/;
 /** More output than that comes faster than it is worth trying: so often then, ms. */
 const floodMs = 20;
 
@@ -62,27 +67,40 @@ export async function runDialogue(stream: Duplex, steps: readonly DialogueStep[]
     // The stream may hold output from before the first step: it is read by then.
     await turn();
     console.clear();
+    // The raw line the cursor stood on when the last step ended.
+    let cursor = "";
     for (const [index, step] of steps.entries()) {
       const started = performance.now();
       const timeoutMs = step.timeout_ms ?? options.timeoutMs ?? 15_000;
-      if (step.send !== undefined) {
-        console.clear();
-        console.send(typed(step.send));
-      }
-      const finish = (matched: boolean) =>
-        done.push({ matched, raw: console.take(), duration_ms: Math.round(performance.now() - started) });
-      while (!(await matches(step.expect, index, seen.text, test))) {
-        const left = started + timeoutMs - performance.now();
+      const left = () => started + timeoutMs - performance.now();
+      /** What came before a text was typed again. */
+      let lost = "";
+      const finish = (matched: boolean) => {
+        cursor = console.rawLine;
+        done.push({ matched, raw: lost + console.take(), duration_ms: Math.round(performance.now() - started) });
+      };
+      const change = async (ms: number): Promise<boolean> => {
         const aborted = options.signal?.aborted === true;
-        if (left <= 0 || console.ended || aborted) {
+        if (!aborted && !console.ended) return left() > 0 && console.change(Math.min(ms, left()), options.signal);
+        finish(false);
+        if (aborted) throw cutOff(options.signal!, { ...shown() });
+        throw new Failure("node_not_running", "the console ended: the node stopped, or its host closed it", { data: { ...shown() } });
+      };
+      if (step.send !== undefined) {
+        const prompt = lastLine(cursor + console.tail);
+        const onLost = (output: string) => {
+          lost += output;
+        };
+        await type(console, typed(step.send), step.secret === true, { prompt, change, onLost });
+      }
+      while (!(await matches(step.expect, index, seen.text, test))) {
+        if (left() <= 0 && !console.ended && options.signal?.aborted !== true) {
           finish(false);
           const data = { ...shown() };
-          if (aborted) throw cutOff(options.signal!, data);
-          if (console.ended) throw new Failure("node_not_running", "the console ended: the node stopped, or its host closed it", { data });
           throw new Failure("console_timeout", `step ${index + 1}: what it expects did not come within ${timeoutMs} ms`, { data });
         }
-        if (console.length > window) await delay(Math.min(floodMs, left));
-        await console.change(left, options.signal);
+        if (console.length > window) await delay(Math.max(0, Math.min(floodMs, left())));
+        await change(Number.POSITIVE_INFINITY);
       }
       finish(true);
     }
@@ -121,6 +139,17 @@ function typed(text: string): string {
   const keys = text.replace(/\r\n|\n/g, "\r");
   const last = keys.charCodeAt(keys.length - 1);
   return keys === "" || !(last < 0x20 || last === 0x7f) ? `${keys}\r` : keys;
+}
+
+/** Types the keys. At a prompt the end of a line waits for its echo, so that a line which the console lost can be typed again. */
+async function type(console: Transcript, keys: string, secret: boolean, options: TypingOptions): Promise<void> {
+  console.clear();
+  if (secret || !oneLine.test(keys) || !looksLikePrompt(options.prompt ?? "")) {
+    console.send(keys);
+    return;
+  }
+  await typeText(console, keys.slice(0, -1), options);
+  console.send("\r");
 }
 
 async function matches(

@@ -2,11 +2,11 @@ import type { Duplex } from "node:stream";
 import { Failure } from "../contract/errors.ts";
 import type { ConsoleTraits } from "./console-traits.ts";
 import { cutOff } from "./cut-off.ts";
-import { isEchoed } from "./echo.ts";
 import { withoutPrompts } from "./output.ts";
-import { asksLogin, asksPassword, isContinuation, looksLikePrompt, pagerKey, samePlace } from "./prompt.ts";
+import { asksLogin, asksPassword, isContinuation, looksLikePrompt, pagerKey, samePlace, withoutCarets } from "./prompt.ts";
 import { lastLine, renderText } from "./terminal.ts";
 import { Transcript } from "./transcript.ts";
+import { typeText } from "./type-text.ts";
 
 export interface ExecOptions {
   /** One command, or several lines that are sent one after the other. */
@@ -35,9 +35,6 @@ const quiet = { prompt: 25, place: 60, pager: 60, looks: 400, noEcho: 800, anyth
 
 /** A node that is booting may have lost the empty line that asks for its prompt: it is sent again so often, ms. */
 const nudgeMs = 2_000;
-/** How long a command's line is waited for at most, ms, and how much else may come meanwhile, characters. */
-const echoMs = 3_000;
-const echoNoise = 32 << 10;
 /** From here on a line that does not stand there whole was cut by the console; no editor scrolls that far sideways. */
 const longLine = 1_000;
 /** Bytes of one line. A terminal in its cooked mode drops what is over 4,095, and runs the rest. */
@@ -105,13 +102,13 @@ class ConsoleExec {
     let home: string;
     try {
       home = await this.#learn();
-      await this.#type(lines[0] ?? "");
+      await this.#type(lines[0] ?? "", home);
     } finally {
       release?.();
     }
     const prompts = [home, home];
     for (const [index, line] of lines.entries()) {
-      if (index > 0) await this.#typeAlone(line);
+      if (index > 0) await this.#typeAlone(line, prompts[1] ?? home);
       this.#pages = [];
       this.#afterEmpty.clear();
       const { raw, prompt, emptyLines } = await this.#promptBack(prompts, lines.length > 1);
@@ -127,10 +124,11 @@ class ConsoleExec {
     this.#console.close();
   }
 
-  /** Empty lines until the same line stands there twice. */
+  /** Sends empty lines until two of them are answered with the same line. */
   async #learn(): Promise<string> {
     this.#console.send(`${killLine}\r`);
     let candidate: string | undefined;
+    let answers = 0;
     let again = 0;
     for (let round = 0; ; round += 1) {
       const line = await this.#settled(candidate);
@@ -141,7 +139,9 @@ class ConsoleExec {
       }
       const key = this.#pagerKey(line);
       const answered = round > 0 && line.trim() !== "" && (line === candidate || this.#given?.test(line) === true);
-      if (answered && this.#isPrompt(line)) return line;
+      // After a banner or the output of a startup script the prompt may answer a line end that was queued, so it does not count.
+      answers = answered ? answers + 1 : isBare(this.#console.text(), line) ? 1 : 0;
+      if (answers > 1 && this.#isPrompt(line)) return line;
       // What does not look like a prompt must begin lines of its own, and do so twice: a node that boots says dots and words, too.
       if (answered && this.#console.tail.includes("\n") && ++again > 1) return line;
       if (!answered) again = 0;
@@ -157,7 +157,7 @@ class ConsoleExec {
   async #settled(candidate: string | undefined): Promise<string> {
     let nudged = performance.now();
     for (;;) {
-      const line = lastLine(this.#console.tail);
+      const line = withoutCarets(lastLine(this.#console.tail));
       const again = line === candidate && this.#console.tail.includes("\n");
       const wait =
         again && this.#isPrompt(line)
@@ -185,32 +185,24 @@ class ConsoleExec {
     await this.#change(quiet.anything, "the login was not answered");
   }
 
-  async #typeAlone(line: string): Promise<void> {
+  async #typeAlone(line: string, prompt: string): Promise<void> {
     const release = this.#options.hold?.();
     try {
-      await this.#type(line);
+      await this.#type(line, prompt);
     } finally {
       release?.();
     }
   }
 
   /** The command without its line end, until it stands there: however an editor drew it, the next line end is the command's. */
-  async #type(command: string): Promise<void> {
+  async #type(command: string, prompt: string): Promise<void> {
     this.#echoed = false;
-    this.#console.clear();
-    this.#console.send(command);
-    const giveUp = performance.now() + echoMs;
-    let shown = false;
-    while (this.#console.length <= echoNoise + 8 * command.length && performance.now() < giveUp) {
-      shown = isEchoed(this.#console.text(), command);
-      const begun = this.#console.length > 0 && command.length < longLine;
-      if (!(await this.#change(shown ? quiet.prompt : begun ? quiet.noEcho / 2 : quiet.noEcho, "the prompt did not come back"))) break;
-    }
+    const change = (ms: number) => this.#change(ms, "the prompt did not come back");
+    const { shown, silent } = await typeText(this.#console, command, { prompt, change });
     if (!shown && command.length >= longLine) {
       this.#console.send(killLine);
       throw lineTooLong(command);
     }
-    const silent = this.#console.length === 0;
     this.#console.clear();
     this.#echoed = command === "" || !silent;
     this.#console.send("\r");
@@ -321,6 +313,11 @@ class ConsoleExec {
     const running = this.#readable(this.#paged(this.#console.text()));
     return [...this.#outputs, running].filter((output) => output !== "").join("\n");
   }
+}
+
+/** Whether the output is this line alone, after line ends. */
+function isBare(output: string, line: string): boolean {
+  return line.trim() !== "" && renderText(output).trim() === line.trim();
 }
 
 function lineTooLong(line: string): Failure {

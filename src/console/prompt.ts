@@ -32,6 +32,14 @@ export function looksLikePrompt(line: string): boolean {
   return line.length <= 120 && /[>#$%❯»]\s?$/u.test(line) && !/^\s+$/.test(line);
 }
 
+/**
+ * The line without the control characters at its start that a terminal echoes while no program reads: `^@` of a telnet line end, `^C`, `^U`. A line
+ * of nothing else is what was typed, not a prompt.
+ */
+export function withoutCarets(line: string): string {
+  return line.replace(/^(?:\^[@-_?])+/, "");
+}
+
 /** Left when a quote or a block is still open: the shells' second prompt. */
 export function isContinuation(line: string): boolean {
   return /^(?:(?:c?quote|d?quote|heredoc|bquote|cmdsubst|pipe)?>|\.\.\.) ?$/.test(line);

@@ -26,6 +26,10 @@ export interface Latency {
   readonly exit: number;
   readonly wipe: number;
   readonly exportConfig: number;
+  /** From the console of a VPCS that listens to its startup file. */
+  readonly vpcsBoot: number;
+  /** The command `ip` of a VPCS. */
+  readonly vpcsAddress: number;
 }
 
 /** Measured on a machine with two cores, but for prepare, boot, configure and exit, which are guesses: nobody watched that closely. */
@@ -42,6 +46,8 @@ export const recordedLatency: Latency = {
   exit: 20,
   wipe: 60,
   exportConfig: 100,
+  vpcsBoot: 300,
+  vpcsAddress: 3000,
 };
 
 export const noLatency = Object.fromEntries(Object.keys(recordedLatency).map((name) => [name, 0])) as unknown as Latency;

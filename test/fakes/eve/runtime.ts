@@ -202,6 +202,8 @@ export class Runtime {
       const console = await NodeConsole.open({
         name: node.name,
         type: node.type,
+        startup: process.config,
+        vpcs: { boot: this.#settings.latency.vpcsBoot, address: this.#settings.latency.vpcsAddress },
         port: this.#freshPort() ?? node.port,
         address: this.#address(),
         answer: (line) => this.#settings.console?.(line, { name: node.name, template: node.template }),
