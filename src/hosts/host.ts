@@ -84,7 +84,8 @@ export interface HostSession {
   labs(): Promise<readonly string[]>;
   /**
    * Runs the steps in order. The driver may batch neighbours, but reports each step once through `progress`, in order, and stops
-   * at the first failure (throws host_error with data.host; steps already reported stay done). Between batches it honours
+   * at the first failure (throws host_error with data.host; steps already reported stay done). A batch of power steps goes on after a node that fails:
+   * then the steps of the others are reported in any order, and data.failures holds each failed step: `{ id, message }`. Between batches it honours
    * `signal` and `progress.locked`. Every step is idempotent: running a list again after a crash converges.
    */
   apply(lab: string, operations: readonly Operation[], progress: Progress): Promise<Applied>;

@@ -26,7 +26,9 @@ export async function applyOperations(
   job: Job,
   { path, operations, ids, stopMode, owner, madeFolder }: Application,
 ): Promise<Applied> {
-  let done = 0;
+  const done = new Set<string>();
+  /** Steps that are done without a gap: after a crash the steps from here on count as not done. */
+  let inRow = 0;
   let running: string | undefined;
   const byId = new Map(operations.map((operation) => [operation.id, operation]));
   job.begin(operations);
@@ -42,14 +44,15 @@ export async function applyOperations(
         if (state === "running") running = operation;
         else {
           running = undefined;
-          done += 1;
+          done.add(operation);
           const ended = byId.get(operation);
           if (ended !== undefined) retireConsoles(consoles, path, ended);
-          job.done(done);
+          while (inRow < operations.length && done.has(operations[inRow]!.id)) inRow += 1;
+          job.done(inRow);
         }
       },
     });
-    if (done < operations.length && job.signal.aborted) throw new Failure("cancelled", "the change was cancelled");
+    if (done.size < operations.length && job.signal.aborted) throw new Failure("cancelled", "the change was cancelled");
     return applied;
   } catch (error) {
     throw withProgress(error, path, operations, done, running, job);
@@ -62,30 +65,44 @@ function retireConsoles(consoles: ConsoleDesk, path: string, { step, native_id }
   else if ((step.do === "stop" || step.do === "delete-node") && native_id !== undefined) consoles.retire(path, native_id);
 }
 
+/** A step that failed, with its reason where the host names one. */
+interface FailedStep {
+  readonly id: string;
+  readonly message?: string;
+}
+
 function withProgress(
   error: unknown,
   path: string,
   operations: readonly Operation[],
-  done: number,
+  done: ReadonlySet<string>,
   running: string | undefined,
   job: Job,
 ): unknown {
   const told = (list: readonly Operation[]) => list.map(({ id, op, kind, key }) => ({ id, op, kind, key }));
-  const progress = { applied: told(operations.slice(0, done)), remaining: told(operations.slice(done)) };
+  const left = operations.filter(({ id }) => !done.has(id));
+  const progress = { applied: told(operations.filter(({ id }) => done.has(id))), remaining: told(left) };
   if (job.signal.aborted)
     return new Failure("cancelled", "the change was cancelled after the step in flight", { data: progress, cause: error });
   if (!(error instanceof Failure)) return error;
   if (error.code === "lab_locked" || error.code === "lab_locked_mid_apply") {
-    if (done === 0) return labLocked(path, error);
+    if (done.size === 0) return labLocked(path, error);
     const text = `${path} was locked on the host while the change ran: part of it is done. Clear the lock (setLabLock, labwright unlock) and apply again`;
     return new Failure("lab_locked_mid_apply", text, { data: { lab: path, ...progress }, cause: error });
   }
-  const left = operations.slice(done);
-  // A host that runs steps in batches names the one that failed.
-  const failed = left.find(({ id }) => id === error.data?.["failed"]) ?? left[0];
-  const remaining = told(left.filter((operation) => operation !== failed));
-  const data = { ...error.data, applied: progress.applied, failed: failed === undefined ? [] : told([failed]), remaining };
-  const where = failed === undefined || running === undefined ? "" : `${failed.op} ${failed.kind} ${failed.key}: `;
+  const { failures, failed: named, ...rest } = error.data ?? {};
+  // A host that runs steps in batches names those that failed.
+  const listed: readonly FailedStep[] = Array.isArray(failures) ? failures : [{ id: String(named ?? left[0]?.id) }];
+  const reasons = new Map(listed.map(({ id, message }) => [id, message]));
+  const known = left.filter(({ id }) => reasons.has(id));
+  const failed = known.length > 0 ? known : left.slice(0, 1);
+  const failedSteps = failed.map((operation) => {
+    const message = reasons.get(operation.id);
+    return { ...told([operation])[0], ...(message !== undefined && { message }) };
+  });
+  const data = { ...rest, applied: progress.applied, failed: failedSteps, remaining: told(left.filter((one) => !failed.includes(one))) };
+  const [first] = failed;
+  const where = first === undefined || running === undefined ? "" : `${first.op} ${first.kind} ${first.key}: `;
   return new Failure(error.code, where + error.message, {
     data,
     cause: error,

@@ -1,6 +1,6 @@
 import { Failure } from "../contract/errors.ts";
 import type { JobStarted } from "../contract/schemas/jobs.ts";
-import type { BulkResult, ExecPayload } from "../contract/schemas/project.ts";
+import type { BulkResult, ExecPayload, NodeOutcome } from "../contract/schemas/project.ts";
 import { joinIds } from "../engine/join.ts";
 import type { ObservedLab, ObservedNode, Power } from "../engine/observed.ts";
 import type { Operation, Step, StopMode } from "../engine/plan.ts";
@@ -26,7 +26,7 @@ export interface PowerRequest {
   readonly mode: StopMode;
 }
 
-type Tally = { -readonly [Key in keyof BulkResult]: BulkResult[Key] };
+type Tally = { -readonly [Key in Exclude<keyof BulkResult, "nodes" | "warnings">]: number };
 
 /** Starts, stops or wipes nodes. Wiping stops a node that runs, and leaves it stopped. */
 export async function execProject(
@@ -83,11 +83,13 @@ export async function powerNodes(context: Context, job: Job, target: Target, req
   };
   const nodes = new Map(before.nodes.map((node) => [node.id, node]));
   const asked = new Map<string, ObservedNode>();
+  const unknown = new Set<string>();
   const operations: Operation[] = [];
   for (const key of keys) {
     const node = nodes.get(ids.nodes[key] ?? "");
     if (node === undefined) {
       tally.invalid += 1;
+      unknown.add(key);
       continue;
     }
     const steps = stepsFor(action, key, node.power, mode, tally);
@@ -98,9 +100,14 @@ export async function powerNodes(context: Context, job: Job, target: Target, req
   operations.sort((a, b) => rank(a) - rank(b));
   const failed = await applyEach(context, job, target, operations, ids, mode);
   const after = operations.length === 0 ? before : await target.host.observe(target.path);
-  count(tally, action, asked, failed, after);
-  recordPower(context, target, action, asked.keys(), keys);
-  return tally;
+  for (const [key, message] of count(tally, action, asked, failed, after)) failed.set(key, message);
+  recordPower(context, target, action, { asked: asked.keys(), all: keys, failed: failed.keys() });
+  for (const key of unknown) failed.set(key, `the lab has no node ${key}`);
+  return { ...tally, nodes: keys.map((key) => outcomeOf(key, failed.get(key))) };
+}
+
+function outcomeOf(node: string, message: string | undefined): NodeOutcome {
+  return message === undefined ? { node, ok: true } : { node, ok: false, message };
 }
 
 function stepsFor(action: PowerAction, key: string, power: Power, mode: StopMode, tally: Tally): readonly Step[] {
@@ -145,7 +152,7 @@ function rank({ op }: Operation): number {
   return op === "stop" ? 0 : op === "wipe" ? 1 : 2;
 }
 
-/** One node that fails does not keep the others from their turn. Answers the keys that failed. */
+/** One node that fails does not keep the others from their turn. Returns the reasons of those that failed, by key. */
 async function applyEach(
   context: Context,
   job: Job,
@@ -153,57 +160,77 @@ async function applyEach(
   operations: readonly Operation[],
   ids: NativeIds,
   stopMode: StopMode,
-): Promise<ReadonlySet<string>> {
-  const failed = new Set<string>();
+): Promise<Map<string, string>> {
+  const failed = new Map<string, string>();
   let left = operations;
   while (left.length > 0) {
     try {
       await applyOperations(context.consoles, target.host, job, { path: target.path, operations: left, ids, stopMode });
       break;
     } catch (error) {
-      const [broken] = error instanceof Failure && error.code === "host_error" ? stepIds(error, "failed") : [];
-      const key = left.find(({ id }) => id === broken)?.key;
-      if (key === undefined) throw error;
-      failed.add(key);
-      const applied = stepIds(error, "applied");
-      left = left.filter((operation) => operation.key !== key && !applied.has(operation.id));
+      const broken = error instanceof Failure && error.code === "host_error" ? stepsOf(error, "failed") : [];
+      const before = failed.size;
+      for (const { id, message } of broken) {
+        const key = left.find((operation) => operation.id === id)?.key;
+        if (key !== undefined) failed.set(key, message ?? String(error instanceof Failure ? error.message : error));
+      }
+      if (failed.size === before) throw error;
+      const applied = new Set(stepsOf(error, "applied").map(({ id }) => id));
+      left = left.filter((operation) => !failed.has(operation.key) && !applied.has(operation.id));
     }
   }
   return failed;
 }
 
-/** The ids of the steps that a failed change lists as applied or failed. */
-function stepIds(error: unknown, list: "applied" | "failed"): ReadonlySet<string> {
-  const steps = error instanceof Failure ? (error.data?.[list] as readonly { readonly id: string }[] | undefined) : undefined;
-  return new Set((steps ?? []).map(({ id }) => id));
+interface ToldStep {
+  readonly id: string;
+  readonly message?: string;
 }
 
-/** What the host says afterwards counts, not what was asked for. */
+/** The steps that a failed change lists as applied or failed. */
+function stepsOf(error: unknown, list: "applied" | "failed"): readonly ToldStep[] {
+  return error instanceof Failure ? ((error.data?.[list] as readonly ToldStep[] | undefined) ?? []) : [];
+}
+
+/** What the host reports afterwards counts, not what was asked for. Returns the reasons of the nodes that are not as wanted though no step failed. */
 function count(
   tally: Tally,
   action: PowerAction,
   asked: ReadonlyMap<string, ObservedNode>,
-  failed: ReadonlySet<string>,
+  failed: ReadonlyMap<string, string>,
   after: ObservedLab | null,
-): void {
+): ReadonlyMap<string, string> {
   const powers = new Map((after?.nodes ?? []).map(({ id, power }) => [id, power]));
+  const late = new Map<string, string>();
   for (const [key, { id }] of asked) {
     const power = powers.get(id);
     const up = power === "running" || power === "starting";
-    if (failed.has(key) || power === undefined || (action === "start") !== up) tally.failed += 1;
-    else if (action === "start") tally.started += 1;
+    if (failed.has(key)) tally.failed += 1;
+    else if (power === undefined || (action === "start") !== up) {
+      tally.failed += 1;
+      late.set(key, power === undefined ? "it is not on the host any more" : `it is ${power} after the ${action}`);
+    } else if (action === "start") tally.started += 1;
     else if (action === "stop") tally.stopped += 1;
     else tally.wiped += 1;
   }
+  return late;
 }
 
-/** @param all also those that were as wanted: what is asked for by name is no longer owed by an earlier change */
-function recordPower(context: Context, target: Target, action: PowerAction, keys: Iterable<string>, all: readonly string[]): void {
+interface Powered {
+  readonly asked: Iterable<string>;
+  /** Also those that were as wanted: a node asked for by name is no longer owed by an earlier change. */
+  readonly all: readonly string[];
+  readonly failed: Iterable<string>;
+}
+
+/** A node that was to start and does not run is started by the next plan. */
+function recordPower(context: Context, target: Target, action: PowerAction, { asked, all, failed }: Powered): void {
   const record = context.store.labs.get(target.path);
   if (record === undefined) return;
   const power = { ...record.power };
-  for (const key of keys) power[key] = action === "start";
+  for (const key of asked) power[key] = action === "start";
   const named = new Set(all);
   const owed = (record.owedStarts ?? []).filter((key) => !named.has(key));
+  if (action === "start") owed.push(...failed);
   context.store.labs.put(withOwedStarts({ ...record, power, updatedAt: context.clock.now() }, owed));
 }

@@ -96,10 +96,24 @@ async function power(
     { what: `${action} ${nodes.length === 0 ? title : nodes.join(", ")}`, timeoutMs: args.milliseconds("timeout") },
   );
   if (options.followed !== true || !context.json) context.result(data, tally);
+  reportFailed(context, action, data);
   if (data.invalid > 0) await nameUnknown(context, nodes);
-  const isReported = action === "start" && !args.has("no-wait");
-  if (data.failed > 0 && !isReported) context.terminal.note("labwright status shows which failed and the last lines of their logs");
   return data;
+}
+
+/** Of so many failed nodes the reason is shown; of the others the names. */
+const mostReasons = 10;
+
+/** Names on stderr the nodes of which the action failed, each with its reason. A service of an older version only counts them. */
+function reportFailed({ terminal }: Context, action: string, { nodes = [], failed, invalid }: BulkResult): void {
+  const unknown = /^the lab has no node /;
+  const broken = nodes.filter(({ ok, message = "" }) => !ok && !(invalid > 0 && unknown.test(message)));
+  for (const { node, message } of broken.slice(0, mostReasons)) {
+    terminal.complain(`${terminal.paint("red", "error:")} ${action} ${node}: ${message ?? "failed"}`);
+  }
+  const others = broken.slice(mostReasons).map(({ node }) => node);
+  if (others.length > 0) terminal.complain(`  ${others.length} more failed: ${wordList(others.slice(0, mostReasons))}${others.length > mostReasons ? " …" : ""}`);
+  if (failed > 0 && broken.length === 0) terminal.note("labwright status shows the state of the nodes");
 }
 
 function exitCode({ failed, invalid }: BulkResult): ExitCode {
@@ -127,7 +141,7 @@ async function nameUnknown(context: Context, nodes: readonly string[]): Promise<
   if (live?.nodes !== undefined) context.terminal.note(`${lab} has no node ${wordList(unknown)}; it has ${[...known].join(", ")}`);
 }
 
-function tally({ requested, warnings: _told, ...outcomes }: ResultOf<"execProject">): string {
+function tally({ requested, warnings: _told, nodes: _each, ...outcomes }: ResultOf<"execProject">): string {
   const parts = Object.entries(outcomes)
     .filter(([, count]) => count > 0)
     .map(([outcome, count]) => `${count} ${outcome.replace("_", " ")}`);

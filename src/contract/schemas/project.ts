@@ -1,5 +1,6 @@
 import Type, { type Static } from "typebox";
 import {
+  flag,
   integer,
   list,
   name,
@@ -132,6 +133,17 @@ export type DeployData = Static<typeof DeployData>;
 export const DestroyData = Type.Object({ lab: optionalText, warnings: optionalWarnings });
 export type DestroyData = Static<typeof DestroyData>;
 
+/** What a power action did with one node. */
+export const NodeOutcome = Type.Object({
+  /** IaC node key. */
+  node: text,
+  /** The node is as asked for, also where it was so before. */
+  ok: flag,
+  /** Why it is not, for people. */
+  message: optionalText,
+});
+export type NodeOutcome = Static<typeof NodeOutcome>;
+
 export const BulkResult = Type.Object({
   requested: integer,
   started: integer,
@@ -142,6 +154,8 @@ export const BulkResult = Type.Object({
   wiped: integer,
   failed: integer,
   invalid: integer,
+  /** Of execProject: each requested node. */
+  nodes: Type.Optional(list(NodeOutcome)),
   warnings: optionalWarnings,
 });
 export type BulkResult = Static<typeof BulkResult>;

@@ -6,6 +6,7 @@ import type { Applied, NativeIds, Progress } from "../host.ts";
 import { isUnreadableLab } from "../host-unreadable.ts";
 import { appliedSteps } from "./applied-steps.ts";
 import { settled } from "./doubt.ts";
+import { failedNodes } from "./failed-nodes.ts";
 import { hostFailure } from "./host-failure.ts";
 import type { TakenIds } from "./lab-draft.ts";
 import { editLab, type LabEdit } from "./lab-edit.ts";
@@ -31,16 +32,15 @@ const nobody: NativeIds = { nodes: {}, networks: {}, links: {} };
  */
 export async function applySteps(place: EvePlace, at: EveLabPath, operations: readonly Operation[], progress: Progress): Promise<Applied> {
   const run: Run = { place, at, progress, ids: progress.ids };
-  const finished: string[] = [];
+  const finished = new Set<string>();
   let head: LabHead | null = null;
   for (const batch of batches(operations)) {
     progress.signal?.throwIfAborted();
-    const rest = [...batch];
-    const done = (count: number) => {
-      for (const { id } of rest.splice(0, count)) {
+    const done = (some: readonly Operation[]) => {
+      for (const { id } of some.filter((one) => !finished.has(one.id))) {
         if (id !== batch[0]?.id) progress.step(id, "running");
         progress.step(id, "done");
-        finished.push(id);
+        finished.add(id);
       }
     };
     try {
@@ -49,7 +49,7 @@ export async function applySteps(place: EvePlace, at: EveLabPath, operations: re
       if (head !== null && head.lock !== 0) throw lockedNow(at, finished, operations);
       progress.step(batch[0]?.id ?? "", "running");
       await runBatch(run, head, batch, done);
-      done(rest.length);
+      done(batch);
     } catch (error) {
       throw cutOff(error, finished, operations);
     }
@@ -104,7 +104,7 @@ function batches(operations: readonly Operation[]): readonly (readonly Operation
   return all;
 }
 
-async function runBatch(run: Run, head: LabHead | null, batch: readonly Operation[], done: (count: number) => void): Promise<void> {
+async function runBatch(run: Run, head: LabHead | null, batch: readonly Operation[], done: (some: readonly Operation[]) => void): Promise<void> {
   const first = batch[0]?.step;
   if (first === undefined) return;
   if (first.do === "create-lab") return inTurn(run, true, () => createLab(run, head, first));
@@ -135,28 +135,46 @@ async function runBatch(run: Run, head: LabHead | null, batch: readonly Operatio
     else if (first.do === "stop") await stopNodes(power, ids, first.mode);
     else await wipeNodes(power, ids, progress.stopMode ?? 3);
   } catch (error) {
-    if (first.do !== "wipe") await tellPower(run, batch, edit, first.do, done);
-    throw error;
+    const failed = failedNodes(error);
+    const others = batch.filter((operation) => !failed.has(nodeIdOf(operation, edit) ?? -1));
+    if (first.do !== "wipe") await tellPower(run, others, edit, first.do, done);
+    throw withSteps(error, batch, edit);
   }
 }
 
-/** After starts or stops that did not all end well: those before the first that is not as wanted were done. */
+/** After starts or stops that did not all end well: those of nodes that are as wanted were done. */
 async function tellPower(
   { place, at }: Run,
   batch: readonly Operation[],
   edit: LabEdit,
   word: "start" | "stop",
-  done: (count: number) => void,
+  done: (some: readonly Operation[]) => void,
 ): Promise<void> {
   const nodes = await readNodes(place.account, at).catch(() => undefined);
   if (nodes === undefined) return;
   const status = new Map(nodes.map((node) => [node.id, node.status]));
-  const as = (key: string) => {
-    const told = status.get(edit.nodeId(key) ?? -1) ?? 0;
-    return word === "stop" ? told === 0 : told === 2 || told === 3;
-  };
-  const first = batch.findIndex(({ step }) => !("node" in step && typeof step.node === "string" && as(step.node)));
-  done(first < 0 ? batch.length - 1 : first);
+  done(
+    batch.filter((operation) => {
+      const told = status.get(nodeIdOf(operation, edit) ?? -1) ?? 0;
+      return word === "stop" ? told === 0 : told === 2 || told === 3;
+    }),
+  );
+}
+
+/** The failure with the steps that failed, each with its reason, in place of the numbers of the host's nodes. */
+function withSteps(error: unknown, batch: readonly Operation[], edit: LabEdit): unknown {
+  const reasons = failedNodes(error);
+  if (!(error instanceof Failure) || reasons.size === 0) return error;
+  const failures = batch.flatMap((operation) => {
+    const message = reasons.get(nodeIdOf(operation, edit) ?? -1);
+    return message === undefined ? [] : [{ id: operation.id, message }];
+  });
+  const { nodes: _numbers, ...data } = error.data ?? {};
+  return new Failure(error.code, error.message, { data: { ...data, failures }, cause: error });
+}
+
+function nodeIdOf({ step }: Operation, edit: LabEdit): number | undefined {
+  return "node" in step && typeof step.node === "string" ? edit.nodeId(step.node) : undefined;
 }
 
 /** Writes of one lab one after another. Where labs share numbers, those that give new ones are one after another on the whole host. */
@@ -205,7 +223,7 @@ async function editBatch(
   head: LabHead,
   batch: readonly Operation[],
   creates: boolean,
-  done: (count: number) => void,
+  done: (some: readonly Operation[]) => void,
 ): Promise<void> {
   const { place, at } = run;
   const before = withHead(await place.world.reader.file(place.account, at), head);
@@ -231,12 +249,12 @@ async function editBatch(
       // What of it was done is told as done; where the host cannot be asked nothing is.
       const got = await place.world.reader.file(place.account, at).catch(() => undefined);
       // The last of them is not, or nothing would have gone wrong.
-      if (got !== undefined) done(Math.min(appliedSteps(before, after, got, place.catalogue), batch.length - 1));
+      if (got !== undefined) done(batch.slice(0, Math.min(appliedSteps(before, after, got, place.catalogue), batch.length - 1)));
       throw error;
     }
   }
   if (failure !== undefined) {
-    done(after.length);
+    done(batch.slice(0, after.length));
     throw failure.error;
   }
 }
@@ -303,19 +321,22 @@ function renumber(edit: LabEdit, wanted: UnlLab): NativeIds {
   return { nodes: record(edit.ids.nodes, nodes), networks: record(edit.ids.networks, networks), links: Object.fromEntries(links) };
 }
 
-function lockedNow(at: EveLabPath, finished: readonly string[], operations: readonly Operation[]): Failure {
-  if (finished.length === 0) return new Failure("lab_locked", `lab ${at.path} is locked on the host`);
+function lockedNow(at: EveLabPath, finished: ReadonlySet<string>, operations: readonly Operation[]): Failure {
+  if (finished.size === 0) return new Failure("lab_locked", `lab ${at.path} is locked on the host`);
   const data = { applied: [...finished], remaining: remaining(finished, operations) };
   return new Failure("lab_locked_mid_apply", `lab ${at.path} was locked on the host during the change`, { data });
 }
 
-function remaining(finished: readonly string[], operations: readonly Operation[]): readonly string[] {
-  return operations.slice(finished.length).map(({ id }) => id);
+function remaining(finished: ReadonlySet<string>, operations: readonly Operation[]): readonly string[] {
+  return operations.flatMap(({ id }) => (finished.has(id) ? [] : [id]));
 }
 
 /** What stopped the run, with how far it came. */
-function cutOff(error: unknown, finished: readonly string[], operations: readonly Operation[]): unknown {
+function cutOff(error: unknown, finished: ReadonlySet<string>, operations: readonly Operation[]): unknown {
   if (!(error instanceof Failure) || error.code.startsWith("lab_locked")) return error;
-  const [failed, ...rest] = remaining(finished, operations);
+  const left = remaining(finished, operations);
+  const failures = (error.data?.["failures"] ?? []) as readonly { readonly id: string }[];
+  const failed = failures[0]?.id ?? left[0];
+  const rest = left.filter((id) => id !== failed && failures.every((one) => one.id !== id));
   return new Failure(error.code, error.message, { data: { ...error.data, applied: [...finished], failed, remaining: rest }, cause: error });
 }

@@ -1,14 +1,14 @@
 import { Failure } from "../../contract/errors.ts";
 import type { StopMode } from "../../engine/plan.ts";
-import { type EveAnswer, hostError } from "./answer.ts";
+import { hostError } from "./answer.ts";
+import { nodesFailed } from "./failed-nodes.ts";
 import { hostFailure } from "./host-failure.ts";
 import type { EveLabPath } from "./lab-path.ts";
 import { readNodes } from "./lab-read.ts";
+import { inTurns, nameOf, powerCall } from "./power-calls.ts";
+import { bringUp } from "./start-nodes.ts";
 import type { UnlLab } from "./unl.ts";
 import { type EvePlace, pause } from "./world.ts";
-
-/** Nodes that start or stop at once; those that share a network take turns, or the host makes their bridge twice. */
-const width = 8;
 
 export interface PowerRun {
   readonly place: EvePlace;
@@ -27,12 +27,7 @@ export async function startNodes(run: PowerRun, ids: readonly number[]): Promise
     const up = new Set((await readNodes(place.account, at)).flatMap(({ id, status }) => (status === 2 || status === 3 ? [id] : [])));
     down = ids.filter((id) => !up.has(id));
   }
-  const doubts = new Map<number, string>();
-  await inTurns(run, down, async (id) => {
-    const answer = await powerCall(run, id, "start", doubts);
-    if (answer !== undefined && answer.code !== 80049) throw hostError(`start node ${nameOf(run.lab.nodes, id)}`, answer);
-  });
-  await until(run, ids, (status) => status === 2 || status === 3, "run", doubts);
+  await bringUp(run, ids, down);
   for (const id of ids) world.started.add(`${at.path} ${id}`);
 }
 
@@ -79,28 +74,16 @@ export async function wipeNodes(run: PowerRun, ids: readonly number[], mode: Sto
   );
   await until(run, ids, (status) => status === 0, "stop", doubts);
   // Whether a disk is gone cannot be seen.
-  for (const [id, why] of doubts) throw hostFailure(`node ${nameOf(nodes, id)} may not be wiped: ${why}`);
+  const unsure = [...doubts].map(([id, why]) => [id, hostFailure(`node ${nameOf(nodes, id)} may not be wiped: ${why}`)] as const);
+  if (unsure.length > 0) throw nodesFailed(new Map(unsure), (id) => nameOf(nodes, id));
 }
 
-/** undefined: nobody knows what the host has done, which is added to the doubts. What becomes of it is then looked at, and not asked for again. */
-async function powerCall({ place, at }: PowerRun, id: number, word: string, doubts: Map<number, string>): Promise<EveAnswer | undefined> {
-  const path = `/api/labs${at.url}/nodes/${id}/${word}`;
-  try {
-    const answer = await place.account.call({ path, read: false, timeoutMs: place.world.timing.powerMs });
-    if (!answer.broken) return answer;
-    doubts.set(id, `the host broke over ${word} (${answer.message})`);
-  } catch (error) {
-    if (!(error instanceof Failure) || (error.code !== "host_timeout" && error.code !== "host_unreachable")) throw error;
-    doubts.set(id, error.message);
-  }
-  return undefined;
-}
-
+/** Waits until the nodes are as wanted. Throws nodesFailed() for those that are not after the patience. */
 async function until(
   run: PowerRun,
   ids: readonly number[],
   good: (status: number) => boolean,
-  verb: "run" | "stop",
+  verb: "stop",
   doubts: ReadonlyMap<number, string>,
 ): Promise<void> {
   if (ids.length === 0) return;
@@ -111,21 +94,14 @@ async function until(
     const nodes = await readNodes(place.account, at, signal);
     const status = new Map(nodes.map((node) => [node.id, node.status]));
     // A node that is gone is as stopped as can be.
-    const late = ids.filter((id) => !good(status.get(id) ?? (verb === "stop" ? 0 : -1)));
+    const late = ids.filter((id) => !good(status.get(id) ?? 0));
     if (late.length === 0) return;
     if (performance.now() > end) {
-      const [first = 0] = late;
-      const told = late.map((id) => nameOf(nodes, id)).join(", ");
-      const hint =
-        verb === "stop" && world.edition.sharedNames
-          ? ". On Community Edition that is also so when another lab of this user runs a node with the same number"
-          : status.get(first) === 1
-            ? ". Its preparation has failed, as it seems: wipe it"
-            : "";
-      const doubt = late.map((id) => doubts.get(id)).find((why) => why !== undefined);
-      throw hostFailure(
-        `${doubt ?? "the host took the call"}, and ${told} does not ${verb} (status ${status.get(first) ?? "unknown"})${hint}`,
-      );
+      const hint = world.edition.sharedNames
+        ? ". On Community Edition that is also so when another lab of this user runs a node with the same number"
+        : "";
+      const told = (id: number) => `${doubts.get(id) ?? "the host took the call"}, and ${nameOf(nodes, id)} does not ${verb} (status ${status.get(id)})`;
+      throw nodesFailed(new Map(late.map((id) => [id, hostFailure(told(id) + hint)])), (id) => nameOf(nodes, id));
     }
     await pause(world, signal);
   }
@@ -169,41 +145,4 @@ async function refuseCollision({ place, at, lab }: PowerRun, ids: readonly numbe
       );
     }
   }
-}
-
-/** Runs the work for all nodes, some at once, none at the same time as another on the same network. */
-async function inTurns({ lab, signal }: PowerRun, ids: readonly number[], work: (id: number) => Promise<void>): Promise<void> {
-  const networks = new Map(lab.nodes.map((node) => [node.id, node.interfaces.flatMap((one) => one.network_id ?? [])]));
-  const waiting = [...ids];
-  const busy = new Set<number>();
-  const under = new Set<Promise<void>>();
-  let failed: { readonly error: unknown } | undefined;
-  while (waiting.length > 0 || under.size > 0) {
-    const stop = failed !== undefined || signal?.aborted === true;
-    const next =
-      stop || under.size >= width ? -1 : waiting.findIndex((id) => !(networks.get(id) ?? []).some((network) => busy.has(network)));
-    if (next < 0) {
-      if (under.size === 0) break;
-      await Promise.race(under);
-      continue;
-    }
-    const [id = 0] = waiting.splice(next, 1);
-    const used = networks.get(id) ?? [];
-    for (const network of used) busy.add(network);
-    const one: Promise<void> = work(id)
-      .catch((error: unknown) => {
-        failed ??= { error };
-      })
-      .finally(() => {
-        for (const network of used) busy.delete(network);
-        under.delete(one);
-      });
-    under.add(one);
-  }
-  if (failed !== undefined) throw failed.error;
-  signal?.throwIfAborted();
-}
-
-function nameOf(nodes: readonly { readonly id: number; readonly name?: string }[], id: number): string {
-  return nodes.find((node) => node.id === id)?.name ?? String(id);
 }

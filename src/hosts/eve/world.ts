@@ -28,11 +28,13 @@ export interface EveTiming {
   readonly pollMs: number;
   /** How long a node may take to be up or down after the host took the call, ms. */
   readonly patienceMs: number;
+  /** How long a node may have no process after the host answered that it has started, ms, on top of the node's own delay. */
+  readonly comeUpMs: number;
   /** For calls that start, stop or wipe, ms. */
   readonly powerMs: number;
 }
 
-export const defaultTiming: EveTiming = { pollMs: 500, patienceMs: 120_000, powerMs: 300_000 };
+export const defaultTiming: EveTiming = { pollMs: 500, patienceMs: 120_000, comeUpMs: 10_000, powerMs: 300_000 };
 
 /** One user's view of the world. */
 export interface EvePlace {
