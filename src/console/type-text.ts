@@ -57,5 +57,7 @@ async function echoed(console: Transcript, text: string, change: TypingOptions["
 function isLost(console: Transcript, text: string, prompt = ""): boolean {
   if (prompt.trim() === "" || text.trim() === "" || !console.tail.includes("\n")) return false;
   if (lastLine(console.tail).trimEnd() !== prompt.trimEnd()) return false;
-  return renderText(console.text()).split("\n").every((line) => ["", prompt.trimEnd()].includes(line.trimEnd()));
+  return renderText(console.text())
+    .split("\n")
+    .every((line) => ["", prompt.trimEnd()].includes(line.trimEnd()));
 }

@@ -45,13 +45,13 @@ async function freshPc(startup: string | undefined, address = 600): Promise<Pc> 
 const files = [
   ["without a startup file", undefined],
   ["with a startup file that is over at once", "set pcname PC1\n"],
-  // Longer than the empty lines that ask for a prompt are apart: the terminal answers some of them with its echo.
-  ["with a startup file that takes seconds", "ip 10.0.0.1/24\nip 10.0.0.2/24\nip 10.0.0.3/24\nip 10.0.0.4/24\n"],
+  // As long as several of the empty lines that ask for a prompt: the terminal answers each of them with its echo.
+  ["with a startup file that takes seconds", "ip 10.0.0.1/24\n"],
 ] as const;
 
 describe.each(files)("a VPCS that has just been started, %s", (_name, startup) => {
   it("runs the command of an exec once, after its startup file, and returns its output", async () => {
-    const { stream, ran } = await freshPc(startup, 1_000);
+    const { stream, ran } = await freshPc(startup, 5_000);
     const { output } = await execCommand(stream, { command: "show ip", timeoutMs: 20_000 });
     const file = (startup ?? "").split("\n").filter((line) => line !== "");
     expect(ran).toEqual([...file, "show ip"]);
@@ -71,7 +71,7 @@ describe.each(files)("a VPCS that has just been started, %s", (_name, startup) =
   });
 });
 
-it("a line that a menu answers with its own prompt is not typed twice where it was echoed", async () => {
+it("a line whose echo came is typed once, also where its output looks like the prompt", async () => {
   const { stream, ran } = await freshPc(undefined);
   await runDialogue(stream, [{ expect: "VPCS> " }, { send: "echo VPCS", expect: { regex: "^VPCS> $" } }]);
   expect(ran).toEqual(["echo VPCS"]);

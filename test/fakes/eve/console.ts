@@ -1,5 +1,5 @@
 import { createServer, type Server, type Socket } from "node:net";
-import { type VpcsTimes, VpcsTerminal } from "./vpcs-terminal.ts";
+import { VpcsTerminal, type VpcsTimes } from "./vpcs-terminal.ts";
 
 const IAC = 255;
 const [DO, WILL, SB, SE] = [253, 251, 250, 240];

@@ -34,16 +34,15 @@ export class VpcsTerminal {
     say(banner);
     this.#after(times.boot, () => {
       const lines = (startup ?? "").split(/\r?\n/).filter((line) => line.trim() !== "");
-      if (lines.length === 0) return this.#prompt();
-      say("\r\nExecuting the startup file\r\n\r\n");
+      if (lines.length > 0) say("\r\nExecuting the startup file\r\n\r\n");
       this.#runAll(lines);
     });
   }
 
   input(bytes: readonly number[]): void {
-    if (this.#state === "reading") return this.#read(bytes);
-    this.#queue.push(...bytes);
     if (this.#state === "busy") this.#options.say(bytes.map(cookedEcho).join(""));
+    if (this.#state === "reading") this.#read(bytes);
+    else this.#queue.push(...bytes);
   }
 
   close(): void {
@@ -66,9 +65,12 @@ export class VpcsTerminal {
         const line = this.#line.trim();
         this.#line = "";
         this.#state = "busy";
-        if (line === "") return this.#prompt();
-        say("\r\n");
-        return this.#run(line, () => this.#prompt());
+        if (line === "") this.#prompt();
+        else {
+          say("\r\n");
+          this.#run(line, () => this.#prompt());
+        }
+        return;
       }
       if (byte === 3) {
         this.#line = "";
