@@ -55,6 +55,8 @@ export class EveAccount {
   async open(password: string, signal?: AbortSignal): Promise<void> {
     this.#cookie = await this.#login(password, signal);
     this.#password = password;
+    // Whoever took the session before has nothing to do with this one.
+    this.#reopenedAt = Number.NEGATIVE_INFINITY;
   }
 
   /** The whole answer, whatever its status. Throws expired_host_session, and what the transport throws. */

@@ -104,7 +104,12 @@ function batches(operations: readonly Operation[]): readonly (readonly Operation
   return all;
 }
 
-async function runBatch(run: Run, head: LabHead | null, batch: readonly Operation[], done: (some: readonly Operation[]) => void): Promise<void> {
+async function runBatch(
+  run: Run,
+  head: LabHead | null,
+  batch: readonly Operation[],
+  done: (some: readonly Operation[]) => void,
+): Promise<void> {
   const first = batch[0]?.step;
   if (first === undefined) return;
   if (first.do === "create-lab") return inTurn(run, true, () => createLab(run, head, first));
@@ -161,7 +166,7 @@ async function tellPower(
   );
 }
 
-/** The failure with the steps that failed, each with its reason, in place of the numbers of the host's nodes. */
+/** The failure with the steps that failed, each with its reason. */
 function withSteps(error: unknown, batch: readonly Operation[], edit: LabEdit): unknown {
   const reasons = failedNodes(error);
   if (!(error instanceof Failure) || reasons.size === 0) return error;
@@ -169,8 +174,7 @@ function withSteps(error: unknown, batch: readonly Operation[], edit: LabEdit): 
     const message = reasons.get(nodeIdOf(operation, edit) ?? -1);
     return message === undefined ? [] : [{ id: operation.id, message }];
   });
-  const { nodes: _numbers, ...data } = error.data ?? {};
-  return new Failure(error.code, error.message, { data: { ...data, failures }, cause: error });
+  return new Failure(error.code, error.message, { data: { ...error.data, failures }, cause: error });
 }
 
 function nodeIdOf({ step }: Operation, edit: LabEdit): number | undefined {
@@ -338,5 +342,7 @@ function cutOff(error: unknown, finished: ReadonlySet<string>, operations: reado
   const failures = (error.data?.["failures"] ?? []) as readonly { readonly id: string }[];
   const failed = failures[0]?.id ?? left[0];
   const rest = left.filter((id) => id !== failed && failures.every((one) => one.id !== id));
-  return new Failure(error.code, error.message, { data: { ...error.data, applied: [...finished], failed, remaining: rest }, cause: error });
+  // The host's numbers mean nothing to the caller.
+  const { nodes: _numbers, ...data } = error.data ?? {};
+  return new Failure(error.code, error.message, { data: { ...data, applied: [...finished], failed, remaining: rest }, cause: error });
 }

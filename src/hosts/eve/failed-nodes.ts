@@ -12,13 +12,14 @@ export function someNames(names: readonly string[]): string {
 
 /**
  * The failure of a power change in which single nodes failed: the words of the first one, and in data.nodes all with their native ids.
- * @param failures not empty
+ * @param failures not empty; they are listed by id
  */
 export function nodesFailed(failures: ReadonlyMap<number, Failure>, nameOf: (id: number) => string): Failure {
-  const [[id, first] = [0, new Failure("host_error", "a node failed")], ...others] = failures;
+  const sorted = [...failures].sort(([a], [b]) => a - b);
+  const [[, first] = [0, new Failure("host_error", "a node failed")], ...others] = sorted;
   const more = others.length === 0 ? "" : `; ${someNames(others.map(([other]) => nameOf(other)))} failed, too`;
-  const nodes = [...failures].map(([node, { message }]) => ({ id: node, message }));
-  return new Failure(first.code, first.message + more, { data: { ...first.data, nodes, node: nameOf(id) }, cause: first });
+  const nodes = sorted.map(([node, { message }]) => ({ id: node, message }));
+  return new Failure(first.code, first.message + more, { data: { ...first.data, nodes }, cause: first });
 }
 
 /** What such a failure says of each node, by native id. */

@@ -282,13 +282,4 @@ describe("running labs", () => {
     await run("/two", pair, [start]);
     expect(fake.running().map(({ lab }) => lab)).toEqual(["/two.unl"]);
   });
-
-  it("a node that the host cannot prepare is told with its words, and is not started again", async () => {
-    const { make, run, fake, calls } = await bench();
-    await make("/pair", { ...pair, nodes: pair.nodes.map((one) => ({ ...one, start: false })) });
-    fake.failNextStart({ code: 12, keepLock: true });
-    calls();
-    await expect(run("/pair", pair, [operation({ do: "start", node: "pc1" })])).rejects.toMatchObject({ code: "host_error" });
-    expect(calls().filter((call) => call.endsWith("/start"))).toHaveLength(1);
-  });
 });

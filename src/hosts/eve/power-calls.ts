@@ -7,7 +7,12 @@ import type { PowerRun } from "./power.ts";
 const width = 8;
 
 /** undefined: nobody knows what the host has done, which is added to the doubts. What becomes of it is then looked at, and not asked for again. */
-export async function powerCall({ place, at }: PowerRun, id: number, word: string, doubts: Map<number, string>): Promise<EveAnswer | undefined> {
+export async function powerCall(
+  { place, at }: PowerRun,
+  id: number,
+  word: string,
+  doubts: Map<number, string>,
+): Promise<EveAnswer | undefined> {
   const path = `/api/labs${at.url}/nodes/${id}/${word}`;
   try {
     const answer = await place.account.call({ path, read: false, timeoutMs: place.world.timing.powerMs });

@@ -30,16 +30,15 @@ interface Start {
 export async function bringUp(run: PowerRun, ids: readonly number[], down: readonly number[]): Promise<void> {
   const { account } = run.place;
   const start: Start = { run, doubts: new Map(), failures: new Map() };
-  const [first] = down;
-  if (first !== undefined && !(await wasSeenRunning(run))) await startOne(start, first);
-  const left = seenRunning.has(account) ? down : down.slice(1);
-  await inTurns(run, left, (id) => startOne(start, id));
+  const alone = down.length > 1 && !(await wasSeenRunning(run)) ? down.slice(0, 1) : [];
+  for (const id of alone) await startOne(start, id);
+  await inTurns(run, down.slice(alone.length), (id) => startOne(start, id));
   await waitUntilUp(
     start,
     ids.filter((id) => !start.failures.has(id)),
   );
+  if (start.failures.size < ids.length) seenRunning.add(account);
   if (start.failures.size > 0) throw nodesFailed(start.failures, (id) => nameOf(run.lab.nodes, id));
-  seenRunning.add(account);
 }
 
 async function wasSeenRunning({ place, at, signal }: PowerRun): Promise<boolean> {
@@ -71,7 +70,7 @@ async function statusOf({ place, at, signal }: PowerRun, id: number): Promise<nu
 /** Notes as failed each node that does not come up: at once if it ran and is down again, soon if its process never came, else after the patience. */
 async function waitUntilUp({ run, doubts, failures }: Start, ids: readonly number[]): Promise<void> {
   const { place, at, lab, signal } = run;
-  const { timing } = place.world;
+  const { timing, edition } = place.world;
   const began = performance.now();
   const ran = new Set<number>();
   for (let waiting = ids; waiting.length > 0; ) {
@@ -81,7 +80,9 @@ async function waitUntilUp({ run, doubts, failures }: Start, ids: readonly numbe
     for (const id of ids.filter((one) => !failures.has(one))) {
       const [name, node] = [nameOf(lab.nodes, id), nodes.get(id)];
       const delayMs = 1000 * (lab.nodes.find((one) => one.id === id)?.delay ?? 0);
-      const limit = doubts.has(id) || (node?.status ?? 0) > 1 ? timing.patienceMs : Math.min(timing.patienceMs, timing.comeUpMs + delayMs);
+      // On Community the process is there when the host answers; of the others nobody knows.
+      const isOver = edition.sharedNames && !doubts.has(id) && (node?.status ?? 0) < 2;
+      const limit = isOver ? Math.min(timing.patienceMs, timing.comeUpMs + delayMs) : timing.patienceMs;
       if (node !== undefined && isUp(node)) ran.add(id);
       else if (ran.has(id)) failures.set(id, hostFailure(`node ${name} ran and ended at once; ${ownWords}`));
       else if (waited > limit) failures.set(id, notUp(name, node, doubts.get(id), limit));
@@ -91,7 +92,8 @@ async function waitUntilUp({ run, doubts, failures }: Start, ids: readonly numbe
   }
 }
 
-const ownWords = "the reason is on the host, in the node's running directory below /opt/unetlab/tmp and in /opt/unetlab/data/Logs/unl_wrapper.txt";
+const ownWords =
+  "the reason is on the host, in the node's running directory below /opt/unetlab/tmp and in /opt/unetlab/data/Logs/unl_wrapper.txt";
 
 function isUp({ status }: NodeStatus): boolean {
   return status === 2 || status === 3;
@@ -100,5 +102,7 @@ function isUp({ status }: NodeStatus): boolean {
 function notUp(name: string, node: NodeStatus | undefined, doubt: string | undefined, limitMs: number): Failure {
   const status = node?.status ?? "unknown";
   const why = node?.status === 1 ? leftLocked : `its process ended at once or never began; ${ownWords}`;
-  return hostFailure(`${doubt ?? "the host took the start"}, and node ${name} does not run after ${limitMs / 1000} s (status ${status}): ${why}`);
+  return hostFailure(
+    `${doubt ?? "the host took the start"}, and node ${name} does not run after ${limitMs / 1000} s (status ${status}): ${why}`,
+  );
 }

@@ -107,8 +107,7 @@ describe.each(editions)("on %s, a call that does not end well", (edition) => {
     expect(halted).toMatchObject({ code: "host_error", message: expect.stringContaining("does not run") });
     const up = fake.running().map(({ name }) => name);
     expect(up).toHaveLength(1);
-    const applied = up[0] === "pc1" ? ["start:pc1"] : [];
-    expect(halted.data).toMatchObject({ applied, failed: applied.length === 0 ? "start:pc1" : "start:pc2" });
+    expect(halted.data).toMatchObject({ applied: [`start:${up[0]}`], failed: up[0] === "pc1" ? "start:pc2" : "start:pc1" });
     expect(heard(of.start)).toHaveLength(2);
     await make("/x/pair", { ...wanted, nodes: wanted.nodes.map((one) => ({ ...one, start: true })) });
 
