@@ -112,7 +112,11 @@ export class Observations {
       kept.before = undefined;
     };
     // Those who wait for it see the failure; kept without a waiter it must not count as unhandled.
-    kept.value.then(ended, ended);
+    kept.value.then(ended, (error: unknown) => {
+      ended();
+      // It is about the session that read, not about the lab: whoever has logged in again reads the lab again.
+      if (error instanceof Failure && error.code === "expired_host_session" && all.get(key) === kept) all.delete(key);
+    });
     all.delete(key);
     all.set(key, kept);
     if (all.size > 1000) all.delete(all.keys().next().value!);

@@ -35,6 +35,8 @@ function sometimesAway(away: { readonly now: boolean }) {
   }));
 }
 
+const unread = { available: false, error: { code: "host_unreachable", error: "away" } };
+
 test("however many poll, the host is asked once per interval", async () => {
   let reads = 0;
   const host = changedHost((session) => ({
@@ -92,17 +94,17 @@ test("a node that is named is alone in status, inspect and consoles, with its li
   // What cannot be read is no reason to say that a node is not there.
   away.now = true;
   made.time.now += 1_000;
-  expect((await ann.call("getProjectStatus", { lab, node: "r1" })).live).toEqual({ available: false });
+  expect((await ann.call("getProjectStatus", { lab, node: "r1" })).live).toEqual(unread);
 });
 
-test("a failed live read is an answer: available false, and no rows", async () => {
+test("a failed live read is an answer: available false with the reason, and no rows", async () => {
   const away = { now: false };
   const made = bench({ host: sometimesAway(away) });
   const ann = await made.login();
   await ann.call("deployProject", { yaml: pair });
   away.now = true;
   expect(await ann.call("getProjectStatus", { lab: "/pair" })).toMatchObject({ exists: true, live: { available: false } });
-  expect((await ann.call("getProjectStatus", { lab: "/pair" })).live).toEqual({ available: false });
+  expect((await ann.call("getProjectStatus", { lab: "/pair" })).live).toEqual(unread);
 });
 
 test("a managed lab that the host has lost exists no more, and has no live part", async () => {

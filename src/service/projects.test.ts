@@ -321,27 +321,34 @@ describe("exec", () => {
       failed: 0,
       invalid: 0,
     };
-    expect(await ann.call("execProject", { lab: "/pair", action: "start" })).toEqual({ ...zero, requested: 3, already_running: 3 });
+    const good = (...nodes: readonly string[]) => nodes.map((node) => ({ node, ok: true }));
+    const all = good("r1", "r2", "r3");
+    const started = await ann.call("execProject", { lab: "/pair", action: "start" });
+    expect(started).toEqual({ ...zero, requested: 3, already_running: 3, nodes: all });
     expect(await ann.call("execProject", { lab: "/pair", action: "stop", node: "r1", stopmode: 0 })).toEqual({
       ...zero,
       requested: 1,
       stopped: 1,
+      nodes: good("r1"),
     });
     expect(await ann.call("execProject", { lab: "/pair", action: "stop", node: "" })).toEqual({
       ...zero,
       requested: 3,
       stopped: 2,
       already_stopped: 1,
+      nodes: all,
     });
     expect(await ann.call("execProject", { lab: "/pair", action: "start", nodes: ["r1", "r2", "nope"] })).toEqual({
       ...zero,
       requested: 3,
       started: 2,
       invalid: 1,
+      nodes: [...good("r1", "r2"), { node: "nope", ok: false, message: "the lab has no node nope" }],
     });
     // A list is what it says, also where nothing is left in it.
-    for (const action of ["stop", "wipe"]) expect(await ann.call("execProject", { lab: "/pair", action, nodes: [] })).toEqual(zero);
-    expect(await ann.call("execProject", { lab: "/pair", action: "wipe" })).toEqual({ ...zero, requested: 3, wiped: 3 });
+    const none = { ...zero, nodes: [] };
+    for (const action of ["stop", "wipe"]) expect(await ann.call("execProject", { lab: "/pair", action, nodes: [] })).toEqual(none);
+    expect(await ann.call("execProject", { lab: "/pair", action: "wipe" })).toEqual({ ...zero, requested: 3, wiped: 3, nodes: all });
     const { live } = await ann.call("getProjectStatus", { lab: "/pair" });
     expect(live?.nodes?.every(({ status }) => status === "stopped")).toBe(true);
   });
@@ -355,7 +362,19 @@ describe("exec", () => {
     made.step = (_lab, { key }) => {
       if (key === "r2") throw new Failure("host_error", "broken");
     };
-    expect(await ann.call("execProject", { lab: "/pair", action: "start" })).toMatchObject({ requested: 3, started: 2, failed: 1 });
+    expect(await ann.call("execProject", { lab: "/pair", action: "start" })).toMatchObject({
+      requested: 3,
+      started: 2,
+      failed: 1,
+      nodes: [
+        { node: "r1", ok: true },
+        { node: "r2", ok: false, message: expect.stringContaining("broken") },
+        { node: "r3", ok: true },
+      ],
+    });
+    // It was to run, and does not.
+    const { operations } = await ann.call("planProject", { lab: "/pair", yaml: three });
+    expect((operations ?? []).map(({ op, key }) => [op, key])).toEqual([["start", "r2"]]);
   });
 
   test("a wrong action, stop mode or node is refused", async () => {

@@ -81,7 +81,7 @@ export async function resumeNodes(context: Context, job: Job, target: Target): P
   if (first !== undefined) {
     throw new Failure(
       first.error.code,
-      `${failed.length} of ${operations.length} nodes did not come back: ${failed.map(({ key }) => key).join(", ")}; ${first.error.message}`,
+      `${failed.length} of ${operations.length} nodes did not come back: ${namesOf(failed)}; ${first.error.message}`,
       {
         data: { ...first.error.data, started, failed: failed.map(({ key, error }) => ({ node: key, error: error.message })) },
         cause: first.error,
@@ -89,6 +89,11 @@ export async function resumeNodes(context: Context, job: Job, target: Target): P
     );
   }
   return { ...none, requested: operations.length, started };
+}
+
+function namesOf(failed: readonly { readonly key: string }[]): string {
+  const shown = failed.slice(0, 8).map(({ key }) => key);
+  return `${shown.join(", ")}${failed.length > shown.length ? ` and ${failed.length - shown.length} more` : ""}`;
 }
 
 const none: BulkResult = {

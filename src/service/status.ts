@@ -23,7 +23,8 @@ export async function projectStatus(context: Context, caller: Caller, payload: P
   const target = await addressProject(context, caller, payload);
   const { path, host, record, mode, intent } = target;
   const read = await readLive(context, target);
-  const exists = read !== null && (read !== "failed" || record?.labId !== undefined);
+  const failed = read instanceof Failure;
+  const exists = read !== null && (!failed || record?.labId !== undefined);
   // Whether an unknown lab is there cannot be told while the host does not answer: that is a failed read, not a missing lab.
   if (read === null && record === undefined && !makes(context, caller, path)) throw labNotFound(path);
   const structure = read === null ? null : await context.observations.recentStructure(host, path, structureMs).catch(() => null);
@@ -31,8 +32,8 @@ export async function projectStatus(context: Context, caller: Caller, payload: P
   const right = record && rightOn(record, caller);
   const operation = context.jobs.running(path);
   const last = record === undefined && caller.role !== "admin" ? undefined : context.store.jobs.lastEnd(path, record);
-  const resume = resumeState(context, path, record, read === null || read === "failed" ? [] : read.nodes);
-  const live = exists || read === "failed" ? liveData(target, read, structure) : undefined;
+  const resume = resumeState(context, path, record, read === null || failed ? [] : read.nodes);
+  const live = exists || failed ? liveData(target, read, structure) : undefined;
   const chosen = chosenNodes(payload);
   // What was not read cannot tell that a node is not there.
   if (chosen !== undefined && (live === undefined || live.available)) refuseUnknown(chosen, live?.nodes ?? [], target);
@@ -54,8 +55,8 @@ export async function projectStatus(context: Context, caller: Caller, payload: P
   };
 }
 
-/** null: the host has no such lab. */
-async function readLive(context: Context, { host, path }: Target): Promise<LiveStatus | "failed" | null> {
+/** null: the host has no such lab. A failure: nothing could be read. */
+async function readLive(context: Context, { host, path }: Target): Promise<LiveStatus | Failure | null> {
   try {
     return await context.observations.status(host, path);
   } catch (error) {
@@ -63,7 +64,7 @@ async function readLive(context: Context, { host, path }: Target): Promise<LiveS
     if (error.code === "lab_not_found") return null;
     // Without a session nothing can be read until the user logs in again: that is no failed read.
     if (error.code === "expired_host_session") throw error;
-    return "failed";
+    return error;
   }
 }
 
@@ -77,8 +78,9 @@ interface Shown {
   readonly live: LiveData;
 }
 
-function liveData(target: Target, read: LiveStatus | "failed" | null, structure: ObservedLab | null): LiveData {
-  if (read === null || read === "failed") return { available: false };
+function liveData(target: Target, read: LiveStatus | Failure | null, structure: ObservedLab | null): LiveData {
+  if (read === null) return { available: false };
+  if (read instanceof Failure) return { available: false, error: { code: read.code, error: read.message } };
   const known = shown.get(read);
   if (known !== undefined && known.structure === structure && known.intent === target.intent && known.ids === target.ids) return known.live;
   const live = share(joinLive(target, read, structure));

@@ -49,12 +49,14 @@ export const LiveNetemData = Type.Object({
 });
 export type LiveNetemData = Static<typeof LiveNetemData>;
 
-/** available false: the live read failed, nodes and netem are absent. joined false: not all rows are mapped to IaC keys. */
+/** available false: the live read failed, error is why, nodes and netem are absent. joined false: not all rows are mapped to IaC keys. */
 export const LiveData = Type.Object({
   available: flag,
   joined: Type.Optional(flag),
   nodes: Type.Optional(list(LiveNodeData)),
   netem: Type.Optional(list(LiveNetemData)),
+  /** Absent: the live read did not fail. */
+  error: Type.Optional(Type.Object({ code: text, error: text })),
 });
 export type LiveData = Static<typeof LiveData>;
 
