@@ -70,3 +70,22 @@ test("of a node that does not run it is said whether it failed, with the command
   expect(of("failed")).toContain("hint: labwright logs h1 shows why it failed; labwright start --node h1 starts it again\n");
   expect(of("stopped")).toContain("hint: labwright start --node h1 starts it");
 });
+
+test("hundreds of steps are counted, the first ones named, and each failed one has its reason", () => {
+  const steps = (count: number, from = 0) =>
+    Array.from({ length: count }, (_, index) => ({ id: `start:r${from + index}`, op: "start", kind: "node", key: `r${from + index}` }));
+  const failed = steps(2, 300).map((step) => ({ ...step, message: `Failed to start node ${step.key} (12)` }));
+  const data = { applied: steps(300), failed, remaining: steps(400, 500) };
+  const text = shown(new LabwrightError("start node r300: Failed to start node r300 (12)", { status: 502, code: "host_error", data }));
+  expect(text).toContain("  done (300): start node r0, start node r1,");
+  expect(text).toContain("start node r7 and 292 more\n");
+  expect(text).toContain("  failed (2): start node r300, start node r301\n  start node r301: Failed to start node r301 (12)\n");
+  expect(Math.max(...text.split("\n").map((line) => line.length))).toBeLessThan(250);
+});
+
+test("a hint names the log of a node only where the host keeps one", () => {
+  const at = (data: object) =>
+    shown(new LabwrightError("r1 does not run", { status: 409, code: "node_not_running", data: { node: "r1", ...data } }));
+  expect(at({})).toContain("hint: labwright start --node r1 starts it\n");
+  expect(at({ power: "failed" })).toContain("labwright logs r1 shows why it failed");
+});

@@ -3,6 +3,7 @@ import type { Diagnostic } from "../intent/diagnostic.ts";
 import { showDiagnostics } from "../intent/show.ts";
 import { warningsOf } from "./change.ts";
 import type { ProjectFile } from "./project.ts";
+import { shortList } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -79,13 +80,24 @@ function details(error: LabwrightError): readonly string[] {
   ] as const) {
     const value = error.data?.[word];
     if (value === undefined) continue;
-    const shown = Array.isArray(value) ? value.map(nameOfStep).join(", ") : nameOfStep(value);
-    if (shown !== "") lines.push(`${label}: ${shown}`);
+    const steps = Array.isArray(value) ? value : [value];
+    const shown = shortList(steps.map(nameOfStep).filter((name) => name !== ""));
+    if (shown !== "") lines.push(`${label}${steps.length > 1 ? ` (${steps.length})` : ""}: ${shown}`);
+    // The first one's reason is the error itself.
+    if (word === "failed") lines.push(...steps.slice(1, mostReasons).flatMap(reasonOf));
   }
   lines.push(...warningsOf(error.data).map((text) => `warning: ${text}`));
   const output = error.data?.output;
   if (typeof output === "string" && output.trim() !== "") lines.push(...output.trimEnd().split(/\r?\n/));
   return lines;
+}
+
+/** Of so many failed steps the reason is shown. */
+const mostReasons = 10;
+
+function reasonOf(step: unknown): readonly string[] {
+  const { message } = (typeof step === "object" && step !== null ? step : {}) as { readonly message?: unknown };
+  return typeof message === "string" ? [`${nameOfStep(step)}: ${message}`] : [];
 }
 
 function nameOfStep(step: unknown): string {
@@ -125,6 +137,8 @@ function hintFor(error: LabwrightError): string | undefined {
   if (error.code === "node_not_running") {
     const { node = "NAME", power } = error.data ?? {};
     const start = `labwright start --node ${node} starts it`;
+    // Only hosts that return the power keep the output of nodes that ended.
+    if (power === undefined) return start;
     return power === "failed"
       ? `labwright logs ${node} shows why it failed; ${start} again`
       : `${start}; labwright logs ${node} shows its last output`;

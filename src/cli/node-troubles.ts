@@ -2,8 +2,8 @@ import { type LabwrightClient, LabwrightError } from "../client/index.ts";
 import type { Context } from "./context.ts";
 import { inNaturalOrder } from "./natural-order.ts";
 import { labFlags, type Project } from "./project.ts";
-import { isUp, nodeName, type Status } from "./show-status.ts";
-import { duration } from "./table.ts";
+import { isUp, nodeName, type Status, unreadText } from "./show-status.ts";
+import { duration, shortList } from "./table.ts";
 import { hasFailed, isAllUp, nodesThatShouldRun, waitForNodes } from "./wait-for-nodes.ts";
 
 /** Of so many failed nodes the last lines are shown; of the others the names. */
@@ -41,19 +41,21 @@ export async function reportTroubles(
   const failed = nodes.filter(hasFailed);
   if (failed.length > 0) {
     const names = failed.map((node) => `${nodeName(node)}${node.exit_code === undefined ? "" : ` (exit code ${node.exit_code})`}`);
-    write(`${head} ${failed.length} of ${counted(nodes.length)} failed: ${names.join(", ")}`);
+    write(`${head} ${failed.length} of ${counted(nodes.length)} failed: ${shortList(names)}`);
     const client = await context.client();
-    for (const node of failed.slice(0, mostNodes)) write(await lastWords(client, project, nodeName(node)));
-    if (failed.length > mostNodes) write(`  the last lines of the others: labwright logs ${labFlags(project)} NODE`);
+    // Not every host keeps the output of nodes.
+    const { features } = await client.getCapabilities();
+    const logged = features?.consoleLog === true ? failed : [];
+    for (const node of logged.slice(0, mostNodes)) write(await lastWords(client, project, nodeName(node)));
+    if (logged.length > mostNodes) write(`  the last lines of the others: labwright logs ${labFlags(project)} NODE`);
     write(`  hint: fix the cause; then labwright up or labwright apply starts the failed nodes again, as does labwright start`);
   }
   if (options.waitedMs === undefined) return;
-  if (status.live?.available === false)
-    write(`${head} the host does not report the state of the nodes; see labwright status ${labFlags(project)}`);
+  if (status.live?.available === false) write(`${head} ${unreadText(status.live)}`);
   const pending = nodes.filter((node) => !isUp(node) && !hasFailed(node));
   if (pending.length === 0) return;
   const names = pending.map((node) => `${nodeName(node)} (${node.status === "running" ? "running, not ready" : node.status})`);
-  write(`${head} ${pending.length} of ${counted(nodes.length)} not ready after ${duration(options.waitedMs)}: ${names.join(", ")}`);
+  write(`${head} ${pending.length} of ${counted(nodes.length)} not ready after ${duration(options.waitedMs)}: ${shortList(names)}`);
   write(
     `  hint: labwright status ${labFlags(project)} --watch shows how it goes on; --timeout SECONDS waits longer, --no-wait does not wait`,
   );

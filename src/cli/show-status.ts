@@ -20,7 +20,7 @@ export function showStatus(paint: Paint, status: Status, suspended: readonly str
     lines.push("its definition on the host was lost; its nodes may still run. An admin restores or deletes it: labwright quarantine");
   if (operation !== undefined) lines.push(`${operation.name} by ${operation.user}: step ${operation.step} of ${operation.steps}`);
   lines.push(...waitingText(lab, status.resume));
-  if (live !== undefined && !live.available) lines.push("the host does not tell how the nodes are; try again");
+  if (live !== undefined && !live.available) lines.push(unreadText(live));
   if (live?.nodes !== undefined && live.nodes.length > 0) lines.push("", nodeTable(paint, live.nodes));
   const netem = live?.netem ?? [];
   if (netem.length > 0) {
@@ -28,6 +28,12 @@ export function showStatus(paint: Paint, status: Status, suspended: readonly str
   }
   if (suspended.length > 0) lines.push("", `suspended: ${suspended.join(", ")} (labwright link NODE:INTERFACE --resume)`);
   return lines.join("\n");
+}
+
+/** Why the state of the nodes is not known. A service of an older version gives no reason. */
+export function unreadText({ error }: NonNullable<Status["live"]>): string {
+  const text = "the host does not report the state of the nodes";
+  return error === undefined ? `${text}; try again` : `${text}: ${error.error} (${error.code})`;
 }
 
 /** What waits to come back, why, and what brings it back. */

@@ -37,3 +37,9 @@ export function bytes(count: number): string {
 export function wordList(words: readonly string[]): string {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
 }
+
+/** a, b, c and 4 more. */
+export function shortList(words: readonly string[], most = 8): string {
+  if (words.length <= most) return words.join(", ");
+  return `${words.slice(0, most).join(", ")} and ${words.length - most} more`;
+}

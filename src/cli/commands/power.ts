@@ -8,7 +8,7 @@ import { labAtStake } from "../lab-at-stake.ts";
 import { namedNodes, payloadNodes } from "../named-nodes.ts";
 import { waitAndReport } from "../node-troubles.ts";
 import { nodeName } from "../show-status.ts";
-import { wordList } from "../table.ts";
+import { shortList, wordList } from "../table.ts";
 import { UsageError } from "../usage-error.ts";
 import { nodesThatShouldRun } from "../wait-for-nodes.ts";
 
@@ -105,14 +105,13 @@ async function power(
 const mostReasons = 10;
 
 /** Names on stderr the nodes of which the action failed, each with its reason. A service of an older version only counts them. */
-function reportFailed({ terminal }: Context, action: string, { nodes = [], failed, invalid }: BulkResult): void {
-  const unknown = /^the lab has no node /;
-  const broken = nodes.filter(({ ok, message = "" }) => !ok && !(invalid > 0 && unknown.test(message)));
+function reportFailed({ terminal }: Context, action: string, { nodes = [], failed }: BulkResult): void {
+  const broken = nodes.filter(({ ok }) => !ok);
   for (const { node, message } of broken.slice(0, mostReasons)) {
     terminal.complain(`${terminal.paint("red", "error:")} ${action} ${node}: ${message ?? "failed"}`);
   }
   const others = broken.slice(mostReasons).map(({ node }) => node);
-  if (others.length > 0) terminal.complain(`  ${others.length} more failed: ${wordList(others.slice(0, mostReasons))}${others.length > mostReasons ? " …" : ""}`);
+  if (others.length > 0) terminal.complain(`  and ${others.length} more: ${shortList(others)}`);
   if (failed > 0 && broken.length === 0) terminal.note("labwright status shows the state of the nodes");
 }
 

@@ -30,9 +30,11 @@ export function LabPower({ lab, nodes, resume }: LabPowerProps) {
     setBusy(undefined);
   };
   const power = async (action: "start" | "stop") => {
-    const { failed, requested } = await call("execProject", { lab, action });
+    const { failed, requested, nodes = [] } = await call("execProject", { lab, action });
     if (failed > 0) {
-      throw new LabwrightError(`${failed} of ${requested} nodes did not ${action}`, { status: 502, code: "host_error" });
+      const first = nodes.find(({ ok }) => !ok);
+      const why = first?.message === undefined ? "" : `; ${first.node}: ${first.message}`;
+      throw new LabwrightError(`${failed} of ${requested} nodes did not ${action}${why}`, { status: 502, code: "host_error" });
     }
   };
   return (

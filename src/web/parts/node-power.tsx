@@ -30,9 +30,13 @@ export function NodePower({ lab, able, node, status }: NodePowerProps) {
     setBusy(words);
     setError(undefined);
     try {
-      const { failed } = await call("execProject", { lab, action, node: key, ...(action === "stop" && { stopmode: how }) });
+      const { failed, nodes } = await call("execProject", { lab, action, node: key, ...(action === "stop" && { stopmode: how }) });
       if (failed > 0) {
-        throw new LabwrightError(`${node.name} did not ${action}`, { status: 502, code: "host_error" });
+        const why = nodes?.find(({ ok }) => !ok)?.message;
+        throw new LabwrightError(`${node.name} did not ${action}${why === undefined ? "" : `: ${why}`}`, {
+          status: 502,
+          code: "host_error",
+        });
       }
     } catch (problem) {
       setError(problem);
