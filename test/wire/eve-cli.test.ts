@@ -1,0 +1,127 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, describe, expect, it } from "vitest";
+import { type FakeEve, startFakeEve } from "../fakes/eve/server.ts";
+import { selfSigned } from "../self-signed.ts";
+
+const program = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+
+let ends: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const end of ends.reverse()) await end();
+  ends = [];
+});
+
+/** What a person types on the machine of the service: labwright serve and the commands after it, in a home of their own. */
+class Shell {
+  readonly #home: string;
+
+  constructor(home: string) {
+    this.#home = home;
+  }
+
+  #spawn(words: readonly string[]): ChildProcess {
+    const env = {
+      PATH: process.env["PATH"],
+      HOME: this.#home,
+      XDG_CONFIG_HOME: join(this.#home, "config"),
+      XDG_CACHE_HOME: join(this.#home, "cache"),
+      LABWRIGHT_STATE_DIR: join(this.#home, "state"),
+      LABWRIGHT_RUN_DIR: join(this.#home, "run"),
+      LABWRIGHT_PASSWORD: "eve",
+    };
+    return spawn(process.execPath, [program, ...words], { cwd: this.#home, env, stdio: ["ignore", "pipe", "pipe"] });
+  }
+
+  async run(...words: string[]): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
+    const child = this.#spawn(words);
+    const said = { stdout: "", stderr: "" };
+    child.stdout?.on("data", (chunk: Buffer) => (said.stdout += chunk));
+    child.stderr?.on("data", (chunk: Buffer) => (said.stderr += chunk));
+    const [code] = await once(child, "close");
+    return { code, ...said };
+  }
+
+  /** labwright serve, until the returned function is called. */
+  async serve(...flags: string[]): Promise<() => Promise<void>> {
+    const child = this.#spawn(["serve", "--host", "eve", "--port", "0", ...flags]);
+    const ended = once(child, "exit");
+    const stop = async () => {
+      if (child.exitCode === null) child.kill("SIGTERM");
+      await ended;
+    };
+    ends.push(stop);
+    let told = "";
+    child.stdout?.on("data", (chunk: Buffer) => (told += chunk));
+    child.stderr?.on("data", (chunk: Buffer) => (told += chunk));
+    await expect.poll(() => told, { timeout: 60_000 }).toMatch(/listens on/);
+    return stop;
+  }
+}
+
+async function selfSignedHost(): Promise<{ readonly fake: FakeEve; readonly shell: Shell; readonly fingerprint: string }> {
+  const { key, cert, fingerprint } = selfSigned();
+  const fake = await startFakeEve({ latency: "none", templates: ["vpcs"], notices: "visible", tls: { key, cert } });
+  ends.push(async () => {
+    await fake.close();
+    expect(fake.defects).toEqual([]);
+  });
+  const home = await mkdtemp(join(tmpdir(), "labwright-eve-setup-"));
+  ends.push(() => rm(home, { recursive: true, force: true }));
+  await writeFile(
+    join(home, "pair.lw.yml"),
+    'name: pair\nnodes:\n  pc1: { kind: vpcs }\n  pc2: { kind: vpcs }\nlinks: [["pc1:eth0", "pc2:eth0"]]\n',
+  );
+  return { fake, shell: new Shell(home), fingerprint };
+}
+
+describe("the set-up of a host with a self-signed certificate", () => {
+  it.each([
+    ["without a pin", []],
+    ["with the pin of another certificate", ["--host-pin", "AB:".repeat(31).concat("AB")]],
+  ])("%s, sign-in sends nothing and prints the fingerprint and the flag, which then works", async (_name, pin) => {
+    const { fake, shell, fingerprint } = await selfSignedHost();
+    const stop = await shell.serve("--host-url", fake.url, ...pin);
+    const refused = await shell.run("login", "--user", "admin");
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(`--host-pin ${fingerprint}`)]);
+    expect(refused.stderr).toMatch(pin.length === 0 ? /\(tls_untrusted\)/ : /\(tls_pin_mismatch\)/);
+    expect(refused.stderr).not.toMatch(/\b500\b|internal|labwright login --pin|--pin SHA256/);
+    expect(fake.calls).toEqual([]);
+    await stop();
+
+    const [, flag = "", value = ""] = /(--host-pin) ([0-9A-F:]+)/.exec(refused.stderr) ?? [];
+    await shell.serve("--host-url", fake.url, flag, value);
+    expect(await shell.run("login", "--user", "admin")).toMatchObject({ code: 0 });
+    expect(await shell.run("deploy", "-t", "pair.lw.yml")).toMatchObject({ code: 0 });
+    expect(fake.running()).toHaveLength(2);
+    const status = await shell.run("status", "-t", "pair.lw.yml");
+    expect([status.code, status.stdout]).toEqual([0, expect.stringMatching(/pc1 +running[\s\S]*pc2 +running/)]);
+    const exec = await shell.run("exec", "-t", "pair.lw.yml", "--node", "pc1", "echo over TLS");
+    expect([exec.code, exec.stdout]).toEqual([0, expect.stringContaining("over TLS")]);
+  });
+});
+
+it("the commands name each node that did not start with its reason, what is left to do, and why a host is not read", async () => {
+  const { fake, shell, fingerprint } = await selfSignedHost();
+  await shell.serve("--host-url", fake.url, "--host-pin", fingerprint);
+  expect(await shell.run("login", "--user", "admin")).toMatchObject({ code: 0 });
+  expect(await shell.run("deploy", "-t", "pair.lw.yml")).toMatchObject({ code: 0 });
+  expect(await shell.run("stop", "-t", "pair.lw.yml")).toMatchObject({ code: 0 });
+  for (let times = 0; times < 2; times++) fake.failNextStart({ code: 12, node: 2 });
+  const started = await shell.run("start", "-t", "pair.lw.yml", "--no-wait");
+  expect([started.code, started.stdout]).toEqual([1, expect.stringMatching(/1 started, 1 failed/)]);
+  expect(started.stderr).toMatch(/error: start pc2: start node pc2: Failed to start node \(12\)/);
+  expect(started.stderr).not.toMatch(/logs/);
+  const plan = await shell.run("plan", "-t", "pair.lw.yml");
+  expect(plan.stdout).toMatch(/pc2/);
+  expect(plan.stdout).not.toMatch(/no changes/i);
+  expect((await shell.run("exec", "-t", "pair.lw.yml", "--node", "pc2", "show ip")).stderr).not.toMatch(/labwright logs/);
+  await fake.close();
+  const status = await shell.run("status", "-t", "pair.lw.yml");
+  expect(status.stdout).toMatch(/the host does not report the state of the nodes: .*refused.* \(host_unreachable\)/);
+});
