@@ -7,7 +7,7 @@ const echoMs = 3_000;
 const echoNoise = 32 << 10;
 /** How long the console must be quiet, ms: after the echo, before the first byte, and in the middle of an echo. */
 const quietMs = { echoed: 25, silent: 800, begun: 400 } as const;
-/** An echo of a longer text may be scrolled sideways, so a pause in it says less. */
+/** A longer text may be scrolled sideways, and its echo pauses. */
 const longText = 1_000;
 /** A console that loses a text this often has another reason than keys that were queued. */
 const mostAttempts = 3;

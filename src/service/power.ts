@@ -182,14 +182,14 @@ async function applyEach(
   return failed;
 }
 
-interface ToldStep {
+interface ListedStep {
   readonly id: string;
   readonly message?: string;
 }
 
 /** The steps that a failed change lists as applied or failed. */
-function stepsOf(error: unknown, list: "applied" | "failed"): readonly ToldStep[] {
-  return error instanceof Failure ? ((error.data?.[list] as readonly ToldStep[] | undefined) ?? []) : [];
+function stepsOf(error: unknown, list: "applied" | "failed"): readonly ListedStep[] {
+  return error instanceof Failure ? ((error.data?.[list] as readonly ListedStep[] | undefined) ?? []) : [];
 }
 
 /** What the host reports afterwards counts, not what was asked for. Returns the reasons of the nodes that are not as wanted though no step failed. */

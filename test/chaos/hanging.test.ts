@@ -40,7 +40,12 @@ async function powers(of: string): Promise<readonly (string | undefined)[] | und
 /** The status of the lab that hangs says what is known, and that the rest is not. */
 async function isShown(): Promise<void> {
   const { name, exists, mode, live } = await service.client.getProjectStatus({ lab });
-  expect({ name, exists, mode, live }).toEqual({ name: "hung", exists: true, mode: "create", live: { available: false } });
+  expect({ name, exists, mode, live }).toEqual({
+    name: "hung",
+    exists: true,
+    mode: "create",
+    live: { available: false, error: { code: "host_timeout", error: expect.any(String) } },
+  });
 }
 
 async function refusal(call: Promise<unknown>): Promise<LabwrightError> {

@@ -176,10 +176,10 @@ test("a host session that has ended is expired_host_session for every call that 
   expect((await send("planProject")).status).toBe(200);
 });
 
-test("a status whose live read failed has no nodes and no netem, which is not an empty lab", async () => {
+test("a status whose live read failed has the reason, and no nodes and no netem, which is not an empty lab", async () => {
   trouble = new Failure("host_unreachable", "away");
   const { live } = (await send("getProjectStatus")).json.data;
-  expect(live).toEqual({ available: false });
+  expect(live).toEqual({ available: false, error: { code: "host_unreachable", error: "away" } });
 });
 
 test("trouble of the host leaves the lab as it was", async () => {

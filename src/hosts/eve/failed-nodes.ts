@@ -22,7 +22,7 @@ export function nodesFailed(failures: ReadonlyMap<number, Failure>, nameOf: (id:
   return new Failure(first.code, first.message + more, { data: { ...first.data, nodes }, cause: first });
 }
 
-/** What such a failure says of each node, by native id. */
+/** The reasons in such a failure, by native id of the node. */
 export function failedNodes(error: unknown): ReadonlyMap<number, string> {
   const nodes = error instanceof Failure ? error.data?.["nodes"] : undefined;
   if (!Array.isArray(nodes)) return new Map();

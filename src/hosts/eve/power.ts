@@ -100,9 +100,9 @@ async function until(
       const hint = world.edition.sharedNames
         ? ". On Community Edition that is also so when another lab of this user runs a node with the same number"
         : "";
-      const told = (id: number) =>
+      const text = (id: number) =>
         `${doubts.get(id) ?? "the host took the call"}, and ${nameOf(nodes, id)} does not ${verb} (status ${status.get(id)})`;
-      throw nodesFailed(new Map(late.map((id) => [id, hostFailure(told(id) + hint)])), (id) => nameOf(nodes, id));
+      throw nodesFailed(new Map(late.map((id) => [id, hostFailure(text(id) + hint)])), (id) => nameOf(nodes, id));
     }
     await pause(world, signal);
   }

@@ -80,7 +80,7 @@ async function waitUntilUp({ run, doubts, failures }: Start, ids: readonly numbe
     for (const id of ids.filter((one) => !failures.has(one))) {
       const [name, node] = [nameOf(lab.nodes, id), nodes.get(id)];
       const delayMs = 1000 * (lab.nodes.find((one) => one.id === id)?.delay ?? 0);
-      // On Community the process is there when the host answers; of the others nobody knows.
+      // On Community the process exists when the host answers. When it does on other editions is not known.
       const isOver = edition.sharedNames && !doubts.has(id) && (node?.status ?? 0) < 2;
       const limit = isOver ? Math.min(timing.patienceMs, timing.comeUpMs + delayMs) : timing.patienceMs;
       if (node !== undefined && isUp(node)) ran.add(id);
