@@ -135,10 +135,9 @@ function hintFor(error: LabwrightError): string | undefined {
       return `${operation.name} by ${operation.user} is at step ${operation.step} of ${operation.steps}; try again when it has ended`;
   }
   if (error.code === "node_not_running") {
-    const { node = "NAME", power } = error.data ?? {};
+    const { node = "NAME", power, log } = error.data ?? {};
     const start = `labwright start --node ${node} starts it`;
-    // Only hosts that return the power keep the output of nodes that ended.
-    if (power === undefined) return start;
+    if (log === false) return start;
     return power === "failed"
       ? `labwright logs ${node} shows why it failed; ${start} again`
       : `${start}; labwright logs ${node} shows its last output`;

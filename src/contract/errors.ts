@@ -41,7 +41,10 @@ export const errors = {
     status: 409,
     when: "a browser ticket of another user than the one that the browser is signed in as, without replace; data.username, data.ticket_username",
   },
-  node_not_running: { status: 409, when: "the console of a stopped node; data.node and data.power, where the host returns them" },
+  node_not_running: {
+    status: 409,
+    when: "the console of a stopped node; data.node and data.power, where the host returns them; data.log false: the host keeps no output of nodes",
+  },
   capture_limit: {
     status: 409,
     when: "as many captures of the lab or the host as there may be, or as much room as they may take; data.limit tells which",

@@ -156,7 +156,7 @@ export async function attachConsole(
   allowUse(lab.target, "operate");
   const { key, node } = nodeOf(lab, payload.node);
   refuseGraphic(node, "consoleStream");
-  if (node.power === "stopped" || node.power === "failed") throw notRunning(key, node.power);
+  if (node.power === "stopped" || node.power === "failed") throw notRunning(lab.target, key, node.power);
   const stream = tickets.issue(caller.session, { path: lab.target.path, nodeId: node.id });
   return { node: key, name: node.name, console_type: node.consoleType, stream, transport: "host-telnet" };
 }
@@ -298,8 +298,9 @@ function refuseGraphic(node: ObservedNode, feature: Feature): void {
   throw new Failure("unsupported", `${node.name} has ${what}`, { data: { feature, console_type: node.consoleType } });
 }
 
-function notRunning(key: string, power: ObservedNode["power"]): Failure {
+function notRunning({ host }: Target, key: string, power: ObservedNode["power"]): Failure {
+  const log = host.consoleLog === undefined ? { log: false } : {};
   return new Failure("node_not_running", `node ${key} is ${power} and its console is closed: start it first`, {
-    data: { node: key, power },
+    data: { node: key, power, ...log },
   });
 }

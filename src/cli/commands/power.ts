@@ -96,8 +96,8 @@ async function power(
     { what: `${action} ${nodes.length === 0 ? title : nodes.join(", ")}`, timeoutMs: args.milliseconds("timeout") },
   );
   if (options.followed !== true || !context.json) context.result(data, tally);
-  reportFailed(context, action, data);
-  if (data.invalid > 0) await nameUnknown(context, nodes);
+  const unknown = data.invalid > 0 ? await nameUnknown(context, nodes) : [];
+  reportFailed(context, action, data, unknown);
   return data;
 }
 
@@ -105,8 +105,8 @@ async function power(
 const mostReasons = 10;
 
 /** Names on stderr the nodes of which the action failed, each with its reason. A service of an older version only counts them. */
-function reportFailed({ terminal }: Context, action: string, { nodes = [], failed }: BulkResult): void {
-  const broken = nodes.filter(({ ok }) => !ok);
+function reportFailed({ terminal }: Context, action: string, { nodes = [], failed }: BulkResult, unknown: readonly string[]): void {
+  const broken = nodes.filter(({ ok, node }) => !ok && !unknown.includes(node));
   for (const { node, message } of broken.slice(0, mostReasons)) {
     terminal.complain(`${terminal.paint("red", "error:")} ${action} ${node}: ${message ?? "failed"}`);
   }
@@ -131,13 +131,15 @@ async function ready(context: Context, args: Arguments, nodes: readonly string[]
   return up ? exitCode(started) : 1;
 }
 
-/** The tally only counts nodes that the lab has not. */
-async function nameUnknown(context: Context, nodes: readonly string[]): Promise<void> {
+/** The tally only counts nodes that the lab has not. Returns their names, as far as the lab's nodes can be read. */
+async function nameUnknown(context: Context, nodes: readonly string[]): Promise<readonly string[]> {
   const { selector } = await context.project();
   const { lab, live } = await (await context.client()).getProjectStatus(selector);
-  const known = new Set((live?.nodes ?? []).map(({ node, name }) => node ?? name));
+  if (live?.nodes === undefined) return [];
+  const known = new Set(live.nodes.map(({ node, name }) => node ?? name));
   const unknown = nodes.filter((node) => !known.has(node));
-  if (live?.nodes !== undefined) context.terminal.note(`${lab} has no node ${wordList(unknown)}; it has ${[...known].join(", ")}`);
+  context.terminal.note(`${lab} has no node ${wordList(unknown)}; it has ${shortList([...known], 20)}`);
+  return unknown;
 }
 
 function tally({ requested, warnings: _told, nodes: _each, ...outcomes }: ResultOf<"execProject">): string {

@@ -33,7 +33,7 @@ export async function openConsole(
   }
   if (node.status !== 2 && node.status !== 3) {
     const power = powerOf(node.status);
-    throw new Failure("node_not_running", `node ${node.name} is ${power}`, { data: { node: node.name, power } });
+    throw new Failure("node_not_running", `node ${node.name} is ${power}`, { data: { node: node.name, power, log: false } });
   }
   const shared = place.world.edition.sharedNames && tenant !== undefined ? communityPort(tenant, node.id) : undefined;
   // PNETLab tells it beside the URL, which need not have it.
