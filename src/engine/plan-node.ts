@@ -113,7 +113,7 @@ function configAction(node: NodeWork): string {
 function wantedPower(node: NodeWork): Action["reason"] {
   const power = node.observed?.power;
   if (node.isOwed && node.intent?.start === undefined)
-    return { code: "start_owed", text: "stopped by a change that broke off, is started again" };
+    return { code: "start_owed", text: "an earlier change was to start it, and it does not run" };
   if (node.wantUp && power === "failed") return { code: "failed", text: "failed, is started again" };
   return { code: node.wantUp ? "wanted_running" : "wanted_stopped", text: `${power}, wanted ${node.wantUp ? "running" : "stopped"}` };
 }
