@@ -3,7 +3,7 @@ import type { Context } from "./context.ts";
 import { Progress } from "./progress.ts";
 import { withHint } from "./with-hint.ts";
 
-type ChangeId = "importProject" | "deployProject" | "reconcileProject" | "destroyProject" | "execProject" | "resumeLab";
+type ChangeId = "importProject" | "deployProject" | "reconcileProject" | "destroyProject" | "execProject" | "resumeLab" | "renumberLab";
 
 interface ChangeOptions {
   readonly what: string;

@@ -31,6 +31,7 @@ import { plan } from "./commands/plan.ts";
 import { restart, start, stop, wipe } from "./commands/power.ts";
 import { pull } from "./commands/pull.ts";
 import { quarantine } from "./commands/quarantine.ts";
+import { renumber } from "./commands/renumber.ts";
 import { resume } from "./commands/resume.ts";
 import { save } from "./commands/save.ts";
 import { serve } from "./commands/serve.ts";
@@ -112,6 +113,7 @@ export const commands: readonly Command[] = [
   restart,
   wipe,
   resume,
+  renumber,
   link,
   capture,
   captures,

@@ -26,6 +26,12 @@ export function showStatus(paint: Paint, status: Status, suspended: readonly str
   if (netem.length > 0) {
     lines.push("", table(["LINK", "FROM", "DELAY", "JITTER", "LOSS", "BANDWIDTH"], netem.flatMap(linkRows)));
   }
+  if (live?.nodes?.some(({ clash }) => clash !== undefined)) {
+    lines.push(
+      "",
+      "unknown: another lab runs, or may run, under the node's number on the host; labwright renumber gives a stopped lab other numbers",
+    );
+  }
   if (suspended.length > 0) lines.push("", `suspended: ${suspended.join(", ")} (labwright link NODE:INTERFACE --resume)`);
   return lines.join("\n");
 }
@@ -62,7 +68,7 @@ function nodeTable(paint: Paint, all: readonly LiveNode[]): string {
   const nodes = inNaturalOrder(all, nodeName);
   const rows = nodes.map((node) => [
     nodeName(node),
-    node.forced === true ? `${node.status} (forced)` : node.disk_full === true ? `${node.status} (disk full)` : node.status,
+    statusText(node),
     node.ready === undefined ? "" : node.ready ? "yes" : "no",
     node.uptime_ms === undefined ? "" : duration(node.uptime_ms),
     node.cpu_percent === undefined ? "" : `${node.cpu_percent.toFixed(1)} %`,
@@ -72,6 +78,14 @@ function nodeTable(paint: Paint, all: readonly LiveNode[]): string {
   ]);
   const [heading = "", ...lines] = table(["NODE", "STATUS", "READY", "UPTIME", "CPU", "MEMORY", "DISK", "EXIT"], rows).split("\n");
   return [heading, ...lines.map((line, index) => paintNode(paint, nodes[index], line))].join("\n");
+}
+
+function statusText({ status, forced, disk_full, clash, other_user }: LiveNode): string {
+  if (forced === true) return `${status} (forced)`;
+  if (disk_full === true) return `${status} (disk full)`;
+  if (clash !== undefined) return `${status} (number ${clash.number}: ${clash.certain ? "" : "perhaps "}${clash.lab ?? "no lab"})`;
+  if (other_user !== undefined) return `${status} (${other_user.certain ? "runs" : "may run"} for ${other_user.user})`;
+  return status;
 }
 
 function paintNode(paint: Paint, node: LiveNode | undefined, line: string): string {

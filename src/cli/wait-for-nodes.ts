@@ -33,10 +33,12 @@ export async function waitForNodes(context: Context, { selector, title }: Projec
   }
 }
 
-/** Nodes that were left stopped on purpose (start: false, or stopped by someone) are not waited for. */
+/** Nodes that were left stopped on purpose (start: false, or stopped by someone) are not waited for, nor those whose number another lab may run. */
 export function nodesThatShouldRun(status: Status): readonly LiveNode[] {
-  return (status.live?.nodes ?? []).filter((node) => node.status !== "stopped" && node.status !== "suspended");
+  return (status.live?.nodes ?? []).filter((node) => !down.has(node.status));
 }
+
+const down: ReadonlySet<LiveNode["status"]> = new Set(["stopped", "suspended", "unknown"]);
 
 export function hasFailed({ status }: LiveNode): boolean {
   return status === "failed";

@@ -50,6 +50,18 @@ export const errors = {
     when: "as many captures of the lab or the host as there may be, or as much room as they may take; data.limit tells which",
   },
   console_in_use: { status: 409, when: "exec on a console that another exec holds" },
+  number_clash: {
+    status: 409,
+    when: "the node's number on the host runs for another lab of the same host user; data.clash names the number, the lab and its node",
+  },
+  node_stuck: {
+    status: 409,
+    when: "the host takes the node for half started, and neither starts nor stops it; a wipe ends that and deletes its disk",
+  },
+  lab_in_use: {
+    status: 409,
+    when: "another user of the host has the lab open, or its nodes run or may run for that user (destroy takes force); or a lab to renumber runs; data.users",
+  },
   cancelled: { status: 409, when: "the change was cancelled: stopped after the step in flight; data.applied, data.remaining" },
   payload_too_large: { status: 413, when: "a body over the limit" },
   unsupported_media_type: { status: 415, when: "a body that is not application/json" },

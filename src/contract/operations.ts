@@ -61,9 +61,12 @@ const reading = ["field_not_allowed", "invalid_intent", "rate_limited"] as const
 const authoring = [...host, ...bodied, ...reading, "template_not_found", "node_not_found"] as const;
 const project = [...host, ...bodied, ...reading, "lab_not_found", "operation_not_allowed"] as const;
 const changing = [...project, "lab_busy", "lab_locked", "lab_locked_mid_apply", "cancelled", "unsupported"] as const;
+/** Of hosts whose labs share numbers, and whose users have power of their own. */
+const powering = [...changing, "number_clash", "node_stuck"] as const;
+const removing = [...powering, "lab_in_use"] as const;
 /** Of one link, in one step: cancelled only before it. */
 const linkChange = [...project, "lab_busy", "lab_locked", "cancelled", "unsupported", "link_not_found"] as const;
-const consoles = [...project, "node_not_found", "node_not_running", "unsupported"] as const;
+const consoles = [...project, "node_not_found", "node_not_running", "number_clash", "unsupported"] as const;
 const captures = [...host, "capture_not_found", "operation_not_allowed", "unsupported"] as const;
 const quarantine = [...host, "operation_not_allowed"] as const;
 
@@ -235,7 +238,7 @@ export const operations = {
     timeoutMs: 300_000,
     replay: false,
     feature: "importLab",
-    errors: [...changing, "lab_exists"],
+    errors: [...removing, "lab_exists"],
     summary: "Clone a source lab into a managed working copy; the source is left alone",
   },
   planProject: {
@@ -253,7 +256,7 @@ export const operations = {
     auth: "bearer",
     timeoutMs: 300_000,
     replay: false,
-    errors: [...changing, "lab_exists"],
+    errors: [...removing, "lab_exists"],
     summary: "Create the lab and start it; replace true recreates an existing one",
   },
   reconcileProject: {
@@ -262,7 +265,7 @@ export const operations = {
     auth: "bearer",
     timeoutMs: 300_000,
     replay: false,
-    errors: [...changing, "invalid_direction", "plan_stale"],
+    errors: [...removing, "invalid_direction", "plan_stale"],
     summary: "Make the host match the intent (to_host), or answer the host's definition as intent (from_host)",
   },
   destroyProject: {
@@ -271,7 +274,7 @@ export const operations = {
     auth: "bearer",
     timeoutMs: 180_000,
     replay: false,
-    errors: changing,
+    errors: removing,
     summary: "Remove the lab; its nodes are wiped unless wipe is false",
   },
   getProjectStatus: {
@@ -316,7 +319,7 @@ export const operations = {
     auth: "bearer",
     timeoutMs: 180_000,
     replay: false,
-    errors: [...changing, "invalid_action", "node_not_found"],
+    errors: [...powering, "invalid_action", "node_not_found"],
     summary: "Start, stop or wipe nodes",
   },
   execConsole: {
@@ -383,6 +386,7 @@ export const operations = {
       "operation_not_allowed",
       "node_not_found",
       "node_not_running",
+      "number_clash",
       "unsupported",
     ],
     summary: "The console's raw bytes, after Upgrade: host-telnet; or in frames, after Upgrade: websocket",
@@ -646,6 +650,17 @@ export const operations = {
     feature: "resume",
     errors: changing,
     summary: "Start again the nodes that ended when the host went down, or with their lab",
+  },
+  renumberLab: {
+    ...change,
+    path: "/api/v1/projects/renumber",
+    auth: "bearer",
+    timeoutMs: 180_000,
+    replay: false,
+    feature: "renumber",
+    errors: [...changing, "number_clash", "lab_in_use"],
+    summary:
+      "Give nodes and networks of a stopped lab new numbers where other labs of the host user have the same; the disks of such nodes are wiped",
   },
   adoptLab: {
     ...post,

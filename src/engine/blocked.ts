@@ -1,6 +1,7 @@
 import { nearest } from "../intent/nearest.ts";
 import type { Comparison, LinkWork, NetworkWork, NodeWork } from "./comparison.ts";
 import { interfaceAlias, interfaceNaming } from "./interface-names.ts";
+import type { NumberClash } from "./observed.ts";
 import type { HostRules, SerialRule, TemplateRules, ValueRule } from "./plan.ts";
 import { type SerialPort, serialPort } from "./serial-port.ts";
 import { unsupportedOnNode } from "./support.ts";
@@ -16,7 +17,8 @@ export interface Obstacle {
     | "unknown_network_type"
     | "unknown_interface"
     | "unknown_node"
-    | "unknown_network";
+    | "unknown_network"
+    | "number_clash";
   readonly text: string;
   /** In the words of the intent, dotted: image, attributes.daemons. Absent: it is about the whole. */
   readonly field?: string;
@@ -69,6 +71,24 @@ export function nodeObstacle(node: NodeWork, rules: HostRules, template: Templat
     };
   }
   return undefined;
+}
+
+/** Why a node whose number on the host is, or may be, in use by another lab cannot be started, or changed while it may run itself. */
+export function clashObstacle({ observed, differences }: NodeWork, starts: boolean): Obstacle | undefined {
+  const clash = observed?.power === "unknown" ? observed.clash : undefined;
+  if (clash === undefined || (!starts && (clash.certain || differences.length === 0))) return undefined;
+  return { code: "number_clash", text: clashText(clash) };
+}
+
+/** What has the number, and the next step. */
+export function clashText({ number, lab, node, certain }: NumberClash): string {
+  if (lab === undefined) {
+    return `number ${number} of the host is in use, and not by a lab of the host: labwright renumber gives the node another number, labwright destroy --force removes the lab`;
+  }
+  const theirs = `${node === undefined || node === "" ? "a node" : node} of ${lab}`;
+  return certain
+    ? `number ${number} of the host runs for ${theirs}: stop that lab, or give this one other numbers with labwright renumber`
+    : `number ${number} of the host runs for this lab or for ${theirs}: labwright stop on the one that should not run ends only its own nodes, and settles it`;
 }
 
 /** What a person may have meant, and all that there is. */

@@ -17,7 +17,18 @@ export interface ObservedLab {
   readonly trafficFilters: readonly TrafficFilter[];
 }
 
-export type Power = "stopped" | "starting" | "running" | "stopping" | "suspended" | "failed";
+/** unknown: something runs under the node's number on the host, and it is or may be another lab's node (`clash`). */
+export type Power = "stopped" | "starting" | "running" | "stopping" | "suspended" | "failed" | "unknown";
+
+/** What else runs, or may run, under a node's number, on hosts whose labs share numbers. */
+export interface NumberClash {
+  readonly number: number;
+  /** Path of the lab, and the name of its node there; absent: no lab of the host has the number. */
+  readonly lab?: string;
+  readonly node?: string;
+  /** false: it may also be this lab's own node. */
+  readonly certain: boolean;
+}
 
 export interface ObservedNode {
   /** Native id. */
@@ -40,6 +51,8 @@ export interface ObservedNode {
   readonly attributes: Readonly<Record<string, Scalar>>;
   readonly labels: Readonly<Record<string, string>>;
   readonly power: Power;
+  /** Of a node whose power is unknown. */
+  readonly clash?: NumberClash;
   readonly consoleType: "telnet" | "serial" | "vnc" | "none";
   /** What the host keeps it to; absent: nothing, or the host does not tell. */
   readonly limits?: ObservedLimits;

@@ -58,7 +58,8 @@ export function runTeardown(
     const key = keys.get(node.id);
     if (key === undefined) continue;
     const about = { kind: "node" as const, key, native_id: node.id, name: node.name };
-    if (node.power !== "stopped" && node.power !== "failed") {
+    // What runs under the number of an unknown node may be another lab's: the host's driver stops only what is this lab's.
+    if (node.power !== "stopped" && node.power !== "failed" && node.power !== "unknown") {
       builder.run("stop", action, { op: "stop", disruption, about, step: { do: "stop", node: key, mode: 3 } });
     }
     if (wipe && rules.features.wipe === true) {

@@ -1,6 +1,6 @@
 import type { LabNode } from "../intent/lab.ts";
 import { affectedByNode } from "./affects.ts";
-import { nodeObstacle } from "./blocked.ts";
+import { clashObstacle, nodeObstacle } from "./blocked.ts";
 import type { NodeWork } from "./comparison.ts";
 import { defined } from "./defined.ts";
 import { type FieldDifference, nodeChanges } from "./diff-node.ts";
@@ -52,7 +52,9 @@ function planChangedNode(plan: Planning, node: NodeWork): void {
   const hard = others.filter(waits);
   const { declared, power } = powerChanges(plan, node);
   const template = plan.templates.get(intent?.template ?? "");
-  const obstacle = node.differences.length > 0 ? nodeObstacle(node, plan.comparison.rules, template) : undefined;
+  const obstacle =
+    (node.differences.length > 0 ? nodeObstacle(node, plan.comparison.rules, template) : undefined) ??
+    clashObstacle(node, power.length > 0);
   // What may be done at once must not carry what waits for the restart.
   const liveNode = after && before && withFields(after, before, node.differences.filter(waits));
 

@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { Failure } from "../contract/errors.ts";
-import type { ObservedEndpoint, ObservedLab, ObservedLink, Power } from "../engine/observed.ts";
+import type { NumberClash, ObservedEndpoint, ObservedLab, ObservedLink, Power } from "../engine/observed.ts";
 import type { HostRules, Operation, StopMode } from "../engine/plan.ts";
 import type { Quality, Scalar } from "../intent/lab.ts";
 import type { HostCaptures } from "./host-captures.ts";
@@ -135,6 +135,11 @@ export interface HostSession {
   readonly load?: () => Promise<HostLoad>;
   /** The host's users, for admins. Absent: the host does not list them (feature `hostUsers`). Throws operation_not_allowed for others. */
   readonly users?: () => Promise<readonly HostUserRow[]>;
+  /**
+   * Gives new numbers to the nodes and networks of a stopped lab that have a number of another lab, and wipes such nodes. `ids` as in Progress. Absent:
+   * labs share no numbers on this host (feature `renumber`). Throws lab_locked, lab_in_use, and number_clash if a node may run.
+   */
+  readonly renumber?: (lab: string, ids: NativeIds) => Promise<Renumbered>;
   /** Sets or clears the lab's lock, where the host has one (feature `lock`). */
   setLock(lab: string, locked: boolean): Promise<void>;
   /**
@@ -221,19 +226,37 @@ export interface Progress {
   readonly warn?: (warning: ChangeWarning) => void;
   /** Receives the path of each folder that did not exist and is made for the lab, as soon as it is made. */
   readonly madeFolder?: (folder: string) => void;
-  /** Who a lab that is made belongs to. Absent: the session's user. Sessions of users who are no admins make labs for nobody else. */
+  /** Who the lab belongs to, also one that is made. Absent: the session's user. Sessions of users who are no admins make labs for nobody else. */
   readonly owner?: string;
   /** Whether wipe and stop steps use this mode where a step does not name one. */
   readonly stopMode?: StopMode;
+  /** Delete the lab also where another user uses it or a node cannot be stopped; each node that may go on running is a warning. */
+  readonly force?: boolean;
 }
 
 export interface ChangeWarning {
-  /** stop_forced: a node that was to end by itself did not in time, and was switched off. */
-  readonly code: "stop_forced";
+  /**
+   * stop_forced: a node that was to end by itself did not in time, and was switched off. left_running: the node runs, or may run, on the host, and no
+   * call of the host ends it any more.
+   */
+  readonly code: "stop_forced" | "left_running";
   /** Intent key. */
   readonly node: string;
   /** For people. */
   readonly message: string;
+}
+
+export interface Renumbered {
+  readonly ids: NativeIds;
+  /** By the name on the host. */
+  readonly nodes: readonly NumberChange[];
+  readonly networks: readonly NumberChange[];
+}
+
+export interface NumberChange {
+  readonly name: string;
+  readonly before: number;
+  readonly after: number;
 }
 
 /** Intent key → native id. */
@@ -295,6 +318,10 @@ export interface LiveNode {
   readonly disk_bytes?: number;
   /** It is suspended, because its disk takes more than it may. Started, it goes on, and is suspended again when it writes more. */
   readonly disk_full?: true;
+  /** Of a node whose status is unknown. */
+  readonly clash?: NumberClash;
+  /** It is stopped for the session's user, and runs (certain) or may run for this other user of the host. */
+  readonly other_user?: { readonly user: string; readonly certain: boolean };
 }
 
 /** Only links with an effect. Sides as in the definition's endpoint order. */
@@ -339,6 +366,7 @@ export const featureNames = [
   "saveConfigs",
   "hostLoad",
   "hostUsers",
+  "renumber",
 ] as const;
 export type Feature = (typeof featureNames)[number];
 

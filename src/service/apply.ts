@@ -10,10 +10,11 @@ export interface Application {
   readonly operations: readonly Operation[];
   readonly ids: NativeIds;
   readonly stopMode?: StopMode;
-  /** Who a lab that is made belongs to. */
+  /** Who the lab belongs to; absent: nobody here knows. */
   readonly owner?: string;
   /** Receives the path of each folder that is made for the lab. */
   readonly madeFolder?: (folder: string) => void;
+  readonly force?: boolean;
 }
 
 /**
@@ -24,7 +25,7 @@ export async function applyOperations(
   consoles: ConsoleDesk,
   host: HostSession,
   job: Job,
-  { path, operations, ids, stopMode, owner, madeFolder }: Application,
+  { path, operations, ids, stopMode, owner, madeFolder, force }: Application,
 ): Promise<Applied> {
   const done = new Set<string>();
   /** Steps that are done without a gap: after a crash the steps from here on count as not done. */
@@ -39,6 +40,7 @@ export async function applyOperations(
       ...(stopMode !== undefined && { stopMode }),
       ...(owner !== undefined && { owner }),
       ...(madeFolder !== undefined && { madeFolder }),
+      ...(force !== undefined && { force }),
       warn: (warning) => job.warn(warning),
       step: (operation, state) => {
         if (state === "running") running = operation;

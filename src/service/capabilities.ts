@@ -32,6 +32,7 @@ const served: Readonly<Record<Feature, boolean>> = {
   saveConfigs: true,
   hostLoad: true,
   hostUsers: true,
+  renumber: true,
 };
 
 /** Features that are the service's own and need nothing of the host. */

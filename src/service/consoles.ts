@@ -18,6 +18,7 @@ import type {
   ConsolesData,
 } from "../contract/schemas/console.ts";
 import type { ProjectPayload } from "../contract/schemas/project.ts";
+import { clashText } from "../engine/blocked.ts";
 import { joinIds } from "../engine/join.ts";
 import { compareNatural } from "../engine/natural-order.ts";
 import type { ObservedNode } from "../engine/observed.ts";
@@ -157,6 +158,7 @@ export async function attachConsole(
   const { key, node } = nodeOf(lab, payload.node);
   refuseGraphic(node, "consoleStream");
   if (node.power === "stopped" || node.power === "failed") throw notRunning(lab.target, key, node.power);
+  if (node.power === "unknown") throw clashes(key, node);
   const stream = tickets.issue(caller.session, { path: lab.target.path, nodeId: node.id });
   return { node: key, name: node.name, console_type: node.consoleType, stream, transport: "host-telnet" };
 }
@@ -296,6 +298,11 @@ function refuseGraphic(node: ObservedNode, feature: Feature): void {
   if (isText(node)) return;
   const what = node.consoleType === "none" ? "no console" : `a ${node.consoleType} console, which is no text`;
   throw new Failure("unsupported", `${node.name} has ${what}`, { data: { feature, console_type: node.consoleType } });
+}
+
+function clashes(key: string, { clash }: ObservedNode): Failure {
+  const why = clash === undefined ? "another lab may run it" : clashText(clash);
+  return new Failure("number_clash", `the console of ${key} was not opened: ${why}`, { data: { clash } });
 }
 
 function notRunning({ host }: Target, key: string, power: ObservedNode["power"]): Failure {

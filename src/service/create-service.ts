@@ -49,6 +49,7 @@ import { deleteQuarantined, explainAbsence, listQuarantine, restoreQuarantined }
 import { RecentMap } from "./recent-map.ts";
 import { reconcileProject } from "./reconcile.ts";
 import { recoverJobs } from "./recover.ts";
+import { renumberProject } from "./renumber.ts";
 import { type ResumePolicy, resumeLab, setLabResume } from "./resume.ts";
 import { resumeLabs } from "./resume-labs.ts";
 import { saveConfigs } from "./save-configs.ts";
@@ -267,6 +268,7 @@ function handlersOf(
     setLabResume: known((caller, { body }) => setLabResume(context, caller, body)),
     saveConfigs: changing("saveConfigs", saveConfigs),
     resumeLab: changing("resumeLab", resumeLab),
+    renumberLab: changing("renumberLab", renumberProject),
     setLabGrants: known((caller, { body }) => setLabGrants(context, caller, body)),
     setLabLock: known((caller, { body }) => setLabLock(context, caller, body)),
     listJobs: known((caller) => jobs.list(caller)),

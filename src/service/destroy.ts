@@ -13,6 +13,13 @@ import { refuseLocked, runChange } from "./managed.ts";
 import { type Planned, planAgainstHost } from "./planned.ts";
 import type { Caller, ChangeCall } from "./service.ts";
 
+/** What the journal keeps of a destroy. */
+export interface DestroyRequest {
+  readonly wipe: boolean;
+  /** Absent: false. */
+  readonly force?: boolean;
+}
+
 /** Removes the lab; wipe absent or true drops the nodes' disks too. */
 export async function destroyProject(
   context: Context,
@@ -25,10 +32,11 @@ export async function destroyProject(
   await refuseMissing(context, target);
   if (target.record === undefined) allowUnrecorded(target);
   else allowChange(target, "own");
+  const request: DestroyRequest = { wipe, ...(payload.force === true && { force: true }) };
   return runChange(context, target, call, {
     operation: "destroyProject",
-    request: { wipe },
-    work: (job) => destroyLab(context, job, target, wipe),
+    request,
+    work: (job) => destroyLab(context, job, target, request),
   });
 }
 
@@ -53,11 +61,21 @@ async function planEnd(context: Context, target: Target, wipe: boolean): Promise
 }
 
 /** Safe to run again: what is gone is gone. */
-export async function destroyLab(context: Context, job: Job, target: Target, wipe: boolean): Promise<DestroyData> {
+export async function destroyLab(context: Context, job: Job, target: Target, { wipe, force }: DestroyRequest): Promise<DestroyData> {
   const { path, host } = target;
   const { plan, observed, ids } = await planEnd(context, target, wipe);
   refuseLocked(observed);
-  if (plan.operations.length > 0) await applyOperations(context.consoles, host, job, { path, operations: plan.operations, ids });
+  const { operations } = plan;
+  const owner = target.record?.owner;
+  if (operations.length > 0) {
+    await applyOperations(context.consoles, host, job, {
+      path,
+      operations,
+      ids,
+      ...(owner !== undefined && { owner }),
+      ...(force !== undefined && { force }),
+    });
+  }
   await releaseFolders(context, host, path, context.store.labs.get(path)?.folders ?? []);
   context.store.labs.delete(path);
   return { lab: path };

@@ -14,13 +14,14 @@ const requests: Readonly<Record<string, (request: Fields) => boolean>> = {
   deployProject: (request) => hasIntent(request) && isFlag(request["replace"]),
   reconcileProject: (request) => hasIntent(request) && isFlag(request["prune"]) && isFlag(request["confirm"]),
   importProject: (request) => hasIntent(request) && isFlag(request["replace"]) && isSource(request["source"]),
-  destroyProject: ({ wipe }) => isFlag(wipe),
+  destroyProject: ({ wipe, force }) => isFlag(wipe) && (force === undefined || isFlag(force)),
   execProject: ({ action, nodes, mode }) =>
     ["start", "stop", "wipe"].includes(action as string) && isTexts(nodes) && [0, 1, 2, 3].includes(mode as number),
   applyLinkQuality: ({ endpoints, quality, save }) => isPair(endpoints) && isFields(quality) && isFlag(save),
   setLinkSuspend: ({ endpoints, suspended }) => isPair(endpoints) && isFlag(suspended),
   resumeLab: () => true,
   saveConfigs: ({ nodes }) => nodes === undefined || isTexts(nodes),
+  renumberLab: () => true,
 };
 
 function isSource(value: unknown): boolean {

@@ -125,7 +125,8 @@ function stepsFor(action: PowerAction, key: string, power: Power, mode: StopMode
     return [];
   }
   const wipe: Step = { do: "wipe", node: key };
-  return down ? [wipe] : [{ do: "stop", node: key, mode }, wipe];
+  // What runs under the number of an unknown node may be another lab's: the driver ends only what is this lab's.
+  return down || power === "unknown" ? [wipe] : [{ do: "stop", node: key, mode }, wipe];
 }
 
 /** A power step as an operation of its own. */
@@ -152,6 +153,9 @@ function rank({ op }: Operation): number {
   return op === "stop" ? 0 : op === "wipe" ? 1 : 2;
 }
 
+/** Failures of single nodes. */
+const nodeTroubles: ReadonlySet<string> = new Set(["host_error", "number_clash", "node_stuck"]);
+
 /** One node that fails does not keep the others from their turn. Returns the reasons of those that failed, by key. */
 async function applyEach(
   context: Context,
@@ -162,19 +166,22 @@ async function applyEach(
   stopMode: StopMode,
 ): Promise<Map<string, string>> {
   const failed = new Map<string, string>();
+  const asked = new Set(operations.map(({ key }) => key));
   let left = operations;
   while (left.length > 0) {
     try {
       await applyOperations(context.consoles, target.host, job, { path: target.path, operations: left, ids, stopMode });
       break;
     } catch (error) {
-      const broken = error instanceof Failure && error.code === "host_error" ? stepsOf(error, "failed") : [];
+      const broken = error instanceof Failure && nodeTroubles.has(error.code) ? stepsOf(error, "failed") : [];
       const before = failed.size;
       for (const { id, message } of broken) {
         const key = left.find((operation) => operation.id === id)?.key;
         if (key !== undefined) failed.set(key, message ?? String(error instanceof Failure ? error.message : error));
       }
       if (failed.size === before) throw error;
+      // A refusal names the next step: where it is all that came of the call it is the answer.
+      if (error instanceof Failure && error.code !== "host_error" && failed.size === asked.size) throw error;
       const applied = new Set(stepsOf(error, "applied").map(({ id }) => id));
       left = left.filter((operation) => !failed.has(operation.key) && !applied.has(operation.id));
     }

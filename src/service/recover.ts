@@ -4,7 +4,7 @@ import type { HostSession } from "../hosts/host.ts";
 import { type Intent, noIds, readSent, recordedIntent, type Target } from "./address.ts";
 import type { Context } from "./context.ts";
 import { applyIntent, type DeployRequest, deployed } from "./deploy.ts";
-import { destroyLab } from "./destroy.ts";
+import { type DestroyRequest, destroyLab } from "./destroy.ts";
 import { type ImportRequest, importLab } from "./import-project.ts";
 import { requestProblem } from "./job-request.ts";
 import type { Job } from "./jobs.ts";
@@ -14,6 +14,7 @@ import { recordUnstarted } from "./owed-starts.ts";
 import { planAgainstHost } from "./planned.ts";
 import { type PowerRequest, powerNodes } from "./power.ts";
 import type { ReconcileRequest } from "./reconcile.ts";
+import { renumberLab } from "./renumber.ts";
 import { resumeNodes } from "./resume.ts";
 import { type SaveRequest, saveNodes } from "./save-configs.ts";
 import type { JobRow } from "./store/store.ts";
@@ -82,7 +83,7 @@ async function sessionFor(context: Context, row: JobRow): Promise<HostSession> {
 }
 
 /** Calls to the host without steps: made again, as nobody knows whether they were made. */
-const withoutSteps: ReadonlySet<string> = new Set(["applyLinkQuality", "setLinkSuspend", "saveConfigs"]);
+const withoutSteps: ReadonlySet<string> = new Set(["applyLinkQuality", "setLinkSuspend", "saveConfigs", "renumberLab"]);
 
 async function targetOf(context: Context, row: JobRow, host: HostSession): Promise<Target> {
   const record = context.store.labs.get(row.lab);
@@ -100,12 +101,13 @@ async function targetOf(context: Context, row: JobRow, host: HostSession): Promi
 }
 
 async function finish(context: Context, job: Job, target: Target, row: JobRow): Promise<unknown> {
-  if (row.operation === "destroyProject") return destroyLab(context, job, target, (row.request as { readonly wipe: boolean }).wipe);
+  if (row.operation === "destroyProject") return destroyLab(context, job, target, row.request as DestroyRequest);
   if (row.operation === "applyLinkQuality") return changeQuality(job, target, row.request as QualityRequest);
   if (row.operation === "setLinkSuspend") return changeSuspend(job, target, row.request as SuspendRequest);
   if (row.operation === "execProject") return powerNodes(context, job, target, row.request as PowerRequest);
   if (row.operation === "importProject") return finishImport(context, job, target, row);
   if (row.operation === "saveConfigs") return saveNodes(context, job, target, row.request as SaveRequest);
+  if (row.operation === "renumberLab") return renumberLab(context, job, target);
   if (row.operation === "resumeLab") return resumeNodes(context, job, target);
   if (row.operation === "deployProject") return finishDeploy(context, job, target, row);
   if (row.operation === "reconcileProject") return finishReconcile(context, job, target, row);

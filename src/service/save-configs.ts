@@ -101,6 +101,8 @@ async function prepared(
   const templates = new Map((await target.host.templates()).map((template) => [template.id, template]));
   const problems = new Map<string, Failure>();
   const prepare = async ({ key, node }: Candidate): Promise<void> => {
+    // Its number may run for another lab: the host refuses it by name.
+    if (node.power === "unknown") return;
     if (node.power !== "running") {
       problems.set(key, new Failure("node_not_running", `the node is ${node.power}; start it first`));
       return;

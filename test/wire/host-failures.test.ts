@@ -97,6 +97,7 @@ const calls: Readonly<Partial<Record<OperationId, object>>> = {
   setLabResume: { lab, resume: "always" },
   saveConfigs: { lab },
   resumeLab: { lab },
+  renumberLab: { lab },
   adoptLab: { lab },
 };
 

@@ -1,13 +1,26 @@
 import { approve } from "../ask.ts";
 import { runChange } from "../change.ts";
-import { type Command, labFlag, timeoutFlag, topoFlag, yesFlag } from "../command.ts";
+import { type Command, type Flag, labFlag, timeoutFlag, topoFlag, yesFlag } from "../command.ts";
 import { labAtStake } from "../lab-at-stake.ts";
 import { mayRemove, removeOtherFlag } from "../take-over.ts";
+
+const forceFlag: Flag = {
+  long: "force",
+  summary: "Also where another user of the host uses the lab, or a node does not stop; what goes on running is listed",
+};
 
 export const destroy: Command = {
   name: "destroy",
   summary: "Remove a lab from the host; its nodes are wiped",
-  flags: [topoFlag, labFlag, { long: "no-wipe", summary: "Keep the nodes' disks on the host" }, yesFlag, removeOtherFlag, timeoutFlag],
+  flags: [
+    topoFlag,
+    labFlag,
+    { long: "no-wipe", summary: "Keep the nodes' disks on the host" },
+    forceFlag,
+    yesFlag,
+    removeOtherFlag,
+    timeoutFlag,
+  ],
   example: "labwright destroy -t campus.lw.yml --yes",
   run: async (context, args) => {
     const { selector, title } = await context.project();
@@ -19,7 +32,7 @@ export const destroy: Command = {
     const data = await runChange(
       context,
       "destroyProject",
-      { ...selector, ...(keep ? { wipe: false } : {}) },
+      { ...selector, ...(keep ? { wipe: false } : {}), ...(args.has("force") ? { force: true } : {}) },
       { what: `destroy ${title}`, timeoutMs: args.milliseconds("timeout") },
     );
     context.result(data, ({ lab }) => `destroyed ${lab}${keep ? "; labwright disks lists its disks" : ""}`);

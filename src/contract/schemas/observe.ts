@@ -16,8 +16,16 @@ export type LinkQuality = Static<typeof LinkQuality>;
 export const LinkQualitySides = Type.Object({ a: Type.Optional(LinkQuality), b: Type.Optional(LinkQuality) });
 export type LinkQualitySides = Static<typeof LinkQualitySides>;
 
-export const NodeStatus = word(["stopped", "starting", "running", "stopping", "suspended", "failed"]);
+/** unknown: something runs under the node's number on the host, and it is or may be another lab's node (`clash`). */
+export const NodeStatus = word(["stopped", "starting", "running", "stopping", "suspended", "failed", "unknown"]);
 export type NodeStatus = Static<typeof NodeStatus>;
+
+/**
+ * What else runs, or may run, under a node's number: labs of one user share numbers on EVE-NG Community Edition. lab and node are absent if no lab of the
+ * host has it: a process that a deleted lab left behind, or a foreign program. certain false: it may also be this lab's own node.
+ */
+export const NumberClash = Type.Object({ number: integer, lab: optionalText, node: optionalText, certain: flag });
+export type NumberClash = Static<typeof NumberClash>;
 
 export const LiveNodeData = Type.Object({
   id: text,
@@ -38,6 +46,10 @@ export const LiveNodeData = Type.Object({
   disk_bytes: Type.Optional(number),
   /** It is suspended, because its disk takes more than its limit (see inspect). Started, it goes on, and is suspended again when it writes more. */
   disk_full: Type.Optional(flag),
+  /** Of a node whose status is unknown. */
+  clash: Type.Optional(NumberClash),
+  /** It is stopped for the lab's host user, and runs (certain) or may run for this other one: the host keeps the power of nodes for each user. */
+  other_user: Type.Optional(Type.Object({ user: text, certain: flag })),
 });
 export type LiveNodeData = Static<typeof LiveNodeData>;
 

@@ -50,6 +50,8 @@ const projectFields = {
   refresh: optionalFlag,
   /** true: deploy stops, wipes, deletes and recreates an existing managed lab. */
   replace: optionalFlag,
+  /** Of destroy. Absent: false. true: also where another user of the host uses the lab, or a node cannot be stopped; warnings list what may go on running. */
+  force: optionalFlag,
   /**
    * Of plan and reconcile to_host. Absent: false, a plan with something unsupported is not applicable and nothing is changed. true: the rest is applied, and
    * the answer lists what is left out. The plan identity binds it.
@@ -108,7 +110,10 @@ export const ImportData = Type.Object({
 });
 export type ImportData = Static<typeof ImportData>;
 
-/** What a change did otherwise than one would expect. stop_forced: a node did not end in time and was switched off. */
+/**
+ * What a change did otherwise than one would expect. stop_forced: a node did not end in time and was switched off. left_running: the node runs, or may
+ * run, on the host, and no call of the host ends it any more.
+ */
 export const ChangeWarning = Type.Object({
   code: text,
   /** IaC node key. */
@@ -143,6 +148,16 @@ export const NodeOutcome = Type.Object({
   message: optionalText,
 });
 export type NodeOutcome = Static<typeof NodeOutcome>;
+
+/** Nodes and networks that have got new numbers on the host; the disks of such nodes are wiped. Empty lists: no number was another lab's. */
+export const RenumberData = Type.Object({
+  lab: text,
+  nodes: list(Type.Object({ node: text, before: integer, after: integer })),
+  networks: list(Type.Object({ network: text, before: integer, after: integer })),
+  state: optionalJson,
+  warnings: optionalWarnings,
+});
+export type RenumberData = Static<typeof RenumberData>;
 
 export const BulkResult = Type.Object({
   requested: integer,

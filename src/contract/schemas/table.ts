@@ -43,7 +43,17 @@ import { LinkQualityData, LinkQualityPayload, LinkSuspendData, LinkSuspendPayloa
 import { LabLockData, LabLockPayload } from "./lock.ts";
 import { EventData, EventsQuery, InspectionData, LabsData, OpenData, StatusData } from "./observe.ts";
 import { PlanData, ReconcileData } from "./plan.ts";
-import { BulkResult, DeployData, DestroyData, ExecPayload, ImportData, ImportPayload, ProjectPayload, ValidateData } from "./project.ts";
+import {
+  BulkResult,
+  DeployData,
+  DestroyData,
+  ExecPayload,
+  ImportData,
+  ImportPayload,
+  ProjectPayload,
+  RenumberData,
+  ValidateData,
+} from "./project.ts";
 import { QuarantineData, QuarantineDeleteData, QuarantineRestoreData } from "./quarantine.ts";
 import { ResumeData, ResumePayload } from "./resume.ts";
 import { SaveConfigsData } from "./save.ts";
@@ -124,6 +134,7 @@ export const requestSchemas = {
   setLabResume: { body: ResumePayload },
   saveConfigs: { body: ProjectPayload },
   resumeLab: { body: ProjectPayload },
+  renumberLab: { body: ProjectPayload },
   adoptLab: { body: LabAdoptPayload },
   listDisks: {},
   removeDisks: { params: byId },
@@ -199,6 +210,7 @@ export const dataSchemas = {
   setLabResume: ResumeData,
   saveConfigs: SaveConfigsData,
   resumeLab: BulkResult,
+  renumberLab: RenumberData,
   adoptLab: LabAdoptData,
   listDisks: DisksData,
   removeDisks: DisksRemovedData,

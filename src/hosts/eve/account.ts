@@ -36,6 +36,7 @@ export class EveAccount {
   #cookie: string;
   #reopening: Promise<void> | undefined;
   #reopenedAt = Number.NEGATIVE_INFINITY;
+  #generation = 0;
 
   private constructor(transport: Transport, user: string, password: string, { cookie, pnetlab }: SignedIn) {
     this.#transport = transport;
@@ -51,8 +52,18 @@ export class EveAccount {
     return new EveAccount(transport, user, password, await login(transport, user, password, signal));
   }
 
+  /**
+   * Another number after each session that was lost: until then nobody else was signed in as this user, as the host has one session per user. What is
+   * remembered of the user's nodes may be wrong afterwards.
+   */
+  get generation(): number {
+    return this.#generation;
+  }
+
   /** Checks the password by opening the session anew; who uses this account already goes on with the new session. */
   async open(password: string, signal?: AbortSignal): Promise<void> {
+    const before = await this.peek("/api/auth", signal);
+    if (before === undefined) this.#generation++;
     this.#cookie = await this.#login(password, signal);
     this.#password = password;
     // Whoever took the session before has nothing to do with this one.
@@ -74,6 +85,12 @@ export class EveAccount {
     const again = await this.#send(call);
     if (await this.#sessionLost(again)) throw new Failure("expired_host_session", "the host ends the session at once; log in again");
     return again;
+  }
+
+  /** A read that opens no lost session again, which would end that of whoever took it over. undefined: the session is lost. */
+  async peek(path: string, signal?: AbortSignal): Promise<EveAnswer | undefined> {
+    const answer = await this.#send({ path, read: true, signal });
+    return (await this.#sessionLost(answer)) ? undefined : readAnswer(answer);
   }
 
   async call(call: EveCall): Promise<EveAnswer> {
@@ -116,6 +133,7 @@ export class EveAccount {
           `the session of ${this.user} on the host was taken over twice in a moment: EVE-NG has one session per user, and someone else signs in as the same user`,
         );
       }
+      this.#generation++;
       this.#cookie = await this.#login(this.#password, signal);
       this.#reopenedAt = performance.now();
     })();

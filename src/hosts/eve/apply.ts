@@ -7,12 +7,15 @@ import { isUnreadableLab } from "../host-unreadable.ts";
 import { appliedSteps } from "./applied-steps.ts";
 import { settled } from "./doubt.ts";
 import { failedNodes } from "./failed-nodes.ts";
+import { renumberedIds } from "./given-ids.ts";
 import { hostFailure } from "./host-failure.ts";
 import type { TakenIds } from "./lab-draft.ts";
 import { editLab, type LabEdit } from "./lab-edit.ts";
 import type { EveLabPath } from "./lab-path.ts";
 import { isUp, type LabHead, labNotFound, readHead, readNodes, withHead } from "./lab-read.ts";
-import { startNodes, stopNodes, wipeNodes } from "./power.ts";
+import { refuseInUse } from "./other-users.ts";
+import { bringDown, refuseStrays, startNodes, stopNodes, wipeNodes } from "./power.ts";
+import { leaveTaken } from "./renumber.ts";
 import type { UnlLab } from "./unl.ts";
 import type { EvePlace } from "./world.ts";
 import { writeLab, writeNewLab } from "./write-lab.ts";
@@ -34,6 +37,7 @@ export async function applySteps(place: EvePlace, at: EveLabPath, operations: re
   const run: Run = { place, at, progress, ids: progress.ids };
   const finished = new Set<string>();
   let head: LabHead | null = null;
+  await refuseOthersNodes(run, operations);
   for (const batch of batches(operations)) {
     progress.signal?.throwIfAborted();
     const done = (some: readonly Operation[]) => {
@@ -56,6 +60,18 @@ export async function applySteps(place: EvePlace, at: EveLabPath, operations: re
   }
   head = await readHead(place.account, at);
   return head === null ? { ids: run.ids } : { ids: run.ids, labId: head.uuid };
+}
+
+/** Before anything of a change that takes nodes away: what the host deletes while it runs for another user runs on for ever. */
+async function refuseOthersNodes({ place, at, progress }: Run, operations: readonly Operation[]): Promise<void> {
+  const whole = operations.some(({ step }) => step.do === "delete-lab");
+  if (!whole && !operations.some(({ step }) => step.do === "delete-node")) return;
+  await refuseInUse(place, at, {
+    whole,
+    owner: progress.owner,
+    force: progress.force === true,
+    warn: (node, message) => progress.warn?.({ code: "left_running", node, message }),
+  });
 }
 
 /** The lab's head; `unreadable` for a lab that the host cannot read. */
@@ -134,7 +150,7 @@ async function runBatch(
     if (id === undefined && step.do === "start") throw new Failure("node_not_found", `the lab has no node ${key}`);
     return id ?? [];
   });
-  const power = { place, at, lab, signal: progress.signal };
+  const power = { place, at, lab, signal: progress.signal, force: progress.force };
   try {
     if (first.do === "start") await startNodes(power, ids);
     else if (first.do === "stop") await stopNodes(power, ids, first.mode);
@@ -161,7 +177,7 @@ async function tellPower(
   done(
     batch.filter((operation) => {
       const told = status.get(nodeIdOf(operation, edit) ?? -1) ?? 0;
-      return word === "stop" ? told === 0 : told === 2 || told === 3;
+      return word === "stop" ? told === 0 || (told === 1 && place.world.edition.sharedNames) : told === 2 || told === 3;
     }),
   );
 }
@@ -219,7 +235,7 @@ async function createLab(run: Run, head: LabHead | null, { lab: wanted }: Step &
   }
   edit.step({ do: "create-lab", lab: wanted });
   await writeNewLab(place, at, edit.lab, (folder) => run.progress.madeFolder?.(folder));
-  run.ids = edit.ids;
+  run.ids = await leaveTaken(place, at, edit.lab, edit.ids);
 }
 
 async function editBatch(
@@ -248,7 +264,7 @@ async function editBatch(
     await emptyGone(run, before, edit.lab);
     try {
       const { wanted } = await writeLab(place, at, before, edit.lab);
-      run.ids = renumber(edit, wanted);
+      run.ids = idsAsGiven(edit, wanted);
     } catch (error) {
       // What of it was done is told as done; where the host cannot be asked nothing is.
       const got = await place.world.reader.file(place.account, at).catch(() => undefined);
@@ -280,7 +296,15 @@ async function deleteLab(run: Run, head: LabHead | null): Promise<void> {
   const up = nodes.filter(({ status }) => isUp(status)).map(({ id }) => id);
   if (up.length > 0) {
     const { lab } = await place.world.reader.read(place.account, at);
-    await stopNodes({ place, at, lab, signal: progress.signal }, up, progress.stopMode ?? 3);
+    const power = { place, at, lab, signal: progress.signal, force: progress.force };
+    const { foreign, late } = await bringDown(power, up, progress.stopMode ?? 3);
+    refuseStrays(power, foreign);
+    for (const id of [...late, ...[...foreign.keys()].filter((one) => foreign.get(one)?.lab === undefined)]) {
+      const name = nodes.find((node) => node.id === id)?.name ?? String(id);
+      const node = Object.entries(progress.ids.nodes).find(([, native]) => native === String(id))?.[0] ?? name;
+      const message = `something runs on as number ${id} of the host, and a stop of ${name} did not end it: an administrator of the host ends it there`;
+      progress.warn?.({ code: "left_running", node, message });
+    }
   }
   const timeoutMs = place.world.timing.powerMs;
   const gone = async () => (await readHeadToDelete(place, at)) === null;
@@ -295,6 +319,7 @@ async function deleteLab(run: Run, head: LabHead | null): Promise<void> {
   } finally {
     place.world.reader.forget(at.path);
     place.world.others.forget(at.path);
+    place.world.owners.of(place.account).forget(at.path);
   }
   if (!(await gone())) throw hostFailure(`the host said that lab ${at.path} is deleted, and it is still there`);
 }
@@ -310,19 +335,10 @@ function openEdit({ place, ids }: Run, lab: UnlLab, taken: TakenIds, coming: rea
 }
 
 /** The ids of the edit, with the numbers that the host gave instead. */
-function renumber(edit: LabEdit, wanted: UnlLab): NativeIds {
-  const table = (kind: "nodes" | "networks") =>
-    new Map(edit.lab[kind].map(({ id }, index) => [String(id), String(wanted[kind][index]?.id ?? id)]));
+function idsAsGiven(edit: LabEdit, wanted: UnlLab): NativeIds {
+  const table = (kind: "nodes" | "networks") => new Map(edit.lab[kind].map(({ id }, index) => [id, wanted[kind][index]?.id ?? id]));
   const [nodes, networks] = [table("nodes"), table("networks")];
-  const record = (ids: Readonly<Record<string, string>>, map: ReadonlyMap<string, string>) =>
-    Object.fromEntries(Object.entries(ids).map(([key, id]) => [key, map.get(id) ?? id]));
-  const links = Object.entries(edit.ids.links).map(([key, id]) => {
-    const bridge = /^bridge(\d+)$/.exec(id)?.[1];
-    if (bridge !== undefined) return [key, `bridge${networks.get(bridge) ?? bridge}`];
-    const [, kind, node, end] = /^(node|serial)(\d+)-(\d+)$/.exec(id) ?? [];
-    return [key, node === undefined ? id : `${kind}${nodes.get(node) ?? node}-${end}`];
-  });
-  return { nodes: record(edit.ids.nodes, nodes), networks: record(edit.ids.networks, networks), links: Object.fromEntries(links) };
+  return renumberedIds(edit.ids, { node: (id) => nodes.get(id) ?? id, network: (id) => networks.get(id) ?? id });
 }
 
 function lockedNow(at: EveLabPath, finished: ReadonlySet<string>, operations: readonly Operation[]): Failure {

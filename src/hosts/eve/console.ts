@@ -3,9 +3,10 @@ import { telnetStream } from "../../console/telnet.ts";
 import { Failure } from "../../contract/errors.ts";
 import type { HostConsole } from "../host.ts";
 import { numberOf } from "./answer.ts";
+import { numberClash, readPower } from "./clashes.ts";
 import { hostFailure } from "./host-failure.ts";
 import type { EveLabPath } from "./lab-path.ts";
-import { mustReadHead, readNodes } from "./lab-read.ts";
+import { mustReadHead } from "./lab-read.ts";
 import { powerOf } from "./observe.ts";
 import { consoleType } from "./template.ts";
 import type { EvePlace } from "./world.ts";
@@ -24,15 +25,19 @@ export async function openConsole(
   tenant: number | undefined,
 ): Promise<HostConsole> {
   await mustReadHead(place.account, at);
-  const node = (await readNodes(place.account, at)).find(({ id }) => String(id) === nodeId);
+  const { nodes, clashes } = await readPower(place, at);
+  const node = nodes.find(({ id }) => String(id) === nodeId);
   if (node === undefined) throw new Failure("node_not_found", `the lab has no node with id ${nodeId}`);
   if (consoleType(node.console) !== "telnet") {
     throw new Failure("unsupported", `the console of ${node.name} is ${node.console}, which is not text`, {
       data: { feature: "consoleStream" },
     });
   }
+  const clash = clashes.get(node.id);
+  if (clash !== undefined) throw numberClash(`the console of ${node.name} was not opened`, clash);
   if (node.status !== 2 && node.status !== 3) {
-    const power = powerOf(node.status);
+    const owners = place.world.owners.of(place.account);
+    const { power } = powerOf(node, place.world.edition, clashes, (id) => owners.isStarting(id, at.path));
     throw new Failure("node_not_running", `node ${node.name} is ${power}`, { data: { node: node.name, power, log: false } });
   }
   const shared = place.world.edition.sharedNames && tenant !== undefined ? communityPort(tenant, node.id) : undefined;

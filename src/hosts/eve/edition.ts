@@ -114,6 +114,7 @@ export function editionCapabilities(edition: EveEdition): HostCapabilities {
     ...(edition.hotPlug ? (["hotPlug"] as const) : []),
     ...(edition.stop[0] === undefined ? [] : (["gracefulStop"] as const)),
     ...(edition.quality !== undefined ? (["linkQuality"] as const) : []),
+    ...(edition.sharedNames ? (["renumber"] as const) : []),
   ];
   const features = Object.fromEntries(featureNames.map((name) => [name, works.includes(name)])) as Record<Feature, boolean>;
   return { reachable: true, features, stopModes: Object.keys(edition.stop).map((mode) => Number(mode) as StopMode) };

@@ -12,7 +12,13 @@ export interface EveFixture extends AsyncDisposable {
 /** A host that behaves as EVE-NG, with images for some templates, and the driver on it. */
 export async function eveFixture(options: FakeEveOptions = {}, more: Partial<EveHostOptions> = {}): Promise<EveFixture> {
   const fake = await startFakeEve({ latency: "none", lockTimeoutMs: 200, images, ...options });
-  const host = eveHost({ url: fake.url, plainHttp: true, warn: () => {}, timing: { pollMs: 10, patienceMs: 5_000 }, ...more });
+  const host = eveHost({
+    url: fake.url,
+    plainHttp: true,
+    warn: () => {},
+    timing: { pollMs: 10, patienceMs: 5_000, settleMs: 300, othersMs: 0 },
+    ...more,
+  });
   return {
     fake,
     host,

@@ -1,3 +1,4 @@
+import type { NativeIds } from "../host.ts";
 import { isMadeUp } from "./node-attributes.ts";
 import type { UnlLab, UnlNode } from "./unl.ts";
 
@@ -21,7 +22,26 @@ export function renumbered(lab: UnlLab, ids: GivenIds): UnlLab {
     })),
     networks: lab.networks.map((network) => ({ ...network, id: ids.network(network.id) })),
     configs: lab.configs.map((config) => ({ ...config, id: ids.node(config.id) })),
+    // Hotspots of a picture open consoles by node: telnet://{{IP}}:{{NODE3}}
+    pictures: lab.pictures.map((picture) =>
+      picture.map === undefined
+        ? picture
+        : { ...picture, map: picture.map.replace(/\{\{NODE(\d+)\}\}/g, (_all, id: string) => `{{NODE${ids.node(Number(id))}}}`) },
+    ),
   };
+}
+
+/** What the keys of the intent stand for, with the host's ids in it. */
+export function renumberedIds(known: NativeIds, ids: GivenIds): NativeIds {
+  const record = (old: Readonly<Record<string, string>>, to: (id: number) => number) =>
+    Object.fromEntries(Object.entries(old).map(([key, id]) => [key, String(to(Number(id)))]));
+  const links = Object.entries(known.links).map(([key, id]) => {
+    const bridge = /^bridge(\d+)$/.exec(id)?.[1];
+    if (bridge !== undefined) return [key, `bridge${ids.network(Number(bridge))}`];
+    const [, kind, node, end] = /^(node|serial)(\d+)-(\d+)$/.exec(id) ?? [];
+    return [key, node === undefined ? id : `${kind}${ids.node(Number(node))}-${end}`];
+  });
+  return { nodes: record(known.nodes, ids.node), networks: record(known.networks, ids.network), links: Object.fromEntries(links) };
 }
 
 /** A MAC address that EVE-NG made of the node's number goes with the number. */

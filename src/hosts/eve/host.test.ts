@@ -274,7 +274,7 @@ describe("running labs", () => {
     fake.putLabFile("/two.unl", copy);
     const start = operation({ do: "start", node: "pc1" });
     await expect(run("/two", pair, [start])).rejects.toMatchObject({
-      code: "host_error",
+      code: "number_clash",
       message: expect.stringContaining("/one"),
       data: { collision: { lab: "/one" } },
     });

@@ -6,7 +6,9 @@ import { probeEdition } from "./edition.ts";
 import { HostTransport } from "./host-transport.ts";
 import { InterfaceLists } from "./interface-list.ts";
 import { LabReader } from "./lab-reader.ts";
+import { OwnersByAccount } from "./number-owners.ts";
 import { OtherLabs } from "./other-labs.ts";
+import { OtherUsers } from "./other-users.ts";
 import { eveSession } from "./session.ts";
 import { Turns } from "./turns.ts";
 import { defaultTiming, type EveTiming, type EveWorld } from "./world.ts";
@@ -35,6 +37,7 @@ export function eveHost(options: EveHostOptions): Host {
   const { url } = transport;
   if (url.protocol === "http:") warn(`${url.origin} is spoken to in the clear: passwords of its users can be read on the way`);
   const accounts = new Map<string, Promise<OpenAccount>>();
+  const signedIn = new Map<string, EveAccount>();
   let world: Promise<EveWorld> | undefined;
 
   /** All sessions of a user share one session with the host, which has no more. */
@@ -48,7 +51,10 @@ export function eveHost(options: EveHostOptions): Host {
       });
       return known;
     }
-    const opening = EveAccount.open(transport, user, password, signal).then((account): OpenAccount => ({ account, sessions: 1 }));
+    const opening = EveAccount.open(transport, user, password, signal).then((account): OpenAccount => {
+      signedIn.set(user, account);
+      return { account, sessions: 1 };
+    });
     accounts.set(user, opening);
     opening.catch(() => {
       if (accounts.get(user) === opening) accounts.delete(user);
@@ -60,6 +66,7 @@ export function eveHost(options: EveHostOptions): Host {
     open.sessions--;
     if (open.sessions > 0) return;
     accounts.delete(user);
+    signedIn.delete(user);
     await open.account.logout();
   }
 
@@ -72,7 +79,9 @@ export function eveHost(options: EveHostOptions): Host {
       others: new OtherLabs(),
       changes: new Turns(),
       writes: new Turns(),
-      started: new Set(),
+      owners: new OwnersByAccount(),
+      accounts: signedIn,
+      users: new OtherUsers(),
       timing: { ...defaultTiming, ...options.timing },
     }));
     const opening = world;

@@ -1,6 +1,8 @@
-import type { ObservedEndpoint, ObservedLab, ObservedLink, ObservedNode, Power } from "../../engine/observed.ts";
+import type { NumberClash, ObservedEndpoint, ObservedLab, ObservedLink, ObservedNode, Power } from "../../engine/observed.ts";
 import type { Quality } from "../../intent/lab.ts";
 import type { EveCatalogue } from "./catalogue.ts";
+import type { Clashes } from "./clashes.ts";
+import type { EveEdition } from "./edition.ts";
 import type { InterfaceLists } from "./interface-list.ts";
 import type { LabHead, NodeStatus } from "./lab-read.ts";
 import { readAttributes } from "./node-attributes.ts";
@@ -17,8 +19,9 @@ export function observedLab(
   nodes: readonly NodeStatus[],
   catalogue: EveCatalogue,
   interfaces: InterfaceLists,
+  powerOf: (node: NodeStatus) => LivePower,
 ): ObservedLab {
-  const status = new Map(nodes.map((node) => [node.id, node.status]));
+  const powers = new Map(nodes.map((node) => [node.id, powerOf(node)]));
   const links = linksOf(lab);
   const p2p = new Set(links.flatMap((link) => (link.kind === "p2p" ? [link.network] : [])));
   return {
@@ -28,7 +31,7 @@ export function observedLab(
     ...(lab.description !== undefined && lab.description !== "" && { description: lab.description }),
     locked: head.lock !== 0,
     lock: head.lock,
-    nodes: lab.nodes.map((node) => observedNode(node, lab, status.get(node.id) ?? 0, catalogue, interfaces)),
+    nodes: lab.nodes.map((node) => observedNode(node, lab, powers.get(node.id) ?? { power: "stopped" }, catalogue, interfaces)),
     networks: lab.networks
       .filter(({ id }) => !p2p.has(id))
       .map(({ id, name, type, left, top }) => ({
@@ -43,7 +46,29 @@ export function observedLab(
   };
 }
 
-export function powerOf(status: number): Power {
+export interface LivePower {
+  readonly power: Power;
+  readonly clash?: NumberClash;
+}
+
+/**
+ * @param clashes of the lab's nodes
+ * @param isStarting whether a start of the node is under way
+ */
+export function powerOf(
+  { id, status }: NodeStatus,
+  { sharedNames }: Pick<EveEdition, "sharedNames">,
+  clashes: Clashes,
+  isStarting: (id: number) => boolean,
+): LivePower {
+  const clash = clashes.get(id);
+  if (clash !== undefined) return { power: "unknown", clash };
+  // On Community a node is prepared while its start is answered: later the status means a lock that was left behind.
+  if (status === 1 && sharedNames && !isStarting(id)) return { power: "failed" };
+  return { power: powerWord(status) };
+}
+
+function powerWord(status: number): Power {
   if (status === 0) return "stopped";
   if (status === 1) return "starting";
   // guess pro-stopping: Professional tells 4 while a node goes down; more may come.
@@ -57,7 +82,13 @@ export function linkId(link: UnlLink): string {
   return `${link.kind === "serial" ? "serial" : "node"}${node}-${end}`;
 }
 
-function observedNode(node: UnlNode, lab: UnlLab, status: number, catalogue: EveCatalogue, lists: InterfaceLists): ObservedNode {
+function observedNode(
+  node: UnlNode,
+  lab: UnlLab,
+  { power, clash }: LivePower,
+  catalogue: EveCatalogue,
+  lists: InterfaceLists,
+): ObservedNode {
   const template = catalogue.template(node.template ?? "");
   const interfaces = lists.of(node);
   const config = usesConfig(node) ? lab.configs.find(({ id }) => id === node.id)?.text : undefined;
@@ -78,7 +109,8 @@ function observedNode(node: UnlNode, lab: UnlLab, status: number, catalogue: Eve
     env: {},
     attributes: readAttributes(node, template),
     labels: {},
-    power: powerOf(status),
+    power,
+    ...(clash !== undefined && { clash }),
     consoleType: consoleType(node.console ?? template?.console ?? "telnet"),
     interfaces: interfaces.map(({ id, index, name, type }) => ({ index: type === "serial" ? serialIndex + id : index, name, type })),
   };

@@ -1,8 +1,8 @@
 import type { EveAccount } from "./account.ts";
 import { entriesOf, numberOf, recordOf, textOf } from "./answer.ts";
 import type { TakenIds } from "./lab-draft.ts";
-import { type EveLabPath, encodePath, eveLabPath } from "./lab-path.ts";
-import { isUp, readNodes } from "./lab-read.ts";
+import { type EveLabPath, encodePath } from "./lab-path.ts";
+import { nodeStatuses } from "./lab-read.ts";
 import { parallel } from "./parallel.ts";
 
 interface KnownLab {
@@ -56,6 +56,9 @@ export async function listLabs(account: EveAccount): Promise<readonly ListedLab[
  */
 export class OtherLabs {
   readonly #known = new Map<string, KnownLab>();
+  readonly #reading = new Map<string, Promise<KnownLab | undefined>>();
+  /** The last listing of each user. */
+  readonly #listings = new Map<string, { readonly at: number; readonly labs: Promise<readonly ListedLab[]> }>();
 
   /** The ids that labs other than this one have. */
   async taken(account: EveAccount, path: string): Promise<TakenIds> {
@@ -66,15 +69,46 @@ export class OtherLabs {
     };
   }
 
+  /**
+   * The nodes of other labs that have one of these numbers, by number and by path.
+   * @param maxAgeMs how old the listing of labs may be
+   */
+  async namesakes(
+    account: EveAccount,
+    path: string,
+    ids: ReadonlySet<number>,
+    maxAgeMs: number,
+  ): Promise<ReadonlyMap<number, readonly Namesake[]>> {
+    const found = new Map<number, Namesake[]>();
+    for (const [lab, { nodes }] of await this.#read(account, path, maxAgeMs)) {
+      for (const id of ids) {
+        const node = nodes.get(id);
+        if (node !== undefined) found.set(id, [...(found.get(id) ?? []), { lab, node }]);
+      }
+    }
+    return found;
+  }
+
+  /** Numbers that run for the account's user, with the type of their node; a number that several labs have counts once. */
+  async running(account: EveAccount): Promise<ReadonlyMap<number, string>> {
+    const lists = await parallel(await listLabs(account), 4, async ({ path }) => {
+      const answer = await account.peek(`/api/labs${labUrl(path)}/nodes`);
+      return answer === undefined || answer.status >= 300 ? [] : nodeStatuses(answer.data);
+    });
+    const up = lists.flat().filter(({ status }) => status >= 2);
+    return new Map(up.map(({ id, data }) => [id, textOf(data.type) ?? ""]));
+  }
+
   /** Labs that share a node id or a network id with these, each with the ids of its nodes that run and are not in doubt. */
-  async running(account: EveAccount, path: string, ids: TakenIds): Promise<readonly RunningLab[]> {
+  async runningBeside(account: EveAccount, path: string, ids: TakenIds): Promise<readonly RunningLab[]> {
     const labs = await this.#read(account, path);
     const shared = labs.filter(
       ([, lab]) => [...lab.nodes.keys()].some((id) => ids.nodes.has(id)) || [...lab.networks].some((id) => ids.networks.has(id)),
     );
     const found = await parallel(shared, 4, async ([other, lab]) => {
-      const nodes = await readNodes(account, eveLabPath(other)).catch(() => []);
-      return { path: other, lab, up: nodes.filter(({ status }) => isUp(status)) };
+      const answer = await account.call({ path: `/api/labs${labUrl(other)}/nodes`, read: true });
+      const nodes = answer.status >= 300 ? [] : nodeStatuses(answer.data);
+      return { path: other, lab, up: nodes.filter(({ status }) => status >= 2) };
     });
     return found.flatMap(({ path: other, lab, up }) =>
       up.length === 0 ? [] : [{ path: other, nodes: lab.nodes, networks: lab.networks, up: up.map(({ id }) => id) }],
@@ -83,20 +117,47 @@ export class OtherLabs {
 
   forget(path: string): void {
     this.#known.delete(path);
+    this.#listings.clear();
   }
 
-  async #read(account: EveAccount, path: string): Promise<readonly (readonly [string, KnownLab])[]> {
-    const listed = (await listLabs(account)).filter((lab) => lab.path !== path);
+  async #read(account: EveAccount, path: string, maxAgeMs = 0): Promise<readonly (readonly [string, KnownLab])[]> {
+    const listed = (await this.#list(account, maxAgeMs)).filter((lab) => lab.path !== path);
     const labs = await parallel(listed, 4, async (lab): Promise<readonly (readonly [string, KnownLab])[]> => {
       const known = this.#known.get(lab.path);
       if (known !== undefined && known.written !== undefined && known.written === lab.written) return [[lab.path, known]];
-      const read = await readIds(account, lab);
+      const read = await this.#readOnce(account, lab);
       if (read === undefined) return [];
       this.#known.set(lab.path, read);
       return [[lab.path, read]];
     });
     return labs.flat();
   }
+
+  #list(account: EveAccount, maxAgeMs: number): Promise<readonly ListedLab[]> {
+    const now = performance.now();
+    const known = this.#listings.get(account.user);
+    if (known !== undefined && now - known.at < maxAgeMs) return known.labs;
+    const labs = listLabs(account);
+    this.#listings.set(account.user, { at: now, labs });
+    labs.catch(() => this.#listings.delete(account.user));
+    return labs;
+  }
+
+  /** Several who ask at once share the reads of a lab. */
+  #readOnce(account: EveAccount, lab: ListedLab): Promise<KnownLab | undefined> {
+    const key = `${lab.path} ${lab.written}`;
+    const under = this.#reading.get(key);
+    if (under !== undefined) return under;
+    const reading = readIds(account, lab).finally(() => this.#reading.delete(key));
+    this.#reading.set(key, reading);
+    return reading;
+  }
+}
+
+/** A node of another lab. */
+export interface Namesake {
+  readonly lab: string;
+  readonly node: string;
 }
 
 export interface RunningLab {

@@ -1,10 +1,11 @@
 import { Failure } from "../../contract/errors.ts";
 import type { StopMode } from "../../engine/plan.ts";
 import { hostError } from "./answer.ts";
-import { nodesFailed } from "./failed-nodes.ts";
+import { type Clashes, numberClash, readPower } from "./clashes.ts";
+import { failedNodes, nodesFailed } from "./failed-nodes.ts";
 import { hostFailure } from "./host-failure.ts";
 import type { EveLabPath } from "./lab-path.ts";
-import { readNodes } from "./lab-read.ts";
+import { type NodeStatus, readNodes } from "./lab-read.ts";
 import { inTurns, nameOf, powerCall } from "./power-calls.ts";
 import { bringUp } from "./start-nodes.ts";
 import type { UnlLab } from "./unl.ts";
@@ -15,45 +16,132 @@ export interface PowerRun {
   readonly at: EveLabPath;
   readonly lab: UnlLab;
   readonly signal?: AbortSignal | undefined;
+  /** Go on where a node does not stop. */
+  readonly force?: boolean | undefined;
 }
 
-/** Starts the nodes and waits until they run; on Community the call means nothing to one that runs. Throws host_error naming the node, or the lab in the way. */
+/**
+ * Starts the nodes and waits until they run; on Community the call means nothing to one that runs. A node that cannot start keeps no other from its turn:
+ * afterwards throws nodesFailed(), with number_clash naming the lab in the way, node_stuck, or host_error.
+ */
 export async function startNodes(run: PowerRun, ids: readonly number[]): Promise<void> {
   const { place, at } = run;
-  const { world } = place;
-  let down = ids;
-  if (world.edition.sharedNames) await refuseCollision(run, ids);
-  else {
-    const up = new Set((await readNodes(place.account, at)).flatMap(({ id, status }) => (status === 2 || status === 3 ? [id] : [])));
-    down = ids.filter((id) => !up.has(id));
+  const owners = place.world.owners.of(place.account);
+  const { nodes, clashes } = await readPower(place, at, run.signal);
+  const refused = new Map<number, Failure>();
+  if (place.world.edition.sharedNames) {
+    for (const id of ids) {
+      const clash = clashes.get(id);
+      if (clash !== undefined) refused.set(id, numberClash(`node ${nameOf(nodes, id)} cannot start`, clash));
+    }
+    for (const { id, name } of await stuckNodes(run, ids, nodes)) refused.set(id, nodeStuck(name));
   }
-  await bringUp(run, ids, down);
-  for (const id of ids) world.started.add(`${at.path} ${id}`);
+  const wanted = ids.filter((id) => !refused.has(id));
+  if (place.world.edition.sharedNames) await refuseSharedBridge(run, wanted);
+  const up = new Set(nodes.flatMap(({ id, status }) => (status === 2 || status === 3 ? [id] : [])));
+  const down = wanted.filter((id) => !up.has(id));
+  for (const id of down) owners.starting(id, at.path);
+  try {
+    await bringUp(run, wanted, down);
+  } catch (error) {
+    const failed = failedNodes(error);
+    if (refused.size === 0 || failed.size === 0) throw error;
+    for (const [id, message] of failed) refused.set(id, hostFailure(message));
+  } finally {
+    for (const id of down) owners.started(id);
+  }
+  if (refused.size > 0) throw nodesFailed(refused, (id) => nameOf(nodes, id));
 }
 
-/** Stops those of the nodes that run and waits until they are down. */
+/** Nodes whose lock stays: one that the host prepares is waited for a while. */
+async function stuckNodes(run: PowerRun, ids: readonly number[], before: readonly NodeStatus[]): Promise<readonly NodeStatus[]> {
+  const { place, at, signal } = run;
+  const stuck = (nodes: readonly NodeStatus[]) => nodes.filter(({ id, status }) => status === 1 && ids.includes(id));
+  const end = performance.now() + place.world.timing.settleMs;
+  let found = stuck(before);
+  while (found.length > 0 && performance.now() < end) {
+    await pause(place.world, signal);
+    found = stuck(await readNodes(place.account, at, signal));
+  }
+  return found;
+}
+
+function nodeStuck(node: string): Failure {
+  return new Failure(
+    "node_stuck",
+    `node ${node} cannot start: a start of it broke off on the host and left its lock behind (status 1), so that the host answers start and stop ` +
+      "and does neither. labwright wipe ends that, and deletes the node's disk: the host has no other way",
+    { data: { node } },
+  );
+}
+
+/** Stops those of the nodes that run and waits until they are down. Nodes whose number runs for another lab fail with number_clash, after the others. */
 export async function stopNodes(run: PowerRun, ids: readonly number[], mode: StopMode): Promise<void> {
+  const { foreign } = await bringDown(run, ids, mode);
+  if (foreign.size === 0 || run.force === true) return;
+  const name = (id: number) => nameOf(run.lab.nodes, id);
+  throw nodesFailed(new Map([...foreign].map(([id, clash]) => [id, numberClash(`node ${name(id)} was not stopped`, clash)])), name);
+}
+
+export interface BroughtDown {
+  /** Nodes whose number runs for another lab: nothing of this lab runs there. */
+  readonly foreign: Clashes;
+  /** With force: those that do not stop. */
+  readonly late: readonly number[];
+}
+
+/**
+ * Stops what runs of the nodes. A stop never ends another lab's node, so one that may be another lab's is stopped, too: if its number runs on, it is not
+ * this lab's.
+ */
+export async function bringDown(run: PowerRun, ids: readonly number[], mode: StopMode): Promise<BroughtDown> {
   const { place, at } = run;
-  const { edition, started } = place.world;
+  const { edition, owners: all, timing } = place.world;
   const word = edition.stop[mode];
   if (word === undefined) {
     const feature = mode === 2 ? "hibernate" : "gracefulStop";
     throw new Failure("unsupported", `EVE-NG ${edition.name} has no stop mode ${mode}`, { data: { feature } });
   }
-  const before = await readNodes(place.account, at);
-  const up = new Set(before.filter(({ status }) => status !== 0).map(({ id }) => id));
+  const { nodes: before, clashes } = await readPower(place, at, run.signal);
+  const own = ids.filter((id) => clashes.get(id)?.certain !== true);
+  const up = new Set(before.filter(({ status }) => !isDown(run, status)).map(({ id }) => id));
   const doubts = new Map<number, string>();
   await inTurns(
     run,
-    ids.filter((id) => up.has(id)),
+    own.filter((id) => up.has(id)),
     async (id) => {
       const answer = await powerCall(run, id, word, doubts);
       if (answer !== undefined && answer.code !== 80051) throw hostError(`stop node ${nameOf(before, id)}`, answer);
     },
   );
-  await until(run, ids, (status) => status === 0, "stop", doubts);
-  for (const id of ids) started.delete(`${at.path} ${id}`);
+  const [doubtful, sure] = [own.filter((id) => clashes.has(id)), own.filter((id) => !clashes.has(id))];
+  const down = (status: number) => isDown(run, status);
+  const late = run.force ? await lateAfter(run, sure, down, timing.settleMs) : [];
+  try {
+    if (!run.force) await until(run, sure, down, "stop", doubts);
+  } catch (error) {
+    for (const id of failedNodes(error).keys()) all.of(place.account).stopFailed(id, at.path);
+    throw error;
+  }
+  for (const id of await lateAfter(run, doubtful, down, timing.settleMs)) all.of(place.account).disown(id, at.path);
+  const after = doubtful.length === 0 ? clashes : (await readPower(place, at, run.signal)).clashes;
+  return { foreign: new Map([...after].filter(([id, { certain }]) => certain && ids.includes(id))), late };
 }
+
+/** On Community status 1 is a node without a process, whose lock was left behind. */
+function isDown({ place }: PowerRun, status: number): boolean {
+  return place.world.edition.sharedNames ? status < 2 : status === 0;
+}
+
+/** What runs under a number that no other lab has may still be this lab's, and could not be ended any more: it takes force. Throws nodesFailed(). */
+export function refuseStrays({ force, lab }: PowerRun, foreign: Clashes): void {
+  const strays = [...foreign].filter(([, clash]) => clash.lab === undefined);
+  if (force === true || strays.length === 0) return;
+  const name = (id: number) => nameOf(lab.nodes, id);
+  throw nodesFailed(new Map(strays.map(([id, clash]) => [id, numberClash(`node ${name(id)} was not removed or wiped`, clash)])), name);
+}
+
+const nothing: BroughtDown = { foreign: new Map(), late: [] };
 
 /** Stops the nodes and throws their disks away. */
 export async function wipeNodes(run: PowerRun, ids: readonly number[], mode: StopMode): Promise<void> {
@@ -61,21 +149,41 @@ export async function wipeNodes(run: PowerRun, ids: readonly number[], mode: Sto
   // A node whose preparation failed is neither up nor down until it is wiped.
   const nodes = await readNodes(place.account, at);
   const running = nodes.filter(({ id, status }) => ids.includes(id) && status > 1).map(({ id }) => id);
-  if (running.length > 0) await stopNodes(run, running, mode);
+  const { foreign, late } = running.length > 0 ? await bringDown(run, running, mode) : nothing;
+  refuseStrays(run, foreign);
   const there = new Set(nodes.map(({ id }) => id));
   const doubts = new Map<number, string>();
   await inTurns(
     run,
-    ids.filter((id) => there.has(id)),
+    ids.filter((id) => there.has(id) && !late.includes(id)),
     async (id) => {
       const answer = await powerCall(run, id, "wipe", doubts);
       if (answer !== undefined && answer.code !== 80053) throw hostError(`wipe node ${nameOf(nodes, id)}`, answer);
     },
   );
-  await until(run, ids, (status) => status === 0, "stop", doubts);
+  const mine = ids.filter((id) => !foreign.has(id) && !late.includes(id));
+  await until(run, mine, (status) => status === 0, "stop", doubts);
   // Whether a disk is gone cannot be seen.
   const unsure = [...doubts].map(([id, why]) => [id, hostFailure(`node ${nameOf(nodes, id)} may not be wiped: ${why}`)] as const);
   if (unsure.length > 0) throw nodesFailed(new Map(unsure), (id) => nameOf(nodes, id));
+}
+
+/** Those of the nodes that are still not as wanted after this time. A node that is gone is as stopped as can be. */
+async function lateAfter(
+  { place, at, signal }: PowerRun,
+  ids: readonly number[],
+  good: (status: number) => boolean,
+  patienceMs: number,
+): Promise<readonly number[]> {
+  const end = performance.now() + patienceMs;
+  let late = ids;
+  while (late.length > 0) {
+    const status = new Map((await readNodes(place.account, at, signal)).map((node) => [node.id, node.status]));
+    late = ids.filter((id) => !good(status.get(id) ?? 0));
+    if (late.length === 0 || performance.now() > end) break;
+    await pause(place.world, signal);
+  }
+  return late;
 }
 
 /** Waits until the nodes are as wanted. Throws nodesFailed() for those that are not after the patience. */
@@ -98,7 +206,8 @@ async function until(
     if (late.length === 0) return;
     if (performance.now() > end) {
       const hint = world.edition.sharedNames
-        ? ". On Community Edition that is also so when another lab of this user runs a node with the same number"
+        ? ". On Community Edition that is also so if a process that a deleted lab left behind has the number: labwright renumber gives the node " +
+          "another one, labwright destroy --force deletes the lab"
         : "";
       const text = (id: number) =>
         `${doubts.get(id) ?? "the host took the call"}, and ${nameOf(nodes, id)} does not ${verb} (status ${status.get(id)})`;
@@ -108,42 +217,24 @@ async function until(
   }
 }
 
-/**
- * A running node that this lab did not start, whose number another lab has too, may be the other lab's; and a bridge of another lab that runs
- * would join both labs. Both are told before anything starts.
- */
-async function refuseCollision({ place, at, lab }: PowerRun, ids: readonly number[]): Promise<void> {
+/** Labs of one user share bridges on Community Edition: one of another lab that runs would join both labs. Throws number_clash. */
+async function refuseSharedBridge({ place, at, lab }: PowerRun, ids: readonly number[]): Promise<void> {
   const { world, account } = place;
-  const networks = new Set(
-    lab.nodes.filter(({ id }) => ids.includes(id)).flatMap((node) => node.interfaces.flatMap((one) => one.network_id ?? [])),
-  );
-  const others = await world.others.running(account, at.path, { nodes: new Set(ids), networks });
-  if (others.length === 0) return;
-  const nodes = await readNodes(account, at);
+  const starting = lab.nodes.filter(({ id }) => ids.includes(id));
+  const networks = new Set(starting.flatMap((node) => node.interfaces.flatMap((one) => one.network_id ?? [])));
+  if (networks.size === 0) return;
+  const owners = world.owners.of(account);
   const own = new Set(lab.nodes.map(({ id }) => id));
-  const sure = (id: number) => world.started.has(`${at.path} ${id}`);
-  const ourOnly = nodes.some(({ id, status }) => status !== 0 && (sure(id) || others.every((other) => !other.nodes.has(id))));
-  for (const other of others) {
-    const theirs = other.up.filter((id) => !sure(id));
-    const alone = theirs.filter((id) => !own.has(id));
-    // What both have and we did not start is theirs, unless they have nothing else that runs and we have.
-    const meets = theirs.filter((id) => ids.includes(id) && (alone.length > 0 || !ourOnly));
-    const [id] = meets;
-    if (id !== undefined) {
-      const name = lab.nodes.find((node) => node.id === id)?.name ?? id;
-      throw hostFailure(
-        `node ${name} cannot start: on EVE-NG Community Edition labs of one user share numbers, and node ${other.nodes.get(id)} of lab ` +
-          `${other.path} runs as number ${id}; stop that lab first, or deploy this one anew to get other numbers`,
-        { collision: { lab: other.path, node: other.nodes.get(id), id } },
-      );
-    }
-    const bridge = [...networks].find((network) => other.networks.has(network));
-    if (bridge !== undefined && alone.length > 0) {
-      throw hostFailure(
-        `nodes cannot start: on EVE-NG Community Edition labs of one user share bridges, and lab ${other.path}, which runs, has a network ` +
-          `${bridge} too: the labs would be joined; stop that lab first, or deploy this one anew to get other numbers`,
-        { collision: { lab: other.path, network: bridge } },
-      );
-    }
+  for (const other of await world.others.runningBeside(account, at.path, { nodes: new Set(), networks })) {
+    // Without an owner a number that this lab has, too, may be its own.
+    const runs = other.up.some((id) => (owners.of(id) ?? (own.has(id) ? undefined : other.path)) === other.path);
+    const network = [...networks].find((one) => other.networks.has(one));
+    if (!runs || network === undefined) continue;
+    throw new Failure(
+      "number_clash",
+      `nodes cannot start: on EVE-NG Community Edition labs of one user share bridges, and lab ${other.path}, which runs, has a network ` +
+        `${network} too: the labs would be joined; stop that lab first, or give this one other numbers with labwright renumber`,
+      { data: { clash: { number: network, lab: other.path, certain: true }, collision: { lab: other.path, network } } },
+    );
   }
 }

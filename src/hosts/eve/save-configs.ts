@@ -1,8 +1,9 @@
 import { Failure } from "../../contract/errors.ts";
 import { type EveAnswer, hostError, recordOf, textOf } from "./answer.ts";
+import { numberClash, readPower } from "./clashes.ts";
 import { isDoubtful } from "./doubt.ts";
 import type { EveLabPath } from "./lab-path.ts";
-import { labNotFound, mustReadHead, readNodes } from "./lab-read.ts";
+import { type LabHead, labNotFound, mustReadHead, withHead } from "./lab-read.ts";
 import { usesConfig } from "./observe.ts";
 import { takesStartupConfig } from "./startup-configs.ts";
 import type { EvePlace } from "./world.ts";
@@ -22,14 +23,19 @@ export async function saveConfigs(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, string | Failure>> {
   const { world, account } = place;
-  if ((await mustReadHead(account, at)).lock !== 0) throw new Failure("lab_locked", `lab ${at.path} is locked on the host`);
-  const nodes = new Map((await readNodes(account, at, signal)).map((node) => [String(node.id), node]));
+  const head = await mustReadHead(account, at);
+  if (head.lock !== 0) throw new Failure("lab_locked", `lab ${at.path} is locked on the host`);
+  const power = await readPower(place, at, signal);
+  const nodes = new Map(power.nodes.map((node) => [String(node.id), node]));
   const saved = new Map<string, string | Failure>();
   try {
     for (const id of ids) {
       signal.throwIfAborted();
       const node = nodes.get(id);
+      const clash = power.clashes.get(Number(id));
       if (node === undefined) saved.set(id, new Failure("node_not_found", `${at.path} has no node ${id}`));
+      // The export would log in to the other lab's node.
+      else if (clash !== undefined) saved.set(id, numberClash(`the configuration of ${node.name} was not saved`, clash));
       else
         saved.set(
           id,
@@ -39,14 +45,14 @@ export async function saveConfigs(
   } finally {
     world.reader.forget(at.path);
   }
-  await useConfigs(place, at, new Set([...saved].flatMap(([id, text]) => (typeof text === "string" && text !== "" ? [id] : []))));
+  await useConfigs(place, at, head, new Set([...saved].flatMap(([id, text]) => (typeof text === "string" && text !== "" ? [id] : []))));
   return saved;
 }
 
 /** An export keeps the text alone: a node boots with it only if its config is marked as used, too. */
-async function useConfigs(place: EvePlace, at: EveLabPath, ids: ReadonlySet<string>): Promise<void> {
+async function useConfigs(place: EvePlace, at: EveLabPath, head: LabHead, ids: ReadonlySet<string>): Promise<void> {
   if (ids.size === 0) return;
-  const before = await place.world.reader.file(place.account, at);
+  const before = withHead(await place.world.reader.file(place.account, at), head);
   const nodes = before.nodes.map((node) => (ids.has(String(node.id)) && !usesConfig(node) ? { ...node, config: "1" } : node));
   await writeLab(place, at, before, { ...before, nodes });
 }

@@ -1,7 +1,8 @@
 import { Failure } from "../../contract/errors.ts";
-import type { HostSession, LiveNode } from "../host.ts";
+import type { HostSession, LiveNode, NativeIds } from "../host.ts";
 import { type EveAccount, type EveUser, readUser } from "./account.ts";
 import { applySteps } from "./apply.ts";
+import { findClashes } from "./clashes.ts";
 import { openConsole } from "./console.ts";
 import { copyExtras } from "./copy-extras.ts";
 import { settled } from "./doubt.ts";
@@ -10,11 +11,12 @@ import { hostFailure } from "./host-failure.ts";
 import { readLoad } from "./host-load.ts";
 import { listUsers } from "./host-users.ts";
 import { folderTurn, removeEmptyFolder } from "./lab-folders.ts";
-import { eveLabPath } from "./lab-path.ts";
-import { mustReadHead, readHead } from "./lab-read.ts";
-import { observedLab, powerOf } from "./observe.ts";
+import { type EveLabPath, eveLabPath } from "./lab-path.ts";
+import { mustReadHead, type NodeStatus, readHead } from "./lab-read.ts";
+import { type LivePower, observedLab, powerOf } from "./observe.ts";
 import { listLabs } from "./other-labs.ts";
 import { readLive, setQuality } from "./quality.ts";
+import { renumberLab } from "./renumber.ts";
 import { saveConfigs } from "./save-configs.ts";
 import type { EvePlace, EveWorld } from "./world.ts";
 
@@ -54,9 +56,11 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
       const at = eveLabPath(path);
       const head = await readHead(account, at);
       if (head === null) return null;
+      const mark = world.owners.of(account).mark();
       const { lab, nodes } = await world.reader.read(account, at);
       await world.interfaces.learn(account, at.url, lab.nodes);
-      return observedLab(at.path, head, lab, nodes, here.catalogue, world.interfaces);
+      const power = await powers(here, at, nodes, mark);
+      return observedLab(at.path, head, lab, nodes, here.catalogue, world.interfaces, power);
     },
     apply: async (path, operations, progress) => {
       const here = await place();
@@ -75,16 +79,24 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
     status: async (path) => {
       const here = await place();
       const at = eveLabPath(path);
+      const mark = world.owners.of(account).mark();
       const { statuses, links } = await readLive(here, at);
-      const nodes = statuses.map(
-        ({ id, name, status }): LiveNode => ({
+      const power = await powers(here, at, statuses, mark);
+      const elsewhere = await usersOf(here, at, statuses);
+      const nodes = statuses.map((node): LiveNode => {
+        const { id, name, status } = node;
+        const { power: word, clash } = power(node);
+        const other = status < 2 ? elsewhere(id) : undefined;
+        return {
           id: String(id),
           name,
-          status: powerOf(status),
+          status: word,
           // 3: a script still configures it.
-          ...(status === 2 || status === 3 ? { ready: status === 2 } : {}),
-        }),
-      );
+          ...(word === "running" && { ready: status === 2 }),
+          ...(clash !== undefined && { clash }),
+          ...(other !== undefined && { other_user: other }),
+        };
+      });
       return { nodes, links };
     },
     setLinkQuality: async (path, id, quality, { save }) => {
@@ -112,6 +124,13 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
         const here = await place();
         const at = eveLabPath(path);
         return world.changes.run(at.path, () => world.writes.run(at.path, () => saveConfigs(here, at, ids, signal)));
+      },
+    }),
+    ...(world.edition.sharedNames && {
+      renumber: async (path: string, ids: NativeIds) => {
+        const here = await place();
+        const at = eveLabPath(path);
+        return world.changes.run(at.path, () => renumberLab(here, at, ids));
       },
     }),
     // Not in turn with whole changes: a lock that is set meanwhile is what stops one. In turn with writes, which would take it back.
@@ -145,5 +164,30 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
       closed = true;
       await release();
     },
+  };
+}
+
+/** What each node's status means, with other labs and starts under way in mind. */
+async function powers(
+  place: EvePlace,
+  at: EveLabPath,
+  nodes: readonly NodeStatus[],
+  mark: number,
+): Promise<(node: NodeStatus) => LivePower> {
+  const { world, account } = place;
+  const owners = world.owners.of(account);
+  const clashes = await findClashes(place, at, nodes, mark, world.timing.othersMs);
+  return (node) => powerOf(node, world.edition, clashes, (id) => owners.isStarting(id, at.path));
+}
+
+/** Which other user a node that is stopped for this one runs or may run for. */
+async function usersOf(place: EvePlace, at: EveLabPath, nodes: readonly NodeStatus[]): Promise<(id: number) => LiveNode["other_user"]> {
+  if (!nodes.some(({ status }) => status < 2)) return () => undefined;
+  const uses = await place.world.users.uses(place, at, place.world.timing.othersMs);
+  return (id) => {
+    const sure = uses.find(({ running }) => running?.includes(id));
+    if (sure !== undefined) return { user: sure.user, certain: true };
+    const may = uses.find(({ running, opened }) => running === undefined && opened);
+    return may === undefined ? undefined : { user: may.user, certain: false };
   };
 }

@@ -4,7 +4,9 @@ import type { CatalogueReader, EveCatalogue } from "./catalogue.ts";
 import type { EveEdition } from "./edition.ts";
 import type { InterfaceLists } from "./interface-list.ts";
 import type { LabReader } from "./lab-reader.ts";
+import type { OwnersByAccount } from "./number-owners.ts";
 import type { OtherLabs } from "./other-labs.ts";
+import type { OtherUsers } from "./other-users.ts";
 import type { Turns } from "./turns.ts";
 
 /** What all sessions with one host share. */
@@ -18,8 +20,10 @@ export interface EveWorld {
   readonly changes: Turns;
   /** One write of a lab's file at a time: between the steps of a change the lab can be locked. */
   readonly writes: Turns;
-  /** Labs and their nodes that this process started: "path id". */
-  readonly started: Set<string>;
+  readonly owners: OwnersByAccount;
+  /** The accounts that are signed in at this process, by user. */
+  readonly accounts: ReadonlyMap<string, EveAccount>;
+  readonly users: OtherUsers;
   readonly timing: EveTiming;
 }
 
@@ -32,9 +36,20 @@ export interface EveTiming {
   readonly comeUpMs: number;
   /** For calls that start, stop or wipe, ms. */
   readonly powerMs: number;
+  /** How long a node that may be another lab's, or half started, is waited for, ms. */
+  readonly settleMs: number;
+  /** How old may be what a status shows of other labs and users, ms. */
+  readonly othersMs: number;
 }
 
-export const defaultTiming: EveTiming = { pollMs: 500, patienceMs: 120_000, comeUpMs: 10_000, powerMs: 300_000 };
+export const defaultTiming: EveTiming = {
+  pollMs: 500,
+  patienceMs: 120_000,
+  comeUpMs: 10_000,
+  powerMs: 300_000,
+  settleMs: 10_000,
+  othersMs: 10_000,
+};
 
 /** One user's view of the world. */
 export interface EvePlace {

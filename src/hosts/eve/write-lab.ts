@@ -26,10 +26,16 @@ export interface Written {
  * field that was to change. Throws host_error naming field, wanted and got. A write whose outcome is unknown is not repeated: what is
  * there is compared, and is good if it is what was wanted.
  */
-export async function writeLab(place: EvePlace, at: EveLabPath, before: UnlLab, after: UnlLab): Promise<Written> {
+export async function writeLab(
+  place: EvePlace,
+  at: EveLabPath,
+  before: UnlLab,
+  after: UnlLab,
+  options: { readonly whole?: true } = {},
+): Promise<Written> {
   const { world, account, catalogue, pod } = place;
   const calls = writeCalls(before, after, catalogue, world.edition);
-  const needsFile = JSON.stringify(fileParts(before)) !== JSON.stringify(fileParts(after));
+  const needsFile = options.whole === true || JSON.stringify(fileParts(before)) !== JSON.stringify(fileParts(after));
   if (calls.length === 0 && !needsFile) return { wanted: after, got: before };
   const canImport = world.edition.imports === "any" && before.isPartial !== true;
   const whole = canImport && (needsFile || calls.length > fewCalls || !idsAsGiven(before, after, calls));

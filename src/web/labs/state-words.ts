@@ -16,7 +16,7 @@ export function stateWords({ exists }: LabEntry, status: StatusData | undefined)
     .join(", ");
 }
 
-const order = ["failed", "running", "starting", "stopping", "suspended", "stopped"];
+const order = ["failed", "running", "starting", "stopping", "suspended", "unknown", "stopped"];
 
 const operationWords: Readonly<Record<string, string>> = {
   deployProject: "deployed",
@@ -28,6 +28,7 @@ const operationWords: Readonly<Record<string, string>> = {
   setLinkSuspend: "a link suspended or resumed",
   editProject: "intent edited",
   resumeLab: "resumed",
+  renumberLab: "renumbered",
 };
 
 /** What the newest change was; how it ended is told where it did not end well. */
