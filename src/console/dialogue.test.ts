@@ -122,7 +122,7 @@ test("the first expectation is not met by what the console said before its step 
   watching.write("echo MARK$((1))\r");
   await expect.poll(() => seen).toContain("MARK1\r\n$ ");
   const viewer = await hub.view({ terminal: false, scrollback: false });
-  const { steps } = await runDialogue(viewer, [{ send: "sleep 0.3; echo MARK$((1))", expect: "MARK1\n" }]);
+  const { steps } = await runDialogue(viewer, [{ send: "sleep 0.3; echo MARK$((1))", expect: "MARK1\n$ " }]);
   expect(steps[0]!.duration_ms).toBeGreaterThanOrEqual(290);
   const failure = await runDialogue(viewer, [{ expect: "MARK1", timeout_ms: 300 }]).catch((error: unknown) => error);
   expect(failure).toMatchObject({ code: "console_timeout", data: { output: "" } });
