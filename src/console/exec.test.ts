@@ -298,14 +298,14 @@ describe.concurrent("a console", () => {
 
   test("whose work is cut off tells why, with the output so far, and is usable afterwards", async ({ expect }) => {
     const stream = onPty(bash);
+    // The program itself prints: before it has the terminal, an interrupt would reach the shell alone.
+    const command = "sh -c 'echo begin; exec sleep 60'";
     for (const [reason, code] of [
       [new Failure("shutting_down", "the service goes down"), "shutting_down"],
       [undefined, "cancelled"],
     ] as const) {
       const cut = new AbortController();
-      const work = execCommand(stream, { command: "echo begin; sleep 60", timeoutMs: 60_000, signal: cut.signal }).catch(
-        (error: unknown) => error,
-      );
+      const work = execCommand(stream, { command, timeoutMs: 60_000, signal: cut.signal }).catch((error: unknown) => error);
       const seen: string[] = [];
       const look = (bytes: Buffer) => seen.push(bytes.toString());
       stream.on("data", look);

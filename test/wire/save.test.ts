@@ -87,6 +87,24 @@ nodes:
   });
 });
 
+test("the lab keeps its id and its name if many nodes of an EVE-NG host save their first configuration", async () => {
+  await using eve = await eveFixture();
+  await using served = await serve({ host: eve.host });
+  const admin = await served.signIn("admin", "eve");
+  const keys = Array.from({ length: 6 }, (_, index) => `r${index + 1}`);
+  const yaml = `name: many\nnodes:\n${keys.map((key) => `  ${key}: {template: vios}\n`).join("")}`;
+  expect((await admin.post(path("deployProject"), { yaml })).status).toBe(200);
+  const head = () => {
+    const [, lab = ""] = /<lab ([^>]*)>/.exec(eve.fake.labFile("/many.unl") ?? "") ?? [];
+    return ["id", "name"].map((name) => new RegExp(`(?:^| )${name}="([^"]*)"`).exec(lab)?.[1]);
+  };
+  const before = head();
+  expect(before).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/), "many"]);
+  const { json } = await admin.post(path("saveConfigs"), { lab: "/many" });
+  expect(json.data).toMatchObject({ saved: keys.length, failed: 0 });
+  expect(head()).toEqual(before);
+});
+
 test("Professional and PNETLab say that they cannot save", async () => {
   for (const edition of ["pro", "pnetlab"] as const) {
     await using eve = await eveFixture({ edition });

@@ -51,6 +51,12 @@ describe.each(["hidden", "visible"] as const)("with notices %s, a stopped lab wh
     return here;
   };
 
+  it("saves no configuration of them", async () => {
+    const here = await two();
+    const saved = await here.session.saveConfigs?.("/two", ["1"], new AbortController().signal);
+    expect(saved?.get("1")).toMatchObject({ code: "number_clash", data: { clash: { number: 1, lab: "/one", certain: true } } });
+  });
+
   it("has nodes that are unknown, with the other lab and its node named, in status and in what is observed", async () => {
     const here = await two();
     expect(await powers(here, "/one")).toEqual(["running", "running"]);
