@@ -263,7 +263,7 @@ describe("a node whose lock was left behind", () => {
   });
 
   it("is starting while its disk is prepared by a start of ours", async () => {
-    const here = await bench({ latency: { ...quick, prepare: 200 } });
+    const here = await bench({ latency: { ...quick, prepare: 3_000 } });
     const one = lab({ nodes: [node("r1", "linux", { start: false, attributes: { console: "telnet" } })] });
     await here.make("/lin", one);
     const starting = here.run("/lin", one, [operation({ do: "start", node: "r1" })]);
