@@ -217,7 +217,10 @@ async function tidy(service: ServiceProcess, token: string, ended: () => boolean
 export async function destroyLabs(service: ServiceProcess, token: string, which: (lab: string) => boolean): Promise<void> {
   const { json } = await call(service, "GET", "/api/v1/labs", token);
   const labs = (json.data as { readonly labs: readonly { readonly lab: string }[] }).labs.map(({ lab }) => lab).filter(which);
-  for (const lab of labs) await call(service, "POST", "/api/v1/projects/destroy", token, { lab });
+  for (const lab of labs) {
+    await call(service, "PUT", "/api/v1/labs/lock", token, { lab, locked: false });
+    await call(service, "POST", "/api/v1/projects/destroy", token, { lab });
+  }
 }
 
 const shownLength = 3000;

@@ -33,10 +33,12 @@ describe.skipIf(!works)("uplinks", () => {
     await gone;
   });
 
-  const sandbox = () => ({
-    pid: init.pid ?? 0,
-    run: (argv: readonly string[], stdin?: string) => runOnMachine(["nsenter", "-t", String(init.pid), "--net", ...argv], stdin),
-  });
+  const sandbox = () => {
+    const pid = init.pid ?? 0;
+    // Into the pid namespace, too: what is left running there ends with it.
+    const enter = ["nsenter", "-t", String(pid), "--net", "--mount", `--pid=/proc/${pid}/ns/pid_for_children`];
+    return { pid, run: (argv: readonly string[], stdin?: string) => runOnMachine([...enter, ...argv], stdin) };
+  };
   async function tables(): Promise<readonly string[]> {
     const argv = ["nft", "list", "tables"];
     const { stdout } = succeeded(argv, await runOnMachine(argv));

