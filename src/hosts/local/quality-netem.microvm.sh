@@ -13,8 +13,15 @@ link add name p3a up type veth peer name q3a gso_max_segs 1
 link add name p3b up type veth peer name q3b gso_max_segs 1
 EOF
 for device in n1i0 n2i0 q3a q3b; do $fabric ip link set "$device" up; done
-ip -n a addr add 10.0.0.1/24 dev eth0
-ip -n b addr add 10.0.0.2/24 dev eth0
+# Neighbours are known: the first packet of a step would wait for ARP, which is delayed and lost like any other frame.
+for end in a:1:b:2 b:2:a:1; do
+  IFS=: read -r name own _ other << EOF
+$end
+EOF
+  ip -n "$name" link set eth0 address "02:00:00:00:00:0$own"
+  ip -n "$name" addr add "10.0.0.$own/24" dev eth0
+  ip -n "$name" neigh replace "10.0.0.$other" lladdr "02:00:00:00:00:0$other" dev eth0 nud permanent
+done
 redirect() {
   $fabric tc qdisc add dev "$1" clsact
   $fabric tc filter replace dev "$1" ingress protocol all prio 1 handle 800::800 u32 match u32 0 0 action mirred egress redirect dev "$2"
