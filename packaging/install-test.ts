@@ -64,10 +64,13 @@ async function testContent(release: string, work: string, processor: Processor):
   }
 }
 
-/** The mirror of Debian 12 that this machine uses, or Debian's own. */
+/** The mirror of Debian 12 that this machine uses. Throws if it uses none. */
 function debianMirror(): string {
   const targets = run(["apt-get", "indextargets", "--format", "$(RELEASE) $(COMPONENT) $(REPO_URI)"]).stdout;
-  return /^bookworm main (\S+)$/m.exec(targets)?.[1] ?? "http://deb.debian.org/debian";
+  const mirror = /^bookworm main (\S+)$/m.exec(targets)?.[1];
+  if (mirror === undefined)
+    throw new Error("apt knows no mirror of bookworm main: add one to its sources, from which the fresh root is made");
+  return mirror;
 }
 
 /** Downloads in the root file system work as they do on this machine: its proxy, its name servers. */

@@ -140,14 +140,14 @@ class ExpressionThread {
     const before = await this.#spentMs();
     let left = limitMs;
     while (!over.aborted && left > 0 && Date.now() < late) {
-      // Rejects when the trial is over.
+      // It rejects only when the trial is over, which the loop checks.
       await pause(Math.ceil(left), undefined, { signal: over }).catch(() => undefined);
       left = limitMs - ((await this.#spentMs()) - before);
     }
     if (!over.aborted) await this.end(new BadExpression("the expression takes too long on this output"));
   }
 
-  /** Processor time of the thread; without end where it is not known: then the clock counts. */
+  /** Processor time of the thread, ms; infinity if it is not known: then the first wait by the clock is the limit. */
   async #spentMs(): Promise<number> {
     try {
       const { user, system } = await this.#worker.cpuUsage();
