@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { localPaths } from "../src/hosts/local/paths.ts";
 import { leftBehind, leftovers, type Owner, ownerOf } from "./leftovers.ts";
@@ -94,6 +94,16 @@ interface TestReport {
   readonly numFailedTests: number;
   readonly numPendingTests: number;
   readonly numTodoTests: number;
+  readonly testResults: readonly {
+    readonly name: string;
+    /** Of the file itself: it did not load, or a hook failed. */
+    readonly message: string;
+    readonly assertionResults: readonly {
+      readonly status: string;
+      readonly fullName: string;
+      readonly failureMessages: readonly string[];
+    }[];
+  }[];
 }
 
 async function tests(env: NodeJS.ProcessEnv, scratch: string): Promise<Result> {
@@ -113,7 +123,23 @@ async function tests(env: NodeJS.ProcessEnv, scratch: string): Promise<Result> {
   const note = `${passed} passed, ${report.numFailedTests} failed${skipped === 0 ? "" : `, ${skipped} skipped`}`;
   if (code === 0 && report.numFailedTests === 0 && passed > 0) return { passed, failed: 0, note };
   // A file that does not load or an error outside of a test fails the run without failing a test.
-  return { passed, failed: Math.max(report.numFailedTests, 1), note };
+  return { passed, failed: Math.max(report.numFailedTests, 1), note, output: failures(report) };
+}
+
+/** Each failed test with the beginning of its error: what is read when the rest of a long output is lost. */
+function failures(report: TestReport): string {
+  const lines: string[] = [];
+  for (const { name, message, assertionResults } of report.testResults) {
+    const file = relative(root, name);
+    if (message !== "") lines.push(`${file}: ${beginning(message)}`);
+    for (const { status, fullName, failureMessages } of assertionResults)
+      if (status === "failed") lines.push(`${file}: ${fullName}: ${failureMessages.map(beginning).join("; ")}`);
+  }
+  return lines.join("\n");
+}
+
+function beginning(message: string): string {
+  return message.split("\n").slice(0, 12).join("\n  ").slice(0, 1_500);
 }
 
 /** The file that names the skipped tests of the run and their reasons. */

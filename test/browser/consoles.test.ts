@@ -120,9 +120,15 @@ test("a person opens a console from the topology, types, and sees the answer in 
   expect(await page.locator(".tile:visible").count()).toBe(2);
 });
 
-test("a double click opens a node's console though the first click moves the picture", async () => {
+test("a double click opens a node's console though the first click moves the picture, also before the lab's state is known", async () => {
   await using tab = await browser.open({ storageState });
   const { page } = tab;
+  let letGo = () => {};
+  const clicked = new Promise<void>((resolve) => (letGo = resolve));
+  await page.route("**/api/v1/projects/status", async (route) => {
+    await clicked;
+    await route.continue();
+  });
   await page.goto(`${served.url}/ui/labs/talk`);
   const shape = page.getByRole("button", { name: /^h1, / }).locator("rect");
   await shape.waitFor();
@@ -134,6 +140,8 @@ test("a double click opens a node's console though the first click moves the pic
   await expect.poll(async () => Math.abs((await shape.boundingBox())!.x - before.x)).toBeGreaterThan(before.width);
   await page.mouse.down({ clickCount: 2 });
   await page.mouse.up({ clickCount: 2 });
+  await expect.poll(() => new URL(page.url()).search).toBe("?view=consoles&node=h1");
+  letGo();
   await tileOf(page, "h1").getByText("Connected", { exact: true }).waitFor();
 });
 
@@ -169,12 +177,14 @@ test("two browsers on one console see the same, and both type", async () => {
   await using second = await browser.open({ storageState });
   await openConsole(first.page, "h2");
   await openConsole(second.page, "h2");
+  const bothShow = async (answer: RegExp) => {
+    for (const { page } of [first, second]) await expect.poll(() => shown(page, "h2"), poll).toMatch(answer);
+  };
+  // In turns: what is typed while a command runs is echoed in front of its answer.
   await typing(first.page, "h2", "echo from-$((40+2))");
+  await bothShow(/^from-42$/m);
   await typing(second.page, "h2", "echo also-$((50+2))");
-  for (const { page } of [first, second]) {
-    await expect.poll(() => shown(page, "h2"), poll).toMatch(/^from-42$/m);
-    await expect.poll(() => shown(page, "h2"), poll).toMatch(/^also-52$/m);
-  }
+  await bothShow(/^also-52$/m);
 });
 
 test("a console says that its node stopped, and goes on when it starts", async () => {

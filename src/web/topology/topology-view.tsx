@@ -129,7 +129,8 @@ export function TopologyView({ lab, inspection, live, rights, again, look, drift
           live={live}
           selected={selected}
           onSelect={select}
-          onOpen={rights.operate ? onConsole : undefined}
+          // What is not known yet is not refused: the view of consoles waits for it.
+          onOpen={rights.operate || rights.why === undefined ? onConsole : undefined}
           onMove={rights.edit ? move : undefined}
           Overlay={overlay}
         />
