@@ -26,10 +26,11 @@ interface Ran {
 }
 
 function environment(extra: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
-  const { PATH, HOME } = process.env;
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
   return {
     PATH,
     HOME,
+    NODE_COMPILE_CACHE,
     XDG_CONFIG_HOME: join(state, "config"),
     XDG_CACHE_HOME: join(state, "cache"),
     LABWRIGHT_STATE_DIR: state,

@@ -45,7 +45,7 @@ function serve(args: readonly string[] = [], env: Readonly<Record<string, string
     ...args,
   ];
   const child = spawn(program, argv, {
-    env: { PATH: process.env.PATH, LABWRIGHT_STATE_DIR: join(dir, "state"), ...env },
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, LABWRIGHT_STATE_DIR: join(dir, "state"), ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let [out, err] = ["", ""];

@@ -154,10 +154,14 @@ describe("a change always ends", () => {
   });
 
   test("a long change that makes progress is left alone", async () => {
-    const made = bench({ changeStallMs: 100, changeGraceMs: 50 });
+    const stallMs = 2_000;
+    const made = bench({ changeStallMs: stallMs, changeGraceMs: 50 });
     const ann = await made.login();
-    made.step = () => new Promise((settle) => setTimeout(settle, 30));
+    // Each step far below the limit, all of them above it.
+    let steps = 0;
+    made.step = () => new Promise((settle) => setTimeout(settle, stallMs / 5, steps++));
     expect(await ann.call("deployProject", { yaml: three })).toMatchObject({ nodes: 3 });
+    expect(steps).toBeGreaterThan(5);
   });
 });
 

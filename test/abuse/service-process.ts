@@ -49,6 +49,7 @@ export class ServiceProcess implements AsyncDisposable {
     const child = spawn(file, rest, {
       env: {
         PATH: process.env.PATH,
+        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
         LABWRIGHT_STATE_DIR: join(dir, "state"),
         LABWRIGHT_ADMIN_PASSWORD: password,
         ...(nodeOptions && { NODE_OPTIONS: nodeOptions }),

@@ -37,7 +37,11 @@ export async function smallDisk(directory: string, mebibytes: number): Promise<S
             size /= 2;
             continue;
           }
-          await file.write(Buffer.alloc(size));
+          await file.write(Buffer.alloc(size)).catch((error: NodeJS.ErrnoException) => {
+            // Somebody else took what was left.
+            if (error.code !== "ENOSPC") throw error;
+            size /= 2;
+          });
         }
       } finally {
         await file.close();

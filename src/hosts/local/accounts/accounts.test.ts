@@ -21,7 +21,7 @@ interface Ran {
 
 function users(args: readonly string[], password = "long enough"): Promise<Ran> {
   const program = join(import.meta.dirname, "main.ts");
-  const env = { PATH: process.env.PATH, HOME: state, LABWRIGHT_STATE_DIR: state };
+  const env = { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, HOME: state, LABWRIGHT_STATE_DIR: state };
   return new Promise((resolve) => {
     const child = execFile(process.execPath, [program, ...args, "--password-stdin"], { env }, (error, stdout, stderr) =>
       resolve({ code: error === null ? 0 : Number(error.code ?? 255), stdout, stderr }),
