@@ -159,7 +159,10 @@ describe("a change always ends", () => {
     const ann = await made.login();
     // Each step far below the limit, all of them above it.
     let steps = 0;
-    made.step = () => new Promise((settle) => setTimeout(settle, stallMs / 5, steps++));
+    made.step = () => {
+      steps++;
+      return new Promise((settle) => setTimeout(settle, stallMs / 5));
+    };
     expect(await ann.call("deployProject", { yaml: three })).toMatchObject({ nodes: 3 });
     expect(steps).toBeGreaterThan(5);
   });
