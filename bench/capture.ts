@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { labOf, testLocalHost } from "../src/hosts/local/test-local-host.ts";
+import { labOf, testLocalHost } from "../src/hosts/local/testing/test-local-host.fixture.ts";
 
 export interface CaptureResult {
   /** Packets a second that a node got rid of, without and with a capture: the best of five rounds each, in turns. */

@@ -8,9 +8,9 @@ import { createServer as createTlsServer } from "node:tls";
 import type { Host } from "../src/hosts/host.ts";
 import { SocketStream } from "../src/hosts/local/holder/socket-stream.ts";
 import { memoryHost } from "../src/hosts/memory/memory-host.ts";
-import { fingerprintOf } from "../src/server/certificate.ts";
-import { selfSigned } from "../src/server/self-signed.ts";
 import { startServer } from "../src/server/start.ts";
+import { fingerprintOf } from "../src/server/tls/certificate.ts";
+import { selfSigned } from "../src/server/tls/self-signed.ts";
 import { createService } from "../src/service/create-service.ts";
 import { sqliteStore } from "../src/service/store/sqlite.ts";
 

@@ -9,9 +9,9 @@ import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
 import { connect } from "../src/client/index.ts";
-import { idRange } from "../src/hosts/local/idmap.ts";
-import { localPaths } from "../src/hosts/local/paths.ts";
-import { openSandbox } from "../src/hosts/local/sandbox-client.ts";
+import { idRange } from "../src/hosts/local/machine/idmap.ts";
+import { localPaths } from "../src/hosts/local/machine/paths.ts";
+import { openSandbox } from "../src/hosts/local/sandbox/sandbox-client.ts";
 import { startService } from "./service.ts";
 
 /** One stream over one path, in one round. */

@@ -1,6 +1,6 @@
 import { chown, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { idRange } from "../src/hosts/local/idmap.ts";
+import { idRange } from "../src/hosts/local/machine/idmap.ts";
 
 /** One empty disk directory per node, owned by the lab's root. */
 export async function chownDisk(dir: string, count: number): Promise<readonly string[]> {

@@ -1,6 +1,6 @@
-import { planLab } from "../src/engine/plan-lab.ts";
+import { planLab } from "../src/engine/plan/plan-lab.ts";
 import { eveHost } from "../src/hosts/eve/host.ts";
-import { type Lab, linkKey } from "../src/intent/lab.ts";
+import { type Lab, linkKey } from "../src/intent/lab/lab.ts";
 import { type FakeEve, startFakeEve } from "../test/fakes/eve/server.ts";
 
 export interface EveResult {

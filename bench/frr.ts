@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
-import { idRange } from "../src/hosts/local/idmap.ts";
-import { findImages } from "../src/hosts/local/images.ts";
-import { localPaths } from "../src/hosts/local/paths.ts";
-import { openSandbox } from "../src/hosts/local/sandbox-client.ts";
+import { findImages } from "../src/hosts/local/images/images.ts";
+import { idRange } from "../src/hosts/local/machine/idmap.ts";
+import { localPaths } from "../src/hosts/local/machine/paths.ts";
+import { openSandbox } from "../src/hosts/local/sandbox/sandbox-client.ts";
 import { linkAddresses } from "./ring.ts";
 import { startService } from "./service.ts";
 

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { chmod, copyFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { labOf, testLocalHost } from "../src/hosts/local/test-local-host.ts";
+import { labOf, testLocalHost } from "../src/hosts/local/testing/test-local-host.fixture.ts";
 
 const run = promisify(execFile);
 

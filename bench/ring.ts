@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import type { LabwrightClient } from "../src/client/index.ts";
-import { idRange } from "../src/hosts/local/idmap.ts";
-import { findImages } from "../src/hosts/local/images.ts";
-import { localPaths } from "../src/hosts/local/paths.ts";
-import type { Sandbox } from "../src/hosts/local/sandbox.ts";
-import { createSandbox } from "../src/hosts/local/sandbox-client.ts";
+import { findImages } from "../src/hosts/local/images/images.ts";
+import { idRange } from "../src/hosts/local/machine/idmap.ts";
+import { localPaths } from "../src/hosts/local/machine/paths.ts";
+import type { Sandbox } from "../src/hosts/local/sandbox/sandbox.ts";
+import { createSandbox } from "../src/hosts/local/sandbox/sandbox-client.ts";
 import { chownDisk } from "./disk.ts";
 import { startService } from "./service.ts";
 

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { connect } from "../src/client/index.ts";
-import { localPaths } from "../src/hosts/local/paths.ts";
+import { localPaths } from "../src/hosts/local/machine/paths.ts";
 
 /** A real service process of its own: own state and run directories, images and holder as set-up built them. */
 export async function startService(host: "embedded" | "memory") {

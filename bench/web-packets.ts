@@ -1,4 +1,4 @@
-import { labOf, testLocalHost } from "../src/hosts/local/test-local-host.ts";
+import { labOf, testLocalHost } from "../src/hosts/local/testing/test-local-host.fixture.ts";
 import { servePages, signIn, testBrowser } from "../test/browser/browser.fixture.ts";
 import { threadSeconds } from "./thread-seconds.ts";
 

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { elfNeeds } from "../src/hosts/local/setup/elf.ts";
+import { elfNeeds } from "../src/hosts/local/setup/images/elf.ts";
 import { type Processor, processors } from "./processors.ts";
 
 /** Throws an Error if the file is no static ELF program for the processor. */

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { commands } from "../src/cli/commands.ts";
 import { completionScript } from "../src/cli/completion.ts";
-import { systemdUnit } from "../src/cli/systemd-unit.ts";
+import { systemdUnit } from "../src/cli/service/systemd-unit.ts";
 import { runtimePackages } from "./locked-packages.ts";
 import { manPages } from "./man-pages.ts";
 import { type Processor, processorNames, processors } from "./processors.ts";

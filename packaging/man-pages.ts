@@ -1,4 +1,4 @@
-import { type Command, commonFlags, type Flag, flagsOf, serviceFlags } from "../src/cli/command.ts";
+import { type Command, commonFlags, type Flag, flagsOf, serviceFlags } from "../src/cli/command/command.ts";
 
 interface ManPage {
   /** File name such as labwright-up.1. */

@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { compileProgram, prebuiltPath, programNames, programSources } from "../src/hosts/local/setup/build-program.ts";
+import { compileProgram, prebuiltPath, programNames, programSources } from "../src/hosts/local/setup/programs/build-program.ts";
 import { checkProgram } from "./check-program.ts";
 import { processorNames, processors } from "./processors.ts";
 import { run } from "./run.ts";

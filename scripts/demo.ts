@@ -10,7 +10,7 @@ import { chmod, cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/pr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { localPaths } from "../src/hosts/local/paths.ts";
+import { localPaths } from "../src/hosts/local/machine/paths.ts";
 import { holdings, leftBehind, leftovers } from "./leftovers.ts";
 
 const root = join(import.meta.dirname, "..");

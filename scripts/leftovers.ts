@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
-import { natDevice } from "../src/hosts/local/nat.ts";
+import { natDevice } from "../src/hosts/local/nat/nat.ts";
 
 /** Whose labs, services and files are looked for: what others run on the machine meanwhile is not theirs. */
 export interface Owner {

@@ -5,7 +5,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { eventually, testLocalHost } from "../src/hosts/local/test-local-host.ts";
+import { eventually, testLocalHost } from "../src/hosts/local/testing/test-local-host.fixture.ts";
 import { servePages, signIn } from "../test/browser/browser.fixture.ts";
 import { launchChromium } from "../test/browser/launch-chromium.ts";
 import type { RawClient } from "../test/wire/raw-client.ts";

@@ -3,7 +3,7 @@ import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { localPaths } from "../src/hosts/local/paths.ts";
+import { localPaths } from "../src/hosts/local/machine/paths.ts";
 import { leftBehind, leftovers, type Owner, ownerOf } from "./leftovers.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { endAbandonedTests } from "../src/hosts/local/test-directory.ts";
+import { endAbandonedTests } from "../src/hosts/local/testing/test-directory.fixture.ts";
 
 /** Once per run, before all tests: what tests of a run that was killed left is ended. */
 export default async function endAbandoned(): Promise<void> {

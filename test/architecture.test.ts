@@ -257,13 +257,13 @@ describe("layers", () => {
   });
 
   test.each<[string, Import]>([
-    ["a file system in the engine", { file: "engine/plan.ts", from: "node:fs", typeOnly: false }],
+    ["a file system in the engine", { file: "engine/model/plan.ts", from: "node:fs", typeOnly: false }],
     ["a driver in the service", { file: "service/plans.ts", from: "../hosts/local/host.ts", typeOnly: false }],
     ["HTTP in the service", { file: "service/plans.ts", from: "node:http", typeOnly: true }],
     ["a package in the SDK", { file: "client/connect.ts", from: "fastify", typeOnly: false }],
     ["schema values in the SDK", { file: "client/connect.ts", from: "../contract/schemas/plan.ts", typeOnly: false }],
     ["the service in the CLI", { file: "cli/main.ts", from: "../service/service.ts", typeOnly: true }],
-    ["test code in the product", { file: "engine/plan.ts", from: "./plan.test.ts", typeOnly: false }],
+    ["test code in the product", { file: "engine/model/plan.ts", from: "./plan.test.ts", typeOnly: false }],
   ])("%s would be refused", (_name, each) => {
     expect(problemOf(each)).toMatch(/may not import/);
   });

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect, type LabwrightClient, LabwrightError } from "../src/client/index.ts";
-import { runOnMachine } from "../src/hosts/local/machine.ts";
-import { localPaths } from "../src/hosts/local/paths.ts";
-import { testDirectory } from "../src/hosts/local/test-directory.ts";
+import { runOnMachine } from "../src/hosts/local/machine/machine.ts";
+import { localPaths } from "../src/hosts/local/machine/paths.ts";
+import { testDirectory } from "../src/hosts/local/testing/test-directory.fixture.ts";
 import { seedOf } from "./seed.ts";
 
 /**

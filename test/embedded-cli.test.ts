@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { localPaths } from "../src/hosts/local/paths.ts";
-import { testDirectory } from "../src/hosts/local/test-directory.ts";
+import { localPaths } from "../src/hosts/local/machine/paths.ts";
+import { testDirectory } from "../src/hosts/local/testing/test-directory.fixture.ts";
 
 /** The program as a person types it, against a service that `labwright up` starts on the embedded host. */
 

@@ -2,11 +2,11 @@ import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { builtinTemplates, loadTemplates } from "../src/hosts/local/templates.ts";
-import { eventually, exampleLab, type TestLocalHost, testLocalHost } from "../src/hosts/local/test-local-host.ts";
-import type { Lab } from "../src/intent/lab.ts";
-import { endpointText } from "../src/intent/lab.ts";
-import { readIntent } from "../src/intent/read.ts";
+import { builtinTemplates, loadTemplates } from "../src/hosts/local/templates/templates.ts";
+import { eventually, exampleLab, type TestLocalHost, testLocalHost } from "../src/hosts/local/testing/test-local-host.fixture.ts";
+import type { Lab } from "../src/intent/lab/lab.ts";
+import { endpointText } from "../src/intent/lab/lab.ts";
+import { readIntent } from "../src/intent/read/read.ts";
 
 const directory = fileURLToPath(new URL("../labs", import.meta.url));
 const { templates } = await loadTemplates([builtinTemplates]);

@@ -5,7 +5,7 @@ import { leftBehind, leftovers, ownerOf } from "../scripts/leftovers.ts";
 
 /** A test of the run that LABWRIGHT_TEST_RUN names. It deploys a lab, and destroys it when its standard input ends. */
 const script = `
-const { labOf, testLocalHost } = await import(${JSON.stringify(new URL("../src/hosts/local/test-local-host.ts", import.meta.url).href)});
+const { labOf, testLocalHost } = await import(${JSON.stringify(new URL("../src/hosts/local/testing/test-local-host.fixture.ts", import.meta.url).href)});
 const local = await testLocalHost();
 const nat = (await local.session.capabilities()).features.nat;
 await local.deploy("/left", labOf("{name: left, nodes: {a: {template: linux}}, networks: {n: {type: " + (nat ? "nat" : "bridge") + "}}, links: [['a:eth0', n]]}"));

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { idRange } from "../src/hosts/local/idmap.ts";
-import { localPaths } from "../src/hosts/local/paths.ts";
-import { staleImages } from "../src/hosts/local/setup/image-builder.ts";
+import { idRange } from "../src/hosts/local/machine/idmap.ts";
+import { localPaths } from "../src/hosts/local/machine/paths.ts";
+import { staleImages } from "../src/hosts/local/setup/images/image-builder.ts";
 
 /** The package as its users get it: packed, unpacked into an empty project, with only the packages that it names beside it. */
 
@@ -99,14 +99,14 @@ test("npm runs prepack of the checkout, and no locked package has a script of it
 
 test("the embedded host finds its templates, the sources of its programs and the nodes' own files", async () => {
   const part = async (path: string) => await import(pathToFileURL(join(installed, "dist/hosts/local", path)).href);
-  const { builtinTemplates, loadTemplates } = await part("templates.js");
+  const { builtinTemplates, loadTemplates } = await part("templates/templates.js");
   const { templates } = await loadTemplates([builtinTemplates]);
   expect(templates.map(({ id }: { readonly id: string }) => id)).toContain("frr");
-  const { buildProgram } = await part("setup/build-program.js");
+  const { buildProgram } = await part("setup/programs/build-program.js");
   for (const name of ["holder", "shaper", "tap"] as const)
     expect(await buildProgram(name, { out: join(project, name) })).toEqual({ built: true });
   // The digest of a recipe covers the content of the nodes' own files and who may run them: packing keeps both.
-  const installedImages = await part("setup/image-builder.js");
+  const installedImages = await part("setup/images/image-builder.js");
   const place = {
     directory: localPaths(process.env, process.getuid?.() ?? 0).images,
     idBase: process.getuid?.() === 0 ? idRange.base : 0,

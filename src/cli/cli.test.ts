@@ -370,7 +370,7 @@ describe("a lab's life", () => {
     const { connect } = await import("../client/index.ts");
     await using client = connect({ url, pin: fingerprint, credentials: { username: "admin", password } });
     const error = await client.validateProject({ yaml: read(), files: { "r1.conf": "hostname r1\n" } }).catch((thrown: unknown) => thrown);
-    const { showDiagnostics } = await import("../intent/show.ts");
+    const { showDiagnostics } = await import("../intent/diagnostics/show.ts");
     const { data } = error as { data: { diagnostics: [] } };
     expect(`${showDiagnostics(data.diagnostics, { yaml: read(), name: "lab.yaml" })}\n`).toBe(offline.stdout);
   });

@@ -1,5 +1,7 @@
-import { nearest } from "../intent/nearest.ts";
-import type { Command } from "./command.ts";
+import { nearest } from "../intent/diagnostics/nearest.ts";
+import type { Command } from "./command/command.ts";
+import { commandHelp, helpMarkdown, overview } from "./command/help.ts";
+import { UsageError } from "./command/usage-error.ts";
 import { adopt } from "./commands/adopt.ts";
 import { apply } from "./commands/apply.ts";
 import { capture } from "./commands/capture.ts";
@@ -45,9 +47,7 @@ import { users } from "./commands/users.ts";
 import { validate } from "./commands/validate.ts";
 import { version } from "./commands/version.ts";
 import { completionScript, type Shell, shells } from "./completion.ts";
-import { commandHelp, helpMarkdown, overview } from "./help.ts";
-import { wordList } from "./table.ts";
-import { UsageError } from "./usage-error.ts";
+import { wordList } from "./show/table.ts";
 
 const completion: Command = {
   name: "completion",

@@ -1,11 +1,11 @@
 import { LabwrightError } from "../client/index.ts";
-import { endpointText } from "../intent/lab.ts";
-import { readIntent } from "../intent/read.ts";
-import { Arguments } from "./arguments.ts";
-import { Context } from "./context.ts";
-import { findProject } from "./project.ts";
-import { openTerminal } from "./terminal.ts";
-import { UsageError } from "./usage-error.ts";
+import { endpointText } from "../intent/lab/lab.ts";
+import { readIntent } from "../intent/read/read.ts";
+import { Arguments } from "./command/arguments.ts";
+import { Context } from "./command/context.ts";
+import { findProject } from "./command/project.ts";
+import { UsageError } from "./command/usage-error.ts";
+import { openTerminal } from "./show/terminal.ts";
 
 /** What completion scripts call, with the kind of name and the words of the line: `labwright __complete node -t lab.yaml`. */
 export const completeCall = "__complete";

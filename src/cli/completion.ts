@@ -1,4 +1,4 @@
-import { type Command, type Flag, flagsOf } from "./command.ts";
+import { type Command, type Flag, flagsOf } from "./command/command.ts";
 import { completeCall, type NameKind } from "./complete-names.ts";
 
 export type Shell = "bash" | "zsh" | "fish";

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { LabwrightError } from "../client/index.ts";
+import type { ProjectFile } from "./command/project.ts";
 import { pathIsTaken } from "./commands/deploy.ts";
 import { showError } from "./failure.ts";
-import type { ProjectFile } from "./project.ts";
-import { openTerminal } from "./terminal.ts";
+import { openTerminal } from "./show/terminal.ts";
 
 function shown(error: unknown, file?: ProjectFile): string {
   let said = "";

@@ -1,11 +1,11 @@
 import { LabwrightError, showFingerprint } from "../client/index.ts";
-import type { Diagnostic } from "../intent/diagnostic.ts";
-import { showDiagnostics } from "../intent/show.ts";
-import { warningsOf } from "./change.ts";
-import type { ProjectFile } from "./project.ts";
-import { shortList } from "./table.ts";
-import type { Terminal } from "./terminal.ts";
-import { UsageError } from "./usage-error.ts";
+import type { Diagnostic } from "../intent/diagnostics/diagnostic.ts";
+import { showDiagnostics } from "../intent/diagnostics/show.ts";
+import type { ProjectFile } from "./command/project.ts";
+import { UsageError } from "./command/usage-error.ts";
+import { warningsOf } from "./parts/change.ts";
+import { shortList } from "./show/table.ts";
+import type { Terminal } from "./show/terminal.ts";
 
 /** What to do next, by error code. */
 const hints: Readonly<Record<string, string>> = {

@@ -1,12 +1,12 @@
-import { parseArguments } from "./arguments.ts";
+import { parseArguments } from "./command/arguments.ts";
+import { Context } from "./command/context.ts";
+import { commandHelp, overview } from "./command/help.ts";
 import { isExtcapCall } from "./commands/extcap.ts";
 import { commands, findCommand } from "./commands.ts";
 import { completeCall, completeNames } from "./complete-names.ts";
-import { Context } from "./context.ts";
 import { showError } from "./failure.ts";
-import { commandHelp, overview } from "./help.ts";
 import { commandSpeller, programName } from "./program-name.ts";
-import { openTerminal } from "./terminal.ts";
+import { openTerminal } from "./show/terminal.ts";
 
 const interrupted = 130;
 

@@ -1,7 +1,7 @@
-import { interfaceNaming } from "../engine/interface-names.ts";
-import type { ObservedEndpoint, ObservedLab } from "../engine/observed.ts";
-import type { HostRules, Operation, Step, TemplateRules } from "../engine/plan.ts";
-import { type Endpoint, endpointText, type Lab, type LabLink, type LabNode, linkKey, type Scalar } from "../intent/lab.ts";
+import { interfaceNaming } from "../engine/model/interface-names.ts";
+import type { ObservedEndpoint, ObservedLab } from "../engine/model/observed.ts";
+import type { HostRules, Operation, Step, TemplateRules } from "../engine/model/plan.ts";
+import { type Endpoint, endpointText, type Lab, type LabLink, type LabNode, linkKey, type Scalar } from "../intent/lab/lab.ts";
 import type { Host, HostSession, HostTemplate, NativeIds } from "./host.ts";
 
 /** How a host says what the suite speaks of: its own template for each of ours, and what its nodes must be given besides. */

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { Failure } from "../contract/errors.ts";
-import { captureLab } from "../engine/capture.ts";
-import { joinIds } from "../engine/join.ts";
-import type { ObservedLab, ObservedNode } from "../engine/observed.ts";
-import type { Operation, Plan, Step, StopMode } from "../engine/plan.ts";
-import { planLab } from "../engine/plan-lab.ts";
-import { type Endpoint, type Lab, type LabLink, type LabNetwork, type LabNode, linkKey, type Quality } from "../intent/lab.ts";
+import { captureLab } from "../engine/compare/capture.ts";
+import { joinIds } from "../engine/compare/join.ts";
+import type { ObservedLab, ObservedNode } from "../engine/model/observed.ts";
+import type { Operation, Plan, Step, StopMode } from "../engine/model/plan.ts";
+import { planLab } from "../engine/plan/plan-lab.ts";
+import { type Endpoint, type Lab, type LabLink, type LabNetwork, type LabNode, linkKey, type Quality } from "../intent/lab/lab.ts";
 import { type ConformanceDialect, speaking } from "./conformance-dialect.ts";
 import { featureNames, type Host, type HostConsole, type HostSession, type LiveNode, type NativeIds, type Progress } from "./host.ts";
 

@@ -1,8 +1,8 @@
 import type { Duplex } from "node:stream";
 import type { Failure } from "../contract/errors.ts";
-import type { NumberClash, ObservedEndpoint, ObservedLab, ObservedLink, Power } from "../engine/observed.ts";
-import type { HostRules, Operation, StopMode } from "../engine/plan.ts";
-import type { Quality, Scalar } from "../intent/lab.ts";
+import type { NumberClash, ObservedEndpoint, ObservedLab, ObservedLink, Power } from "../engine/model/observed.ts";
+import type { HostRules, Operation, StopMode } from "../engine/model/plan.ts";
+import type { Quality, Scalar } from "../intent/lab/lab.ts";
 import type { HostCaptures } from "./host-captures.ts";
 import type { HostDisks } from "./host-disks.ts";
 import type { HostTraffic } from "./host-traffic.ts";

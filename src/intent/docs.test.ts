@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { diagnosticCodes } from "./codes.ts";
-import { qualityPresets } from "./quality.ts";
-import { readIntent } from "./read.ts";
-import { showDiagnostics } from "./show.ts";
+import { diagnosticCodes } from "./diagnostics/codes.ts";
+import { showDiagnostics } from "./diagnostics/show.ts";
+import { qualityPresets } from "./lab/quality.ts";
+import { readIntent } from "./read/read.ts";
 
 const page = readFileSync(new URL("../../docs/intent.md", import.meta.url), "utf8");
 

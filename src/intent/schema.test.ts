@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { readIntent } from "./read.ts";
+import { readIntent } from "./read/read.ts";
 import { labSchema } from "./schema.ts";
 
 // ajv comes with fastify; it is not a dependency of the project itself.

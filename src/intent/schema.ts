@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets for editors are written so
-import { qualityFields, qualityLimits, qualityPresets } from "./quality.ts";
+import { qualityFields, qualityLimits, qualityPresets } from "./lab/quality.ts";
 import {
   endpointVocabulary,
   filterVocabulary,
@@ -13,7 +13,7 @@ import {
   textVocabulary,
   topologyVocabulary,
   type Vocabulary,
-} from "./vocabulary.ts";
+} from "./lab/vocabulary.ts";
 
 type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 type JsonSchema = { readonly [key: string]: Json };

@@ -9,7 +9,7 @@ import { connect as connectTls } from "node:tls";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { RawClient } from "../../test/wire/raw-client.ts";
 import { connect } from "../client/connect.ts";
-import { selfSigned } from "./self-signed.ts";
+import { selfSigned } from "./tls/self-signed.ts";
 
 interface Started {
   readonly child: ChildProcess;

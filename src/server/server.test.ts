@@ -6,9 +6,9 @@ import { Failure } from "../contract/errors.ts";
 import type { OperationId } from "../contract/operations.ts";
 import type { EndedRequest } from "../service/metrics/metrics.ts";
 import type { Call, Caller, Handlers, Service } from "../service/service.ts";
-import { fingerprintOf } from "./certificate.ts";
-import { selfSigned } from "./self-signed.ts";
 import { type RunningServer, startServer } from "./start.ts";
+import { fingerprintOf } from "./tls/certificate.ts";
+import { selfSigned } from "./tls/self-signed.ts";
 
 type TestHandler = (request: { body: unknown; query: unknown; params: unknown }, caller: Caller | null, call: Call) => unknown;
 

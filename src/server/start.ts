@@ -5,17 +5,17 @@ import fastify, { type FastifyInstance, LogController } from "fastify";
 import { Failure } from "../contract/errors.ts";
 import { openApiDocument } from "../contract/openapi.ts";
 import type { Service } from "../service/service.ts";
-import type { ServerCertificate } from "./certificate.ts";
-import { defaultMaxConnections } from "./connection-limit.ts";
-import { toFailure } from "./failures.ts";
-import { createFront } from "./front.ts";
-import { answerHealth } from "./health.ts";
-import { answerMalformed, noteRequest } from "./malformed.ts";
-import { addPages, type Pages } from "./pages.ts";
-import { newRequestId } from "./request-id.ts";
-import { addRoutes, answerUnknown, sendFailure } from "./routes.ts";
-import { routeUpgrades, wantsStream } from "./upgrades.ts";
-import { type WebSocketLimits, WebSockets } from "./web-sockets.ts";
+import { defaultMaxConnections } from "./http/connection-limit.ts";
+import { toFailure } from "./http/failures.ts";
+import { answerHealth } from "./http/health.ts";
+import { answerMalformed, noteRequest } from "./http/malformed.ts";
+import { addPages, type Pages } from "./http/pages.ts";
+import { newRequestId } from "./http/request-id.ts";
+import { addRoutes, answerUnknown, sendFailure } from "./http/routes.ts";
+import { routeUpgrades, wantsStream } from "./streams/upgrades.ts";
+import { type WebSocketLimits, WebSockets } from "./streams/web-sockets.ts";
+import type { ServerCertificate } from "./tls/certificate.ts";
+import { createFront } from "./tls/front.ts";
 
 export interface ServerOptions {
   readonly service: Service;

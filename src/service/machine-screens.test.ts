@@ -2,7 +2,7 @@ import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { eventually, type TestLocalHost, testLocalHost } from "../hosts/local/test-local-host.ts";
+import { eventually, type TestLocalHost, testLocalHost } from "../hosts/local/testing/test-local-host.fixture.ts";
 import { createService } from "./create-service.ts";
 import type { Handlers, Service } from "./service.ts";
 import { sqliteStore } from "./store/sqlite.ts";

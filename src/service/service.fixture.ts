@@ -1,5 +1,5 @@
 import { errors, type Failure } from "../contract/errors.ts";
-import type { Operation } from "../engine/plan.ts";
+import type { Operation } from "../engine/model/plan.ts";
 import type { Host } from "../hosts/host.ts";
 import { memoryHost } from "../hosts/memory/memory-host.ts";
 import { createService, type ServiceOptions } from "./create-service.ts";

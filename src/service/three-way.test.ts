@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { joinIds } from "../engine/join.ts";
-import { planLab } from "../engine/plan-lab.ts";
-import { readIntent } from "../intent/read.ts";
+import { joinIds } from "../engine/compare/join.ts";
+import { planLab } from "../engine/plan/plan-lab.ts";
+import { readIntent } from "../intent/read/read.ts";
 import { type Bench, createBench, pair, three } from "./service.fixture.ts";
 
 const benches: Bench[] = [];

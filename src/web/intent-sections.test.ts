@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { qualityPresets as languages } from "../intent/quality.ts";
+import { qualityPresets as languages } from "../intent/lab/quality.ts";
 import { withPositions, withQuality } from "./intent-sections.ts";
 import { qualityPresets } from "./quality-presets.ts";
 

@@ -4,7 +4,7 @@ import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { testDirectory } from "../../src/hosts/local/test-directory.ts";
+import { testDirectory } from "../../src/hosts/local/testing/test-directory.fixture.ts";
 
 const program = join(import.meta.dirname, "../../src/server/main.ts");
 

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { onTestFailed } from "vitest";
 import { getCurrentTest } from "vitest/suite";
-import { loadPages } from "../../src/server/pages.ts";
+import { loadPages } from "../../src/server/http/pages.ts";
 import { type Served, type ServedOptions, serve } from "../wire/served.ts";
 import { launchChromium } from "./launch-chromium.ts";
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { BrowserContext, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { eventually, type TestLocalHost, testLocalHost } from "../../src/hosts/local/test-local-host.ts";
+import { eventually, type TestLocalHost, testLocalHost } from "../../src/hosts/local/testing/test-local-host.fixture.ts";
 import { sqliteStore } from "../../src/service/store/sqlite.ts";
 import type { RawClient } from "../wire/raw-client.ts";
 import type { Served } from "../wire/served.ts";

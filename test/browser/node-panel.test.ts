@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type TestLocalHost, testLocalHost } from "../../src/hosts/local/test-local-host.ts";
+import { type TestLocalHost, testLocalHost } from "../../src/hosts/local/testing/test-local-host.fixture.ts";
 import type { RawClient } from "../wire/raw-client.ts";
 import type { Served } from "../wire/served.ts";
 import { violationsOf } from "./axe.fixture.ts";

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { eventually, type TestLocalHost, testLocalHost } from "../../src/hosts/local/test-local-host.ts";
+import { eventually, type TestLocalHost, testLocalHost } from "../../src/hosts/local/testing/test-local-host.fixture.ts";
 import type { RawClient } from "../wire/raw-client.ts";
 import type { Served } from "../wire/served.ts";
 import { violationsOf } from "./axe.fixture.ts";

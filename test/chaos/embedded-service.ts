@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { connect, type LabwrightClient } from "../../src/client/index.ts";
-import { removeUnrecordedTables } from "../../src/hosts/local/nat.ts";
-import { localPaths } from "../../src/hosts/local/paths.ts";
-import { testDirectory } from "../../src/hosts/local/test-directory.ts";
+import { localPaths } from "../../src/hosts/local/machine/paths.ts";
+import { removeUnrecordedTables } from "../../src/hosts/local/nat/nat.ts";
+import { testDirectory } from "../../src/hosts/local/testing/test-directory.fixture.ts";
 import { eventually } from "./eventually.ts";
 import { noteLabs, processesOf } from "./machine.ts";
 

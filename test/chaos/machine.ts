@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { join } from "node:path";
-import { runOnMachine } from "../../src/hosts/local/machine.ts";
+import { runOnMachine } from "../../src/hosts/local/machine/machine.ts";
 
 /** A process of a lab, as the machine shows it. */
 export interface LabProcess {

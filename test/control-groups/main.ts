@@ -5,10 +5,10 @@
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { packageFiles, treeFiles } from "../../src/hosts/local/microvm/machine-files.ts";
-import { microVmLacks, runMicroVm } from "../../src/hosts/local/microvm/microvm.ts";
-import { localPaths } from "../../src/hosts/local/paths.ts";
-import type { CpioEntry } from "../../src/hosts/local/setup/cpio.ts";
+import { localPaths } from "../../src/hosts/local/machine/paths.ts";
+import type { CpioEntry } from "../../src/hosts/local/setup/images/cpio.ts";
+import { packageFiles, treeFiles } from "../microvm/machine-files.ts";
+import { microVmLacks, runMicroVm } from "../microvm/microvm.ts";
 
 const defaults = ["src/hosts/local/resources", "src/hosts/local/isolation", "src/hosts/local/rootless.test.ts"];
 /** Emulated, a program takes tens of times what it takes on the real processor. */

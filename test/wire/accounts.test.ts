@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { eventually, type TestLocalHost, testLocalHost } from "../../src/hosts/local/test-local-host.ts";
-import { openUsers } from "../../src/hosts/local/users.ts";
+import { openUsers } from "../../src/hosts/local/accounts/users.ts";
+import { eventually, type TestLocalHost, testLocalHost } from "../../src/hosts/local/testing/test-local-host.fixture.ts";
 import type { RawClient } from "./raw-client.ts";
 import { cookieIn, openSocket, type Served, serve, type TestSocket } from "./served.ts";
 

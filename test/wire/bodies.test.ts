@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type OperationId, type OperationRow, operations } from "../../src/contract/operations.ts";
 import { requestSchemas } from "../../src/contract/schemas/table.ts";
-import { fingerprintOf } from "../../src/server/certificate.ts";
-import { selfSigned } from "../../src/server/self-signed.ts";
 import { type RunningServer, startServer } from "../../src/server/start.ts";
+import { fingerprintOf } from "../../src/server/tls/certificate.ts";
+import { selfSigned } from "../../src/server/tls/self-signed.ts";
 import type { Handlers } from "../../src/service/service.ts";
 import { RawClient } from "./raw-client.ts";
 

@@ -3,7 +3,7 @@ import { Check, Errors } from "typebox/value";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ChangeOperationId, type OperationRow, operations } from "../../src/contract/operations.ts";
 import { dataSchemas } from "../../src/contract/schemas/table.ts";
-import { type TestLocalHost, testLocalHost } from "../../src/hosts/local/test-local-host.ts";
+import { type TestLocalHost, testLocalHost } from "../../src/hosts/local/testing/test-local-host.fixture.ts";
 import type { RawClient } from "./raw-client.ts";
 import { type Served, serve } from "./served.ts";
 

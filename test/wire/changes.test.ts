@@ -5,7 +5,7 @@ import { type ErrorCode, errors, Failure } from "../../src/contract/errors.ts";
 import { commonErrors, type OperationId, type OperationRow, operations } from "../../src/contract/operations.ts";
 import { JobStarted } from "../../src/contract/schemas/jobs.ts";
 import { dataSchemas } from "../../src/contract/schemas/table.ts";
-import type { Operation, Step } from "../../src/engine/plan.ts";
+import type { Operation, Step } from "../../src/engine/model/plan.ts";
 import { memoryHost } from "../../src/hosts/memory/memory-host.ts";
 import type { Answer, RawClient } from "./raw-client.ts";
 import { type Served, serve, users } from "./served.ts";

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ErrorCode, errors, Failure } from "../../src/contract/errors.ts";
 import { commonErrors, type OperationId, type OperationRow, operations } from "../../src/contract/operations.ts";
 import type { Host, HostSession } from "../../src/hosts/host.ts";
-import { eventually, type TestLocalHost, testLocalHost } from "../../src/hosts/local/test-local-host.ts";
-import { openUsers } from "../../src/hosts/local/users.ts";
+import { openUsers } from "../../src/hosts/local/accounts/users.ts";
+import { eventually, type TestLocalHost, testLocalHost } from "../../src/hosts/local/testing/test-local-host.fixture.ts";
 import type { Answer, RawClient } from "./raw-client.ts";
 import { type Served, serve } from "./served.ts";
 

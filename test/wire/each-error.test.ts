@@ -2,14 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect, LabwrightError } from "../../src/client/index.ts";
 import { type ErrorCode, errors, Failure } from "../../src/contract/errors.ts";
 import { commonErrors, type OperationId, type OperationRow, operations } from "../../src/contract/operations.ts";
-import type { HostRules, Operation } from "../../src/engine/plan.ts";
+import type { HostRules, Operation } from "../../src/engine/model/plan.ts";
 import type { Host, HostCapabilities, HostSession, LiveStatus } from "../../src/hosts/host.ts";
 import { memoryHost } from "../../src/hosts/memory/memory-host.ts";
 import { memoryFeatures } from "../../src/hosts/memory/memory-rules.ts";
 import { memoryTemplates } from "../../src/hosts/memory/memory-template.ts";
-import { fingerprintOf } from "../../src/server/certificate.ts";
-import { selfSigned } from "../../src/server/self-signed.ts";
 import { startServer } from "../../src/server/start.ts";
+import { fingerprintOf } from "../../src/server/tls/certificate.ts";
+import { selfSigned } from "../../src/server/tls/self-signed.ts";
 import { createService } from "../../src/service/create-service.ts";
 import type { Service } from "../../src/service/service.ts";
 import { sqliteStore } from "../../src/service/store/sqlite.ts";
@@ -92,7 +92,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "openProject unsupported": "without web pages: test/wire/browser.test.ts",
   "restoreQuarantined lab_not_found": "the memory host loses no lab: test/wire/quarantine.test.ts",
   "deleteQuarantined lab_not_found": "the same",
-  "restoreQuarantined lab_exists": "the same: src/hosts/local/definitions.test.ts",
+  "restoreQuarantined lab_exists": "the same: src/hosts/local/definitions/definitions.test.ts",
   "attachConsole browser_token_invalid": "attach gives tickets and takes none; the code is its stream's",
 };
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect } from "../../src/client/index.ts";
-import { type TestLocalHost, testLocalHost } from "../../src/hosts/local/test-local-host.ts";
+import { type TestLocalHost, testLocalHost } from "../../src/hosts/local/testing/test-local-host.fixture.ts";
 import { openSocket, type Served, serve } from "./served.ts";
 
 let local: TestLocalHost;

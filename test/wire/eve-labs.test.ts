@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { eveHost } from "../../src/hosts/eve/host.ts";
-import { readUnl, writeUnl } from "../../src/hosts/eve/unl.ts";
+import { readUnl, writeUnl } from "../../src/hosts/eve/lab-file/unl.ts";
 import { type FakeEve, startFakeEve } from "../fakes/eve/server.ts";
 import type { RawClient } from "./raw-client.ts";
 import { serve } from "./served.ts";

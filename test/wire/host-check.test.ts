@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Failure } from "../../src/contract/errors.ts";
 import { type OperationId, operations } from "../../src/contract/operations.ts";
-import { type TestLocalHost, testLocalHost } from "../../src/hosts/local/test-local-host.ts";
+import { type TestLocalHost, testLocalHost } from "../../src/hosts/local/testing/test-local-host.fixture.ts";
 import type { Answer, RawClient } from "./raw-client.ts";
 import { type Served, serve } from "./served.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { operations } from "../../src/contract/operations.ts";
 import { eveFixture } from "../../src/hosts/eve/eve-host.fixture.ts";
-import { testLocalHost } from "../../src/hosts/local/test-local-host.ts";
+import { testLocalHost } from "../../src/hosts/local/testing/test-local-host.fixture.ts";
 import type { RawClient } from "./raw-client.ts";
 import { serve, users } from "./served.ts";
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { operations } from "../../src/contract/operations.ts";
-import type { Operation } from "../../src/engine/plan.ts";
+import type { Operation } from "../../src/engine/model/plan.ts";
 import { eveFixture } from "../../src/hosts/eve/eve-host.fixture.ts";
 import type { Host } from "../../src/hosts/host.ts";
-import { testLocalHost } from "../../src/hosts/local/test-local-host.ts";
+import { testLocalHost } from "../../src/hosts/local/testing/test-local-host.fixture.ts";
 import { memoryHost } from "../../src/hosts/memory/memory-host.ts";
 import type { RawClient } from "./raw-client.ts";
 import { type Served, serve, users } from "./served.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { loadPages, type Pages } from "../../src/server/pages.ts";
+import { loadPages, type Pages } from "../../src/server/http/pages.ts";
 import { RawClient } from "./raw-client.ts";
 import { type Served, serve } from "./served.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type OperationId, operations } from "../../src/contract/operations.ts";
-import { type TestLocalHost, testLocalHost } from "../../src/hosts/local/test-local-host.ts";
+import { type TestLocalHost, testLocalHost } from "../../src/hosts/local/testing/test-local-host.fixture.ts";
 import type { RawClient } from "./raw-client.ts";
 import { type Served, serve } from "./served.ts";
 

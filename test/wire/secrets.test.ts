@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Failure } from "../../src/contract/errors.ts";
-import { testLocalHost } from "../../src/hosts/local/test-local-host.ts";
+import { testLocalHost } from "../../src/hosts/local/testing/test-local-host.fixture.ts";
 import { memoryHost } from "../../src/hosts/memory/memory-host.ts";
 import type { RawClient } from "./raw-client.ts";
 import { cookieIn, openSocket, type Served, serve, users } from "./served.ts";

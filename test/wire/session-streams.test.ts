@@ -2,8 +2,8 @@ import { readdir, readFile, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Host } from "../../src/hosts/host.ts";
-import { eventually, type TestLocalHost, testLocalHost } from "../../src/hosts/local/test-local-host.ts";
-import { openUsers, type Users } from "../../src/hosts/local/users.ts";
+import { openUsers, type Users } from "../../src/hosts/local/accounts/users.ts";
+import { eventually, type TestLocalHost, testLocalHost } from "../../src/hosts/local/testing/test-local-host.fixture.ts";
 import type { RawClient } from "./raw-client.ts";
 import { openSocket, type Served, serve } from "./served.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import type { Operation } from "../../src/engine/plan.ts";
+import type { Operation } from "../../src/engine/model/plan.ts";
 import { memoryHost } from "../../src/hosts/memory/memory-host.ts";
 import type { RawClient } from "./raw-client.ts";
 import { type Served, serve, users } from "./served.ts";

@@ -1,6 +1,6 @@
-import type { Command } from "../command.ts";
-import { UsageError } from "../usage-error.ts";
-import { withHint } from "../with-hint.ts";
+import type { Command } from "../command/command.ts";
+import { UsageError } from "../command/usage-error.ts";
+import { withHint } from "../command/with-hint.ts";
 
 export const adopt: Command = {
   name: "adopt",

@@ -1,14 +1,14 @@
 import { LabwrightError, type ResultOf } from "../../client/index.ts";
-import type { Arguments } from "../arguments.ts";
-import { askYes } from "../ask.ts";
-import { explainBlocked } from "../blocked.ts";
-import { runChange } from "../change.ts";
-import { type Command, type ExitCode, labFlag, noWaitFlag, topoFlag, waitTimeoutFlag, yesFlag } from "../command.ts";
-import type { Context } from "../context.ts";
-import { waitAndReport } from "../node-troubles.ts";
-import { allowHint, extrasText, hasChanges, isLeftUndone, obstacles, type Plan, showPlan, stopsNodes } from "../show-plan.ts";
-import { mayTakeOver, takeOverFlag } from "../take-over.ts";
-import { UsageError } from "../usage-error.ts";
+import type { Arguments } from "../command/arguments.ts";
+import { askYes } from "../command/ask.ts";
+import { type Command, type ExitCode, labFlag, noWaitFlag, topoFlag, waitTimeoutFlag, yesFlag } from "../command/command.ts";
+import type { Context } from "../command/context.ts";
+import { UsageError } from "../command/usage-error.ts";
+import { explainBlocked } from "../parts/blocked.ts";
+import { runChange } from "../parts/change.ts";
+import { waitAndReport } from "../parts/node-troubles.ts";
+import { mayTakeOver, takeOverFlag } from "../parts/take-over.ts";
+import { allowHint, extrasText, hasChanges, isLeftUndone, obstacles, type Plan, showPlan, stopsNodes } from "../show/show-plan.ts";
 import { allowUnsupportedFlag, makePlan, pruneFlag, showPlanOf } from "./plan.ts";
 
 export const apply: Command = {

@@ -1,9 +1,9 @@
-import type { Arguments } from "../arguments.ts";
-import { type Command, type ExitCode, labFlag, topoFlag } from "../command.ts";
-import type { Context } from "../context.ts";
-import { followCapture } from "../follow-capture.ts";
-import { openPacketOutput, refuseOverwriting } from "../packet-output.ts";
-import { UsageError } from "../usage-error.ts";
+import type { Arguments } from "../command/arguments.ts";
+import { type Command, type ExitCode, labFlag, topoFlag } from "../command/command.ts";
+import type { Context } from "../command/context.ts";
+import { UsageError } from "../command/usage-error.ts";
+import { followCapture } from "../streams/follow-capture.ts";
+import { openPacketOutput, refuseOverwriting } from "../streams/packet-output.ts";
 
 export const capture: Command = {
   name: "capture",

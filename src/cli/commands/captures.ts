@@ -1,6 +1,6 @@
-import type { Command } from "../command.ts";
-import { onlyLab, onlyLabFlags } from "../only-lab.ts";
-import { bytes, table } from "../table.ts";
+import type { Command } from "../command/command.ts";
+import { onlyLab, onlyLabFlags } from "../parts/only-lab.ts";
+import { bytes, table } from "../show/table.ts";
 
 export const captures: Command = {
   name: "captures",

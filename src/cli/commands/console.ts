@@ -1,9 +1,9 @@
 import type { Duplex } from "node:stream";
-import { type Command, labFlag, topoFlag } from "../command.ts";
-import type { Context } from "../context.ts";
-import { Escape } from "../escape.ts";
-import { Recording } from "../recording.ts";
-import { UsageError } from "../usage-error.ts";
+import { type Command, labFlag, topoFlag } from "../command/command.ts";
+import type { Context } from "../command/context.ts";
+import { UsageError } from "../command/usage-error.ts";
+import { Escape } from "../streams/escape.ts";
+import { Recording } from "../streams/recording.ts";
 
 /** A node that answers does so within this time, milliseconds. */
 const quietMs = 1000;

@@ -1,7 +1,7 @@
-import { type Command, labFlag, nodeFlag, topoFlag } from "../command.ts";
-import { namedNodes } from "../named-nodes.ts";
-import { inNaturalOrder } from "../natural-order.ts";
-import { table } from "../table.ts";
+import { type Command, labFlag, nodeFlag, topoFlag } from "../command/command.ts";
+import { namedNodes } from "../parts/named-nodes.ts";
+import { inNaturalOrder } from "../show/natural-order.ts";
+import { table } from "../show/table.ts";
 
 export const consoles: Command = {
   name: "consoles",

@@ -1,17 +1,17 @@
-import type { Arguments } from "../arguments.ts";
-import { approve } from "../ask.ts";
-import { runChange } from "../change.ts";
-import { type Command, labFlag, noWaitFlag, topoFlag, waitTimeoutFlag, yesFlag } from "../command.ts";
-import type { Context } from "../context.ts";
-import { labAtStake } from "../lab-at-stake.ts";
-import { inNaturalOrder } from "../natural-order.ts";
-import { waitAndReport } from "../node-troubles.ts";
-import { checkOffline } from "../offline-check.ts";
-import { labFlags } from "../project.ts";
-import { nodeName } from "../show-status.ts";
-import { mayTakeOver, removeOtherFlag } from "../take-over.ts";
-import { nodesThatShouldRun } from "../wait-for-nodes.ts";
-import { withHint } from "../with-hint.ts";
+import type { Arguments } from "../command/arguments.ts";
+import { approve } from "../command/ask.ts";
+import { type Command, labFlag, noWaitFlag, topoFlag, waitTimeoutFlag, yesFlag } from "../command/command.ts";
+import type { Context } from "../command/context.ts";
+import { labFlags } from "../command/project.ts";
+import { withHint } from "../command/with-hint.ts";
+import { runChange } from "../parts/change.ts";
+import { labAtStake } from "../parts/lab-at-stake.ts";
+import { waitAndReport } from "../parts/node-troubles.ts";
+import { mayTakeOver, removeOtherFlag } from "../parts/take-over.ts";
+import { nodesThatShouldRun } from "../parts/wait-for-nodes.ts";
+import { checkOffline } from "../project-files/offline-check.ts";
+import { inNaturalOrder } from "../show/natural-order.ts";
+import { nodeName } from "../show/show-status.ts";
 import { makePlan, showPlanOf } from "./plan.ts";
 
 /** A path that cannot be deployed to, because it is not there for this user, has a lab of somebody else. */

@@ -1,8 +1,8 @@
-import { approve } from "../ask.ts";
-import { runChange } from "../change.ts";
-import { type Command, type Flag, labFlag, timeoutFlag, topoFlag, yesFlag } from "../command.ts";
-import { labAtStake } from "../lab-at-stake.ts";
-import { mayRemove, removeOtherFlag } from "../take-over.ts";
+import { approve } from "../command/ask.ts";
+import { type Command, type Flag, labFlag, timeoutFlag, topoFlag, yesFlag } from "../command/command.ts";
+import { runChange } from "../parts/change.ts";
+import { labAtStake } from "../parts/lab-at-stake.ts";
+import { mayRemove, removeOtherFlag } from "../parts/take-over.ts";
 
 const forceFlag: Flag = {
   long: "force",

@@ -1,8 +1,8 @@
 import type { ResultOf } from "../../client/index.ts";
-import { approve } from "../ask.ts";
-import { type Command, yesFlag } from "../command.ts";
-import { bytes, table } from "../table.ts";
-import { UsageError } from "../usage-error.ts";
+import { approve } from "../command/ask.ts";
+import { type Command, yesFlag } from "../command/command.ts";
+import { UsageError } from "../command/usage-error.ts";
+import { bytes, table } from "../show/table.ts";
 
 type Kept = ResultOf<"listDisks">["disks"][number];
 

@@ -1,12 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
-import { type Command, type ExitCode, labFlag, timeoutFlag, topoFlag, yesFlag } from "../command.ts";
-import type { Context } from "../context.ts";
-import { forgetStarted, readServiceFile, stateDirectory, wasStartedByUp } from "../local-service.ts";
-import { Progress } from "../progress.ts";
-import { answers } from "../service-process.ts";
-import { removeOtherFlag } from "../take-over.ts";
-import { UsageError } from "../usage-error.ts";
+import { type Command, type ExitCode, labFlag, timeoutFlag, topoFlag, yesFlag } from "../command/command.ts";
+import type { Context } from "../command/context.ts";
+import { forgetStarted, readServiceFile, stateDirectory, wasStartedByUp } from "../command/local-service.ts";
+import { UsageError } from "../command/usage-error.ts";
+import { removeOtherFlag } from "../parts/take-over.ts";
+import { answers } from "../service/service-process.ts";
+import { Progress } from "../show/progress.ts";
 import { destroy } from "./destroy.ts";
 
 const pollMs = 50;

@@ -1,6 +1,6 @@
-import type { Command } from "../command.ts";
-import { onlyLab, onlyLabFlags } from "../only-lab.ts";
-import { showEvent } from "../show-event.ts";
+import type { Command } from "../command/command.ts";
+import { onlyLab, onlyLabFlags } from "../parts/only-lab.ts";
+import { showEvent } from "../show/show-event.ts";
 
 export const events: Command = {
   name: "events",

@@ -1,9 +1,9 @@
 import type { LabwrightClient, ResultOf } from "../../client/index.ts";
-import { type Command, labFlag, nodeFlag, timeoutFlag, topoFlag } from "../command.ts";
-import { inNaturalOrder } from "../natural-order.ts";
-import { Progress } from "../progress.ts";
-import type { Terminal } from "../terminal.ts";
-import { UsageError } from "../usage-error.ts";
+import { type Command, labFlag, nodeFlag, timeoutFlag, topoFlag } from "../command/command.ts";
+import { UsageError } from "../command/usage-error.ts";
+import { inNaturalOrder } from "../show/natural-order.ts";
+import { Progress } from "../show/progress.ts";
+import type { Terminal } from "../show/terminal.ts";
 
 type Result = NonNullable<ResultOf<"execConsoleMany">["results"]>[number];
 

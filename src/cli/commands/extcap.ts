@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import type { ResultOf } from "../../client/index.ts";
-import type { Command, ExitCode } from "../command.ts";
-import type { Context } from "../context.ts";
-import { followCapture } from "../follow-capture.ts";
-import { commandHelp } from "../help.ts";
-import { UsageError } from "../usage-error.ts";
+import type { Command, ExitCode } from "../command/command.ts";
+import type { Context } from "../command/context.ts";
+import { commandHelp } from "../command/help.ts";
+import { UsageError } from "../command/usage-error.ts";
+import { followCapture } from "../streams/follow-capture.ts";
 
 /** Wireshark's external capture interface, extcap(4): the words with which Wireshark calls a program in its extcap folder. */
 const calls = ["extcap-interfaces", "extcap-dlts", "extcap-config", "capture", "extcap-capture-filter"] as const;

@@ -1,7 +1,7 @@
 import type { ResultOf } from "../../client/index.ts";
-import { type Command, labFlag, topoFlag } from "../command.ts";
-import { table, wordList } from "../table.ts";
-import { UsageError } from "../usage-error.ts";
+import { type Command, labFlag, topoFlag } from "../command/command.ts";
+import { UsageError } from "../command/usage-error.ts";
+import { table, wordList } from "../show/table.ts";
 
 type Grant = ResultOf<"getLabGrants">["grants"][number];
 

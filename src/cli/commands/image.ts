@@ -1,5 +1,5 @@
-import type { Command } from "../command.ts";
-import { imagesPath } from "../service-process.ts";
+import type { Command } from "../command/command.ts";
+import { imagesPath } from "../service/service-process.ts";
 
 export const image: Command = {
   name: "image",

@@ -1,8 +1,8 @@
 import type { ResultOf } from "../../client/index.ts";
-import { runChange } from "../change.ts";
-import { type Command, timeoutFlag, topoFlag } from "../command.ts";
-import { UsageError } from "../usage-error.ts";
-import { mustBeNew, writeProject } from "../write-project.ts";
+import { type Command, timeoutFlag, topoFlag } from "../command/command.ts";
+import { UsageError } from "../command/usage-error.ts";
+import { runChange } from "../parts/change.ts";
+import { mustBeNew, writeProject } from "../project-files/write-project.ts";
 
 interface ReportLine {
   readonly path: string;

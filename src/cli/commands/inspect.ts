@@ -1,6 +1,6 @@
-import { type Command, labFlag, nodeFlag, topoFlag } from "../command.ts";
-import { namedNodes } from "../named-nodes.ts";
-import { showInspection } from "../show-inspection.ts";
+import { type Command, labFlag, nodeFlag, topoFlag } from "../command/command.ts";
+import { namedNodes } from "../parts/named-nodes.ts";
+import { showInspection } from "../show/show-inspection.ts";
 
 export const inspect: Command = {
   name: "inspect",

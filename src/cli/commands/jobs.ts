@@ -1,8 +1,8 @@
 import type { Job } from "../../client/index.ts";
-import type { Command } from "../command.ts";
-import { onlyLab, onlyLabFlags } from "../only-lab.ts";
-import { table } from "../table.ts";
-import { UsageError } from "../usage-error.ts";
+import type { Command } from "../command/command.ts";
+import { UsageError } from "../command/usage-error.ts";
+import { onlyLab, onlyLabFlags } from "../parts/only-lab.ts";
+import { table } from "../show/table.ts";
 
 export const jobs: Command = {
   name: "jobs",

@@ -1,6 +1,6 @@
-import type { Command } from "../command.ts";
-import { waitingText } from "../show-status.ts";
-import { table } from "../table.ts";
+import type { Command } from "../command/command.ts";
+import { waitingText } from "../show/show-status.ts";
+import { table } from "../show/table.ts";
 
 export const labs: Command = {
   name: "labs",

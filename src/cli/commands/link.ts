@@ -1,9 +1,9 @@
 import type { InputOf, ResultOf } from "../../client/index.ts";
-import { qualityPresets } from "../../intent/quality.ts";
-import type { Arguments } from "../arguments.ts";
-import { type Command, labFlag, topoFlag } from "../command.ts";
-import { qualityText } from "../quality-text.ts";
-import { UsageError } from "../usage-error.ts";
+import { qualityPresets } from "../../intent/lab/quality.ts";
+import type { Arguments } from "../command/arguments.ts";
+import { type Command, labFlag, topoFlag } from "../command/command.ts";
+import { UsageError } from "../command/usage-error.ts";
+import { qualityText } from "../show/quality-text.ts";
 
 type Quality = NonNullable<InputOf<"applyLinkQuality">["a"]>;
 type Endpoints = readonly [string, string];

@@ -1,7 +1,7 @@
-import { type Command, topoFlag } from "../command.ts";
-import { showInspection } from "../show-inspection.ts";
-import { UsageError } from "../usage-error.ts";
-import { mustBeNew, writeProject } from "../write-project.ts";
+import { type Command, topoFlag } from "../command/command.ts";
+import { UsageError } from "../command/usage-error.ts";
+import { mustBeNew, writeProject } from "../project-files/write-project.ts";
+import { showInspection } from "../show/show-inspection.ts";
 
 export const load: Command = {
   name: "load",

@@ -1,6 +1,6 @@
-import type { Arguments } from "../arguments.ts";
-import { type Command, labFlag, topoFlag } from "../command.ts";
-import type { Context } from "../context.ts";
+import type { Arguments } from "../command/arguments.ts";
+import { type Command, labFlag, topoFlag } from "../command/command.ts";
+import type { Context } from "../command/context.ts";
 
 export const lock: Command = {
   name: "lock",

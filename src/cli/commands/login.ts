@@ -1,9 +1,9 @@
 import { connect, LabwrightError, showFingerprint } from "../../client/index.ts";
-import { askText, askYes, readPassword } from "../ask.ts";
-import type { Command } from "../command.ts";
-import { type Context, normalUrl } from "../context.ts";
-import { readServiceFile } from "../local-service.ts";
-import { UsageError } from "../usage-error.ts";
+import { askText, askYes, readPassword } from "../command/ask.ts";
+import type { Command } from "../command/command.ts";
+import { type Context, normalUrl } from "../command/context.ts";
+import { readServiceFile } from "../command/local-service.ts";
+import { UsageError } from "../command/usage-error.ts";
 
 export const login: Command = {
   name: "login",

@@ -1,6 +1,6 @@
 import { LabwrightError } from "../../client/index.ts";
-import type { Command } from "../command.ts";
-import { UsageError } from "../usage-error.ts";
+import type { Command } from "../command/command.ts";
+import { UsageError } from "../command/usage-error.ts";
 
 export const logout: Command = {
   name: "logout",

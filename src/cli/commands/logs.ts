@@ -1,5 +1,5 @@
-import { type Command, labFlag, topoFlag } from "../command.ts";
-import { UsageError } from "../usage-error.ts";
+import { type Command, labFlag, topoFlag } from "../command/command.ts";
+import { UsageError } from "../command/usage-error.ts";
 
 export const logs: Command = {
   name: "logs",

@@ -1,5 +1,5 @@
 import { parseFingerprint, showFingerprint } from "../../transport/fingerprint.ts";
-import { type Command, labFlag, topoFlag } from "../command.ts";
+import { type Command, labFlag, topoFlag } from "../command/command.ts";
 
 export const open: Command = {
   name: "open",

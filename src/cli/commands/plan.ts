@@ -1,11 +1,11 @@
-import type { Arguments } from "../arguments.ts";
-import { showBlocked } from "../blocked.ts";
-import { type Command, type ExitCode, labFlag, timeoutFlag, topoFlag } from "../command.ts";
-import type { Context } from "../context.ts";
-import { checkOffline } from "../offline-check.ts";
-import { Progress } from "../progress.ts";
-import { extrasText, hasChanges, isLeftUndone, type Plan, showPlan } from "../show-plan.ts";
-import { originText, otherOrigin } from "../take-over.ts";
+import type { Arguments } from "../command/arguments.ts";
+import { type Command, type ExitCode, labFlag, timeoutFlag, topoFlag } from "../command/command.ts";
+import type { Context } from "../command/context.ts";
+import { showBlocked } from "../parts/blocked.ts";
+import { originText, otherOrigin } from "../parts/take-over.ts";
+import { checkOffline } from "../project-files/offline-check.ts";
+import { Progress } from "../show/progress.ts";
+import { extrasText, hasChanges, isLeftUndone, type Plan, showPlan } from "../show/show-plan.ts";
 
 export const allowUnsupportedFlag = {
   long: "allow-unsupported",

@@ -1,16 +1,26 @@
 import type { ResultOf } from "../../client/index.ts";
-import type { Arguments } from "../arguments.ts";
-import { approve } from "../ask.ts";
-import { runChange } from "../change.ts";
-import { type Command, type ExitCode, labFlag, nodeFlag, noWaitFlag, timeoutFlag, topoFlag, waitTimeoutFlag, yesFlag } from "../command.ts";
-import type { Context } from "../context.ts";
-import { labAtStake } from "../lab-at-stake.ts";
-import { namedNodes, payloadNodes } from "../named-nodes.ts";
-import { waitAndReport } from "../node-troubles.ts";
-import { nodeName } from "../show-status.ts";
-import { shortList, wordList } from "../table.ts";
-import { UsageError } from "../usage-error.ts";
-import { nodesThatShouldRun } from "../wait-for-nodes.ts";
+import type { Arguments } from "../command/arguments.ts";
+import { approve } from "../command/ask.ts";
+import {
+  type Command,
+  type ExitCode,
+  labFlag,
+  nodeFlag,
+  noWaitFlag,
+  timeoutFlag,
+  topoFlag,
+  waitTimeoutFlag,
+  yesFlag,
+} from "../command/command.ts";
+import type { Context } from "../command/context.ts";
+import { UsageError } from "../command/usage-error.ts";
+import { runChange } from "../parts/change.ts";
+import { labAtStake } from "../parts/lab-at-stake.ts";
+import { namedNodes, payloadNodes } from "../parts/named-nodes.ts";
+import { waitAndReport } from "../parts/node-troubles.ts";
+import { nodesThatShouldRun } from "../parts/wait-for-nodes.ts";
+import { nodeName } from "../show/show-status.ts";
+import { shortList, wordList } from "../show/table.ts";
 
 const modes = ["graceful", "poweroff", "hibernate", "auto"];
 const waitDetails =

@@ -1,15 +1,15 @@
 import { access } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import type { Arguments } from "../arguments.ts";
-import { approve } from "../ask.ts";
-import { runChange } from "../change.ts";
-import { type Command, labFlag, timeoutFlag, topoFlag, yesFlag } from "../command.ts";
-import type { Context } from "../context.ts";
-import { unifiedDiff } from "../diff.ts";
-import type { ProjectFile } from "../project.ts";
-import { changesOf } from "../project-changes.ts";
-import { replaceFile } from "../replace-file.ts";
-import { paintChanges } from "../terminal.ts";
+import type { Arguments } from "../command/arguments.ts";
+import { approve } from "../command/ask.ts";
+import { type Command, labFlag, timeoutFlag, topoFlag, yesFlag } from "../command/command.ts";
+import type { Context } from "../command/context.ts";
+import type { ProjectFile } from "../command/project.ts";
+import { runChange } from "../parts/change.ts";
+import { changesOf } from "../project-files/project-changes.ts";
+import { replaceFile } from "../project-files/replace-file.ts";
+import { unifiedDiff } from "../show/diff.ts";
+import { paintChanges } from "../show/terminal.ts";
 
 export const pull: Command = {
   name: "pull",

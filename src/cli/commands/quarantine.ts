@@ -1,7 +1,7 @@
-import type { Command } from "../command.ts";
-import { table } from "../table.ts";
-import { UsageError } from "../usage-error.ts";
-import { withHint } from "../with-hint.ts";
+import type { Command } from "../command/command.ts";
+import { UsageError } from "../command/usage-error.ts";
+import { withHint } from "../command/with-hint.ts";
+import { table } from "../show/table.ts";
 
 const actions = ["list", "restore", "delete"] as const;
 

@@ -1,7 +1,7 @@
-import { approve } from "../ask.ts";
-import { runChange } from "../change.ts";
-import { type Command, labFlag, timeoutFlag, topoFlag, yesFlag } from "../command.ts";
-import { labAtStake } from "../lab-at-stake.ts";
+import { approve } from "../command/ask.ts";
+import { type Command, labFlag, timeoutFlag, topoFlag, yesFlag } from "../command/command.ts";
+import { runChange } from "../parts/change.ts";
+import { labAtStake } from "../parts/lab-at-stake.ts";
 
 export const renumber: Command = {
   name: "renumber",

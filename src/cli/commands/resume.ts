@@ -1,6 +1,6 @@
 import type { InputOf } from "../../client/index.ts";
-import { runChange } from "../change.ts";
-import { type Command, labFlag, timeoutFlag, topoFlag } from "../command.ts";
+import { type Command, labFlag, timeoutFlag, topoFlag } from "../command/command.ts";
+import { runChange } from "../parts/change.ts";
 
 const policies = ["always", "never", "default"] as const;
 

@@ -1,21 +1,21 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { ResultOf } from "../../client/index.ts";
-import { editIntent } from "../../intent/edit.ts";
-import { normalFilePath } from "../../intent/files.ts";
-import { readIntent } from "../../intent/read.ts";
-import type { Arguments } from "../arguments.ts";
-import { approve } from "../ask.ts";
-import { type Command, labFlag, nodeFlag, timeoutFlag, topoFlag, yesFlag } from "../command.ts";
-import type { Context } from "../context.ts";
-import { unifiedDiff } from "../diff.ts";
-import { namedNodes } from "../named-nodes.ts";
-import type { ProjectFile } from "../project.ts";
-import { changesOf, type Write } from "../project-changes.ts";
-import { replaceFile } from "../replace-file.ts";
-import { table } from "../table.ts";
-import { paintChanges } from "../terminal.ts";
-import { UsageError } from "../usage-error.ts";
+import { editIntent } from "../../intent/edit/edit.ts";
+import { normalFilePath } from "../../intent/parse/files.ts";
+import { readIntent } from "../../intent/read/read.ts";
+import type { Arguments } from "../command/arguments.ts";
+import { approve } from "../command/ask.ts";
+import { type Command, labFlag, nodeFlag, timeoutFlag, topoFlag, yesFlag } from "../command/command.ts";
+import type { Context } from "../command/context.ts";
+import type { ProjectFile } from "../command/project.ts";
+import { UsageError } from "../command/usage-error.ts";
+import { namedNodes } from "../parts/named-nodes.ts";
+import { changesOf, type Write } from "../project-files/project-changes.ts";
+import { replaceFile } from "../project-files/replace-file.ts";
+import { unifiedDiff } from "../show/diff.ts";
+import { table } from "../show/table.ts";
+import { paintChanges } from "../show/terminal.ts";
 
 type Saved = ResultOf<"saveConfigs">;
 

@@ -1,5 +1,5 @@
-import type { Command } from "../command.ts";
-import { servicePath } from "../service-process.ts";
+import type { Command } from "../command/command.ts";
+import { servicePath } from "../service/service-process.ts";
 
 export const serve: Command = {
   name: "serve",

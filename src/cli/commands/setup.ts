@@ -1,5 +1,5 @@
-import type { Command } from "../command.ts";
-import { setupPath } from "../service-process.ts";
+import type { Command } from "../command/command.ts";
+import { setupPath } from "../service/service-process.ts";
 
 export const setup: Command = {
   name: "setup",

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type LabwrightClient, LabwrightError } from "../../client/index.ts";
-import { type Command, labFlag, nodeFlag, topoFlag } from "../command.ts";
-import { namedNodes } from "../named-nodes.ts";
-import { reportTroubles } from "../node-troubles.ts";
-import { showStatus } from "../show-status.ts";
-import { hasFailed, nodesThatShouldRun } from "../wait-for-nodes.ts";
+import { type Command, labFlag, nodeFlag, topoFlag } from "../command/command.ts";
+import { namedNodes } from "../parts/named-nodes.ts";
+import { reportTroubles } from "../parts/node-troubles.ts";
+import { hasFailed, nodesThatShouldRun } from "../parts/wait-for-nodes.ts";
+import { showStatus } from "../show/show-status.ts";
 
 /** How often --watch looks, milliseconds. */
 const interval = 1000;

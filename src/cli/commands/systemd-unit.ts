@@ -1,7 +1,7 @@
-import type { Command } from "../command.ts";
-import { commandHelp } from "../help.ts";
-import { programPath } from "../service-process.ts";
-import { systemdUnit } from "../systemd-unit.ts";
+import type { Command } from "../command/command.ts";
+import { commandHelp } from "../command/help.ts";
+import { programPath } from "../service/service-process.ts";
+import { systemdUnit } from "../service/systemd-unit.ts";
 
 export const systemdUnitCommand: Command = {
   name: "systemd-unit",

@@ -1,6 +1,6 @@
 import type { ResultOf } from "../../client/index.ts";
-import type { Command } from "../command.ts";
-import { bytes, table } from "../table.ts";
+import type { Command } from "../command/command.ts";
+import { bytes, table } from "../show/table.ts";
 
 type Detail = ResultOf<"getTemplate">;
 

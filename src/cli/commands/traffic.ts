@@ -1,6 +1,6 @@
-import type { Arguments } from "../arguments.ts";
-import { type Command, labFlag, topoFlag } from "../command.ts";
-import { showPacket } from "../show-packet.ts";
+import type { Arguments } from "../command/arguments.ts";
+import { type Command, labFlag, topoFlag } from "../command/command.ts";
+import { showPacket } from "../show/show-packet.ts";
 
 export const traffic: Command = {
   name: "traffic",

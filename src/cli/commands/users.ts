@@ -1,5 +1,5 @@
-import type { Command } from "../command.ts";
-import { usersPath } from "../service-process.ts";
+import type { Command } from "../command/command.ts";
+import { usersPath } from "../service/service-process.ts";
 
 export const users: Command = {
   name: "users",

@@ -1,12 +1,12 @@
 import { LabwrightError } from "../../client/index.ts";
-import { byPlace, type Diagnostic } from "../../intent/diagnostic.ts";
-import { templateWarnings } from "../../intent/known-templates.ts";
-import type { Lab } from "../../intent/lab.ts";
-import { readIntent } from "../../intent/read.ts";
-import { showDiagnostics } from "../../intent/show.ts";
-import { builtinTemplates } from "../builtin-templates.ts";
-import { type Command, topoFlag } from "../command.ts";
-import { diagnose } from "../project.ts";
+import { byPlace, type Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
+import { showDiagnostics } from "../../intent/diagnostics/show.ts";
+import type { Lab } from "../../intent/lab/lab.ts";
+import { templateWarnings } from "../../intent/places/known-templates.ts";
+import { readIntent } from "../../intent/read/read.ts";
+import { type Command, topoFlag } from "../command/command.ts";
+import { diagnose } from "../command/project.ts";
+import { builtinTemplates } from "../project-files/builtin-templates.ts";
 
 export const validate: Command = {
   name: "validate",

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { Command } from "../command.ts";
+import type { Command } from "../command/command.ts";
 
 export const version: Command = {
   name: "version",

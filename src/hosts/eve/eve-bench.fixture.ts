@@ -1,10 +1,10 @@
 import { expect } from "vitest";
 import type { FakeEveOptions } from "../../../test/fakes/eve/options.ts";
-import { captureLab } from "../../engine/capture.ts";
-import { joinIds } from "../../engine/join.ts";
-import type { HostRules, Operation, Plan, Step } from "../../engine/plan.ts";
-import { planLab } from "../../engine/plan-lab.ts";
-import { type Endpoint, type Lab, type LabNode, linkKey } from "../../intent/lab.ts";
+import { captureLab } from "../../engine/compare/capture.ts";
+import { joinIds } from "../../engine/compare/join.ts";
+import type { HostRules, Operation, Plan, Step } from "../../engine/model/plan.ts";
+import { planLab } from "../../engine/plan/plan-lab.ts";
+import { type Endpoint, type Lab, type LabNode, linkKey } from "../../intent/lab/lab.ts";
 import type { HostSession, NativeIds, Progress } from "../host.ts";
 import { type EveFixture, eveFixture } from "./eve-host.fixture.ts";
 import type { EveHostOptions } from "./host.ts";

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { planLab } from "../../engine/plan-lab.ts";
-import type { Lab } from "../../intent/lab.ts";
-import { printLab } from "../../intent/print.ts";
-import { readIntent } from "../../intent/read.ts";
+import { planLab } from "../../engine/plan/plan-lab.ts";
+import type { Lab } from "../../intent/lab/lab.ts";
+import { readIntent } from "../../intent/read/read.ts";
+import { printLab } from "../../intent/write/print.ts";
 import { type EveBench, eveBench, lab, link, node } from "./eve-bench.fixture.ts";
 
 let bench: EveBench | undefined;

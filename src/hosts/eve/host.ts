@@ -1,17 +1,17 @@
 import { Failure } from "../../contract/errors.ts";
 import type { Host } from "../host.ts";
-import { EveAccount, readUser } from "./account.ts";
-import { CatalogueReader } from "./catalogue.ts";
-import { probeEdition } from "./edition.ts";
-import { HostTransport } from "./host-transport.ts";
-import { InterfaceLists } from "./interface-list.ts";
-import { LabReader } from "./lab-reader.ts";
-import { OwnersByAccount } from "./number-owners.ts";
-import { OtherLabs } from "./other-labs.ts";
-import { OtherUsers } from "./other-users.ts";
+import { EveAccount, readUser } from "./account/account.ts";
+import { probeEdition } from "./account/edition.ts";
+import { HostTransport } from "./api/host-transport.ts";
+import { Turns } from "./api/turns.ts";
+import { OwnersByAccount } from "./labs/number-owners.ts";
+import { OtherLabs } from "./labs/other-labs.ts";
+import { OtherUsers } from "./labs/other-users.ts";
+import { defaultTiming, type EveTiming, type EveWorld } from "./labs/world.ts";
+import { LabReader } from "./read/lab-reader.ts";
 import { eveSession } from "./session.ts";
-import { Turns } from "./turns.ts";
-import { defaultTiming, type EveTiming, type EveWorld } from "./world.ts";
+import { CatalogueReader } from "./templates/catalogue.ts";
+import { InterfaceLists } from "./templates/interface-list.ts";
 
 export interface EveHostOptions {
   /** https://eve.lab; http:// only with plainHttp. */

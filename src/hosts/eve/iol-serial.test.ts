@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { planLab } from "../../engine/plan-lab.ts";
-import type { Lab } from "../../intent/lab.ts";
+import { planLab } from "../../engine/plan/plan-lab.ts";
+import type { Lab } from "../../intent/lab/lab.ts";
 import { type EveBench, eveBench, lab, link, node } from "./eve-bench.fixture.ts";
 
 let bench: EveBench | undefined;

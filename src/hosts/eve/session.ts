@@ -1,24 +1,24 @@
 import { Failure } from "../../contract/errors.ts";
 import type { HostSession, LiveNode, NativeIds } from "../host.ts";
-import { type EveAccount, type EveUser, readUser } from "./account.ts";
-import { applySteps } from "./apply.ts";
-import { findClashes } from "./clashes.ts";
-import { openConsole } from "./console.ts";
-import { copyExtras } from "./copy-extras.ts";
-import { settled } from "./doubt.ts";
-import { editionCapabilities } from "./edition.ts";
-import { hostFailure } from "./host-failure.ts";
-import { readLoad } from "./host-load.ts";
-import { listUsers } from "./host-users.ts";
-import { folderTurn, removeEmptyFolder } from "./lab-folders.ts";
-import { type EveLabPath, eveLabPath } from "./lab-path.ts";
-import { mustReadHead, type NodeStatus, readHead } from "./lab-read.ts";
-import { type LivePower, observedLab, powerOf } from "./observe.ts";
-import { listLabs } from "./other-labs.ts";
-import { readLive, setQuality } from "./quality.ts";
-import { renumberLab } from "./renumber.ts";
-import { saveConfigs } from "./save-configs.ts";
-import type { EvePlace, EveWorld } from "./world.ts";
+import { type EveAccount, type EveUser, readUser } from "./account/account.ts";
+import { editionCapabilities } from "./account/edition.ts";
+import { readLoad } from "./account/host-load.ts";
+import { listUsers } from "./account/host-users.ts";
+import { settled } from "./api/doubt.ts";
+import { hostFailure } from "./api/host-failure.ts";
+import { applySteps } from "./changes/apply.ts";
+import { copyExtras } from "./changes/copy-extras.ts";
+import { readLive, setQuality } from "./changes/quality.ts";
+import { renumberLab } from "./changes/renumber.ts";
+import { saveConfigs } from "./changes/save-configs.ts";
+import { findClashes } from "./labs/clashes.ts";
+import { folderTurn, removeEmptyFolder } from "./labs/lab-folders.ts";
+import { listLabs } from "./labs/other-labs.ts";
+import type { EvePlace, EveWorld } from "./labs/world.ts";
+import { openConsole } from "./power/console.ts";
+import { type EveLabPath, eveLabPath } from "./read/lab-path.ts";
+import { mustReadHead, type NodeStatus, readHead } from "./read/lab-read.ts";
+import { type LivePower, observedLab, powerOf } from "./read/observe.ts";
 
 /** @param release called once, when the session closes */
 export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, host: string, release: () => Promise<void>): HostSession {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { Breakage } from "../../../test/fakes/eve/server.ts";
 import type { Failure } from "../../contract/errors.ts";
-import type { Lab } from "../../intent/lab.ts";
+import type { Lab } from "../../intent/lab/lab.ts";
 import { type EveBench, eveBench, lab, link, node, operation, pair } from "./eve-bench.fixture.ts";
 
 /** Whatever becomes of a call: it is sent once, the host is looked at, and what is told as done was done. */

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { FakeEveOptions } from "../../../test/fakes/eve/options.ts";
-import { planLab } from "../../engine/plan-lab.ts";
+import { planLab } from "../../engine/plan/plan-lab.ts";
 import { isUnreadableLab } from "../host-unreadable.ts";
 import { type EveBench, eveBench, lab, link, node, operation } from "./eve-bench.fixture.ts";
-import { renumbered } from "./given-ids.ts";
-import { readUnl, type UnlLab } from "./unl.ts";
+import { readUnl, type UnlLab } from "./lab-file/unl.ts";
+import { renumbered } from "./write/given-ids.ts";
 
 let benches: EveBench[] = [];
 

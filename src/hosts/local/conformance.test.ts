@@ -1,6 +1,6 @@
 import { describe } from "vitest";
 import { hostConformance } from "../conformance.ts";
-import { testLocalHost } from "./test-local-host.ts";
+import { testLocalHost } from "./testing/test-local-host.fixture.ts";
 
 describe.skipIf(process.getuid?.() !== 0)("on this kernel", () => {
   hostConformance("the embedded host", async () => {

@@ -4,9 +4,9 @@ import { chmod, open, readdir, readFile, readlink, rm, stat, writeFile } from "n
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Failure } from "../../contract/errors.ts";
-import { findImages } from "./images.ts";
-import { runOnMachine, succeeded } from "./machine.ts";
-import { eventually, exampleLab, labOf, noIds, operation, type TestLocalHost, testLocalHost } from "./test-local-host.ts";
+import { findImages } from "./images/images.ts";
+import { runOnMachine, succeeded } from "./machine/machine.ts";
+import { eventually, exampleLab, labOf, noIds, operation, type TestLocalHost, testLocalHost } from "./testing/test-local-host.fixture.ts";
 
 /** Nodes with an address each, on links as given. */
 function hosts(names: readonly string[], links: readonly string[], more = ""): string {
@@ -242,7 +242,7 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
   test("a lab outlives the process that started it, even killed, and is taken over with its consoles", async () => {
     const script = `
       import { localHost } from ${JSON.stringify(new URL("./host.ts", import.meta.url).href)};
-      import { planLab } from ${JSON.stringify(new URL("../../engine/plan-lab.ts", import.meta.url).href)};
+      import { planLab } from ${JSON.stringify(new URL("../../engine/plan/plan-lab.ts", import.meta.url).href)};
       const { paths, lab } = JSON.parse(process.argv[1]);
       const session = await localHost({ paths }).resume("admin");
       const plan = planLab({ desired: lab, observed: null, rules: await session.rules(), prune: false, replace: false });

@@ -2,9 +2,9 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { idRange, ownRange } from "./idmap.ts";
-import { makePassage } from "./passage.ts";
-import { boot, sandboxBench } from "./sandbox.fixture.ts";
+import { makePassage } from "./files/passage.ts";
+import { idRange, ownRange } from "./machine/idmap.ts";
+import { boot, sandboxBench } from "./sandbox/sandbox.fixture.ts";
 
 const { create, newLab, node, top } = sandboxBench("range");
 const root = process.getuid?.() === 0;

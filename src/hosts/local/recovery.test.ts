@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { lives } from "./holder/identity.ts";
 import { holderProcesses } from "./holder/processes.ts";
-import { eventually, labOf, noIds, type TestLocalHost, testLocalHost } from "./test-local-host.ts";
+import { eventually, labOf, noIds, type TestLocalHost, testLocalHost } from "./testing/test-local-host.fixture.ts";
 
 let local: TestLocalHost;
 beforeEach(async () => {

@@ -1,4 +1,4 @@
-import { eventually, labOf, testLocalHost } from "./test-local-host.ts";
+import { eventually, labOf, testLocalHost } from "./testing/test-local-host.fixture.ts";
 
 /**
  * What an ordinary user can do with the embedded host, told as JSON on standard output. rootless.test.ts runs it as one.

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { findImages } from "./images.ts";
-import { localPaths } from "./paths.ts";
-import { buildHolder } from "./setup/holder.ts";
-import { eventually } from "./test-local-host.ts";
+import { findImages } from "./images/images.ts";
+import { localPaths } from "./machine/paths.ts";
+import { buildHolder } from "./setup/programs/holder.ts";
+import { eventually } from "./testing/test-local-host.fixture.ts";
 
 /** Nobody's, and in nobody's range. */
 const user = 61_234;

@@ -2,7 +2,7 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Failure } from "../../contract/errors.ts";
-import { eventually, labOf, operation, type TestLocalHost, testLocalHost } from "./test-local-host.ts";
+import { eventually, labOf, operation, type TestLocalHost, testLocalHost } from "./testing/test-local-host.fixture.ts";
 
 /** More than are made together. */
 const count = 150;

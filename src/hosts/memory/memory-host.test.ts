@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { planLab } from "../../engine/plan-lab.ts";
-import type { Lab } from "../../intent/lab.ts";
+import { planLab } from "../../engine/plan/plan-lab.ts";
+import type { Lab } from "../../intent/lab/lab.ts";
 import { hostConformance } from "../conformance.ts";
 import { memoryHost } from "./memory-host.ts";
 

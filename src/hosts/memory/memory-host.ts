@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { Failure } from "../../contract/errors.ts";
-import { interfaceNaming } from "../../engine/interface-names.ts";
-import type { Operation } from "../../engine/plan.ts";
+import { interfaceNaming } from "../../engine/model/interface-names.ts";
+import type { Operation } from "../../engine/model/plan.ts";
 import type { Applied, Host, HostSession, LiveLink, LiveNode, LiveStatus, NativeIds, Progress } from "../host.ts";
 import { type MemoryLab, observeMemoryLab, type TemplateFacts } from "./memory-lab.ts";
 import { effectOf, setQuality, setSuspend } from "./memory-links.ts";

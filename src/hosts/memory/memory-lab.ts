@@ -1,6 +1,6 @@
-import { sameValue } from "../../engine/canonical.ts";
-import type { ObservedEndpoint, ObservedLab, ObservedLink, ObservedNetwork, ObservedNode, Power } from "../../engine/observed.ts";
-import type { LabText, TrafficFilter } from "../../intent/lab.ts";
+import type { ObservedEndpoint, ObservedLab, ObservedLink, ObservedNetwork, ObservedNode, Power } from "../../engine/model/observed.ts";
+import { sameValue } from "../../engine/shared/canonical.ts";
+import type { LabText, TrafficFilter } from "../../intent/lab/lab.ts";
 import type { EchoShell } from "./echo-shell.ts";
 
 /** A lab as the memory host keeps it. */

@@ -1,7 +1,7 @@
 import { Failure } from "../../contract/errors.ts";
-import { sameValue } from "../../engine/canonical.ts";
-import type { ObservedLink } from "../../engine/observed.ts";
-import type { Quality } from "../../intent/lab.ts";
+import type { ObservedLink } from "../../engine/model/observed.ts";
+import { sameValue } from "../../engine/shared/canonical.ts";
+import type { Quality } from "../../intent/lab/lab.ts";
 import type { LinkQualityState, LinkSides } from "../host.ts";
 import { type MemoryLab, putLink } from "./memory-lab.ts";
 import { isUp } from "./memory-steps.ts";

@@ -1,5 +1,5 @@
-import { defined } from "../../engine/defined.ts";
-import type { HostRules, TemplateRules, ValueRule } from "../../engine/plan.ts";
+import type { HostRules, TemplateRules, ValueRule } from "../../engine/model/plan.ts";
+import { defined } from "../../engine/shared/defined.ts";
 import type { Feature, HostNetworkType, TemplateAttribute } from "../host.ts";
 import { featureNames } from "../host.ts";
 import type { MemoryTemplate } from "./memory-template.ts";

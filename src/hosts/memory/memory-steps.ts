@@ -1,9 +1,9 @@
 import { Failure } from "../../contract/errors.ts";
-import { sameValue } from "../../engine/canonical.ts";
-import { interfaceNaming } from "../../engine/interface-names.ts";
-import type { ObservedEndpoint, ObservedLink, ObservedNetwork } from "../../engine/observed.ts";
-import type { Step, StopMode } from "../../engine/plan.ts";
-import { type Endpoint, type LabLink, type LabNetwork, type LabNode, linkKey } from "../../intent/lab.ts";
+import { interfaceNaming } from "../../engine/model/interface-names.ts";
+import type { ObservedEndpoint, ObservedLink, ObservedNetwork } from "../../engine/model/observed.ts";
+import type { Step, StopMode } from "../../engine/model/plan.ts";
+import { sameValue } from "../../engine/shared/canonical.ts";
+import { type Endpoint, type LabLink, type LabNetwork, type LabNode, linkKey } from "../../intent/lab/lab.ts";
 import type { NativeIds } from "../host.ts";
 import { echoShell } from "./echo-shell.ts";
 import { dropLink, endpointWord, linksAt, linkWord, type MemoryLab, type MemoryNode, putLink } from "./memory-lab.ts";

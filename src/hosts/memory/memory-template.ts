@@ -1,4 +1,4 @@
-import type { FieldRule } from "../../engine/plan.ts";
+import type { FieldRule } from "../../engine/model/plan.ts";
 import type { HostTemplate } from "../host.ts";
 
 /** A template of the memory host: the catalogue entry and how its nodes take changes. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { planLab } from "../../engine/plan-lab.ts";
-import type { Lab } from "../../intent/lab.ts";
-import { readIntent } from "../../intent/read.ts";
+import { planLab } from "../../engine/plan/plan-lab.ts";
+import type { Lab } from "../../intent/lab/lab.ts";
+import { readIntent } from "../../intent/read/read.ts";
 import { labSchema } from "../../intent/schema.ts";
 import { memoryHost } from "./memory-host.ts";
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { EventData } from "../../contract/schemas/observe.ts";
-import { type Clock, timeText } from "../clock.ts";
+import { type Clock, timeText } from "../common/clock.ts";
 import type { LabRecord } from "../store/store.ts";
 
 /**

@@ -1,11 +1,11 @@
 import { Failure } from "../../contract/errors.ts";
 import type { HostSession } from "../../hosts/host.ts";
-import { type Intent, recordedIntent } from "../address.ts";
-import type { Observations } from "../observations.ts";
-import { RecentMap } from "../recent-map.ts";
-import { rightOn } from "../rights.ts";
+import { RecentMap } from "../common/recent-map.ts";
+import { type Intent, recordedIntent } from "../context/address.ts";
+import type { Observations } from "../observe/observations.ts";
 import type { Caller } from "../service.ts";
-import type { Sessions } from "../sessions.ts";
+import { rightOn } from "../sessions/rights.ts";
+import type { Sessions } from "../sessions/sessions.ts";
 import type { LabRecord, Store } from "../store/store.ts";
 import type { Work } from "../work/work.ts";
 import type { Audience, News } from "./event-log.ts";

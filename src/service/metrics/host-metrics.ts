@@ -1,5 +1,5 @@
 import type { HostLoad } from "../../hosts/host.ts";
-import type { HostLoads } from "../host-load.ts";
+import type { HostLoads } from "../observe/host-load.ts";
 import type { Registry, Sample } from "./registry.ts";
 
 /** An older load says nothing of now, ms. */

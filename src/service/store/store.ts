@@ -1,7 +1,7 @@
-import type { ObservedLab } from "../../engine/observed.ts";
+import type { ObservedLab } from "../../engine/model/observed.ts";
 import type { HostSession, NativeIds } from "../../hosts/host.ts";
-import type { ResumePolicy } from "../resume.ts";
-import type { GrantedRight } from "../rights.ts";
+import type { ResumePolicy } from "../power/resume.ts";
+import type { GrantedRight } from "../sessions/rights.ts";
 
 /** A bearer session. The token itself is nowhere. Times are ms since the epoch. */
 export interface SessionRow {

@@ -1,19 +1,19 @@
 import { Failure } from "../../contract/errors.ts";
 import type { TrafficAttachData, TrafficPayload } from "../../contract/schemas/editing.ts";
-import { endpointKeys, endpointOf, joinIds } from "../../engine/join.ts";
-import { compareNatural } from "../../engine/natural-order.ts";
-import type { ObservedLab } from "../../engine/observed.ts";
+import { endpointKeys, endpointOf, joinIds } from "../../engine/compare/join.ts";
+import type { ObservedLab } from "../../engine/model/observed.ts";
+import { compareNatural } from "../../engine/shared/natural-order.ts";
 import type { HostSession } from "../../hosts/host.ts";
 import type { HostTraffic } from "../../hosts/host-traffic.ts";
-import { type Endpoint, endpointText, type TrafficFilter } from "../../intent/lab.ts";
+import { type Endpoint, endpointText, type TrafficFilter } from "../../intent/lab/lab.ts";
 import { packetFilter } from "../../packets/bpf.ts";
-import { addressProject, allowUse, badRequest, labNotFound, recordFor, type Target } from "../address.ts";
-import { unsupported } from "../capabilities.ts";
-import type { Context } from "../context.ts";
-import { joinStream } from "../join-stream.ts";
+import { unsupported } from "../common/capabilities.ts";
+import { addressProject, allowUse, badRequest, labNotFound, recordFor, type Target } from "../context/address.ts";
+import type { Context } from "../context/context.ts";
 import type { Call, Caller, Upgrade } from "../service.ts";
-import { Tickets } from "../tickets.ts";
-import { TrafficDesk } from "./traffic-desk.ts";
+import { Tickets } from "../sessions/tickets.ts";
+import { joinStream } from "../streams/join-stream.ts";
+import { TrafficDesk } from "../streams/traffic-desk.ts";
 import { type NamedFilter, type NamedLink, TrafficStream } from "./traffic-stream.ts";
 
 interface TrafficGrant {

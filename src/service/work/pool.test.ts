@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { Failure } from "../../contract/errors.ts";
-import { readIntent } from "../../intent/read.ts";
+import { readIntent } from "../../intent/read/read.ts";
 import { type PoolOptions, WorkPool } from "./pool.ts";
 import { Work } from "./work.ts";
 import { workUser } from "./work-user.ts";

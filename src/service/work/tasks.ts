@@ -1,11 +1,11 @@
-import { editIntent } from "../../intent/edit.ts";
-import { fieldPlaces } from "../../intent/field-places.ts";
-import { filterPlaces } from "../../intent/filter-places.ts";
-import { type ReadResult, readIntent } from "../../intent/read.ts";
-import { type EditableSection, replaceSection } from "../../intent/replace-section.ts";
-import { showDiagnostics } from "../../intent/show.ts";
-import { sourceLines } from "../../intent/source-lines.ts";
-import { computePlan } from "../compute-plan.ts";
+import { showDiagnostics } from "../../intent/diagnostics/show.ts";
+import { editIntent } from "../../intent/edit/edit.ts";
+import { type EditableSection, replaceSection } from "../../intent/edit/replace-section.ts";
+import { fieldPlaces } from "../../intent/places/field-places.ts";
+import { filterPlaces } from "../../intent/places/filter-places.ts";
+import { sourceLines } from "../../intent/places/source-lines.ts";
+import { type ReadResult, readIntent } from "../../intent/read/read.ts";
+import { computePlan } from "./compute-plan.ts";
 
 /** A reading whose diagnostics are also put as a text, where no lab came of it. */
 export type ShownReading = ReadResult & { readonly shown: string };

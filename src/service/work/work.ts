@@ -1,10 +1,10 @@
-import type { FieldName } from "../../intent/field-places.ts";
-import type { Lab } from "../../intent/lab.ts";
-import type { IntentText } from "../../intent/print.ts";
-import type { EditableSection } from "../../intent/replace-section.ts";
-import type { SourceLines } from "../../intent/source-lines.ts";
-import type { ValuePlace } from "../../intent/value-place.ts";
-import type { ComputedPlan, PlanWork } from "../compute-plan.ts";
+import type { EditableSection } from "../../intent/edit/replace-section.ts";
+import type { Lab } from "../../intent/lab/lab.ts";
+import type { FieldName } from "../../intent/places/field-places.ts";
+import type { SourceLines } from "../../intent/places/source-lines.ts";
+import type { ValuePlace } from "../../intent/places/value-place.ts";
+import type { IntentText } from "../../intent/write/print.ts";
+import type { ComputedPlan, PlanWork } from "./compute-plan.ts";
 import { type PoolOptions, WorkPool } from "./pool.ts";
 import { RecentReads } from "./recent-reads.ts";
 import { type ShownReading, tasks } from "./tasks.ts";

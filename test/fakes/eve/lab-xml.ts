@@ -1,4 +1,4 @@
-import { readXml, type XmlAttribute, type XmlElement } from "../../../src/hosts/eve/xml.ts";
+import { readXml, type XmlAttribute, type XmlElement } from "../../../src/hosts/eve/lab-file/xml.ts";
 import type { Extra } from "./interface.ts";
 import type { Network } from "./network.ts";
 import type { LabNode } from "./node.ts";

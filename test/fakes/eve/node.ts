@@ -1,4 +1,4 @@
-import { plannedInterfaces } from "../../../src/hosts/eve/interface-names.ts";
+import { plannedInterfaces } from "../../../src/hosts/eve/templates/interface-names.ts";
 import { html } from "./answer.ts";
 import { type Extra, NodeInterface } from "./interface.ts";
 import { isPosition, position } from "./network.ts";

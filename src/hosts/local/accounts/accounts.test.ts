@@ -2,8 +2,8 @@ import { execFile } from "node:child_process";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { testDirectory } from "../test-directory.ts";
-import { openUsers } from "../users.ts";
+import { testDirectory } from "../testing/test-directory.fixture.ts";
+import { openUsers } from "./users.ts";
 
 /** `labwright users` as a program of its own. */
 

@@ -3,11 +3,11 @@ import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { Failure } from "../../../contract/errors.ts";
-import { commandLine, UsageError } from "../command-line.ts";
-import { type OwnedLabs, ownedLabs } from "../owned-labs.ts";
-import { passwordProblem } from "../password-rule.ts";
-import { localPaths } from "../paths.ts";
-import { type LocalUser, openUsers, type Role, type Users } from "../users.ts";
+import { commandLine, UsageError } from "../machine/command-line.ts";
+import { localPaths } from "../machine/paths.ts";
+import { type OwnedLabs, ownedLabs } from "./owned-labs.ts";
+import { passwordProblem } from "./password-rule.ts";
+import { type LocalUser, openUsers, type Role, type Users } from "./users.ts";
 
 const help = `Usage: labwright users list [--format json]
        labwright users add NAME [--role ROLE] [--password-stdin]

@@ -1,6 +1,6 @@
 import { Failure } from "../../../contract/errors.ts";
-import { succeeded } from "../machine.ts";
-import type { Sandbox } from "../sandbox.ts";
+import { succeeded } from "../machine/machine.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
 
 /** What a capture's process is told. */
 export interface CaptureProcess {

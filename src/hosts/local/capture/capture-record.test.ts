@@ -3,8 +3,8 @@ import { link, mkdtemp, open, rename, rm, symlink, writeFile } from "node:fs/pro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { readCapture } from "../decoder/read-capture.ts";
 import { mostRingFileBytes, readCounters, readEnd, readRecord, ringFilesIn } from "./capture-record.ts";
-import { readCapture } from "./read-capture.ts";
 
 let work: string;
 let capture: string;

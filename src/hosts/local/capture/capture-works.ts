@@ -1,5 +1,5 @@
-import { idRange } from "../idmap.ts";
-import { runOnMachine } from "../machine.ts";
+import { idRange } from "../machine/idmap.ts";
+import { runOnMachine } from "../machine/machine.ts";
 
 /** Whether the tap takes packets as root of a user namespace only, which is what it is in a lab. @param tap the program, which need not be there */
 export async function captureWorks(tap: string): Promise<boolean> {

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { LabDefinition } from "../definition.ts";
-import type { Sandbox } from "../sandbox.ts";
-import { openTrash } from "../trash.ts";
+import type { LabDefinition } from "../definitions/definition.ts";
+import { openTrash } from "../files/trash.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
 import { captureLimits } from "./capture-limits.ts";
 import { Captures } from "./captures.ts";
 

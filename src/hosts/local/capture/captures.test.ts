@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { HostCapture, HostCaptures } from "../../host-captures.ts";
-import { eventually, labOf, type TestLocalHost, testLocalHost } from "../test-local-host.ts";
+import { eventually, labOf, type TestLocalHost, testLocalHost } from "../testing/test-local-host.fixture.ts";
 
 const run = promisify(execFile);
 

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Failure } from "../../../contract/errors.ts";
 import type { CaptureRequest, HostCapture } from "../../host-captures.ts";
-import type { LabDefinition } from "../definition.ts";
-import { idRange } from "../idmap.ts";
-import type { Sandbox } from "../sandbox.ts";
-import type { Trash } from "../trash.ts";
+import type { LabDefinition } from "../definitions/definition.ts";
+import type { Trash } from "../files/trash.ts";
+import { idRange } from "../machine/idmap.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
 import { type CaptureLimits, ringFiles } from "./capture-limits.ts";
 import { endUnknownCapture, livingCaptures, signalCapture, startCaptureProcess } from "./capture-process.ts";
 import {

@@ -1,6 +1,6 @@
 import { Failure } from "../../../contract/errors.ts";
-import type { LocalImage } from "../images.ts";
-import { compilePcapFilter } from "../pcap-filter.ts";
+import type { LocalImage } from "../images/images.ts";
+import { compilePcapFilter } from "./pcap-filter.ts";
 
 /** A pcap filter as the tap and `packets/bpf.ts` take it. Throws bad_request for one that does not compile. */
 export async function compileFilter(images: readonly LocalImage[], filter: string, user: string): Promise<string> {

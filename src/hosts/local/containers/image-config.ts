@@ -1,5 +1,5 @@
 import { constants } from "node:os";
-import { ArchiveError } from "./archive-error.ts";
+import { ArchiveError } from "./archive/archive-error.ts";
 
 /** What an image says of the process that it is for. */
 export interface ContainerConfig {

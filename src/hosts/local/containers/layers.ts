@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { imageRecords, layerDirectories } from "../images.ts";
-import { mountedPaths } from "../mounted-paths.ts";
+import { mountedPaths } from "../files/mounted-paths.ts";
+import { imageRecords, layerDirectories } from "../images/images.ts";
 import { removeTree } from "./remove-tree.ts";
 
 /** layer.json in a layer's directory. */

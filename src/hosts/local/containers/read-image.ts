@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { ArchiveError } from "./archive-error.ts";
-import type { ArchiveFiles } from "./archive-files.ts";
-import type { Bytes } from "./decompress.ts";
+import { ArchiveError } from "./archive/archive-error.ts";
+import type { ArchiveFiles } from "./archive/archive-files.ts";
+import type { Bytes } from "./archive/decompress.ts";
 import { type ImageConfig, parseConfig, record, sha256Of, texts, wrong } from "./image-config.ts";
 import { fits } from "./platform.ts";
 

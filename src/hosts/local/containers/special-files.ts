@@ -1,6 +1,6 @@
-import { runOnMachine } from "../machine.ts";
+import { runOnMachine } from "../machine/machine.ts";
+import { tarArchive } from "./archive/tar-writer.ts";
 import type { ImagePath } from "./layer-tree.ts";
-import { tarArchive } from "./tar-writer.ts";
 
 export interface SpecialFile {
   readonly kind: "whiteout" | "fifo";

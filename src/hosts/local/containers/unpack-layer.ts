@@ -16,13 +16,13 @@ import {
   symlinkSync,
   writeSync,
 } from "node:fs";
-import { ArchiveError } from "./archive-error.ts";
-import type { Budget } from "./budget.ts";
-import type { Bytes } from "./decompress.ts";
+import { ArchiveError } from "./archive/archive-error.ts";
+import type { Budget } from "./archive/budget.ts";
+import type { Bytes } from "./archive/decompress.ts";
+import { readTar, type TarEntry } from "./archive/tar-reader.ts";
 import { diskPath, type ImagePath, joined, LayerTree, shown } from "./layer-tree.ts";
 import { removeTree } from "./remove-tree.ts";
 import { makeSpecialFiles, type SpecialFile } from "./special-files.ts";
-import { readTar, type TarEntry } from "./tar-reader.ts";
 
 export interface UnpackOptions {
   /** An empty directory that nobody else writes to. */

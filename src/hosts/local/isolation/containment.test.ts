@@ -2,9 +2,9 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { probeControlGroups } from "../resources/control-groups.ts";
-import type { Sandbox } from "../sandbox.ts";
-import { builtinTemplates } from "../templates.ts";
-import { eventually, labOf, type TestLocalHost, testLocalHost } from "../test-local-host.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import { builtinTemplates } from "../templates/templates.ts";
+import { eventually, labOf, type TestLocalHost, testLocalHost } from "../testing/test-local-host.fixture.ts";
 
 let local: TestLocalHost;
 let limited: boolean;

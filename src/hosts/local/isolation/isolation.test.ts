@@ -5,8 +5,8 @@ import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { idRange } from "../idmap.ts";
-import { labOf, type TestLocalHost, testLocalHost } from "../test-local-host.ts";
+import { idRange } from "../machine/idmap.ts";
+import { labOf, type TestLocalHost, testLocalHost } from "../testing/test-local-host.fixture.ts";
 import { openTun } from "../vm/tun.ts";
 
 let local: TestLocalHost;

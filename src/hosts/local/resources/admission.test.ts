@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Catalogue } from "../catalogue.ts";
-import type { DefinedNode, LabDefinition } from "../definition.ts";
-import { labOf, noIds, testLocalHost } from "../test-local-host.ts";
+import type { DefinedNode, LabDefinition } from "../definitions/definition.ts";
+import type { Catalogue } from "../open-catalogue.ts";
+import { labOf, noIds, testLocalHost } from "../testing/test-local-host.fixture.ts";
 import { Admission } from "./admission.ts";
 import { probeControlGroups } from "./control-groups.ts";
 

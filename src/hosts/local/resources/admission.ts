@@ -1,9 +1,9 @@
 import { Failure } from "../../../contract/errors.ts";
-import { shortage } from "../../../engine/admission.ts";
-import type { Catalogue } from "../catalogue.ts";
-import type { DefinedNode, LabDefinition } from "../definition.ts";
-import type { Definitions } from "../definitions.ts";
-import { Turns } from "../turns.ts";
+import { shortage } from "../../../engine/plan/admission.ts";
+import type { DefinedNode, LabDefinition } from "../definitions/definition.ts";
+import type { Definitions } from "../definitions/definitions.ts";
+import type { Catalogue } from "../open-catalogue.ts";
+import { Turns } from "../sync/turns.ts";
 import { nodeNeed } from "./node-limits.ts";
 
 /**

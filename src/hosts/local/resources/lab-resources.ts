@@ -1,7 +1,7 @@
 import { Failure } from "../../../contract/errors.ts";
-import type { Catalogue } from "../catalogue.ts";
-import type { DefinedNode } from "../definition.ts";
-import type { NodeState, Sandbox } from "../sandbox.ts";
+import type { DefinedNode } from "../definitions/definition.ts";
+import type { Catalogue } from "../open-catalogue.ts";
+import type { NodeState, Sandbox } from "../sandbox/sandbox.ts";
 import { type ControlGroups, groupsOfHolder } from "./control-groups.ts";
 import { type IdleMemory, type LabGroups, makeLabGroups, type NodeUsage, readUsage, removeLabGroups } from "./lab-groups.ts";
 import { type CapacityRules, ceilings, machineMemory } from "./machine-capacity.ts";

@@ -1,6 +1,6 @@
-import type { ObservedLimits } from "../../../engine/observed.ts";
-import type { DefinedNode } from "../definition.ts";
-import type { LocalTemplate } from "../template.ts";
+import type { ObservedLimits } from "../../../engine/model/observed.ts";
+import type { DefinedNode } from "../definitions/definition.ts";
+import type { LocalTemplate } from "../templates/template.ts";
 import { type ControlGroups, type Controller, socketMemoryFile } from "./control-groups.ts";
 
 /** What a node may take of the machine. */

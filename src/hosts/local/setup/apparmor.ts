@@ -1,6 +1,6 @@
 import { copyFile, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { command } from "./command.ts";
+import { command } from "./programs/command.ts";
 
 /** The profile of nodes' processes. Shipped as a source, also beside a compiled package. */
 export const nodeProfile = fileURLToPath(new URL("../../../../src/hosts/local/setup/apparmor/labwright-node", import.meta.url));

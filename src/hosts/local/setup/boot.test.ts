@@ -3,15 +3,15 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { LabNode } from "../../../intent/lab.ts";
-import { idRange } from "../idmap.ts";
-import { findImages, type LocalImage } from "../images.ts";
-import { localPaths } from "../paths.ts";
-import type { Sandbox } from "../sandbox.ts";
-import { createSandbox } from "../sandbox-client.ts";
-import { bootEnv, bootFiles, type LocalTemplate, nodeImage } from "../template.ts";
-import { builtinTemplates, loadTemplates } from "../templates.ts";
-import { testDirectory } from "../test-directory.ts";
+import type { LabNode } from "../../../intent/lab/lab.ts";
+import { findImages, type LocalImage } from "../images/images.ts";
+import { idRange } from "../machine/idmap.ts";
+import { localPaths } from "../machine/paths.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import { createSandbox } from "../sandbox/sandbox-client.ts";
+import { bootEnv, bootFiles, type LocalTemplate, nodeImage } from "../templates/template.ts";
+import { builtinTemplates, loadTemplates } from "../templates/templates.ts";
+import { testDirectory } from "../testing/test-directory.fixture.ts";
 
 /** The images and boot scripts as nodes meet them: in a real sandbox. Needs what set-up builds. */
 

@@ -3,14 +3,14 @@ import { arch, platform } from "node:os";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { makeDirectory } from "../../../files/make-directory.ts";
-import { idRange } from "../idmap.ts";
-import { localPaths } from "../paths.ts";
+import { idRange } from "../machine/idmap.ts";
+import { localPaths } from "../machine/paths.ts";
 import { loadProfile } from "./apparmor.ts";
-import { buildProgram, needsCompiler } from "./build-program.ts";
-import { buildImages, staleImages } from "./image-builder.ts";
-import { missingPackages } from "./programs.ts";
+import { buildImages, staleImages } from "./images/image-builder.ts";
+import { unusedImages } from "./images/unused-images.ts";
+import { buildProgram, needsCompiler } from "./programs/build-program.ts";
+import { missingPackages } from "./programs/programs.ts";
 import { steps } from "./steps.ts";
-import { unusedImages } from "./unused-images.ts";
 
 const help = `Usage: labwright setup [FLAG...]
 

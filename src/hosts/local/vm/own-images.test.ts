@@ -3,9 +3,9 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { eventually, labOf, testLocalHost } from "../test-local-host.ts";
-import { parseArguments } from "./extra-arguments.ts";
-import { findVmImages } from "./vm-images.ts";
+import { findVmImages } from "../images/vm-images.ts";
+import { parseArguments } from "../templates/extra-arguments.ts";
+import { eventually, labOf, testLocalHost } from "../testing/test-local-host.fixture.ts";
 
 const qcow2 = Buffer.concat([Buffer.from([0x51, 0x46, 0x49, 0xfb]), Buffer.alloc(508)]);
 

@@ -5,12 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { findImages } from "../images.ts";
-import { localPaths } from "../paths.ts";
+import { findImages } from "../images/images.ts";
+import type { VmImage } from "../images/vm-images.ts";
+import { localPaths } from "../machine/paths.ts";
+import { type VmTemplate, vmChoices, vmDefaults } from "../templates/vm-template.ts";
 import { mostVmInterfaces, vmConfig } from "./vm-config.ts";
-import type { VmImage } from "./vm-images.ts";
 import { hypervisorImage } from "./vm-spawn.ts";
-import { type VmTemplate, vmChoices, vmDefaults } from "./vm-template.ts";
 
 /** The hypervisor's own view of its PCI bus, for every machine and disk bus with everything in it that can be. No guest runs. */
 

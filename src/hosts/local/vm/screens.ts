@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
-import type { Sandbox } from "../sandbox.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
 import { screenSocket } from "./vm-config.ts";
 import { supervisor } from "./vm-spawn.ts";
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { Failure } from "../../../contract/errors.ts";
-import { nodeDisk } from "../node-disk.ts";
-import type { Sandbox } from "../sandbox.ts";
+import { nodeDisk } from "../files/node-disk.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
 import { supervisor } from "./vm-spawn.ts";
 
 /** Where the supervisor keeps a hibernated guest (supervisor/vm.h), on the node's disk. */

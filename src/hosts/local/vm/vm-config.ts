@@ -1,7 +1,7 @@
 import { Failure } from "../../../contract/errors.ts";
-import { parseArguments, pciModels } from "./extra-arguments.ts";
-import type { VmImage } from "./vm-images.ts";
-import type { VmTemplate } from "./vm-template.ts";
+import type { VmImage } from "../images/vm-images.ts";
+import { parseArguments, pciModels } from "../templates/extra-arguments.ts";
+import type { VmTemplate } from "../templates/vm-template.ts";
 
 /**
  * PCI slots: 0 and 1 are the machine's own, and 31 of q35; interfaces begin at 8 (supervisor/vm.h). The same at every start, or a saved state would not

@@ -1,10 +1,10 @@
 import { Failure } from "../../../contract/errors.ts";
-import type { LocalImage } from "../images.ts";
-import type { NodeSpawn } from "../sandbox.ts";
-import { type LocalTemplate, nameFile } from "../template.ts";
+import type { LocalImage } from "../images/images.ts";
+import type { NodeSpawn } from "../sandbox/sandbox.ts";
+import { type LocalTemplate, nameFile } from "../templates/template.ts";
+import type { ConfigDriveSource, VmNode } from "../templates/vm-template.ts";
+import { vmOf } from "../templates/vm-template.ts";
 import { usesKvm, vmConfig } from "./vm-config.ts";
-import type { ConfigDriveSource, VmNode } from "./vm-template.ts";
-import { vmOf } from "./vm-template.ts";
 
 /** The image that every virtual machine runs in; set-up builds it. */
 export const hypervisorImage = "qemu";

@@ -2,10 +2,10 @@ import { readdir, readFile, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { execCommand } from "../../../console/exec.ts";
-import type { StopMode } from "../../../engine/plan.ts";
+import type { StopMode } from "../../../engine/model/plan.ts";
 import type { ChangeWarning, LiveNode } from "../../host.ts";
-import { idRange } from "../idmap.ts";
-import { eventually, labOf, noIds, type TestLocalHost, testLocalHost } from "../test-local-host.ts";
+import { idRange } from "../machine/idmap.ts";
+import { eventually, labOf, noIds, type TestLocalHost, testLocalHost } from "../testing/test-local-host.fixture.ts";
 
 /** Virtual machines on a processor made of software: one lab, booted once, for all tests of this file. They build on each other's end. */
 const at = "/vms";

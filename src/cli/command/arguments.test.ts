@@ -1,0 +1,86 @@
+import { describe, expect, test } from "vitest";
+import { commands, findCommand } from "../commands.ts";
+import { parseArguments } from "./arguments.ts";
+
+const parse = (line: string) => {
+  const [name = "", ...rest] = line.split(" ");
+  return parseArguments(findCommand(name), rest);
+};
+
+describe("arguments", () => {
+  test("what stands after -- is the command, flags and all", () => {
+    const args = parse("exec -t lab.yaml --node r1,r2 --node r3 -- ping -c 3 --help");
+    expect([args.operands.join(" "), args.list("node"), args.text("topo"), args.has("help")]).toEqual([
+      "ping -c 3 --help",
+      ["r1", "r2", "r3"],
+      "lab.yaml",
+      false,
+    ]);
+  });
+
+  test("a short flag means what its command says", () => {
+    expect(parse("exec -c uptime").text("command")).toBe("uptime");
+    expect(parse("deploy -c -y").has("reconfigure")).toBe(true);
+  });
+
+  test("short flags may stand together, the last with its value", () => {
+    expect(parse("deploy -tlab.yaml").text("topo")).toBe("lab.yaml");
+    const together = parse("deploy -yqt lab.yaml");
+    expect([together.has("yes"), together.has("quiet"), together.text("topo")]).toEqual([true, true, "lab.yaml"]);
+  });
+
+  test.each([
+    ["plan --prun", "did you mean --prune?"],
+    ["plan --format yaml", '--format takes table or json, not "yaml"'],
+    ["plan -qz", "unknown flag -z"],
+    ["plan -o json", "did you mean --format json?"],
+    ["stop --mode fast", "--mode takes graceful, poweroff, hibernate or auto"],
+    ["plan --url --pin x", "--url needs a value: --url URL"],
+    ["plan -t", "--topo needs a value: --topo FILE"],
+    ["plan --prune=1", "--prune takes no value"],
+    ["plan extra", '"extra" is one argument too many see labwright plan --help'],
+    ["plan campus.lw.yml", '"campus.lw.yml" is one argument too many did you mean labwright plan -t campus.lw.yml?'],
+    ["inspect /courses/bgp-1", "did you mean labwright inspect --lab /courses/bgp-1?"],
+    ["stop r1", "did you mean labwright stop --node r1?"],
+    ["console r1 r2", '"r2" is one argument too many'],
+  ])("%s is refused, and says why", (line, text) => {
+    let told = "";
+    try {
+      parse(line);
+    } catch (error) {
+      const { message, hint } = error as { message: string; hint?: string };
+      told = `${message} ${hint ?? ""}`;
+    }
+    expect(told).toContain(text);
+  });
+
+  test("a time is given in seconds, and nothing else is a time", () => {
+    expect(parse("plan --timeout 1.5").milliseconds("timeout")).toBe(1500);
+    for (const wrong of ["0", "-1", "soon"]) expect(() => parse(`plan --timeout=${wrong}`).milliseconds("timeout")).toThrow("seconds");
+  });
+});
+
+describe("the command table", () => {
+  test("no two commands share a name, and no two flags of a command a word", () => {
+    const names = commands.flatMap(({ name, aliases = [] }) => [name, ...aliases]);
+    expect(new Set(names).size).toBe(names.length);
+    for (const { name, flags } of commands) {
+      const words = flags.flatMap(({ long, short }) => [long, ...(short === undefined ? [] : [short])]);
+      expect(new Set(words).size, name).toBe(words.length);
+    }
+  });
+
+  test("a file in the place of a command is what up takes", () => {
+    expect(() => findCommand("campus.lw.yml")).toThrow(expect.objectContaining({ hint: "did you mean labwright up campus.lw.yml?" }));
+    expect(() => findCommand("deplyo")).toThrow(expect.objectContaining({ hint: "did you mean labwright deploy?" }));
+  });
+
+  test("every example is a call that its command takes", () => {
+    for (const { name, example } of commands) {
+      const line = /labwright (?:completion )?[^)]*/.exec(example)?.[0] ?? "";
+      const [, command = "", ...rest] = line.split(" ");
+      expect(command, example).toBe(name);
+      expect(() => parseArguments(findCommand(command), rest), example).not.toThrow();
+    }
+  });
+});

@@ -1,0 +1,137 @@
+import { parseArgs } from "node:util";
+import { nearest } from "../../intent/diagnostics/nearest.ts";
+import { wordList } from "../show/table.ts";
+import { type Command, type Flag, flagsOf } from "./command.ts";
+import { UsageError } from "./usage-error.ts";
+
+/** What was typed after a command's name, checked against its row. */
+export class Arguments {
+  readonly operands: readonly string[];
+  readonly #values: ReadonlyMap<string, readonly (string | true)[]>;
+
+  constructor(operands: readonly string[], values: ReadonlyMap<string, readonly (string | true)[]>) {
+    this.operands = operands;
+    this.#values = values;
+  }
+
+  has(flag: string): boolean {
+    return this.#values.has(flag);
+  }
+
+  /** The last one given. */
+  text(flag: string): string | undefined {
+    const value = this.#values.get(flag)?.at(-1);
+    return typeof value === "string" ? value : undefined;
+  }
+
+  /** All given, comma lists taken apart. */
+  list(flag: string): readonly string[] {
+    const values = this.#values.get(flag) ?? [];
+    return values.flatMap((value) => (typeof value === "string" ? value.split(",") : [])).filter((value) => value !== "");
+  }
+
+  /** The same, with one flag given. */
+  with(flag: string, value: string): Arguments {
+    return new Arguments(this.operands, new Map([...this.#values, [flag, [value]]]));
+  }
+
+  /** Seconds on the command line, milliseconds here. */
+  milliseconds(flag: string): number | undefined {
+    const value = this.text(flag);
+    if (value === undefined) return undefined;
+    const seconds = Number(value);
+    if (!Number.isFinite(seconds) || seconds <= 0) throw new UsageError(`--${flag} takes a number of seconds, not "${value}"`);
+    return Math.round(seconds * 1000);
+  }
+}
+
+/** Throws UsageError. */
+export function parseArguments(command: Command, argv: readonly string[]): Arguments {
+  if (command.raw === true) return new Arguments(argv, new Map());
+  const flags = flagsOf(command);
+  const options = Object.fromEntries(
+    flags.map((flag) => [flag.long, { type: flag.value === undefined ? ("boolean" as const) : ("string" as const), multiple: true }]),
+  );
+  const shorts = new Map(flags.flatMap((flag) => (flag.short === undefined ? [] : [[flag.short, flag] as const])));
+  const { tokens } = parseArgs({
+    args: expandShorts(argv, shorts),
+    options,
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  });
+  const operands: string[] = [];
+  const values = new Map<string, (string | true)[]>();
+  for (const token of tokens) {
+    if (token.kind === "positional") operands.push(token.value);
+    if (token.kind !== "option") continue;
+    const flag = flags.find(({ long }) => long === token.name);
+    if (flag === undefined) throw unknownFlag(command, token.rawName, flags);
+    values.set(flag.long, [...(values.get(flag.long) ?? []), checked(flag, token, token.rawName)]);
+  }
+  const limit = command.operands === undefined ? 0 : (command.maxOperands ?? Number.POSITIVE_INFINITY);
+  const surplus = operands[limit];
+  if (surplus !== undefined && !values.has("help")) {
+    throw new UsageError(`${command.name}: "${surplus}" is one argument too many`, surplusHint(command, surplus, flags));
+  }
+  return new Arguments(operands, values);
+}
+
+/**
+ * -t FILE → --topo FILE, also as -tFILE, and several together as in -yq, up to "--". Node's own short options cannot be told apart from
+ * unknown ones in its tokens.
+ */
+function expandShorts(argv: readonly string[], shorts: ReadonlyMap<string, Flag>): string[] {
+  const end = argv.indexOf("--");
+  return argv.flatMap((word, index) => ((end >= 0 && index > end) || !/^-[A-Za-z]/.test(word) ? [word] : longForms(word, shorts)));
+}
+
+function longForms(word: string, shorts: ReadonlyMap<string, Flag>): string[] {
+  const flag = shorts.get(word.slice(1, 2));
+  const rest = word.slice(2);
+  if (flag === undefined) return [word];
+  if (rest === "") return [`--${flag.long}`];
+  return flag.value === undefined ? [`--${flag.long}`, ...longForms(`-${rest}`, shorts)] : [`--${flag.long}=${rest.replace(/^=/, "")}`];
+}
+
+function checked(
+  flag: Flag,
+  token: { readonly value?: string | undefined; readonly inlineValue?: boolean | undefined },
+  rawName: string,
+): string | true {
+  // A flag is no value: `--url --pin X` forgot the URL. `--command=-x` says that it is meant.
+  const value = token.value?.startsWith("--") === true && token.inlineValue !== true ? undefined : token.value;
+  if (flag.value === undefined) {
+    if (value !== undefined) throw new UsageError(`${rawName} takes no value`);
+    return true;
+  }
+  if (value === undefined) throw new UsageError(`${rawName} needs a value: ${rawName} ${flag.value}`);
+  const wrong = (flag.multiple === true ? value.split(",") : [value]).find((each) => flag.choices?.includes(each) === false);
+  if (flag.choices !== undefined && wrong !== undefined) {
+    throw new UsageError(`${rawName} takes ${wordList(flag.choices)}, not "${wrong}"`);
+  }
+  return value;
+}
+
+/** What looks like a file, a lab's path or, where a command takes nodes by flag, a node's name goes behind its flag. */
+function surplusHint(command: Command, surplus: string, flags: readonly Flag[]): string {
+  const flag = /\.ya?ml$/i.test(surplus) ? "topo" : surplus.startsWith("/") ? "lab" : "node";
+  const found = flags.find(({ long }) => long === flag);
+  if (found === undefined) return `see labwright ${command.name} --help`;
+  const spelt = found.short === undefined ? `--${found.long}` : `-${found.short}`;
+  return `did you mean labwright ${command.name} ${spelt} ${surplus}?`;
+}
+
+function unknownFlag(command: Command, name: string, flags: readonly Flag[]): UsageError {
+  const meant = nearest(
+    name.replace(/^-+/, ""),
+    flags.map(({ long }) => long),
+  );
+  const forNode = command.operands?.startsWith("[--]") === true;
+  const otherwise = forNode
+    ? `what is for the node stands behind --: labwright ${command.name} --node NAME -- COMMAND`
+    : `see labwright ${command.name} --help`;
+  if (/^(-o|--output|--json)$/.test(name)) return new UsageError(`${command.name}: unknown flag ${name}`, "did you mean --format json?");
+  const hint = meant === undefined ? otherwise : `did you mean --${meant}?`;
+  return new UsageError(`${command.name}: unknown flag ${name}`, hint);
+}

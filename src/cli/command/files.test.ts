@@ -1,0 +1,116 @@
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { replaceFile } from "../project-files/replace-file.ts";
+import { Arguments } from "./arguments.ts";
+import { Credentials } from "./credentials.ts";
+import { findProject, readProjectFile } from "./project.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "labwright-files-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+describe("a lab's file", () => {
+  test("is read with the files that it names, and with no others", async () => {
+    mkdirSync(join(folder, "conf"));
+    for (const name of ["conf/r1.conf", "conf/other.conf"]) writeFileSync(join(folder, name), `hostname ${name}\n`);
+    writeFileSync(join(folder, "lab.yaml"), "name: x\nnodes:\n  r1: {template: frr, startup-config: ./conf/r1.conf}\n");
+    expect((await readProjectFile(join(folder, "lab.yaml"))).files).toEqual({ "conf/r1.conf": "hostname conf/r1.conf\n" });
+  });
+
+  test("does not reach outside of its folder: not by .., not by an absolute path, not by a link", async () => {
+    const inner = join(folder, "inner");
+    mkdirSync(inner);
+    writeFileSync(join(folder, "secret"), "secret\n");
+    symlinkSync(join(folder, "secret"), join(inner, "link.conf"));
+    const lab = (path: string) =>
+      writeFileSync(join(inner, "lab.yaml"), `name: x\nnodes:\n  r1: {template: frr, startup-config: ${path}}\n`);
+    for (const path of ["../secret", join(folder, "secret")]) {
+      lab(path);
+      expect((await readProjectFile(join(inner, "lab.yaml"))).files).toEqual({});
+    }
+    lab("link.conf");
+    await expect(readProjectFile(join(inner, "lab.yaml"))).rejects.toThrow("outside of the lab's folder");
+  });
+
+  test("that is no text, a folder, or not there is told in words", async () => {
+    writeFileSync(join(folder, "bin.yaml"), Buffer.from([0xff, 0xfe, 0x00]));
+    await expect(readProjectFile(join(folder, "bin.yaml"))).rejects.toThrow("bin.yaml is not a text in UTF-8");
+    await expect(readProjectFile(folder)).rejects.toThrow("is a folder");
+    await expect(readProjectFile(join(folder, "no.yaml"))).rejects.toThrow("there is no file");
+    // Reading it is an I/O error, as from a disk that fails.
+    await expect(readProjectFile("/proc/self/mem")).rejects.toThrow("cannot read /proc/self/mem: EIO");
+  });
+
+  test("is not needed where --lab names the lab", async () => {
+    const project = await findProject(new Arguments([], new Map([["lab", ["/courses/bgp"]]])));
+    expect([project.file, project.selector]).toEqual([undefined, { lab: "/courses/bgp" }]);
+  });
+});
+
+describe("replacing a file", () => {
+  const path = () => join(folder, "lab.yaml");
+
+  test("keeps its permissions, follows a link and leaves nothing else behind", async () => {
+    writeFileSync(path(), "old\n");
+    chmodSync(path(), 0o640);
+    symlinkSync("lab.yaml", join(folder, "link.yaml"));
+    await replaceFile(join(folder, "link.yaml"), "old\n", "new\n");
+    expect([readFileSync(path(), "utf8"), statSync(path()).mode & 0o777, readdirSync(folder)]).toEqual([
+      "new\n",
+      0o640,
+      ["lab.yaml", "link.yaml"],
+    ]);
+  });
+
+  test("leaves one alone that was changed, made or removed meanwhile", async () => {
+    writeFileSync(path(), "edited\n");
+    await expect(replaceFile(path(), "old\n", "new\n")).rejects.toThrow("has changed meanwhile");
+    await expect(replaceFile(path(), undefined, "new\n")).rejects.toThrow("has changed meanwhile");
+    await expect(replaceFile(join(folder, "gone.yaml"), "old\n", "new\n")).rejects.toThrow("has changed meanwhile");
+    expect([readFileSync(path(), "utf8"), readdirSync(folder)]).toEqual(["edited\n", ["lab.yaml"]]);
+  });
+});
+
+describe("credentials", () => {
+  test("are kept for their owner alone, several services beside each other, the last login first", async () => {
+    const kept = new Credentials({ XDG_CONFIG_HOME: folder });
+    await kept.keep({ url: "https://a:1", token: "ta", pin: "aa", username: "ada" });
+    await kept.keep({ url: "https://b:1", token: "tb" });
+    expect(statSync(kept.path).mode & 0o777).toBe(0o600);
+    expect(await kept.find()).toMatchObject({ url: "https://b:1" });
+    expect(await kept.find("https://a:1")).toMatchObject({ token: "ta", username: "ada" });
+    expect(await kept.find("https://c:1")).toBeUndefined();
+  });
+
+  test("the logins of one service are found by its certificate: the current one, then that of the address, then the others", async () => {
+    const kept = new Credentials({ XDG_CONFIG_HOME: folder });
+    await kept.keep({ url: "https://a:1", token: "t1", pin: "AA:BB", username: "admin" });
+    await kept.keep({ url: "https://a:2", token: "t2", pin: "AA:BB", username: "bob" });
+    await kept.keep({ url: "https://b:1", token: "t3", pin: "CC:DD" });
+    await kept.keep({ url: "https://a:3", token: "t4", pin: "AA:BB", username: "alice" });
+    const found = await kept.ofService({ url: "https://a:2", pin: "sha256:aabb" });
+    expect(found.map(({ username }) => username)).toEqual(["alice", "bob", "admin"]);
+    await kept.forget("https://a:3");
+    expect((await kept.ofService({ url: "https://a:9", pin: "AA:BB" })).map(({ username }) => username)).toEqual(["admin", "bob"]);
+  });
+
+  test("a logout forgets the token and keeps the pin", async () => {
+    const kept = new Credentials({ XDG_CONFIG_HOME: folder });
+    await kept.keep({ url: "https://a:1", token: "ta", pin: "aa", username: "ada" });
+    await kept.forget("https://a:1");
+    expect(await kept.find()).toEqual({ url: "https://a:1", pin: "aa" });
+    expect(readFileSync(kept.path, "utf8")).not.toContain('ta"');
+  });
+
+  test("a file that is something else is not overwritten", async () => {
+    const kept = new Credentials({ XDG_CONFIG_HOME: folder });
+    mkdirSync(join(folder, "labwright"));
+    writeFileSync(kept.path, "not ours");
+    await expect(kept.keep({ url: "https://a:1" })).rejects.toThrow("is not a credentials file");
+    expect(readFileSync(kept.path, "utf8")).toBe("not ours");
+  });
+});

@@ -1,0 +1,129 @@
+import { readdir, readFile, realpath, stat } from "node:fs/promises";
+import { hostname } from "node:os";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import type { Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
+import { readIntent } from "../../intent/read/read.ts";
+import { referencedFiles } from "../../intent/read/references.ts";
+import type { Arguments } from "./arguments.ts";
+import { UsageError } from "./usage-error.ts";
+
+/** A lab's file and the files that it names, as they are on disk. */
+export interface ProjectFile {
+  /** As given or found: what is shown. */
+  readonly name: string;
+  readonly path: string;
+  readonly folder: string;
+  readonly yaml: string;
+  /** Path relative to the folder → text. */
+  readonly files: Readonly<Record<string, string>>;
+}
+
+/** How a payload names its lab: by the intent, by the path on the host, or both. */
+export interface Project {
+  readonly file: ProjectFile | undefined;
+  readonly selector: { readonly lab?: string; readonly yaml?: string; readonly files?: Readonly<Record<string, string>> };
+  /** For people. */
+  readonly title: string;
+  /** Where the file is: the machine's name and the path, links resolved. Absent: no file. */
+  readonly origin?: string;
+}
+
+/** The project that --topo, --lab or the folder names. Throws UsageError. */
+export async function findProject(args: Arguments): Promise<Project> {
+  const lab = args.text("lab");
+  const topo = args.text("topo");
+  if (topo === undefined && lab !== undefined) return { file: undefined, selector: { lab }, title: lab };
+  const file = await readProjectFile(await labFileOf(topo ?? "."));
+  const origin = `${hostname()}:${await realpath(file.path)}`;
+  return { file, selector: { ...(lab === undefined ? {} : { lab }), yaml: file.yaml, files: file.files }, title: lab ?? file.name, origin };
+}
+
+/** The flags that name the project again, for commands that hints suggest. */
+export function labFlags({ file, selector }: Project): string {
+  const lab = selector.lab === undefined ? [] : [`--lab ${shellWord(selector.lab)}`];
+  return [...(file === undefined ? [] : [`-t ${shellWord(file.name)}`]), ...lab].join(" ");
+}
+
+function shellWord(text: string): string {
+  return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+export async function readProjectFile(name: string): Promise<ProjectFile> {
+  const path = resolve(name);
+  const yaml = await readText(path, name);
+  const folder = dirname(path);
+  const files: Record<string, string> = {};
+  for (const file of referencedFiles(yaml)) {
+    const text = await readInside(folder, file);
+    if (text !== undefined) files[file] = text;
+  }
+  return { name, path, folder, yaml, files };
+}
+
+/** Every problem that can be found without a service. */
+export function diagnose(file: ProjectFile): readonly Diagnostic[] {
+  return readIntent(file.yaml, file.files).diagnostics;
+}
+
+/** The file itself, or the only lab in a folder. */
+async function labFileOf(name: string): Promise<string> {
+  const isFolder = await stat(name).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  return isFolder ? await onlyLabFile(name) : name;
+}
+
+async function onlyLabFile(folder: string): Promise<string> {
+  const all = (await readdir(folder)).sort();
+  const names = all.filter((name) => /\.(lw|clab)\.ya?ml$/.test(name) || name === "lab.yaml" || name === "lab.yml");
+  const [only, second] = names;
+  const where = folder === "." ? "this folder" : folder;
+  if (only === undefined) {
+    const other = all.find((name) => /\.ya?ml$/.test(name));
+    throw new UsageError(
+      `there is no lab in ${where} (*.lw.yml, *.clab.yml, lab.yaml)`,
+      other === undefined ? "name it with -t FILE, or --lab PATH" : `name it, such as -t ${join(folder, other)}`,
+    );
+  }
+  if (second !== undefined)
+    throw new UsageError(`there are several labs in ${where}: ${names.join(", ")}`, `name one, such as -t ${join(folder, only)}`);
+  return join(folder, only);
+}
+
+/** Undefined where there is no such file: that is a diagnostic of the intent. Nothing outside of the folder is read, not by a link either. */
+async function readInside(folder: string, file: string): Promise<string | undefined> {
+  const path = join(folder, file);
+  let real: string;
+  try {
+    real = await realpath(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    throw error;
+  }
+  const way = relative(await realpath(folder), real);
+  if (way === ".." || way.startsWith(`..${sep}`)) {
+    throw new UsageError(`${file} is a link to a file outside of the lab's folder`, "copy the file into the folder");
+  }
+  return await readText(path, file);
+}
+
+async function readText(path: string, name: string): Promise<string> {
+  let content: Buffer;
+  try {
+    content = await readFile(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT")
+      throw new UsageError(`there is no file ${name}`, "name the lab's file with -t FILE, or a lab on the host with --lab PATH");
+    if (code === "EISDIR") throw new UsageError(`${name} is a folder`, `name the file: ${join(name, "lab.yaml")}`);
+    if (code === "EACCES") throw new UsageError(`${name} may not be read`, "check its permissions");
+    throw new UsageError(`cannot read ${name}: ${(error as Error).message}`, "check the file, and the disk or network share that it is on");
+  }
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(content);
+  } catch {
+    throw new UsageError(`${basename(name)} is not a text in UTF-8`, "save it as UTF-8; another file is named with -t FILE");
+  }
+}

@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { type LabwrightClient, LabwrightError } from "../../client/index.ts";
+import type { Context } from "../command/context.ts";
+import { runChange } from "./change.ts";
+
+/** A service whose answer to a question about job j1 is this error. */
+function contextThatFails(error: LabwrightError): Context {
+  const client: Partial<LabwrightClient> = {
+    startJob: async () => ({ job: "j1" }),
+    waitForJob: async () => {
+      throw error;
+    },
+  };
+  return { client: async () => client, terminal: { stderr: { isTTY: false } }, quiet: true } as unknown as Context;
+}
+
+const deploy = (error: LabwrightError) => runChange(contextThatFails(error), "deployProject", { yaml: "" }, { what: "deploying" });
+
+test("a service that ends during a change leaves the change's job to be looked up", async () => {
+  const gone = new LabwrightError("no connection", { status: 0, code: "host_unreachable" });
+  await expect(deploy(gone)).rejects.toMatchObject({
+    code: "host_unreachable",
+    data: { hint: expect.stringMatching(/job j1 has begun; .*labwright jobs/) },
+  });
+});
+
+test("a host that ends during a change is in the service's own words", async () => {
+  const gone = new LabwrightError("the host is away", { status: 503, code: "host_unreachable" });
+  await expect(deploy(gone)).rejects.toBe(gone);
+});

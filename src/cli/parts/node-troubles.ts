@@ -1,0 +1,82 @@
+import { type LabwrightClient, LabwrightError } from "../../client/index.ts";
+import type { Context } from "../command/context.ts";
+import { labFlags, type Project } from "../command/project.ts";
+import { inNaturalOrder } from "../show/natural-order.ts";
+import { isUp, nodeName, type Status, unreadText } from "../show/show-status.ts";
+import { duration, shortList } from "../show/table.ts";
+import { hasFailed, isAllUp, nodesThatShouldRun, waitForNodes } from "./wait-for-nodes.ts";
+
+/** Of so many failed nodes the last lines are shown; of the others the names. */
+const mostNodes = 5;
+const mostLines = 8;
+const mostColumns = 200;
+
+/**
+ * Waits for the nodes that should run, and reports on stderr those that have failed or are not ready in time: with the reason as far as their
+ * log has it, and what to do next. Returns the status and whether all are up.
+ */
+export async function waitAndReport(
+  context: Context,
+  project: Project,
+  limitMs: number | undefined,
+): Promise<{ readonly status: Status; readonly up: boolean }> {
+  const began = Date.now();
+  const status = await waitForNodes(context, project, limitMs);
+  const up = isAllUp(status);
+  if (!up) await reportTroubles(context, project, status, { waitedMs: Date.now() - began });
+  return { status, up };
+}
+
+/** @param options.waitedMs absent: only failed nodes are reported, not those that are still starting */
+export async function reportTroubles(
+  context: Context,
+  project: Project,
+  status: Status,
+  options: { readonly waitedMs?: number } = {},
+): Promise<void> {
+  const { terminal } = context;
+  const write = terminal.complain;
+  const head = terminal.paint("red", "error:");
+  const nodes = inNaturalOrder(nodesThatShouldRun(status), nodeName);
+  const failed = nodes.filter(hasFailed);
+  if (failed.length > 0) {
+    const names = failed.map((node) => `${nodeName(node)}${node.exit_code === undefined ? "" : ` (exit code ${node.exit_code})`}`);
+    write(`${head} ${failed.length} of ${counted(nodes.length)} failed: ${shortList(names)}`);
+    const client = await context.client();
+    // Not every host keeps the output of nodes.
+    const { features } = await client.getCapabilities();
+    const logged = features?.consoleLog === true ? failed : [];
+    for (const node of logged.slice(0, mostNodes)) write(await lastWords(client, project, nodeName(node)));
+    if (logged.length > mostNodes) write(`  the last lines of the others: labwright logs ${labFlags(project)} NODE`);
+    write(`  hint: fix the cause; then labwright up or labwright apply starts the failed nodes again, as does labwright start`);
+  }
+  if (options.waitedMs === undefined) return;
+  if (status.live?.available === false) write(`${head} ${unreadText(status.live)}`);
+  const pending = nodes.filter((node) => !isUp(node) && !hasFailed(node));
+  if (pending.length === 0) return;
+  const names = pending.map((node) => `${nodeName(node)} (${node.status === "running" ? "running, not ready" : node.status})`);
+  write(`${head} ${pending.length} of ${counted(nodes.length)} not ready after ${duration(options.waitedMs)}: ${shortList(names)}`);
+  write(
+    `  hint: labwright status ${labFlags(project)} --watch shows how it goes on; --timeout SECONDS waits longer, --no-wait does not wait`,
+  );
+}
+
+async function lastWords(client: LabwrightClient, project: Project, node: string): Promise<string> {
+  const more = `labwright logs ${labFlags(project)} ${node}`;
+  try {
+    const { output } = await client.readConsoleLog({ ...project.selector, node });
+    const lines = output.split(/\r?\n/).filter((line) => line.trim() !== "");
+    if (lines.length === 0) return `  ${node}: its log is empty`;
+    return [
+      `  ${node}, last lines of its log (all: ${more}):`,
+      ...lines.slice(-mostLines).map((line) => `    ${line.slice(0, mostColumns)}`),
+    ].join("\n");
+  } catch (error) {
+    if (!(error instanceof LabwrightError)) throw error;
+    return `  ${node}: its log cannot be read: ${error.message}`;
+  }
+}
+
+function counted(count: number): string {
+  return `${count} node${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,49 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Context } from "../command/context.ts";
+import type { Project } from "../command/project.ts";
+import { Progress } from "../show/progress.ts";
+import { isUp, type LiveNode, nodeName, type Status } from "../show/show-status.ts";
+
+const pollMs = 300;
+const defaultWaitMs = 120_000;
+/** How long the other nodes may still take when one has failed: a report names all that fail together. */
+const afterFailureMs = 3_000;
+
+/** Polls until every node that should run is up, until one has failed, or until the time is over. Returns the last status. */
+export async function waitForNodes(context: Context, { selector, title }: Project, limitMs = defaultWaitMs): Promise<Status> {
+  const client = await context.client();
+  using progress = new Progress(context.terminal, `waiting for ${title}`, { quiet: context.quiet });
+  let until = Date.now() + limitMs;
+  let failing = false;
+  for (;;) {
+    const status = await client.getProjectStatus(selector);
+    const nodes = nodesThatShouldRun(status);
+    const pending = nodes.filter((node) => !isUp(node) && node.status !== "failed");
+    if (status.live?.available !== false && pending.length === 0) return status;
+    if (!failing && nodes.some(hasFailed)) {
+      failing = true;
+      until = Math.min(until, Date.now() + afterFailureMs);
+    }
+    if (Date.now() > until) return status;
+    const names = pending.map(nodeName);
+    progress.say(
+      `${nodes.length - pending.length} of ${nodes.length} nodes are up; waiting for ${names.slice(0, 4).join(", ")}${names.length > 4 ? " …" : ""}`,
+    );
+    await pause(pollMs);
+  }
+}
+
+/** Nodes that were left stopped on purpose (start: false, or stopped by someone) are not waited for, nor those whose number another lab may run. */
+export function nodesThatShouldRun(status: Status): readonly LiveNode[] {
+  return (status.live?.nodes ?? []).filter((node) => !down.has(node.status));
+}
+
+const down: ReadonlySet<LiveNode["status"]> = new Set(["stopped", "suspended", "unknown"]);
+
+export function hasFailed({ status }: LiveNode): boolean {
+  return status === "failed";
+}
+
+export function isAllUp(status: Status): boolean {
+  return status.live?.available === true && nodesThatShouldRun(status).every(isUp);
+}

@@ -1,0 +1,52 @@
+import { access, readFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { normalFilePath } from "../../intent/parse/files.ts";
+import { UsageError } from "../command/usage-error.ts";
+import { replaceFile } from "./replace-file.ts";
+
+/** An intent as the service answers it. */
+export interface AnsweredIntent {
+  readonly yaml?: string | undefined;
+  readonly files?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Throws UsageError where the file is there already: asked before anything is changed on the host. */
+export async function mustBeNew(file: string): Promise<void> {
+  const there = await access(file).then(
+    () => true,
+    () => false,
+  );
+  if (there) throw new UsageError(`${file} is there already; it was left alone`, "name a file that is not there yet");
+}
+
+/** Writes an intent as a new file, with what it names beside it; the lab's own file last. Answers what was written. */
+export async function writeProject(file: string, { yaml, files = {} }: AnsweredIntent): Promise<readonly string[]> {
+  if (yaml === undefined) throw new UsageError("the service answered without an intent");
+  const folder = dirname(resolve(file));
+  const writes: { readonly name: string; readonly path: string; readonly text: string }[] = [];
+  for (const name of Object.keys(files).sort()) {
+    const normal = normalFilePath(name);
+    if ("problem" in normal) throw new UsageError(`the service answered with the file ${JSON.stringify(name)}: ${normal.problem}`);
+    const path = join(folder, normal.path);
+    const [text, there] = [files[name] as string, await readIfThere(path)];
+    if (there !== undefined && there !== text) {
+      throw new UsageError(
+        `${normal.path} is there with another text; nothing was written`,
+        "name a file in another folder: labwright load LAB -t FOLDER/FILE",
+      );
+    }
+    if (there === undefined) writes.push({ name: normal.path, path, text });
+  }
+  for (const { path, text } of writes) await replaceFile(path, undefined, text);
+  await replaceFile(resolve(file), undefined, yaml);
+  return [...writes.map(({ name }) => name), file];
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}

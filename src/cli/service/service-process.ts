@@ -1,0 +1,143 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { extname, join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { connect, LabwrightError } from "../../client/index.ts";
+import { markStarted, readServiceFile, type ServiceFile } from "../command/local-service.ts";
+import { UsageError } from "../command/usage-error.ts";
+
+const usualPort = 8443;
+const startLimitMs = 30_000;
+
+/** The service's own program: src/server/main.ts beside these sources, dist/server/main.js when built. */
+export function servicePath(): string {
+  return programPath("server/main");
+}
+
+/** The program that makes a machine ready for the embedded host. */
+export function setupPath(): string {
+  return programPath("hosts/local/setup/main");
+}
+
+/** The program that keeps this machine's container images. */
+export function imagesPath(): string {
+  return programPath("hosts/local/containers/main");
+}
+
+/** The program that keeps the accounts of this machine's embedded host. */
+export function usersPath(): string {
+  return programPath("hosts/local/accounts/main");
+}
+
+/** A program of this package, from its sources or built: "cli/main". */
+export function programPath(name: string): string {
+  return fileURLToPath(new URL(`../../${name}${extname(import.meta.url)}`, import.meta.url));
+}
+
+/** A running service answers at this address. */
+export async function answers(service: { readonly url: string; readonly pin?: string | undefined }): Promise<boolean> {
+  return (await answerOf(service)) === "answers";
+}
+
+/** Whether a service that can be used answers there, nobody listens, or something else is wrong, such as the certificate. */
+export async function answerOf(service: {
+  readonly url: string;
+  readonly pin?: string | undefined;
+}): Promise<"answers" | "nobody" | "unusable"> {
+  try {
+    using client = connect(service);
+    await client.getHealth({}, { timeoutMs: 2_000 });
+    return "answers";
+  } catch (error) {
+    return error instanceof LabwrightError && error.status === 0 && error.code === "host_unreachable" ? "nobody" : "unusable";
+  }
+}
+
+/** What a service says that finds another one on its state directory. */
+const heldByAnother = "another service runs on the state directory";
+
+/**
+ * Starts a service of its own session that outlives this command, its output in the state directory. Comes back when it answers, or when one
+ * does that somebody else has started there at the same moment (`started` false). Throws UsageError with the end of its log when none does.
+ */
+export async function startService(options: {
+  readonly state: string;
+  readonly flags: readonly string[];
+  /** As typed; absent: LABWRIGHT_PORT, else 8443 or, where that is taken, any free one. */
+  readonly port?: string | undefined;
+  readonly env: Readonly<Record<string, string>>;
+}): Promise<ServiceFile & { readonly started: boolean }> {
+  const log = join(options.state, "service.log");
+  const output = openSync(log, "a", 0o600);
+  // What stands there already was said by earlier services.
+  const before = fstatSync(output).size;
+  const given = options.port ?? process.env.LABWRIGHT_PORT;
+  // A port that is asked for is taken or the start fails; without one, any free port serves as well as the usual one.
+  const port = given === undefined || given === "" ? String((await isFree(usualPort)) ? usualPort : 0) : options.port;
+  // The service reads LABWRIGHT_PORT itself, and names it where it is wrong.
+  const flags = [...(port === undefined ? [] : ["--port", port]), ...options.flags];
+  const child = spawn(process.execPath, [...process.execArgv, servicePath(), ...flags], {
+    detached: true,
+    stdio: ["ignore", output, output],
+    env: { ...process.env, ...options.env },
+  });
+  closeSync(output);
+  using _ = endedBySignals(child);
+  const begin = Date.now();
+  let held = false;
+  while (Date.now() - begin < startLimitMs) {
+    const service = await readServiceFile(options.state);
+    const started = service?.pid === child.pid;
+    if (service !== undefined && (started || held) && (await answers({ url: service.url, pin: service.fingerprint }))) {
+      child.unref();
+      if (started) await markStarted(options.state, service);
+      return { ...service, started };
+    }
+    if (hasEnded(child)) held = lastLines(log, before).includes(heldByAnother);
+    if (hasEnded(child) && !held) break;
+    await pause(50);
+  }
+  await end(child);
+  throw new UsageError(`the service did not start:\n${lastLines(log, before)}`, `its log is ${log}`);
+}
+
+/** Until it answers, the service ends with this command: nobody would know of it, and labwright down would take it for somebody else's. */
+function endedBySignals(child: ChildProcess): Disposable {
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  const onSignal = (signal: NodeJS.Signals) => {
+    for (const one of signals) process.off(one, onSignal);
+    if (child.kill("SIGTERM")) process.stderr.write("the service that was starting was ended\n");
+    process.kill(process.pid, signal);
+  };
+  for (const one of signals) process.on(one, onSignal);
+  return {
+    [Symbol.dispose]: () => {
+      for (const one of signals) process.off(one, onSignal);
+    },
+  };
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (hasEnded(child)) return;
+  const gone = new Promise((resolve) => child.once("exit", resolve));
+  child.kill("SIGTERM");
+  await gone;
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen(port, () => server.close(() => resolve(true)));
+  });
+}
+
+function lastLines(file: string, from: number): string {
+  return readFileSync(file).subarray(from).toString().trimEnd().split("\n").slice(-15).join("\n");
+}

@@ -1,0 +1,67 @@
+import type { ResultOf, Stream } from "../../client/index.ts";
+import type { Paint, Style } from "./terminal.ts";
+
+export type LabEvent = ResultOf<"events"> extends Stream<infer Item> ? Item : never;
+type Data = Readonly<Record<string, unknown>>;
+
+/** One line: when, which lab, what. */
+export function showEvent(paint: Paint, event: LabEvent): string {
+  const at = new Date(event.at);
+  const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map((part) => String(part).padStart(2, "0")).join(":");
+  const data = typeof event.data === "object" && event.data !== null ? (event.data as Data) : {};
+  return [paint("dim", time), ...(event.lab === undefined ? [] : [event.lab]), what(paint, event.type, data)].join("  ");
+}
+
+function what(paint: Paint, type: LabEvent["type"], data: Data): string {
+  switch (type) {
+    case "node":
+      return `node ${text(data.node ?? data.name)}: ${nodeState(paint, data)}`;
+    case "link":
+      return `link ${text(data.link ?? data.id)}: ${sides(data)}`;
+    case "job":
+      return `${text(data.operation)} by ${text(data.user)}: ${jobState(paint, data)}`;
+    case "lab":
+      return `lab ${text(data.change ?? (data.live === "available" ? "answers again" : `is ${text(data.live)}`))}`;
+    case "gap":
+      return paint("yellow", "events were missed: look at the status anew");
+    default:
+      return `${type} ${JSON.stringify(data)}`;
+  }
+}
+
+const styles: Readonly<Record<string, Style>> = { running: "green", stopped: "dim", failed: "red" };
+
+function nodeState(paint: Paint, { status, previous, removed, ready, exit_code, forced, disk_full }: Data): string {
+  if (removed === true) return "removed";
+  const more = [
+    ...(previous === undefined || previous === status ? [] : [`was ${text(previous)}`]),
+    ...(ready === undefined ? [] : [ready === true ? "ready" : "not ready"]),
+    ...(forced === true ? ["switched off: it did not end in time"] : []),
+    ...(disk_full === true ? ["its disk takes more than it may"] : []),
+    ...(exit_code === undefined ? [] : [`exit code ${text(exit_code)}`]),
+  ];
+  const word = text(status);
+  return paint(styles[word] ?? "yellow", word) + (more.length > 0 ? ` (${more.join(", ")})` : "");
+}
+
+function jobState(paint: Paint, { status, step, steps, outcome, error }: Data): string {
+  if (status === "running") return steps === 0 ? "begins" : `step ${text(step)} of ${text(steps)}`;
+  if (status === "done") return paint("green", outcome === "finished" ? "done" : `done (${text(outcome)})`);
+  const why = typeof error === "object" && error !== null ? (error as Data) : {};
+  return paint("red", text(outcome ?? status)) + (why.code === undefined ? "" : ` (${text(why.code)}): ${text(why.error)}`);
+}
+
+function sides(data: Data): string {
+  const told = (["a", "b"] as const).flatMap((side) => {
+    const quality = data[side];
+    if (typeof quality !== "object" || quality === null) return [];
+    const { delay, jitter, loss, bandwidth } = quality as Data;
+    const parts = [delay && `${delay} ms`, jitter && `±${jitter} ms`, loss && `${loss} % loss`, bandwidth && `${bandwidth} kbit/s`];
+    return [`${side} ${parts.filter(Boolean).join(" ")}`];
+  });
+  return told.length === 0 ? "as a plain cable" : told.join(", ");
+}
+
+function text(value: unknown): string {
+  return String(value ?? "");
+}

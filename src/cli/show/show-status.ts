@@ -1,0 +1,109 @@
+import type { ResultOf } from "../../client/index.ts";
+import { inNaturalOrder } from "./natural-order.ts";
+import { bytes, duration, table } from "./table.ts";
+import type { Paint } from "./terminal.ts";
+
+export type Status = ResultOf<"getProjectStatus">;
+export type LiveNode = NonNullable<NonNullable<Status["live"]>["nodes"]>[number];
+
+/** @param suspended ends of links that have no carrier */
+export function showStatus(paint: Paint, status: Status, suspended: readonly string[] = []): string {
+  const { lab, mode, exists, quarantined, locked, operation, live } = status;
+  const head = [
+    paint("bold", lab),
+    `mode ${mode}`,
+    ...(locked ? ["locked"] : []),
+    ...(exists ? [] : [quarantined === true ? "in quarantine" : "not on the host"]),
+  ].join("  ");
+  const lines = [head];
+  if (quarantined === true)
+    lines.push("its definition on the host was lost; its nodes may still run. An admin restores or deletes it: labwright quarantine");
+  if (operation !== undefined) lines.push(`${operation.name} by ${operation.user}: step ${operation.step} of ${operation.steps}`);
+  lines.push(...waitingText(lab, status.resume));
+  if (live !== undefined && !live.available) lines.push(unreadText(live));
+  if (live?.nodes !== undefined && live.nodes.length > 0) lines.push("", nodeTable(paint, live.nodes));
+  const netem = live?.netem ?? [];
+  if (netem.length > 0) {
+    lines.push("", table(["LINK", "FROM", "DELAY", "JITTER", "LOSS", "BANDWIDTH"], netem.flatMap(linkRows)));
+  }
+  if (live?.nodes?.some(({ clash }) => clash !== undefined)) {
+    lines.push(
+      "",
+      "unknown: another lab runs, or may run, under the node's number on the host; labwright renumber gives a stopped lab other numbers",
+    );
+  }
+  if (suspended.length > 0) lines.push("", `suspended: ${suspended.join(", ")} (labwright link NODE:INTERFACE --resume)`);
+  return lines.join("\n");
+}
+
+/** Why the state of the nodes is not known. A service of an older version gives no reason. */
+export function unreadText({ error }: NonNullable<Status["live"]>): string {
+  const text = "the host does not report the state of the nodes";
+  return error === undefined ? `${text}; try again` : `${text}: ${error.error} (${error.code})`;
+}
+
+/** What waits to come back, why, and what brings it back. */
+export function waitingText(lab: string, resume: Status["resume"]): string[] {
+  const { waiting = [], reason, error } = resume ?? {};
+  if (waiting.length === 0) return [];
+  const nodes = waiting.length > 5 ? `${waiting.length} nodes` : waiting.join(", ");
+  const why = reason === "lab_killed" ? "ended with the lab, which was killed" : "ended when the machine went down";
+  return [
+    `${lab}: ${nodes} ${why}; labwright resume --lab ${lab} starts ${waiting.length === 1 ? "it" : "them"} again`,
+    ...(error === undefined ? [] : [`the last resume failed: ${error.error}`]),
+  ];
+}
+
+/** Its name in the file; that on the host where the file does not have the node. */
+export function nodeName({ node, name }: LiveNode): string {
+  return node ?? name;
+}
+
+/** Running and, where its template has a check for it, ready. */
+export function isUp(node: LiveNode): boolean {
+  return node.status === "running" && node.ready !== false;
+}
+
+function nodeTable(paint: Paint, all: readonly LiveNode[]): string {
+  const nodes = inNaturalOrder(all, nodeName);
+  const rows = nodes.map((node) => [
+    nodeName(node),
+    statusText(node),
+    node.ready === undefined ? "" : node.ready ? "yes" : "no",
+    node.uptime_ms === undefined ? "" : duration(node.uptime_ms),
+    node.cpu_percent === undefined ? "" : `${node.cpu_percent.toFixed(1)} %`,
+    node.memory_bytes === undefined ? "" : bytes(node.memory_bytes),
+    node.disk_bytes === undefined ? "" : bytes(node.disk_bytes),
+    node.exit_code === undefined ? "" : String(node.exit_code),
+  ]);
+  const [heading = "", ...lines] = table(["NODE", "STATUS", "READY", "UPTIME", "CPU", "MEMORY", "DISK", "EXIT"], rows).split("\n");
+  return [heading, ...lines.map((line, index) => paintNode(paint, nodes[index], line))].join("\n");
+}
+
+function statusText({ status, forced, disk_full, clash, other_user }: LiveNode): string {
+  if (forced === true) return `${status} (forced)`;
+  if (disk_full === true) return `${status} (disk full)`;
+  if (clash !== undefined) return `${status} (number ${clash.number}: ${clash.certain ? "" : "perhaps "}${clash.lab ?? "no lab"})`;
+  if (other_user !== undefined) return `${status} (${other_user.certain ? "runs" : "may run"} for ${other_user.user})`;
+  return status;
+}
+
+function paintNode(paint: Paint, node: LiveNode | undefined, line: string): string {
+  if (node === undefined) return line;
+  if (isUp(node)) return paint("green", line);
+  if (node.status === "failed") return paint("red", line);
+  return node.status === "stopped" ? paint("dim", line) : paint("yellow", line);
+}
+
+type Netem = NonNullable<NonNullable<Status["live"]>["netem"]>[number];
+
+function linkRows(row: Netem): string[][] {
+  const name = row.endpoints.join(" -- ");
+  return (["a", "b"] as const).flatMap((side, index) => {
+    const quality = row[side];
+    if (quality === undefined) return [];
+    const { delay = 0, jitter = 0, loss = 0, bandwidth = 0 } = quality;
+    const cells = [delay && `${delay} ms`, jitter && `${jitter} ms`, loss && `${loss} %`, bandwidth && `${bandwidth} kbit/s`];
+    return [[name, row.endpoints[index] ?? side, ...cells.map((cell) => (cell === 0 ? "" : String(cell)))]];
+  });
+}

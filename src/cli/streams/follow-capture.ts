@@ -1,0 +1,64 @@
+import type { LabwrightClient } from "../../client/index.ts";
+import { PacketLimit } from "../../packets/pcapng-blocks.ts";
+import type { ExitCode } from "../command/command.ts";
+import type { Context } from "../command/context.ts";
+import { UsageError } from "../command/usage-error.ts";
+import { bytes } from "../show/table.ts";
+import { openPacketOutput } from "./packet-output.ts";
+
+export interface Followed {
+  readonly id: string;
+  readonly name: string;
+  readonly file: string;
+  readonly count?: number;
+  readonly duration?: number;
+  /** No notes: whoever started it shows them as trouble. */
+  readonly quiet?: boolean;
+}
+
+/** Writes what comes until a signal, a limit, the capture's end, or until nobody reads; what was captured until then is written first. */
+export async function followCapture(
+  context: Context,
+  client: LabwrightClient,
+  { id, name, file, count, duration, quiet = false }: Followed,
+): Promise<ExitCode> {
+  const limit = new PacketLimit(count);
+  let size = 0;
+  let dropped = 0;
+  let asked = false;
+  const abort = new AbortController();
+  // The first time it ends in order: the host writes what it holds, and the stream ends by itself. The second time at once.
+  const stop = () => {
+    if (asked) abort.abort();
+    asked = true;
+    client.stopCapture({ id }).catch(() => abort.abort());
+  };
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  for (const signal of signals) process.on(signal, stop);
+  const timer = duration === undefined ? undefined : setTimeout(stop, duration * 1000);
+  const out = openPacketOutput(context, file);
+  try {
+    const connection = await client.openCapture({ id }, { signal: abort.signal });
+    abort.signal.addEventListener("abort", () => connection.destroy(), { once: true });
+    out.onGone(() => connection.destroy());
+    if (!quiet) context.terminal.note(`capturing ${name}; Ctrl-C ends it`);
+    try {
+      for await (const chunk of connection as AsyncIterable<Buffer>) {
+        const taken = limit.take(chunk);
+        size += taken.length;
+        if (!(await out.write(taken)) || limit.reached) break;
+      }
+    } catch (error) {
+      if (!asked && !out.gone) throw new UsageError(`the connection to the capture broke: ${(error as Error).message}`);
+    }
+    await out.close();
+    dropped = (await client.getCapture({ id })).dropped ?? 0;
+  } finally {
+    clearTimeout(timer);
+    for (const signal of signals) process.off(signal, stop);
+    await client.removeCapture({ id });
+  }
+  if (!quiet) context.terminal.note(`${limit.packets} packets, ${bytes(size)}`);
+  if (dropped > 0) context.terminal.note(`${dropped} more were lost: the machine of the service was too busy`);
+  return 0;
+}

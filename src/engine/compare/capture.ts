@@ -1,0 +1,193 @@
+import type { Lab, LabLink, LabNetwork, LabNode, Position } from "../../intent/lab/lab.ts";
+import type { ObservedLab, ObservedNode } from "../model/observed.ts";
+import type { HostRules, TemplateRules } from "../model/plan.ts";
+import { unsupportedOnHost, unsupportedOnLink, unsupportedOnNode } from "../model/support.ts";
+import { defined } from "../shared/defined.ts";
+import { interfaceIndex } from "./compare-lab.ts";
+import { diffLab } from "./diff-lab.ts";
+import { diffLink, observedLink } from "./diff-link.ts";
+import { endpointKeys, type JoinedIds, joinIds } from "./join.ts";
+import { hostPosition, wantedImage } from "./node-values.ts";
+
+export interface CaptureInput {
+  readonly observed: ObservedLab;
+  /** The intent as it was: its keys, its explicit defaults and what the host has no place for are kept. */
+  readonly base?: Lab;
+  readonly ids?: JoinedIds;
+  /** Positions that the host chose by itself. A thing that the base does not place and that is still there gets no position. */
+  readonly hostPlaces?: HostPlaces;
+  readonly rules: HostRules;
+}
+
+/** By native id. */
+export interface HostPlaces {
+  readonly nodes: ReadonlyMap<string, Position>;
+  readonly networks: ReadonlyMap<string, Position>;
+}
+
+/**
+ * The host's persisted lab as intent; planning the result gives an empty plan. Values that equal the template's defaults are left out
+ * unless the base has them; power is no intent, only a declared `start` is.
+ */
+export function captureLab({ observed, base, ids: stateIds, hostPlaces, rules }: CaptureInput): Lab {
+  const ids = joinIds(base ?? null, observed, stateIds);
+  const keys = endpointKeys(ids);
+  const templates = new Map(rules.templates.map((template) => [template.id, template]));
+  const baseNodes = new Map((base?.nodes ?? []).map((node) => [node.key, node]));
+  const baseNetworks = new Map((base?.networks ?? []).map((network) => [network.key, network]));
+  const baseLinks = new Map((base?.links ?? []).map((link) => [link.key, link]));
+
+  const nativeLinks = new Map(observed.links.map((link) => [link.id, link]));
+  const links = Object.entries(ids.links).flatMap(([key, id]) => {
+    const native = nativeLinks.get(id);
+    if (native === undefined) return [];
+    const wanted = baseLinks.get(key);
+    return captureLink({ ...observedLink(native, keys, wanted), key }, wanted, rules);
+  });
+
+  const natives = new Map(observed.nodes.map((node) => [node.id, node]));
+  const needed = new Map<string, number>();
+  for (const { endpoints } of links) {
+    for (const end of endpoints) {
+      const native = "node" in end ? natives.get(ids.nodes[end.node] ?? "") : undefined;
+      if (native === undefined || !("node" in end)) continue;
+      const index = interfaceIndex(end.interface, templates.get(native.template), native);
+      if (index !== undefined) needed.set(end.node, Math.max(needed.get(end.node) ?? 0, index + 1));
+    }
+  }
+  const nodes = Object.entries(ids.nodes).flatMap(([key, id]) => {
+    const native = natives.get(id);
+    return native === undefined
+      ? []
+      : captureNode(native, key, baseNodes.get(key), templates.get(native.template), needed.get(key) ?? 0, hostPlaces?.nodes, rules);
+  });
+
+  const nativeNetworks = new Map(observed.networks.map((network) => [network.id, network]));
+  const networks = Object.entries(ids.networks).flatMap(([key, id]) => {
+    const native = nativeNetworks.get(id);
+    if (native === undefined) return [];
+    const before = baseNetworks.get(key);
+    const lost = (field: string) => unsupportedOnHost(rules, "network", field) !== undefined;
+    return defined<LabNetwork>({
+      key,
+      name: lost("name") ? (before?.name ?? native.name) : native.name,
+      type: native.type,
+      icon: lost("icon") ? before?.icon : native.icon,
+      position: lost("position") ? before?.position : capturePosition(native, before, hostPlaces?.networks, rules),
+    });
+  });
+
+  return { ...captureLabItself(observed, base, rules), nodes: byKey(nodes), networks: byKey(networks), links: byKey(links) };
+}
+
+function captureLabItself(
+  observed: ObservedLab,
+  base: Lab | undefined,
+  rules: HostRules,
+): Pick<Lab, "name" | "description" | "texts" | "trafficFilters"> {
+  const lost = (field: string) => base !== undefined && unsupportedOnHost(rules, "lab", field) !== undefined;
+  const unchanged = base === undefined ? undefined : diffLab(base, observed, { ...rules, unsupportedFields: [] });
+  const changed = new Set(unchanged?.changes.map(({ field }) => field.split(".")[0]));
+  const keepFilters = lost("trafficFilters") || (unchanged !== undefined && !changed.has("traffic_filters"));
+  const keepTexts = lost("texts") || unchanged?.textChanges.length === 0;
+  const keepDescription = lost("description") || (unchanged !== undefined && !changed.has("description"));
+  return defined<Pick<Lab, "name" | "description" | "texts" | "trafficFilters">>({
+    name: base !== undefined && lost("name") ? base.name : observed.name,
+    description: keepDescription ? base?.description : observed.description || undefined,
+    texts: (keepTexts ? base?.texts : undefined) ?? observed.texts,
+    trafficFilters:
+      (keepFilters ? base?.trafficFilters : undefined) ?? [...observed.trafficFilters].sort((a, b) => (a.name < b.name ? -1 : 1)),
+  });
+}
+
+function captureNode(
+  native: ObservedNode,
+  key: string,
+  base: LabNode | undefined,
+  template: TemplateRules | undefined,
+  needed: number,
+  places: HostPlaces["nodes"] | undefined,
+  rules: HostRules,
+): LabNode {
+  const lost = (field: Parameters<typeof unsupportedOnNode>[2]) => unsupportedOnNode(rules, template, field) !== undefined;
+  // Explicit where it is not what the template gives anyway, or where the user chose to say so.
+  const scalar = <T>(field: "image" | "icon" | "cpu" | "ram", value: T | undefined, byDefault: T | undefined): T | undefined => {
+    if (lost(field)) return base?.[field] as T | undefined;
+    const effective = value ?? byDefault;
+    if (field === "image" && base !== undefined && base.image !== undefined && wantedImage(base.image, template) === effective) {
+      return base.image as T;
+    }
+    return effective !== byDefault || base?.[field] !== undefined ? effective : undefined;
+  };
+  const startupConfig = lost("startupConfig") ? base?.startupConfig : native.startupConfig || (base?.startupConfig === "" ? "" : undefined);
+  return defined<LabNode>({
+    key,
+    name: lost("name") ? (base?.name ?? native.name) : native.name,
+    template: native.template,
+    image: scalar("image", native.image, template?.image),
+    icon: scalar("icon", native.icon, template?.icon),
+    startupConfig,
+    startupConfigFile: startupConfig === undefined ? undefined : base?.startupConfigFile,
+    exec: lost("exec") ? (base?.exec ?? []) : native.exec,
+    cpu: scalar("cpu", native.cpu, template?.cpu),
+    ram: scalar("ram", native.ram, template?.ram),
+    ethernet: lost("ethernet") ? base?.ethernet : captureEthernet(native.ethernet, base, Math.max(needed, template?.ethernet ?? 0)),
+    start: lost("start") ? base?.start : native.start,
+    position: lost("position") ? base?.position : capturePosition(native, base, places, rules),
+    env: lost("env") ? (base?.env ?? {}) : sortedRecord(native.env),
+    attributes: lost("attributes") ? (base?.attributes ?? {}) : captureAttributes(native, base, template),
+    labels: lost("labels") ? (base?.labels ?? {}) : sortedRecord(native.labels),
+  });
+}
+
+/**
+ * Where the host can only have it rounded, the base's own position stays. Where the base leaves the position to the host, it is written
+ * only if somebody moved the thing.
+ */
+function capturePosition(
+  native: { readonly id: string; readonly position?: Position },
+  base: { readonly position?: Position } | undefined,
+  places: ReadonlyMap<string, Position> | undefined,
+  rules: HostRules,
+): Position | undefined {
+  const { id, position } = native;
+  const before = base?.position === undefined ? places?.get(id) : hostPosition(base.position, rules);
+  const moved = before === undefined || position?.x !== before.x || position.y !== before.y;
+  return moved || base === undefined ? position : base.position;
+}
+
+/** A count that the links give by themselves is left out; where the base leaves it to the links, so does the answer. */
+function captureEthernet(count: number, base: LabNode | undefined, needed: number): number | undefined {
+  if (base !== undefined) return base.ethernet === undefined && count >= needed ? undefined : count;
+  return count === needed ? undefined : count;
+}
+
+function captureAttributes(native: ObservedNode, base: LabNode | undefined, template: TemplateRules | undefined): LabNode["attributes"] {
+  const effective = { ...template?.attributes, ...native.attributes };
+  const kept = Object.entries(effective).filter(
+    ([name, value]) => template?.attributes[name] !== value || Object.hasOwn(base?.attributes ?? {}, name),
+  );
+  return sortedRecord(Object.fromEntries(kept));
+}
+
+/** Where nothing differs, the base's own way of saying it stays (a zero, an empty side). */
+function captureLink(link: LabLink, base: LabLink | undefined, rules: HostRules): LabLink {
+  if (base === undefined) return link;
+  const changed = new Set(diffLink(link, base).map(({ field }) => field));
+  const keep = (field: "quality" | "suspended" | "mtu") => !changed.has(field) || unsupportedOnLink(rules, field) !== undefined;
+  return defined<LabLink>({
+    key: link.key,
+    endpoints: base.endpoints,
+    quality: keep("quality") ? base.quality : link.quality,
+    suspended: keep("suspended") ? base.suspended : link.suspended,
+    mtu: keep("mtu") ? base.mtu : link.mtu,
+  });
+}
+
+function sortedRecord<T>(record: Readonly<Record<string, T>>): Readonly<Record<string, T>> {
+  return Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function byKey<T extends { readonly key: string }>(list: readonly T[]): readonly T[] {
+  return [...list].sort((a, b) => (a.key < b.key ? -1 : 1));
+}

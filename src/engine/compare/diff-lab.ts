@@ -1,0 +1,62 @@
+import type { Lab, LabText, TrafficFilter } from "../../intent/lab/lab.ts";
+import { fieldWord } from "../model/node-fields.ts";
+import type { ObservedLab } from "../model/observed.ts";
+import type { Change, HostRules } from "../model/plan.ts";
+import { type UnsupportedField, unsupportedOnHost } from "../model/support.ts";
+import { canonicalText, sameValue } from "../shared/canonical.ts";
+import { compareNatural } from "../shared/natural-order.ts";
+import type { LabDifference } from "./comparison.ts";
+import { meaning } from "./diff-node.ts";
+
+/**
+ * What differs of the lab itself: name, description, traffic filters, texts. Order of filters and texts means nothing.
+ * @param pathName the name that a new lab gets on a host that has no place for another
+ */
+export function diffLab(
+  desired: Lab,
+  observed: ObservedLab | null,
+  rules: HostRules,
+  pathName?: string,
+): LabDifference & { readonly missing: readonly UnsupportedField[] } {
+  const missing: UnsupportedField[] = [];
+  const supported = (field: string, declared: boolean): boolean => {
+    const why = unsupportedOnHost(rules, "lab", field);
+    if (why !== undefined && declared) missing.push({ kind: "lab", key: desired.name, field: fieldWord(field), why });
+    return why === undefined;
+  };
+
+  const changes: Change[] = [];
+  for (const field of ["name", "description"] as const) {
+    const before = meaning(observed?.[field]);
+    const after = meaning(desired[field]);
+    if (field === "name" && observed === null && after === pathName && unsupportedOnHost(rules, "lab", field) !== undefined) continue;
+    if (before !== after && supported(field, after !== null)) changes.push({ field, before, after });
+  }
+
+  const filters = filterChanges(observed?.trafficFilters ?? [], desired.trafficFilters);
+  if (filters.length > 0 && supported("trafficFilters", desired.trafficFilters.length > 0)) changes.push(...filters);
+
+  const before = sortedTexts(observed?.texts ?? []);
+  const after = sortedTexts(desired.texts);
+  const textsDiffer = !sameValue(before, after) && supported("texts", after.length > 0);
+  return { changes, textChanges: textsDiffer ? [{ field: "texts", before: meaning(before), after: meaning(after) }] : [], missing };
+}
+
+function filterChanges(before: readonly TrafficFilter[], after: readonly TrafficFilter[]): readonly Change[] {
+  const a = new Map(before.map((filter) => [filter.name, plainFilter(filter)]));
+  const b = new Map(after.map((filter) => [filter.name, plainFilter(filter)]));
+  return [...new Set([...a.keys(), ...b.keys()])]
+    .sort(compareNatural)
+    .filter((name) => !sameValue(a.get(name), b.get(name)))
+    .map((name) => ({ field: `traffic_filters.${name}`, before: a.get(name) ?? null, after: b.get(name) ?? null }));
+}
+
+/** Nodes and links of a filter are sets. */
+function plainFilter(filter: TrafficFilter): TrafficFilter {
+  const { nodes, links } = filter;
+  return { ...filter, ...(nodes && { nodes: [...nodes].sort() }), ...(links && { links: [...links].sort() }) };
+}
+
+function sortedTexts(texts: readonly LabText[]): readonly LabText[] {
+  return [...texts].sort((a, b) => a.y - b.y || a.x - b.x || (canonicalText(a) < canonicalText(b) ? -1 : 1));
+}

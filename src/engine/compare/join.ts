@@ -1,0 +1,132 @@
+import type { Endpoint, Lab } from "../../intent/lab/lab.ts";
+import { endpointText, linkKey } from "../../intent/lab/lab.ts";
+import type { ObservedEndpoint, ObservedLab, ObservedLink } from "../model/observed.ts";
+import { compareNatural } from "../shared/natural-order.ts";
+
+/** Intent key → native id, for everything the host holds. */
+export interface JoinedIds {
+  readonly nodes: Readonly<Record<string, string>>;
+  readonly networks: Readonly<Record<string, string>>;
+  readonly links: Readonly<Record<string, string>>;
+}
+
+/**
+ * Says which observed object is which intent key. Nodes and networks: by the recorded id, else by shown name, else by a host name that
+ * equals the key. Links: by their endpoints, which is what a link is. Every observed object gets a key: those that the intent does not know keep the
+ * key of the record or get one made from their name, never one that the intent uses. Joining by the result gives the result again.
+ */
+export function joinIds(desired: Lab | null, observed: ObservedLab | null, stateIds?: JoinedIds): JoinedIds {
+  const taken = new Set<string>();
+  for (const one of desired?.nodes ?? []) taken.add(one.key);
+  for (const one of desired?.networks ?? []) taken.add(one.key);
+  const nodes = joinNamed(desired?.nodes ?? [], observed?.nodes ?? [], stateIds?.nodes ?? {}, taken, "node");
+  const networks = joinNamed(desired?.networks ?? [], observed?.networks ?? [], stateIds?.networks ?? {}, taken, "net");
+
+  const links: Record<string, string> = Object.create(null);
+  const keys = endpointKeys({ nodes, networks, links });
+  for (const link of observed?.links ?? []) {
+    const key = observedLinkKey(link, keys);
+    // Two links on one interface cannot be; where a host says so, the second is kept apart rather than lost.
+    links[key in links ? `${key} (${link.id})` : key] = link.id;
+  }
+  return { nodes, networks, links };
+}
+
+/** The intent key of a native node or network id. */
+export interface EndpointKeys {
+  readonly nodes: ReadonlyMap<string, string>;
+  readonly networks: ReadonlyMap<string, string>;
+}
+
+export function endpointKeys(ids: JoinedIds): EndpointKeys {
+  const invert = (record: Readonly<Record<string, string>>) => new Map(Object.entries(record).map(([key, id]) => [id, key]));
+  return { nodes: invert(ids.nodes), networks: invert(ids.networks) };
+}
+
+/** An observed endpoint in intent words. An id that the lab does not hold stays visible as it is. */
+export function endpointOf(endpoint: ObservedEndpoint, keys: EndpointKeys): Endpoint {
+  return "nodeId" in endpoint
+    ? { node: keys.nodes.get(endpoint.nodeId) ?? `?${endpoint.nodeId}`, interface: endpoint.interface }
+    : { network: keys.networks.get(endpoint.networkId) ?? `?${endpoint.networkId}` };
+}
+
+export function observedLinkKey(link: ObservedLink, keys: EndpointKeys): string {
+  return linkKey(endpointOf(link.endpoints[0], keys), endpointOf(link.endpoints[1], keys));
+}
+
+/** Whether the observed sides are the other way round than the intent wrote them. */
+export function isTurned(link: ObservedLink, wanted: readonly [Endpoint, Endpoint], keys: EndpointKeys): boolean {
+  return endpointText(endpointOf(link.endpoints[0], keys)) !== endpointText(wanted[0]);
+}
+
+interface Named {
+  readonly key: string;
+  readonly name: string;
+}
+
+interface NativeNamed {
+  readonly id: string;
+  readonly name: string;
+}
+
+function joinNamed(
+  desired: readonly Named[],
+  observed: readonly NativeNamed[],
+  state: Readonly<Record<string, string>>,
+  taken: Set<string>,
+  kind: string,
+): Readonly<Record<string, string>> {
+  const ids: Record<string, string> = Object.create(null);
+  const free = new Map(observed.map((one) => [one.id, one]));
+  const claim = (key: string, id: string) => {
+    ids[key] = id;
+    free.delete(id);
+  };
+
+  for (const { key } of desired) {
+    const id = Object.hasOwn(state, key) ? state[key] : undefined;
+    if (id !== undefined && free.has(id)) claim(key, id);
+  }
+  for (const word of ["name", "key"] as const) {
+    if (free.size === 0) break;
+    const byName = new Map<string, string[]>();
+    for (const one of [...free.values()].sort((a, b) => compareNatural(b.id, a.id))) {
+      const same = byName.get(one.name);
+      if (same === undefined) byName.set(one.name, [one.id]);
+      else same.push(one.id);
+    }
+    // In the order that freshKey counts in, so that namesakes are told apart the same way in both directions.
+    for (const one of desired.filter(({ key }) => !(key in ids)).sort((a, b) => compareNatural(a.key, b.key))) {
+      const id = byName.get(one[word])?.pop();
+      if (id !== undefined) claim(one.key, id);
+    }
+  }
+
+  const stateKeys = new Map<string, string>();
+  for (const key of Object.keys(state).sort()) {
+    const id = state[key];
+    if (id !== undefined && free.has(id) && !taken.has(key) && !stateKeys.has(id)) stateKeys.set(id, key);
+  }
+  for (const [id, key] of stateKeys) {
+    taken.add(key);
+    claim(key, id);
+  }
+  for (const one of [...free.values()].sort((a, b) => compareNatural(a.name, b.name) || compareNatural(a.id, b.id))) {
+    const key = freshKey(one.name, taken, kind);
+    taken.add(key);
+    claim(key, one.id);
+  }
+  return ids;
+}
+
+/** A key from a shown name: letters, digits, "._-", at most 63, starting with a letter or digit. */
+function freshKey(name: string, taken: ReadonlySet<string>, kind: string): string {
+  const base =
+    name
+      .replace(/[^A-Za-z0-9._-]+/g, "-")
+      .replace(/^[^A-Za-z0-9]+/, "")
+      .slice(0, 56)
+      .replace(/[^A-Za-z0-9]+$/, "") || kind;
+  if (!taken.has(base)) return base;
+  for (let n = 2; ; n++) if (!taken.has(`${base}-${n}`)) return `${base}-${n}`;
+}

@@ -1,0 +1,69 @@
+import type { LabNode, Position } from "../../intent/lab/lab.ts";
+import type { ObservedNode } from "../model/observed.ts";
+import type { HostRules, TemplateRules } from "../model/plan.ts";
+import { defined } from "../shared/defined.ts";
+
+/**
+ * The node as the host should hold it: template defaults filled in; what the intent leaves unmanaged (position, start, more interfaces
+ * than the links need) kept as observed.
+ * @param needed number of interfaces that the links need
+ */
+export function wantedNode(
+  node: LabNode,
+  template: TemplateRules | undefined,
+  needed: number,
+  observed: ObservedNode | undefined,
+): LabNode {
+  return defined<LabNode>({
+    key: node.key,
+    name: node.name,
+    template: node.template,
+    image: wantedImage(node.image, template),
+    icon: node.icon ?? template?.icon,
+    startupConfig: node.startupConfig,
+    startupConfigFile: node.startupConfigFile,
+    exec: node.exec,
+    cpu: node.cpu ?? template?.cpu,
+    ram: node.ram ?? template?.ram,
+    ethernet: node.ethernet ?? Math.max(needed, observed?.ethernet ?? template?.ethernet ?? 0),
+    start: node.start ?? observed?.start,
+    position: node.position ?? observed?.position,
+    env: node.env,
+    attributes: { ...template?.attributes, ...node.attributes },
+    labels: node.labels,
+  });
+}
+
+/** "default" is the template's default image, unless an image is really called so. */
+export function wantedImage(image: string | undefined, template: TemplateRules | undefined): string | undefined {
+  if (image === undefined || (image === "default" && template?.images?.includes(image) !== true)) return template?.image;
+  return image;
+}
+
+/** The position as the host can have it. */
+export function hostPosition(position: Position | undefined, rules: HostRules): Position | undefined {
+  if (position === undefined || rules.wholePositions !== true) return position;
+  return { x: Math.max(0, Math.round(position.x)), y: Math.max(0, Math.round(position.y)) };
+}
+
+/** The observed node in the words of the intent. A value that the host does not give is the template's default. */
+export function observedNode(node: ObservedNode, key: string, template: TemplateRules | undefined): LabNode {
+  return defined<LabNode>({
+    key,
+    name: node.name,
+    template: node.template,
+    image: node.image ?? template?.image,
+    icon: node.icon ?? template?.icon,
+    startupConfig: node.startupConfig,
+    startupConfigFile: undefined,
+    exec: node.exec,
+    cpu: node.cpu ?? template?.cpu,
+    ram: node.ram ?? template?.ram,
+    ethernet: node.ethernet,
+    start: node.start,
+    position: node.position,
+    env: node.env,
+    attributes: { ...template?.attributes, ...node.attributes },
+    labels: node.labels,
+  });
+}

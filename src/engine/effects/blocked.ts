@@ -1,0 +1,237 @@
+import { nearest } from "../../intent/diagnostics/nearest.ts";
+import type { Comparison, LinkWork, NetworkWork, NodeWork } from "../compare/comparison.ts";
+import { interfaceAlias, interfaceNaming } from "../model/interface-names.ts";
+import type { NumberClash } from "../model/observed.ts";
+import type { HostRules, SerialRule, TemplateRules, ValueRule } from "../model/plan.ts";
+import { type SerialPort, serialPort } from "../model/serial-port.ts";
+import { unsupportedOnNode } from "../model/support.ts";
+
+export interface Obstacle {
+  readonly code:
+    | "unknown_template"
+    | "unknown_image"
+    | "bad_name"
+    | "bad_value"
+    | "unknown_attribute"
+    | "no_image"
+    | "unknown_network_type"
+    | "unknown_interface"
+    | "unknown_node"
+    | "unknown_network"
+    | "number_clash";
+  readonly text: string;
+  /** In the words of the intent, dotted: image, attributes.daemons. Absent: it is about the whole. */
+  readonly field?: string;
+}
+
+/** Why a node cannot be made or changed as wanted. Only what is about to be done is looked at. */
+export function nodeObstacle(node: NodeWork, rules: HostRules, template: TemplateRules | undefined): Obstacle | undefined {
+  const { intent, after } = node;
+  if (intent === undefined || after === undefined) return undefined;
+  if (template === undefined) {
+    const known = rules.templates.map(({ id }) => id);
+    return {
+      code: "unknown_template",
+      text: `the host has no template ${intent.template}; ${itHas(intent.template, known)}`,
+      field: "template",
+    };
+  }
+  const renamed = node.fate === "create" || node.differences.some(({ field }) => field === "name");
+  if (renamed && rules.nodeName !== undefined && !new RegExp(rules.nodeName).test(after.name)) {
+    return {
+      code: "bad_name",
+      field: "name",
+      text: `the host takes no node name ${JSON.stringify(after.name)}: it must match ${rules.nodeName}`,
+    };
+  }
+  const making = node.fate === "create" || node.before?.template !== intent.template;
+  const value = valueObstacle(node, template, making);
+  if (value !== undefined) return value;
+  const chosen = making || node.differences.some(({ field }) => field === "image");
+  if (!chosen || template.images === undefined || unsupportedOnNode(rules, template, "image") !== undefined) return undefined;
+  if (after.image === undefined && template.images.length > 0) {
+    return {
+      code: "unknown_image",
+      text: `template ${template.id} needs an image: one of ${[...template.images].sort().join(", ")}`,
+      field: "image",
+    };
+  }
+  if (after.image === undefined || (template.images.length === 0 && intent.image === undefined)) {
+    return { code: "no_image", text: `template ${template.id} has no image on the host`, field: "template" };
+  }
+  if (!template.images.includes(after.image)) {
+    const { image } = after;
+    const other = rules.templates.find(({ images }) => images?.includes(image) === true);
+    const elsewhere = other === undefined ? "" : `; template ${other.id} has that one`;
+    const own = template.image === undefined ? "" : `; leave image out to take ${template.image}`;
+    return {
+      code: "unknown_image",
+      text: `template ${template.id} has no image ${image}; ${itHas(image, template.images)}${elsewhere}${own}`,
+      field: "image",
+    };
+  }
+  return undefined;
+}
+
+/** Why a node whose number on the host is, or may be, in use by another lab cannot be started, or changed while it may run itself. */
+export function clashObstacle({ observed, differences }: NodeWork, starts: boolean): Obstacle | undefined {
+  const clash = observed?.power === "unknown" ? observed.clash : undefined;
+  if (clash === undefined || (!starts && (clash.certain || differences.length === 0))) return undefined;
+  return { code: "number_clash", text: clashText(clash) };
+}
+
+/** What has the number, and the next step. */
+export function clashText({ number, lab, node, certain }: NumberClash): string {
+  if (lab === undefined) {
+    return `number ${number} of the host is in use, and not by a lab of the host: labwright renumber gives the node another number, labwright destroy --force removes the lab`;
+  }
+  const theirs = `${node === undefined || node === "" ? "a node" : node} of ${lab}`;
+  return certain
+    ? `number ${number} of the host runs for ${theirs}: stop that lab, or give this one other numbers with labwright renumber`
+    : `number ${number} of the host runs for this lab or for ${theirs}: labwright stop on the one that should not run ends only its own nodes, and settles it`;
+}
+
+/** What a person may have meant, and all that there is. */
+function itHas(word: string, known: Iterable<string>): string {
+  const names = [...known].sort();
+  const meant = nearest(word, names);
+  return `${meant === undefined ? "it" : `did you mean ${meant}? It`} has ${names.join(", ") || "none"}`;
+}
+
+/** What of cpu, ram, ethernet and attributes the template does not know, or cannot be; of what is made or changed. */
+function valueObstacle({ intent, after, differences }: NodeWork, template: TemplateRules, making: boolean): Obstacle | undefined {
+  if (after === undefined) return undefined;
+  const { id, values, maxInterfaces } = template;
+  const changed = new Set<string>(differences.flatMap(({ field, changes }) => [field, ...changes.map((change) => change.field)]));
+  const most = { type: "integer", min: 0, max: maxInterfaces } as const;
+  // How many its links need is told at the links.
+  if (intent?.ethernet !== undefined && (making || changed.has("ethernet")) && intent.ethernet > maxInterfaces) {
+    const why = template.fields["ethernet"] === "unsupported" ? template.why?.["ethernet"] : undefined;
+    const text = why === undefined ? `not ${misfit(String(intent.ethernet), most)}` : `but ${why}; remove "ethernet"`;
+    return { code: "bad_value", text: `ethernet is ${intent.ethernet}, ${text}`, field: "ethernet" };
+  }
+  if (values === undefined) return undefined;
+  const given = { cpu: after.cpu, ram: after.ram };
+  const attributes = Object.entries(after.attributes).map(([name, value]) => [`attributes.${name}`, value] as const);
+  for (const [field, value] of [...Object.entries(given), ...attributes]) {
+    if (value === undefined || !(making || changed.has(field))) continue;
+    const rule = values[field];
+    const name = field.replace("attributes.", "");
+    if (rule === undefined && field !== name) {
+      const known = Object.keys(values).flatMap((one) => (one.startsWith("attributes.") ? one.slice("attributes.".length) : []));
+      return { code: "unknown_attribute", text: `template ${id} has no attribute ${name}; ${itHas(name, known)}`, field };
+    }
+    const wanted = rule === undefined ? undefined : misfit(String(value), rule);
+    if (wanted !== undefined) return { code: "bad_value", text: `${name} is ${JSON.stringify(value)}, not ${wanted}`, field };
+  }
+  return undefined;
+}
+
+/** What it should be, where it is not. */
+function misfit(text: string, { type, options, words, usual, min, max }: ValueRule): string | undefined {
+  if (words !== undefined && text !== usual) {
+    const unknown = text.split(/[\s,]+/).find((word) => word !== "" && !words.includes(word));
+    if (unknown !== undefined) return `${usual === undefined ? "" : `${usual} or `}a list of ${words.join(", ")}`;
+  }
+  if (type === "boolean") return text === "true" || text === "false" ? undefined : "true or false";
+  if (type === "enum") return options === undefined || options.includes(text) ? undefined : `one of ${options.join(", ")}`;
+  if (type !== "integer" && type !== "number") return undefined;
+  const number = Number(text);
+  const kind = type === "integer" ? "a whole number" : "a number";
+  if (text.trim() === "" || !(type === "integer" ? Number.isSafeInteger(number) : Number.isFinite(number)))
+    return `${kind}${range(min, max)}`;
+  return number < (min ?? number) || number > (max ?? number) ? `${kind}${range(min, max)}` : undefined;
+}
+
+function range(min: number | undefined, max: number | undefined): string {
+  if (min === undefined) return max === undefined ? "" : ` of at most ${max}`;
+  return max === undefined ? ` of at least ${min}` : ` from ${min} to ${max}`;
+}
+
+export function networkObstacle(network: NetworkWork, rules: HostRules): Obstacle | undefined {
+  const { name } = network.after ?? {};
+  const named = network.fate === "create" || network.replaced || network.changes.some(({ field }) => field === "name");
+  if (named && name !== undefined && rules.networkName !== undefined && !new RegExp(rules.networkName.pattern).test(name)) {
+    return { code: "bad_name", text: `the host cannot keep the name ${JSON.stringify(name)}: ${rules.networkName.why}`, field: "name" };
+  }
+  const type = network.after?.type;
+  if (type === undefined || (network.fate === "keep" && !network.replaced) || rules.networkTypes.includes(type)) return undefined;
+  return { code: "unknown_network_type", text: `the host has no network type ${type}; ${itHas(type, rules.networkTypes)}`, field: "type" };
+}
+
+/** Why a link cannot be made: an end that is not there, or an interface name that the node will not have. */
+export function linkObstacle(link: LinkWork, comparison: Comparison, templates: ReadonlyMap<string, TemplateRules>): Obstacle | undefined {
+  if (link.after === undefined || link.fate === "delete" || link.fate === "extra") return undefined;
+  for (const end of link.after.endpoints) {
+    if ("network" in end) {
+      if (!comparison.networks.has(end.network)) return { code: "unknown_network", text: `the lab has no network ${end.network}` };
+      continue;
+    }
+    const node = comparison.nodes.get(end.node);
+    if (node === undefined) return { code: "unknown_node", text: `the lab has no node ${end.node}` };
+    const template = templates.get(node.intent?.template ?? node.observed?.template ?? "");
+    const changes = link.fate === "create" || node.differences.some(({ field }) => field === "ethernet") || node.need === "recreate";
+    if (!changes || template === undefined) continue;
+    const text = interfaceObstacle(end.interface, node, template);
+    if (text !== undefined) return { code: "unknown_interface", text };
+  }
+  return undefined;
+}
+
+function interfaceObstacle(name: string, node: NodeWork, template: TemplateRules): string | undefined {
+  const naming = interfaceNaming(template.ethFormat);
+  const index = naming.index(name);
+  const sameTemplate = node.observed?.template === template.id;
+  if (index === undefined && template.serial !== undefined) {
+    const port = serialPort(name, template.serial);
+    if (port !== undefined) return serialObstacle(name, port, node, template, template.serial);
+  }
+  if (index === undefined) {
+    if (sameTemplate && node.observed?.interfaces.some((one) => one.name === name)) return undefined;
+    const alias = interfaceAlias(template.ethFormat, name, template.maxInterfaces);
+    const hint = alias === undefined ? `its interfaces are called ${naming.name(0)}, ${naming.name(1)} …` : `did you mean ${alias}?`;
+    return `${node.key} has no interface ${name}; ${hint}`;
+  }
+  const renames = sameTemplate && template.serial !== undefined && index >= (node.observed?.ethernet ?? 0);
+  const serial = renames ? keptSerial(node, template.serial) : undefined;
+  if (serial !== undefined) return `${node.key} cannot get ${name}: more ethernet interfaces would rename ${serial}, which has a link`;
+  if (index >= template.maxInterfaces) {
+    return `${node.key} cannot have an interface ${name}: template ${template.id} has at most ${template.maxInterfaces}`;
+  }
+  const count = node.intent?.ethernet;
+  if (count !== undefined && index >= count) {
+    const last = count === 0 ? "none" : `${naming.name(0)} to ${naming.name(count - 1)}`;
+    return `${node.key} has ${count} interfaces (${last}), not ${name}`;
+  }
+  return undefined;
+}
+
+/** A node's serial interfaces begin after its ethernet slots, and there are as many slots of them as its attribute says. */
+function serialObstacle(
+  name: string,
+  { slot, port }: SerialPort,
+  node: NodeWork,
+  template: TemplateRules,
+  rule: SerialRule,
+): string | undefined {
+  const naming = interfaceNaming(template.ethFormat);
+  const linked = node.links.flatMap((link) => (link.fate === "delete" ? [] : (link.after?.endpoints ?? [])));
+  const indexes = linked.map((end) => ("node" in end && end.node === node.key ? (naming.index(end.interface) ?? -1) : -1));
+  const ethernet = Math.max(node.before?.ethernet ?? template.ethernet ?? 0, ...indexes.map((index) => index + 1));
+  const first = Math.ceil(ethernet / rule.ports);
+  const slots = Number((node.after ?? node.before)?.attributes[rule.attribute] ?? 0);
+  if (port < rule.ports && slot >= first && slot < first + slots) return undefined;
+  if (slots === 0) return `${node.key} has no interface ${name}: its attribute ${rule.attribute} is 0`;
+  const [low, high] = [`${rule.prefix}${first}/0`, `${rule.prefix}${first + slots - 1}/${rule.ports - 1}`];
+  return `${node.key} has no interface ${name}; its serial interfaces are ${low} to ${high}, ${slots} slots by its attribute ${rule.attribute}`;
+}
+
+/** A serial interface of the node with a link that stays. */
+function keptSerial(node: NodeWork, rule: SerialRule | undefined): string | undefined {
+  if (rule === undefined) return undefined;
+  return node.links
+    .filter(({ fate }) => fate === "keep" || fate === "extra")
+    .flatMap((link) => link.before?.endpoints ?? [])
+    .flatMap((end) => ("node" in end && end.node === node.key ? end.interface : []))
+    .find((name) => serialPort(name, rule) !== undefined);
+}

@@ -1,0 +1,96 @@
+import type { LabText, Position, Quality, Scalar, TrafficFilter } from "../../intent/lab/lab.ts";
+
+/** A lab as the host holds it: its persisted definition, with the host's own ids, and the power state of each node. */
+export interface ObservedLab {
+  readonly path: string;
+  /** The host's own id of the lab (a uuid, a number as text). */
+  readonly id: string;
+  readonly name: string;
+  readonly description?: string;
+  readonly locked: boolean;
+  /** The host's own lock word, 0 when free. */
+  readonly lock: number;
+  readonly nodes: readonly ObservedNode[];
+  readonly networks: readonly ObservedNetwork[];
+  readonly links: readonly ObservedLink[];
+  readonly texts: readonly LabText[];
+  readonly trafficFilters: readonly TrafficFilter[];
+}
+
+/** unknown: something runs under the node's number on the host, and it is or may be another lab's node (`clash`). */
+export type Power = "stopped" | "starting" | "running" | "stopping" | "suspended" | "failed" | "unknown";
+
+/** What else runs, or may run, under a node's number, on hosts whose labs share numbers. */
+export interface NumberClash {
+  readonly number: number;
+  /** Path of the lab, and the name of its node there; absent: no lab of the host has the number. */
+  readonly lab?: string;
+  readonly node?: string;
+  /** false: it may also be this lab's own node. */
+  readonly certain: boolean;
+}
+
+export interface ObservedNode {
+  /** Native id. */
+  readonly id: string;
+  readonly name: string;
+  readonly template: string;
+  /** The template's type: linux, router, switch, pc, qemu … */
+  readonly type: string;
+  readonly image?: string;
+  readonly icon?: string;
+  readonly startupConfig?: string;
+  readonly exec: readonly string[];
+  readonly cpu?: number;
+  readonly ram?: number;
+  readonly ethernet: number;
+  /** The declared wanted power, as persisted by the host; absent: none declared. */
+  readonly start?: boolean;
+  readonly position?: Position;
+  readonly env: Readonly<Record<string, string>>;
+  readonly attributes: Readonly<Record<string, Scalar>>;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly power: Power;
+  /** Of a node whose power is unknown. */
+  readonly clash?: NumberClash;
+  readonly consoleType: "telnet" | "serial" | "vnc" | "none";
+  /** What the host keeps it to; absent: nothing, or the host does not tell. */
+  readonly limits?: ObservedLimits;
+  readonly interfaces: readonly ObservedInterface[];
+}
+
+/** Each only where the host keeps it. */
+export interface ObservedLimits {
+  /** Cores. */
+  readonly cpu?: number;
+  readonly memoryBytes?: number;
+  /** Processes and threads. */
+  readonly processes?: number;
+  /** Of all its files together. */
+  readonly diskBytes?: number;
+}
+
+export interface ObservedInterface {
+  readonly index: number;
+  readonly name: string;
+  readonly type: "ethernet" | "serial";
+  readonly mac?: string;
+}
+
+export interface ObservedNetwork {
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
+  readonly icon?: string;
+  readonly position?: Position;
+}
+
+export type ObservedEndpoint = { readonly nodeId: string; readonly interface: string } | { readonly networkId: string };
+
+export interface ObservedLink {
+  readonly id: string;
+  readonly endpoints: readonly [ObservedEndpoint, ObservedEndpoint];
+  readonly quality?: { readonly a?: Quality; readonly b?: Quality };
+  readonly suspended?: { readonly a: boolean; readonly b: boolean };
+  readonly mtu?: number;
+}

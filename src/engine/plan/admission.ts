@@ -1,0 +1,102 @@
+import type { Lab } from "../../intent/lab/lab.ts";
+import { type JoinedIds, joinIds } from "../compare/join.ts";
+import type { ObservedLab } from "../model/observed.ts";
+import type { Action, HostRules, Plan, TemplateRules } from "../model/plan.ts";
+import { planText } from "../show/text.ts";
+
+export interface Admitted {
+  readonly desired: Lab;
+  readonly observed: ObservedLab | null;
+  readonly rules: HostRules;
+  /** As recorded. */
+  readonly ids: JoinedIds | undefined;
+}
+
+/** Blocks a plan that the host has no room for. */
+export function admit(plan: Plan, admitted: Admitted): Plan {
+  return admitMemory(admitCount(plan, admitted), admitted);
+}
+
+/**
+ * Blocks a plan whose nodes need more memory than the host has left: those that start, and those that run and get more. What a node that is stopped
+ * and started again had before is free by then. A host that does not tell what it has left is not asked.
+ */
+function admitMemory(plan: Plan, { desired, observed, rules, ids }: Admitted): Plan {
+  if (rules.freeMemory === undefined) return plan;
+  const [stops, starts] = [stepsOf(plan, "stop"), stepsOf(plan, "start")];
+  if (starts.size === 0 && !plan.actions.some(({ changes }) => changes.some(({ field }) => field === "ram"))) return plan;
+  const templates = new Map(rules.templates.map((template) => [template.id, template]));
+  const joined = joinIds(desired, observed, ids);
+  const before = new Map((observed?.nodes ?? []).map((node) => [node.id, node]));
+  let needs = 0;
+  let grows = false;
+  const affects: string[] = [];
+  for (const node of desired.nodes) {
+    const then = before.get(joined.nodes[node.key] ?? "");
+    const had = then === undefined || then.power === "stopped" ? 0 : needOf(then, templates);
+    const starting = starts.has(node.key);
+    // One that is only stopped frees what it had, but perhaps not before the others start.
+    if (!starting && (had === 0 || stops.has(node.key))) continue;
+    const runs = !starting || stops.has(node.key);
+    const more = needOf(node, templates) - (runs ? had : 0);
+    // What one that runs on gives back is not free before the others start, either.
+    needs += starting ? more : Math.max(0, more);
+    if (more <= 0) continue;
+    affects.push(node.key);
+    grows ||= runs;
+  }
+  if (needs <= rules.freeMemory) return plan;
+  const reason = { code: "no_memory", text: shortage(needs, rules.freeMemory, grows) };
+  return refused(plan, { desired, observed }, { id: "admit:lab", op: "start", reason, affects: affects.sort() });
+}
+
+/** Blocks a plan that gives a lab more nodes than the host allows. Nodes that only the host has count too, unless the plan deletes them. */
+function admitCount(plan: Plan, { desired, observed, rules }: Admitted): Plan {
+  const [made, gone] = [stepsOf(plan, "create-node"), stepsOf(plan, "delete-node")];
+  if (rules.maxNodes === undefined || made.size === 0) return plan;
+  const isNew = observed === null || plan.operations.some(({ step }) => step.do === "delete-lab");
+  const count = (isNew ? 0 : observed.nodes.length - gone.size) + made.size;
+  if (count <= rules.maxNodes) return plan;
+  const text = `the lab would have ${count} nodes, and a lab of this host has at most ${rules.maxNodes}; split it into several labs`;
+  return refused(plan, { desired, observed }, { id: "count:lab", op: "create", reason: { code: "too_many_nodes", text }, affects: [] });
+}
+
+function refused(
+  plan: Plan,
+  { desired, observed }: Pick<Admitted, "desired" | "observed">,
+  why: Pick<Action, "id" | "op" | "reason" | "affects">,
+): Plan {
+  const action: Action = { ...why, kind: "lab", key: desired.name, disruption: "none", changes: [], prune: false };
+  const blocked = [...plan.blocked, action];
+  return {
+    ...plan,
+    blocked,
+    applicable: false,
+    text: planText({ ...plan, blocked, name: desired.name, locked: observed?.locked ?? false }),
+  };
+}
+
+function stepsOf(plan: Plan, kind: "stop" | "start" | "create-node" | "delete-node"): ReadonlySet<string> {
+  const nodeOf = ({ step }: Plan["operations"][number]) =>
+    step.do !== kind || !("node" in step) ? [] : typeof step.node === "string" ? step.node : step.node.key;
+  return new Set(plan.operations.flatMap(nodeOf));
+}
+
+/** MiB. */
+function needOf(node: { readonly ram?: number; readonly template: string }, templates: ReadonlyMap<string, TemplateRules>): number {
+  return node.ram ?? templates.get(node.template)?.need ?? 0;
+}
+
+/**
+ * @param needs, free MiB
+ * @param grows some of it is for nodes that have memory already
+ */
+export function shortage(needs: number, free: number, grows = false): string {
+  const who = grows ? "start or get more memory need" : "start need";
+  return `the nodes that would ${who} ${memoryText(needs)}${grows ? " more" : " of memory"}, ${memoryText(free)} are free`;
+}
+
+/** "6.2 GiB", "300 MiB". */
+export function memoryText(mebibytes: number): string {
+  return mebibytes < 1024 ? `${Math.round(mebibytes)} MiB` : `${(mebibytes / 1024).toFixed(1)} GiB`;
+}

@@ -1,0 +1,123 @@
+import { describe, expect, it } from "vitest";
+import type { Lab, LabNetwork, LabNode } from "../../intent/lab/lab.ts";
+import { captureLab } from "../compare/capture.ts";
+import type { ObservedLab } from "../model/observed.ts";
+import type { HostRules } from "../model/plan.ts";
+import { type PlanInput, planLab } from "./plan-lab.ts";
+
+const rules: HostRules = {
+  templates: [
+    {
+      id: "linux",
+      type: "linux",
+      attributes: {},
+      startupConfig: false,
+      fields: {},
+      links: "live",
+      ethFormat: "eth{0}",
+      maxInterfaces: 8,
+    },
+  ],
+  networkTypes: ["bridge", "nat"],
+  features: {},
+  unsupportedFields: [],
+  maxNodes: 3,
+  networkName: { pattern: "^[^&]*$", why: "it has no ampersands" },
+};
+
+const node = (key: string, template = "linux"): LabNode => ({ key, name: key, template, exec: [], env: {}, attributes: {}, labels: {} });
+const lab = (keys: readonly string[], networks: readonly LabNetwork[] = []): Lab => ({
+  name: "campus",
+  nodes: keys.map((key) => node(key)),
+  networks,
+  links: [],
+  texts: [],
+  trafficFilters: [],
+});
+const host = ({ nodes, networks }: Lab): ObservedLab => ({
+  path: "/campus",
+  id: "lab-1",
+  name: "campus",
+  locked: false,
+  lock: 0,
+  nodes: nodes.map(({ key, name, template }, i) => ({
+    id: `n-${key}`,
+    name,
+    template,
+    type: template,
+    exec: [],
+    ethernet: 0,
+    position: { x: i, y: i },
+    env: {},
+    attributes: {},
+    labels: {},
+    power: "stopped",
+    consoleType: "telnet",
+    interfaces: [],
+  })),
+  networks: networks.map(({ key, name, type }) => ({ id: `w-${key}`, name, type, position: { x: 9, y: 9 } })),
+  links: [],
+  texts: [],
+  trafficFilters: [],
+});
+const refusals = (desired: Lab, observed: ObservedLab | null, more: Partial<PlanInput> = {}) =>
+  planLab({ desired, observed, rules, prune: false, replace: false, ...more }).blocked.map(({ key, reason }) => [key, reason.code]);
+
+describe("a host whose labs have at most three nodes", () => {
+  const tooMany = [["campus", "too_many_nodes"]];
+
+  it("refuses a fourth, also if the others are only on the host", () => {
+    expect(refusals(lab(["a", "b", "c"]), null)).toEqual([]);
+    expect(refusals(lab(["a", "b", "c", "d"]), null)).toEqual(tooMany);
+    expect(refusals(lab(["a", "b", "c", "d"]), host(lab(["a"])))).toEqual(tooMany);
+    expect(refusals(lab(["d"]), host(lab(["a", "b", "c"])))).toEqual(tooMany);
+  });
+
+  it("takes a node in the place of another, and a lab in the place of another", () => {
+    expect(refusals(lab(["d"]), host(lab(["a", "b", "c"])), { prune: true })).toEqual([]);
+    expect(refusals(lab(["b", "c", "d"]), host(lab(["a", "b", "c"])), { prune: true })).toEqual([]);
+    expect(refusals(lab(["x", "y", "z"]), host(lab(["a", "b", "c"])), { replace: true })).toEqual([]);
+    expect(refusals(lab(["w", "x", "y", "z"]), host(lab(["a", "b", "c"])), { replace: true })).toEqual(tooMany);
+  });
+
+  it("leaves alone a lab that already has more", () => {
+    const full = lab(["a", "b", "c", "d"]);
+    expect(refusals(full, host(full))).toEqual([]);
+  });
+});
+
+describe("a host that cannot keep some names of networks", () => {
+  const wan = (name: string, type = "bridge"): LabNetwork => ({ key: "wan", name, type });
+
+  it("refuses them at a new network and at a new name, and leaves alone a network that has one", () => {
+    expect(refusals(lab([], [wan("a&b")]), null)).toEqual([["wan", "bad_name"]]);
+    expect(refusals(lab([], [wan("a&b")]), host(lab([], [wan("ab")])))).toEqual([["wan", "bad_name"]]);
+    expect(refusals(lab([], [wan("a&b", "nat")]), host(lab([], [wan("a&b")])))).toEqual([["wan", "bad_name"]]);
+    expect(refusals(lab([], [wan("a&b")]), host(lab([], [wan("a&b")])))).toEqual([]);
+  });
+});
+
+describe("positions that the host chose", () => {
+  const desired = lab(["a", "b"], [{ key: "lan", name: "lan", type: "bridge" }]);
+  const observed = host(desired);
+  const hostPlaces = { nodes: new Map([["n-a", { x: 0, y: 0 }]]), networks: new Map([["w-lan", { x: 9, y: 9 }]]) };
+  const positions = ({ nodes, networks }: Lab) => [...nodes, ...networks].map(({ position }) => position);
+
+  it("are left out of an intent that leaves them out, until somebody changes them", () => {
+    expect(positions(captureLab({ observed, base: desired, rules, hostPlaces }))).toEqual([undefined, { x: 1, y: 1 }, undefined]);
+    const moved = { ...observed, nodes: observed.nodes.map((one) => ({ ...one, position: { x: 5, y: 5 } })) };
+    expect(positions(captureLab({ observed: moved, base: desired, rules, hostPlaces }))).toEqual([
+      { x: 5, y: 5 },
+      { x: 5, y: 5 },
+      undefined,
+    ]);
+  });
+
+  it("are part of an intent that is made of the host alone", () => {
+    expect(positions(captureLab({ observed, rules, hostPlaces }))).toEqual([
+      { x: 0, y: 0 },
+      { x: 1, y: 1 },
+      { x: 9, y: 9 },
+    ]);
+  });
+});

@@ -1,0 +1,66 @@
+import type { ObservedLab } from "../model/observed.ts";
+import { canonicalText } from "../shared/canonical.ts";
+import { type PlanInput, planLab } from "./plan-lab.ts";
+
+/**
+ * One text for all that a plan rests on: intent, options, the host's persisted definition, its lock, and the power of the nodes that
+ * the plan touches. Equal texts mean that the plan still holds; the service keeps only a hash of it. Key order does not matter. to_host also
+ * binds what shall be done, so that other template defaults or host features make a plan stale; from_host changes no node, so no power matters to it.
+ */
+export function identityText(input: PlanInput, direction: "to_host" | "from_host", plan = planLab(input)): string {
+  const { desired, observed, prune, replace, allowUnsupported, wipe = true } = input;
+  const bound = {
+    version: 1,
+    direction,
+    desired: desired && sortedLab(desired),
+    prune,
+    replace,
+    ...(allowUnsupported === true && { allowUnsupported }),
+    wipe,
+    observed: observed && persistedLab(observed),
+    ids: input.ids ?? null,
+  };
+  if (direction === "from_host") return canonicalText(bound);
+
+  const touched = new Set<string>();
+  for (const { native_id } of [...plan.actions, ...plan.blocked, ...plan.operations]) if (native_id !== undefined) touched.add(native_id);
+  for (const link of observed?.links ?? []) {
+    if (touched.has(link.id)) for (const end of link.endpoints) if ("nodeId" in end) touched.add(end.nodeId);
+  }
+  const power = Object.fromEntries((observed?.nodes ?? []).filter(({ id }) => touched.has(id)).map(({ id, power }) => [id, steady(power)]));
+  const work = plan.operations.map(({ id, disruption, changes }) => [id, disruption, changes]);
+  return canonicalText({ ...bound, power, work, blocked: plan.blocked.map(({ id, reason }) => [id, reason.code]) });
+}
+
+/** A node that is on its way up or down is as good as there: waiting for it must not make a plan stale. */
+function steady(power: ObservedLab["nodes"][number]["power"]): string {
+  if (power === "starting") return "running";
+  return power === "stopping" ? "stopped" : power;
+}
+
+/** An observed lab without the power of its nodes and what follows from it. */
+export type PersistedLab = Omit<ObservedLab, "nodes"> & {
+  readonly nodes: readonly Omit<ObservedLab["nodes"][number], "power" | "clash" | "interfaces">[];
+};
+
+function sortedLab(lab: NonNullable<PlanInput["desired"]>): unknown {
+  return { ...lab, nodes: byKey(lab.nodes), networks: byKey(lab.networks), links: byKey(lab.links) };
+}
+
+/** What the host persists, without what only running things have. */
+export function persistedLab(observed: ObservedLab): PersistedLab {
+  return {
+    ...observed,
+    nodes: byId(observed.nodes.map(({ power: _power, clash: _clash, interfaces: _interfaces, ...persisted }) => persisted)),
+    networks: byId(observed.networks),
+    links: byId(observed.links),
+  };
+}
+
+function byKey<T extends { readonly key: string }>(list: readonly T[]): readonly T[] {
+  return [...list].sort((a, b) => (a.key < b.key ? -1 : 1));
+}
+
+function byId<T extends { readonly id: string }>(list: readonly T[]): readonly T[] {
+  return [...list].sort((a, b) => (a.id < b.id ? -1 : 1));
+}

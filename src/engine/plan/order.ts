@@ -1,0 +1,47 @@
+import type { Action, Operation, PlanKind } from "../model/plan.ts";
+import { compareNatural } from "../shared/natural-order.ts";
+
+/**
+ * The order of host steps, so that nothing ever dangles: what goes down is stopped, links come off before what they hang on goes, names
+ * are free before they are used again, and nodes start when their links are there.
+ */
+export const phases = [
+  "stop",
+  "wipe",
+  "delete-lab",
+  "create-lab",
+  "update-lab",
+  "delete-link",
+  "delete-node",
+  "delete-network",
+  "create-network",
+  "update-network",
+  "create-node",
+  "update-node",
+  "config",
+  "create-link",
+  "update-link",
+  "start",
+] as const;
+
+export type Phase = (typeof phases)[number];
+
+export interface Phased {
+  readonly phase: Phase;
+  readonly operation: Operation;
+}
+
+/** Steps of one phase go in the order people count in; two steps of one thing in one phase keep the order they were given in. */
+export function orderOperations(steps: readonly Phased[]): readonly Operation[] {
+  const byPhase = new Map<Phase, Operation[]>(phases.map((phase) => [phase, []]));
+  for (const { phase, operation } of steps) byPhase.get(phase)?.push(operation);
+  return phases.flatMap((phase) => (byPhase.get(phase) ?? []).sort((a, b) => compareNatural(a.key, b.key)));
+}
+
+const kinds: readonly PlanKind[] = ["lab", "text", "network", "node", "config", "link"];
+
+/** For people: the lab, then networks, nodes with their configurations, links. */
+export function orderActions(actions: readonly Action[]): readonly Action[] {
+  const rank = (action: Action) => kinds.indexOf(action.kind === "config" ? "node" : action.kind);
+  return [...actions].sort((a, b) => rank(a) - rank(b) || compareNatural(a.key, b.key) || kinds.indexOf(a.kind) - kinds.indexOf(b.kind));
+}

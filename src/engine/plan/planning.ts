@@ -1,0 +1,44 @@
+import type { Comparison, LinkWork, NetworkWork, NodeWork } from "../compare/comparison.ts";
+import type { Action, Change, TemplateRules } from "../model/plan.ts";
+import type { PlanBuilder } from "./plan-builder.ts";
+
+/** What the planning functions share. */
+export interface Planning {
+  readonly comparison: Comparison;
+  readonly builder: PlanBuilder;
+  readonly templates: ReadonlyMap<string, TemplateRules>;
+  readonly actions: Map<string, Action>;
+  readonly changed: Set<NodeWork | NetworkWork | LinkWork>;
+  /** Nodes whose stop and start are planned. */
+  readonly powered: Set<NodeWork>;
+}
+
+export const onlyInIntent = { code: "not_on_host", text: "not on the host yet" };
+export const onlyOnHost = { code: "not_in_intent", text: "not in the intent (prune)" };
+
+/** Announces the action, or blocks it; answers whether its steps may be planned. */
+export function announce(
+  plan: Planning,
+  work: NodeWork | NetworkWork | LinkWork | undefined,
+  action: Action,
+  obstacle?: Action["reason"],
+): boolean {
+  if (work !== undefined) plan.changed.add(work);
+  if (obstacle !== undefined) {
+    plan.builder.block({ ...action, reason: obstacle });
+    return false;
+  }
+  plan.actions.set(action.id, action);
+  plan.builder.add(action);
+  return true;
+}
+
+/** The reason of an update: which fields differ. */
+export function differs(changes: readonly Change[]): Action["reason"] {
+  const fields = [...new Set(changes.map(({ field }) => field))];
+  const text =
+    fields.length > 4
+      ? `${fields.slice(0, 3).join(", ")} and ${fields.length - 3} more differ`
+      : `${fields.join(", ")} ${fields.length === 1 ? "differs" : "differ"}`;
+  return { code: "differs", text };
+}

@@ -1,0 +1,91 @@
+import type { Lab, LabNode } from "../../intent/lab/lab.ts";
+import type { Action, Change } from "../model/plan.ts";
+import { hidden, isSensitive } from "../model/sensitive.ts";
+import { sameValue } from "../shared/canonical.ts";
+
+/** Words after which a configuration language has a secret. */
+const secretWord =
+  /^(.*?(?:^|[^A-Za-z0-9])(?:pass(?:word|wd|phrase)?|secret|community|credentials?|token|psk|(?:[a-z]+-)*key(?:-string)?|message-digest-key \d+ md5|md5)[ \t:=]+)(\S.*)$/i;
+
+/**
+ * The lab without its secrets: values of env variables and attributes whose name says so, and of configurations and commands what follows a word
+ * such as password, secret, key or community. What is hidden reads "(sensitive)".
+ */
+export function maskLab(lab: Lab): Lab {
+  return { ...lab, nodes: lab.nodes.map(maskNode) };
+}
+
+function maskNode(node: LabNode): LabNode {
+  return {
+    ...node,
+    env: maskValues(node.env),
+    attributes: maskValues(node.attributes),
+    exec: node.exec.map(maskText),
+    ...(node.startupConfig !== undefined && { startupConfig: maskText(node.startupConfig) }),
+  };
+}
+
+function maskValues<T>(values: Readonly<Record<string, T>>): Readonly<Record<string, T | typeof hidden>> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, isSensitive(name) ? hidden : value]));
+}
+
+export function maskText(text: string): string {
+  return text
+    .split("\n")
+    .map((line) => line.replace(secretWord, (_line, before: string) => before + hidden))
+    .join("\n");
+}
+
+/** Fields of a change that hold text in which secrets stand; those of env and attributes are hidden in every plan. */
+const texts: ReadonlySet<string> = new Set(["startup-config", "exec"]);
+
+/** An action or operation without the secrets that stand in what it changes. */
+export function maskAction<A extends Pick<Action, "changes">>(action: A): A {
+  return { ...action, changes: action.changes.map(maskChange) };
+}
+
+function maskChange(change: Change): Change {
+  if (!texts.has(change.field)) return change;
+  const [before, after] = [maskValue(change.before), maskValue(change.after)];
+  const masked = !sameValue(before, change.before) || !sameValue(after, change.after);
+  return masked ? { ...change, before, after, sensitive: true } : change;
+}
+
+function maskValue(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(maskValue);
+  return typeof value === "string" ? maskText(value) : value;
+}
+
+/** Puts secrets that somebody saw masked, and sends back so, in again. `lost` names what is masked and was never known. */
+export function unmaskLab(lab: Lab, known: Lab): { readonly lab: Lab; readonly lost: readonly string[] } {
+  const before = new Map(known.nodes.map((node) => [node.key, node]));
+  const lost: string[] = [];
+  const nodes = lab.nodes.map((node): LabNode => {
+    const was = before.get(node.key);
+    const values = <T>(part: "env" | "attributes", now: Readonly<Record<string, T>>): Readonly<Record<string, T>> =>
+      Object.fromEntries(
+        Object.entries(now).map(([name, value]) => {
+          if (value !== hidden || !isSensitive(name)) return [name, value];
+          const old = was?.[part];
+          if (old === undefined || !Object.hasOwn(old, name)) lost.push(`/nodes/${node.key}/${part}/${name}`);
+          return [name, (old?.[name] ?? value) as T];
+        }),
+      );
+    const text = (part: string, now: string, candidates: readonly string[]): string => {
+      if (!now.includes(hidden)) return now;
+      const same = candidates.find((old) => maskText(old) === now);
+      if (same === undefined) lost.push(`/nodes/${node.key}/${part}`);
+      return same ?? now;
+    };
+    return {
+      ...node,
+      env: values("env", node.env),
+      attributes: values("attributes", node.attributes),
+      exec: node.exec.map((command, index) => text(`exec/${index}`, command, was?.exec ?? [])),
+      ...(node.startupConfig !== undefined && {
+        startupConfig: text("startup-config", node.startupConfig, was?.startupConfig === undefined ? [] : [was.startupConfig]),
+      }),
+    };
+  });
+  return { lab: { ...lab, nodes }, lost };
+}

@@ -1,0 +1,232 @@
+import { Failure } from "../../../contract/errors.ts";
+import type { Answer, Transport, TransportCall } from "../../../transport/transport.ts";
+import { type EveAnswer, hostError, readAnswer, recordOf, textOf } from "../api/answer.ts";
+import { pnetlabLogin } from "../pnetlab/pnetlab-login.ts";
+import { PnetlabRoutes } from "../pnetlab/pnetlab-routes.ts";
+
+/** Reads wait longer than the 25 s after which the host gives up a file's lock. */
+const callMs = 60_000;
+/** Two sessions lost within this time: someone else signs in with the same account again and again. */
+const takenOverMs = 5_000;
+
+export interface EveCall {
+  readonly method?: "GET" | "POST" | "PUT" | "DELETE";
+  /** Below the host's address, percent-encoded: /api/labs/… */
+  readonly path: string;
+  /** Sent as JSON; bytes as they are. */
+  readonly body?: unknown;
+  readonly contentType?: string;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal | undefined;
+  /** Changes nothing: when the session turns out to be gone it is opened again and the call repeated, once. */
+  readonly read: boolean;
+}
+
+/**
+ * One user of the host, with the one session that EVE-NG has for a user: a second login ends the first, so all sessions of this
+ * process for a user go through one of these. The password is kept in memory, to open the session again.
+ */
+export class EveAccount {
+  readonly user: string;
+  /** Whether the host is PNETLab, whose calls are others. */
+  readonly pnetlab: boolean;
+  readonly #transport: Transport;
+  readonly #routes: PnetlabRoutes | undefined;
+  #password: string;
+  #cookie: string;
+  #reopening: Promise<void> | undefined;
+  #reopenedAt = Number.NEGATIVE_INFINITY;
+  #generation = 0;
+
+  private constructor(transport: Transport, user: string, password: string, { cookie, pnetlab }: SignedIn) {
+    this.#transport = transport;
+    this.user = user;
+    this.#password = password;
+    this.#cookie = cookie;
+    this.pnetlab = pnetlab;
+    if (pnetlab) this.#routes = new PnetlabRoutes((call) => send(transport, call, this.#cookie));
+  }
+
+  /** Throws invalid_credentials, host_unreachable, host_timeout, host_error. */
+  static async open(transport: Transport, user: string, password: string, signal?: AbortSignal): Promise<EveAccount> {
+    return new EveAccount(transport, user, password, await login(transport, user, password, signal));
+  }
+
+  /**
+   * Another number after each session that was lost: until then nobody else was signed in as this user, as the host has one session per user. What is
+   * remembered of the user's nodes may be wrong afterwards.
+   */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** Checks the password by opening the session anew; who uses this account already goes on with the new session. */
+  async open(password: string, signal?: AbortSignal): Promise<void> {
+    const before = await this.peek("/api/auth", signal);
+    if (before === undefined) this.#generation++;
+    this.#cookie = await this.#login(password, signal);
+    this.#password = password;
+    // Whoever took the session before has nothing to do with this one.
+    this.#reopenedAt = Number.NEGATIVE_INFINITY;
+  }
+
+  /** The whole answer, whatever its status. Throws expired_host_session, and what the transport throws. */
+  async send(call: EveCall): Promise<Answer> {
+    const answer = await this.#send(call);
+    if (!(await this.#sessionLost(answer))) return answer;
+    if (!call.read) {
+      // Asked for again by the next read; a change is the caller's to repeat.
+      throw new Failure(
+        "expired_host_session",
+        "the session with the host ended, and nothing was sent again; log in again or repeat the change",
+      );
+    }
+    await this.#reopen(call.signal);
+    const again = await this.#send(call);
+    if (await this.#sessionLost(again)) throw new Failure("expired_host_session", "the host ends the session at once; log in again");
+    return again;
+  }
+
+  /** A read that opens no lost session again, which would end that of whoever took it over. undefined: the session is lost. */
+  async peek(path: string, signal?: AbortSignal): Promise<EveAnswer | undefined> {
+    const answer = await this.#send({ path, read: true, signal });
+    return (await this.#sessionLost(answer)) ? undefined : readAnswer(answer);
+  }
+
+  async call(call: EveCall): Promise<EveAnswer> {
+    return readAnswer(await this.send(call));
+  }
+
+  /** The data of a read that must succeed. */
+  async get(path: string, doing: string, signal?: AbortSignal): Promise<unknown> {
+    const answer = await this.call({ path, read: true, signal });
+    if (answer.status >= 300 || answer.word === "fail") throw hostError(doing, answer);
+    return answer.data;
+  }
+
+  async logout(): Promise<void> {
+    await this.#send({ path: "/api/auth/logout", read: false, timeoutMs: 5_000 });
+  }
+
+  #send(call: EveCall): Promise<Answer> {
+    return this.#routes === undefined ? send(this.#transport, call, this.#cookie) : this.#routes.send(call);
+  }
+
+  async #login(password: string, signal?: AbortSignal): Promise<string> {
+    if (this.pnetlab) return pnetlabLogin(this.#transport, this.user, password, signal);
+    return (await login(this.#transport, this.user, password, signal)).cookie;
+  }
+
+  /** guess pro-lost-session: Professional tells a lost session as a request that it does not know, which it may really not know: then it is asked who we are. */
+  async #sessionLost(answer: Answer): Promise<boolean> {
+    if (answer.status === 412 || answer.status === 401) return readAnswer(answer).code !== 90032;
+    if (answer.status !== 400 || readAnswer(answer).code !== 60027) return false;
+    const who = await this.#send({ path: "/api/auth", read: true });
+    return who.status !== 200;
+  }
+
+  async #reopen(signal?: AbortSignal): Promise<void> {
+    this.#reopening ??= (async () => {
+      if (performance.now() - this.#reopenedAt < takenOverMs) {
+        throw new Failure(
+          "expired_host_session",
+          `the session of ${this.user} on the host was taken over twice in a moment: EVE-NG has one session per user, and someone else signs in as the same user`,
+        );
+      }
+      this.#generation++;
+      this.#cookie = await this.#login(this.#password, signal);
+      this.#reopenedAt = performance.now();
+    })();
+    const reopening = this.#reopening;
+    try {
+      await reopening;
+    } catch (error) {
+      if (error instanceof Failure && error.code === "invalid_credentials") {
+        throw new Failure("expired_host_session", "the password on the host has changed; log in again", { cause: error });
+      }
+      throw error;
+    } finally {
+      if (this.#reopening === reopening) this.#reopening = undefined;
+    }
+  }
+}
+
+async function send(transport: Transport, call: EveCall, cookie: string | undefined): Promise<Answer> {
+  const { method = "GET", path, body, contentType, timeoutMs = callMs, signal, read } = call;
+  const bytes = body === undefined ? undefined : body instanceof Uint8Array ? body : JSON.stringify(body);
+  const request: TransportCall = {
+    method,
+    path,
+    headers: {
+      Accept: "application/json",
+      ...(cookie !== undefined && { Cookie: cookie }),
+      ...(bytes !== undefined && { "Content-Type": contentType ?? "application/json" }),
+    },
+    body: bytes,
+    timeoutMs,
+    signal,
+    repeatable: read,
+  };
+  return transport.request(request);
+}
+
+interface SignedIn {
+  /** As it is sent with every call. */
+  readonly cookie: string;
+  readonly pnetlab: boolean;
+}
+
+/**
+ * Without html5: with it the host needs Guacamole to answer before it lets anyone in. A host that is EVE-NG's kin and does not know this call
+ * is PNETLab.
+ */
+async function login(transport: Transport, username: string, password: string, signal?: AbortSignal): Promise<SignedIn> {
+  const call: EveCall = { method: "POST", path: "/api/auth/login", body: { username, password, html5: "-1" }, read: false, signal };
+  const response = await send(transport, call, undefined);
+  const answer = readAnswer(response);
+  if (answer.code === 90013) {
+    const cookie = response.headers["set-cookie"]
+      ?.map((line) => /^unetlab_session=([^;]+)/.exec(line)?.[1])
+      .findLast((one) => one !== undefined);
+    if (cookie === undefined)
+      throw new Failure("host_error", "the host took the login and gave no session", { data: { host: { message: answer.message } } });
+    return { cookie: `unetlab_session=${cookie}`, pnetlab: false };
+  }
+  if (answer.status === 404 && answer.code === 60038) {
+    return { cookie: await pnetlabLogin(transport, username, password, signal), pnetlab: true };
+  }
+  if ([90011, 90012, 90014].includes(answer.code ?? 0)) throw new Failure("invalid_credentials", "wrong user name or password");
+  if (answer.broken && (await wrongPasswordBreaks(transport, answer, signal))) {
+    throw new Failure("invalid_credentials", "wrong user name or password");
+  }
+  throw hostError("login", answer);
+}
+
+/**
+ * guess ce6-wrong-password: Community Edition answers a wrong password with an error page where PHP shows its notices: `Undefined index: rows`
+ * with PHP 7, `Undefined array key "rows"` with PHP 8. If the host hides the words, the password is wrong if the rest of the interface works.
+ */
+async function wrongPasswordBreaks(transport: Transport, page: EveAnswer, signal?: AbortSignal): Promise<boolean> {
+  if (/api_authentication/.test(page.message)) return /\brows\b/.test(page.message);
+  if (page.message !== "Slim Application Error" && !page.message.startsWith("HTTP ")) return false;
+  const who = readAnswer(await send(transport, { path: "/api/auth", read: true, signal }, undefined));
+  return who.status === 401 && who.code === 90001;
+}
+
+/** Who the session's user is, as GET /api/auth tells. */
+export interface EveUser {
+  readonly name: string;
+  readonly role: string;
+  /** Number of the user's place on the host, from which Community Edition counts ports. */
+  readonly tenant: number | undefined;
+}
+
+export async function readUser(account: EveAccount): Promise<EveUser> {
+  const data = recordOf(await account.get("/api/auth", "read the user"));
+  const tenant = Number(data.tenant ?? data.pod ?? Number.NaN);
+  return {
+    name: textOf(data.username) ?? account.user,
+    role: textOf(data.role) ?? "",
+    tenant: Number.isInteger(tenant) && tenant >= 0 ? tenant : undefined,
+  };
+}

@@ -1,0 +1,109 @@
+import { Failure } from "../../../contract/errors.ts";
+import type { Answer } from "../../../transport/transport.ts";
+import { withoutPaths } from "./hidden-paths.ts";
+
+/** What the REST interface answered, read as far as it can be. */
+export interface EveAnswer {
+  /** HTTP status. */
+  readonly status: number;
+  /** The number at the end of the message, which alone tells what happened: "Lab has been saved (60023)." Absent where there is none. */
+  readonly code?: number;
+  /** Without paths of files on the host. */
+  readonly message: string;
+  /** The message as the host sent it, if it has such paths: for the log. */
+  readonly words?: string;
+  readonly data?: unknown;
+  /** The status word of the envelope: success, fail, unauthorized … */
+  readonly word?: string;
+  /** An error page instead of an envelope: the host broke in the middle, and what it has done is not known. */
+  readonly broken: boolean;
+  /** The host's clock, ms; absent where it does not tell. */
+  readonly time?: number;
+}
+
+/** Reads the envelope. An answer that is no JSON object is taken as broken from 500 on, and as text below. */
+export function readAnswer({ status, headers, body }: Answer): EveAnswer {
+  const text = body.toString("utf8");
+  const date = headers.date === undefined ? Number.NaN : Date.parse(headers.date);
+  const time = Number.isNaN(date) ? {} : { time: date };
+  const json = parse(text);
+  if (json === undefined) return { status, ...messageOf(pageMessage(status, text)), broken: status >= 500, ...time };
+  const { message: said, code: number, status: word, data, result } = json;
+  // Only envelopes have a word; the list of icons is bare.
+  if (typeof word !== "string") return { status, message: "", data: json, broken: status >= 500, ...time };
+  const message = typeof said === "string" ? said : "";
+  // A broken lab is told by nothing but its number.
+  const code = /\((\d+)\)\.?\s*$/.exec(message)?.[1] ?? /^(\d{5})$/.exec(message)?.[1];
+  const envelope = typeof number === "string" || typeof number === "number" ? Number(number) : status;
+  return {
+    status: status === 200 && Number.isInteger(envelope) && envelope >= 400 ? envelope : status,
+    ...(code !== undefined && { code: Number(code) }),
+    ...messageOf(message),
+    data: data ?? result,
+    word,
+    broken: false,
+    ...time,
+  };
+}
+
+function messageOf(words: string): Pick<EveAnswer, "message" | "words"> {
+  const message = withoutPaths(words);
+  return message === words ? { message } : { message, words };
+}
+
+/** PHP writes an empty map as [], one with the keys 0, 1 … as a list, and any other as an object: entries whichever it is. */
+export function entriesOf(data: unknown): readonly (readonly [key: string, value: unknown])[] {
+  return typeof data === "object" && data !== null ? Object.entries(data) : [];
+}
+
+export function recordOf(data: unknown): Readonly<Record<string, unknown>> {
+  return typeof data === "object" && data !== null && !Array.isArray(data) ? (data as Readonly<Record<string, unknown>>) : {};
+}
+
+/** A number that came as a number or as its text; undefined for everything else. */
+export function numberOf(value: unknown): number | undefined {
+  if (typeof value === "number") return value;
+  return typeof value === "string" && /^-?\d+(\.\d+)?$/.test(value.trim()) ? Number(value) : undefined;
+}
+
+export function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
+}
+
+/** The failure of a step, with the host's own words; files of the host are named in its cause alone, which only the log has. */
+export function hostError(doing: string, answer: EveAnswer): Failure {
+  const { code, message, status, broken, words } = answer;
+  const host = { ...(code !== undefined && { code }), message: message || `HTTP ${status}`, status };
+  const more = { data: { host }, ...(words !== undefined && { cause: new Error(words) }) };
+  if (code === fileLocked) return new Failure("host_error", `${doing}: ${fileLockedText}`, { ...more, data: { host, retryable: true } });
+  if (code === 60000) return new Failure("lab_not_found", `${doing}: ${message}`, more);
+  if (code === 20024) return new Failure("node_not_found", `${doing}: ${message}`, more);
+  if (code === 90032) return new Failure("operation_not_allowed", `${doing}: the host does not allow this user to do it`, more);
+  const broke = broken ? "; the host broke while it worked, so what it has done is not known" : "";
+  return new Failure("host_error", `${doing}: ${host.message}${broke}`, more);
+}
+
+/** Another write holds the lab's file, or one that died left its lock behind. */
+export const fileLocked = 60061;
+
+const fileLockedText =
+  "the host could not lock the lab's file for 25 s. Another change may be under way; if it stays so, a change that died has left its lock behind, " +
+  "and every change of this lab will fail until an administrator of the host removes the file /opt/unetlab/labs/<lab>.unl.lock";
+
+function parse(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const json: unknown = JSON.parse(text);
+    return typeof json === "object" && json !== null && !Array.isArray(json) ? (json as Readonly<Record<string, unknown>>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a Slim error page tells of its cause, in one line. */
+function pageMessage(status: number, text: string): string {
+  const told = /<strong>Message:<\/strong>\s*([^<]*)/.exec(text)?.[1]?.trim();
+  const file = /<strong>File:<\/strong>\s*([^<]*)/.exec(text)?.[1]?.trim();
+  if (told !== undefined) return file === undefined ? told : `${told} in ${file}`;
+  const title = /<title>([^<]*)<\/title>/.exec(text)?.[1]?.trim();
+  return title ?? `HTTP ${status}${text.trim() === "" ? " without an answer" : ""}`;
+}

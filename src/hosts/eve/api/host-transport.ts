@@ -1,0 +1,24 @@
+import { Failure } from "../../../contract/errors.ts";
+import { showFingerprint } from "../../../transport/fingerprint.ts";
+import { type Answer, Transport, type TransportCall } from "../../../transport/transport.ts";
+
+/** Requests to the host. An error about its certificate says how an administrator of the service pins it. */
+export class HostTransport extends Transport {
+  override async request(call: TransportCall): Promise<Answer> {
+    try {
+      return await super.request(call);
+    } catch (error) {
+      throw withRemedy(error);
+    }
+  }
+}
+
+function withRemedy(error: unknown): unknown {
+  if (!(error instanceof Failure) || (error.code !== "tls_untrusted" && error.code !== "tls_pin_mismatch")) return error;
+  const { fingerprint } = error.data ?? {};
+  if (typeof fingerprint !== "string") return error;
+  const shown = showFingerprint(fingerprint);
+  const when = error.code === "tls_pin_mismatch" ? "if the host has a new certificate, compare" : "compare";
+  const message = `the host's certificate: ${error.message}; ${when} its fingerprint ${shown} with the host's own, then start the service with --host-pin ${shown}`;
+  return new Failure(error.code, message, { data: { ...error.data, fingerprint: shown }, cause: error });
+}

@@ -1,0 +1,364 @@
+import { randomUUID } from "node:crypto";
+import { Failure } from "../../../contract/errors.ts";
+import type { Operation, Step } from "../../../engine/model/plan.ts";
+import type { LabLink } from "../../../intent/lab/lab.ts";
+import type { Applied, NativeIds, Progress } from "../../host.ts";
+import { isUnreadableLab } from "../../host-unreadable.ts";
+import { settled } from "../api/doubt.ts";
+import { hostFailure } from "../api/host-failure.ts";
+import type { UnlLab } from "../lab-file/unl.ts";
+import { refuseInUse } from "../labs/other-users.ts";
+import type { EvePlace } from "../labs/world.ts";
+import { failedNodes } from "../power/failed-nodes.ts";
+import { bringDown, refuseStrays, startNodes, stopNodes, wipeNodes } from "../power/power.ts";
+import type { EveLabPath } from "../read/lab-path.ts";
+import { isUp, type LabHead, labNotFound, readHead, readNodes, withHead } from "../read/lab-read.ts";
+import { renumberedIds } from "../write/given-ids.ts";
+import type { TakenIds } from "../write/lab-draft.ts";
+import { editLab, type LabEdit } from "../write/lab-edit.ts";
+import { writeLab, writeNewLab } from "../write/write-lab.ts";
+import { appliedSteps } from "./applied-steps.ts";
+import { leaveTaken } from "./renumber.ts";
+
+interface Run {
+  readonly place: EvePlace;
+  readonly at: EveLabPath;
+  readonly progress: Progress;
+  ids: NativeIds;
+}
+
+const nobody: NativeIds = { nodes: {}, networks: {}, links: {} };
+
+/**
+ * Runs the steps. Neighbours of one kind are one batch: all that is written into the lab's file is one write, and nodes start and stop
+ * together. Before each batch the lab is looked at: its lock, which Community Edition keeps and does not heed, is heeded here.
+ */
+export async function applySteps(place: EvePlace, at: EveLabPath, operations: readonly Operation[], progress: Progress): Promise<Applied> {
+  const run: Run = { place, at, progress, ids: progress.ids };
+  const finished = new Set<string>();
+  let head: LabHead | null = null;
+  await refuseOthersNodes(run, operations);
+  for (const batch of batches(operations)) {
+    progress.signal?.throwIfAborted();
+    const done = (some: readonly Operation[]) => {
+      for (const { id } of some.filter((one) => !finished.has(one.id))) {
+        if (id !== batch[0]?.id) progress.step(id, "running");
+        progress.step(id, "done");
+        finished.add(id);
+      }
+    };
+    try {
+      const removes = batch[0]?.step.do === "delete-lab";
+      head = await (removes ? readHeadToDelete(place, at) : readHead(place.account, at));
+      if (head !== null && head.lock !== 0) throw lockedNow(at, finished, operations);
+      progress.step(batch[0]?.id ?? "", "running");
+      await runBatch(run, head, batch, done);
+      done(batch);
+    } catch (error) {
+      throw cutOff(error, finished, operations);
+    }
+  }
+  head = await readHead(place.account, at);
+  return head === null ? { ids: run.ids } : { ids: run.ids, labId: head.uuid };
+}
+
+/** Before anything of a change that takes nodes away: what the host deletes while it runs for another user runs on for ever. */
+async function refuseOthersNodes({ place, at, progress }: Run, operations: readonly Operation[]): Promise<void> {
+  const whole = operations.some(({ step }) => step.do === "delete-lab");
+  if (!whole && !operations.some(({ step }) => step.do === "delete-node")) return;
+  await refuseInUse(place, at, {
+    whole,
+    owner: progress.owner,
+    force: progress.force === true,
+    warn: (node, message) => progress.warn?.({ code: "left_running", node, message }),
+  });
+}
+
+/** The lab's head; `unreadable` for a lab that the host cannot read. */
+async function readHeadToDelete({ account }: EvePlace, at: EveLabPath): Promise<LabHead | null> {
+  try {
+    return await readHead(account, at);
+  } catch (error) {
+    if (isUnreadableLab(error)) return unreadable;
+    throw error;
+  }
+}
+
+/** The host tells neither lock nor nodes of such a lab. */
+const unreadable: LabHead = { uuid: "", name: "", lock: 0, description: "", author: "", body: "" };
+
+type BatchKind = "create-lab" | "delete-lab" | "edit" | "start" | "stop" | "wipe";
+
+function batchKind(step: Step): BatchKind {
+  switch (step.do) {
+    case "create-lab":
+    case "delete-lab":
+    case "start":
+    case "stop":
+    case "wipe":
+      return step.do;
+    default:
+      return "edit";
+  }
+}
+
+function batches(operations: readonly Operation[]): readonly (readonly Operation[])[] {
+  const all: Operation[][] = [];
+  for (const operation of operations) {
+    const last = all.at(-1)?.[0]?.step;
+    const { step } = operation;
+    const kind = batchKind(step);
+    const joins =
+      last !== undefined &&
+      batchKind(last) === kind &&
+      kind !== "create-lab" &&
+      kind !== "delete-lab" &&
+      !(last.do === "stop" && step.do === "stop" && last.mode !== step.mode);
+    if (joins) all.at(-1)?.push(operation);
+    else all.push([operation]);
+  }
+  return all;
+}
+
+async function runBatch(
+  run: Run,
+  head: LabHead | null,
+  batch: readonly Operation[],
+  done: (some: readonly Operation[]) => void,
+): Promise<void> {
+  const first = batch[0]?.step;
+  if (first === undefined) return;
+  if (first.do === "create-lab") return inTurn(run, true, () => createLab(run, head, first));
+  if (first.do === "delete-lab") return inTurn(run, false, () => deleteLab(run, head));
+  if (head === null) {
+    // What was in a lab that is gone is gone: a list of steps that deletes the lab may run again.
+    if (batch.every(({ step }) => step.do === "stop" || step.do === "wipe" || step.do.startsWith("delete-"))) return;
+    throw labNotFound(run.at.path);
+  }
+  if (first.do !== "start" && first.do !== "stop" && first.do !== "wipe") {
+    const creates = batch.some(({ step }) => step.do.startsWith("create-"));
+    return inTurn(run, creates, () => editBatch(run, head, batch, creates, done));
+  }
+  const { place, at, progress } = run;
+  const { reader, edition: kind } = place.world;
+  const lab = withHead(kind.exports ? await reader.file(place.account, at) : (await reader.read(place.account, at)).lab, head);
+  const edit = openEdit(run, lab, noneTaken);
+  const ids = batch.flatMap(({ step }) => {
+    const key = "node" in step && typeof step.node === "string" ? step.node : "";
+    const id = edit.nodeId(key);
+    // A node that is gone is as stopped and as empty as can be.
+    if (id === undefined && step.do === "start") throw new Failure("node_not_found", `the lab has no node ${key}`);
+    return id ?? [];
+  });
+  const power = { place, at, lab, signal: progress.signal, force: progress.force };
+  try {
+    if (first.do === "start") await startNodes(power, ids);
+    else if (first.do === "stop") await stopNodes(power, ids, first.mode);
+    else await wipeNodes(power, ids, progress.stopMode ?? 3);
+  } catch (error) {
+    const failed = failedNodes(error);
+    const others = batch.filter((operation) => !failed.has(nodeIdOf(operation, edit) ?? -1));
+    if (first.do !== "wipe") await tellPower(run, others, edit, first.do, done);
+    throw withSteps(error, batch, edit);
+  }
+}
+
+/** After starts or stops that did not all end well: those of nodes that are as wanted were done. */
+async function tellPower(
+  { place, at }: Run,
+  batch: readonly Operation[],
+  edit: LabEdit,
+  word: "start" | "stop",
+  done: (some: readonly Operation[]) => void,
+): Promise<void> {
+  const nodes = await readNodes(place.account, at).catch(() => undefined);
+  if (nodes === undefined) return;
+  const status = new Map(nodes.map((node) => [node.id, node.status]));
+  done(
+    batch.filter((operation) => {
+      const told = status.get(nodeIdOf(operation, edit) ?? -1) ?? 0;
+      return word === "stop" ? told === 0 || (told === 1 && place.world.edition.sharedNames) : told === 2 || told === 3;
+    }),
+  );
+}
+
+/** The failure with the steps that failed, each with its reason. */
+function withSteps(error: unknown, batch: readonly Operation[], edit: LabEdit): unknown {
+  const reasons = failedNodes(error);
+  if (!(error instanceof Failure) || reasons.size === 0) return error;
+  const failures = batch.flatMap((operation) => {
+    const message = reasons.get(nodeIdOf(operation, edit) ?? -1);
+    return message === undefined ? [] : [{ id: operation.id, message }];
+  });
+  return new Failure(error.code, error.message, { data: { ...error.data, failures }, cause: error });
+}
+
+function nodeIdOf({ step }: Operation, edit: LabEdit): number | undefined {
+  return "node" in step && typeof step.node === "string" ? edit.nodeId(step.node) : undefined;
+}
+
+/** Writes of one lab one after another. Where labs share numbers, those that give new ones are one after another on the whole host. */
+function inTurn<T>({ place, at }: Run, numbers: boolean, work: () => Promise<T>): Promise<T> {
+  const { writes, edition } = place.world;
+  const mine = () => writes.run(at.path, work);
+  return numbers && edition.sharedNames ? writes.run("", mine) : mine();
+}
+
+async function createLab(run: Run, head: LabHead | null, { lab: wanted }: Step & { do: "create-lab" }): Promise<void> {
+  const { place, at } = run;
+  if (head !== null) {
+    const before = withHead(await place.world.reader.file(place.account, at), head);
+    const edit = openEdit(run, before, noneTaken);
+    edit.step({ do: "create-lab", lab: wanted });
+    await writeLab(place, at, before, edit.lab);
+    return;
+  }
+  run.ids = nobody;
+  const empty: UnlLab = {
+    name: at.name,
+    id: randomUUID(),
+    version: "1",
+    scripttimeout: 300,
+    lock: 0,
+    nodes: [],
+    networks: [],
+    textObjects: [],
+    pictures: [],
+    configs: [],
+  };
+  const edit = openEdit(run, empty, await takenIds(run), wanted.links);
+  // With the bulk path everything is made at once, and the steps that follow find it there.
+  if (place.world.edition.imports !== "none") {
+    for (const network of wanted.networks) edit.step({ do: "create-network", network });
+    for (const node of wanted.nodes) edit.step({ do: "create-node", node });
+    for (const link of wanted.links) edit.step({ do: "create-link", link });
+  }
+  edit.step({ do: "create-lab", lab: wanted });
+  await writeNewLab(place, at, edit.lab, (folder) => run.progress.madeFolder?.(folder));
+  run.ids = await leaveTaken(place, at, edit.lab, edit.ids);
+}
+
+async function editBatch(
+  run: Run,
+  head: LabHead,
+  batch: readonly Operation[],
+  creates: boolean,
+  done: (some: readonly Operation[]) => void,
+): Promise<void> {
+  const { place, at } = run;
+  const before = withHead(await place.world.reader.file(place.account, at), head);
+  const coming = batch.flatMap(({ step }) => (step.do === "create-link" ? step.link : []));
+  const edit = openEdit(run, before, creates ? await takenIds(run) : noneTaken, coming);
+  let failure: { readonly error: unknown } | undefined;
+  const after: UnlLab[] = [];
+  for (const { step } of batch) {
+    try {
+      edit.step(step);
+      after.push(edit.lab);
+    } catch (error) {
+      failure = { error };
+      break;
+    }
+  }
+  if (after.length > 0) {
+    await emptyGone(run, before, edit.lab);
+    try {
+      const { wanted } = await writeLab(place, at, before, edit.lab);
+      run.ids = idsAsGiven(edit, wanted);
+    } catch (error) {
+      // What of it was done is told as done; where the host cannot be asked nothing is.
+      const got = await place.world.reader.file(place.account, at).catch(() => undefined);
+      // The last of them is not, or nothing would have gone wrong.
+      if (got !== undefined) done(batch.slice(0, Math.min(appliedSteps(before, after, got, place.catalogue), batch.length - 1)));
+      throw error;
+    }
+  }
+  if (failure !== undefined) {
+    done(batch.slice(0, after.length));
+    throw failure.error;
+  }
+}
+
+/** Nodes that go must be down, or their processes stay and hold their number; and their disks would go to the next node of the number. */
+async function emptyGone(run: Run, before: UnlLab, after: UnlLab): Promise<void> {
+  const { place, at, progress } = run;
+  const kept = new Set(after.nodes.map(({ id }) => id));
+  const gone = before.nodes.flatMap(({ id }) => (kept.has(id) ? [] : [id]));
+  if (gone.length > 0) await wipeNodes({ place, at, lab: before, signal: progress.signal }, gone, progress.stopMode ?? 3);
+}
+
+async function deleteLab(run: Run, head: LabHead | null): Promise<void> {
+  const { place, at, progress } = run;
+  run.ids = nobody;
+  if (head === null) return;
+  // The host neither lists nor stops the nodes of a lab that it cannot read.
+  const nodes = head === unreadable ? [] : await readNodes(place.account, at);
+  const up = nodes.filter(({ status }) => isUp(status)).map(({ id }) => id);
+  if (up.length > 0) {
+    const { lab } = await place.world.reader.read(place.account, at);
+    const power = { place, at, lab, signal: progress.signal, force: progress.force };
+    const { foreign, late } = await bringDown(power, up, progress.stopMode ?? 3);
+    refuseStrays(power, foreign);
+    for (const id of [...late, ...[...foreign.keys()].filter((one) => foreign.get(one)?.lab === undefined)]) {
+      const name = nodes.find((node) => node.id === id)?.name ?? String(id);
+      const node = Object.entries(progress.ids.nodes).find(([, native]) => native === String(id))?.[0] ?? name;
+      const message = `something runs on as number ${id} of the host, and a stop of ${name} did not end it: an administrator of the host ends it there`;
+      progress.warn?.({ code: "left_running", node, message });
+    }
+  }
+  const timeoutMs = place.world.timing.powerMs;
+  const gone = async () => (await readHeadToDelete(place, at)) === null;
+  try {
+    await settled(
+      `delete lab ${at.path}`,
+      () => place.account.call({ method: "DELETE", path: `/api/labs${at.url}`, read: false, timeoutMs }),
+      // A broken lab is deleted without a word.
+      ({ code, status }) => code === 60022 || (code === undefined && status === 200),
+      gone,
+    );
+  } finally {
+    place.world.reader.forget(at.path);
+    place.world.others.forget(at.path);
+    place.world.owners.of(place.account).forget(at.path);
+  }
+  if (!(await gone())) throw hostFailure(`the host said that lab ${at.path} is deleted, and it is still there`);
+}
+
+const noneTaken: TakenIds = { nodes: new Set(), networks: new Set() };
+
+function takenIds({ place, at }: Run): Promise<TakenIds> {
+  return place.world.edition.sharedNames ? place.world.others.taken(place.account, at.path) : Promise.resolve(noneTaken);
+}
+
+function openEdit({ place, ids }: Run, lab: UnlLab, taken: TakenIds, coming: readonly LabLink[] = []): LabEdit {
+  return editLab(lab, ids, { catalogue: place.catalogue, lists: place.world.interfaces, taken, newUuid: randomUUID, coming });
+}
+
+/** The ids of the edit, with the numbers that the host gave instead. */
+function idsAsGiven(edit: LabEdit, wanted: UnlLab): NativeIds {
+  const table = (kind: "nodes" | "networks") => new Map(edit.lab[kind].map(({ id }, index) => [id, wanted[kind][index]?.id ?? id]));
+  const [nodes, networks] = [table("nodes"), table("networks")];
+  return renumberedIds(edit.ids, { node: (id) => nodes.get(id) ?? id, network: (id) => networks.get(id) ?? id });
+}
+
+function lockedNow(at: EveLabPath, finished: ReadonlySet<string>, operations: readonly Operation[]): Failure {
+  if (finished.size === 0) return new Failure("lab_locked", `lab ${at.path} is locked on the host`);
+  const data = { applied: [...finished], remaining: remaining(finished, operations) };
+  return new Failure("lab_locked_mid_apply", `lab ${at.path} was locked on the host during the change`, { data });
+}
+
+function remaining(finished: ReadonlySet<string>, operations: readonly Operation[]): readonly string[] {
+  return operations.flatMap(({ id }) => (finished.has(id) ? [] : [id]));
+}
+
+/** What stopped the run, with how far it came. */
+function cutOff(error: unknown, finished: ReadonlySet<string>, operations: readonly Operation[]): unknown {
+  if (!(error instanceof Failure) || error.code.startsWith("lab_locked")) return error;
+  const left = remaining(finished, operations);
+  const failures = (error.data?.["failures"] ?? []) as readonly { readonly id: string }[];
+  const failed = failures[0]?.id ?? left[0];
+  const rest = left.filter((id) => id !== failed && failures.every((one) => one.id !== id));
+  // The host's numbers mean nothing to the caller.
+  const { nodes: _numbers, ...data } = error.data ?? {};
+  return new Failure(error.code, error.message, { data: { ...data, applied: [...finished], failed, remaining: rest }, cause: error });
+}

@@ -1,0 +1,35 @@
+import type { CopiedExtra, ExtrasCopy } from "../../host.ts";
+import { entriesOf, recordOf, textOf } from "../api/answer.ts";
+import type { UnlLab } from "../lab-file/unl.ts";
+import type { EvePlace } from "../labs/world.ts";
+import { extrasReport } from "../read/extras-report.ts";
+import { withExtras } from "../read/lab-extras.ts";
+import type { EveLabPath } from "../read/lab-path.ts";
+import { mustReadHead, withHead } from "../read/lab-read.ts";
+import { writeLab } from "../write/write-lab.ts";
+
+/**
+ * Copies into a lab what another lab has beyond its definition. The source is only read; nothing is written if the copy has it all. Throws lab_not_found,
+ * host_error.
+ */
+export async function copyExtras(place: EvePlace, from: EveLabPath, to: EveLabPath, about: ExtrasCopy): Promise<readonly CopiedExtra[]> {
+  const source = await readWhole(place, from);
+  const before = await readWhole(place, to);
+  const asFile = place.world.edition.imports === "any" && before.isPartial !== true;
+  const { got } = await writeLab(place, to, before, withExtras(source, before, about, asFile));
+  return [...extrasReport(source, got, about, place.catalogue), ...(source.isPartial === true ? await unreadPictures(place, from) : [])];
+}
+
+async function readWhole({ world, account }: EvePlace, at: EveLabPath): Promise<UnlLab> {
+  const head = await mustReadHead(account, at);
+  return withHead(await world.reader.file(account, at), head);
+}
+
+/** The host lists them, but gives their contents in another form than it takes them. */
+async function unreadPictures({ account }: EvePlace, at: EveLabPath): Promise<readonly CopiedExtra[]> {
+  const list = await account.get(`/api/labs${at.url}/pictures`, `list the pictures of ${at.path}`);
+  return entriesOf(list).map(([, picture]) => {
+    const name = JSON.stringify(textOf(recordOf(picture).name) ?? "");
+    return { level: "dropped", message: `the picture ${name}: the host does not export this lab as a file` };
+  });
+}

@@ -1,0 +1,116 @@
+import { Failure } from "../../../contract/errors.ts";
+import type { NativeIds, NumberChange, Renumbered } from "../../host.ts";
+import { hostFailure } from "../api/host-failure.ts";
+import type { UnlLab } from "../lab-file/unl.ts";
+import { numberClash, readPower } from "../labs/clashes.ts";
+import { refuseInUse } from "../labs/other-users.ts";
+import type { EvePlace } from "../labs/world.ts";
+import { wipeNodes } from "../power/power.ts";
+import type { EveLabPath } from "../read/lab-path.ts";
+import { mustReadHead, readNodes, withHead } from "../read/lab-read.ts";
+import { type GivenIds, renumbered, renumberedIds } from "../write/given-ids.ts";
+import { writeLab } from "../write/write-lab.ts";
+
+/**
+ * Gives new numbers to what has a number of another lab. A node's disk lies under its number on the host, which moves none: such nodes are wiped first.
+ * Throws lab_locked, lab_in_use, number_clash, and host_error where too few numbers are free.
+ */
+export async function renumberLab(place: EvePlace, at: EveLabPath, ids: NativeIds): Promise<Renumbered> {
+  const { world, account } = place;
+  const head = await mustReadHead(account, at);
+  if (head.lock !== 0) throw new Failure("lab_locked", `lab ${at.path} is locked on the host`);
+  await refuseInUse(place, at, { whole: true, owner: account.user, force: false, warn: () => {} });
+  const { nodes, clashes } = await readPower(place, at);
+  for (const { id, name, status } of nodes) {
+    const clash = clashes.get(id);
+    if (status < 2 || clash?.certain === true) continue;
+    if (clash !== undefined) throw numberClash(`lab ${at.path} was not renumbered, as ${name} may run`, clash);
+    throw new Failure("lab_in_use", `lab ${at.path} was not renumbered, as ${name} runs: stop the lab first`, {
+      data: { users: [account.user] },
+    });
+  }
+  return world.writes.run("", () =>
+    world.writes.run(at.path, async () => {
+      const before = withHead(await world.reader.file(account, at), head);
+      if (before.isPartial === true) throw hostFailure(`lab ${at.path} was not renumbered: the host does not export it as a file`);
+      const taken = await world.others.taken(account, at.path);
+      const moving = before.nodes.filter(({ id }) => taken.nodes.has(id) || clashes.has(id)).map(({ id }) => id);
+      const given = newNumbers(place, before, new Set([...taken.nodes, ...clashes.keys()]), moving, taken.networks);
+      await wipeNodes({ place, at, lab: before, force: true }, moving, 3);
+      await rewrite(place, at, before, given);
+      const named = (kind: "nodes" | "networks", to: (id: number) => number) =>
+        before[kind].flatMap(({ id, name = "" }): NumberChange[] => (to(id) === id ? [] : [{ name, before: id, after: to(id) }]));
+      return { ids: renumberedIds(ids, given), nodes: named("nodes", given.node), networks: named("networks", given.network) };
+    }),
+  );
+}
+
+/**
+ * A new lab whose nodes are called running has numbers that something else has: a process that a deleted lab left behind, or another lab where all
+ * numbers are taken. They get others as long as there are any. Returns the ids.
+ */
+export async function leaveTaken(place: EvePlace, at: EveLabPath, made: UnlLab, ids: NativeIds): Promise<NativeIds> {
+  const { world, account } = place;
+  if (!world.edition.sharedNames) return ids;
+  const owners = world.owners.of(account);
+  const used = new Set<number>();
+  let [lab, now] = [made, ids];
+  for (let tries = 0; tries < 3; tries++) {
+    const up = (await readNodes(account, at)).filter(({ status }) => status >= 2).map(({ id }) => id);
+    if (up.length === 0) break;
+    for (const id of up) used.add(id);
+    const taken = (await world.others.taken(account, at.path)).nodes;
+    const blocked = new Set([...taken, ...used]);
+    const isRoom = (without: ReadonlySet<number>) => freeNumbers(place, lab, without).length >= up.length;
+    // Where other labs have all numbers, those that do not run now are the better ones.
+    const avoided = isRoom(blocked) ? blocked : new Set([...(await world.others.running(account)).keys(), ...used]);
+    // Nothing better is left: the nodes are shown as unknown.
+    if (!isRoom(avoided)) {
+      for (const id of up) owners.disown(id, at.path);
+      break;
+    }
+    const given = newNumbers(place, lab, avoided, up, new Set());
+    lab = await rewrite(place, at, lab, given);
+    now = renumberedIds(now, given);
+  }
+  return now;
+}
+
+async function rewrite(place: EvePlace, at: EveLabPath, before: UnlLab, given: GivenIds): Promise<UnlLab> {
+  const { wanted } = await writeLab(place, at, before, renumbered(before, given), { whole: true });
+  place.world.owners.of(place.account).forget(at.path);
+  return wanted;
+}
+
+/** Throws host_error where too few numbers are free. */
+function newNumbers(
+  place: EvePlace,
+  lab: UnlLab,
+  blocked: ReadonlySet<number>,
+  moving: readonly number[],
+  takenNetworks: ReadonlySet<number>,
+): GivenIds {
+  const free = freeNumbers(place, lab, blocked);
+  if (free.length < moving.length) {
+    throw hostFailure(
+      `the host has ${place.catalogue.maxNodes} numbers for the nodes of a user, and ${free.length} of them are free, while ${moving.length} are needed: ` +
+        "delete labs that are not needed, or nodes of them",
+    );
+  }
+  const nodes = new Map(moving.map((id, index) => [id, free[index] ?? id]));
+  const networks = new Map<number, number>();
+  const used = new Set([...takenNetworks, ...lab.networks.map(({ id }) => id)]);
+  for (const { id } of lab.networks) {
+    if (!takenNetworks.has(id)) continue;
+    let next = 1;
+    while (used.has(next)) next++;
+    used.add(next);
+    networks.set(id, next);
+  }
+  return { node: (id) => nodes.get(id) ?? id, network: (id) => networks.get(id) ?? id };
+}
+
+function freeNumbers({ catalogue }: EvePlace, lab: UnlLab, blocked: ReadonlySet<number>): readonly number[] {
+  const own = new Set(lab.nodes.map(({ id }) => id));
+  return Array.from({ length: catalogue.maxNodes }, (_, index) => index + 1).filter((id) => !own.has(id) && !blocked.has(id));
+}

@@ -1,0 +1,99 @@
+import type { EveAccount } from "../account/account.ts";
+import type { NodeStatus } from "../read/lab-read.ts";
+
+/**
+ * Which lab's node runs under each number of a user, as far as one session with the host can know it. The host has one session per user, so while it
+ * lasts nobody else starts or stops nodes for that user: what this session started runs for the lab that it was started for, until it is seen down.
+ */
+export class NumberOwners {
+  /** Number → path of the lab. */
+  readonly #owners = new Map<number, string>();
+  /** "number path": a stop for this lab left the number running, so that something else has it. */
+  readonly #strangers = new Set<string>();
+  /** Numbers that are being started: they are down until they are up. */
+  readonly #starting = new Map<number, string>();
+  /** Numbers that no other lab had when they were seen up: this session did not start them. */
+  readonly #assumed = new Set<number>();
+  #epoch = 0;
+
+  /** Taken before a read of nodes, and given with what it returned: a read that a start or stop overtook proves nothing. */
+  mark(): number {
+    return this.#epoch;
+  }
+
+  /** Learns from a read: a number that is down belongs to nobody. */
+  see(nodes: readonly Pick<NodeStatus, "id" | "status">[], mark: number): void {
+    if (mark !== this.#epoch) return;
+    for (const { id, status } of nodes) if (status < 2 && !this.#starting.has(id)) this.#clear(id);
+  }
+
+  /** The path of the lab that runs the number; undefined: not known. */
+  of(id: number): string | undefined {
+    return this.#owners.get(id);
+  }
+
+  starting(id: number, path: string): void {
+    this.#epoch++;
+    this.#clear(id);
+    this.#owners.set(id, path);
+    this.#starting.set(id, path);
+  }
+
+  /** The start has ended, well or not. */
+  started(id: number): void {
+    this.#epoch++;
+    this.#starting.delete(id);
+  }
+
+  isStarting(id: number, path: string): boolean {
+    return this.#starting.get(id) === path;
+  }
+
+  /** No other lab has the number. */
+  take(id: number, path: string): void {
+    this.#owners.set(id, path);
+    this.#assumed.add(id);
+  }
+
+  /** A stop for this lab left the number running: it is a stranger's, unless this session started the node itself. */
+  stopFailed(id: number, path: string): void {
+    if (this.#assumed.has(id)) this.disown(id, path);
+  }
+
+  /** What runs under the number is not this lab's node. */
+  disown(id: number, path: string): void {
+    if (this.#owners.get(id) === path) this.#owners.delete(id);
+    this.#strangers.add(`${id} ${path}`);
+  }
+
+  isStranger(id: number, path: string): boolean {
+    return this.#strangers.has(`${id} ${path}`);
+  }
+
+  /** The lab is gone, or has other numbers. */
+  forget(path: string): void {
+    this.#epoch++;
+    for (const [id, owner] of this.#owners) if (owner === path) this.#owners.delete(id);
+    for (const one of this.#strangers) if (one.slice(one.indexOf(" ") + 1) === path) this.#strangers.delete(one);
+  }
+
+  #clear(id: number): void {
+    this.#owners.delete(id);
+    this.#assumed.delete(id);
+    for (const one of this.#strangers) if (one.startsWith(`${id} `)) this.#strangers.delete(one);
+  }
+}
+
+/** The owners of each account's numbers, for as long as its session with the host lasts. */
+export class OwnersByAccount {
+  readonly #known = new WeakMap<EveAccount, { readonly generation: number; readonly owners: NumberOwners }>();
+
+  of(account: EveAccount): NumberOwners {
+    const { generation } = account;
+    const known = this.#known.get(account);
+    if (known?.generation === generation) return known.owners;
+    const owners = new NumberOwners();
+    this.#known.set(account, { generation, owners });
+    return owners;
+  }
+}

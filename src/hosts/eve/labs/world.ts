@@ -1,0 +1,65 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type { EveAccount } from "../account/account.ts";
+import type { EveEdition } from "../account/edition.ts";
+import type { Turns } from "../api/turns.ts";
+import type { LabReader } from "../read/lab-reader.ts";
+import type { CatalogueReader, EveCatalogue } from "../templates/catalogue.ts";
+import type { InterfaceLists } from "../templates/interface-list.ts";
+import type { OwnersByAccount } from "./number-owners.ts";
+import type { OtherLabs } from "./other-labs.ts";
+import type { OtherUsers } from "./other-users.ts";
+
+/** What all sessions with one host share. */
+export interface EveWorld {
+  readonly edition: EveEdition;
+  readonly catalogue: CatalogueReader;
+  readonly reader: LabReader;
+  readonly interfaces: InterfaceLists;
+  readonly others: OtherLabs;
+  /** One change of a lab at a time. */
+  readonly changes: Turns;
+  /** One write of a lab's file at a time: between the steps of a change the lab can be locked. */
+  readonly writes: Turns;
+  readonly owners: OwnersByAccount;
+  /** The accounts that are signed in at this process, by user. */
+  readonly accounts: ReadonlyMap<string, EveAccount>;
+  readonly users: OtherUsers;
+  readonly timing: EveTiming;
+}
+
+export interface EveTiming {
+  /** Between two looks at nodes that start or stop, ms. */
+  readonly pollMs: number;
+  /** How long a node may take to be up or down after the host took the call, ms. */
+  readonly patienceMs: number;
+  /** How long a node may have no process after the host answered that it has started, ms, on top of the node's own delay. */
+  readonly comeUpMs: number;
+  /** For calls that start, stop or wipe, ms. */
+  readonly powerMs: number;
+  /** How long a node that may be another lab's, or half started, is waited for, ms. */
+  readonly settleMs: number;
+  /** How old may be what a status shows of other labs and users, ms. */
+  readonly othersMs: number;
+}
+
+export const defaultTiming: EveTiming = {
+  pollMs: 500,
+  patienceMs: 120_000,
+  comeUpMs: 10_000,
+  powerMs: 300_000,
+  settleMs: 10_000,
+  othersMs: 10_000,
+};
+
+/** One user's view of the world. */
+export interface EvePlace {
+  readonly world: EveWorld;
+  readonly account: EveAccount;
+  readonly catalogue: EveCatalogue;
+  /** The user's number on the host, of which its ports and MAC addresses are made. 0 where the host does not tell it. */
+  readonly pod: number;
+}
+
+export async function pause(world: EveWorld, signal?: AbortSignal): Promise<void> {
+  await wait(world.timing.pollMs, undefined, signal === undefined ? {} : { signal });
+}

@@ -1,0 +1,26 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, test } from "vitest";
+import { Transport } from "../../../transport/transport.ts";
+import { pnetlabLogin } from "./pnetlab-login.ts";
+
+test.each<[string, Record<string, string>, RegExp]>([
+  ["a cookie that cannot be decoded", { "Set-Cookie": "XSRF-TOKEN=%E0%A4%A; path=/" }, /malformed cookie XSRF-TOKEN/],
+  ["a cookie that no header may carry", { "Set-Cookie": "XSRF-TOKEN=a%0D%0AEvil:%201; path=/" }, /malformed cookie XSRF-TOKEN/],
+  ["no cookie", {}, /no page to sign in/],
+  ["an address that is none", { Location: "http://[" }, /address that is none/],
+  ["another host's address", { Location: "http://other.example/login" }, /other\.example/],
+])("%s of the host's is the host's error", async (_name, headers, words) => {
+  const server = createServer((_request, response) => response.writeHead("Location" in headers ? 302 : 200, headers).end("{}"));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  try {
+    using transport = new Transport({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, plainHttp: true });
+    const failure = await pnetlabLogin(transport, "ann", "ann-password").catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: "host_error", message: expect.stringMatching(words) });
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+});

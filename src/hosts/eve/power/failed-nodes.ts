@@ -1,0 +1,30 @@
+import { Failure } from "../../../contract/errors.ts";
+
+/** Names of nodes in a message; of more than this only the number. */
+const mostNames = 5;
+
+/** "a, b and 3 more". */
+export function someNames(names: readonly string[]): string {
+  const shown = names.slice(0, mostNames);
+  const more = names.length - shown.length;
+  return `${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+/**
+ * The failure of a power change in which single nodes failed: the words of the first one, and in data.nodes all with their native ids.
+ * @param failures not empty; they are listed by id
+ */
+export function nodesFailed(failures: ReadonlyMap<number, Failure>, nameOf: (id: number) => string): Failure {
+  const sorted = [...failures].sort(([a], [b]) => a - b);
+  const [[, first] = [0, new Failure("host_error", "a node failed")], ...others] = sorted;
+  const more = others.length === 0 ? "" : `; ${someNames(others.map(([other]) => nameOf(other)))} failed, too`;
+  const nodes = sorted.map(([node, { message }]) => ({ id: node, message }));
+  return new Failure(first.code, first.message + more, { data: { ...first.data, nodes }, cause: first });
+}
+
+/** The reasons in such a failure, by native id of the node. */
+export function failedNodes(error: unknown): ReadonlyMap<number, string> {
+  const nodes = error instanceof Failure ? error.data?.["nodes"] : undefined;
+  if (!Array.isArray(nodes)) return new Map();
+  return new Map((nodes as readonly { readonly id: number; readonly message: string }[]).map(({ id, message }) => [id, message]));
+}

@@ -1,0 +1,69 @@
+import { Failure } from "../../../contract/errors.ts";
+import type { EveAnswer } from "../api/answer.ts";
+import { nodesFailed } from "./failed-nodes.ts";
+import type { PowerRun } from "./power.ts";
+
+/** Nodes that start or stop at once; those that share a network take turns, or the host makes their bridge twice. */
+const width = 8;
+
+/** undefined: nobody knows what the host has done, which is added to the doubts. What becomes of it is then looked at, and not asked for again. */
+export async function powerCall(
+  { place, at }: PowerRun,
+  id: number,
+  word: string,
+  doubts: Map<number, string>,
+): Promise<EveAnswer | undefined> {
+  const path = `/api/labs${at.url}/nodes/${id}/${word}`;
+  try {
+    const answer = await place.account.call({ path, read: false, timeoutMs: place.world.timing.powerMs });
+    if (!answer.broken) return answer;
+    doubts.set(id, `the host broke over ${word} (${answer.message})`);
+  } catch (error) {
+    if (!(error instanceof Failure) || (error.code !== "host_timeout" && error.code !== "host_unreachable")) throw error;
+    doubts.set(id, error.message);
+  }
+  return undefined;
+}
+
+/**
+ * Runs the work for all nodes, some at once, none at the same time as another on the same network. A node that the host refuses keeps no other from its
+ * turn: nodesFailed() at the end. Any other failure ends the work.
+ */
+export async function inTurns({ lab, signal }: PowerRun, ids: readonly number[], work: (id: number) => Promise<void>): Promise<void> {
+  const networks = new Map(lab.nodes.map((node) => [node.id, node.interfaces.flatMap((one) => one.network_id ?? [])]));
+  const waiting = [...ids];
+  const busy = new Set<number>();
+  const under = new Set<Promise<void>>();
+  const refused = new Map<number, Failure>();
+  let failed: { readonly error: unknown } | undefined;
+  while (waiting.length > 0 || under.size > 0) {
+    const stop = failed !== undefined || signal?.aborted === true;
+    const next =
+      stop || under.size >= width ? -1 : waiting.findIndex((id) => !(networks.get(id) ?? []).some((network) => busy.has(network)));
+    if (next < 0) {
+      if (under.size === 0) break;
+      await Promise.race(under);
+      continue;
+    }
+    const [id = 0] = waiting.splice(next, 1);
+    const used = networks.get(id) ?? [];
+    for (const network of used) busy.add(network);
+    const one: Promise<void> = work(id)
+      .catch((error: unknown) => {
+        if (error instanceof Failure && error.code === "host_error") refused.set(id, error);
+        else failed ??= { error };
+      })
+      .finally(() => {
+        for (const network of used) busy.delete(network);
+        under.delete(one);
+      });
+    under.add(one);
+  }
+  if (failed !== undefined) throw failed.error;
+  signal?.throwIfAborted();
+  if (refused.size > 0) throw nodesFailed(refused, (id) => nameOf(lab.nodes, id));
+}
+
+export function nameOf(nodes: readonly { readonly id: number; readonly name?: string }[], id: number): string {
+  return nodes.find((node) => node.id === id)?.name ?? String(id);
+}

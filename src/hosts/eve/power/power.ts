@@ -1,0 +1,240 @@
+import { Failure } from "../../../contract/errors.ts";
+import type { StopMode } from "../../../engine/model/plan.ts";
+import { hostError } from "../api/answer.ts";
+import { hostFailure } from "../api/host-failure.ts";
+import type { UnlLab } from "../lab-file/unl.ts";
+import { type Clashes, numberClash, readPower } from "../labs/clashes.ts";
+import { type EvePlace, pause } from "../labs/world.ts";
+import type { EveLabPath } from "../read/lab-path.ts";
+import { type NodeStatus, readNodes } from "../read/lab-read.ts";
+import { failedNodes, nodesFailed } from "./failed-nodes.ts";
+import { inTurns, nameOf, powerCall } from "./power-calls.ts";
+import { bringUp } from "./start-nodes.ts";
+
+export interface PowerRun {
+  readonly place: EvePlace;
+  readonly at: EveLabPath;
+  readonly lab: UnlLab;
+  readonly signal?: AbortSignal | undefined;
+  /** Go on where a node does not stop. */
+  readonly force?: boolean | undefined;
+}
+
+/**
+ * Starts the nodes and waits until they run; on Community the call means nothing to one that runs. A node that cannot start keeps no other from its turn:
+ * afterwards throws nodesFailed(), with number_clash naming the lab in the way, node_stuck, or host_error.
+ */
+export async function startNodes(run: PowerRun, ids: readonly number[]): Promise<void> {
+  const { place, at } = run;
+  const owners = place.world.owners.of(place.account);
+  const { nodes, clashes } = await readPower(place, at, run.signal);
+  const refused = new Map<number, Failure>();
+  if (place.world.edition.sharedNames) {
+    for (const id of ids) {
+      const clash = clashes.get(id);
+      if (clash !== undefined) refused.set(id, numberClash(`node ${nameOf(nodes, id)} cannot start`, clash));
+    }
+    for (const { id, name } of await stuckNodes(run, ids, nodes)) refused.set(id, nodeStuck(name));
+  }
+  const wanted = ids.filter((id) => !refused.has(id));
+  if (place.world.edition.sharedNames) await refuseSharedBridge(run, wanted);
+  const up = new Set(nodes.flatMap(({ id, status }) => (status === 2 || status === 3 ? [id] : [])));
+  const down = wanted.filter((id) => !up.has(id));
+  for (const id of down) owners.starting(id, at.path);
+  try {
+    await bringUp(run, wanted, down);
+  } catch (error) {
+    const failed = failedNodes(error);
+    if (refused.size === 0 || failed.size === 0) throw error;
+    for (const [id, message] of failed) refused.set(id, hostFailure(message));
+  } finally {
+    for (const id of down) owners.started(id);
+  }
+  if (refused.size > 0) throw nodesFailed(refused, (id) => nameOf(nodes, id));
+}
+
+/** Nodes whose lock stays: one that the host prepares is waited for a while. */
+async function stuckNodes(run: PowerRun, ids: readonly number[], before: readonly NodeStatus[]): Promise<readonly NodeStatus[]> {
+  const { place, at, signal } = run;
+  const stuck = (nodes: readonly NodeStatus[]) => nodes.filter(({ id, status }) => status === 1 && ids.includes(id));
+  const end = performance.now() + place.world.timing.settleMs;
+  let found = stuck(before);
+  while (found.length > 0 && performance.now() < end) {
+    await pause(place.world, signal);
+    found = stuck(await readNodes(place.account, at, signal));
+  }
+  return found;
+}
+
+function nodeStuck(node: string): Failure {
+  return new Failure(
+    "node_stuck",
+    `node ${node} cannot start: a start of it broke off on the host and left its lock behind (status 1), so that the host answers start and stop ` +
+      "and does neither. labwright wipe ends that, and deletes the node's disk: the host has no other way",
+    { data: { node } },
+  );
+}
+
+/** Stops those of the nodes that run and waits until they are down. Nodes whose number runs for another lab fail with number_clash, after the others. */
+export async function stopNodes(run: PowerRun, ids: readonly number[], mode: StopMode): Promise<void> {
+  const { foreign } = await bringDown(run, ids, mode);
+  if (foreign.size === 0 || run.force === true) return;
+  const name = (id: number) => nameOf(run.lab.nodes, id);
+  throw nodesFailed(new Map([...foreign].map(([id, clash]) => [id, numberClash(`node ${name(id)} was not stopped`, clash)])), name);
+}
+
+export interface BroughtDown {
+  /** Nodes whose number runs for another lab: nothing of this lab runs there. */
+  readonly foreign: Clashes;
+  /** With force: those that do not stop. */
+  readonly late: readonly number[];
+}
+
+/**
+ * Stops what runs of the nodes. A stop never ends another lab's node, so one that may be another lab's is stopped, too: if its number runs on, it is not
+ * this lab's.
+ */
+export async function bringDown(run: PowerRun, ids: readonly number[], mode: StopMode): Promise<BroughtDown> {
+  const { place, at } = run;
+  const { edition, owners: all, timing } = place.world;
+  const word = edition.stop[mode];
+  if (word === undefined) {
+    const feature = mode === 2 ? "hibernate" : "gracefulStop";
+    throw new Failure("unsupported", `EVE-NG ${edition.name} has no stop mode ${mode}`, { data: { feature } });
+  }
+  const { nodes: before, clashes } = await readPower(place, at, run.signal);
+  const own = ids.filter((id) => clashes.get(id)?.certain !== true);
+  const up = new Set(before.filter(({ status }) => !isDown(run, status)).map(({ id }) => id));
+  const doubts = new Map<number, string>();
+  await inTurns(
+    run,
+    own.filter((id) => up.has(id)),
+    async (id) => {
+      const answer = await powerCall(run, id, word, doubts);
+      if (answer !== undefined && answer.code !== 80051) throw hostError(`stop node ${nameOf(before, id)}`, answer);
+    },
+  );
+  const [doubtful, sure] = [own.filter((id) => clashes.has(id)), own.filter((id) => !clashes.has(id))];
+  const down = (status: number) => isDown(run, status);
+  const late = run.force ? await lateAfter(run, sure, down, timing.settleMs) : [];
+  try {
+    if (!run.force) await until(run, sure, down, "stop", doubts);
+  } catch (error) {
+    for (const id of failedNodes(error).keys()) all.of(place.account).stopFailed(id, at.path);
+    throw error;
+  }
+  for (const id of await lateAfter(run, doubtful, down, timing.settleMs)) all.of(place.account).disown(id, at.path);
+  const after = doubtful.length === 0 ? clashes : (await readPower(place, at, run.signal)).clashes;
+  return { foreign: new Map([...after].filter(([id, { certain }]) => certain && ids.includes(id))), late };
+}
+
+/** On Community status 1 is a node without a process, whose lock was left behind. */
+function isDown({ place }: PowerRun, status: number): boolean {
+  return place.world.edition.sharedNames ? status < 2 : status === 0;
+}
+
+/** What runs under a number that no other lab has may still be this lab's, and could not be ended any more: it takes force. Throws nodesFailed(). */
+export function refuseStrays({ force, lab }: PowerRun, foreign: Clashes): void {
+  const strays = [...foreign].filter(([, clash]) => clash.lab === undefined);
+  if (force === true || strays.length === 0) return;
+  const name = (id: number) => nameOf(lab.nodes, id);
+  throw nodesFailed(new Map(strays.map(([id, clash]) => [id, numberClash(`node ${name(id)} was not removed or wiped`, clash)])), name);
+}
+
+const nothing: BroughtDown = { foreign: new Map(), late: [] };
+
+/** Stops the nodes and throws their disks away. */
+export async function wipeNodes(run: PowerRun, ids: readonly number[], mode: StopMode): Promise<void> {
+  const { place, at } = run;
+  // A node whose preparation failed is neither up nor down until it is wiped.
+  const nodes = await readNodes(place.account, at);
+  const running = nodes.filter(({ id, status }) => ids.includes(id) && status > 1).map(({ id }) => id);
+  const { foreign, late } = running.length > 0 ? await bringDown(run, running, mode) : nothing;
+  refuseStrays(run, foreign);
+  const there = new Set(nodes.map(({ id }) => id));
+  const doubts = new Map<number, string>();
+  await inTurns(
+    run,
+    ids.filter((id) => there.has(id) && !late.includes(id)),
+    async (id) => {
+      const answer = await powerCall(run, id, "wipe", doubts);
+      if (answer !== undefined && answer.code !== 80053) throw hostError(`wipe node ${nameOf(nodes, id)}`, answer);
+    },
+  );
+  const mine = ids.filter((id) => !foreign.has(id) && !late.includes(id));
+  await until(run, mine, (status) => status === 0, "stop", doubts);
+  // Whether a disk is gone cannot be seen.
+  const unsure = [...doubts].map(([id, why]) => [id, hostFailure(`node ${nameOf(nodes, id)} may not be wiped: ${why}`)] as const);
+  if (unsure.length > 0) throw nodesFailed(new Map(unsure), (id) => nameOf(nodes, id));
+}
+
+/** Those of the nodes that are still not as wanted after this time. A node that is gone is as stopped as can be. */
+async function lateAfter(
+  { place, at, signal }: PowerRun,
+  ids: readonly number[],
+  good: (status: number) => boolean,
+  patienceMs: number,
+): Promise<readonly number[]> {
+  const end = performance.now() + patienceMs;
+  let late = ids;
+  while (late.length > 0) {
+    const status = new Map((await readNodes(place.account, at, signal)).map((node) => [node.id, node.status]));
+    late = ids.filter((id) => !good(status.get(id) ?? 0));
+    if (late.length === 0 || performance.now() > end) break;
+    await pause(place.world, signal);
+  }
+  return late;
+}
+
+/** Waits until the nodes are as wanted. Throws nodesFailed() for those that are not after the patience. */
+async function until(
+  run: PowerRun,
+  ids: readonly number[],
+  good: (status: number) => boolean,
+  verb: "stop",
+  doubts: ReadonlyMap<number, string>,
+): Promise<void> {
+  if (ids.length === 0) return;
+  const { place, at, signal } = run;
+  const { world } = place;
+  const end = performance.now() + world.timing.patienceMs;
+  for (;;) {
+    const nodes = await readNodes(place.account, at, signal);
+    const status = new Map(nodes.map((node) => [node.id, node.status]));
+    // A node that is gone is as stopped as can be.
+    const late = ids.filter((id) => !good(status.get(id) ?? 0));
+    if (late.length === 0) return;
+    if (performance.now() > end) {
+      const hint = world.edition.sharedNames
+        ? ". On Community Edition that is also so if a process that a deleted lab left behind has the number: labwright renumber gives the node " +
+          "another one, labwright destroy --force deletes the lab"
+        : "";
+      const text = (id: number) =>
+        `${doubts.get(id) ?? "the host took the call"}, and ${nameOf(nodes, id)} does not ${verb} (status ${status.get(id)})`;
+      throw nodesFailed(new Map(late.map((id) => [id, hostFailure(text(id) + hint)])), (id) => nameOf(nodes, id));
+    }
+    await pause(world, signal);
+  }
+}
+
+/** Labs of one user share bridges on Community Edition: one of another lab that runs would join both labs. Throws number_clash. */
+async function refuseSharedBridge({ place, at, lab }: PowerRun, ids: readonly number[]): Promise<void> {
+  const { world, account } = place;
+  const starting = lab.nodes.filter(({ id }) => ids.includes(id));
+  const networks = new Set(starting.flatMap((node) => node.interfaces.flatMap((one) => one.network_id ?? [])));
+  if (networks.size === 0) return;
+  const owners = world.owners.of(account);
+  const own = new Set(lab.nodes.map(({ id }) => id));
+  for (const other of await world.others.runningBeside(account, at.path, { nodes: new Set(), networks })) {
+    // Without an owner a number that this lab has, too, may be its own.
+    const runs = other.up.some((id) => (owners.of(id) ?? (own.has(id) ? undefined : other.path)) === other.path);
+    const network = [...networks].find((one) => other.networks.has(one));
+    if (!runs || network === undefined) continue;
+    throw new Failure(
+      "number_clash",
+      `nodes cannot start: on EVE-NG Community Edition labs of one user share bridges, and lab ${other.path}, which runs, has a network ` +
+        `${network} too: the labs would be joined; stop that lab first, or give this one other numbers with labwright renumber`,
+      { data: { clash: { number: network, lab: other.path, certain: true }, collision: { lab: other.path, network } } },
+    );
+  }
+}

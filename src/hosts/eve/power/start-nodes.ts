@@ -1,0 +1,108 @@
+import { Failure } from "../../../contract/errors.ts";
+import type { EveAccount } from "../account/account.ts";
+import { type EveAnswer, hostError } from "../api/answer.ts";
+import { hostFailure } from "../api/host-failure.ts";
+import { pause } from "../labs/world.ts";
+import { type NodeStatus, readNodes } from "../read/lab-read.ts";
+import { nodesFailed } from "./failed-nodes.ts";
+import type { PowerRun } from "./power.ts";
+import { inTurns, nameOf, powerCall } from "./power-calls.ts";
+
+/** Users of the host of whom a node ran in the time of this process: their unix user is there. */
+const seenRunning = new WeakSet<EveAccount>();
+
+/** Exit codes of the host's wrapper that a second start may not meet again: 11 network, 12 node, 14 unix user. */
+const passing = new Set([11, 12, 14]);
+
+interface Start {
+  readonly run: PowerRun;
+  /** Nodes whose start has an unknown outcome, with what happened. */
+  readonly doubts: Map<number, string>;
+  readonly failures: Map<number, Failure>;
+}
+
+/**
+ * Starts the nodes that are down and waits until all run. The first start ever of a host user makes a unix user, and starts at the same time fail over it
+ * (14): for a user who was never seen to run, one node goes first. A node that fails keeps no other from its turn.
+ *
+ * Throws nodesFailed(): host_error with data.nodes.
+ */
+export async function bringUp(run: PowerRun, ids: readonly number[], down: readonly number[]): Promise<void> {
+  const { account } = run.place;
+  const start: Start = { run, doubts: new Map(), failures: new Map() };
+  const alone = down.length > 1 && !(await wasSeenRunning(run)) ? down.slice(0, 1) : [];
+  for (const id of alone) await startOne(start, id);
+  await inTurns(run, down.slice(alone.length), (id) => startOne(start, id));
+  await waitUntilUp(
+    start,
+    ids.filter((id) => !start.failures.has(id)),
+  );
+  if (start.failures.size < ids.length) seenRunning.add(account);
+  if (start.failures.size > 0) throw nodesFailed(start.failures, (id) => nameOf(run.lab.nodes, id));
+}
+
+async function wasSeenRunning({ place, at, signal }: PowerRun): Promise<boolean> {
+  const { account } = place;
+  if (!seenRunning.has(account) && (await readNodes(account, at, signal)).some(({ status }) => status > 1)) seenRunning.add(account);
+  return seenRunning.has(account);
+}
+
+/** Starts a node, and again if the host could not. Not again while its lock is there (status 1): the host would answer 200 and start nothing. */
+async function startOne({ run, doubts, failures }: Start, id: number): Promise<void> {
+  const call = () => powerCall(run, id, "start", doubts);
+  let answer = await call();
+  if (answer !== undefined && passing.has(answer.code ?? 0) && (await statusOf(run, id)) === 0) answer = await call();
+  if (answer !== undefined && answer.code !== 80049) failures.set(id, await startFailure(run, id, answer));
+}
+
+async function startFailure(run: PowerRun, id: number, answer: EveAnswer): Promise<Failure> {
+  const failure = hostError(`start node ${nameOf(run.lab.nodes, id)}`, answer);
+  if (failure.code !== "host_error" || (await statusOf(run, id)) !== 1) return failure;
+  return new Failure("host_error", `${failure.message}; ${leftLocked}`, { data: { ...failure.data }, cause: failure });
+}
+
+const leftLocked = "its preparation broke off and left its lock behind (status 1): labwright wipe ends that, and deletes its disk";
+
+async function statusOf({ place, at, signal }: PowerRun, id: number): Promise<number> {
+  return (await readNodes(place.account, at, signal)).find((node) => node.id === id)?.status ?? 0;
+}
+
+/** Notes as failed each node that does not come up: at once if it ran and is down again, soon if its process never came, else after the patience. */
+async function waitUntilUp({ run, doubts, failures }: Start, ids: readonly number[]): Promise<void> {
+  const { place, at, lab, signal } = run;
+  const { timing, edition } = place.world;
+  const began = performance.now();
+  const ran = new Set<number>();
+  for (let waiting = ids; waiting.length > 0; ) {
+    const nodes = new Map((await readNodes(place.account, at, signal)).map((node) => [node.id, node]));
+    const waited = performance.now() - began;
+    waiting = [];
+    for (const id of ids.filter((one) => !failures.has(one))) {
+      const [name, node] = [nameOf(lab.nodes, id), nodes.get(id)];
+      const delayMs = 1000 * (lab.nodes.find((one) => one.id === id)?.delay ?? 0);
+      // On Community the process exists when the host answers. When it does on other editions is not known.
+      const isOver = edition.sharedNames && !doubts.has(id) && (node?.status ?? 0) < 2;
+      const limit = isOver ? Math.min(timing.patienceMs, timing.comeUpMs + delayMs) : timing.patienceMs;
+      if (node !== undefined && isUp(node)) ran.add(id);
+      else if (ran.has(id)) failures.set(id, hostFailure(`node ${name} ran and ended at once; ${ownWords}`));
+      else if (waited > limit) failures.set(id, notUp(name, node, doubts.get(id), limit));
+      else waiting = [...waiting, id];
+    }
+    if (waiting.length > 0) await pause(place.world, signal);
+  }
+}
+
+const ownWords =
+  "the reason is on the host, in the node's running directory below /opt/unetlab/tmp and in /opt/unetlab/data/Logs/unl_wrapper.txt";
+
+function isUp({ status }: NodeStatus): boolean {
+  return status === 2 || status === 3;
+}
+
+function notUp(name: string, node: NodeStatus | undefined, doubt: string | undefined, limitMs: number): Failure {
+  const status = node?.status ?? "unknown";
+  const why = node?.status === 1 ? leftLocked : `its process ended at once or never began; ${ownWords}`;
+  return hostFailure(
+    `${doubt ?? "the host took the start"}, and node ${name} does not run after ${limitMs / 1000} s (status ${status}): ${why}`,
+  );
+}

@@ -1,0 +1,92 @@
+import { createHash } from "node:crypto";
+import { hostFailure } from "../api/host-failure.ts";
+import { readText, textKey } from "../lab-file/texts.ts";
+import type { UnlInterface, UnlLab, UnlNode } from "../lab-file/unl.ts";
+import type { EveCatalogue } from "../templates/catalogue.ts";
+import type { EveTemplate } from "../templates/template.ts";
+import { pictureKey } from "./lab-extras.ts";
+import { rawAttribute } from "./node-attributes.ts";
+import { usesConfig } from "./observe.ts";
+
+/** Everything of a lab that is managed here, one fact a line: "node 3 ram" → "512". What the host may say in two ways is said in one. */
+export type LabFacts = ReadonlyMap<string, string>;
+
+export function labFacts(lab: UnlLab, catalogue: EveCatalogue): LabFacts {
+  const facts = new Map<string, string>();
+  const set = (key: string, value: unknown) => {
+    if (value !== undefined && value !== "") facts.set(key, String(value));
+  };
+  for (const field of ["description", "author", "body", "version", "scripttimeout"] as const) set(`lab ${field}`, lab[field]);
+  for (const picture of lab.pictures) set(`picture ${picture.id}`, createHash("sha256").update(pictureKey(picture)).digest("hex"));
+  for (const network of lab.networks) {
+    const about = `network ${network.id}`;
+    facts.set(about, "there");
+    for (const field of ["name", "type", "left", "top"] as const) set(`${about} ${field}`, network[field]);
+    set(`${about} visibility`, network.visibility ?? 0);
+  }
+  for (const node of lab.nodes) nodeFacts(node, lab, catalogue.template(node.template ?? ""), set);
+  for (const object of lab.textObjects) {
+    const text = readText(object);
+    const key = text === undefined ? `shape ${object.name ?? ""}` : `text ${textKey(text)}`;
+    facts.set(key, String(Number(facts.get(key) ?? 0) + 1));
+  }
+  return facts;
+}
+
+function nodeFacts(node: UnlNode, lab: UnlLab, template: EveTemplate | undefined, set: (key: string, value: unknown) => void): void {
+  const about = `node ${node.id}`;
+  set(about, "there");
+  for (const field of ["name", "template", "type", "icon", "left", "top"] as const) set(`${about} ${field}`, node[field]);
+  if (template?.images !== undefined) set(`${about} image`, node.image);
+  if (template?.cpu !== undefined) set(`${about} cpu`, node.cpu ?? template.cpu);
+  if (template?.ram !== undefined) set(`${about} ram`, node.ram ?? template.ram);
+  if (template?.shape.countable === true || template?.type === "iol") set(`${about} ethernet`, node.ethernet);
+  const used = usesConfig(node);
+  set(`${about} config`, used ? "used" : "not used");
+  if (used) set(`${about} startup-config`, lab.configs.find(({ id }) => id === node.id)?.text);
+  for (const { name, type, default: byDefault } of template?.attributes ?? []) {
+    const raw = rawAttribute(node, name);
+    // The host makes an address up where it is given none.
+    if (name === "firstmac") continue;
+    const text = raw === undefined || raw === "" ? (byDefault ?? "") : raw;
+    set(`${about} ${name}`, type === "boolean" ? (text === true || text === "1" || text === "true" ? "1" : "0") : text);
+  }
+  for (const one of node.interfaces) set(`${about} interface ${one.id}`, joinedTo(one));
+}
+
+function joinedTo(one: UnlInterface): string | undefined {
+  const quality = (["delay", "jitter", "loss", "bandwidth"] as const)
+    .map((word) => one[`source_${word}`] ?? 0)
+    .map((value, index) => (value === 0 ? "" : ` ${["delay", "jitter", "loss", "bandwidth"][index]} ${value}`))
+    .join("");
+  if ((one.network_id ?? 0) > 0) return `network ${one.network_id}${quality}`;
+  return one.remote_id === undefined || one.remote_id === 0 ? undefined : `node ${one.remote_id} interface ${one.remote_if ?? 0}`;
+}
+
+/** The facts that differ, each with how it shall be; undefined: not at all. */
+export function changedFacts(before: LabFacts, after: LabFacts): ReadonlyMap<string, string | undefined> {
+  const changed = new Map<string, string | undefined>();
+  for (const [key, value] of after) if (before.get(key) !== value) changed.set(key, value);
+  for (const key of before.keys()) if (!after.has(key)) changed.set(key, undefined);
+  return changed;
+}
+
+/** What of the wanted facts the host does not show. Throws host_error, naming each field with what was wanted and what there is. */
+export function expectFacts(wanted: ReadonlyMap<string, string | undefined>, got: LabFacts, doubt?: string): void {
+  const differences = [...wanted]
+    .filter(([key, value]) => got.get(key) !== value)
+    .map(([field, value]) => ({ field, wanted: value ?? null, got: got.get(field) ?? null }));
+  const [first] = differences;
+  if (first === undefined) return;
+  const more = differences.length > 1 ? ` and ${differences.length - 1} more` : "";
+  const told = `${first.field}: wanted ${show(first.wanted)}, the host has ${show(first.got)}${more}`;
+  throw hostFailure(doubt === undefined ? `the host took the change and has something else: ${told}` : `${doubt}; ${told}`, {
+    differences,
+  });
+}
+
+function show(value: string | null): string {
+  if (value === null) return "nothing";
+  const short = value.length > 60 ? `${value.slice(0, 57)}…` : value;
+  return JSON.stringify(short);
+}

@@ -1,0 +1,136 @@
+import type { FieldRule, TemplateRules } from "../../../engine/model/plan.ts";
+import { defined } from "../../../engine/shared/defined.ts";
+import type { HostTemplate, TemplateAttribute } from "../../host.ts";
+import { entriesOf, numberOf, recordOf, textOf } from "../api/answer.ts";
+import { type InterfaceShape, interfaceShape } from "./interface-shape.ts";
+import { takesStartupConfig } from "./startup-configs.ts";
+
+/** A template of the host, read from the form that EVE-NG describes for it. */
+export interface EveTemplate {
+  readonly id: string;
+  /** qemu, iol, dynamips, vpcs, docker. */
+  readonly type: string;
+  readonly description: string;
+  readonly provisioned: boolean;
+  /** Absent: the template takes no image. */
+  readonly images?: readonly string[];
+  readonly image?: string;
+  readonly icon?: string;
+  readonly cpu?: number;
+  readonly ram?: number;
+  readonly attributes: readonly TemplateAttribute[];
+  readonly console: string;
+  readonly startupConfig: boolean;
+  readonly shape: InterfaceShape;
+}
+
+/** Fields of the form that the intent has its own words for, and what the host makes up for itself. */
+const notAttributes = new Set(["image", "name", "icon", "uuid", "cpu", "ram", "ethernet", "config", "left", "top", "count"]);
+
+/** Where EVE-NG lists them in one form with fields, as in GET /api/list/templates/<id>. */
+export function readTemplate(
+  id: string,
+  listed: { readonly description: string; readonly provisioned: boolean },
+  data: unknown,
+): EveTemplate {
+  const { type: kind, options, startup_config: told } = recordOf(data);
+  const type = textOf(kind) ?? "qemu";
+  const form = recordOf(options);
+  const value = (name: string) => recordOf(form[name]).value;
+  const images = "image" in form ? entriesOf(recordOf(form.image).list).map(([name]) => name) : undefined;
+  const image = textOf(value("image"));
+  const known = image !== undefined && images?.includes(image) ? image : images?.at(-1);
+  return defined<EveTemplate>({
+    id,
+    type,
+    description: listed.description,
+    provisioned: listed.provisioned && (images === undefined || images.length > 0),
+    images,
+    image: known,
+    icon: textOf(value("icon")),
+    cpu: numberOf(value("cpu")),
+    ram: numberOf(value("ram")),
+    attributes: Object.entries(form).flatMap(([name, field]) => (notAttributes.has(name) ? [] : attribute(name, recordOf(field)))),
+    console: textOf(value("console")) ?? "telnet",
+    startupConfig: "config" in form && (typeof told === "boolean" ? told : takesStartupConfig(id, type)),
+    shape: interfaceShape(id, type, numberOf(value("ethernet"))),
+  });
+}
+
+function attribute(name: string, field: Readonly<Record<string, unknown>>): readonly TemplateAttribute[] {
+  const label = textOf(field.name) ?? name;
+  const base = { name, label, required: false };
+  const value = field.value;
+  if (field.type === "checkbox") return [{ ...base, type: "boolean", default: numberOf(value) === 1 || value === true }];
+  if (field.type === "list") {
+    const options = entriesOf(field.list).map(([key, shown]) => ({ value: key, label: textOf(shown) ?? key }));
+    // "" stands for the template's own value, which is told in brackets.
+    const own = /^tpl\((.*)\)$/.exec(options.find((option) => option.value === "")?.label ?? "")?.[1];
+    const given = textOf(value) || own;
+    const offered = options.filter((option) => option.value !== "");
+    return [{ ...base, type: "enum", options: offered, ...(given !== undefined && given !== "" && { default: given }) }];
+  }
+  if (typeof value === "number" || field.type === "number") {
+    const number = numberOf(value);
+    return [{ ...base, type: "integer", min: 0, ...(number !== undefined && { default: number }) }];
+  }
+  // An address that the host makes up is no default: the node has another than the form.
+  const text = textOf(value) ?? "";
+  return [{ ...base, type: "string", ...(text !== "" && { default: text }) }];
+}
+
+export function hostTemplate(template: EveTemplate): HostTemplate {
+  const { images = [], icon } = template;
+  return {
+    id: template.id,
+    description: template.description,
+    type: template.type,
+    provisioned: template.provisioned,
+    ...(icon !== undefined && { icon }),
+    configSupported: template.startupConfig,
+    images: images.map((name) => ({ name, default: name === template.image })),
+    attributes: template.attributes,
+    ethFormat: template.shape.ethFormat,
+    consoleType: consoleType(template.console),
+    // The host reads the file that this writes; of a router it types the commands itself.
+    ...(template.type === "vpcs" && { saveCommand: "save" }),
+  };
+}
+
+export function consoleType(word: string): HostTemplate["consoleType"] {
+  return word === "telnet" ? "telnet" : word === "vnc" || word === "rdp" || word === "rdp-tls" ? "vnc" : word === "" ? "telnet" : "none";
+}
+
+export function templateRules(template: EveTemplate, hotPlug: boolean): TemplateRules {
+  const { id, type, shape } = template;
+  const unless = (has: boolean, rule: FieldRule): FieldRule => (has ? rule : "unsupported");
+  const defaults = template.attributes.flatMap((one) => (one.default === undefined ? [] : [[one.name, one.default] as const]));
+  return defined<TemplateRules>({
+    id,
+    type,
+    image: template.image,
+    images: template.images,
+    icon: template.icon,
+    cpu: template.cpu,
+    ram: template.ram,
+    ethernet: shape.count,
+    attributes: Object.fromEntries(defaults),
+    startupConfig: template.startupConfig,
+    fields: {
+      // The node's disk is a layer over its image.
+      image: unless(template.images !== undefined, "recreate"),
+      cpu: unless(template.cpu !== undefined, "restart"),
+      ram: unless(template.ram !== undefined, "restart"),
+      attributes: "restart",
+      ethernet: unless(shape.countable, "restart"),
+    },
+    why: defined({
+      ethernet: shape.countable ? undefined : shape.why,
+      startupConfig: template.startupConfig ? undefined : `EVE-NG has no script that gives ${id} a startup config`,
+    }),
+    links: hotPlug ? "live" : "restart",
+    ethFormat: shape.ethFormat,
+    maxInterfaces: shape.max,
+    serial: type === "iol" ? { prefix: "s", ports: 4, attribute: "serial" } : undefined,
+  });
+}

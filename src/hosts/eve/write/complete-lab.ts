@@ -1,0 +1,54 @@
+import { randomUUID } from "node:crypto";
+import type { UnlInterface, UnlLab, UnlNode } from "../lab-file/unl.ts";
+import type { EveCatalogue } from "../templates/catalogue.ts";
+import type { EveTemplate } from "../templates/template.ts";
+import { defaultPlace } from "./lab-draft.ts";
+
+/** Templates whose nodes EVE-NG gives a MAC address. Without one in the file it fails while it computes it, and refuses the whole lab. */
+const withFirstMac = new Set(["bigip", "firepower", "firepower6", "linux"]);
+
+/**
+ * The lab with everything that EVE-NG needs to read an imported file, and everything that it would choose again at each read of the file.
+ * What the lab has stays as it is, and so does a node without a number of interfaces: it has none.
+ * @param pod the user's number on the host, part of MAC addresses
+ */
+export function completeLab(lab: UnlLab, catalogue: EveCatalogue, pod: number): UnlLab {
+  let lastText = Math.max(0, ...lab.textObjects.map(({ id = 0 }) => id));
+  return {
+    ...lab,
+    nodes: lab.nodes.map((node, index) => completeNode(node, index, catalogue.template(node.template ?? ""), pod)),
+    textObjects: lab.textObjects.map((text) => (text.id === undefined ? { ...text, id: ++lastText } : text)),
+  };
+}
+
+function completeNode(node: UnlNode, index: number, template: EveTemplate | undefined, pod: number): UnlNode {
+  const type = node.type ?? template?.type;
+  const place = defaultPlace(index);
+  const slots = node.slots?.filter(({ id, module }) => id !== undefined && module !== undefined);
+  return {
+    ...node,
+    ...(type !== undefined && { type }),
+    config: node.config ?? "0",
+    left: node.left ?? place.x,
+    top: node.top ?? place.y,
+    ...(type === "qemu" && { uuid: node.uuid ?? randomUUID() }),
+    ...(type === "qemu" && needsFirstMac(node, template) && { firstmac: firstMac(pod, node.id) }),
+    ...(slots !== undefined && { slots }),
+    interfaces: node.interfaces.map(completeInterface),
+  };
+}
+
+function needsFirstMac({ template: id, firstmac }: UnlNode, template: EveTemplate | undefined): boolean {
+  if (firstmac !== undefined && firstmac !== "") return false;
+  return withFirstMac.has(id ?? "") || (template?.attributes.some(({ name }) => name === "firstmac") ?? false);
+}
+
+/** The address that the host itself gives to a node that it makes. */
+function firstMac(pod: number, id: number): string {
+  const hex = (value: number) => Math.trunc(value).toString(16).padStart(2, "0");
+  return `00:50:${hex(pod)}:${hex(id / 512)}:${hex(id % 512)}:00`;
+}
+
+function completeInterface(one: UnlInterface): UnlInterface {
+  return one.type === undefined ? { ...one, type: one.remote_id === undefined ? "ethernet" : "serial" } : one;
+}

@@ -1,0 +1,118 @@
+import type { LabNode } from "../../../intent/lab/lab.ts";
+import { hostFailure } from "../api/host-failure.ts";
+import type { UnlNode } from "../lab-file/unl.ts";
+import { endsOf, linksOf } from "../lab-file/unl-links.ts";
+import { writeAttributes } from "../read/node-attributes.ts";
+import { usesConfig } from "../read/observe.ts";
+import type { EveTemplate } from "../templates/template.ts";
+import { cut } from "./edit-link.ts";
+import { defaultPlace, type LabDraft, templateOf } from "./lab-draft.ts";
+
+/** Makes the node, or gives the one that is there all of its fields. Throws host_error. */
+export function putNode(draft: LabDraft, wanted: LabNode): void {
+  const template = templateOf(draft, wanted);
+  const existing = draft.findNode(wanted.key, wanted.name);
+  if (existing === undefined) {
+    const id = draft.freshNode();
+    const place = wanted.position ?? defaultPlace(draft.lab.nodes.length);
+    const made: UnlNode = {
+      id,
+      name: wanted.name,
+      type: template.type,
+      template: template.id,
+      ...(template.type === "qemu" && { uuid: draft.newUuid() }),
+      // Without a number the host gives the node no interface.
+      ...(template.shape.countable && { ethernet: template.shape.count }),
+      left: place.x,
+      top: place.y,
+      interfaces: [],
+    };
+    draft.lab = { ...draft.lab, nodes: [...draft.lab.nodes, made] };
+    draft.ids.nodes.set(wanted.key, String(id));
+    setFields(draft, made, wanted, template, allFields);
+    return;
+  }
+  if (existing.template !== wanted.template) throw hostFailure(`node ${wanted.key}: its template cannot change`);
+  draft.ids.nodes.set(wanted.key, String(existing.id));
+  setFields(draft, existing, wanted, template, allFields);
+}
+
+function setFields(draft: LabDraft, node: UnlNode, wanted: LabNode, template: EveTemplate, fields: ReadonlySet<string>): void {
+  const has = (field: string) => fields.has(field);
+  if (has("name") && !/^[A-Za-z0-9_-]+$/.test(wanted.name)) {
+    throw hostFailure(
+      `node ${wanted.key}: EVE-NG takes no name ${JSON.stringify(wanted.name)}; letters, digits, underscores and hyphens make one`,
+    );
+  }
+  if (has("image") && template.images !== undefined && !template.images.includes(wanted.image ?? "")) {
+    throw hostFailure(`node ${wanted.key}: template ${template.id} has no image ${wanted.image}`);
+  }
+  const ethernet =
+    template.type === "iol"
+      ? (node.ethernet ?? Math.max(template.shape.count / 4, draft.groups.get(wanted.key) ?? 0))
+      : template.shape.countable
+        ? wanted.ethernet
+        : template.shape.count;
+  if (has("ethernet") && ethernet !== undefined && template.shape.countable) {
+    const lost = linksOf(draft.lab)
+      .flatMap(endsOf)
+      .find((end) => end.node === node.id && end.interface >= ethernet);
+    if (lost !== undefined) throw hostFailure(`node ${wanted.key}: its interface ${lost.interface} still has a link`);
+  }
+  const base: UnlNode = {
+    ...node,
+    ...(has("name") && { name: wanted.name }),
+    ...(has("icon") && wanted.icon !== undefined && { icon: wanted.icon }),
+    ...(has("image") && { image: template.images === undefined ? "" : (wanted.image ?? "") }),
+    ...(has("cpu") && template.cpu !== undefined && wanted.cpu !== undefined && { cpu: wanted.cpu }),
+    ...(has("ram") && template.ram !== undefined && wanted.ram !== undefined && { ram: wanted.ram }),
+    ...(has("ethernet") && ethernet !== undefined && template.type !== "dynamips" && { ethernet }),
+    ...(has("position") && wanted.position !== undefined && { left: wanted.position.x, top: wanted.position.y }),
+    ...(has("startupConfig") && { config: (wanted.startupConfig ?? "") === "" ? "0" : usesConfig(node) ? (node.config ?? "1") : "1" }),
+  };
+  if (has("startupConfig")) {
+    const text = wanted.startupConfig ?? "";
+    if (text !== "" && !template.startupConfig) throw hostFailure(`node ${wanted.key}: template ${template.id} takes no startup config`);
+    const old = draft.lab.configs.find(({ id }) => id === node.id);
+    // A config that the node does not use is left: it may be what the user exported.
+    if (text !== "" || (old !== undefined && usesConfig(node))) {
+      const others = draft.lab.configs.filter(({ id }) => id !== node.id);
+      const { encoding: _encoding, ...rest } = old ?? { id: node.id, text: "" };
+      const kept = old?.text === text ? old : { ...rest, text };
+      draft.lab = { ...draft.lab, configs: text === "" ? others : [...others, kept].sort((a, b) => a.id - b.id) };
+    }
+  }
+  draft.replaceNode(has("attributes") ? writeAttributes(base, wanted.attributes, template) : base);
+}
+
+export function deleteNode(draft: LabDraft, key: string): void {
+  const node = draft.goingNode(key);
+  if (node !== undefined) {
+    for (const end of node.interfaces) cut(draft, { node: node.id, interface: end.id });
+    draft.lab = {
+      ...draft.lab,
+      nodes: draft.lab.nodes.filter(({ id }) => id !== node.id),
+      configs: draft.lab.configs.filter(({ id }) => id !== node.id),
+    };
+  }
+  draft.ids.nodes.delete(key);
+}
+
+/** Gives the node that is there some of its fields. Throws host_error, node_not_found. */
+export function updateNode(draft: LabDraft, wanted: LabNode, fields: readonly string[]): void {
+  const node = draft.nodeOf(wanted.key);
+  if (node.template !== wanted.template) throw hostFailure(`node ${wanted.key}: its template cannot change`);
+  setFields(draft, node, wanted, templateOf(draft, wanted), new Set(fields));
+}
+
+const allFields: ReadonlySet<string> = new Set([
+  "name",
+  "icon",
+  "image",
+  "cpu",
+  "ram",
+  "ethernet",
+  "position",
+  "startupConfig",
+  "attributes",
+]);

@@ -1,0 +1,138 @@
+import { Failure } from "../../../contract/errors.ts";
+import type { LabNode } from "../../../intent/lab/lab.ts";
+import type { NativeIds } from "../../host.ts";
+import { hostFailure } from "../api/host-failure.ts";
+import type { UnlLab, UnlNetwork, UnlNode } from "../lab-file/unl.ts";
+import { linksOf } from "../lab-file/unl-links.ts";
+import type { EveCatalogue } from "../templates/catalogue.ts";
+import type { InterfaceLists } from "../templates/interface-list.ts";
+import type { EveTemplate } from "../templates/template.ts";
+
+/** Ids that had better not be used: other labs of the user have them, and the two could not run together. */
+export interface TakenIds {
+  readonly nodes: ReadonlySet<number>;
+  readonly networks: ReadonlySet<number>;
+}
+
+/** A lab file while steps are played on it, and what of it the intent's keys stand for. */
+export class LabDraft {
+  lab: UnlLab;
+  readonly ids: Readonly<Record<keyof NativeIds, Map<string, string>>>;
+  readonly catalogue: EveCatalogue;
+  readonly lists: InterfaceLists;
+  readonly newUuid: () => string;
+  /** Groups of ethernet interfaces that a node of IOL shall have from its beginning, by key: later ones would rename its serial interfaces. */
+  readonly groups = new Map<string, number>();
+  readonly #taken: TakenIds;
+  // An id that was used before these steps is not given again by them: what comes is then never taken for what was there.
+  readonly #usedNodes: Set<number>;
+  readonly #usedNetworks: Set<number>;
+
+  constructor(
+    lab: UnlLab,
+    given: NativeIds,
+    about: {
+      readonly catalogue: EveCatalogue;
+      readonly lists: InterfaceLists;
+      readonly taken: TakenIds;
+      readonly newUuid: () => string;
+    },
+  ) {
+    this.lab = lab;
+    this.ids = {
+      nodes: new Map(Object.entries(given.nodes)),
+      networks: new Map(Object.entries(given.networks)),
+      links: new Map(Object.entries(given.links)),
+    };
+    this.catalogue = about.catalogue;
+    this.lists = about.lists;
+    this.newUuid = about.newUuid;
+    this.#taken = about.taken;
+    this.#usedNodes = new Set(lab.nodes.map(({ id }) => id));
+    this.#usedNetworks = new Set(lab.networks.map(({ id }) => id));
+  }
+
+  freshNode(): number {
+    const { maxNodes } = this.catalogue;
+    const free = Array.from({ length: maxNodes }, (_, i) => i + 1);
+    const here = new Set(this.lab.nodes.map(({ id }) => id));
+    const found =
+      free.find((id) => !this.#usedNodes.has(id) && !this.#taken.nodes.has(id)) ??
+      free.find((id) => !this.#usedNodes.has(id)) ??
+      free.find((id) => !here.has(id));
+    if (found === undefined) throw hostFailure(`EVE-NG has at most ${maxNodes} nodes in a lab`);
+    this.#usedNodes.add(found);
+    return found;
+  }
+
+  freshNetwork(): number {
+    let id = 1;
+    while (this.#usedNetworks.has(id) || this.#taken.networks.has(id)) id++;
+    this.#usedNetworks.add(id);
+    return id;
+  }
+
+  findNode(key: string, name: string): UnlNode | undefined {
+    return find(this.ids.nodes, key, this.lab.nodes, (node) => node.name === name);
+  }
+
+  findNetwork(key: string, name: string): UnlNetwork | undefined {
+    const p2p = hiddenLinks(this.lab);
+    return find(this.ids.networks, key, this.lab.networks, (network) => network.name === name && !p2p.has(network.id));
+  }
+
+  /** For what is taken away: where the key has an id, that and no namesake. */
+  goingNode(key: string): UnlNode | undefined {
+    const id = this.ids.nodes.get(key);
+    return id === undefined ? this.findNode(key, key) : this.lab.nodes.find((node) => String(node.id) === id);
+  }
+
+  /** Throws node_not_found. */
+  nodeOf(key: string): UnlNode {
+    const node = this.findNode(key, key);
+    if (node === undefined) throw new Failure("node_not_found", `the lab has no node ${key}`);
+    return node;
+  }
+
+  nodeById(id: number): UnlNode | undefined {
+    return this.lab.nodes.find((node) => node.id === id);
+  }
+
+  replaceNode(node: UnlNode): void {
+    this.lab = { ...this.lab, nodes: this.lab.nodes.map((one) => (one.id === node.id ? node : one)) };
+  }
+
+  nativeIds(): NativeIds {
+    const record = (map: ReadonlyMap<string, string>) => Object.fromEntries([...map].sort(([a], [b]) => (a < b ? -1 : 1)));
+    return { nodes: record(this.ids.nodes), networks: record(this.ids.networks), links: record(this.ids.links) };
+  }
+}
+
+/** Throws host_error where the host has no such template. */
+export function templateOf(draft: LabDraft, node: LabNode): EveTemplate {
+  const template = draft.catalogue.template(node.template);
+  if (template === undefined) throw hostFailure(`node ${node.key}: the host has no template ${node.template}`);
+  return template;
+}
+
+/** Where what the intent does not place goes, so that nothing lies on anything else. */
+export function defaultPlace(index: number, shift = 0): { readonly x: number; readonly y: number } {
+  return { x: 100 + (index % 8) * 120 + shift, y: 100 + Math.floor(index / 8) * 120 + shift };
+}
+
+/** The object of the key's id, else one of this name that no other key stands for. */
+function find<T extends { readonly id: number }>(
+  ids: ReadonlyMap<string, string>,
+  key: string,
+  objects: readonly T[],
+  fits: (object: T) => boolean,
+): T | undefined {
+  const joined = objects.find(({ id }) => String(id) === ids.get(key));
+  if (joined !== undefined) return joined;
+  const claimed = new Set(ids.values());
+  return objects.find((object) => fits(object) && !claimed.has(String(object.id)));
+}
+
+function hiddenLinks(lab: UnlLab): ReadonlySet<number> {
+  return new Set(linksOf(lab).flatMap((link) => (link.kind === "p2p" ? [link.network] : [])));
+}

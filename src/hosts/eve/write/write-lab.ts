@@ -1,0 +1,149 @@
+import { Failure } from "../../../contract/errors.ts";
+import { isDoubtful, settled } from "../api/doubt.ts";
+import type { UnlLab } from "../lab-file/unl.ts";
+import { lowestFree } from "../lab-file/unl-links.ts";
+import { ensureFolder, folderTurn } from "../labs/lab-folders.ts";
+import type { EvePlace } from "../labs/world.ts";
+import { importLab } from "../read/lab-export.ts";
+import { changedFacts, expectFacts, labFacts } from "../read/lab-facts.ts";
+import type { EveLabPath } from "../read/lab-path.ts";
+import { readHead } from "../read/lab-read.ts";
+import { completeLab } from "./complete-lab.ts";
+import { adoptedIds, renumbered } from "./given-ids.ts";
+import { callName, runCalls, type WriteCall, writeCalls } from "./write-calls.ts";
+
+/** More calls than this are slower, and less of a whole, than writing the file anew. */
+const fewCalls = 4;
+
+/** What the host has after a write, and the wanted lab with the ids that the host gave. */
+export interface Written {
+  readonly wanted: UnlLab;
+  readonly got: UnlLab;
+}
+
+/**
+ * Makes of the lab on the host what is wanted: by single calls where they are few, by one import else. Reads it back and compares every
+ * field that was to change. Throws host_error naming field, wanted and got. A write whose outcome is unknown is not repeated: what is
+ * there is compared, and is good if it is what was wanted.
+ */
+export async function writeLab(
+  place: EvePlace,
+  at: EveLabPath,
+  before: UnlLab,
+  after: UnlLab,
+  options: { readonly whole?: true } = {},
+): Promise<Written> {
+  const { world, account, catalogue, pod } = place;
+  const calls = writeCalls(before, after, catalogue, world.edition);
+  const needsFile = options.whole === true || JSON.stringify(fileParts(before)) !== JSON.stringify(fileParts(after));
+  if (calls.length === 0 && !needsFile) return { wanted: after, got: before };
+  const canImport = world.edition.imports === "any" && before.isPartial !== true;
+  const whole = canImport && (needsFile || calls.length > fewCalls || !idsAsGiven(before, after, calls));
+  let wanted = whole ? completeLab(after, catalogue, pod) : after;
+  let got: UnlLab;
+  let doubt: Failure | undefined;
+  for (let rest = calls; ; ) {
+    let last: WriteCall | undefined;
+    doubt = undefined;
+    try {
+      if (whole) await importLab(account, at, wanted);
+      else wanted = await runCalls(account, at.url, rest, wanted, (call) => (last = call));
+    } catch (error) {
+      if (!isDoubtful(error)) throw error;
+      doubt = error;
+    } finally {
+      world.reader.forget(at.path);
+      world.others.forget(at.path);
+    }
+    got = await readAfter(place, at, doubt);
+    if (doubt === undefined || last === undefined) break;
+    // Its answer was lost, and with it the id that the host gave. Where it was done the rest goes on; it is not sent again.
+    wanted = renumbered(wanted, adoptedIds(before, wanted, got));
+    const left = writeCalls(got, wanted, catalogue, world.edition);
+    const lost = callName(last);
+    if (left.length === 0 || left.length >= rest.length || left.some((call) => callName(call) === lost)) break;
+    rest = left;
+  }
+  const changes = changedFacts(labFacts(before, catalogue), labFacts(wanted, catalogue));
+  expectFacts(changes, labFacts(got, catalogue), doubt?.message);
+  await world.interfaces.learn(account, at.url, got.nodes);
+  return { wanted, got };
+}
+
+/** The lab after a write; where the write is in doubt and the lab cannot be read either, both are told. */
+async function readAfter({ world, account }: EvePlace, at: EveLabPath, doubt: Failure | undefined): Promise<UnlLab> {
+  try {
+    return await world.reader.file(account, at);
+  } catch (error) {
+    if (doubt === undefined || !(error instanceof Failure)) throw error;
+    if (error.code === "lab_not_found")
+      throw new Failure(doubt.code, `${doubt.message}; the host has no such lab now`, { data: { ...doubt.data }, cause: doubt });
+    throw new Failure(error.code, `${doubt.message}; what became of it could not be read: ${error.message}`, {
+      data: { ...error.data },
+      cause: doubt,
+    });
+  }
+}
+
+/**
+ * Makes a lab that is not there.
+ * @param madeFolder receives the path of each folder that is made for it
+ */
+export async function writeNewLab(place: EvePlace, at: EveLabPath, given: UnlLab, madeFolder: (folder: string) => void): Promise<Written> {
+  const { world, account, catalogue, pod } = place;
+  const lab = completeLab(given, catalogue, pod);
+  // While a lab is on its way into its folder, nothing removes the folder for being empty.
+  const inFolder = (make: () => Promise<void>) =>
+    world.writes.run(folderTurn, async () => {
+      await ensureFolder(account, at.folder, madeFolder);
+      await make();
+    });
+  if (world.edition.imports === "none") {
+    const description = lab.description ?? "";
+    const body = { path: at.folder, name: at.name, version: "1", author: "", description, body: "", scripttimeout: 300 };
+    await inFolder(() =>
+      settled(
+        `make lab ${at.path}`,
+        () => account.call({ method: "POST", path: "/api/labs", body, read: false }),
+        ({ code }) => code === 60019,
+        async () => (await readHead(account, at)) !== null,
+      ),
+    );
+    const empty = { ...lab, nodes: [], networks: [], textObjects: [], configs: [], pictures: [] };
+    return writeLab(place, at, empty, lab);
+  }
+  let doubt: Failure | undefined;
+  try {
+    await inFolder(() => importLab(account, at, lab));
+  } catch (error) {
+    if (!isDoubtful(error)) throw error;
+    doubt = error;
+  } finally {
+    world.reader.forget(at.path);
+  }
+  const got = await readAfter(place, at, doubt);
+  expectFacts(changedFacts(new Map(), labFacts(lab, catalogue)), labFacts(got, catalogue), doubt?.message);
+  await world.interfaces.learn(account, at.url, got.nodes);
+  return { wanted: lab, got };
+}
+
+/** What no call writes. */
+function fileParts({ pictures, networks }: UnlLab): unknown {
+  return [pictures, networks.map(({ icon }) => icon)];
+}
+
+/** Whether the host would give new things the ids that they have in the file: it takes the lowest that is free. */
+function idsAsGiven(before: UnlLab, after: UnlLab, calls: readonly WriteCall[]): boolean {
+  for (const kind of ["node", "network"] as const) {
+    const kept = kind === "node" ? after.nodes : after.networks;
+    const old = kind === "node" ? before.nodes : before.networks;
+    const made = calls.flatMap(({ gives }) => (gives?.kind === kind ? [gives.id] : []));
+    const used = old.filter(({ id }) => kept.some((one) => one.id === id));
+    const there: { readonly id: number }[] = [...used];
+    for (const id of made) {
+      if (lowestFree(there) !== id) return false;
+      there.push({ id });
+    }
+  }
+  return true;
+}

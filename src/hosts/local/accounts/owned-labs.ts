@@ -1,0 +1,52 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { checkDefinition } from "../definitions/check-definition.ts";
+import type { LabDefinition } from "../definitions/definition.ts";
+import { readLastGood } from "../definitions/last-good.ts";
+import { isUuid } from "../machine/uuid.ts";
+
+/** What an account has on this machine. */
+export interface OwnedLabs {
+  /** Paths, sorted. */
+  readonly labs: readonly string[];
+  /** Labs that were removed without their disks: sorted by path, several may have one path. */
+  readonly keptDisks: readonly { readonly id: string; readonly lab: string }[];
+}
+
+/** Reads what this account owns from the state directory; labs whose definition does not read have no owner that could be named. */
+export async function ownedLabs(state: string, owner: string): Promise<OwnedLabs> {
+  const directory = join(state, "labs");
+  const names = await readdir(directory).catch(unlessMissing<readonly string[]>([]));
+  const labs: string[] = [];
+  const keptDisks: { id: string; lab: string }[] = [];
+  for (const id of names.filter(isUuid)) {
+    const at = join(directory, id);
+    const lab = await readDefinition(join(at, "lab.json"), id);
+    const kept = lab === undefined ? await readDefinition(join(at, "kept.json"), id) : undefined;
+    const known = lab ?? kept ?? (await readLastGood(at, id));
+    if (known?.owner !== owner) continue;
+    if (kept === undefined) labs.push(known.path);
+    else keptDisks.push({ id, lab: known.path });
+  }
+  const byText = (a: string, b: string) => (a < b ? -1 : 1);
+  return { labs: labs.sort(byText), keptDisks: keptDisks.sort((a, b) => byText(a.lab + a.id, b.lab + b.id)) };
+}
+
+/** undefined for a file that is missing or does not read as a definition. */
+async function readDefinition(file: string, id: string): Promise<LabDefinition | undefined> {
+  const text = await readFile(file, "utf8").catch(unlessMissing(undefined));
+  if (text === undefined) return undefined;
+  try {
+    return checkDefinition(JSON.parse(text), id);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The value in place of what a missing file has; other errors are thrown. */
+function unlessMissing<T>(value: T): (error: NodeJS.ErrnoException) => T {
+  return (error) => {
+    if (error.code === "ENOENT" || error.code === "ENOTDIR") return value;
+    throw error;
+  };
+}

@@ -1,0 +1,195 @@
+import { createHash, randomBytes, scrypt, timingSafeEqual } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { basename } from "node:path";
+import { Failure } from "../../../contract/errors.ts";
+import { writeFileAtomic } from "../../../files/write-file-atomic.ts";
+import type { HostAccounts } from "../../host.ts";
+import { fileMarkNow } from "../files/file-mark.ts";
+
+export type Role = "admin" | "user" | "viewer";
+
+export interface LocalUser {
+  readonly name: string;
+  readonly role: Role;
+}
+
+/** The embedded host's own accounts: `users.json` in the state directory, mode 0600, passwords as scrypt hashes. */
+export interface Users {
+  /** null: wrong name or password; takes the same time for both. */
+  check(name: string, password: string): Promise<LocalUser | null>;
+  find(name: string): Promise<LocalUser | null>;
+  list(): Promise<readonly LocalUser[]>;
+  /** What sessions that are open ask for, as the file is now. */
+  readonly accounts: HostAccounts;
+  /** Adds the user, or gives an existing one this password and role. Throws bad_request for a name or password that cannot be. */
+  put(name: string, password: string, role: Role): Promise<void>;
+  /** Throws bad_request where no admin would be left. */
+  setRole(name: string, role: Role): Promise<void>;
+  /** Throws bad_request where no admin would be left. */
+  remove(name: string): Promise<void>;
+  /**
+   * Makes the user `admin` where there is no user at all. Without a given password a random one is made; it is returned once, for
+   * the caller to print, and stored nowhere.
+   */
+  ensureFirstAdmin(options?: {
+    readonly password?: string | undefined;
+  }): Promise<{ readonly created: boolean; readonly password?: string }>;
+}
+
+interface StoredUser extends LocalUser {
+  /** `scrypt$N$r$p$salt$key`, salt and key in base64url. */
+  readonly hash: string;
+}
+
+/** @param file absolute path of users.json; need not exist. It is read again when it changes, so that other processes may add users. */
+export function openUsers(file: string): Users {
+  let known: { readonly mark: string | undefined; readonly users: readonly StoredUser[] } = { mark: undefined, users: [] };
+  let changes: Promise<unknown> = Promise.resolve();
+
+  function read(): readonly StoredUser[] {
+    const mark = fileMarkNow(file);
+    if (mark === known.mark) return known.users;
+    known = { mark, users: mark === undefined ? [] : readUsers(file) };
+    return known.users;
+  }
+
+  /** One change at a time: each sees the one before. */
+  function change<T>(edit: (users: readonly StoredUser[]) => Promise<{ users?: readonly StoredUser[]; result: T }>): Promise<T> {
+    const done = changes.then(async () => {
+      const { users, result } = await edit(read());
+      if (users !== undefined) {
+        const sorted = [...users].sort((a, b) => (a.name < b.name ? -1 : 1));
+        await writeFileAtomic(file, `${JSON.stringify({ version: 1, users: sorted }, null, 2)}\n`, 0o600);
+      }
+      return result;
+    });
+    changes = done.catch(() => undefined);
+    return done;
+  }
+
+  return {
+    check: async (name, password) => {
+      const user = read().find((one) => one.name === name);
+      const right = await verify(password, user?.hash ?? nobody);
+      return user !== undefined && right ? { name: user.name, role: user.role } : null;
+    },
+    find: async (name) => {
+      const user = read().find((one) => one.name === name);
+      return user === undefined ? null : { name: user.name, role: user.role };
+    },
+    list: async () => read().map(({ name, role }) => ({ name, role })),
+    accounts: {
+      mark: () => fileMarkNow(file) ?? "",
+      find: (name) => {
+        const user = read().find((one) => one.name === name);
+        return user === undefined ? null : { role: user.role, credential: createHash("sha256").update(user.hash).digest("hex") };
+      },
+    },
+    put: async (name, password, role) => {
+      if (!/^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/.test(name)) throw new Failure("bad_request", `"${name}" cannot be a user name`);
+      if (password === "" || password.length > 1024) throw new Failure("bad_request", "a password has 1 to 1024 characters");
+      const hash = await hashPassword(password);
+      await change(async (users) => ({ users: [...users.filter((one) => one.name !== name), { name, role, hash }], result: undefined }));
+    },
+    setRole: (name, role) =>
+      change(async (users) => ({
+        users: withAdmin(
+          users,
+          users.map((one) => (one.name === name ? { ...one, role } : one)),
+        ),
+        result: undefined,
+      })),
+    remove: (name) =>
+      change(async (users) => ({
+        users: withAdmin(
+          users,
+          users.filter((one) => one.name !== name),
+        ),
+        result: undefined,
+      })),
+    ensureFirstAdmin: (options) =>
+      change<{ created: boolean; password?: string }>(async (users) => {
+        if (users.length > 0) return { result: { created: false } };
+        const password = options?.password || randomBytes(15).toString("base64url");
+        const hash = await hashPassword(password);
+        return {
+          users: [{ name: "admin", role: "admin", hash }],
+          result: options?.password ? { created: true } : { created: true, password },
+        };
+      }),
+  };
+}
+
+/** The users after a change; one that takes the last admin away is refused: nobody could make another one. */
+function withAdmin(before: readonly StoredUser[], after: readonly StoredUser[]): readonly StoredUser[] {
+  const has = (users: readonly StoredUser[]) => users.some(({ role }) => role === "admin");
+  if (has(after) || !has(before)) return after;
+  throw new Failure("bad_request", "the last admin stays: make another one first");
+}
+
+/** 32 MiB and about 60 ms a guess. */
+const cost = { N: 2 ** 15, r: 8, p: 1 } as const;
+
+async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(16);
+  return hashText(salt, await derive(password, salt, 32, cost));
+}
+
+function hashText(salt: Buffer, key: Buffer): string {
+  return ["scrypt", cost.N, cost.r, cost.p, salt.toString("base64url"), key.toString("base64url")].join("$");
+}
+
+async function verify(password: string, hash: string): Promise<boolean> {
+  const [scheme, N, r, p, salt, key] = hash.split("$");
+  if (scheme !== "scrypt" || salt === undefined || key === undefined) return false;
+  const expected = Buffer.from(key, "base64url");
+  const cost = { N: Number(N), r: Number(r), p: Number(p) };
+  const found = await inTurn(() => derive(password, Buffer.from(salt, "base64url"), expected.length, cost));
+  return timingSafeEqual(found, expected);
+}
+
+function derive(password: string, salt: Buffer, length: number, options: { N: number; r: number; p: number }): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    scrypt(password.normalize("NFC"), salt, length, { ...options, maxmem: 256 * options.N * options.r }, (error, key) =>
+      error === null ? resolve(key) : reject(error),
+    );
+  });
+}
+
+/** Each takes 32 MiB, and one of the few threads that read files as well. */
+const mostChecks = 2;
+let checks = 0;
+const waiting: (() => void)[] = [];
+
+/** Some password checks at once, the others in the order in which they came. */
+async function inTurn<T>(check: () => Promise<T>): Promise<T> {
+  if (checks < mostChecks) checks += 1;
+  else await new Promise<void>((resolve) => waiting.push(resolve));
+  try {
+    return await check();
+  } finally {
+    const next = waiting.shift();
+    if (next === undefined) checks -= 1;
+    else next();
+  }
+}
+
+/** A hash that no password has: an unknown user costs a guesser as much as a known one, the first time too. */
+const nobody = hashText(randomBytes(16), randomBytes(32));
+
+function readUsers(file: string): readonly StoredUser[] {
+  try {
+    const { users } = JSON.parse(readFileSync(file, "utf8")) as { users: readonly StoredUser[] };
+    for (const { name, role, hash } of users) {
+      if (typeof name !== "string" || typeof hash !== "string" || !["admin", "user", "viewer"].includes(role))
+        throw new Error("a user is malformed");
+    }
+    return users;
+  } catch (cause) {
+    const { message } = cause as Error;
+    throw new Failure("host_error", `${basename(file)} does not read: an administrator must restore it`, {
+      data: { host: { message } },
+      cause: new Error(`${file}: ${message}`, { cause }),
+    });
+  }
+}

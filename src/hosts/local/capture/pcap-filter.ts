@@ -1,0 +1,88 @@
+import { execFile } from "node:child_process";
+import { access } from "node:fs/promises";
+import { join } from "node:path";
+import { Failure } from "../../../contract/errors.ts";
+import type { LocalImage } from "../images/images.ts";
+import { machineTrouble } from "../machine/machine-trouble.ts";
+import { FairPlaces } from "../sync/fair-places.ts";
+import { controlCharacter } from "./control-character.ts";
+
+const program = "/usr/bin/tcpdump";
+/** Some filters of few characters take endless time to compile. */
+const compileMs = 5_000;
+/** As startCapture's; an argument of a program may have 128 KiB. */
+const mostCharacters = 4_096;
+/** Compilations at once, of all users. */
+const places = new FairPlaces(4);
+
+/** A filter as a machine runs it, classic BPF: "COUNT,CODE JT JF K,…", or what is wrong with its text. */
+export type CompiledFilter = { readonly program: string } | { readonly problem: string };
+
+/** What is wrong with a pcap filter; undefined for one that compiles, and where no image has a tcpdump. */
+export async function checkPcapFilter(images: readonly LocalImage[], filter: string, user: string): Promise<string | undefined> {
+  const compiled = await compilePcapFilter(images, filter, user);
+  return compiled !== undefined && "problem" in compiled ? compiled.problem : undefined;
+}
+
+/**
+ * Compiles a pcap filter for Ethernet frames by the tcpdump of an image; undefined where no image of set-up has one. It runs in its image and without any
+ * right or network: a filter may name hosts, which must not be looked up. Filters of one user do not delay those of another.
+ */
+export async function compilePcapFilter(images: readonly LocalImage[], filter: string, user: string): Promise<CompiledFilter | undefined> {
+  const rootfs = await firstWith(images);
+  if (rootfs === undefined) return undefined;
+  const problem = controlCharacter(filter) ?? tooLong(filter);
+  return problem === undefined ? places.run(user, () => compiledBy(rootfs, filter)) : { problem };
+}
+
+function tooLong({ length }: string): string | undefined {
+  return length <= mostCharacters ? undefined : `it may have ${mostCharacters} characters; this one has ${length}: shorten it`;
+}
+
+/** Throws host_error where tcpdump does not run. */
+function compiledBy(rootfs: string, filter: string): Promise<CompiledFilter> {
+  const root = process.getuid?.() === 0;
+  const apart = root ? ["--net", "chroot", "--userspec=65534:65534"] : ["--user", "--map-root-user", "--net", "chroot"];
+  const argv = [...apart, rootfs, program, "-ddd", "-y", "EN10MB", "--", filter];
+  const env = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" };
+  return new Promise((resolve, reject) => {
+    execFile("unshare", argv, { timeout: compileMs, killSignal: "SIGKILL", env }, (error, stdout, stderr) => {
+      if (error === null) return resolve(portable(stdout.trim().replaceAll("\n", ",")));
+      const trouble = machineTrouble(error);
+      if (trouble?.code === "overloaded") return reject(trouble);
+      // Only what tcpdump itself says is about the filter.
+      const said = stderr.split("\n").find((line) => line.startsWith("tcpdump: "));
+      if (said !== undefined) return resolve({ problem: said.slice("tcpdump: ".length) });
+      if (error.killed === true) return resolve({ problem: `it takes longer than ${compileMs / 1000} s to compile: simplify it` });
+      const message = stderr.trim() || error.message;
+      reject(new Failure("host_error", `tcpdump, which compiles filters, does not run: ${message}`, { data: { host: { message } } }));
+    });
+  });
+}
+
+/** A program that asks the kernel for what is not in the frame (inbound, ifindex …) cannot be run anywhere else: such loads have offsets from here on. */
+const kernelOffsets = 0xffff_f000;
+
+function portable(program: string): CompiledFilter {
+  const loads = program
+    .split(",")
+    .slice(1)
+    .map((one) => one.split(" ").map(Number));
+  const asks = loads.some(([code = 0, , , k = 0]) => (code & 0x07) === 0 && (code & 0xe0) === 0x20 && k >= kernelOffsets);
+  return asks
+    ? { problem: "it asks for what is not in a packet, such as inbound or outbound: each packet has its direction" }
+    : { program };
+}
+
+async function firstWith(images: readonly LocalImage[]): Promise<string | undefined> {
+  for (const { rootfs, container, vm } of images) {
+    // What strangers built runs in nodes, and nowhere else.
+    if (container !== undefined || vm !== undefined) continue;
+    const there = await access(join(rootfs, program)).then(
+      () => true,
+      () => false,
+    );
+    if (there) return rootfs;
+  }
+  return undefined;
+}

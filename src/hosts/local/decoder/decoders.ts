@@ -1,0 +1,233 @@
+import { randomUUID } from "node:crypto";
+import { access, constants, mkdir, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { Failure } from "../../../contract/errors.ts";
+import { ringFilesIn } from "../capture/capture-record.ts";
+import type { Trash } from "../files/trash.ts";
+import { FairPlaces } from "../sync/fair-places.ts";
+import { Turns } from "../sync/turns.ts";
+import { readCapture } from "./read-capture.ts";
+import { copyForDecoder, makeDecoderDirectory, Sharkd } from "./sharkd.ts";
+
+/** A capture that is looked at closely: a copy of its packets, and the sharkd that has read it. */
+export interface View {
+  readonly sharkd: Sharkd;
+  /** The oldest file of the ring that is in the copy. */
+  readonly oldest: number;
+}
+
+interface OpenView {
+  readonly user: string;
+  readonly directory: string;
+  readonly sharkd: Sharkd;
+  /** What of the capture is in the copy. */
+  mark: string;
+  oldest: number;
+  readAt: number;
+  readMs: number;
+  usedAt: number;
+  copies: number;
+  /** About to be dropped for another. */
+  leaving: boolean;
+}
+
+export interface DecodersOptions {
+  /** labwright-decoder, built by set-up. */
+  readonly program: string;
+  /** The state directory, where the captures are: of it a decoder sees its own packets only. */
+  readonly state: string;
+  /** Takes the directories of decoders that have ended. */
+  readonly trash: Trash;
+  /** Decoders that run at once. */
+  readonly most: number;
+  /** Told of what cannot be removed; it is tried again with the next open. */
+  readonly warn: (text: string) => void;
+}
+
+const idleMs = 60_000;
+/** A capture that runs is read anew at most so often, and the rarer the longer that takes. */
+const freshMs = 1_000;
+
+/**
+ * The decoders of the host's captures: one for each user and capture that was looked at in the last minute, and no more than so many. A user's looks at one
+ * capture wait for each other; others wait only if all decoders that they may have are at work. One user may have half of them.
+ *
+ * A decoder works in a directory in `<state>/views`, which is the service's own: only there it is certain that what the service makes is what it
+ * gives away. The directory of the capture belongs to the lab's root.
+ */
+export class Decoders {
+  readonly #options: DecodersOptions;
+  readonly #home: string;
+  /** User and directory of the capture → the view. */
+  readonly #views = new Map<string, OpenView>();
+  /** The same keys, also of views that are yet to be opened → directory of the capture. */
+  readonly #captures = new Map<string, string>();
+  readonly #turns = new Turns<string>();
+  readonly #places: FairPlaces;
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  private constructor(options: DecodersOptions) {
+    this.#options = options;
+    this.#home = join(options.state, "views");
+    this.#places = new FairPlaces(options.most);
+  }
+
+  /** Removes what an earlier run of the service left. */
+  static async open(options: DecodersOptions): Promise<Decoders> {
+    const decoders = new Decoders(options);
+    await mkdir(decoders.#home, { recursive: true, mode: 0o700 });
+    for (const name of await readdir(decoders.#home)) await options.trash.discard(join(decoders.#home, name));
+    return decoders;
+  }
+
+  /** Works with a decoder of the user's that has read this capture not long ago. */
+  with<T>(capture: string, user: string, work: (view: View) => Promise<T>): Promise<T> {
+    const key = keyOf(capture, user);
+    this.#captures.set(key, capture);
+    return this.#turns.run(key, async () => {
+      const view = await this.#fresh(capture, user);
+      try {
+        return await work(view);
+      } finally {
+        // A capture that is looked at all the time does not keep its decoder from those who wait.
+        if (view.sharkd.ended || this.#places.isWantedOf(user)) await this.#drop(key);
+      }
+    });
+  }
+
+  /** Of a capture that is removed. */
+  async forget(capture: string): Promise<void> {
+    await this.#forget([...this.#captures].flatMap(([key, of]) => (of === capture ? [key] : [])));
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#timer);
+    this.#places.open();
+    await this.#forget([...this.#captures.keys()]);
+    // Those that are about to have a view are refused.
+    await this.#turns.ended();
+  }
+
+  async #forget(keys: readonly string[]): Promise<void> {
+    // Whoever waits for an answer has nothing to wait for.
+    for (const key of keys) void this.#views.get(key)?.sharkd.close();
+    await Promise.all(keys.map((key) => this.#turns.run(key, () => this.#drop(key))));
+  }
+
+  async #fresh(capture: string, user: string): Promise<OpenView> {
+    this.#refuseClosed();
+    const key = keyOf(capture, user);
+    this.#captures.set(key, capture);
+    const files = await ringFilesIn(capture);
+    const mark = files.map(({ sequence, bytes }) => `${sequence}:${bytes}`).join(" ");
+    const known = this.#views.get(key);
+    const now = Date.now();
+    if (known !== undefined && !known.sharkd.ended) {
+      known.usedAt = now;
+      if (known.mark === mark || now - known.readAt < Math.max(freshMs, known.readMs * 4)) return known;
+    }
+    const view = known !== undefined && !known.sharkd.ended ? known : await this.#open(capture, user);
+    const started = Date.now();
+    try {
+      const before = view.copies++;
+      const name = `capture-${view.copies}.pcapng`;
+      await copyForDecoder(join(view.directory, name), readCapture({ directory: capture, state: stopped }, false));
+      await view.sharkd.request("load", { file: name });
+      if (before > 0) await rm(join(view.directory, `capture-${before}.pcapng`), { force: true });
+    } catch (error) {
+      await this.#drop(key);
+      throw error;
+    }
+    Object.assign(view, { mark, oldest: files[0]?.sequence ?? 1, readAt: Date.now(), readMs: Date.now() - started, usedAt: Date.now() });
+    return view;
+  }
+
+  async #open(capture: string, user: string): Promise<OpenView> {
+    const key = keyOf(capture, user);
+    await this.#drop(key);
+    this.#captures.set(key, capture);
+    await this.#takePlace(user);
+    const directory = join(this.#home, randomUUID());
+    try {
+      this.#refuseClosed();
+      await this.#needProgram();
+      await makeDecoderDirectory(directory);
+      this.#refuseClosed();
+      const sharkd = new Sharkd(this.#options.program, directory, this.#options.state);
+      const view = { user, directory, sharkd, mark: "", oldest: 1, readAt: 0, readMs: 0, usedAt: Date.now(), copies: 0, leaving: false };
+      this.#views.set(key, view);
+      this.#timer ??= setInterval(() => this.#dropIdle(), idleMs / 4).unref();
+      return view;
+    } catch (error) {
+      this.#captures.delete(key);
+      await this.#discard(directory);
+      this.#places.free(user);
+      throw error;
+    }
+  }
+
+  /** A view that nobody looks at makes room, the one that was used longest ago; of a user who has all that one may have, one of its own. */
+  async #takePlace(user: string): Promise<void> {
+    if (this.#places.isFullFor(user)) {
+      const own = this.#places.hasAllOf(user);
+      const idle = [...this.#views].filter(([key, view]) => !view.leaving && !this.#turns.busy(key) && (!own || view.user === user));
+      const [oldest] = idle.sort(([, a], [, b]) => a.usedAt - b.usedAt);
+      if (oldest !== undefined) this.#leave(...oldest);
+    }
+    await this.#places.take(user);
+  }
+
+  #leave(key: string, view: OpenView): void {
+    view.leaving = true;
+    void this.#turns.run(key, () => this.#drop(key));
+  }
+
+  #dropIdle(): void {
+    const since = Date.now() - idleMs;
+    for (const [key, view] of this.#views) if (view.usedAt < since && !view.leaving && !this.#turns.busy(key)) this.#leave(key, view);
+    if (this.#views.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** In the view's turn. */
+  async #drop(key: string): Promise<void> {
+    this.#captures.delete(key);
+    const view = this.#views.get(key);
+    if (view === undefined) return;
+    this.#views.delete(key);
+    await view.sharkd.close();
+    await this.#discard(view.directory);
+    this.#places.free(view.user);
+  }
+
+  /** A release before it had no such program: set-up must run once more. */
+  async #needProgram(): Promise<void> {
+    await access(this.#options.program, constants.X_OK).catch(() => {
+      throw new Failure(
+        "host_error",
+        "this host has no packet decoder: its administrator runs labwright setup; the capture can be downloaded",
+      );
+    });
+  }
+
+  async #discard(directory: string): Promise<void> {
+    const { trash, warn } = this.#options;
+    await trash.discard(directory).catch((error: Error) => warn(`the packets of a decoder are still in ${directory}: ${error.message}`));
+  }
+
+  #refuseClosed(): void {
+    if (this.#closed) throw new Failure("host_error", "the host is being closed");
+  }
+}
+
+function keyOf(capture: string, user: string): string {
+  return `${user}\0${capture}`;
+}
+
+/** A copy is of what is there: how the capture goes on does not matter. */
+async function stopped(): Promise<never> {
+  throw new Error("a copy does not ask");
+}

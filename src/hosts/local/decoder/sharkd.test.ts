@@ -1,0 +1,43 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { localPaths } from "../machine/paths.ts";
+import { makeDecoderDirectory, mostRequestBytes, Sharkd } from "./sharkd.ts";
+
+const program = localPaths(process.env, process.getuid!()).decoder;
+let work: string;
+let sharkd: Sharkd;
+beforeEach(async () => {
+  work = await mkdtemp(join(tmpdir(), "labwright-sharkd-"));
+  await makeDecoderDirectory(join(work, "view"));
+  sharkd = new Sharkd(program, join(work, "view"), work);
+});
+afterEach(async () => {
+  await sharkd.close();
+  await rm(work, { recursive: true, force: true });
+});
+
+test("a request as long as sharkd reads is answered, and a longer one is never sent", async () => {
+  const around = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "check", params: { filter: "" } }).length;
+  const filter = "ip".padEnd(mostRequestBytes - around, " ");
+  expect(await sharkd.request("check", { filter })).toMatchObject({ status: "OK" });
+  await expect(sharkd.request("check", { filter: `${filter} ` })).rejects.toMatchObject({ code: "host_error" });
+  expect(await sharkd.request("check", { filter: "ip" })).toMatchObject({ status: "OK" });
+});
+
+test("an answer to no request ends the wait at once, and sharkd with it", async () => {
+  const started = performance.now();
+  await expect(sharkd.request("no such method \0")).rejects.toMatchObject({ code: "host_error" });
+  expect(performance.now() - started).toBeLessThan(9_000);
+});
+
+test("a request that takes longer than its deadline ends sharkd", async () => {
+  const slow = new Sharkd(program, join(work, "view"), work, { long: 60_000, short: 1 });
+  await expect(slow.request("status")).rejects.toMatchObject({
+    code: "host_error",
+    message: expect.stringContaining("sharkd took longer"),
+  });
+  expect(slow.ended).toBe(true);
+  await slow.close();
+});

@@ -1,0 +1,179 @@
+import type { ChildProcessWithoutNullStreams } from "node:child_process";
+import { chown, mkdir, open, rm, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { Failure } from "../../../contract/errors.ts";
+import { idRange } from "../machine/idmap.ts";
+import { spawnPiped } from "../machine/spawn-piped.ts";
+
+/** An id of the labs' range that no lab uses: what decodes the packets of strangers is nobody, and without a network. */
+const decoderId = idRange.base + idRange.count - 3;
+/**
+ * How long a request may take, ms. A full ring of small packets is half a million, which a busy machine reads in 20 s; callers wait 60 s. `short` is for
+ * requests that do not look at all packets.
+ */
+const usualDeadlines = { long: 50_000, short: 10_000 };
+const shortRequests: ReadonlySet<string> = new Set(["check", "frame", "status"]);
+/** Of one request's line, without its end: sharkd reads a longer one as two. */
+export const mostRequestBytes = 2_046;
+/** Of one answer: a thousand rows are a fraction of it. */
+const longestAnswer = 32 << 20;
+
+/** Columns of the list, in this order. */
+const preferences = `gui.column.format: "Time", "%Cus:frame.time_epoch:0:R", "Source", "%us", "Destination", "%ud", "Protocols", "%Cus:frame.protocols:0:R", "Length", "%L", "Info", "%i"
+`;
+
+interface Waiting {
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: Error) => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+/** Makes a directory that the decoder, and nobody else, works in. */
+export async function makeDecoderDirectory(directory: string): Promise<void> {
+  await mkdir(directory, { mode: 0o700 });
+  await writeFile(join(directory, "preferences"), preferences, { mode: 0o644 });
+  if (process.getuid?.() === 0) await chown(directory, decoderId, decoderId);
+}
+
+/**
+ * Writes a file for the decoder into that directory. The decoder, which strangers' packets may have taken over, can plant whatever it likes there:
+ * what stands at the path is removed, where it is no directory, and only a file that was not there is written and given away.
+ */
+export async function copyForDecoder(file: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+  // Not with what is in it: a tree that its owner changes meanwhile may lead anywhere.
+  await rm(file, { force: true });
+  await using handle = await open(file, "wx", 0o600);
+  if (process.getuid?.() === 0) await handle.chown(decoderId, decoderId);
+  for await (const chunk of bytes) await handle.writeFile(chunk);
+}
+
+/** A refusal of sharkd, such as of a display filter. */
+export class SharkdRefusal extends Failure {
+  /** In its words. */
+  readonly reason: string;
+
+  constructor(reason: string) {
+    super("host_error", `the packets could not be decoded: ${reason}`, { data: { host: { message: reason } } });
+    this.reason = reason;
+  }
+}
+
+/**
+ * One sharkd (wireshark-common), which knows one file. It is the init of a pid namespace of its own, without a network, and labwright-decoder leaves it
+ * nothing but its own directory to read: whatever packets made of it, all that it started ends with it. Requests are made one after the other; one that takes too long, or
+ * an answer that belongs to none, ends it.
+ */
+export class Sharkd {
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #deadlines: typeof usualDeadlines;
+  readonly #gone: Promise<void>;
+  readonly #waiting = new Map<number, Waiting>();
+  #next = 1;
+  /** The beginning of an answer that is yet to end. */
+  #parts: string[] = [];
+  #length = 0;
+  #ended: Error | undefined;
+
+  /**
+   * @param program labwright-decoder
+   * @param directory that it works in
+   * @param over a directory that its root is put together on, in a mount namespace of its own
+   */
+  constructor(program: string, directory: string, over: string, deadlines = usualDeadlines) {
+    this.#deadlines = deadlines;
+    const asRoot = process.getuid?.() === 0;
+    const spaces = ["--net", "--ipc", "--uts", "--mount", "--pid", "--fork", "--kill-child"];
+    const own = asRoot ? [] : ["--user", "--map-root-user"];
+    const argv = [...own, ...spaces, resolve(program), resolve(over), String(asRoot ? decoderId : 0)];
+    this.#child = spawnPiped("unshare", argv, { cwd: directory, env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" } });
+    this.#child.stdout.setEncoding("utf8").on("data", (text: string) => this.#take(text));
+    // What sharkd says there is for people who start it by hand; what keeps it from starting is told by others.
+    let words = "";
+    this.#child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      words = (words + text).slice(0, 4_096);
+    });
+    this.#child.stdin.on("error", () => undefined);
+    this.#child.on("error", (error) => this.#end(error));
+    this.#gone = new Promise((resolve) => {
+      this.#child.on("close", (code, signal) => {
+        const why = words.split("\n").find((line) => /^(?:labwright-decoder|unshare): /.test(line));
+        this.#end(new Error(`sharkd ended (${signal ?? `code ${code}`})${why === undefined ? "" : `: ${why}`}`));
+        resolve();
+      });
+    });
+  }
+
+  get ended(): boolean {
+    return this.#ended !== undefined;
+  }
+
+  /** Throws SharkdRefusal for what sharkd refuses; host_error where it has died or takes too long. */
+  request(method: string, params: Readonly<Record<string, unknown>> = {}): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (this.#ended !== undefined) return reject(broken(this.#ended));
+      const id = this.#next++;
+      const line = JSON.stringify({ jsonrpc: "2.0", id, method, params });
+      const bytes = Buffer.byteLength(line);
+      if (bytes > mostRequestBytes) return reject(broken(new Error(`a request of ${bytes} bytes is longer than sharkd reads`)));
+      const ms = this.#deadlines[shortRequests.has(method) ? "short" : "long"];
+      const timer = setTimeout(() => this.#end(new Error(`sharkd took longer than ${ms / 1000} s for ${method}`)), ms);
+      this.#waiting.set(id, { resolve, reject, timer });
+      this.#child.stdin.write(`${line}\n`);
+    });
+  }
+
+  /** Resolves when it has ended. */
+  close(): Promise<void> {
+    this.#end(new Error("it was closed"));
+    return this.#gone;
+  }
+
+  #take(text: string): void {
+    const [first = "", ...others] = text.split("\n");
+    this.#parts.push(first);
+    this.#length += first.length;
+    for (const other of others) {
+      this.#answer(this.#parts.join(""));
+      this.#parts = [other];
+      this.#length = other.length;
+    }
+    if (this.#length > longestAnswer) this.#end(new Error("sharkd answered too much"));
+  }
+
+  #answer(line: string): void {
+    if (this.#ended !== undefined || !line.startsWith("{")) return;
+    let answer: { readonly id?: number; readonly result?: unknown; readonly error?: { readonly message?: string } };
+    try {
+      answer = JSON.parse(line);
+    } catch {
+      this.#end(new Error("sharkd answered what is no JSON"));
+      return;
+    }
+    const waiting = this.#waiting.get(answer.id ?? 0);
+    if (waiting === undefined) {
+      // It did not understand a request, and what it answers next may belong to another one.
+      this.#end(new Error(`sharkd answered no request: ${answer.error?.message ?? "without an error"}`));
+      return;
+    }
+    this.#waiting.delete(answer.id ?? 0);
+    clearTimeout(waiting.timer);
+    if (answer.error === undefined) waiting.resolve(answer.result);
+    else waiting.reject(new SharkdRefusal(String(answer.error.message)));
+  }
+
+  #end(error: Error): void {
+    if (this.#ended !== undefined) return;
+    this.#ended = error;
+    this.#child.kill("SIGKILL");
+    for (const { reject, timer } of this.#waiting.values()) {
+      clearTimeout(timer);
+      reject(broken(error));
+    }
+    this.#waiting.clear();
+  }
+}
+
+function broken(cause: Error): Failure {
+  const message = `the packets could not be decoded: ${cause.message}; the capture can be downloaded`;
+  return new Failure("host_error", message, { data: { host: { message: cause.message } }, cause });
+}

@@ -1,0 +1,144 @@
+import { interfaceNames } from "../../../engine/model/interface-names.ts";
+import type { ObservedEndpoint, ObservedLab, ObservedLink, ObservedNode, Power } from "../../../engine/model/observed.ts";
+import { compareNatural } from "../../../engine/shared/natural-order.ts";
+import type { LabText, Position, Quality, Scalar, TrafficFilter } from "../../../intent/lab/lab.ts";
+import type { Catalogue } from "../open-catalogue.ts";
+import { macAddress } from "./mac-address.ts";
+
+/** One lab as it is persisted in `<state>/labs/<id>/lab.json`. Ids are numbers here and text on the host interface; none is used twice. */
+export interface LabDefinition {
+  readonly version: 1;
+  /** A uuid; also the directory's name. */
+  readonly id: string;
+  readonly path: string;
+  readonly name: string;
+  readonly description?: string;
+  /** Who made it. Users see their own labs, administrators and viewers all. */
+  readonly owner: string;
+  readonly locked: boolean;
+  /** The next free id of each kind. */
+  readonly next: { readonly node: number; readonly network: number; readonly link: number };
+  /** Each list sorted by id. */
+  readonly nodes: readonly DefinedNode[];
+  readonly networks: readonly DefinedNetwork[];
+  readonly links: readonly DefinedLink[];
+  readonly texts: readonly LabText[];
+  readonly trafficFilters: readonly TrafficFilter[];
+  /** Name → id of nodes whose disks were kept when an earlier lab of this path was removed: a node made with this name gets its disk back. */
+  readonly disks?: Readonly<Record<string, number>>;
+}
+
+export interface DefinedNode {
+  readonly id: number;
+  readonly name: string;
+  readonly template: string;
+  readonly image?: string;
+  readonly icon?: string;
+  readonly startupConfig?: string;
+  readonly exec: readonly string[];
+  readonly cpu?: number;
+  readonly ram?: number;
+  readonly ethernet: number;
+  /** The declared wanted power. */
+  readonly start?: boolean;
+  readonly position?: Position;
+  readonly env: Readonly<Record<string, string>>;
+  readonly attributes: Readonly<Record<string, Scalar>>;
+  readonly labels: Readonly<Record<string, string>>;
+  /** What was last asked for by a start or stop; suspended: by a hibernate. */
+  readonly power: "running" | "stopped" | "suspended";
+  /** What the machine was when the node was last started (incarnation.ts): after a reboot, what does not run was not lost but is stopped. */
+  readonly bootId?: string;
+  /** Its last stop gave it time to end, and it did not: it was switched off. */
+  readonly forced?: true;
+}
+
+export interface DefinedNetwork {
+  readonly id: number;
+  readonly name: string;
+  readonly type: string;
+  readonly icon?: string;
+  readonly position?: Position;
+}
+
+export type DefinedEndpoint = { readonly node: number; readonly interface: string } | { readonly network: number };
+
+export interface DefinedLink {
+  readonly id: number;
+  readonly endpoints: readonly [DefinedEndpoint, DefinedEndpoint];
+  readonly quality?: { readonly a?: Quality; readonly b?: Quality };
+  readonly suspended?: { readonly a: boolean; readonly b: boolean };
+  readonly mtu?: number;
+}
+
+/**
+ * The definition in the engine's words, with the live power of each node. A node that saved a configuration by itself has that one.
+ */
+export function observeDefinition(
+  definition: LabDefinition,
+  power: ReadonlyMap<number, Power>,
+  catalogue: Pick<Catalogue, "template" | "limits">,
+  saved: ReadonlyMap<number, string> = new Map(),
+): ObservedLab {
+  const { path, id, name, description, locked, nodes, networks, links, texts, trafficFilters } = definition;
+  return {
+    path,
+    id,
+    name,
+    ...(description === undefined ? {} : { description }),
+    locked,
+    lock: locked ? 1 : 0,
+    nodes: nodes.map((node) => {
+      const config = saved.get(node.id);
+      const whole = config === undefined ? node : { ...node, startupConfig: config };
+      return observeNode(definition.id, whole, power.get(node.id) ?? "stopped", catalogue);
+    }),
+    networks: networks.map((network) => ({ ...network, id: String(network.id) })),
+    links: links.map(observeLink),
+    texts,
+    trafficFilters: [...trafficFilters].sort((a, b) => compareNatural(a.name, b.name)),
+  };
+}
+
+function observeNode(lab: string, node: DefinedNode, power: Power, catalogue: Pick<Catalogue, "template" | "limits">): ObservedNode {
+  const template = catalogue.template(node.template);
+  const limits = catalogue.limits(node);
+  const { power: _wanted, bootId: _boot, forced: _forced, ...rest } = node;
+  return {
+    ...rest,
+    id: String(node.id),
+    type: template?.type ?? "unknown",
+    power,
+    consoleType: template?.console.type ?? "none",
+    ...(limits === undefined ? {} : { limits }),
+    interfaces: interfaceNames(template?.ethFormat ?? "eth{0}", node.ethernet).map((name, index) => ({
+      index,
+      name,
+      type: "ethernet",
+      mac: macAddress(lab, node.id, index),
+    })),
+  };
+}
+
+/** The link between these ends, in either order; undefined where there is none, or more than one. */
+export function findDefinedLink(
+  { links }: Pick<LabDefinition, "links">,
+  ends: readonly [ObservedEndpoint, ObservedEndpoint],
+): ObservedLink | undefined {
+  const [x, y] = ends;
+  const found = links.filter(({ endpoints: [a, b] }) => (isEnd(a, x) && isEnd(b, y)) || (isEnd(a, y) && isEnd(b, x)));
+  return found.length === 1 ? observeLink(found[0]!) : undefined;
+}
+
+function isEnd(end: DefinedEndpoint, wanted: ObservedEndpoint): boolean {
+  if ("network" in end) return "networkId" in wanted && String(end.network) === wanted.networkId;
+  return "nodeId" in wanted && String(end.node) === wanted.nodeId && end.interface === wanted.interface;
+}
+
+function observeLink(link: DefinedLink): ObservedLink {
+  return { ...link, id: String(link.id), endpoints: [observeEndpoint(link.endpoints[0]), observeEndpoint(link.endpoints[1])] };
+}
+
+function observeEndpoint(endpoint: DefinedEndpoint): ObservedEndpoint {
+  return "node" in endpoint ? { nodeId: String(endpoint.node), interface: endpoint.interface } : { networkId: String(endpoint.network) };
+}

@@ -1,0 +1,454 @@
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openTrash } from "../files/trash.ts";
+import type { LocalTemplate } from "../templates/template.ts";
+import type { LabDefinition } from "./definition.ts";
+import { openDefinitions } from "./definitions.ts";
+import { editDefinition } from "./edit-definition.ts";
+import type { RecordedLab } from "./path-claims.ts";
+
+const id = "1b4e28ba-2fa1-41d2-883f-0016d3cca427";
+const empty: LabDefinition = {
+  version: 1,
+  id,
+  path: "/courses/one",
+  name: "one",
+  owner: "admin",
+  locked: false,
+  next: { node: 1, network: 1, link: 1 },
+  nodes: [],
+  networks: [],
+  links: [],
+  texts: [],
+  trafficFilters: [],
+};
+const noIds = { nodes: {}, networks: {}, links: {} };
+const linux = { id: "linux", type: "linux", ethFormat: "eth{0}", maxInterfaces: 4, backend: "namespace" } as LocalTemplate;
+const template = (name: string) => (name === "linux" ? linux : undefined);
+const node = (key: string, more: object = {}) => ({
+  key,
+  name: key,
+  template: "linux",
+  exec: [],
+  env: {},
+  attributes: {},
+  labels: {},
+  ...more,
+});
+const link = (a: string, b: string, more: object = {}) => {
+  const end = (text: string) => {
+    const [of = "", port] = text.split(":");
+    return port === undefined ? { network: of } : { node: of, interface: port };
+  };
+  return { key: [a, b].sort().join(" -- "), endpoints: [end(a), end(b)] as const, ...more };
+};
+
+/** When a file that is written now is stamped. */
+async function tick(file: string): Promise<number> {
+  await writeFile(file, "");
+  return (await stat(file)).ctimeMs;
+}
+
+describe("labs on disk", () => {
+  let state: string;
+  let warnings: string[];
+  const open = async (recorded: ReadonlyMap<string, RecordedLab> = new Map()) => {
+    const warn = (text: string) => void warnings.push(text);
+    return openDefinitions(state, await openTrash(join(state, "trash"), warn), warn, { recorded });
+  };
+  beforeEach(async () => {
+    state = await mkdtemp(join(tmpdir(), "labwright-state-"));
+    warnings = [];
+  });
+  afterEach(async () => rm(state, { recursive: true }));
+
+  test("a lab that was put is there for the next who opens the directory, as a file for us alone", async () => {
+    const one = await open();
+    await one.put(empty);
+    const two = await open();
+    expect(two.paths()).toEqual(["/courses/one"]);
+    expect(await two.get("/courses/one")).toEqual(empty);
+    const file = join(state, "labs", id, "lab.json");
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect((await stat(join(state, "labs"))).mode & 0o007).toBe(0);
+    expect((await readdir(join(state, "labs", id))).sort()).toEqual(["lab.json", "lab.last.json", "nodes"]);
+    expect((await stat(join(state, "labs", id, "lab.last.json"))).mode & 0o777).toBe(0o600);
+  });
+
+  test("an edit by hand is seen; of one that makes no sense the place is warned of, the last good definition is used, and the file is kept", async () => {
+    const labs = await open();
+    await labs.put(empty);
+    const file = join(state, "labs", id, "lab.json");
+    await writeFile(file, JSON.stringify({ ...empty, description: "by hand" }));
+    expect((await labs.get("/courses/one"))?.description).toBe("by hand");
+    await writeFile(file, JSON.stringify({ ...empty, links: [{ id: 0, endpoints: [{ node: 9, interface: "eth0" }, { network: 1 }] }] }));
+    const broken = await readFile(file, "utf8");
+    const good = { ...empty, description: "by hand" };
+    expect(await labs.get("/courses/one")).toEqual(good);
+    expect(await labs.get("/courses/one")).toEqual(good);
+    expect(warnings).toEqual([
+      expect.stringMatching(/lab\.json does not read: .*no node 9.*the last good definition of lab \/courses\/one is used/),
+    ]);
+    await labs.change("/courses/one", (lab) => ({ ...lab, locked: true }));
+    expect(JSON.parse(await readFile(file, "utf8"))).toEqual({ ...good, locked: true });
+    const kept = (await readdir(join(state, "labs", id))).filter((name) => name.startsWith("lab.json.unreadable-"));
+    expect(await Promise.all(kept.map((name) => readFile(join(state, "labs", id, name), "utf8")))).toEqual([broken]);
+  });
+
+  describe("a lab.json that claims another lab's path", () => {
+    // Sorts before the other lab's id.
+    const impostor = { ...empty, id: "0b4e28ba-2fa1-41d2-883f-0016d3cca427", path: "/courses/two", owner: "eve" };
+    const claim = () => writeFile(join(state, "labs", impostor.id, "lab.json"), JSON.stringify({ ...impostor, path: empty.path }));
+    const reasons = async (labs: Awaited<ReturnType<typeof open>>) => (await labs.quarantined()).map(({ id: of, reason }) => [of, reason]);
+    const inQuarantine = [[impostor.id, `its path belongs to lab ${id}`]];
+    beforeEach(async () => {
+      const labs = await open();
+      await labs.put(empty);
+      await labs.put(impostor);
+    });
+
+    test("while the service is stopped is in quarantine, at each start, and the other lab keeps its path", async () => {
+      await claim();
+      for (const _start of [1, 2]) {
+        const labs = await open();
+        expect(labs.paths()).toEqual([empty.path]);
+        expect(await labs.get(empty.path)).toEqual(empty);
+        expect(await reasons(labs)).toEqual(inQuarantine);
+      }
+    });
+
+    test("does not get it when the other lab is in quarantine itself, also while the service runs", async () => {
+      const running = await open();
+      await rm(join(state, "labs", id, "lab.json"));
+      expect(await running.get(empty.path)).toBeUndefined();
+      await claim();
+      expect(await running.get(impostor.path)).toBeUndefined();
+      expect(await running.get(empty.path)).toBeUndefined();
+      const labs = await open();
+      expect(labs.paths()).toEqual([]);
+      expect((await reasons(labs)).map(([of]) => of).sort()).toEqual([impostor.id, id]);
+    });
+
+    test("does not get it against the service's record, also if the recorded lab kept no copy or is gone", async () => {
+      await claim();
+      await rm(join(state, "labs", id, "lab.last.json"));
+      await rm(join(state, "labs", impostor.id, "lab.last.json"));
+      const recorded = new Map([[empty.path, { id, owner: empty.owner }]]);
+      const labs = await open(recorded);
+      expect(await labs.get(empty.path)).toEqual(empty);
+      expect(await reasons(labs)).toEqual(inQuarantine);
+      await rm(join(state, "labs", id), { recursive: true });
+      expect((await open(recorded)).paths()).toEqual([]);
+    });
+
+    test("that nobody else has a right to moves there", async () => {
+      await writeFile(join(state, "labs", impostor.id, "lab.json"), JSON.stringify({ ...impostor, path: "/courses/three" }));
+      for (const _start of [1, 2]) expect((await open()).paths()).toEqual([empty.path, "/courses/three"]);
+    });
+  });
+
+  test("a lab whose file is removed by hand is in quarantine, and comes back by its last good definition", async () => {
+    const labs = await open();
+    await labs.put(empty);
+    const file = join(state, "labs", id, "lab.json");
+    await rm(file);
+    expect(await labs.get("/courses/one")).toBeUndefined();
+    expect(labs.paths()).toEqual([]);
+    expect(warnings).toEqual([expect.stringMatching(/lab\.json is missing: nothing of the lab is removed; labwright quarantine/)]);
+    const quarantined = { id, reason: "its lab.json is missing", definition: empty };
+    expect(await labs.quarantined()).toEqual([quarantined]);
+    // The same after a start.
+    const again = await open();
+    expect(again.paths()).toEqual([]);
+    expect(await again.quarantined()).toEqual([quarantined]);
+    expect(await again.restore(id)).toEqual(empty);
+    expect(await again.get("/courses/one")).toEqual(empty);
+    expect(await again.quarantined()).toEqual([]);
+    await expect(again.restore(id)).rejects.toMatchObject({ code: "lab_not_found" });
+  });
+
+  test("a file that is torn, empty or missing at the start never costs a disk, with a last good definition or without", async () => {
+    const disk = join(state, "labs", id, "nodes", "7", "upper");
+    for (const lost of ["torn", "empty", "missing"]) {
+      for (const isOld of [false, true]) {
+        await (await open()).put({ ...empty, description: lost });
+        await mkdir(disk, { recursive: true });
+        const [file, copy] = ["lab.json", "lab.last.json"].map((name) => join(state, "labs", id, name)) as [string, string];
+        const text = await readFile(file, "utf8");
+        // A lab of a release before there were copies.
+        if (isOld) await rm(copy);
+        if (lost === "missing") await rm(file);
+        else await writeFile(file, lost === "torn" ? text.slice(0, 60) : "");
+        warnings = [];
+        const labs = await open();
+        const about = `${lost}, ${isOld ? "without" : "with"} a copy`;
+        expect(warnings, about).toEqual([expect.stringContaining(file)]);
+        expect(await readdir(disk), about).toEqual([]);
+        const known = lost !== "missing" && !isOld;
+        expect(labs.paths(), about).toEqual(known ? [empty.path] : []);
+        expect((await labs.quarantined()).length, about).toBe(known ? 0 : 1);
+        if (known) expect((await labs.get(empty.path))?.description).toBe(lost);
+        else if (isOld)
+          await expect(labs.restore(id), about).rejects.toMatchObject({
+            code: "bad_request",
+            message: expect.stringContaining("lab.json"),
+          });
+        else expect((await labs.restore(id)).description).toBe(lost);
+        await rm(join(state, "labs", id), { recursive: true });
+      }
+    }
+  });
+
+  test("disks that a last good definition does not know are set aside when it is written in place of the file", async () => {
+    await (await open()).put(empty);
+    const directory = join(state, "labs", id);
+    await mkdir(join(directory, "nodes", "7", "upper"), { recursive: true });
+    await rm(join(directory, "lab.json"));
+    await (await open()).restore(id);
+    const labs = await open();
+    expect(labs.paths()).toEqual([empty.path]);
+    expect(await readdir(join(directory, "nodes"))).toEqual([expect.stringMatching(/^7\.unknown-\d+$/)]);
+  });
+
+  test("a lab in quarantine whose path is another lab's is not restored over it", async () => {
+    const labs = await open();
+    await labs.put(empty);
+    await rm(join(state, "labs", id, "lab.json"));
+    await labs.get(empty.path);
+    await labs.put({ ...empty, id: "2b4e28ba-2fa1-41d2-883f-0016d3cca427" });
+    await expect(labs.restore(id)).rejects.toMatchObject({ code: "lab_exists", message: expect.stringContaining(empty.path) });
+    await labs.remove(empty.path, { keepDisks: false });
+    expect((await labs.restore(id)).path).toBe(empty.path);
+  });
+
+  test("a file that does not read is warned of at the start and left alone, the others are there", async () => {
+    await (await open()).put(empty);
+    const other = "2b4e28ba-2fa1-41d2-883f-0016d3cca427";
+    await mkdir(join(state, "labs", other));
+    await writeFile(join(state, "labs", other, "lab.json"), "{");
+    expect((await open()).paths()).toEqual(["/courses/one"]);
+    expect(warnings).toEqual([expect.stringContaining(other)]);
+    expect(await readFile(join(state, "labs", other, "lab.json"), "utf8")).toBe("{");
+  });
+
+  test("a file that does not read any more keeps nobody from the labs beside it", async () => {
+    const labs = await open();
+    const two = { ...empty, id: "2b4e28ba-2fa1-41d2-883f-0016d3cca427", path: "/courses/two" };
+    await labs.put(empty);
+    await labs.put(two);
+    await writeFile(join(state, "labs", id, "lab.json"), "{");
+    expect(await labs.all()).toEqual([empty, two]);
+    await rm(join(state, "labs", id, "lab.json"));
+    expect(await labs.all()).toEqual([two]);
+  });
+
+  test("changes made at the same time all count", async () => {
+    const labs = await open();
+    await labs.put(empty);
+    await Promise.all(
+      Array.from({ length: 10 }, () => labs.change("/courses/one", (lab) => ({ ...lab, description: `${lab.description ?? ""}x` }))),
+    );
+    expect((await labs.get("/courses/one"))?.description).toBe("x".repeat(10));
+    await expect(labs.change("/none", (lab) => lab)).rejects.toMatchObject({ code: "lab_not_found" });
+  });
+
+  test("a removed lab is gone with its files; one whose disks are kept can be asked for", async () => {
+    const labs = await open();
+    await labs.put(empty);
+    await labs.remove("/courses/one", { keepDisks: true });
+    expect(await labs.get("/courses/one")).toBeUndefined();
+    expect((await open()).kept.find("/courses/one", empty.owner)).toEqual(empty);
+    await labs.put(empty);
+    expect(labs.kept.list()).toEqual([]);
+    await labs.remove("/courses/one", { keepDisks: false });
+    expect(await readdir(join(state, "labs"))).toEqual([]);
+  });
+
+  test("labs of two owners are kept at one path, and each owner finds the own one", async () => {
+    const labs = await open();
+    const bobs = { ...empty, id: "2b4e28ba-2fa1-41d2-883f-0016d3cca427", owner: "bob" };
+    for (const lab of [empty, bobs]) {
+      await labs.put(lab);
+      await labs.remove(lab.path, { keepDisks: true });
+    }
+    for (const { kept } of [labs, await open()]) {
+      expect(kept.find(empty.path, empty.owner)).toEqual(empty);
+      expect(kept.find(empty.path, "bob")).toEqual(bobs);
+      expect(kept.find(empty.path, "carol")).toBeUndefined();
+    }
+  });
+
+  test("a draft that a crash left is cleared at the next start", async () => {
+    await (await open()).put(empty);
+    const directory = join(state, "labs", id);
+    await writeFile(join(directory, "lab.json.0123456789ab.tmp"), "half");
+    expect((await open()).paths()).toEqual(["/courses/one"]);
+    expect((await readdir(directory)).sort()).toEqual(["lab.json", "lab.last.json", "nodes"]);
+  });
+
+  test("what a creation that was cut off left is cleared at the next start; what holds a disk is not", async () => {
+    const other = "2b4e28ba-2fa1-41d2-883f-0016d3cca427";
+    await mkdir(join(state, "labs", id, "nodes"), { recursive: true });
+    await mkdir(join(state, "labs", other, "nodes", "1"), { recursive: true });
+    await mkdir(join(state, "labs", "not-ours"));
+    const labs = await open();
+    expect(await readdir(join(state, "labs"))).toEqual([other, "not-ours"]);
+    expect((await labs.quarantined()).map((one) => one.id)).toEqual([other]);
+  });
+
+  test("of a lab whose disks are kept nothing else stays, also where the removal was cut off", async () => {
+    const directory = join(state, "labs", id);
+    const labs = await open();
+    await labs.put(empty);
+    for (const name of ["nodes/1", "captures/0123456789abcdef"]) await mkdir(join(directory, name), { recursive: true });
+    await labs.remove("/courses/one", { keepDisks: true });
+    expect((await readdir(directory)).sort()).toEqual(["kept.json", "nodes"]);
+    await mkdir(join(directory, "captures"));
+    expect((await open()).kept.find("/courses/one", empty.owner)).toEqual(empty);
+    expect((await readdir(directory)).sort()).toEqual(["kept.json", "nodes"]);
+  });
+
+  test("of several labs that one owner kept at one path, the next lab there takes the latest, and the others stay", async () => {
+    const ids = ["0b4e28ba-2fa1-41d2-883f-0016d3cca427", id, "2b4e28ba-2fa1-41d2-883f-0016d3cca427"];
+    for (const last of ids) {
+      // As the killed service left it: renamed one after the other, and none of those before is gone.
+      for (const one of [...ids.filter((other) => other !== last), last]) {
+        const directory = join(state, "labs", one);
+        await mkdir(join(directory, "nodes", "1"), { recursive: true });
+        await writeFile(join(directory, "lab.json"), JSON.stringify({ ...empty, id: one }));
+        await rename(join(directory, "lab.json"), join(directory, "kept.json"));
+        // The clock that files are stamped by goes in steps.
+        const { ctimeMs } = await stat(join(directory, "kept.json"));
+        await expect.poll(() => tick(join(state, "clock"))).toBeGreaterThan(ctimeMs);
+      }
+      const { kept } = await open();
+      expect(kept.find("/courses/one", empty.owner)?.id).toBe(last);
+      expect(await readdir(join(state, "labs"))).toEqual([...ids].sort());
+      await kept.remove(last);
+      expect(kept.list().map(({ definition }) => definition.id)).not.toContain(last);
+    }
+  });
+
+  test("a lab that was made anew with kept disks is not a kept one as well, where that was cut off", async () => {
+    await (await open()).put(empty);
+    const directory = join(state, "labs", id);
+    await writeFile(join(directory, "kept.json"), JSON.stringify(empty));
+    const labs = await open();
+    expect(labs.paths()).toEqual(["/courses/one"]);
+    expect((await readdir(directory)).sort()).toEqual(["lab.json", "lab.last.json", "nodes"]);
+  });
+
+  test("disks of nodes that a lab has not any more, because their removal was cut off, go at the next start; those that are kept stay", async () => {
+    const lab = {
+      ...empty,
+      nodes: [
+        { id: 2, name: "b", template: "linux", exec: [], ethernet: 1, env: {}, attributes: {}, labels: {}, power: "stopped" as const },
+      ],
+      disks: { b: 5 },
+      next: { ...empty.next, node: 6 },
+    };
+    await (await open()).put(lab);
+    const nodes = join(state, "labs", id, "nodes");
+    for (const name of ["1", "2", "5", "notes"]) await mkdir(join(nodes, name, "upper"), { recursive: true });
+    await open();
+    expect((await readdir(nodes)).sort()).toEqual(["2", "5", "notes"]);
+  });
+});
+
+describe("editing a definition", () => {
+  test("steps make nodes, networks and links, grow interfaces for links, and say the ids", () => {
+    const edit = editDefinition(empty, noIds, template);
+    edit.step({ do: "create-network", network: { key: "lan", name: "LAN", type: "bridge" } });
+    edit.step({ do: "create-node", node: node("r1", { startupConfigFile: "r1.conf", startupConfig: "hi" }) });
+    edit.step({ do: "create-node", node: node("r2", { name: "Router 2", ethernet: 1 }) });
+    edit.step({ do: "create-link", link: link("r1:eth2", "r2:eth0", { mtu: 9000 }) });
+    edit.step({ do: "create-link", link: link("r1:eth0", "lan") });
+    const lab = edit.result();
+    expect(lab.nodes.map(({ id: number, name, ethernet, power }) => ({ number, name, ethernet, power }))).toEqual([
+      { number: 1, name: "r1", ethernet: 3, power: "stopped" },
+      { number: 2, name: "Router 2", ethernet: 1, power: "stopped" },
+    ]);
+    expect(lab.nodes[0]).not.toHaveProperty("startupConfigFile");
+    expect(lab.links).toEqual([
+      {
+        id: 1,
+        endpoints: [
+          { node: 1, interface: "eth2" },
+          { node: 2, interface: "eth0" },
+        ],
+        mtu: 9000,
+      },
+      { id: 2, endpoints: [{ node: 1, interface: "eth0" }, { network: 1 }] },
+    ]);
+    expect(edit.ids()).toEqual({
+      nodes: { r1: "1", r2: "2" },
+      networks: { lan: "1" },
+      links: { "r1:eth2 -- r2:eth0": "1", "lan -- r1:eth0": "2" },
+    });
+  });
+
+  test("the same steps again, with and without the ids, change nothing", () => {
+    const steps = [
+      { do: "create-node", node: node("a") },
+      { do: "create-node", node: node("b") },
+      { do: "create-link", link: link("a:eth0", "b:eth0") },
+    ] as const;
+    const first = editDefinition(empty, noIds, template);
+    for (const step of steps) first.step(step);
+    const made = first.result();
+    for (const ids of [noIds, first.ids()]) {
+      const again = editDefinition(made, ids, template);
+      for (const step of steps) again.step(step);
+      expect(again.result()).toEqual(made);
+      expect(again.ids()).toEqual(first.ids());
+      again.step({ do: "delete-link", link: "a:eth0 -- b:eth0" });
+      again.step({ do: "delete-link", link: "a:eth0 -- b:eth0" });
+      expect(again.result().links).toEqual([]);
+    }
+  });
+
+  test("an id is never given twice, and a removed node takes its links along", () => {
+    const edit = editDefinition(empty, noIds, template);
+    edit.step({ do: "create-node", node: node("a") });
+    edit.step({ do: "create-node", node: node("b") });
+    edit.step({ do: "create-link", link: link("a:eth0", "b:eth0") });
+    edit.step({ do: "delete-node", node: "b" });
+    expect(edit.result().links).toEqual([]);
+    edit.step({ do: "create-node", node: node("b") });
+    expect(edit.ids().nodes).toEqual({ a: "1", b: "3" });
+  });
+
+  test("what cannot be is refused with the host's words", () => {
+    const edit = editDefinition(empty, noIds, template);
+    edit.step({ do: "create-node", node: node("a") });
+    edit.step({ do: "create-node", node: node("b") });
+    edit.step({ do: "create-node", node: node("c") });
+    edit.step({ do: "create-link", link: link("a:eth0", "b:eth0") });
+    const refusals: readonly (readonly [Parameters<typeof edit.step>[0], string])[] = [
+      [{ do: "create-link", link: link("a:eth0", "c:eth0") }, "interface_taken"],
+      [{ do: "create-link", link: link("c:eth1", "c:eth1") }, "interface_taken"],
+      [{ do: "create-link", link: link("a:Gi0", "c:eth0") }, "interface_unknown"],
+      [{ do: "create-link", link: link("a:eth4", "c:eth0") }, "too_many_interfaces"],
+      [{ do: "create-link", link: link("x:eth0", "c:eth0") }, "node_unknown"],
+      [{ do: "create-link", link: link("c:eth0", "net") }, "network_unknown"],
+      [{ do: "create-node", node: node("d", { ethernet: 5 }) }, "too_many_interfaces"],
+      [{ do: "create-node", node: node("d", { template: "vmx" }) }, "template_unknown"],
+    ];
+    const before = edit.result();
+    for (const [step, code] of refusals) {
+      expect(() => edit.step(step)).toThrow(
+        expect.objectContaining({ code: "host_error", data: { host: expect.objectContaining({ code }) } }),
+      );
+    }
+    expect(edit.result().nodes).toEqual(before.nodes);
+    expect(edit.result().links).toEqual(before.links);
+  });
+
+  test("a node of the name that had a kept disk gets its id back", () => {
+    const edit = editDefinition({ ...empty, next: { node: 5, network: 1, link: 1 }, disks: { b: 4, z: 9 } }, noIds, template);
+    for (const key of ["a", "b", "z"]) edit.step({ do: "create-node", node: node(key) });
+    expect(edit.ids().nodes).toEqual({ a: "5", b: "4", z: "6" });
+  });
+});

@@ -1,0 +1,19 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { exists } from "../files/file-exists.ts";
+import { isUuid } from "../machine/uuid.ts";
+
+/** How many labs the state directory holds, with those in quarantine and without those of which only disks were kept. */
+export async function labsOnDisk(state: string): Promise<number> {
+  const labs = join(state, "labs");
+  const names = await readdir(labs).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw error;
+  });
+  let count = 0;
+  for (const name of names.filter(isUuid)) {
+    const keptOnly = (await exists(join(labs, name, "kept.json"))) && !(await exists(join(labs, name, "lab.json")));
+    if (!keptOnly) count++;
+  }
+  return count;
+}

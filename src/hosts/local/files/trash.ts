@@ -1,0 +1,60 @@
+import { randomUUID } from "node:crypto";
+import { readdir, rename } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { makeDirectory } from "../../../files/make-directory.ts";
+import { runOnMachine, succeeded } from "../machine/machine.ts";
+
+/** Directories that are gone for everyone at once; their files go in the background, a little later, because nobody should wait for thousands of them. */
+export interface Trash {
+  /** Moves it away. One that is not there is gone already. */
+  discard(path: string): Promise<void>;
+  /** Resolves when all that was discarded is removed. */
+  emptied(): Promise<void>;
+}
+
+/**
+ * @param directory on the file system of what will be discarded; what a crash left in it is removed
+ * @param warn told of what cannot be removed; it is tried again with the next open
+ */
+export async function openTrash(directory: string, warn: (text: string) => void): Promise<Trash> {
+  await makeDirectory(directory, 0o700);
+  const waiting: string[] = [];
+  let work: Promise<void> | undefined;
+  const removeAll = async () => {
+    while (waiting.length > 0) {
+      // Whoever discarded it has something to answer first.
+      await delay(pauseMs);
+      // One process for whole trees; it follows no links that a node planted.
+      const argv = ["rm", "-rf", "--", ...waiting.splice(0).map((name) => join(directory, name))];
+      try {
+        succeeded(argv.slice(0, 3), await runOnMachine(argv));
+      } catch (error) {
+        warn(`what was thrown away is still in ${directory}: ${(error as Error).message}`);
+      }
+    }
+    work = undefined;
+  };
+  const remove = (names: readonly string[]) => {
+    waiting.push(...names);
+    work ??= removeAll();
+  };
+  const left = await readdir(directory);
+  if (left.length > 0) remove(left);
+
+  return {
+    discard: async (path) => {
+      const name = randomUUID();
+      try {
+        await rename(path, join(directory, name));
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
+        throw error;
+      }
+      remove([name]);
+    },
+    emptied: async () => work,
+  };
+}
+
+const pauseMs = 100;

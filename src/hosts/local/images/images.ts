@@ -1,0 +1,104 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { ContainerConfig } from "../containers/image-config.ts";
+import { readVmImage, type VmImage } from "./vm-images.ts";
+
+/** A root file system in the image directory, ready to be an overlay's lower layers. */
+export interface LocalImage {
+  readonly name: string;
+  readonly description: string;
+  /** Absolute path of its topmost tree. */
+  readonly rootfs: string;
+  /** Absolute paths of the read-only overlay layers, top first; the first is rootfs. */
+  readonly layers: readonly string[];
+  /** Bytes of all its layers. */
+  readonly size: number;
+  /** When it was built, RFC 3339. */
+  readonly modified: string;
+  readonly digest: string;
+  /** Of an image from a container archive: the process that it is for. Others are booted by their template. */
+  readonly container?: ContainerConfig;
+  /** Of a virtual machine's image; its tree holds the files that this names. */
+  readonly vm?: VmImage;
+}
+
+/**
+ * image.json beside a rootfs directory: written last, so that a directory without it is no image. One from a container archive has no tree of
+ * its own: all is in its layers, which images of the same base share.
+ */
+export interface ImageRecord {
+  readonly name: string;
+  readonly description: string;
+  /** SHA-256 (hex) of what the recipe asks for: unchanged recipe, nothing to build. */
+  readonly recipe: string;
+  /** Its tree is a virtual machine's image. */
+  readonly machine?: true;
+  /** SHA-256 (hex) of recipe and package versions; its first 12 digits end the directory's name. */
+  readonly digest: string;
+  /** Directory names of the images below this one, top first. */
+  readonly layers: readonly string[];
+  /** Package → version. */
+  readonly packages: Readonly<Record<string, string>>;
+  /** Bytes of its own tree. */
+  readonly size_bytes: number;
+  readonly created: string;
+  /** Outside ids that inside ids start at; 0 where the tree belongs to one ordinary user. */
+  readonly id_base: number;
+  readonly container?: ContainerConfig;
+}
+
+/**
+ * The newest build of each image in `directory`, sorted by name; none where the directory does not exist. A container image may have the
+ * name of one that a template boots.
+ */
+export async function findImages(directory: string): Promise<readonly LocalImage[]> {
+  const records = await imageRecords(directory);
+  const layers = new Set(await layerDirectories(directory));
+  const newest = new Map<string, LocalImage>();
+  for (const [entry, record] of records) {
+    const container = record.container;
+    const below = record.layers.map((layer) => records.get(layer));
+    if (container === undefined ? below.includes(undefined) : record.layers.some((layer) => !layers.has(layer))) continue;
+    const trees = container === undefined ? [entry, ...record.layers] : record.layers;
+    const image: LocalImage = {
+      name: record.name,
+      description: record.description,
+      rootfs: join(directory, trees[0] ?? entry, "rootfs"),
+      layers: trees.map((layer) => join(directory, layer, "rootfs")),
+      size: [record, ...below].reduce((sum, layer) => sum + (layer?.size_bytes ?? 0), 0),
+      modified: record.created,
+      digest: record.digest,
+      ...(container === undefined ? {} : { container }),
+      ...(record.machine === true ? { vm: (await readVmImage(join(directory, entry, "rootfs"))).vm } : {}),
+    };
+    const key = `${container === undefined ? "" : "container "}${image.name}`;
+    const other = newest.get(key);
+    if (other === undefined || other.modified < image.modified) newest.set(key, image);
+  }
+  return [...newest.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Names of the directories that hold one layer of container images each. */
+export async function layerDirectories(directory: string): Promise<readonly string[]> {
+  return (await entriesOf(directory)).filter((entry) => /^layer-[0-9a-f]{24}$/.test(entry)).sort();
+}
+
+/** Directory name → record, of every complete image in `directory`. */
+export async function imageRecords(directory: string): Promise<ReadonlyMap<string, ImageRecord>> {
+  const records = new Map<string, ImageRecord>();
+  for (const entry of (await entriesOf(directory)).sort()) {
+    const text = await readFile(join(directory, entry, "image.json"), "utf8").catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
+      throw error;
+    });
+    if (text !== undefined) records.set(entry, JSON.parse(text) as ImageRecord);
+  }
+  return records;
+}
+
+async function entriesOf(directory: string): Promise<string[]> {
+  return readdir(directory).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw error;
+  });
+}

@@ -1,0 +1,389 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { Failure } from "../../../contract/errors.ts";
+import type { Operation, Step, StopMode } from "../../../engine/model/plan.ts";
+import type { Applied, NativeIds, Progress } from "../../host.ts";
+import type { LabDefinition } from "../definitions/definition.ts";
+import type { Definitions, PutOptions } from "../definitions/definitions.ts";
+import { type DefinitionEdit, editDefinition } from "../definitions/edit-definition.ts";
+import type { Trash } from "../files/trash.ts";
+import { machineTrouble } from "../machine/machine-trouble.ts";
+import { troubledNode } from "../nodes/node-trouble.ts";
+import { takeOverConfig } from "../nodes/saved-config.ts";
+import type { Catalogue } from "../open-catalogue.ts";
+import type { Admission } from "../resources/admission.ts";
+import { vmOf } from "../templates/vm-template.ts";
+import type { LocalLab } from "./local-lab.ts";
+
+/** What an apply works on. */
+export interface ApplyContext {
+  readonly path: string;
+  /** Who a lab that is made belongs to. */
+  readonly user: string;
+  readonly definitions: Definitions;
+  readonly trash: Trash;
+  readonly catalogue: Catalogue;
+  readonly admission: Admission;
+  readonly bootId: string;
+  /** The living part of a lab; made where there is none yet. */
+  readonly lab: (id: string) => LocalLab;
+  readonly forget: (id: string) => void;
+}
+
+/**
+ * Runs the steps. Neighbours of one kind are one batch: one write of the definition, one spawn, one `ip` and one `tc` process, however many
+ * nodes and links there are. The lock and the signal are looked at before each batch.
+ */
+export async function applySteps(context: ApplyContext, operations: readonly Operation[], progress: Progress): Promise<Applied> {
+  const { path, definitions } = context;
+  let ids = progress.ids;
+  const finished: string[] = [];
+  const done = (all: readonly Operation[]) => {
+    for (const { id } of all) {
+      if (id !== all[0]?.id) progress.step(id, "running");
+      progress.step(id, "done");
+      finished.push(id);
+    }
+  };
+
+  refuseImpossible(context, operations);
+  for (const batch of await batchesNow(context, operations)) {
+    progress.signal?.throwIfAborted();
+    const definition = await definitions.get(path);
+    if (definition?.locked === true) throw lockedNow(finished, operations);
+    progress.step(batch[0]!.id, "running");
+    const rest: Operation[] = [...batch];
+    try {
+      ids = await runBatch(context, definition, batch, ids, progress, (count) => done(rest.splice(0, count)));
+      done(rest);
+    } catch (error) {
+      throw cutOff(error, finished, operations);
+    }
+  }
+  const after = await definitions.get(path);
+  return after === undefined ? { ids } : { ids, labId: after.id };
+}
+
+/** What no machine can be is refused before the first step: half a lab would be made otherwise. */
+function refuseImpossible({ catalogue }: ApplyContext, operations: readonly Operation[]): void {
+  for (const { step } of operations) {
+    if (step.do !== "create-node" && step.do !== "update-node") continue;
+    const template = catalogue.template(step.node.template);
+    try {
+      if (template?.backend === "vm") vmOf(template, step.node);
+    } catch (error) {
+      throw cutOff(error, [], operations);
+    }
+  }
+}
+
+type BatchKind = "create-lab" | "delete-lab" | "edit" | "start" | "stop" | "wipe";
+
+/** Steps that end a lab whose disks go with it: what runs has nothing left to save, and is ended with the lab itself. */
+function isTeardown(operations: readonly Operation[]): boolean {
+  const last = operations.at(-1)?.step;
+  return last?.do === "delete-lab" && last.wipe && operations.every(({ step }) => ["stop", "wipe", "delete-lab"].includes(step.do));
+}
+
+function batchKind(step: Step): BatchKind {
+  switch (step.do) {
+    case "create-lab":
+    case "delete-lab":
+    case "start":
+    case "stop":
+    case "wipe":
+      return step.do;
+    default:
+      return "edit";
+  }
+}
+
+/** A lab whose holder hangs can only be ended, and cannot stop its nodes first. */
+async function batchesNow({ path, definitions, lab }: ApplyContext, operations: readonly Operation[]): Promise<ReturnType<typeof batches>> {
+  const definition = operations.at(-1)?.step.do === "delete-lab" ? await definitions.get(path) : undefined;
+  return definition !== undefined && lab(definition.id).hanging() !== undefined ? [operations] : batches(operations);
+}
+
+/** Neighbours that can be done as one; their order is kept. */
+export function batches(operations: readonly Operation[]): readonly (readonly Operation[])[] {
+  if (isTeardown(operations)) return [operations];
+  const all: Operation[][] = [];
+  for (const operation of operations) {
+    const last = all.at(-1)?.[0]?.step;
+    const { step } = operation;
+    const joins =
+      last !== undefined &&
+      batchKind(last) === batchKind(step) &&
+      step.do !== "create-lab" &&
+      step.do !== "delete-lab" &&
+      !(last.do === "stop" && step.do === "stop" && last.mode !== step.mode);
+    if (joins) all.at(-1)!.push(operation);
+    else all.push([operation]);
+  }
+  return all;
+}
+
+/** @param partly told that the first so many of the batch are done, where the rest then fails */
+async function runBatch(
+  context: ApplyContext,
+  definition: LabDefinition | undefined,
+  batch: readonly Operation[],
+  ids: NativeIds,
+  progress: Progress,
+  partly: (count: number) => void,
+): Promise<NativeIds> {
+  const first = batch[0]!.step;
+  const last = batch.at(-1)!.step;
+  if (first.do === "create-lab") {
+    if (definition === undefined) await context.definitions.put(newLab(context, first));
+    else await context.definitions.change(context.path, (now) => renewedLab(now, first));
+    return ids;
+  }
+  if (last.do === "delete-lab") {
+    if (definition !== undefined) await deleteLab(context, definition, last.wipe);
+    return { nodes: {}, networks: {}, links: {} };
+  }
+  if (definition === undefined) throw new Failure("lab_not_found", `there is no lab ${context.path}`);
+  const edit = editDefinition(definition, ids, context.catalogue.template);
+  const stopping = first.do === "stop" || first.do === "wipe" ? nodesOf(edit, batch) : [];
+  await context.lab(definition.id).refuseForeign(stopping);
+  await context.lab(definition.id).refuseHanging();
+  switch (first.do) {
+    case "start":
+      await startNodes(context, definition, edit, batch);
+      break;
+    case "stop":
+      await stopNodes(context, definition, edit, batch, first.mode, progress);
+      break;
+    case "wipe":
+      await wipeNodes(context, definition, edit, batch, progress.stopMode ?? 3, progress);
+      break;
+    default: {
+      let failure: unknown;
+      let count = 0;
+      for (const { step } of batch) {
+        try {
+          edit.step(step);
+          count++;
+        } catch (error) {
+          failure = error;
+          break;
+        }
+      }
+      if (count > 0) await commitEdit(context, definition, edit);
+      takeOverConfigs(context, definition, edit, batch.slice(0, count));
+      if (failure !== undefined) {
+        partly(count);
+        throw failure;
+      }
+    }
+  }
+  return edit.ids();
+}
+
+/** Nodes whose configuration these steps set take it over at their next boot, even where it is the one of before and the node saved another. */
+function takeOverConfigs(
+  { catalogue, definitions }: ApplyContext,
+  before: LabDefinition,
+  edit: DefinitionEdit,
+  batch: readonly Operation[],
+): void {
+  const old = new Map(before.nodes.map((node) => [node.id, node.startupConfig ?? ""]));
+  const set = new Set(
+    batch.flatMap(({ step }) =>
+      step.do === "update-node" && step.fields.includes("startupConfig") ? (edit.nodeId(step.node.key) ?? []) : [],
+    ),
+  );
+  for (const node of edit.result().nodes) {
+    const path = catalogue.template(node.template)?.savedConfig;
+    const was = old.get(node.id);
+    if (path === undefined || was === undefined || (was === (node.startupConfig ?? "") && !set.has(node.id))) continue;
+    takeOverConfig(definitions.directory(before.id), node, path);
+  }
+}
+
+function newLab({ path, user, definitions }: ApplyContext, { lab }: Step & { do: "create-lab" }): LabDefinition {
+  const kept = definitions.kept.find(path, user);
+  return {
+    version: 1,
+    id: kept?.id ?? randomUUID(),
+    path,
+    name: lab.name,
+    ...(lab.description === undefined ? {} : { description: lab.description }),
+    owner: user,
+    locked: false,
+    next: kept?.next ?? { node: 1, network: 1, link: 1 },
+    nodes: [],
+    networks: [],
+    links: [],
+    texts: lab.texts,
+    trafficFilters: lab.trafficFilters,
+    ...(kept === undefined ? {} : { disks: Object.fromEntries(kept.nodes.map((node) => [node.name, node.id])) }),
+  };
+}
+
+function renewedLab(definition: LabDefinition, { lab }: Step & { do: "create-lab" }): LabDefinition {
+  const { description: _old, ...rest } = definition;
+  const description = lab.description === undefined ? {} : { description: lab.description };
+  return { ...rest, name: lab.name, ...description, texts: lab.texts, trafficFilters: lab.trafficFilters };
+}
+
+async function deleteLab({ path, definitions, lab, forget }: ApplyContext, definition: LabDefinition, wipe: boolean): Promise<void> {
+  await lab(definition.id).destroy();
+  await definitions.remove(path, { keepDisks: !wipe });
+  forget(definition.id);
+}
+
+/** Nodes that go are stopped before the definition forgets them, and lose their disks after: a crash in between leaves nothing running unknown. */
+async function commitEdit(
+  { definitions, trash, catalogue, lab }: ApplyContext,
+  before: LabDefinition,
+  edit: DefinitionEdit,
+): Promise<void> {
+  const after = edit.result();
+  const live = lab(before.id);
+  const kept = new Set(after.nodes.map((node) => node.id));
+  const gone = before.nodes.filter((node) => !kept.has(node.id)).map((node) => node.id);
+  if (gone.length > 0)
+    await live.stop(
+      before.nodes.filter(({ id }) => !kept.has(id)),
+      1,
+      catalogue,
+    );
+  if (JSON.stringify(after) !== JSON.stringify(before)) await put(definitions, after);
+  await live.syncEdit(before, after, catalogue);
+  const old = new Map(before.nodes.map((node) => [node.id, node]));
+  const limited = after.nodes.filter(({ id, cpu, ram }) => cpu !== old.get(id)?.cpu || ram !== old.get(id)?.ram);
+  if (limited.length > 0) await live.limit(after, new Set(limited.map(({ id }) => id)), catalogue);
+  await removeDisks(trash, live, gone);
+}
+
+async function startNodes(context: ApplyContext, before: LabDefinition, edit: DefinitionEdit, batch: readonly Operation[]): Promise<void> {
+  const wanted = nodesOf(edit, batch);
+  const named = new Set(wanted);
+  // One that runs, or is suspended, has its memory already.
+  const starting = edit.result().nodes.filter(({ id, power }) => named.has(id) && power === "stopped");
+  using _memory = await context.admission.admit(before.id, starting, context.catalogue);
+  for (const id of wanted) edit.power(id, "running", context.bootId);
+  const after = edit.result();
+  const started = new Map(after.nodes.map((node) => [node.id, node]));
+  const record = (ids: ReadonlySet<number>) =>
+    put(context.definitions, { ...after, nodes: before.nodes.map((node) => (ids.has(node.id) ? started.get(node.id)! : node)) });
+  try {
+    await context.lab(before.id).start(after, new Set(wanted), context.catalogue, record);
+  } catch (error) {
+    const id = troubledNode(error);
+    const broken = batch.find(({ key }) => id !== undefined && edit.nodeId(key) === id);
+    if (broken === undefined || !(error instanceof Failure)) throw error;
+    throw new Failure(error.code, error.message, { data: { ...error.data, failed: broken.id }, cause: error });
+  }
+}
+
+async function stopNodes(
+  { definitions, catalogue, lab }: ApplyContext,
+  before: LabDefinition,
+  edit: DefinitionEdit,
+  batch: readonly Operation[],
+  mode: StopMode,
+  progress: Progress,
+): Promise<void> {
+  const named = new Set(nodesOf(edit, batch));
+  const live = lab(before.id);
+  // What is off stays off: only what runs can be hibernated.
+  const up = mode === 2 ? await running(live, before, catalogue) : named;
+  const nodes = before.nodes.filter(({ id }) => named.has(id) && up.has(id));
+  for (const { id } of nodes) edit.power(id, mode === 2 ? "suspended" : "stopped");
+  let after = edit.result();
+  await put(definitions, after, { isEnding: true });
+  try {
+    const forced = await live.stop(nodes, mode, catalogue);
+    if (forced.size > 0) {
+      after = { ...after, nodes: after.nodes.map((node) => (forced.has(node.id) ? { ...node, forced: true } : node)) };
+      await put(definitions, after, { isEnding: true });
+      for (const operation of batch) warnForced(operation, forced.get(edit.nodeId(operation.key) ?? 0), progress);
+    }
+  } catch (error) {
+    // Those that could not be hibernated go on, and are not called hibernated; those that could be are.
+    if (mode === 2) {
+      const still = await running(live, before, catalogue).catch(() => up);
+      const old = new Map(before.nodes.map((node) => [node.id, node]));
+      await put(
+        definitions,
+        { ...after, nodes: after.nodes.map((node) => (still.has(node.id) ? (old.get(node.id) ?? node) : node)) },
+        { isEnding: true },
+      );
+    }
+    throw error;
+  }
+  await live.sync(after, catalogue);
+}
+
+function warnForced({ key }: Operation, grace: number | undefined, { warn }: Progress): void {
+  if (grace === undefined) return;
+  warn?.({ code: "stop_forced", node: key, message: `${key} did not end within ${grace / 1000} s and was switched off` });
+}
+
+async function running(live: LocalLab, definition: LabDefinition, catalogue: Catalogue): Promise<ReadonlySet<number>> {
+  const life = await live.life(definition, catalogue);
+  return new Set([...life].filter(([, { power }]) => power === "running" || power === "starting").map(([id]) => id));
+}
+
+async function wipeNodes(
+  context: ApplyContext,
+  before: LabDefinition,
+  edit: DefinitionEdit,
+  batch: readonly Operation[],
+  mode: StopMode,
+  progress: Progress,
+): Promise<void> {
+  // A node that is only suspended would go on with a disk that is gone.
+  await stopNodes(context, before, edit, batch, mode === 2 ? 3 : mode, progress);
+  await removeDisks(context.trash, context.lab(before.id), nodesOf(edit, batch));
+}
+
+/** A lock that was set meanwhile stays. */
+function put(definitions: Definitions, after: LabDefinition, options?: PutOptions): Promise<void> {
+  return definitions.change(after.path, (now) => ({ ...after, locked: now.locked }), options);
+}
+
+/** Throws node_not_found for a key that the lab does not have. */
+function nodesOf(edit: DefinitionEdit, batch: readonly Operation[]): readonly number[] {
+  return batch.map(({ step }) => {
+    const key = "node" in step && typeof step.node === "string" ? step.node : "";
+    const id = edit.nodeId(key);
+    if (id === undefined) throw new Failure("node_not_found", `the lab has no node ${key}`);
+    return id;
+  });
+}
+
+/** Of stopped nodes: nothing writes there any more. */
+async function removeDisks(trash: Trash, lab: LocalLab, ids: readonly number[]): Promise<void> {
+  await Promise.all(ids.map((id) => trash.discard(join(lab.directory, "nodes", String(id)))));
+}
+
+function lockedNow(finished: readonly string[], operations: readonly Operation[]): Failure {
+  if (finished.length === 0) return new Failure("lab_locked", "the lab is locked");
+  return new Failure("lab_locked_mid_apply", "the lab was locked during the change", {
+    data: { applied: finished, remaining: remaining(finished, operations) },
+  });
+}
+
+function remaining(finished: readonly string[], operations: readonly Operation[]): readonly string[] {
+  return operations.slice(finished.length).map(({ id }) => id);
+}
+
+/** What stopped the run, with how far it came. Troubles of the machine (a full disk, a missing program) are the host's. */
+function cutOff(error: unknown, finished: readonly string[], operations: readonly Operation[]): unknown {
+  const left = remaining(finished, operations);
+  const named = error instanceof Failure ? error.data?.["failed"] : undefined;
+  // The first step of a batch, unless the error knows which step of it failed.
+  const failed = left.find((id) => id === named) ?? left[0];
+  const far = { applied: finished, failed, remaining: left.filter((id) => id !== failed) };
+  if (error instanceof Failure) {
+    const told = error.code !== "host_error" || typeof error.data?.host === "object";
+    const host = told ? {} : { host: { message: error.message } };
+    return new Failure(error.code, error.message, { data: { ...error.data, ...host, ...far }, cause: error });
+  }
+  const trouble = machineTrouble(error);
+  return trouble === undefined ? error : new Failure(trouble.code, trouble.message, { data: { ...trouble.data, ...far }, cause: error });
+}

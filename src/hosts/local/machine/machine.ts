@@ -1,0 +1,41 @@
+import { Failure } from "../../../contract/errors.ts";
+import type { RunResult } from "../sandbox/sandbox.ts";
+import { spawnPiped } from "./spawn-piped.ts";
+
+/** Runs a program of the machine, outside every lab. A program that is not there has code 127. */
+export function runOnMachine(argv: readonly string[], stdin: string | Uint8Array = ""): Promise<RunResult> {
+  return new Promise((resolve, reject) => {
+    const [program, ...rest] = argv;
+    const child = spawnPiped(program!, rest);
+    let stdout = "";
+    let stderr = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      stdout += text;
+    });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      stderr += text;
+    });
+    child.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") resolve({ code: 127, stdout: "", stderr: `${program}: not found` });
+      else reject(error);
+    });
+    child.on("close", (code, signal) =>
+      resolve({ code: code ?? -1, stdout, stderr: signal === null ? stderr : `${stderr}ended by ${signal}` }),
+    );
+    // A program that ends without reading what it was given says so by its code.
+    child.stdin.on("error", () => undefined);
+    child.stdin.end(stdin);
+  });
+}
+
+/** The result, or host_error with the program's own words. */
+export function succeeded(argv: readonly string[], result: RunResult): RunResult {
+  if (result.code === 0) return result;
+  const lines = result.stderr.trim().split("\n");
+  const told = lines.length > mostLines ? [...lines.slice(0, mostLines), `and ${lines.length - mostLines} lines more`] : lines;
+  const message = told.join("\n") || `code ${result.code}`;
+  throw new Failure("host_error", `${argv.join(" ")}: ${message}`, { data: { host: { code: result.code, message } } });
+}
+
+/** Of what a program says to a failure: a batch may say the same of each of its lines. */
+const mostLines = 5;

@@ -1,0 +1,268 @@
+import { createHash } from "node:crypto";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { writeFileAtomic } from "../../../files/write-file-atomic.ts";
+import { networkBridge } from "../links/fabric.ts";
+import { runOnMachine, succeeded } from "../machine/machine.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import { Turns } from "../sync/turns.ts";
+import { connectedNetworks, devicePrefix, type NatPolicy, natRules } from "./nat-rules.ts";
+
+/**
+ * The way out of a lab: a nat network's bridge has a veth to the machine, which masquerades what comes from it. The only part of
+ * the embedded host that touches the machine's own network. Everything made here is recorded first, in the lab's nat.json, and undone by
+ * its recorded name.
+ */
+export interface NatUplink {
+  readonly network: number;
+  /** First three bytes of its /24: "100.64.7". The machine is .1, the DHCP server .2, leases .100–.250; nodes may take .3–.99 by hand. */
+  readonly prefix: string;
+  /** The machine's end of the veth. */
+  readonly device: string;
+  /** The nftables table (family inet). */
+  readonly table: string;
+}
+
+/** Whether this host can do it now: real root, nftables that answers, and busybox for DHCP. */
+export async function natWorks(): Promise<boolean> {
+  if (process.getuid?.() !== 0) return false;
+  const [nft, dhcp] = await Promise.all([runOnMachine(["nft", "list", "tables"]), runOnMachine(["busybox", "--list"])]);
+  return nft.code === 0 && dhcp.code === 0 && dhcp.stdout.split("\n").includes("udhcpd");
+}
+
+/** What is recorded as made for the lab in `directory`. */
+async function recordedUplinks(directory: string): Promise<readonly NatUplink[]> {
+  try {
+    return JSON.parse(await readFile(join(directory, "nat.json"), "utf8")) as NatUplink[];
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}
+
+/** By the lab's directory. A lab that ends while it is changed removes its uplinks beside the change: without turns, the change would make tables that nobody removes. */
+const labTurns = new Turns<string>();
+
+/**
+ * Makes the uplinks that are missing, removes those of networks that are gone, and gives the others the rules of now.
+ * @param networks ids of the lab's nat networks, whose bridges stand in the fabric
+ */
+export function ensureUplinks(
+  lab: string,
+  directory: string,
+  sandbox: Pick<Sandbox, "pid" | "run">,
+  networks: readonly number[],
+  policy: NatPolicy,
+): Promise<void> {
+  return labTurns.run(directory, () => makeMissing(lab, directory, sandbox, networks, policy));
+}
+
+async function makeMissing(
+  lab: string,
+  directory: string,
+  sandbox: Pick<Sandbox, "pid" | "run">,
+  networks: readonly number[],
+  policy: NatPolicy,
+): Promise<void> {
+  const recorded = await recordedUplinks(directory);
+  const kept = recorded.filter((uplink) => networks.includes(uplink.network));
+  for (const uplink of recorded) if (!kept.includes(uplink)) await removeUplink(uplink, sandbox);
+  let all = kept;
+  for (const network of networks) {
+    const known = kept.find((uplink) => uplink.network === network);
+    if (known !== undefined && (await stands(known))) {
+      await setRules(known, policy);
+      continue;
+    }
+    if (known !== undefined) await removeUplink(known, sandbox);
+    await inTurn(async () => {
+      const uplink = known ?? (await newUplink(lab, network));
+      all = [...all.filter((one) => one.network !== network), uplink];
+      await record(directory, all);
+      await makeUplink(uplink, sandbox, policy);
+    });
+  }
+  if (all.length !== recorded.length || kept.length !== recorded.length) await record(directory, all);
+}
+
+/** Gives the uplinks of a lab that runs the rules of now: an earlier run of the service may have made them with another policy. */
+export function renewUplinks(directory: string, policy: NatPolicy): Promise<void> {
+  return labTurns.run(directory, async () => {
+    for (const uplink of await recordedUplinks(directory)) {
+      if (!(await stands(uplink))) continue;
+      rulesInForce.delete(uplink.table);
+      await setRules(uplink, policy);
+    }
+  });
+}
+
+let turns: Promise<unknown> = Promise.resolve();
+
+/** Labs choose their networks one after the other, so that each sees what the others took. */
+function inTurn(work: () => Promise<void>): Promise<void> {
+  const turn = turns.then(work);
+  turns = turn.catch(() => undefined);
+  return turn;
+}
+
+/** Removes every recorded uplink of a lab whose sandbox is gone or goes. */
+export function removeUplinks(directory: string): Promise<void> {
+  return labTurns.run(directory, async () => {
+    const recorded = await recordedUplinks(directory);
+    for (const uplink of recorded) await removeUplink(uplink, null);
+    if (recorded.length > 0) await record(directory, []);
+  });
+}
+
+/** Removes the tables of a lab whose record is lost, once it has ended; the machine's ends of its uplinks went with it. */
+export async function removeUnrecordedTables(lab: string): Promise<void> {
+  const { code, stdout } = await runOnMachine(["nft", "list", "tables"]);
+  if (code !== 0) return; // who may not look has made none
+  for (const [, family = "", table = ""] of stdout.matchAll(/^table (inet|arp) (\S+)$/gm))
+    if (table.startsWith(tableOf(lab, ""))) await gone(["nft", "delete", "table", family, table]);
+}
+
+async function record(directory: string, uplinks: readonly NatUplink[]): Promise<void> {
+  if (uplinks.length === 0) await rm(join(directory, "nat.json"), { force: true });
+  else await writeFileAtomic(join(directory, "nat.json"), JSON.stringify(uplinks), 0o600);
+}
+
+/** Table → the rules that this process gave it last. */
+const rulesInForce = new Map<string, string>();
+
+/** Replaces the table in one step, where its rules are not those already. */
+async function setRules(uplink: NatUplink, policy: NatPolicy): Promise<void> {
+  const { stdout } = await machine(["ip", "-4", "route", "show", "table", "all", "scope", "link"], "");
+  const rules = natRules(uplink, policy, { connected: connectedNetworks(stdout), resolvers: await nameservers() });
+  if (rulesInForce.get(uplink.table) === rules) return;
+  await machine(["nft", "-f", "-"], rules);
+  rulesInForce.set(uplink.table, rules);
+}
+
+async function makeUplink(uplink: NatUplink, sandbox: Pick<Sandbox, "pid" | "run">, policy: NatPolicy): Promise<void> {
+  const { network, prefix, device } = uplink;
+  const inner = `u${network}`;
+  await machine(["ip", "-batch", "-"], `link add name ${device} type veth peer name ${inner} netns ${sandbox.pid}\n`);
+  // Nodes get no way to the machine's IPv6 services.
+  await writeFile(`/proc/sys/net/ipv6/conf/${device}/disable_ipv6`, "1").catch(ignoreMissing);
+  rulesInForce.delete(uplink.table);
+  await setRules(uplink, policy);
+  await machine(["ip", "-batch", "-"], `addr add ${prefix}.1/24 dev ${device}\nlink set dev ${device} up\n`);
+  await writeFile("/proc/sys/net/ipv4/ip_forward", "1");
+
+  const bridge = networkBridge(network);
+  const batch = `link set dev ${inner} master ${bridge} up\naddr replace ${prefix}.2/24 dev ${bridge}\n`;
+  succeeded(["ip", "-batch", "-"], await sandbox.run(["ip", "-batch", "-"], batch));
+  const server = ["sh", "-c", dhcpServer, "sh", `${prefix}.2`];
+  succeeded(["busybox", "udhcpd"], await sandbox.run(server, await dhcpConfiguration(prefix, bridge)));
+}
+
+/** Goes to the background and ends with the lab. By itself udhcpd would do that before it reads its configuration. */
+const dhcpServer = `conf=$(cat); printf '%s\\n' "$conf" | busybox udhcpd -f -a 100 -I "$1" /dev/stdin >/dev/null 2>&1 &`;
+
+/** By its command line: the lab's pid namespace has no other with this address. */
+const endDhcpServer = `for p in /proc/[0-9]*; do
+  case "$(tr '\\0' ' ' 2>/dev/null < "$p/cmdline")" in "busybox udhcpd -f -a 100 -I $1 "*) kill "\${p#/proc/}" ;; esac
+done
+:`;
+
+async function removeUplink({ prefix, device, table }: NatUplink, sandbox: Pick<Sandbox, "run"> | null): Promise<void> {
+  if (sandbox !== null) {
+    const argv = ["sh", "-c", endDhcpServer, "sh", `${prefix}.2`];
+    succeeded(["kill", "udhcpd"], await sandbox.run(argv));
+  }
+  rulesInForce.delete(table);
+  for (const family of ["inet", "arp"]) await gone(["nft", "delete", "table", family, table]);
+  await gone(["ip", "link", "del", "dev", device]);
+}
+
+async function newUplink(lab: string, network: number): Promise<NatUplink> {
+  return {
+    network,
+    prefix: freePrefix(hashOf(lab, network).readUInt16BE(0), await prefixesInUse()),
+    device: natDevice(lab, network),
+    table: tableOf(lab, network),
+  };
+}
+
+/** Name of the machine's end of a nat network's uplink. */
+export function natDevice(lab: string, network: number): string {
+  return `${devicePrefix}${hashOf(lab, network).toString("hex").slice(0, 12)}`;
+}
+
+function hashOf(lab: string, network: number): Buffer {
+  return createHash("sha256").update(`${lab}/${network}`).digest();
+}
+
+function tableOf(lab: string, network: number | ""): string {
+  return `labwright_${lab.replaceAll("-", "_")}_${network}`;
+}
+
+/** The /24 of 100.64.0.0/10 (shared address space, RFC 6598) that `start` points to, or the next one that nothing uses. */
+function freePrefix(start: number, used: ReadonlySet<string>): string {
+  const count = 64 * 256;
+  for (let i = 0; i < count; i++) {
+    const n = (start + i) % count;
+    const prefix = `100.${64 + (n >> 8)}.${n & 255}`;
+    if (!used.has(prefix)) return prefix;
+  }
+  throw new Error("every network of 100.64.0.0/10 is in use");
+}
+
+/** Whatever the machine has an address in or a route to, whoever made it. */
+async function prefixesInUse(): Promise<ReadonlySet<string>> {
+  const { stdout } = await machine(["ip", "-4", "route", "show", "table", "all"], "");
+  return new Set([...stdout.matchAll(/\b(\d+\.\d+\.\d+)\.\d+/g)].map((match) => match[1]!));
+}
+
+async function stands(uplink: NatUplink): Promise<boolean> {
+  const results = await Promise.all([
+    runOnMachine(["ip", "link", "show", "dev", uplink.device]),
+    runOnMachine(["nft", "list", "table", "inet", uplink.table]),
+  ]);
+  return results.every((result) => result.code === 0);
+}
+
+async function dhcpConfiguration(prefix: string, bridge: string): Promise<string> {
+  const resolvers = await nameservers();
+  return [
+    `start ${prefix}.100`,
+    `end ${prefix}.250`,
+    `interface ${bridge}`,
+    "max_leases 151",
+    // Leases live as long as the lab; a path that cannot be made is no pid file.
+    "lease_file /dev/null",
+    "pidfile /nonexistent/udhcpd.pid",
+    "option subnet 255.255.255.0",
+    `option router ${prefix}.1`,
+    ...(resolvers.length > 0 ? [`option dns ${resolvers.join(" ")}`] : []),
+    "option lease 86400",
+    "",
+  ].join("\n");
+}
+
+/** The machine's resolvers that a lab can reach: not those on its own loopback. */
+async function nameservers(): Promise<readonly string[]> {
+  for (const file of ["/run/systemd/resolve/resolv.conf", "/etc/resolv.conf"]) {
+    const text = await readFile(file, "utf8").catch(ignoreMissing);
+    const found = [...(text ?? "").matchAll(/^nameserver\s+(\d+\.\d+\.\d+\.\d+)\s*$/gm)].map((match) => match[1]!);
+    const usable = found.filter((address) => !address.startsWith("127."));
+    if (usable.length > 0) return usable;
+  }
+  return [];
+}
+
+async function machine(argv: readonly string[], stdin: string) {
+  return succeeded(argv, await runOnMachine(argv, stdin));
+}
+
+/** Deletes; that it is gone already is as good. */
+async function gone(argv: readonly string[]): Promise<void> {
+  const result = await runOnMachine(argv);
+  if (result.code !== 0 && !/No such file or directory|Cannot find device|No such device/.test(result.stderr)) succeeded(argv, result);
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code === "ENOENT") return undefined;
+  throw error;
+}

@@ -1,0 +1,65 @@
+import type { ContainerConfig } from "../containers/image-config.ts";
+import type { DefinedNode } from "../definitions/definition.ts";
+import { treeReader } from "../files/node-disk.ts";
+import type { NodeSpawn } from "../sandbox/sandbox.ts";
+import { findUser } from "./user-database.ts";
+import { words } from "./words.ts";
+
+/** What of a node's spawn its container image decides. */
+export type ContainerSpawn = Pick<NodeSpawn, "files" | "env" | "boot" | "console" | "main">;
+
+const execScript = "/etc/labwright/exec";
+
+/**
+ * The process of a container: the image's entrypoint and command, or those of the attributes; a node's `entrypoint` puts the image's command out
+ * of force, as it does everywhere. `exec` runs before it, with the image's own /bin/sh.
+ * @param trees the node's root, top first: its disk and the image's layers
+ * @throws Error in words for people
+ */
+export function containerSpawn(node: DefinedNode, config: ContainerConfig, trees: readonly string[]): ContainerSpawn {
+  const given = (name: string): string | undefined => {
+    const value = node.attributes[name];
+    return value === undefined || value === "" ? undefined : String(value);
+  };
+  const list = (name: string): readonly string[] | undefined => {
+    const text = given(name);
+    if (text === undefined) return undefined;
+    try {
+      return words(text);
+    } catch (error) {
+      throw new Error(`${name} ${(error as Error).message}`, { cause: error });
+    }
+  };
+  const entrypoint = list("entrypoint");
+  const command = list("command") ?? (entrypoint === undefined ? config.command : []);
+  const argv = [...(entrypoint ?? config.entrypoint), ...command];
+  if (argv.length === 0) throw new Error("its image has no command; the attribute command gives one");
+  const workdir = given("workdir") ?? config.workdir;
+  if (!workdir.startsWith("/")) throw new Error("workdir is not absolute");
+  const read = treeReader(trees);
+  const user = findUser(given("user") ?? config.user, read("/etc/passwd") ?? "", read("/etc/group") ?? "");
+  return {
+    files: node.exec.length === 0 ? [] : [{ path: execScript, mode: 0o600, text: scriptOf(node.exec) }],
+    env: {
+      HOME: user.home,
+      ...config.env,
+      // Heeded by the node's init (holder/node-init.c).
+      ...(config.stopSignal === undefined ? {} : { LABWRIGHT_STOP_SIGNAL: String(config.stopSignal) }),
+      ...node.env,
+      LABWRIGHT_NODE: node.name,
+    },
+    boot: node.exec.length === 0 ? [] : ["/bin/sh", execScript],
+    console: argv,
+    main: { workdir, uid: user.uid, gids: user.gids },
+  };
+}
+
+/** Each command in a shell of its own; the first that fails ends the boot with its exit code and is named. */
+function scriptOf(commands: readonly string[]): string {
+  const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
+  const lines = commands.map((command) => {
+    const told = quoted(`labwright: exec: "${command}" failed with exit code `);
+    return `/bin/sh -c ${quoted(command)} < /dev/null || { code=$?; echo ${told}$code; exit $code; }`;
+  });
+  return `${lines.join("\n")}\n`;
+}

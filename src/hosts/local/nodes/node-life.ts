@@ -1,0 +1,78 @@
+import type { Power } from "../../../engine/model/observed.ts";
+import type { DefinedNode } from "../definitions/definition.ts";
+import type { LiveNodes } from "../links/fabric.ts";
+import type { Catalogue } from "../open-catalogue.ts";
+import type { NodeState } from "../sandbox/sandbox.ts";
+import type { LocalTemplate } from "../templates/template.ts";
+import { hasSavedState } from "../vm/suspend.ts";
+
+/** What of a node lives, as the lab's holder tells it. */
+export interface NodeLife {
+  readonly power: Power;
+  readonly startedAt?: number;
+  readonly exitCode?: number;
+  /** Its last stop gave it time to end, and it did not: it was switched off. */
+  readonly forced?: true;
+  /** It should run, and went with its lab: failed where the lab was ended, stopped where the machine went down. */
+  readonly lost?: "host_restart" | "lab_killed";
+}
+
+/** What of a lab its nodes' life depends on. */
+export interface LifeOfLab {
+  /** `<state>/labs/<id>`. */
+  readonly directory: string;
+  /** What the machine is now (incarnation.ts). */
+  readonly bootId: string;
+  /** Its sandbox is there. */
+  readonly stands: boolean;
+}
+
+/** How a node is, by what its definition asks for and what its lab's holder knows of it. */
+export function nodeLife(lab: LifeOfLab, node: DefinedNode, state: NodeState | undefined, backend: Backend): NodeLife {
+  if (node.power === "suspended" && !((state?.pid ?? 0) > 0)) return hibernatedLife(lab, node, state, backend);
+  const before = node.bootId !== lab.bootId;
+  if (state !== undefined && (state.pid > 0 || node.power === "running")) {
+    const power = state.state === "waiting" || state.state === "booting" ? "starting" : state.state;
+    return {
+      power,
+      startedAt: state.startedAt,
+      ...((power === "failed" || power === "stopped") && state.exitCode !== undefined ? { exitCode: state.exitCode } : {}),
+      // It could not be started since: then it still waits.
+      ...(before && state.pid === 0 ? { lost: "host_restart" as const } : {}),
+    };
+  }
+  if (node.power === "stopped") return { power: "stopped", ...(node.forced === true && { forced: true }) };
+  // A switch is where its sandbox is. Anything else should run and does not: lost, or never brought back after a reboot.
+  if (backend === "bridge" && lab.stands) return { power: "running" };
+  return before ? { power: "stopped", lost: "host_restart" } : { power: "failed", lost: "lab_killed" };
+}
+
+/** A node that was hibernated and is not there: a virtual machine's state is on its disk; of any other node the memory is gone. */
+function hibernatedLife(lab: LifeOfLab, node: DefinedNode, state: NodeState | undefined, backend: Backend): NodeLife {
+  if (backend === "bridge") return { power: lab.stands ? "suspended" : "stopped" };
+  if (backend === "vm") return { power: hasSavedState(lab.directory, node.id) ? "suspended" : "stopped" };
+  return state?.state === "failed"
+    ? { power: "failed", ...(state.exitCode === undefined ? {} : { exitCode: state.exitCode }) }
+    : { power: "stopped" };
+}
+
+export type Backend = LocalTemplate["backend"] | undefined;
+
+export function backendOf(node: DefinedNode, catalogue: Catalogue): Backend {
+  return catalogue.template(node.template)?.backend;
+}
+
+export function isSwitch(node: DefinedNode, catalogue: Catalogue): boolean {
+  return backendOf(node, catalogue) === "bridge";
+}
+
+/** Nodes that stand: processes by their pid, switches where they are wanted running. */
+export function liveNodes(nodes: readonly DefinedNode[], states: ReadonlyMap<number, NodeState>, catalogue: Catalogue): LiveNodes {
+  const live = new Map<number, number | "bridge">();
+  for (const node of nodes) {
+    const pid = states.get(node.id)?.pid ?? 0;
+    if (pid > 0) live.set(node.id, pid);
+    else if (isSwitch(node, catalogue) && node.power === "running") live.set(node.id, "bridge");
+  }
+  return live;
+}

@@ -1,0 +1,76 @@
+import { join } from "node:path";
+import { Failure } from "../../../contract/errors.ts";
+import type { DefinedNode } from "../definitions/definition.ts";
+import type { Catalogue } from "../open-catalogue.ts";
+import type { NodeSpawn } from "../sandbox/sandbox.ts";
+import { bootEnv, bootFiles, nodeImage } from "../templates/template.ts";
+import { hypervisorImage, vmSpawn } from "../vm/vm-spawn.ts";
+import { addressLines } from "./addresses.ts";
+import { containerSpawn } from "./container-node.ts";
+
+/** What the holder needs to make this node; throws host_error where template or image are not on this host. */
+export function nodeSpawn(lab: string, node: DefinedNode, disk: string, catalogue: Catalogue): NodeSpawn {
+  const { env, ...spawn } = spawnOf(lab, node, disk, catalogue);
+  // The template alone decides: neither an intent's env nor an image's nor an attribute of this name may.
+  const { [systemCalls]: _, ...given } = env;
+  const wide = catalogue.template(node.template)?.systemCalls === "wide";
+  return { ...spawn, env: wide ? { ...given, [systemCalls]: "wide" } : given };
+}
+
+/** Read by the node's init (holder/confine.c); holders of earlier releases ignore it. */
+const systemCalls = "LABWRIGHT_SYSTEM_CALLS";
+
+function spawnOf(lab: string, node: DefinedNode, disk: string, catalogue: Catalogue): NodeSpawn {
+  const template = catalogue.template(node.template);
+  if (template === undefined) throw refused(`node ${node.name}: the host has no template ${node.template}`);
+  const image = nodeImage(template, catalogue.images, node.image);
+  if (image === undefined) throw refused(`node ${node.name}: image ${node.image ?? template.images[0]} is not on this host`);
+  if (template.backend === "vm") {
+    const hypervisor = catalogue.images.find(({ name, vm }) => name === hypervisorImage && vm === undefined);
+    return vmSpawn(lab, node, { hostname: hostname(node.name), disk }, template, image, hypervisor, catalogue.features.kvm);
+  }
+  const wanted = { ...node, key: node.name };
+  const made = { id: node.id, hostname: hostname(node.name), lower: image.layers, disk };
+  if (image.container !== undefined) {
+    try {
+      return { ...made, ...containerSpawn(node, image.container, [join(disk, "upper"), ...image.layers]) };
+    } catch (error) {
+      throw refused(`node ${node.name}: ${(error as Error).message}`);
+    }
+  }
+  return {
+    ...made,
+    files: bootFiles(wanted),
+    env: bootEnv(template, wanted),
+    boot: template.boot,
+    console: template.console.argv,
+  };
+}
+
+/**
+ * Lines for `ip -batch` in the net namespace of a container: addresses and routes that its attributes give it. "" for other nodes. Throws
+ * host_error where they make no sense.
+ */
+export function nodeAddresses(node: DefinedNode, catalogue: Catalogue): string {
+  if (catalogue.template(node.template)?.backend !== "container") return "";
+  const text = (name: string) => String(node.attributes[name] ?? "");
+  try {
+    return addressLines(text("addresses"), text("gateway"));
+  } catch (error) {
+    throw refused(`node ${node.name}: ${(error as Error).message}`);
+  }
+}
+
+/** A shown name may be any text; a host name has letters, digits, dots and hyphens, at most 64 of them. */
+function hostname(name: string): string {
+  return (
+    name
+      .replace(/[^A-Za-z0-9.-]+/g, "-")
+      .replace(/^[-.]+|[-.]+$/g, "")
+      .slice(0, 63) || "node"
+  );
+}
+
+function refused(message: string): Failure {
+  return new Failure("host_error", message, { data: { host: { message } } });
+}

@@ -1,0 +1,24 @@
+import { Failure } from "../../../contract/errors.ts";
+import type { DefinedNode } from "../definitions/definition.ts";
+
+/** The failure with the native id of the node that caused it, in data.host.node_id: many nodes start in one batch. */
+export function nodeTrouble({ id }: Pick<DefinedNode, "id">, failure: Failure): Failure {
+  const { code, message, data, cause } = failure;
+  const host = { message, ...(data?.["host"] as object | undefined), node_id: String(id) };
+  return new Failure(code, message, { data: { ...data, host }, cause });
+}
+
+/** Runs the work for one node. A Failure names that node. */
+export function naming<T>(node: Pick<DefinedNode, "id">, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw error instanceof Failure ? nodeTrouble(node, error) : error;
+  }
+}
+
+/** The native id of the node that a failure names; undefined: none. */
+export function troubledNode(error: unknown): number | undefined {
+  const host = error instanceof Failure ? (error.data?.["host"] as { readonly node_id?: unknown } | undefined) : undefined;
+  return typeof host?.node_id === "string" ? Number(host.node_id) : undefined;
+}

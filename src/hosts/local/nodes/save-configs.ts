@@ -1,0 +1,73 @@
+import { Failure } from "../../../contract/errors.ts";
+import type { LabDefinition } from "../definitions/definition.ts";
+import type { Catalogue } from "../open-catalogue.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { LocalTemplate } from "../templates/template.ts";
+import { savedText } from "./saved-config.ts";
+
+/** How long a program that saves a configuration may take, ms. */
+const patienceMs = 30_000;
+/** More than such a program has to say. */
+const mostOutputBytes = 65_536;
+
+interface LabToSave {
+  readonly definition: LabDefinition;
+  readonly directory: string;
+  readonly catalogue: Catalogue;
+  /** null: nothing of the lab runs. */
+  readonly sandbox: Pick<Sandbox, "exec"> | null;
+}
+
+/** Runs each node's program that saves its configuration, and reads what the node wrote. Nodes that save on their console have done it before. */
+export async function saveConfigs(
+  lab: LabToSave,
+  ids: readonly string[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, string | Failure>> {
+  const saved = new Map<string, string | Failure>();
+  for (const id of ids) {
+    try {
+      saved.set(id, await saveConfig(lab, id, signal));
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      saved.set(id, error);
+    }
+  }
+  return saved;
+}
+
+async function saveConfig({ definition, directory, catalogue, sandbox }: LabToSave, id: string, signal: AbortSignal): Promise<string> {
+  signal.throwIfAborted();
+  const node = definition.nodes.find((one) => String(one.id) === id);
+  if (node === undefined) throw new Failure("node_not_found", `${definition.path} has no node ${id}`);
+  const template = catalogue.template(node.template);
+  if (template?.savedConfig === undefined || template.save === undefined)
+    throw new Failure("unsupported", `nodes of template ${node.template} save no configuration`, { data: { feature: "saveConfigs" } });
+  if (sandbox === null) throw new Failure("node_not_running", "the node does not run; start it first");
+  if ("argv" in template.save) await runSave(sandbox, node.id, template, template.save.argv, signal);
+  const text = savedText(directory, node.id, template.savedConfig);
+  if (text === undefined)
+    throw new Failure("host_error", `${template.savedConfig} of the node is missing, over 1 MiB, or no text in UTF-8`);
+  return text;
+}
+
+/** A router whose daemons are not up yet would save a part of its configuration over the whole. */
+async function runSave(
+  sandbox: Pick<Sandbox, "exec">,
+  node: number,
+  { ready }: LocalTemplate,
+  argv: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  const options = { timeoutMs: patienceMs, signal, mostOutputBytes };
+  if (ready !== undefined) {
+    const { code, stdout, stderr } = await sandbox.exec(node, ready.argv, options);
+    if (code !== 0) throw new Failure("host_error", `the node is not ready, so nothing was saved: ${said(stdout, stderr)}`);
+  }
+  const { code, stdout, stderr } = await sandbox.exec(node, argv, options);
+  if (code !== 0) throw new Failure("host_error", `${argv.join(" ")} ended with ${code}: ${said(stdout, stderr)}`);
+}
+
+function said(stdout: string, stderr: string): string {
+  return (stderr.trim() || stdout.trim() || "it printed nothing").slice(0, 500);
+}

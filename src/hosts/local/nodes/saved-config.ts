@@ -1,0 +1,69 @@
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import type { DefinedNode, LabDefinition } from "../definitions/definition.ts";
+import { type NodeDisk, nodeDisk } from "../files/node-disk.ts";
+import type { LocalTemplate } from "../templates/template.ts";
+
+/** Digest of the configuration that the node took over at its last boot; written by the boot script (setup/rootfs, boot-common). */
+const marker = "/var/lib/labwright/config.digest";
+
+/**
+ * Configurations that nodes saved by themselves (`write memory`) since they took over the intended one: what they will boot with. By node id.
+ * A configuration that was intended since then, and that the next boot takes over, is not among them: it wins.
+ */
+export function savedConfigs(
+  directory: string,
+  definition: LabDefinition,
+  template: (id: string) => LocalTemplate | undefined,
+): ReadonlyMap<number, string> {
+  const saved = new Map<number, string>();
+  for (const node of definition.nodes) {
+    const path = template(node.template)?.savedConfig;
+    if (path === undefined) continue;
+    const disk = diskOf(directory, node.id);
+    const taken = disk.read(marker)?.toString("latin1").trim();
+    if (taken === undefined || taken !== digestOf(node.startupConfig ?? "")) continue;
+    const bytes = disk.read(path);
+    if (bytes === undefined || digestOf(bytes) === taken) continue;
+    const text = plainText(bytes);
+    if (text !== undefined) saved.set(node.id, text);
+  }
+  return saved;
+}
+
+/** The text of the file where the node saved its configuration last; undefined if there is none that an intent can hold. */
+export function savedText(directory: string, node: number, path: string): string | undefined {
+  const bytes = diskOf(directory, node).read(path);
+  return bytes === undefined ? undefined : plainText(bytes);
+}
+
+/**
+ * After the intended configuration of a stopped node was set anew: the next boot takes it over, also where it is the one of before and the
+ * node had saved another. One that is just what the node saved needs no taking over, and must not undo what the node saves later.
+ */
+export function takeOverConfig(directory: string, node: DefinedNode, path: string): void {
+  const disk = diskOf(directory, node.id);
+  const wanted = digestOf(node.startupConfig ?? "");
+  const bytes = disk.read(path);
+  if (bytes !== undefined && digestOf(bytes) === wanted) disk.rewrite(marker, `${wanted}\n`);
+  else disk.remove(marker);
+}
+
+function diskOf(directory: string, node: number): NodeDisk {
+  return nodeDisk(join(directory, "nodes", String(node)));
+}
+
+function digestOf(text: string | Buffer): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** undefined for what no configuration file holds, and no intent could say. */
+function plainText(bytes: Buffer): string | undefined {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what YAML forbids
+    return /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/.test(text) ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,191 @@
+import { stat } from "node:fs/promises";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import type { ObservedLimits } from "../../engine/model/observed.ts";
+import type { HostRules } from "../../engine/model/plan.ts";
+import { type Feature, featureNames, type HostIcon, type HostNetworkType, type HostTemplate } from "../host.ts";
+import type { DefinedNode } from "./definitions/definition.ts";
+import { findImages, type LocalImage } from "./images/images.ts";
+import { findVmImages } from "./images/vm-images.ts";
+import { natWorks } from "./nat/nat.ts";
+import type { ShapingMeans } from "./quality/quality-means.ts";
+import type { ControlGroups } from "./resources/control-groups.ts";
+import type { MachineMeans } from "./resources/lab-resources.ts";
+import { keptLimits, nodeLimits } from "./resources/node-limits.ts";
+import { problemText } from "./templates/read-template.ts";
+import { hostTemplate, type LocalTemplate, templateRules } from "./templates/template.ts";
+import { builtinTemplates, loadTemplates, type TemplateMemory } from "./templates/templates.ts";
+import { kvmWorks } from "./vm/kvm.ts";
+import { hypervisorImage } from "./vm/vm-spawn.ts";
+
+/** What this host offers at one moment. */
+export interface Catalogue {
+  readonly template: (id: string) => LocalTemplate | undefined;
+  readonly images: readonly LocalImage[];
+  /** What the machine keeps a node to; undefined for one that has no process. */
+  readonly limits: (node: DefinedNode) => ObservedLimits | undefined;
+  readonly templates: readonly HostTemplate[];
+  readonly networkTypes: readonly HostNetworkType[];
+  readonly icons: readonly HostIcon[];
+  readonly features: Readonly<Record<Feature, boolean>>;
+  readonly rules: HostRules;
+}
+
+/**
+ * Templates of labwright and of `<state>/templates`, images of the image directory. Read again after `freshMs`, and at once when a file came or
+ * went there; what is as it was is the same object.
+ */
+export function openCatalogue(options: {
+  readonly state: string;
+  readonly images: string;
+  readonly vmImages: string;
+  readonly shaping: Promise<ShapingMeans>;
+  /** Whether packets can be captured. */
+  readonly capture: Promise<boolean>;
+  readonly means: Promise<MachineMeans>;
+  readonly warn: (text: string) => void;
+  readonly freshMs?: number;
+}): () => Promise<Catalogue> {
+  let current: { readonly until: number; readonly mark: string; readonly catalogue: Promise<Catalogue> } | undefined;
+  const directories = [join(options.state, "templates"), options.images, options.vmImages];
+  const told = new Set<string>();
+  const memory: TemplateMemory = new Map();
+  const nat = natWorks();
+  let kvm: Promise<boolean> | undefined;
+  let last: { readonly templates: readonly LocalTemplate[]; readonly rest: string; readonly catalogue: Catalogue } | undefined;
+
+  async function load(): Promise<Catalogue> {
+    const { templates, problems } = await loadTemplates([builtinTemplates, join(options.state, "templates")], memory);
+    for (const problem of problems) {
+      const text = problemText(problem);
+      if (!told.has(text)) options.warn(text);
+      told.add(text);
+    }
+    const own = await findImages(options.images);
+    const brought = await findVmImages(options.vmImages);
+    for (const text of brought.problems) {
+      if (!told.has(text)) options.warn(text);
+      told.add(text);
+    }
+    const hypervisor = own.find(({ name }) => name === hypervisorImage);
+    if (hypervisor !== undefined) kvm ??= kvmWorks(hypervisor.rootfs);
+    const images = [...own, ...brought.images.filter(({ name }) => !own.some((image) => image.vm !== undefined && image.name === name))];
+    const means = await options.means;
+    const works = { nat: await nat, shaping: (await options.shaping) !== null, capture: await options.capture, kvm: (await kvm) ?? false };
+    const rest = JSON.stringify([images, works]);
+    const same = last?.rest === rest && sameTemplates(last.templates, templates);
+    if (last === undefined || !same) last = { templates, rest, catalogue: catalogue(templates, images, { ...works, means }) };
+    return last.catalogue;
+  }
+
+  return async () => {
+    const mark = await changeMark(directories);
+    const now = performance.now();
+    if (current === undefined || current.until < now || current.mark !== mark) {
+      const loading = load();
+      const entry = { until: now + (options.freshMs ?? 2000), mark, catalogue: loading };
+      current = entry;
+      loading.catch(() => {
+        if (current === entry) current = undefined;
+      });
+    }
+    return current.catalogue;
+  };
+}
+
+/** Another text when an entry came into one of the directories or left it. */
+async function changeMark(directories: readonly string[]): Promise<string> {
+  const times = await Promise.all(
+    directories.map((directory) =>
+      stat(directory).then(
+        ({ mtimeMs }) => mtimeMs,
+        // Absent, or not readable: loading reports that.
+        () => 0,
+      ),
+    ),
+  );
+  return times.join(" ");
+}
+
+/** They are read once: the same file gives the same object. */
+function sameTemplates(some: readonly LocalTemplate[], others: readonly LocalTemplate[]): boolean {
+  return some.length === others.length && some.every((template, at) => template === others[at]);
+}
+
+function catalogue(
+  templates: readonly LocalTemplate[],
+  images: readonly LocalImage[],
+  {
+    nat,
+    shaping,
+    capture,
+    kvm,
+    means,
+  }: {
+    readonly nat: boolean;
+    readonly shaping: boolean;
+    readonly capture: boolean;
+    readonly kvm: boolean;
+    readonly means: MachineMeans;
+  },
+): Catalogue {
+  const byId = new Map(templates.map((template) => [template.id, template]));
+  const networkTypes: HostNetworkType[] = [
+    { type: "bridge", description: "A learning bridge inside the lab", external: false, nat: false },
+    ...(nat ? [{ type: "nat", description: "The way out through the machine's address, with DHCP", external: true, nat: true }] : []),
+  ];
+  const works = new Set<Feature>([
+    "consoleStream",
+    "consoleRun",
+    "consoleLog",
+    "keptDisks",
+    "wipe",
+    "gracefulStop",
+    "hibernate",
+    "hotPlug",
+    "lock",
+    "importLab",
+    "linkSuspend",
+    "resume",
+    "saveConfigs",
+    "hostLoad",
+    "hostUsers",
+    ...(nat ? (["nat"] as const) : []),
+    ...(kvm ? (["kvm"] as const) : []),
+    ...(shaping ? (["linkQuality"] as const) : []),
+    ...(capture ? (["capture", "traffic"] as const) : []),
+    ...limitFeatures(means.groups),
+  ]);
+  const features = Object.fromEntries(featureNames.map((name) => [name, works.has(name)])) as Record<Feature, boolean>;
+  const { cpu, memory } = means.groups.why;
+  const cannot = { ...(cpu === undefined ? {} : { cpu }), ...(memory === undefined ? {} : { ram: memory }) };
+  const icons = new Set(templates.flatMap((template) => template.icon ?? []));
+  return {
+    template: (id) => byId.get(id),
+    limits: (node) => {
+      const template = byId.get(node.template);
+      return template?.backend === "bridge" ? undefined : keptLimits(means.groups, nodeLimits(node, template));
+    },
+    images,
+    templates: templates.map((template) => hostTemplate(template, images)),
+    networkTypes,
+    icons: [...icons].sort().map((name) => ({ name })),
+    features,
+    rules: {
+      templates: templates.map((template) => templateRules(template, images, template.backend === "namespace" ? cannot : {})),
+      networkTypes: networkTypes.map(({ type }) => type),
+      features,
+      unsupportedFields: [],
+      cores: availableParallelism(),
+    },
+  };
+}
+
+function limitFeatures({ cpu, memory, pids, usage }: ControlGroups): readonly Feature[] {
+  return [
+    ...(cpu === undefined ? [] : (["cpuLimit"] as const)),
+    ...(memory === undefined ? [] : (["memoryLimit"] as const)),
+    ...(pids === undefined ? [] : (["processLimit"] as const)),
+    ...(usage === undefined || memory === undefined ? [] : (["nodeLoad"] as const)),
+  ];
+}

@@ -1,0 +1,29 @@
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { lives, parseIdentity, readIfThere } from "../holder/identity.ts";
+import { type HolderProcess, holderProcesses } from "../holder/processes.ts";
+
+/**
+ * Ends the holders of these labs that the run directory does not know: it was removed while they ran, and nobody can reach them again.
+ * Answers those that it ended, when they are gone.
+ */
+export async function endStrays(run: string, labs: readonly string[]): Promise<readonly HolderProcess[]> {
+  const ours = new Set(labs);
+  const ended: HolderProcess[] = [];
+  for (const holder of await holderProcesses()) {
+    if (holder.role !== "init" || !ours.has(holder.lab)) continue;
+    const known = parseIdentity(await readIfThere(join(run, holder.lab, "holder.json")));
+    if (known?.pid === holder.pid && known.start === holder.start) continue;
+    const identity = { ...holder, version: 0 };
+    for (let pause = 1; await lives(identity); pause = Math.min(pause * 2, 20)) {
+      try {
+        process.kill(holder.pid, "SIGKILL");
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+      }
+      await delay(pause);
+    }
+    ended.push(holder);
+  }
+  return ended;
+}

@@ -1,0 +1,59 @@
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { Failure } from "../../../contract/errors.ts";
+import { type Identity, lives, parseIdentity, readIfThere } from "../holder/identity.ts";
+import { protocolVersion } from "../holder/wire.ts";
+import { nodeProcesses } from "./node-processes.ts";
+import type { NodeState, SandboxOptions } from "./sandbox.ts";
+
+/**
+ * The holder of a lab that another release of Labwright started, and that speaks another protocol. Its nodes run on and are seen; nothing
+ * of the lab can be changed but that all of it ends.
+ */
+export interface ForeignHolder {
+  /** The nodes that run, by the process table; null once the holder has ended. */
+  nodes(): Promise<ReadonlyMap<number, NodeState> | null>;
+  /** What a change is told: host_error that says what to do. */
+  refusal(): Failure;
+  /** Ends the holder, and all of the lab with it; answers when it is gone. */
+  end(): Promise<void>;
+}
+
+/** The one that lives in this directory; null where none does, or one that can be spoken to. */
+export async function foreignHolder({ dir, lab }: SandboxOptions): Promise<ForeignHolder | null> {
+  const identity = parseIdentity(await readIfThere(join(dir, "holder.json")));
+  if (identity === null || identity.version === protocolVersion || identity.lab !== lab || !(await isLabs(identity))) return null;
+  return {
+    nodes: async () => {
+      if (!(await lives(identity))) return null;
+      return nodeProcesses(lab, identity.pid);
+    },
+    refusal: () =>
+      new Failure(
+        "host_error",
+        `the lab was started by another release of Labwright (its holder, process ${identity.pid}, speaks protocol ${identity.version}, this ` +
+          `service ${protocolVersion}): stop all its nodes, which keep their disks, and start them again; or use the release that started it`,
+        { data: { host: { message: `protocol ${identity.version}`, pid: identity.pid } } },
+      ),
+    end: async () => {
+      for (let pause = 1; await isLabs(identity); pause = Math.min(pause * 2, 20)) {
+        kill(identity.pid);
+        await delay(pause);
+      }
+    },
+  };
+}
+
+/** Whether that very process lives and says that it is this lab's: a pid alone may be anyone's. */
+async function isLabs(identity: Identity): Promise<boolean> {
+  if (!(await lives(identity))) return false;
+  return (await readIfThere(`/proc/${identity.pid}/cmdline`)).split("\0").includes(`lab=${identity.lab}`);
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}

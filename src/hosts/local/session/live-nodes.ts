@@ -1,0 +1,81 @@
+import type { LiveNode } from "../../host.ts";
+import type { LabDefinition } from "../definitions/definition.ts";
+import type { NodeLife } from "../nodes/node-life.ts";
+import type { Candidate } from "../nodes/readiness.ts";
+import type { Catalogue } from "../open-catalogue.ts";
+import type { LocalState } from "./session.ts";
+
+/** What of a node's row follows from definition and catalogue. */
+interface Fixed {
+  readonly node: number;
+  readonly id: string;
+  readonly name: string;
+  /** Of the template's ready check. */
+  readonly ready: readonly string[] | undefined;
+  /** It has processes, and a disk of its own. */
+  readonly disk: boolean;
+  readonly runs: boolean;
+}
+
+/** Rows are asked for several times a second, and change with the definition only in what is not in here. */
+const fixedRows = new WeakMap<LabDefinition, { readonly catalogue: Catalogue; readonly rows: readonly Fixed[] }>();
+
+/** How each node of a lab is now, in the definition's order. */
+export async function liveNodes(state: LocalState, definition: LabDefinition, catalogue: Catalogue): Promise<readonly LiveNode[]> {
+  const live = state.lab(definition.id);
+  const life = await live.life(definition, catalogue);
+  const rows = fixedRowsOf(definition, catalogue);
+  const candidates = rows.flatMap(({ node, ready: argv }): Candidate[] => {
+    const one = argv === undefined ? undefined : life.get(node);
+    return argv === undefined || one?.power !== "running" || one.startedAt === undefined ? [] : [{ node, startedAt: one.startedAt, argv }];
+  });
+  const sandbox = live.sandbox;
+  const ready =
+    sandbox === null || candidates.length === 0
+      ? new Map<number, boolean>()
+      : await state.readiness(definition.id).ask(sandbox, candidates, live.wiring, 1000);
+  const [now, load, diskOf] = [Date.now(), await live.load(), state.disks.states(definition.id)];
+  return rows.map((row) => liveNode(row, life.get(row.node), { now, load: load.get(row.node), ready: ready.get(row.node), diskOf }));
+}
+
+interface Measured {
+  /** Milliseconds of Unix time. */
+  readonly now: number;
+  readonly load: { readonly cpuPercent?: number; readonly memoryBytes?: number } | undefined;
+  readonly ready: boolean | undefined;
+  readonly diskOf: (node: number) => { readonly bytes: number; readonly over: boolean } | undefined;
+}
+
+/** Field by field: thousands a second are made. */
+function liveNode(row: Fixed, life: NodeLife | undefined, { now, load, ready, diskOf }: Measured): LiveNode {
+  const status = life?.power ?? "stopped";
+  const up = status === "running" || status === "starting" || status === "stopping";
+  const held = up || status === "suspended";
+  const disk = row.disk && held ? diskOf(row.node) : undefined;
+  // The load is read once in a while: what is kept of a node that has ended since then is no load of it.
+  const taken = held ? load : undefined;
+  const live: { -readonly [Field in keyof LiveNode]: LiveNode[Field] } = { id: row.id, name: row.name, status };
+  if (row.ready !== undefined) live.ready = ready ?? false;
+  if (life?.exitCode !== undefined) live.exit_code = life.exitCode;
+  if (life?.lost !== undefined) live.lost = life.lost;
+  if (life?.forced !== undefined) live.forced = life.forced;
+  if (disk !== undefined) live.disk_bytes = disk.bytes;
+  // A hibernated one is so by the definition.
+  if (disk?.over === true && status === "suspended" && row.runs) live.disk_full = true;
+  if (taken?.cpuPercent !== undefined) live.cpu_percent = taken.cpuPercent;
+  if (taken?.memoryBytes !== undefined) live.memory_bytes = taken.memoryBytes;
+  if (up && life?.startedAt !== undefined) live.uptime_ms = Math.max(0, now - life.startedAt);
+  return live;
+}
+
+function fixedRowsOf(definition: LabDefinition, catalogue: Catalogue): readonly Fixed[] {
+  const known = fixedRows.get(definition);
+  if (known?.catalogue === catalogue) return known.rows;
+  const rows = definition.nodes.map((node): Fixed => {
+    const { id, name, template, power } = node;
+    const ready = catalogue.template(template)?.ready?.argv;
+    return { node: id, id: String(id), name, ready, disk: catalogue.limits(node) !== undefined, runs: power === "running" };
+  });
+  fixedRows.set(definition, { catalogue, rows });
+  return rows;
+}

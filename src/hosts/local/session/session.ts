@@ -1,0 +1,223 @@
+import { Failure } from "../../../contract/errors.ts";
+import type { SpareFiles } from "../../../files/spare-files.ts";
+import type { Feature, HostConsole, HostQuarantine, HostSession, Progress } from "../../host.ts";
+import type { LocalUser } from "../accounts/users.ts";
+import type { Captures } from "../capture/captures.ts";
+import { checkPcapFilter } from "../capture/pcap-filter.ts";
+import type { CaptureViews } from "../decoder/capture-views.ts";
+import type { Decoders } from "../decoder/decoders.ts";
+import { findDefinedLink, type LabDefinition } from "../definitions/definition.ts";
+import type { Definitions } from "../definitions/definitions.ts";
+import type { Trash } from "../files/trash.ts";
+import { applySteps } from "../lab/apply.ts";
+import type { LocalLab } from "../lab/local-lab.ts";
+import { observedLab } from "../lab/observed-lab.ts";
+import { tellingTrouble } from "../machine/machine-trouble.ts";
+import type { Readiness } from "../nodes/readiness.ts";
+import { saveConfigs } from "../nodes/save-configs.ts";
+import { savedConfigs } from "../nodes/saved-config.ts";
+import type { Catalogue } from "../open-catalogue.ts";
+import type { Admission } from "../resources/admission.ts";
+import { vmAttributeProblem } from "../templates/attribute-problem.ts";
+import type { DiskWatch } from "../watches/disk-watch.ts";
+import type { NeighbourWatch } from "../watches/neighbour-watch.ts";
+import { type LinkContext, setLinkQuality, setLinkSuspend } from "./links.ts";
+import { liveNodes } from "./live-nodes.ts";
+import { localCaptures } from "./local-captures.ts";
+import { localDisks } from "./local-disks.ts";
+import { localTraffic } from "./local-traffic.ts";
+import { machineLoad } from "./machine-load.ts";
+import { notRunning } from "./not-running.ts";
+import { quarantineFor } from "./quarantine.ts";
+
+/** What all sessions of the embedded host share. */
+export interface LocalState {
+  readonly definitions: Definitions;
+  readonly trash: Trash;
+  readonly spares: SpareFiles;
+  readonly catalogue: () => Promise<Catalogue>;
+  readonly admission: Admission;
+  readonly disks: DiskWatch;
+  readonly neighbours: NeighbourWatch | undefined;
+  readonly bootId: string;
+  readonly lab: (id: string) => LocalLab;
+  readonly readiness: (id: string) => Readiness;
+  readonly forget: (id: string) => void;
+  readonly captures: Captures;
+  readonly decoders: Decoders;
+  readonly views: CaptureViews;
+  readonly quarantine: HostQuarantine;
+  /** One change of a lab at a time. */
+  readonly exclusive: <T>(path: string, work: () => Promise<T>) => Promise<T>;
+}
+
+/** @param accounts all users of this host */
+export function localSession(state: LocalState, { name, role }: LocalUser, accounts: () => Promise<readonly LocalUser[]>): HostSession {
+  const { definitions, catalogue } = state;
+
+  /** Another user's lab is as none, so that names do not leak. */
+  async function seen(path: string): Promise<LabDefinition | undefined> {
+    const definition = await definitions.get(path);
+    return definition !== undefined && isMine(definition) ? definition : undefined;
+  }
+
+  function isMine({ owner }: LabDefinition): boolean {
+    return role !== "user" || owner === name;
+  }
+
+  async function lab(path: string): Promise<LabDefinition> {
+    const definition = await seen(path);
+    if (definition === undefined) throw new Failure("lab_not_found", `there is no lab ${path}`);
+    return definition;
+  }
+
+  function ownerOf({ owner = name }: Progress): string {
+    if (owner !== name && role !== "admin") throw new Failure("operation_not_allowed", "only an admin makes labs for other users");
+    return owner;
+  }
+
+  function mayChange(): void {
+    if (role === "viewer") throw new Failure("operation_not_allowed", "a viewer may look and not change");
+  }
+
+  async function changing(path: string, feature: Feature): Promise<LinkContext> {
+    const definition = await lab(path);
+    const offered = await catalogue();
+    if (!offered.features[feature]) throw new Failure("unsupported", `this host has no ${feature}`, { data: { feature } });
+    if (definition.locked) throw new Failure("lab_locked", "the lab is locked");
+    return { definition, definitions, catalogue: offered, live: state.lab(definition.id) };
+  }
+
+  return {
+    user: name,
+    role,
+    capabilities: async () => ({ reachable: true, features: (await catalogue()).features, stopModes: [0, 1, 2, 3] }),
+    templates: async () => (await catalogue()).templates,
+    networkTypes: async () => (await catalogue()).networkTypes,
+    icons: async () => (await catalogue()).icons,
+    rules: async () => {
+      const offered = await catalogue();
+      return { ...offered.rules, freeMemory: await state.admission.room(offered) };
+    },
+    labs: async () => (await definitions.all()).filter(isMine).map(({ path }) => path),
+    observe: async (path) => {
+      const definition = await seen(path);
+      if (definition === undefined) return null;
+      const offered = await catalogue();
+      const life = await state.lab(definition.id).seenLife(definition, offered);
+      const saved = savedConfigs(definitions.directory(definition.id), definition, offered.template);
+      return observedLab(definition, life, offered, saved);
+    },
+    findLink: async (path, ends) => findDefinedLink(await lab(path), ends),
+    apply: (path, operations, progress) =>
+      state.exclusive(path, async () => {
+        mayChange();
+        if ((await definitions.get(path)) !== undefined) await lab(path);
+        const { admission, bootId, lab: live, forget, trash } = state;
+        return applySteps(
+          { path, user: ownerOf(progress), definitions, trash, catalogue: await catalogue(), admission, bootId, lab: live, forget },
+          operations,
+          progress,
+        );
+      }),
+    status: async (path) => {
+      const definition = await lab(path);
+      const [nodes, links] = await Promise.all([liveNodes(state, definition, await catalogue()), state.lab(definition.id).linkLife()]);
+      return { nodes, links: [...links].map(([id, sides]) => ({ id: String(id), ...sides })) };
+    },
+    setLinkQuality: (path, linkId, quality, { save }) =>
+      state.exclusive(path, async () => {
+        mayChange();
+        return setLinkQuality(await changing(path, "linkQuality"), linkId, quality, save);
+      }),
+    setLinkSuspend: (path, linkId, suspended) =>
+      state.exclusive(path, async () => {
+        mayChange();
+        return setLinkSuspend(await changing(path, "linkSuspend"), linkId, suspended);
+      }),
+    checkAttribute: async (template, name, value) =>
+      (await catalogue()).template(template)?.backend === "vm" ? vmAttributeProblem(name, value) : undefined,
+    checkPcapFilter: async (filter) => checkPcapFilter((await catalogue()).images, filter, name),
+    disks: localDisks(state, { name, role }),
+    captures: localCaptures(state, { name, lab, mayChange }),
+    traffic: localTraffic(state, { name, lab }, state.captures.tap),
+    setOwner: (path, owner) =>
+      state.exclusive(path, async () => {
+        await lab(path);
+        if (role !== "admin") throw new Failure("operation_not_allowed", "only an admin gives a lab to another user");
+        await definitions.change(path, (definition) => ({ ...definition, owner }));
+      }),
+    quarantine: quarantineFor(state.quarantine, role === "admin"),
+    users: async () => {
+      if (role !== "admin") throw new Failure("operation_not_allowed", "only an admin lists the host's users");
+      return (await tellingTrouble(accounts)).map((one) => ({ user: one.name, role: one.role }));
+    },
+    load: async () => machineLoad(state, await definitions.all(), definitions.directory("")),
+    saveConfigs: (path, ids, signal) =>
+      state.exclusive(path, async () => {
+        mayChange();
+        const definition = await lab(path);
+        if (definition.locked) throw new Failure("lab_locked", "the lab is locked");
+        const { sandbox } = state.lab(definition.id);
+        return saveConfigs(
+          { definition, directory: definitions.directory(definition.id), catalogue: await catalogue(), sandbox },
+          ids,
+          signal,
+        );
+      }),
+    // Not in turn with apply: a lock that is set meanwhile is what stops one.
+    setLock: async (path, locked) => {
+      mayChange();
+      await lab(path);
+      await tellingTrouble(() => definitions.change(path, (definition) => ({ ...definition, locked })));
+    },
+    screens: async (path) => {
+      const definition = await lab(path);
+      const found = await state.lab(definition.id).screens(definition, await catalogue());
+      return new Map([...found].map(([id, socket]) => [String(id), `unix:${socket}`]));
+    },
+    consoleLog: async (path, nodeId) => consoleLog(state, await lab(path), nodeId, await catalogue()),
+    console: async (path, nodeId) => openConsole(state, await lab(path), nodeId, await catalogue()),
+    close: async () => undefined,
+  };
+}
+
+async function consoleLog(state: LocalState, definition: LabDefinition, nodeId: string, offered: Catalogue): Promise<string> {
+  const node = definition.nodes.find(({ id }) => String(id) === nodeId);
+  if (node === undefined) throw new Failure("node_not_found", `the lab has no node with id ${nodeId}`);
+  const live = state.lab(definition.id);
+  await live.life(definition, offered);
+  await live.refuseForeign();
+  try {
+    return (await live.sandbox?.tail(node.id)) ?? "";
+  } catch (error) {
+    // The lab's holder knows nothing of a node that has not started since the lab did.
+    if (error instanceof Failure && error.code === "node_not_found") return "";
+    throw error;
+  }
+}
+
+async function openConsole(state: LocalState, definition: LabDefinition, nodeId: string, offered: Catalogue): Promise<HostConsole> {
+  const node = definition.nodes.find((one) => String(one.id) === nodeId);
+  if (node === undefined) throw new Failure("node_not_found", `the lab has no node with id ${nodeId}`);
+  if (offered.template(node.template)?.console.type === "none") {
+    throw new Failure("unsupported", `${node.name} has no console`, { data: { feature: "consoleStream" } });
+  }
+  const live = state.lab(definition.id);
+  const life = (await live.life(definition, offered)).get(node.id);
+  const sandbox = live.sandbox;
+  await live.refuseForeign();
+  if (sandbox === null || life === undefined || !["running", "starting", "stopping"].includes(life.power)) {
+    throw notRunning(node.name, life?.power);
+  }
+  const stream = await sandbox.console(node.id);
+  return {
+    stream,
+    recalled: stream.recalled,
+    listen: (each) => stream.listen(each),
+    resize: (columns, rows) => {
+      // The console ends with its node; a size for one that has ended means nothing.
+      sandbox.resize(node.id, columns, rows).catch(() => undefined);
+    },
+  };
+}

@@ -1,0 +1,202 @@
+import type { ProgramName } from "../programs/build-program.ts";
+
+/** What an image is made of. Paths are those of a merged-/usr system: /usr/bin, never /bin. */
+export interface Recipe {
+  readonly name: string;
+  readonly description: string;
+  /** The image below it, whose files it does not repeat. */
+  readonly over?: string;
+  /** Debian packages it takes files from; libraries come along by themselves. */
+  readonly packages: readonly string[];
+  /**
+   * Files to take: a path, or one that ends with `/` for a whole directory. `@` stands for the machine's library directory name such as
+   * x86_64-linux-gnu. The libraries of programs are taken too.
+   */
+  readonly take: readonly string[];
+  /** Symbolic links, path → target. */
+  readonly links: Readonly<Record<string, string>>;
+  /** Directories and files that need another owner or mode than root's 0755 or the file's own. Directories are made. */
+  readonly modes: readonly { readonly path: string; readonly mode: number; readonly uid?: number; readonly gid?: number }[];
+  /** Links every applet of the busybox it took that has no program of its own. */
+  readonly busybox: boolean;
+  /** Programs of ours that are compiled into it, by their path there. */
+  readonly programs?: Readonly<Record<string, ProgramName>>;
+  /** The image is a virtual machine's: a Linux kernel, the tree in its initial RAM disk with these modules (and those they need), and an empty disk. */
+  readonly machine?: {
+    readonly modules: readonly string[];
+    /** Modules that are there, with those they need, and that nothing loads at the boot. */
+    readonly loadable: readonly string[];
+    readonly commandLine: string;
+    readonly diskMb: number;
+  };
+  /** Only for machines of this library directory name; absent: for all. */
+  readonly only?: string;
+}
+
+const base: Recipe = {
+  name: "base",
+  description: "busybox, iproute2, ping, traceroute, tcpdump, curl, iperf3, nftables, dnsmasq",
+  packages: [
+    "busybox",
+    "ca-certificates",
+    "curl",
+    "dnsmasq-base",
+    "ethtool",
+    "iperf3",
+    "iproute2",
+    "iputils-arping",
+    "iputils-ping",
+    "iputils-tracepath",
+    "ncurses-base",
+    "netbase",
+    "nftables",
+    "tcpdump",
+    "traceroute",
+  ],
+  take: [
+    "/usr/bin/arping",
+    "/usr/bin/busybox",
+    "/usr/bin/curl",
+    "/usr/bin/iperf3",
+    "/usr/bin/ip",
+    "/usr/bin/nstat",
+    "/usr/bin/ping",
+    "/usr/bin/ping4",
+    "/usr/bin/ping6",
+    "/usr/bin/ss",
+    "/usr/bin/tcpdump",
+    "/usr/bin/tracepath",
+    "/usr/bin/traceroute.db",
+    "/usr/sbin/bridge",
+    "/usr/sbin/dnsmasq",
+    "/usr/sbin/ethtool",
+    "/usr/sbin/ip",
+    "/usr/sbin/nft",
+    "/usr/sbin/tc",
+    "/usr/lib/terminfo/",
+    "/usr/lib/@/tc/normal.dist",
+    "/usr/lib/@/tc/pareto.dist",
+    "/usr/lib/@/tc/paretonormal.dist",
+    "/usr/share/ca-certificates/mozilla/",
+    "/etc/iproute2/",
+    "/etc/protocols",
+    "/etc/services",
+    "/etc/ethertypes",
+  ],
+  links: {
+    "/bin": "usr/bin",
+    "/sbin": "usr/sbin",
+    "/lib": "usr/lib",
+    "/lib64": "usr/lib64",
+    "/usr/bin/traceroute": "traceroute.db",
+    "/var/run": "/run",
+    "/usr/bin/labwright-boot": "/usr/lib/labwright/boot",
+    "/etc/mtab": "/proc/self/mounts",
+    // What the host writes there at every start is nothing for the node's disk.
+    "/etc/labwright": "/run/labwright",
+  },
+  modes: [
+    ...["/dev", "/etc", "/home", "/mnt", "/proc", "/run", "/sys", "/usr/lib64", "/var/lib/labwright", "/var/log"].map((path) => ({
+      path,
+      mode: 0o755,
+    })),
+    { path: "/root", mode: 0o700 },
+    { path: "/tmp", mode: 0o1777 },
+    { path: "/var/tmp", mode: 0o1777 },
+  ],
+  busybox: true,
+};
+
+/** Ids as in rootfs/frr/etc/passwd and group. */
+const frrUser = 100;
+const frrvtyGroup = 101;
+
+const frr: Recipe = {
+  name: "frr",
+  description: "base with FRRouting and vtysh",
+  over: "base",
+  packages: ["frr", "libpam-modules"],
+  take: [
+    "/usr/bin/vtysh",
+    ...["babeld", "bfdd", "bgpd", "eigrpd", "fabricd", "isisd", "ldpd", "nhrpd", "ospf6d", "ospfd", "pathd", "pbrd"].map(
+      (d) => `/usr/lib/frr/${d}`,
+    ),
+    ...["pimd", "ripd", "ripngd", "staticd", "vrrpd", "zebra"].map((d) => `/usr/lib/frr/${d}`),
+    "/usr/lib/@/security/pam_permit.so",
+    "/usr/share/yang/",
+  ],
+  links: {},
+  modes: [
+    { path: "/etc/frr", mode: 0o750, uid: frrUser, gid: frrUser },
+    { path: "/etc/frr/vtysh.conf", mode: 0o640, uid: frrUser, gid: frrvtyGroup },
+    { path: "/var/log/frr", mode: 0o750, uid: frrUser, gid: frrUser },
+  ],
+  busybox: false,
+};
+
+/** What VM nodes run in: the hypervisor and its supervisor. What a guest's firmware needs, no boot from a network, no sound and no screen but VNC. */
+const qemu: Recipe = {
+  name: "qemu",
+  description: "base with QEMU for x86-64 guests",
+  over: "base",
+  packages: ["genisoimage", "qemu-system-common", "qemu-system-data", "qemu-system-x86", "qemu-utils", "seabios"],
+  take: [
+    "/usr/bin/genisoimage",
+    "/usr/bin/qemu-img",
+    "/usr/bin/qemu-system-x86_64",
+    ...["kvmvapic.bin", "linuxboot.bin", "linuxboot_dma.bin", "multiboot.bin", "multiboot_dma.bin", "pvh.bin"].map(
+      (file) => `/usr/share/qemu/${file}`,
+    ),
+    ...["accel-tcg-x86_64", "hw-display-virtio-gpu", "hw-display-virtio-gpu-pci", "hw-display-virtio-vga"].map(
+      (name) => `/usr/lib/@/qemu/${name}.so`,
+    ),
+    "/usr/share/qemu/keymaps/",
+    // The firmware of QEMU's microvm machine, in which tests run.
+    "/usr/share/qemu/qboot.rom",
+    "/usr/share/seabios/",
+  ],
+  links: {},
+  modes: [],
+  busybox: false,
+  programs: { "/usr/lib/labwright/vm": "vm/supervisor" },
+};
+
+/** The guest of template vm: small, and up in seconds without hardware virtualisation. */
+const tiny: Recipe = {
+  name: "tiny",
+  description: "small Linux virtual machine: Debian's cloud kernel, busybox, iproute2",
+  packages: ["busybox", "iproute2", "linux-image-cloud-amd64"],
+  take: ["/usr/bin/busybox", "/usr/bin/ip", "/usr/sbin/bridge", "/usr/sbin/tc", "/etc/iproute2/"],
+  links: {
+    "/bin": "usr/bin",
+    "/sbin": "usr/sbin",
+    "/lib": "usr/lib",
+    "/lib64": "usr/lib64",
+    "/var/run": "/run",
+    "/etc/mtab": "/proc/self/mounts",
+  },
+  modes: [
+    ...["/config", "/dev", "/disk", "/mnt", "/proc", "/run", "/sys", "/system", "/tmp", "/usr/lib64", "/var/log"].map((path) => ({
+      path,
+      mode: 0o755,
+    })),
+    { path: "/root", mode: 0o700 },
+  ],
+  busybox: true,
+  machine: {
+    modules: ["virtio_pci", "virtio_blk", "virtio_net", "isofs", "overlay", "button", "evdev", "8021q"],
+    // What tests of shaping and limits need of a kernel: microvm/microvm.ts boots this one.
+    loadable: ["act_mirred", "bridge", "cls_u32", "overlay", "sch_ingress", "sch_netem", "tun", "veth"],
+    commandLine: "console=ttyS0 quiet panic=5 mitigations=off random.trust_cpu=on cryptomgr.notests no_timer_check",
+    diskMb: 256,
+  },
+  only: "x86_64-linux-gnu",
+};
+
+/** In the order they are built: what an image is laid over comes before it. */
+const recipes: readonly Recipe[] = [base, frr, qemu, tiny];
+
+/** Those of a machine with this library directory name. */
+export function recipesFor(triplet: string): readonly Recipe[] {
+  return recipes.filter(({ only }) => only === undefined || only === triplet);
+}

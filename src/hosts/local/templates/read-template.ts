@@ -1,0 +1,354 @@
+import { isMap, LineCounter, type Node, type Pair, parseDocument } from "yaml";
+import type { FieldRule } from "../../../engine/model/plan.ts";
+import { nearest } from "../../../intent/diagnostics/nearest.ts";
+import type { TemplateAttribute } from "../../host.ts";
+import { mostVmInterfaces } from "../vm/vm-config.ts";
+import { supervisor } from "../vm/vm-spawn.ts";
+import { readVm } from "./read-vm.ts";
+import { type LocalAttribute, type LocalTemplate, type TemplateField, templateFields } from "./template.ts";
+
+/** Lines and columns count from 1. */
+export interface TemplateProblem {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+}
+
+/** "file:line:column: message", as compilers say it. */
+export function problemText(problem: TemplateProblem): string {
+  return `${problem.file}:${problem.line}:${problem.column}: ${problem.message}`;
+}
+
+/** Checks one template file strictly: an unknown key or a wrong type is a problem, and with any problem there is no template. */
+export function readTemplate(
+  file: string,
+  text: string,
+): { readonly template: LocalTemplate | undefined; readonly problems: readonly TemplateProblem[] } {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, stringKeys: true });
+  const problems: TemplateProblem[] = [];
+  const at = (offset: number, message: string): void => {
+    const { line, col } = lines.linePos(offset);
+    problems.push({ file, line, column: col, message });
+  };
+  for (const error of [...document.errors, ...document.warnings]) at(error.pos[0], error.message.split("\n")[0] ?? error.message);
+  if (problems.length > 0) return { template: undefined, problems };
+  const top = new Reader(document.contents, document.toJS({ maxAliasCount: 100 }), "the file", 0, at);
+  const template = templateOf(top, file);
+  return { template: problems.length === 0 ? template : undefined, problems };
+}
+
+function templateOf(top: Reader, file: string): LocalTemplate {
+  const map = top.map(
+    ["id", "description", "type", "backend", "interfaces", "console", "startup-config", "fields", "links"],
+    ["icon", "images", "boot", "ready", "saved-config", "save", "attributes", "vm", "limits", "need", "system-calls"],
+  );
+  const backend = map.get("backend").oneOf(["namespace", "container", "bridge", "vm"]) ?? "namespace";
+  const interfaces = map.get("interfaces").map(["format", "max"]);
+  const ethFormat = interfaces.get("format").text(/^[A-Za-z][A-Za-z0-9./_-]*\{0\}$/, 'a name with {0} at its end, such as "eth{0}"') ?? "";
+  const console = map.get("console").map(["type"], ["argv", "prompt", "login", "pager"]);
+  const consoleType = console.get("type").oneOf(["telnet", "serial", "none"]) ?? "none";
+  const prompt = console.get("prompt").optional()?.pattern();
+  const login = console.get("login").optional()?.map(["username"], ["password"]);
+  const username = login?.get("username").text() ?? "";
+  const password = login?.get("password").optional()?.text();
+  const pager = console.get("pager").optional()?.map(["pattern", "key"]);
+  const named = pager?.get("key").text(/^(?:space|enter|\S)$/, "space, enter, or one character") ?? "";
+  const key = named === "space" ? " " : named === "enter" ? "\r" : named;
+  const pattern = pager?.get("pattern").pattern();
+  const images = map.get("images").optional()?.texts() ?? [];
+  const boot = map.get("boot").optional()?.texts() ?? [];
+  const argv = console.get("argv").optional()?.texts() ?? [];
+  if (backend === "namespace") {
+    if (images.length === 0) map.get("images").fail("a namespace template needs at least one image");
+    if (boot.length === 0) map.get("boot").fail("a namespace template needs the command that boots a node");
+  } else if (backend === "container") {
+    if (boot.length + argv.length > 0) top.fail("a container's image says what it runs: boot and argv of the console make no sense");
+  } else if (backend === "vm") {
+    if (boot.length > 0) map.get("boot").fail("a virtual machine boots by itself: boot makes no sense");
+    if (consoleType !== "serial") console.get("type").fail("the console of a virtual machine is serial");
+    interfaces.get("max").integer(1, mostVmInterfaces);
+  } else if (images.length + boot.length > 0 || consoleType !== "none") {
+    top.fail("a bridge has no process: images, boot and a console make no sense");
+  }
+  if (backend !== "container" && (consoleType === "telnet") !== argv.length > 0)
+    console.get("argv").fail("argv goes with type telnet, and only with it");
+  const icon = map.get("icon").optional()?.text();
+  if ((backend === "vm") !== (consoleType === "serial"))
+    console.get("type").fail("serial is the console of a virtual machine, and only of one");
+  const vm = backend === "vm" ? readVm(map.get("vm"), map.get("ready")) : undefined;
+  if (backend !== "vm") map.get("vm").optional()?.fail("vm goes with backend vm, and only with it");
+  const readyArgv =
+    vm === undefined
+      ? map.get("ready").optional()?.map(["argv"]).get("argv").texts()
+      : vm.ready === undefined
+        ? undefined
+        : [supervisor, "ready"];
+  const savedConfig = map
+    .get("saved-config")
+    .optional()
+    ?.text(/^(\/[A-Za-z0-9._-]+)+$/, "an absolute path inside the node");
+  const save = readSave(map.get("save"), { savedConfig, argv });
+  const limits = map.get("limits").optional()?.map([], ["ram", "processes", "disk"]);
+  const [ram, processes, disk] = ["ram", "processes", "disk"].map((name) =>
+    limits
+      ?.get(name)
+      .optional()
+      ?.integer(1, 1 << 30),
+  );
+  const need = map
+    .get("need")
+    .optional()
+    ?.integer(0, 1 << 30);
+  const systemCalls = map.get("system-calls").optional()?.oneOf(["usual", "wide"]);
+  if (backend === "bridge") map.get("system-calls").optional()?.fail("a bridge has no process: system-calls makes no sense");
+  const { fields, reasons } = fieldRules(map.get("fields"));
+  const attributes = map.get("attributes").optional()?.list().map(attributeOf) ?? [];
+  const mayBeQ35 = vm?.machine === "q35" || attributes.some(({ name }) => name === "machine");
+  if (vm !== undefined && mayBeQ35 && fields.ethernet === "live")
+    map.get("fields").map(templateFields).get("ethernet").fail("only machine pc takes interfaces while it runs: say restart");
+  return {
+    id: map.get("id").text(/^[a-z0-9][a-z0-9._-]{0,63}$/, "lower-case letters, digits, '.', '_' and '-'") ?? "",
+    description: map.get("description").text() ?? "",
+    type: map.get("type").text(/^[a-z][a-z0-9-]*$/, "one lower-case word") ?? "",
+    backend,
+    ...(icon === undefined ? {} : { icon }),
+    images,
+    ethFormat,
+    maxInterfaces: interfaces.get("max").integer(1, 1024) ?? 1,
+    boot,
+    console: {
+      type: consoleType,
+      argv,
+      ...(prompt === undefined ? {} : { prompt }),
+      ...(login === undefined ? {} : { login: { username, ...(password === undefined ? {} : { password }) } }),
+      ...(pattern === undefined ? {} : { pager: { pattern, key } }),
+    },
+    ...(readyArgv === undefined ? {} : { ready: { argv: readyArgv } }),
+    ...(vm === undefined ? {} : { vm }),
+    ...(limits === undefined
+      ? {}
+      : {
+          limits: {
+            ...(ram === undefined ? {} : { ram }),
+            ...(processes === undefined ? {} : { processes }),
+            ...(disk === undefined ? {} : { disk }),
+          },
+        }),
+    ...(need === undefined ? {} : { need }),
+    ...(systemCalls === undefined ? {} : { systemCalls }),
+    startupConfig: map.get("startup-config").boolean() ?? false,
+    ...(savedConfig === undefined ? {} : { savedConfig }),
+    ...(save === undefined ? {} : { save }),
+    attributes,
+    fields,
+    reasons,
+    links: map.get("links").oneOf(["live", "restart", "recreate"]) ?? "recreate",
+    file,
+  };
+}
+
+function readSave(
+  reader: Reader,
+  { savedConfig, argv }: { readonly savedConfig: string | undefined; readonly argv: readonly string[] },
+): LocalTemplate["save"] {
+  const save = reader.optional()?.map([], ["argv", "console"]);
+  if (save === undefined) return undefined;
+  if (savedConfig === undefined) reader.fail("save goes with saved-config, which names the file that the node writes");
+  const program = save.get("argv").optional()?.texts();
+  const command = save.get("console").optional()?.text();
+  if ((program === undefined) === (command === undefined)) reader.fail("save needs argv or console, one of the two");
+  if (command !== undefined && argv.length === 0) reader.fail("save by a console command goes with argv of the console");
+  if (command !== undefined) return { console: command };
+  return program === undefined ? undefined : { argv: program };
+}
+
+function fieldRules(reader: Reader): Pick<LocalTemplate, "fields" | "reasons"> {
+  const map = reader.map(templateFields);
+  const fields: Partial<Record<TemplateField, FieldRule>> = {};
+  const reasons: Partial<Record<TemplateField, string>> = {};
+  for (const field of templateFields) {
+    const rule = map.get(field);
+    if (typeof rule.value === "object" && rule.value !== null) {
+      fields[field] = "unsupported";
+      reasons[field] = rule.map(["unsupported"]).get("unsupported").text() ?? "";
+    } else {
+      fields[field] = rule.oneOf(["live", "restart", "recreate"], "live, restart, recreate or {unsupported: why}") ?? "recreate";
+    }
+  }
+  return { fields, reasons };
+}
+
+function attributeOf(reader: Reader): LocalAttribute {
+  const map = reader.map(["name", "label", "type"], ["default", "required", "options", "words", "min", "max", "unit", "description"]);
+  const type = map.get("type").oneOf(["string", "integer", "number", "boolean", "enum", "text"]) ?? "string";
+  const options = map
+    .get("options")
+    .optional()
+    ?.list()
+    .map((option) => {
+      const pair = option.map(["value", "label"]);
+      return { value: pair.get("value").text() ?? "", label: pair.get("label").text() ?? "" };
+    });
+  if ((type === "enum") !== (options !== undefined)) map.get("options").fail("options go with type enum, and only with it");
+  const words = map
+    .get("words")
+    .optional()
+    ?.list()
+    .flatMap((word) => word.text() ?? []);
+  if (words !== undefined && type !== "string") map.get("words").fail("words go with type string");
+  const numeric = type === "integer" || type === "number";
+  const min = map.get("min").optional()?.number();
+  const max = map.get("max").optional()?.number();
+  if (!numeric && (min !== undefined || max !== undefined)) reader.fail(`min and max make no sense for type ${type}`);
+  const fallback = map.get("default").optional();
+  const unit = map.get("unit").optional()?.text();
+  const description = map.get("description").optional()?.text();
+  const attribute: LocalAttribute = {
+    name: map.get("name").text(/^[a-z][a-z0-9-]*$/, "lower-case letters, digits and '-'") ?? "",
+    label: map.get("label").text() ?? "",
+    type,
+    required: map.get("required").optional()?.boolean() ?? false,
+    ...(options === undefined ? {} : { options }),
+    ...(words === undefined ? {} : { words }),
+    ...(min === undefined ? {} : { min }),
+    ...(max === undefined ? {} : { max }),
+    ...(unit === undefined ? {} : { unit }),
+    ...(description === undefined ? {} : { description }),
+  };
+  if (fallback === undefined) return attribute;
+  const value = defaultOf(fallback, attribute);
+  return value === undefined ? attribute : { ...attribute, default: value };
+}
+
+function defaultOf(reader: Reader, attribute: TemplateAttribute): string | number | boolean | undefined {
+  switch (attribute.type) {
+    case "boolean":
+      return reader.boolean();
+    case "integer":
+      return reader.integer(attribute.min, attribute.max);
+    case "number":
+      return reader.number(attribute.min, attribute.max);
+    case "enum":
+      return reader.oneOf((attribute.options ?? []).map((option) => option.value));
+    default:
+      return reader.string();
+  }
+}
+
+/** What may have been meant, or else what there is. */
+function hint(key: string, known: readonly string[]): string {
+  const meant = nearest(key, known);
+  return meant === undefined ? ` (known: ${known.join(", ")})` : `; did you mean "${meant}"?`;
+}
+
+type Report = (offset: number, message: string) => void;
+
+/** A value of the file with its place: each reading method answers the value or reports and answers undefined. */
+export class Reader {
+  readonly node: Node | null | undefined;
+  readonly value: unknown;
+  readonly name: string;
+  readonly offset: number;
+  readonly report: Report;
+
+  constructor(node: Node | null | undefined, value: unknown, name: string, offset: number, report: Report) {
+    this.node = node;
+    this.value = value;
+    this.name = name;
+    this.offset = node?.range?.[0] ?? offset;
+    this.report = report;
+  }
+
+  fail(message: string): undefined {
+    this.report(this.offset, message);
+    return undefined;
+  }
+
+  wrong(expected: string): undefined {
+    return this.fail(this.value === undefined ? `${this.name} is missing` : `${this.name} must be ${expected}`);
+  }
+
+  /** Itself, or undefined where the file does not have it. */
+  optional(): Reader | undefined {
+    return this.value === undefined ? undefined : this;
+  }
+
+  map(required: readonly string[], optional: readonly string[] = []): { get(key: string): Reader } {
+    const empty = { get: (key: string) => new Reader(undefined, undefined, key, this.offset, () => {}) };
+    if (!isMap(this.node) || typeof this.value !== "object" || this.value === null) {
+      this.wrong("a map");
+      return empty;
+    }
+    const known = [...required, ...optional];
+    const pairs = new Map<string, Pair>();
+    for (const pair of this.node.items) {
+      const key = String((pair.key as { value?: unknown } | null)?.value ?? pair.key);
+      if (known.includes(key)) pairs.set(key, pair);
+      else this.report((pair.key as Node | null)?.range?.[0] ?? this.offset, `unknown key "${key}"${hint(key, known)}`);
+    }
+    for (const key of required) if (!pairs.has(key)) this.fail(`key "${key}" is missing in ${this.name}`);
+    const values = this.value as Readonly<Record<string, unknown>>;
+    // A required key that is missing was reported just now: its reader keeps silent.
+    return {
+      get: (key) => {
+        const report = pairs.has(key) || !required.includes(key) ? this.report : () => {};
+        return new Reader(pairs.get(key)?.value as Node | undefined, values[key], key, this.offset, report);
+      },
+    };
+  }
+
+  list(): readonly Reader[] {
+    if (!Array.isArray(this.value)) {
+      this.wrong("a list");
+      return [];
+    }
+    const items = (this.node as { items?: readonly Node[] } | undefined)?.items ?? [];
+    return this.value.map((value, index) => new Reader(items[index], value, `${this.name}[${index}]`, this.offset, this.report));
+  }
+
+  texts(): readonly string[] {
+    return this.list().flatMap((item) => item.text() ?? []);
+  }
+
+  string(): string | undefined {
+    return typeof this.value === "string" ? this.value : this.wrong("a text");
+  }
+
+  text(shape = /\S/, expected = "a text that is not empty"): string | undefined {
+    return typeof this.value === "string" && shape.test(this.value) ? this.value : this.wrong(expected);
+  }
+
+  pattern(): string | undefined {
+    const text = this.text();
+    if (text === undefined) return undefined;
+    try {
+      new RegExp(text);
+      return text;
+    } catch (error) {
+      return this.fail((error as Error).message);
+    }
+  }
+
+  oneOf<const Word extends string>(words: readonly Word[], expected = words.join(", ")): Word | undefined {
+    const found = words.find((word) => word === this.value);
+    if (found !== undefined || typeof this.value !== "string") return found ?? this.wrong(`one of ${expected}`);
+    const meant = nearest(this.value, words);
+    return this.wrong(`one of ${expected}${meant === undefined ? "" : `; did you mean ${meant}?`}`);
+  }
+
+  boolean(): boolean | undefined {
+    return typeof this.value === "boolean" ? this.value : this.wrong("true or false");
+  }
+
+  number(min = -Infinity, max = Infinity): number | undefined {
+    const fits = typeof this.value === "number" && this.value >= min && this.value <= max;
+    return fits ? (this.value as number) : this.wrong(Number.isFinite(min + max) ? `a number from ${min} to ${max}` : "a number");
+  }
+
+  integer(min = -Infinity, max = Infinity): number | undefined {
+    const value = this.number(min, max);
+    return value === undefined || Number.isInteger(value) ? value : this.wrong("a whole number");
+  }
+}

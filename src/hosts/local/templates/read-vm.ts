@@ -1,0 +1,63 @@
+import { parseArguments } from "./extra-arguments.ts";
+import type { Reader } from "./read-template.ts";
+import {
+  type ConfigDrive,
+  type ConfigDriveSource,
+  configDriveSources,
+  cpuModelPattern,
+  type VmTemplate,
+  vmChoices,
+  vmDefaults,
+} from "./vm-template.ts";
+
+/** `vm` and `ready` of a template file; what a file leaves out is as in vmDefaults. */
+export function readVm(reader: Reader, ready: Reader): VmTemplate {
+  const words = [...Object.keys(vmChoices), "cpu-model", "arguments", "cpu", "ram", "config-drive"];
+  const map = reader.optional()?.map([], words);
+  const choice = <K extends keyof typeof vmChoices>(name: K) =>
+    (map?.get(name).optional()?.oneOf<string>(vmChoices[name]) ?? vmDefaults[name]) as VmTemplate[K];
+  const extra = map?.get("arguments").optional();
+  const argumentsText = extra?.text() ?? "";
+  const parsed = parseArguments(argumentsText);
+  if ("problem" in parsed) extra?.fail(`${parsed.problem}; ${parsed.hint}`);
+  const drive = map?.get("config-drive").optional();
+  const said = ready.optional()?.map(["console"], ["failed"]);
+  const pattern = said?.get("console").text(/^[^\n]+$/, "a pattern of one line");
+  const failed = said
+    ?.get("failed")
+    .optional()
+    ?.text(/^[^\n]+$/, "a pattern of one line");
+  return {
+    ...vmDefaults,
+    machine: choice("machine"),
+    nic: choice("nic"),
+    "disk-bus": choice("disk-bus"),
+    video: choice("video"),
+    accelerator: choice("accelerator"),
+    "cpu-model": map?.get("cpu-model").optional()?.text(cpuModelPattern, "a CPU model, or auto") ?? vmDefaults["cpu-model"],
+    arguments: argumentsText,
+    cpu: map?.get("cpu").optional()?.integer(1, 64) ?? vmDefaults.cpu,
+    ram: map?.get("ram").optional()?.integer(1, 1_048_576) ?? vmDefaults.ram,
+    ...(drive === undefined ? {} : { configDrive: readDrive(drive) }),
+    ...(pattern === undefined ? {} : { ready: pattern }),
+    ...(failed === undefined ? {} : { failed }),
+  };
+}
+
+function readDrive(reader: Reader): ConfigDrive {
+  const map = reader.map(["label", "files"], ["bus"]);
+  const files: Record<string, ConfigDriveSource> = {};
+  const names = map.get("files").value;
+  const keys = typeof names === "object" && names !== null ? Object.keys(names) : [];
+  const entries = map.get("files").map([], keys);
+  for (const name of keys) {
+    const entry = entries.get(name);
+    if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)) entry.fail("a file name has letters, digits, '.', '_' and '-'");
+    files[name] = entry.oneOf(configDriveSources) ?? "identity";
+  }
+  return {
+    label: map.get("label").text(/^[A-Za-z0-9_-]{1,32}$/, "letters, digits, '_' and '-'") ?? "",
+    bus: map.get("bus").optional()?.oneOf(["virtio", "cdrom"]) ?? "virtio",
+    files,
+  };
+}

@@ -1,0 +1,207 @@
+import type { FieldRule, TemplateRules, ValueRule } from "../../../engine/model/plan.ts";
+import type { LabNode } from "../../../intent/lab/lab.ts";
+import type { HostTemplate, TemplateAttribute } from "../../host.ts";
+import type { LocalImage } from "../images/images.ts";
+import { nodeNeed } from "../resources/node-limits.ts";
+import { mostOfMachine, type VmTemplate } from "./vm-template.ts";
+
+/** One template file, read and checked. docs/templates.md explains each key. */
+export interface LocalTemplate {
+  readonly id: string;
+  readonly description: string;
+  /** linux, router, switch, pc. */
+  readonly type: string;
+  /**
+   * namespace: a node of the lab's sandbox with its own root; container: the same, of an image from a container archive, which says what it runs;
+   * vm: a virtual machine; bridge: a bridge in the fabric, no process.
+   */
+  readonly backend: "namespace" | "container" | "vm" | "bridge";
+  readonly icon?: string;
+  /** Names of the images it runs, the default first; empty for a bridge. Empty for a container or a vm: all of this host, and none by default. */
+  readonly images: readonly string[];
+  /** "eth{0}": {0} is the index, counted from 0. */
+  readonly ethFormat: string;
+  readonly maxInterfaces: number;
+  /** Only of a namespace. */
+  readonly boot: readonly string[];
+  readonly console: {
+    readonly type: "telnet" | "serial" | "none";
+    /** Runs on the node's PTY; only of a namespace. */
+    readonly argv: readonly string[];
+    /** Regular expression of the prompt's line. */
+    readonly prompt?: string;
+    /** Who logs in where the console asks for it. */
+    readonly login?: { readonly username: string; readonly password?: string };
+    /** The line where a pager of its own waits, as a regular expression, and the key that goes on. */
+    readonly pager?: { readonly pattern: string; readonly key: string };
+  };
+  /** Run inside the node; exit code 0 means ready, 1 not yet. Absent: a node that booted is ready. */
+  readonly ready?: { readonly argv: readonly string[] };
+  /** What the machine is like; present for a vm. */
+  readonly vm?: VmTemplate;
+  /** What a node may take where its intent does not say: ram and disk in MiB. Absent: what resources/node-limits.ts says. */
+  readonly limits?: { readonly ram?: number; readonly processes?: number; readonly disk?: number };
+  /** MiB of memory that a node is expected to take where its intent does not say. */
+  readonly need?: number;
+  /** Which system calls its nodes may make (holder/calls.c); absent: usual. */
+  readonly systemCalls?: "usual" | "wide";
+  readonly startupConfig: boolean;
+  /** The file inside the node where it saves its configuration by itself, in the form of a startup configuration. */
+  readonly savedConfig?: string;
+  /** How a running node is made to write savedConfig: by a program inside the node, or by a command on its console. */
+  readonly save?: { readonly argv: readonly string[] } | { readonly console: string };
+  readonly attributes: readonly LocalAttribute[];
+  readonly fields: Readonly<Partial<Record<TemplateField, FieldRule>>>;
+  /** Why a field is "unsupported", for people. */
+  readonly reasons: Readonly<Partial<Record<TemplateField, string>>>;
+  readonly links: "live" | "restart" | "recreate";
+  /** The file it was read from. */
+  readonly file: string;
+}
+
+export interface LocalAttribute extends TemplateAttribute {
+  /** Of a string that is a list: its words. The catalogue does not have them: the description names them. */
+  readonly words?: readonly string[];
+}
+
+/** The fields of a node that a template has a rule for. */
+export const templateFields = [
+  "name",
+  "image",
+  "icon",
+  "startupConfig",
+  "exec",
+  "cpu",
+  "ram",
+  "ethernet",
+  "position",
+  "env",
+  "attributes",
+  "labels",
+] as const satisfies readonly (keyof LabNode)[];
+export type TemplateField = (typeof templateFields)[number];
+
+/** What the catalogue shows of it. `images` are those found on this host. */
+export function hostTemplate(template: LocalTemplate, images: readonly LocalImage[]): HostTemplate {
+  const there = imagesOf(template, images);
+  return {
+    id: template.id,
+    description: template.description,
+    type: template.type,
+    provisioned: template.backend === "bridge" || there.length > 0,
+    ...(template.icon === undefined ? {} : { icon: template.icon }),
+    configSupported: template.startupConfig,
+    images: there.map((image) => ({
+      name: image.name,
+      default: image.name === template.images[0],
+      size_bytes: image.size,
+      modified_at: image.modified,
+    })),
+    attributes: template.attributes.map(({ words: _words, ...attribute }) => attribute),
+    ethFormat: template.ethFormat,
+    consoleType: template.console.type,
+    ...(template.console.prompt === undefined ? {} : { prompt: template.console.prompt }),
+    ...(template.console.login === undefined ? {} : { login: template.console.login }),
+    ...(template.console.pager === undefined ? {} : { pager: template.console.pager }),
+    ...(template.save !== undefined && "console" in template.save && { saveCommand: template.save.console }),
+  };
+}
+
+/** What the engine plans with. `images` are those found on this host; `cannot` tells why the machine cannot limit a namespace node's cpu or ram. */
+export function templateRules(
+  template: LocalTemplate,
+  images: readonly LocalImage[],
+  cannot: Readonly<Partial<Record<"cpu" | "ram", string>>> = {},
+): TemplateRules {
+  const absent = (["cpu", "ram"] as const).filter((name) => cannot[name] !== undefined && template.fields[name] !== "unsupported");
+  const unsupported = Object.fromEntries(absent.map((name) => [name, "unsupported" as const]));
+  const reasons = Object.fromEntries(absent.map((name) => [name, `this machine cannot limit it: ${cannot[name]}`]));
+  const there = imagesOf(template, images).map((image) => image.name);
+  const defaults = template.attributes.flatMap((a) => (a.default === undefined ? [] : [[a.name, a.default] as const]));
+  return {
+    id: template.id,
+    type: template.type,
+    ...(template.images[0] === undefined ? {} : { image: template.images[0] }),
+    ...(template.backend === "bridge" ? {} : { images: there }),
+    ...(template.icon === undefined ? {} : { icon: template.icon }),
+    ...(template.vm === undefined ? {} : { cpu: template.vm.cpu, ram: template.vm.ram }),
+    ...(template.backend === "bridge" ? {} : { need: nodeNeed({}, template) }),
+    attributes: Object.fromEntries(defaults),
+    values: valueRules(template),
+    startupConfig: template.startupConfig,
+    fields: { ...template.fields, ...unsupported } as Readonly<Record<string, FieldRule>>,
+    why: { ...template.reasons, ...reasons } as Readonly<Record<string, string>>,
+    links: template.links,
+    ethFormat: template.ethFormat,
+    maxInterfaces: template.maxInterfaces,
+  };
+}
+
+function valueRules({ vm, attributes }: LocalTemplate): Readonly<Record<string, ValueRule>> {
+  const machine = (["cpu", "ram"] as const).map((name) => [name, { type: "integer", min: 1, max: mostOfMachine[name] } as const] as const);
+  const own = attributes.map(({ name, type, options, words, default: usual, min, max }) => {
+    const rule: ValueRule = {
+      type,
+      ...(options === undefined ? {} : { options: options.map(({ value }) => value) }),
+      ...(words === undefined ? {} : { words, ...(typeof usual === "string" && { usual }) }),
+      ...(min === undefined ? {} : { min }),
+      ...(max === undefined ? {} : { max }),
+    };
+    return [`attributes.${name}`, rule] as const;
+  });
+  return Object.fromEntries<ValueRule>([...(vm === undefined ? [] : machine), ...own]);
+}
+
+/**
+ * The image a node runs: `wanted` by name, or the template's default where it is absent or "default". undefined: the template does
+ * not run it or it is not on this host.
+ */
+export function nodeImage(template: LocalTemplate, images: readonly LocalImage[], wanted: string | undefined): LocalImage | undefined {
+  const name = wanted === undefined || wanted === "default" ? template.images[0] : wanted;
+  return imagesOf(template, images).find((image) => image.name === name);
+}
+
+/** The template's images that are on this host, in its order. */
+function imagesOf(template: LocalTemplate, images: readonly LocalImage[]): readonly LocalImage[] {
+  const suited = images.filter((image) => runner(image) === template.backend);
+  if (template.images.length === 0) return suited;
+  return template.images.flatMap((name) => suited.filter((image) => image.name === name));
+}
+
+/** What a node of this image is. */
+function runner(image: LocalImage): LocalTemplate["backend"] {
+  if (image.vm !== undefined) return "vm";
+  return image.container === undefined ? "namespace" : "container";
+}
+
+/** Written first: it makes the directory that /etc/labwright of our images leads to, which is not on the node's disk. */
+export function nameFile(name: string): { readonly path: string; readonly mode: number; readonly text: string } {
+  return { path: "/run/labwright/node", mode: 0o644, text: `${name}\n` };
+}
+
+/**
+ * The files that the boot scripts of our images read, written at every boot, empty where the intent has nothing to say: a stale one
+ * from an earlier boot would be run again. The contract is in docs/templates.md.
+ */
+export function bootFiles(node: LabNode): readonly { readonly path: string; readonly mode: number; readonly text: string }[] {
+  return [
+    nameFile(node.name),
+    { path: "/etc/labwright/startup-config", mode: 0o640, text: node.startupConfig ?? "" },
+    { path: "/etc/labwright/exec", mode: 0o640, text: node.exec.map((command) => `${execLine(command)}\n`).join("") },
+  ];
+}
+
+/** The node's own env, then LABWRIGHT_NODE (its name) and LABWRIGHT_<ATTRIBUTE> for each attribute, defaults filled in; a boolean is "true" or "false". */
+export function bootEnv(template: LocalTemplate, node: LabNode): Readonly<Record<string, string>> {
+  const env: Record<string, string> = { ...node.env, LABWRIGHT_NODE: node.name };
+  for (const attribute of template.attributes) {
+    const value = node.attributes[attribute.name] ?? attribute.default;
+    if (value !== undefined) env[`LABWRIGHT_${attribute.name.toUpperCase().replaceAll("-", "_")}`] = String(value);
+  }
+  return env;
+}
+
+/** One command on one line: a backslash doubled, a line break as \n; the boot script turns it back with printf %b. */
+function execLine(command: string): string {
+  return command.trim().replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
+}

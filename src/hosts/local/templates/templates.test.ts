@@ -1,0 +1,235 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { LabNode } from "../../../intent/lab/lab.ts";
+import type { LocalImage } from "../images/images.ts";
+import { problemText, readTemplate } from "./read-template.ts";
+import { bootEnv, bootFiles, hostTemplate, nodeImage, templateFields, templateRules } from "./template.ts";
+import { builtinTemplates, loadTemplates } from "./templates.ts";
+
+const valid = `id: box
+description: A box
+type: linux
+backend: namespace
+images: [base]
+interfaces: {format: "eth{0}", max: 4}
+boot: [/boot]
+console: {type: telnet, argv: [/bin/sh], prompt: '^# $'}
+startup-config: true
+attributes:
+  - {name: speed, label: Speed, type: integer, min: 1, max: 10, default: 5, unit: Mbit/s}
+  - {name: is-hub, label: Hub, type: boolean, default: false}
+fields:
+  {name: live, image: recreate, icon: live, startupConfig: restart, exec: restart, cpu: {unsupported: no limits}, ram: live, ethernet: live,
+   position: live, env: restart, attributes: restart, labels: live}
+links: live
+`;
+
+const base: LocalImage = {
+  name: "base",
+  description: "",
+  rootfs: "/i/base-1/rootfs",
+  layers: ["/i/base-1/rootfs"],
+  size: 7,
+  modified: "2025-01-01T00:00:00Z",
+  digest: "1",
+};
+
+function node(more: Partial<LabNode>): LabNode {
+  return { key: "n", name: "N", template: "box", exec: [], env: {}, attributes: {}, labels: {}, ...more };
+}
+
+const vm = `id: box
+description: A machine
+type: qemu
+backend: vm
+interfaces: {format: "eth{0}", max: 23}
+console: {type: serial}
+startup-config: false
+vm: {machine: pc, ram: 128}
+fields: {name: live, icon: live, position: live, labels: live, ethernet: live, cpu: restart, ram: restart, startupConfig: restart, exec: restart,
+  attributes: restart, image: recreate, env: restart}
+links: live
+`;
+
+function problemsOf(text: string): readonly string[] {
+  const { template, problems } = readTemplate("box.yaml", text);
+  expect(template === undefined).toBe(problems.length > 0);
+  return problems.map(problemText);
+}
+
+describe("Labwright's own templates", () => {
+  test("are read without a problem and rule every field of a node", async () => {
+    const { templates, problems } = await loadTemplates([builtinTemplates]);
+    expect(problems.map(problemText)).toEqual([]);
+    expect(templates.map((template) => template.id)).toEqual(["container", "frr", "linux", "pc", "qemu", "switch", "vm"]);
+    for (const template of templates) {
+      expect(Object.keys(template.fields).sort()).toEqual([...templateFields].sort());
+      expect(Object.keys(template.reasons).sort()).toEqual(templateFields.filter((f) => template.fields[f] === "unsupported").sort());
+    }
+  });
+
+  test("have prompts that match what their consoles show", async () => {
+    const { templates } = await loadTemplates([builtinTemplates]);
+    const shown = { linux: ["h1:~# ", "h1:/etc/frr# "], frr: ["r1# ", "r1(config)# ", "r1(config-if)# ", "r1> "], pc: ["pc-1> "] };
+    for (const [id, prompts] of Object.entries(shown)) {
+      const prompt = new RegExp(templates.find((template) => template.id === id)?.console.prompt ?? "^never$");
+      for (const text of prompts) expect(text).toMatch(prompt);
+      expect("some output").not.toMatch(prompt);
+    }
+  });
+});
+
+describe("reading a template", () => {
+  test("gives the login and the pager of its console, whole or not at all", () => {
+    const with_ = (more: string) => valid.replace("prompt: '^# $'}", () => `prompt: '^# $', ${more}}`);
+    const { template, problems } = readTemplate(
+      "box.yaml",
+      with_("login: {username: u, password: p}, pager: {pattern: '^<more>$', key: space}"),
+    );
+    expect(problems).toEqual([]);
+    const traits = { login: { username: "u", password: "p" }, pager: { pattern: "^<more>$", key: " " } };
+    expect(template?.console).toMatchObject(traits);
+    expect(hostTemplate(template!, [base])).toMatchObject(traits);
+    expect(problemsOf(with_("login: {password: p}"))[0]).toContain("username");
+    expect(problemsOf(with_("pager: {pattern: '('}")).length).toBe(2);
+  });
+
+  test("gives what the file says", () => {
+    const { template, problems } = readTemplate("box.yaml", valid);
+    expect(problems).toEqual([]);
+    expect(template).toMatchObject({
+      id: "box",
+      images: ["base"],
+      ethFormat: "eth{0}",
+      maxInterfaces: 4,
+      console: { type: "telnet", argv: ["/bin/sh"], prompt: "^# $" },
+      reasons: { cpu: "no limits" },
+      links: "live",
+    });
+    expect(template?.fields).toMatchObject({ cpu: "unsupported", image: "recreate" });
+  });
+
+  test.each([
+    ["an unknown key", valid.replace("links: live", "links: live\nlink: 1"), 'box.yaml:17:1: unknown key "link"; did you mean "links"?'],
+    ["a missing key", valid.replace("description: A box\n", ""), 'key "description" is missing'],
+    ["a key given twice", `${valid}links: live\n`, "box.yaml:17:1: Map keys must be unique"],
+    ["broken YAML", valid.replace("images: [base]", "images: [base"), "box.yaml:"],
+    ["a wrong type", valid.replace("startup-config: true", "startup-config: yes"), "box.yaml:9:17: startup-config must be true or false"],
+    ["an unknown word", valid.replace("links: live", "links: hot"), "box.yaml:16:8: links must be one of live, restart, recreate"],
+    ["a word that is nearly right", valid.replace("type: integer", "type: intger"), "did you mean integer?"],
+    ["an unknown field rule", valid.replace("name: live", "name: never"), "box.yaml:14:10: name must be one of"],
+    ["a default out of range", valid.replace("default: 5", "default: 50"), "default must be a number from 1 to 10"],
+    ["a default of another type", valid.replace("default: false", "default: 1"), "default must be true or false"],
+    ["a prompt that is no regular expression", valid.replace("'^# $'", "'('"), "Invalid regular expression"],
+    ["a namespace template without an image", valid.replace("images: [base]", "images: []"), "needs at least one image"],
+    ["a console without its command", valid.replace("argv: [/bin/sh], ", ""), "argv goes with type telnet"],
+    ["a bridge with a process", valid.replace("backend: namespace", "backend: bridge"), "a bridge has no process"],
+    ["a way to save without the file", valid.replace("links: live", "links: live\nsave: {argv: [x]}"), "save goes with saved-config"],
+    [
+      "two ways to save",
+      valid.replace("links: live", "links: live\nsaved-config: /x\nsave: {argv: [x], console: save}"),
+      "save needs argv or console, one of the two",
+    ],
+    ["no way to save", valid.replace("links: live", "links: live\nsaved-config: /x\nsave: {}"), "save needs argv or console"],
+    ["a name format without an index", valid.replace("eth{0}", "eth"), "a name with {0} at its end"],
+    ["more interfaces than a machine has slots", vm.replace("max: 23", "max: 24"), "max must be a number from 1 to 23"],
+    ["plugging that its machine cannot do", vm.replace("machine: pc", "machine: q35"), "only machine pc takes interfaces while it runs"],
+    ["an argument that is not allowed", vm.replace("ram: 128", "arguments: -monitor stdio"), "-monitor"],
+    ["a file that is a list", "- id: box\n", "the file must be a map"],
+  ])("reports %s with its place", (_, text, message) => {
+    expect(problemsOf(text).join("\n")).toContain(message);
+  });
+
+  test("of a virtual machine gives its settings", () => {
+    const { template, problems } = readTemplate("box.yaml", vm);
+    expect(problems).toEqual([]);
+    expect(template).toMatchObject({ backend: "vm", maxInterfaces: 23, vm: { machine: "pc", ram: 128 } });
+  });
+
+  test("reports all problems at once", () => {
+    expect(problemsOf(valid.replace("links: live", "links: hot").replace("id: box", "id: Box"))).toHaveLength(2);
+  });
+});
+
+describe("template directories", () => {
+  let directory: string;
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), "labwright-templates-"));
+  });
+  afterEach(() => rm(directory, { recursive: true }));
+
+  test("of the user replace a template of the same id and add others", async () => {
+    await writeFile(join(directory, "a.yaml"), valid);
+    await writeFile(join(directory, "b.yaml"), valid.replace("id: box", "id: linux"));
+    await writeFile(join(directory, "notes.txt"), "not a template");
+    const { templates, problems } = await loadTemplates([builtinTemplates, directory]);
+    expect(problems).toEqual([]);
+    expect(templates.map((template) => template.id)).toEqual(["box", "container", "frr", "linux", "pc", "qemu", "switch", "vm"]);
+    expect(templates.find((template) => template.id === "linux")?.description).toBe("A box");
+  });
+
+  test("may be absent; a broken file or a second file of one id is reported and hides no other", async () => {
+    await writeFile(join(directory, "a.yaml"), valid);
+    await writeFile(join(directory, "b.yaml"), valid.replace("links: live", "links: hot"));
+    await writeFile(join(directory, "c.yaml"), valid);
+    const { templates, problems } = await loadTemplates([directory, join(directory, "absent")]);
+    expect(templates.map((template) => template.file)).toEqual([join(directory, "a.yaml")]);
+    expect(problems.map((problem) => problem.file)).toEqual([join(directory, "b.yaml"), join(directory, "c.yaml")]);
+  });
+});
+
+describe("a template in use", () => {
+  const template = readTemplate("box.yaml", valid).template;
+  if (template === undefined) throw new Error("the template of this test is broken");
+
+  test("is provisioned once its image is there", () => {
+    expect(hostTemplate(template, [])).toMatchObject({ provisioned: false, images: [] });
+    expect(hostTemplate(template, [base])).toMatchObject({ provisioned: true, images: [{ name: "base", default: true, size_bytes: 7 }] });
+  });
+
+  test("gives the engine its defaults and rules", () => {
+    expect(templateRules(template, []).images).toEqual([]);
+    expect(templateRules(template, [base])).toMatchObject({
+      image: "base",
+      images: ["base"],
+      why: { cpu: "no limits" },
+      attributes: { speed: 5, "is-hub": false },
+      fields: { cpu: "unsupported" },
+    });
+  });
+
+  test("runs its default image, or one of its own by name", () => {
+    expect(nodeImage(template, [base], undefined)).toBe(base);
+    expect(nodeImage(template, [base], "default")).toBe(base);
+    expect(nodeImage(template, [base], "base")).toBe(base);
+    expect(nodeImage(template, [{ ...base, name: "other" }], "other")).toBeUndefined();
+    expect(nodeImage(template, [], undefined)).toBeUndefined();
+  });
+
+  test("hands attributes to the boot command as environment, the node's own env untouched", () => {
+    expect(bootEnv(template, node({ env: { A: "b" }, attributes: { speed: 7 } }))).toEqual({
+      A: "b",
+      LABWRIGHT_NODE: "N",
+      LABWRIGHT_SPEED: "7",
+      LABWRIGHT_IS_HUB: "false",
+    });
+  });
+
+  test("writes the name, which makes the directory of the others, one exec command a line, and both files even when there is nothing to say", () => {
+    expect(bootFiles(node({})).map((file) => file.text)).toEqual(["N\n", "", ""]);
+    const files = bootFiles(node({ startupConfig: "x\n", exec: ["echo 'a\\b'", "echo 1\necho 2"] }));
+    expect(files.map((file) => file.text)).toEqual(["N\n", "x\n", "echo 'a\\\\b'\necho 1\\necho 2\n"]);
+  });
+});
+
+test("the daemons of the template frr are a list of words for the plan, which the catalogue does not have", async () => {
+  const { templates } = await loadTemplates([builtinTemplates]);
+  const frr = templates.find(({ id }) => id === "frr")!;
+  const rule = templateRules(frr, []).values?.["attributes.daemons"];
+  expect(rule).toMatchObject({ words: expect.arrayContaining(["ospfd"]), usual: "auto" });
+  expect(hostTemplate(frr, []).attributes).toEqual([expect.not.objectContaining({ words: expect.anything() })]);
+  const shell = await readFile(join(import.meta.dirname, "../setup/rootfs/frr/usr/lib/labwright/frr-daemons"), "utf8");
+  expect(shell).toContain(`frr_known="${rule?.words?.join(" ")}"`);
+});

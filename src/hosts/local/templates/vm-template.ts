@@ -1,0 +1,115 @@
+import { Failure } from "../../../contract/errors.ts";
+import type { Scalar } from "../../../intent/lab/lab.ts";
+import { parseArguments } from "./extra-arguments.ts";
+import type { LocalTemplate } from "./template.ts";
+
+/** What of a virtual machine a template gives, and attributes of the same names may say otherwise. docs/vm.md explains each. */
+export interface VmSettings {
+  readonly machine: "pc" | "q35";
+  readonly "cpu-model": string;
+  readonly nic: "virtio-net-pci" | "e1000" | "e1000e" | "rtl8139" | "vmxnet3" | "ne2k_pci" | "pcnet";
+  readonly "disk-bus": "virtio" | "ide" | "sata" | "scsi";
+  readonly video: "none" | "std" | "cirrus" | "vmware" | "virtio";
+  readonly accelerator: "auto" | "kvm" | "tcg";
+  /** Arguments of the allow-list for the hypervisor, as one text. */
+  readonly arguments: string;
+}
+
+export interface VmTemplate extends VmSettings {
+  readonly cpu: number;
+  /** MiB. */
+  readonly ram: number;
+  readonly configDrive?: ConfigDrive;
+  /** POSIX extended regular expression: a guest whose console said it is ready. */
+  readonly ready?: string;
+  /** The same of a guest whose boot failed before it was ready; its first group is the exit code. The node ends with it. */
+  readonly failed?: string;
+}
+
+/** A small ISO 9660 disk with what the intent says of the node. */
+export interface ConfigDrive {
+  readonly label: string;
+  readonly bus: "virtio" | "cdrom";
+  /** File name → what is in it. */
+  readonly files: Readonly<Record<string, ConfigDriveSource>>;
+}
+
+/** startup-config: its text; exec: the commands, one a line; identity: what cloud-init calls meta-data. */
+export const configDriveSources = ["startup-config", "exec", "identity"] as const;
+export type ConfigDriveSource = (typeof configDriveSources)[number];
+
+/** The values that each setting of a closed set may have. */
+export const vmChoices = {
+  machine: ["pc", "q35"],
+  nic: ["virtio-net-pci", "e1000", "e1000e", "rtl8139", "vmxnet3", "ne2k_pci", "pcnet"],
+  "disk-bus": ["virtio", "ide", "sata", "scsi"],
+  video: ["none", "std", "cirrus", "vmware", "virtio"],
+  accelerator: ["auto", "kvm", "tcg"],
+} as const satisfies { readonly [K in keyof VmSettings]?: readonly VmSettings[K][] };
+
+/** What a template that does not say otherwise has. */
+export const vmDefaults: VmTemplate = {
+  machine: "pc",
+  "cpu-model": "auto",
+  nic: "virtio-net-pci",
+  "disk-bus": "virtio",
+  video: "none",
+  accelerator: "auto",
+  arguments: "",
+  cpu: 1,
+  ram: 512,
+};
+
+/** auto, or a word of the hypervisor's with features: "Nehalem,+x2apic". */
+export const cpuModelPattern = /^[A-Za-z0-9._-]+(,[+-][A-Za-z0-9._-]+)*$/;
+
+/** The virtual CPUs and MiB that a host of this kind gives a node at most. */
+export const mostOfMachine = { cpu: 64, ram: 1_048_576 };
+
+export interface VmNode {
+  readonly name: string;
+  readonly cpu?: number;
+  readonly ram?: number;
+  readonly attributes: Readonly<Record<string, Scalar>>;
+}
+
+/** The machine that this node is to be. Throws host_error naming what no machine can be. */
+export function vmOf(template: LocalTemplate, node: VmNode): VmTemplate {
+  const vm = template.vm ?? vmDefaults;
+  const refused = (message: string) =>
+    new Failure("host_error", `node ${node.name}: ${message}`, { data: { host: { code: "bad_attribute", message } } });
+  const value = (name: string, fallback: string): string => {
+    const declared = template.attributes.find((attribute) => attribute.name === name);
+    return String((declared === undefined ? undefined : (node.attributes[name] ?? declared.default)) ?? fallback);
+  };
+  const choice = <K extends keyof typeof vmChoices>(name: K): (typeof vmChoices)[K][number] => {
+    const word = value(name, vm[name]);
+    const found = vmChoices[name].find((one) => one === word);
+    if (found === undefined) throw refused(`${name} is ${JSON.stringify(word)}, not one of ${vmChoices[name].join(", ")}`);
+    return found as (typeof vmChoices)[K][number];
+  };
+  const whole = (name: "cpu" | "ram"): number => {
+    const number = node[name] ?? vm[name];
+    if (!Number.isInteger(number) || number < 1 || number > mostOfMachine[name]) {
+      throw refused(`${name} is ${number}, not a whole number from 1 to ${mostOfMachine[name]}`);
+    }
+    return number;
+  };
+  const cpuModel = value("cpu-model", vm["cpu-model"]);
+  if (!cpuModelPattern.test(cpuModel)) throw refused(`cpu-model ${JSON.stringify(cpuModel)} is no CPU model`);
+  const extra = value("arguments", vm.arguments);
+  const parsed = parseArguments(extra);
+  if ("problem" in parsed) throw refused(`arguments: ${parsed.problem}; ${parsed.hint}`);
+  return {
+    ...vm,
+    machine: choice("machine"),
+    nic: choice("nic"),
+    "disk-bus": choice("disk-bus"),
+    video: choice("video"),
+    accelerator: choice("accelerator"),
+    "cpu-model": cpuModel,
+    arguments: extra,
+    cpu: whole("cpu"),
+    ram: whole("ram"),
+  };
+}

@@ -1,0 +1,186 @@
+import { statfs } from "node:fs/promises";
+import { join } from "node:path";
+import { memoryText } from "../../../engine/plan/admission.ts";
+import type { DefinedNode, LabDefinition } from "../definitions/definition.ts";
+import type { Definitions } from "../definitions/definitions.ts";
+import type { LocalLab } from "../lab/local-lab.ts";
+import type { Catalogue } from "../open-catalogue.ts";
+import { nodeLimits } from "../resources/node-limits.ts";
+import { diskUsage } from "./disk-usage.ts";
+
+/** Both in ms. */
+export interface DiskPace {
+  /** How often it is asked whether there is something to look at. */
+  readonly askMs: number;
+  /** After so long all disks are looked at, whatever the file system says. */
+  readonly longestMs: number;
+}
+
+export const diskPace: DiskPace = { askMs: 5_000, longestMs: 60_000 };
+
+export interface DiskWatchOptions {
+  readonly definitions: Definitions;
+  /** The living part of a lab. */
+  readonly lab: (id: string) => LocalLab;
+  readonly catalogue: () => Promise<Catalogue>;
+  /** On the file system of the nodes' disks. */
+  readonly directory: string;
+  readonly pace: DiskPace;
+  readonly warn: (text: string) => void;
+}
+
+/** A node's disk when it was looked at last. */
+export interface DiskState {
+  readonly bytes: number;
+  /** More than the node may take. */
+  readonly over: boolean;
+}
+
+interface Disk {
+  readonly lab: LabDefinition;
+  readonly node: DefinedNode;
+  readonly directory: string;
+  /** It runs. */
+  readonly writes: boolean;
+}
+
+interface Known extends DiskState {
+  /** What it took when it was suspended for it: only who writes more is suspended again. */
+  readonly suspendedAt?: number;
+}
+
+/** They are looked at at once when the file system has filled by so much. */
+const grownBytes = 64 * 2 ** 20;
+/** A look may take so long; and the next one waits for ten times as long as the last one took. */
+const budgetMs = 20_000;
+const restFactor = 10;
+/** What a node that goes on may still write without being suspended again: it is how one makes room. */
+const slackBytes = 2 ** 20;
+
+/**
+ * Looks from time to time at what the disks of nodes that live take, and suspends those that take more than they may: file systems that
+ * count by directory are rare. A node may be over its limit for as long as nobody looks.
+ */
+export class DiskWatch {
+  readonly #options: DiskWatchOptions;
+  /** Directory of the disk → what is known of it. */
+  #known = new Map<string, Known>();
+  /** Directory of the disk → when it had its turn, of performance.now(). */
+  #turns = new Map<string, number>();
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> = Promise.resolve();
+  #usedThen = 0;
+  #notBefore = 0;
+  #notAfter = 0;
+  #told = "";
+  readonly #closing = new AbortController();
+
+  constructor(options: DiskWatchOptions) {
+    this.#options = options;
+    this.#wait();
+  }
+
+  /** Of the last look at the disks of a lab's nodes that live; undefined: there was none yet. Then the next one is soon, because somebody asks. */
+  states(lab: string): (node: number) => DiskState | undefined {
+    const nodes = this.#nodesDirectory(lab);
+    return (node) => {
+      const directory = `${nodes}/${node}`;
+      if (!this.#turns.has(directory)) this.#notAfter = 0;
+      return this.#known.get(directory);
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    clearTimeout(this.#timer);
+    await this.#looking;
+  }
+
+  #wait(): void {
+    this.#timer = setTimeout(() => {
+      this.#looking = this.#lookIfDue()
+        .then(() => {
+          this.#told = "";
+        })
+        .catch((error: Error) => {
+          // Once, not at each look, for as long as it is the same.
+          if (error.message !== this.#told) this.#options.warn(`what nodes' disks take is not known: ${error.message}`);
+          this.#told = error.message;
+        })
+        .finally(() => {
+          if (!this.#closing.signal.aborted) this.#wait();
+        });
+    }, this.#options.pace.askMs).unref();
+  }
+
+  async #lookIfDue(): Promise<void> {
+    const start = performance.now();
+    const { blocks, bfree, bsize } = await statfs(this.#options.directory);
+    const used = (blocks - bfree) * bsize;
+    // What others free meanwhile hides what a node writes: then the longest time is what bounds it.
+    if (start < this.#notBefore || (start < this.#notAfter && used - this.#usedThen < grownBytes)) return;
+    this.#usedThen = used;
+    await this.#look(start);
+    const took = performance.now() - start;
+    this.#notBefore = start + took * (1 + restFactor);
+    this.#notAfter = start + this.#options.pace.longestMs;
+  }
+
+  async #look(now: number): Promise<void> {
+    const catalogue = await this.#options.catalogue();
+    const known = new Map<string, Known>();
+    const disks: Disk[] = [];
+    for (const lab of await this.#options.definitions.all()) {
+      const live = this.#options.lab(lab.id);
+      // Of one that cannot be asked nothing is known; who uses it is told.
+      const life = live.sandbox === null ? undefined : await live.life(lab, catalogue).catch(() => undefined);
+      const nodes = this.#nodesDirectory(lab.id);
+      for (const node of lab.nodes) {
+        const directory = `${nodes}/${node.id}`;
+        const before = this.#known.get(directory);
+        if (before !== undefined) known.set(directory, before);
+        const power = life?.get(node.id)?.power ?? "stopped";
+        if (power === "stopped" || power === "failed" || catalogue.limits(node) === undefined) continue;
+        disks.push({ lab, node, directory, writes: power === "running" || power === "starting" });
+      }
+    }
+    const turn = ({ directory }: Disk) => this.#turns.get(directory) ?? 0;
+    disks.sort((a, b) => turn(a) - turn(b));
+    const usage = await diskUsage(
+      disks.map(({ directory }) => directory),
+      AbortSignal.any([AbortSignal.timeout(budgetMs), this.#closing.signal]),
+    );
+    // One that takes all the time there is comes last the next time, so that the others have their turn.
+    const stuck = disks.find(({ directory }) => !usage.has(directory))?.directory;
+    this.#turns = new Map(disks.map((disk) => [disk.directory, usage.has(disk.directory) || disk.directory === stuck ? now : turn(disk)]));
+    for (const disk of disks) {
+      const bytes = usage.get(disk.directory);
+      if (bytes !== undefined) known.set(disk.directory, await this.#judge(disk, bytes, catalogue));
+    }
+    this.#known = known;
+  }
+
+  async #judge({ lab, node, directory, writes }: Disk, bytes: number, catalogue: Catalogue): Promise<Known> {
+    const limit = nodeLimits(node, catalogue.template(node.template)).disk * 2 ** 20;
+    if (limit === 0 || bytes <= limit) return { bytes, over: false };
+    const before = this.#known.get(directory)?.suspendedAt;
+    // By a service before this one, or by hand.
+    if (!writes) return { bytes, over: true, suspendedAt: before ?? bytes };
+    if (this.#closing.signal.aborted) return { bytes, over: true };
+    if (before !== undefined && bytes <= before + slackBytes) return { bytes, over: true, suspendedAt: before };
+    const [takes, may] = [bytes, limit].map((size) => memoryText(size / 2 ** 20));
+    const told = `lab ${lab.path}: the disk of ${node.name} takes ${takes}, and may take ${may}`;
+    try {
+      await this.#options.lab(lab.id).sandbox?.freeze([node.id], "freeze");
+    } catch (error) {
+      this.#options.warn(`${told}; it could not be suspended: ${(error as Error).message}`);
+      return { bytes, over: true };
+    }
+    this.#options.warn(`${told}: it was suspended`);
+    return { bytes, over: true, suspendedAt: bytes };
+  }
+
+  #nodesDirectory(lab: string): string {
+    return join(this.#options.definitions.directory(lab), "nodes");
+  }
+}

@@ -1,0 +1,139 @@
+import { readFileSync } from "node:fs";
+import type { LabDefinition } from "../definitions/definition.ts";
+import type { Definitions } from "../definitions/definitions.ts";
+import type { LocalLab } from "../lab/local-lab.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+
+export interface NeighbourWatchOptions {
+  readonly definitions: Definitions;
+  /** The living part of a lab. */
+  readonly lab: (id: string) => LocalLab;
+  /** Entries that a neighbour table of the kernel may have; undefined: read from the kernel. */
+  readonly most?: number;
+  readonly warn: (text: string) => void;
+}
+
+const askMs = 500;
+/** The next look waits for ten times as long as the last one took, and at least so long. */
+const leastRestMs = 5_000;
+const restFactor = 10;
+/** Nodes are looked at when a table is filled to this part. */
+const alarmPart = 1 / 4;
+/** A node then may have this part of a table. */
+const nodePart = 1 / 16;
+
+/**
+ * Watches the kernel's neighbour tables, which all net namespaces share and whose entries no limit of the kernel counts by namespace. If a table fills, the
+ * nodes that hold most of it are suspended: entries of a suspended node age and are collected. A node that still holds as many at the next
+ * look is stopped, because its kernel goes on forwarding while its processes stand still.
+ */
+export class NeighbourWatch {
+  readonly #options: NeighbourWatchOptions;
+  /** Suspended by the last look: the lab's id and the node's. */
+  #suspended = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> = Promise.resolve();
+  #notBefore = 0;
+  #closed = false;
+
+  constructor(options: NeighbourWatchOptions) {
+    this.#options = options;
+    this.#wait();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#looking;
+  }
+
+  #wait(): void {
+    this.#timer = setTimeout(() => {
+      this.#looking = this.#lookIfDue()
+        .catch((error: Error) => this.#options.warn(`the neighbours of nodes cannot be counted: ${error.message}`))
+        .finally(() => {
+          if (!this.#closed) this.#wait();
+        });
+    }, askMs).unref();
+  }
+
+  async #lookIfDue(): Promise<void> {
+    const start = performance.now();
+    const most = this.#options.most ?? mostEntries();
+    if (start < this.#notBefore || entries() < most * alarmPart) return;
+    await this.#look(most * nodePart);
+    this.#notBefore = start + Math.max(leastRestMs, (performance.now() - start) * (1 + restFactor));
+  }
+
+  async #look(limit: number): Promise<void> {
+    const before = this.#suspended;
+    this.#suspended = new Set();
+    for (const lab of await this.#options.definitions.all()) {
+      const sandbox = this.#options.lab(lab.id).sandbox;
+      if (sandbox === null || this.#closed) continue;
+      try {
+        for (const id of await nodesOver(sandbox, limit)) await this.#end(lab, sandbox, id, limit, before);
+      } catch (error) {
+        // One lab that cannot be asked does not keep the others from being looked at.
+        this.#options.warn(`lab ${lab.path}: the neighbours of its nodes cannot be counted: ${(error as Error).message}`);
+      }
+    }
+  }
+
+  async #end(lab: LabDefinition, sandbox: Sandbox, id: number, limit: number, before: ReadonlySet<string>): Promise<void> {
+    const name = lab.nodes.find((node) => node.id === id)?.name ?? id;
+    const told = `lab ${lab.path}: node ${name} has more than ${Math.floor(limit)} neighbours, in a table that all labs share`;
+    if (before.has(`${lab.id} ${id}`)) {
+      await sandbox.stop([id], "kill", 0);
+      this.#options.warn(`${told}, and still had when it was suspended: it was stopped`);
+    } else {
+      await sandbox.freeze([id], "freeze");
+      this.#suspended.add(`${lab.id} ${id}`);
+      this.#options.warn(`${told}: it was suspended`);
+    }
+  }
+}
+
+/** Prints each process whose net namespace has more than $1 entries. */
+const countEntries = `limit=$1; shift
+for pid; do
+  [ "$(nsenter -t "$pid" -n ip -o neigh show nud all 2>/dev/null | head -n "$limit" | wc -l)" -lt "$limit" ] || echo "$pid"
+done`;
+
+/** Ids of the lab's nodes that have more neighbours. */
+async function nodesOver(sandbox: Sandbox, limit: number): Promise<readonly number[]> {
+  const { nodes } = await sandbox.info();
+  const alive = nodes.filter(({ pid }) => pid > 0);
+  if (alive.length === 0) return [];
+  const argv = ["sh", "-c", countEntries, "sh", String(Math.floor(limit) + 1), ...alive.map(({ pid }) => String(pid))];
+  const found = new Set((await sandbox.run(argv)).stdout.split("\n").filter(Boolean).map(Number));
+  return alive.filter(({ pid }) => found.has(pid)).map(({ id }) => id);
+}
+
+/** Entries of the fuller one of the machine's two tables. */
+function entries(): number {
+  const counts = ["arp_cache", "ndisc_cache"].map((name) => {
+    const [, first = "0"] = textOf(`/proc/net/stat/${name}`).split("\n");
+    return Number.parseInt(first.trim().split(/\s+/)[0] || "0", 16);
+  });
+  return Math.max(...counts);
+}
+
+/** What the kernel takes at most, in the smaller one of them. */
+function mostEntries(): number {
+  const sizes = ["ipv4", "ipv6"].flatMap((family) => {
+    const text = textOf(`/proc/sys/net/${family}/neigh/default/gc_thresh3`);
+    return text === "" ? [] : [Number(text)];
+  });
+  return Math.min(...sizes);
+}
+
+/** "" where the kernel has no IPv6, or does not show this here. */
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return "";
+    throw error;
+  }
+}

@@ -1,0 +1,78 @@
+import { isMap, isSeq, type YAMLMap, type YAMLSeq } from "yaml";
+import { sameData } from "../lab/canonical.ts";
+import type { Endpoint, Lab, LabLink } from "../lab/lab.ts";
+import type { MapValue } from "../parse/parse.ts";
+import type { Reading } from "../read/read.ts";
+import type { ReadLink } from "../read/read-links.ts";
+import { authorEndpoints, authorLink, authorQuality, authorSuspended } from "../write/author.ts";
+import { type Data, isList } from "../write/write.ts";
+import { Changes, Items, remove, type Target } from "./rewrite.ts";
+
+/** Links are known by their key; those that stay keep their order, new ones go to the end in the form of the last. */
+export function changeLinks(reading: Reading, before: Lab, after: Lab): Items | undefined {
+  if (sameData(before.links, after.links)) return undefined;
+  const wanted = new Map(after.links.map((link) => [link.key, link]));
+  const items: { readonly from?: number; readonly to?: Target }[] = [];
+  for (const read of reading.links) {
+    const link = wanted.get(read.link.key);
+    wanted.delete(read.link.key);
+    if (link === undefined) continue;
+    const to = changeLink(read, link);
+    items.push(to === undefined ? { from: read.index } : { from: read.index, to });
+  }
+  const isLong = lastIsMap(reading);
+  for (const link of wanted.values()) {
+    const data = authorLink(link);
+    items.push({ to: isLong && isList(data) ? { endpoints: data } : data });
+  }
+  return new Items(items);
+}
+
+function changeLink(read: ReadLink, wanted: LabLink): Target | undefined {
+  const { value } = read;
+  // "r1-r2" counts interfaces: as soon as links change, it says which it means.
+  if (value.kind === "scalar") return authorLink(wanted);
+  if (sameData(read.link, wanted)) return undefined;
+  if (value.kind === "list") return authorLink(wanted);
+
+  const sameOrder = sameData(read.link.endpoints, wanted.endpoints);
+  const old = inTextOrder(read.link, read.turned);
+  const now = inTextOrder(wanted, read.turned && sameOrder);
+  const edits = new Map<string, Target | typeof remove>();
+  if (!sameOrder) edits.set("endpoints", authorEndpoints(wanted.endpoints));
+  const fields: readonly (readonly [string, Data | undefined, Data | undefined])[] = [
+    ["quality", authorQuality(old), authorQuality(now)],
+    ["suspended", authorSuspended(old), authorSuspended(now)],
+    ["mtu", old.mtu, now.mtu],
+  ];
+  for (const [key, from, to] of fields) {
+    if (sameData(from, to)) continue;
+    edits.set(key, to ?? (isMerged(value, key) ? null : remove));
+  }
+  return new Changes(edits);
+}
+
+function isMerged(map: MapValue, key: string): boolean {
+  return map.entries.get(key)?.merged ?? false;
+}
+
+/** Sides a and b as the text has its endpoints: a link that is written network first has them turned. */
+function inTextOrder(link: LabLink, turned: boolean): LabLink {
+  if (!turned) return link;
+  const { quality, suspended } = link;
+  const endpoints: readonly [Endpoint, Endpoint] = [link.endpoints[1], link.endpoints[0]];
+  return {
+    ...link,
+    endpoints,
+    ...(quality === undefined
+      ? {}
+      : { quality: { ...(quality.b === undefined ? {} : { a: quality.b }), ...(quality.a === undefined ? {} : { b: quality.a }) } }),
+    ...(suspended === undefined ? {} : { suspended: { a: suspended.b, b: suspended.a } }),
+  };
+}
+
+function lastIsMap({ document, bodyPath }: Reading): boolean {
+  const root = document.contents as YAMLMap;
+  const list = (root.get("links", true) ?? (bodyPath === "" ? undefined : root.getIn(["topology", "links"], true))) as YAMLSeq | undefined;
+  return isSeq(list) && isMap(list.items.at(-1));
+}

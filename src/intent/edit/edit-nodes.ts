@@ -1,0 +1,184 @@
+import { sameData } from "../lab/canonical.ts";
+import type { Lab, LabNetwork, LabNode } from "../lab/lab.ts";
+import type { Entry, MapValue } from "../parse/parse.ts";
+import { inherit, type NodeFields } from "../read/node-fields.ts";
+import type { Reading } from "../read/read.ts";
+import { authorConfig, authorNetwork, authorNode, type Fields } from "../write/author.ts";
+import { type Data, isRecord } from "../write/write.ts";
+import { Changes, remove, type Target } from "./rewrite.ts";
+
+type Edits = Map<string, Target | typeof remove>;
+
+export function changeNodes(reading: Reading, before: Lab, after: Lab): Changes | undefined {
+  const edits: Edits = new Map();
+  const old = new Map(before.nodes.map((node) => [node.key, node]));
+  const kept = new Set(after.nodes.map(({ key }) => key));
+  for (const { key } of before.nodes) if (!kept.has(key)) edits.set(key, remove);
+  const networks = new Map(after.networks.map((network) => [network.key, network]));
+  for (const key of reading.bridges) {
+    const wanted = networks.get(key);
+    const { entry, network } = reading.networks.get(key) as { entry: Entry; network: LabNetwork };
+    if (wanted?.type !== "bridge") edits.set(key, remove);
+    else if (!sameData(wanted, network))
+      edits.set(
+        key,
+        changeFields(entry, bridgeFields(network), bridgeFields(wanted), () => undefined),
+      );
+  }
+  for (const node of after.nodes) {
+    const current = old.get(node.key);
+    if (current === undefined) edits.set(node.key, newNode(reading, node));
+    else if (!sameData(current, node)) edits.set(node.key, changeNode(reading, current, node));
+  }
+  return edits.size === 0 ? undefined : new Changes(edits);
+}
+
+export function changeNetworks(reading: Reading, before: Lab, after: Lab): Changes | undefined {
+  const edits: Edits = new Map();
+  const kept = new Set(after.networks.map(({ key }) => key));
+  for (const { key } of before.networks) if (!kept.has(key) && !reading.bridges.has(key)) edits.set(key, remove);
+  for (const network of after.networks) {
+    const read = reading.networks.get(network.key);
+    const isBridge = reading.bridges.has(network.key);
+    if (isBridge && network.type === "bridge") continue;
+    if (read === undefined || isBridge) edits.set(network.key, authorNetwork(network));
+    else if (!sameData(read.network, network)) {
+      edits.set(
+        network.key,
+        changeFields(read.entry, authorNetwork(read.network), authorNetwork(network), () => undefined),
+      );
+    }
+  }
+  return edits.size === 0 ? undefined : new Changes(edits);
+}
+
+/** A bridge that stands as a node: its type is its kind and needs no words. */
+function bridgeFields(network: LabNetwork): Fields {
+  return { ...authorNetwork(network), type: undefined };
+}
+
+/** A new node inherits from defaults alone; what it inherits and wants is not written again. */
+function newNode(reading: Reading, node: LabNode): Data {
+  const { defaults, kinds, groups } = reading.inheritance;
+  const ofKind = defaults.kind === undefined ? undefined : kinds.get(defaults.kind);
+  let inherited = inherit(defaults.fields, ofKind?.fields ?? {});
+  for (const group of ofKind?.groups ?? defaults.groups ?? []) inherited = inherit(inherited, groups.get(group)?.fields ?? {});
+  return overriding(authored(inherited), authorNode(node)) as Data;
+}
+
+function changeNode(reading: Reading, current: LabNode, wanted: LabNode): Target {
+  const { entry, inherited } = reading.nodes.get(wanted.key) as { entry: Entry; inherited: NodeFields };
+  const below = authored(inherited);
+  return changeFields(entry, authorNode(current), authorNode(wanted), (key) => below[key]);
+}
+
+/** What is inherited, in the words of the language; null where it was taken back. */
+function authored(fields: NodeFields): Fields {
+  const { startupConfig: config, env, attributes, labels, name: _name, ...plain } = fields;
+  const effective = <T extends Data>(map: ReadonlyMap<string, T | null> | null | undefined): Data | undefined => {
+    const entries = [...(map ?? [])].filter(([, value]) => value !== null);
+    return entries.length === 0 ? undefined : Object.fromEntries(entries as [string, T][]);
+  };
+  const written = authorNode({
+    key: "",
+    name: "",
+    template: plain.template ?? "",
+    exec: plain.exec ?? [],
+    env: {},
+    attributes: {},
+    labels: {},
+    ...Object.fromEntries(Object.entries(plain).filter(([key, value]) => value != null && key !== "template" && key !== "exec")),
+  });
+  return {
+    ...written,
+    template: plain.template ?? undefined,
+    "startup-config":
+      config == null
+        ? undefined
+        : authorConfig({ startupConfig: config.text, startupConfigFile: config.file } as Pick<
+            LabNode,
+            "startupConfig" | "startupConfigFile"
+          >),
+    env: effective(env),
+    attributes: effective(attributes),
+    labels: effective(labels),
+  };
+}
+
+/** Fields of a new map over what it inherits. */
+function overriding(below: Fields, wanted: Fields): Fields {
+  const result: Record<string, Data | undefined> = {};
+  for (const key of new Set([...Object.keys(wanted), ...Object.keys(below)])) result[key] = override(below[key], wanted[key]);
+  return result;
+}
+
+const MAPS = ["env", "attributes", "labels"];
+
+/** What must be written so that `wanted` is the effect; undefined where nothing must be. */
+function override(below: Data | undefined, wanted: Data | undefined, isMapField = isRecord(below) && isRecord(wanted)): Data | undefined {
+  if (sameData(below, wanted)) return undefined;
+  if (wanted === undefined) return null;
+  if (!isMapField || !isRecord(below) || !isRecord(wanted)) return wanted;
+  const entries: [string, Data][] = [];
+  for (const key of new Set([...Object.keys(wanted), ...Object.keys(below)])) {
+    const value = override(own(below, key), own(wanted, key), false);
+    if (value !== undefined) entries.push([key, value]);
+  }
+  return Object.fromEntries(entries);
+}
+
+/** Changes of one map of fields that stands in the document, or its data where the document has no map there. */
+function changeFields(entry: Entry, current: Fields, wanted: Fields, inherited: (key: string) => Data | undefined): Target {
+  const edits: Edits = new Map();
+  const value = entry.value;
+  for (const key of new Set([...Object.keys(wanted), ...Object.keys(current)])) {
+    if (sameData(current[key], wanted[key])) continue;
+    const written = spelling(value, key);
+    const merged = value.kind === "map" && (value.entries.get(written)?.merged ?? false);
+    edits.set(written, changeField(value, written, { below: inherited(key), wanted: wanted[key], merged, isMap: MAPS.includes(key) }));
+  }
+  if (value.kind === "map") return new Changes(edits);
+  return Object.fromEntries([...edits].flatMap(([key, edit]) => (edit === remove ? [] : [[key, edit as Data]])));
+}
+
+interface FieldEdit {
+  readonly below: Data | undefined;
+  readonly wanted: Data | undefined;
+  /** The key came in by a merge key: what it has there is overridden, not removed. */
+  readonly merged: boolean;
+  readonly isMap: boolean;
+}
+
+function changeField(value: Entry["value"], key: string, { below, wanted, merged, isMap }: FieldEdit): Target | typeof remove {
+  const ownEntry = value.kind === "map" ? value.entries.get(key) : undefined;
+  const data = override(below, wanted, isMap);
+  if (isMap && wanted !== undefined && ownEntry?.value.kind === "map" && !merged && data !== undefined) {
+    return mapEdits(ownEntry.value, isRecord(below) ? below : {}, wanted as Fields);
+  }
+  if (data !== undefined) return data;
+  if (!merged) return remove;
+  if (isMap) return {};
+  return wanted ?? null;
+}
+
+/** Key by key, so that what stands in the map keeps its place and comments. */
+function mapEdits(map: MapValue, below: Fields, wanted: Fields): Changes {
+  const edits: Edits = new Map();
+  for (const key of new Set([...map.entries.keys(), ...Object.keys(wanted), ...Object.keys(below)])) {
+    const entry = map.entries.get(key);
+    const value = override(own(below, key), own(wanted, key), false);
+    if (value !== undefined) edits.set(key, value);
+    else if (entry?.merged) edits.set(key, own(wanted, key) ?? null);
+    else if (entry !== undefined) edits.set(key, remove);
+  }
+  return new Changes(edits);
+}
+
+function own(fields: { readonly [key: string]: Data | undefined }, key: string): Data | undefined {
+  return Object.hasOwn(fields, key) ? fields[key] : undefined;
+}
+
+/** `memory` where the document says memory. */
+function spelling(value: Entry["value"], key: string): string {
+  return key === "ram" && value.kind === "map" && value.entries.has("memory") ? "memory" : key;
+}

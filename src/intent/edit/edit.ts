@@ -1,0 +1,130 @@
+import { isAlias, isMap, isScalar, isSeq, type Node, type YAMLMap } from "yaml";
+import { Failure } from "../../contract/errors.ts";
+import { showDiagnostics } from "../diagnostics/show.ts";
+import { canonicalLab, sameData } from "../lab/canonical.ts";
+import type { Lab } from "../lab/lab.ts";
+import { settleFiles } from "../lab/settle-files.ts";
+import { checkFiles } from "../parse/files.ts";
+import { type Reading, readDocument } from "../read/read.ts";
+import { CannotRewrite } from "../write/layout.ts";
+import { type IntentText, printLab } from "../write/print.ts";
+import { changeFilters, changeTexts } from "./edit-extras.ts";
+import { changeLinks } from "./edit-links.ts";
+import { changeNetworks, changeNodes } from "./edit-nodes.ts";
+import { Changes, expandAliases, type Items, materialise, remove, rewrite, type Target } from "./rewrite.ts";
+
+/** Each pass repairs what the one before moved elsewhere, through an anchor for instance; more are never needed. */
+const MAX_PASSES = 4;
+
+/**
+ * Changes an intent so that reading it gives `wanted`: only what must change changes; comments, order, quotes, blank lines and
+ * inheritance stay. Where several nodes want different texts from one file, all but one get a file of their own (see settleFiles).
+ * Text that cannot be changed in place is printed anew, as printLab does.
+ * @throws Failure invalid_intent when the text cannot be read, or `wanted` is not a lab that can be written.
+ */
+export function editIntent(yaml: string, files: Readonly<Record<string, string>>, wanted: Lab): IntentText {
+  const settled = settleFiles(canonicalLab(wanted), checkFiles(files).files);
+  const all = withFiles(files, settled.needed);
+  const first = readDocument(yaml, { ...all, ...files }, { keepTokens: true });
+  if (first.reading === undefined) {
+    throw new Failure("invalid_intent", showDiagnostics(first.diagnostics, { yaml, files }), { data: { diagnostics: first.diagnostics } });
+  }
+  const inPlace =
+    editInPlace(yaml, all, settled.lab) ??
+    editInPlace(expandAliases(yaml, first.reading.document), all, settled.lab) ??
+    print(settled.lab, all);
+  return { yaml: inPlace, files: all };
+}
+
+/** Undefined when the text has a form that cannot be changed so. */
+function editInPlace(yaml: string, files: Readonly<Record<string, string>>, wanted: Lab): string | undefined {
+  let text = yaml;
+  for (let pass = 0; pass <= MAX_PASSES; pass++) {
+    const { lab, reading } = readDocument(text, files, { keepTokens: true });
+    if (lab === undefined || reading === undefined) return undefined;
+    if (sameData(lab, wanted)) return text;
+    try {
+      text = rewrite(text, reading.document, changesOf(reading, lab, wanted));
+    } catch (error) {
+      if (error instanceof CannotRewrite) return undefined;
+      throw error;
+    }
+  }
+  return undefined;
+}
+
+function print(lab: Lab, files: Readonly<Record<string, string>>): string {
+  const { yaml } = printLab(lab);
+  const { lab: read, diagnostics } = readDocument(yaml, files);
+  if (sameData(read, lab)) return yaml;
+  throw new Failure("invalid_intent", showDiagnostics(diagnostics, { yaml, files }) || "the lab cannot be written as an intent", {
+    data: { diagnostics },
+  });
+}
+
+/** The files as given, with the texts that are wanted under the names that they have. */
+function withFiles(files: Readonly<Record<string, string>>, needed: ReadonlyMap<string, string>): Readonly<Record<string, string>> {
+  const names = new Map<string, string>();
+  for (const name of Object.keys(files))
+    names.set(
+      name
+        .split("/")
+        .filter((part) => part !== "" && part !== ".")
+        .join("/"),
+      name,
+    );
+  const changed = [...needed].map(([file, text]) => [names.get(file) ?? file, text] as const);
+  if (changed.every(([name, text]) => Object.hasOwn(files, name) && files[name] === text)) return files;
+  return Object.fromEntries([...Object.entries(files), ...changed]);
+}
+
+const rootOrder = [
+  "name",
+  "description",
+  "topology",
+  "defaults",
+  "kinds",
+  "groups",
+  "nodes",
+  "networks",
+  "links",
+  "traffic_filters",
+  "texts",
+];
+
+function changesOf(reading: Reading, before: Lab, after: Lab): Changes {
+  const root = new Map<string, Target | typeof remove>();
+  if (before.name !== after.name) root.set("name", after.name);
+  if (before.description !== after.description) root.set("description", after.description ?? remove);
+
+  const sections = new Map<string, Changes | Items | undefined>([
+    ["nodes", changeNodes(reading, before, after)],
+    ["networks", changeNetworks(reading, before, after)],
+    ["links", changeLinks(reading, before, after)],
+    ["traffic_filters", changeFilters(reading, before, after)],
+    ["texts", changeTexts(reading, after)],
+  ]);
+  const body = new Map<string, Target>();
+  const contents = reading.document.contents as YAMLMap;
+  for (const [key, changes] of sections) {
+    if (changes === undefined) continue;
+    // A section stays where it is, in the wrapper or outside it.
+    const inWrapper = reading.bodyPath !== "" && nodeAt(contents, key) === undefined;
+    const holder = inWrapper ? (nodeAt(contents, "topology") as YAMLMap) : contents;
+    (inWrapper ? body : root).set(key, inPlace(nodeAt(holder, key), changes));
+  }
+  if (body.size > 0) root.set("topology", new Changes(body, rootOrder));
+  return new Changes(root, rootOrder);
+}
+
+/** An empty section (`links:`) has nothing to be changed in place: it is written. */
+function inPlace(node: Node | undefined, changes: Changes | Items): Target {
+  if (node === undefined || isMap(node) || isSeq(node) || isAlias(node)) return changes;
+  if (!isScalar(node)) throw new CannotRewrite("a section is neither a map nor a list");
+  return materialise(changes);
+}
+
+function nodeAt(map: YAMLMap, key: string): Node | undefined {
+  const pair = map.items.find((some) => isScalar(some.key) && some.key.value === key);
+  return (pair?.value ?? undefined) as Node | undefined;
+}

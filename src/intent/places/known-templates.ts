@@ -1,0 +1,140 @@
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import { nearest } from "../diagnostics/nearest.ts";
+import { Problems } from "../diagnostics/problems.ts";
+import { type KnownAttribute, wantedValue } from "../lab/known-value.ts";
+import type { Lab, LabNode } from "../lab/lab.ts";
+import { parseYaml, type Value } from "../parse/parse.ts";
+import { fieldPlaces } from "./field-places.ts";
+
+/** What a check without a host needs to know of a template. */
+export interface KnownTemplate {
+  readonly id: string;
+  /** Of its interfaces' names: "eth" of eth0, eth1 … */
+  readonly prefix: string;
+  readonly maxInterfaces: number;
+  readonly attributes: readonly KnownAttribute[];
+  /** The images that a node may name; empty: only a host knows them. */
+  readonly images: readonly string[];
+}
+
+/** Reads a template file as far as this check needs it; undefined for a text that is no template. */
+export function readKnownTemplate(text: string): KnownTemplate | undefined {
+  const root = parseYaml(text, new Problems(text))?.root;
+  const id = textOf(entryOf(root, "id"));
+  const interfaces = entryOf(root, "interfaces");
+  const format = textOf(entryOf(interfaces, "format"));
+  const maxInterfaces = Number(textOf(entryOf(interfaces, "max")));
+  if (id === undefined || format === undefined || !Number.isInteger(maxInterfaces)) return undefined;
+  const attributes = itemsOf(root, "attributes").flatMap((item) => readAttribute(item) ?? []);
+  // Virtual machines and containers run images of the user's own.
+  const images = textOf(entryOf(root, "backend")) === "namespace" ? itemsOf(root, "images").flatMap((item) => textOf(item) ?? []) : [];
+  return { id, prefix: format.replace("{0}", ""), maxInterfaces, attributes, images };
+}
+
+function readAttribute(item: Value): KnownAttribute | undefined {
+  const name = textOf(entryOf(item, "name"));
+  if (name === undefined) return undefined;
+  const usual = textOf(entryOf(item, "default"));
+  return {
+    name,
+    type: textOf(entryOf(item, "type")) ?? "string",
+    ...(usual !== undefined && { default: usual }),
+    options: itemsOf(item, "options").flatMap((option) => textOf(entryOf(option, "value")) ?? []),
+    words: itemsOf(item, "words").flatMap((word) => textOf(word) ?? []),
+  };
+}
+
+interface Finding extends Pick<Diagnostic, "code" | "message" | "hint"> {
+  readonly kind: "node" | "link";
+  readonly key: string;
+  readonly field?: string;
+}
+
+/**
+ * Warnings for what Labwright's own templates do not have. No more than warnings: a host may have templates of its own, also in the place of these.
+ */
+export function templateWarnings(
+  lab: Lab,
+  { yaml, files }: { readonly yaml: string; readonly files: Readonly<Record<string, string>> },
+  templates: readonly KnownTemplate[],
+): readonly Diagnostic[] {
+  const known = new Map(templates.map((template) => [template.id, template]));
+  const nodes = new Map(lab.nodes.map((node) => [node.key, node]));
+  const findings: Finding[] = [];
+  for (const node of lab.nodes) {
+    const template = known.get(node.template);
+    findings.push(
+      ...(template === undefined
+        ? [unknownTemplate(node, templates)]
+        : [...unknownImage(node, template), ...wrongAttributes(node, template)]),
+    );
+  }
+  for (const { key, endpoints } of lab.links) {
+    for (const end of endpoints) {
+      const template = "node" in end ? known.get(nodes.get(end.node)?.template ?? "") : undefined;
+      if (!("node" in end) || template === undefined || hasInterface(template, end.interface)) continue;
+      const message = `node ${end.node} has no interface ${end.interface}; template ${template.id} has ${interfacesOf(template)}`;
+      findings.push({ kind: "link", key, code: "unknown_interface", message });
+    }
+  }
+  const places = fieldPlaces(yaml, files, findings);
+  return findings.map(({ code, message, hint }, i) => ({
+    severity: "warning",
+    code,
+    message,
+    ...places[i]!,
+    ...(hint !== undefined && { hint }),
+  }));
+}
+
+function unknownTemplate({ key, template }: LabNode, templates: readonly KnownTemplate[]): Finding {
+  const names = templates.map(({ id }) => id).sort();
+  const meant = nearest(template, names);
+  const message = `node ${key}: ${template} is not one of Labwright's own templates (${names.join(", ")}); only a service can tell whether its host has it`;
+  const hint = meant === undefined ? "labwright validate --online asks the service" : `did you mean ${JSON.stringify(meant)}?`;
+  return { kind: "node", key, field: "template", code: "unknown_template", message, hint };
+}
+
+function unknownImage({ key, image }: LabNode, { id, images }: KnownTemplate): readonly Finding[] {
+  if (image === undefined || image === "default" || images.length === 0 || images.includes(image)) return [];
+  const message = `node ${key}: template ${id} has no image ${image}; it has ${images.join(", ")}`;
+  return [{ kind: "node", key, field: "image", code: "unknown_image", message }];
+}
+
+function wrongAttributes({ key, attributes }: LabNode, { id, attributes: known }: KnownTemplate): readonly Finding[] {
+  const names = known.map(({ name }) => name);
+  return Object.entries(attributes).flatMap(([name, value]): readonly Finding[] => {
+    const attribute = known.find((one) => one.name === name);
+    if (attribute !== undefined) {
+      const wanted = wantedValue(value, attribute);
+      const message = `node ${key}: ${name} is ${JSON.stringify(value)}, not ${wanted}`;
+      return wanted === undefined ? [] : [{ kind: "node", key, field: `attributes.${name}`, code: "bad_value", message }];
+    }
+    const meant = nearest(name, names);
+    const message = `node ${key}: template ${id} has no attribute ${name}; it has ${[...names].sort().join(", ") || "none"}`;
+    const hint = meant === undefined ? undefined : `did you mean ${JSON.stringify(meant)}?`;
+    return [{ kind: "node", key, field: `attributes.${name}`, code: "unknown_attribute", message, ...(hint !== undefined && { hint }) }];
+  });
+}
+
+function hasInterface({ prefix, maxInterfaces }: KnownTemplate, name: string): boolean {
+  const index = name.startsWith(prefix) ? name.slice(prefix.length) : "";
+  return /^(0|[1-9]\d*)$/.test(index) && Number(index) < maxInterfaces;
+}
+
+function interfacesOf({ prefix, maxInterfaces }: KnownTemplate): string {
+  return `${prefix}0 to ${prefix}${maxInterfaces - 1}`;
+}
+
+function itemsOf(value: Value | undefined, key: string): readonly Value[] {
+  const list = entryOf(value, key);
+  return list?.kind === "list" ? list.items : [];
+}
+
+function entryOf(value: Value | undefined, key: string): Value | undefined {
+  return value?.kind === "map" ? value.entries.get(key)?.value : undefined;
+}
+
+function textOf(value: Value | undefined): string | undefined {
+  return value?.kind === "scalar" ? value.text : undefined;
+}

@@ -1,0 +1,68 @@
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import type { FieldName } from "./field-places.ts";
+import type { ValuePlace } from "./value-place.ts";
+
+/** What a host cannot make of an intent, as a plan's `blocked` tells it. */
+export interface Refusal {
+  /** lab, node, network, link, text or config. */
+  readonly kind: string;
+  readonly key: string;
+  readonly reason: { readonly code: string; readonly text: string; readonly field?: string };
+}
+
+/** What a host leaves out of an intent, because it has no place for it. */
+export interface LeftOut extends Required<FieldName> {
+  readonly why: string;
+}
+
+const hints: Readonly<Record<string, string>> = {
+  unknown_template: "labwright templates lists them",
+  unknown_image: "labwright templates NAME lists a template's images; container images (labwright image add) are for template container",
+  no_image: "labwright templates NAME lists a template's images",
+  unknown_attribute: "labwright templates NAME lists a template's attributes, and what they may be",
+  bad_value: "labwright templates NAME lists a template's attributes, and what they may be",
+};
+
+/** What a refusal is about, to ask fieldPlaces() for its place. */
+export function refusedField({ kind, key, reason: { field } }: Refusal): FieldName {
+  return { kind, key, ...(field !== undefined && { field }) };
+}
+
+/**
+ * What only a host knows to be wrong, in the order of `refusals`. What several nodes inherit from one place is told once.
+ * @param places of refusedField() of each
+ */
+export function refusalDiagnostics(refusals: readonly Refusal[], places: readonly ValuePlace[]): readonly Diagnostic[] {
+  const errors = refusals.map(({ kind, key, reason: { code, text } }, i): Diagnostic => {
+    const hint = hints[code];
+    return { severity: "error", code, message: `${kind} ${key}: ${text}`, ...places[i]!, ...(hint !== undefined && { hint }) };
+  });
+  return onceEach(errors, (i) => ({ of: refusals[i]!.key, problem: refusals[i]!.reason.text }));
+}
+
+/** A warning for each field that the host leaves out. @param places of each of them */
+export function leftOutDiagnostics(fields: readonly LeftOut[], places: readonly ValuePlace[]): readonly Diagnostic[] {
+  const warnings = fields.map(({ key, field, why }, i): Diagnostic => {
+    const message = `${key}.${field} is not supported and would be left out: ${why}`;
+    return { severity: "warning", code: "unsupported_field", message, ...places[i]! };
+  });
+  return onceEach(warnings, (i) => ({ of: fields[i]!.key, problem: fields[i]!.why }));
+}
+
+/** The first of those that are the same problem at the same place; it says how many more there are. */
+function onceEach(
+  diagnostics: readonly Diagnostic[],
+  about: (index: number) => { readonly of: string; readonly problem: string },
+): readonly Diagnostic[] {
+  const groups = new Map<string, { readonly first: Diagnostic; readonly keys: Set<string> }>();
+  for (const [i, diagnostic] of diagnostics.entries()) {
+    const { of, problem } = about(i);
+    const same = JSON.stringify([diagnostic.code, diagnostic.path, problem]);
+    const group = groups.get(same);
+    if (group === undefined) groups.set(same, { first: diagnostic, keys: new Set([of]) });
+    else group.keys.add(of);
+  }
+  return [...groups.values()].map(({ first, keys }) =>
+    keys.size === 1 ? first : { ...first, message: `${first.message} (the same for ${keys.size - 1} more)` },
+  );
+}

@@ -1,0 +1,20 @@
+import type { Lines } from "../diagnostics/lines.ts";
+import type { Entry } from "../parse/parse.ts";
+import { spot } from "../read/fields.ts";
+
+/** Where a value stands in an intent. Lines and columns from 1, the end exclusive. */
+export interface ValuePlace {
+  /** JSON pointer. */
+  readonly path: string;
+  readonly line: number;
+  readonly column: number;
+  readonly end_line: number;
+  readonly end_column: number;
+}
+
+/** Of the value where it is on one line, else of its key. @param path of the value */
+export function valuePlace(lines: Lines, entry: Pick<Entry, "place" | "value">, path: string): ValuePlace {
+  const { start, end } = spot({ path: "", ...entry });
+  const [from, to] = [lines.position(start), lines.position(end)];
+  return { path, line: from.line, column: from.column, end_line: to.line, end_column: to.column };
+}

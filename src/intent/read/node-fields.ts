@@ -1,0 +1,303 @@
+import { didYouMean } from "../diagnostics/nearest.ts";
+import type { Problems } from "../diagnostics/problems.ts";
+import type { Position, Scalar } from "../lab/lab.ts";
+import { positionVocabulary, type Vocabulary } from "../lab/vocabulary.ts";
+import { normalFilePath } from "../parse/files.ts";
+import type { MapValue } from "../parse/parse.ts";
+import {
+  checkKeys,
+  type Field,
+  field,
+  invalid,
+  isNull,
+  readBoolean,
+  readLine,
+  readList,
+  readMap,
+  readNumber,
+  readText,
+  spot,
+  wrongType,
+} from "./fields.ts";
+
+/**
+ * What one map of node fields says (defaults, one of kinds or groups, or a node). Absent: nothing is said. Null: what would be
+ * inherited is taken back, be it a field or one key of a map.
+ */
+export interface NodeFields {
+  readonly name?: string | null;
+  readonly template?: string | null;
+  readonly image?: string | null;
+  readonly icon?: string | null;
+  readonly startupConfig?: StartupConfig | null;
+  readonly exec?: readonly string[] | null;
+  readonly cpu?: number | null;
+  readonly ram?: number | null;
+  readonly ethernet?: number | null;
+  readonly start?: boolean | null;
+  readonly position?: Position | null;
+  readonly env?: MapField<string> | null;
+  readonly attributes?: MapField<Scalar> | null;
+  readonly labels?: MapField<string> | null;
+}
+
+export interface StartupConfig {
+  readonly text: string;
+  /** The path in files, when it came from there. */
+  readonly file?: string;
+}
+
+export type MapField<T> = ReadonlyMap<string, T | null>;
+
+/** What a map of node fields says, and whom it inherits from. */
+export interface NodeForm {
+  readonly fields: NodeFields;
+  readonly kind?: string;
+  readonly groups?: readonly string[];
+  /** Where it says so; absent for one that says nothing. */
+  readonly source?: FormSource;
+}
+
+export interface FormSource {
+  readonly map: MapValue;
+  /** JSON pointer. */
+  readonly path: string;
+}
+
+export interface ReadContext {
+  readonly problems: Problems;
+  readonly files: ReadonlyMap<string, string>;
+}
+
+/** Names of nodes, networks, templates, kinds, groups and of the lab. */
+export const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+export const NAME_RULE = "1–64 letters, digits, dots, underscores or hyphens, beginning with a letter or digit";
+
+export function readNodeForm(context: ReadContext, map: MapValue, path: string, vocabulary: Vocabulary): NodeForm {
+  const { problems } = context;
+  checkKeys(problems, map, path, vocabulary);
+  const fields: Record<string, unknown> = {};
+  let kind: string | undefined;
+  let groups: readonly string[] | undefined;
+  for (const entry of map.entries.values()) {
+    if (!vocabulary.known.includes(entry.key)) continue;
+    const at = field(entry, path);
+    if (entry.key === "kind") kind = isNull(at.value) ? undefined : readName(problems, at);
+    else if (entry.key === "group" || entry.key === "groups") {
+      if (groups !== undefined) problems.error("duplicate_key", at.place, at.path, '"group" and "groups" say the same: write one of them');
+      groups = isNull(at.value) ? undefined : readGroups(problems, at);
+    } else {
+      const name = fieldNames[entry.key];
+      if (name === undefined) continue;
+      if (fields[name] !== undefined)
+        problems.error("duplicate_key", at.place, at.path, '"ram" and "memory" say the same: write one of them');
+      const value = isNull(at.value) ? null : readField(context, name, at);
+      if (value !== undefined) fields[name] = value;
+    }
+  }
+  return {
+    fields: fields as NodeFields,
+    ...(kind === undefined ? {} : { kind }),
+    ...(groups === undefined ? {} : { groups }),
+    source: { map, path },
+  };
+}
+
+/** What the more special form says, over what it inherits. Maps are merged by key, everything else is replaced. */
+export function inherit(base: NodeFields, over: NodeFields): NodeFields {
+  const result: Record<string, unknown> = { ...base };
+  for (const [name, value] of Object.entries(over)) {
+    const below = result[name];
+    result[name] = value instanceof Map && below instanceof Map ? new Map([...below, ...value]) : value;
+  }
+  return result as NodeFields;
+}
+
+const fieldNames: Readonly<Record<string, keyof NodeFields>> = {
+  // biome-ignore format: one table
+  name: "name",
+  template: "template",
+  image: "image",
+  icon: "icon",
+  "startup-config": "startupConfig",
+  exec: "exec",
+  cpu: "cpu",
+  ram: "ram",
+  memory: "ram",
+  ethernet: "ethernet",
+  start: "start",
+  position: "position",
+  env: "env",
+  attributes: "attributes",
+  labels: "labels",
+};
+
+function readField(context: ReadContext, name: keyof NodeFields, at: Field): NodeFields[keyof NodeFields] {
+  const { problems } = context;
+  switch (name) {
+    case "name":
+      return readLine(problems, at, { loose: true, max: 64 });
+    case "template":
+      return readName(problems, at);
+    case "image":
+      return readLine(problems, at, { loose: true });
+    case "icon":
+      return readLine(problems, at);
+    case "startupConfig":
+      return readStartupConfig(context, at);
+    case "exec":
+      return readExec(problems, at);
+    case "cpu":
+      return readCpu(problems, at);
+    case "ram":
+      return readRam(problems, at);
+    case "ethernet":
+      return readNumber(problems, at, { min: 0, max: 64, integer: true });
+    case "start":
+      return readBoolean(problems, at);
+    case "position":
+      return readPosition(problems, at);
+    case "env":
+      return readRecord(problems, at, /^[^=\s]{1,255}$/, (item) => readText(problems, item, { loose: true }));
+    case "labels":
+      return readRecord(problems, at, /^\S{1,255}$/, (item) => readText(problems, item, { loose: true }));
+    case "attributes":
+      return readRecord(problems, at, /^\S{1,255}$/, (item) => readScalar(problems, item));
+  }
+}
+
+export function readName(problems: Problems, at: Field): string | undefined {
+  const text = readText(problems, at, { loose: true });
+  if (text === undefined || NAME.test(text)) return text;
+  problems.error("invalid_name", spot(at), at.path, `${JSON.stringify(text.slice(0, 80))} is not a name: ${NAME_RULE}`);
+  return undefined;
+}
+
+export function readPosition(problems: Problems, at: Field): Position | undefined {
+  const map = readMap(problems, at);
+  if (map === undefined) return undefined;
+  checkKeys(problems, map, at.path, positionVocabulary);
+  const [x, y] = ["x", "y"].map((key) => {
+    const entry = map.entries.get(key);
+    if (entry !== undefined) return readNumber(problems, field(entry, at.path), { min: -1_000_000, max: 1_000_000 });
+    problems.error("missing_key", at.place, at.path, `the position needs ${key}`);
+    return undefined;
+  });
+  return x === undefined || y === undefined ? undefined : { x, y };
+}
+
+function readGroups(problems: Problems, at: Field): readonly string[] | undefined {
+  if (at.value.kind === "scalar") {
+    const name = readName(problems, at);
+    return name === undefined ? undefined : [name];
+  }
+  const names = readList(problems, at)?.map((item) => readName(problems, item));
+  return names?.filter((name) => name !== undefined);
+}
+
+function readExec(problems: Problems, at: Field): readonly string[] | undefined {
+  if (at.value.kind === "scalar") return wrongType(problems, at, "a list of commands", `write ["${at.value.text.slice(0, 40)}"]`);
+  return readList(problems, at)
+    ?.map((item) => readText(problems, item))
+    .filter((line) => line !== undefined);
+}
+
+/** Whole or part of a processor. */
+function readCpu(problems: Problems, at: Field): number | undefined {
+  const cpu = readNumber(problems, at, { min: 0, max: 1024 });
+  return cpu === 0 ? invalid(problems, at, "it must be more than 0") : cpu;
+}
+
+const MAX_RAM = 16 * 1024 * 1024;
+const UNITS: Readonly<Record<string, number>> = { k: 1 / 1024, m: 1, g: 1024, t: 1024 * 1024 };
+
+/** MiB as a number, or a text with a unit; units are powers of 1024 however they are written, as in containerlab. */
+function readRam(problems: Problems, at: Field): number | undefined {
+  const { value } = at;
+  if (value.kind === "scalar" && typeof value.value === "string") {
+    const match = /^(\d+(?:\.\d+)?) ?([kmgt])i?b?$/i.exec(value.value);
+    if (match === null) return wrongType(problems, at, 'a number of MiB or a text such as "512MiB" or "1GiB"');
+    const mebibytes = Number(match[1]) * (UNITS[(match[2] as string).toLowerCase()] as number);
+    if (!Number.isInteger(mebibytes) || mebibytes < 1) return invalid(problems, at, "it must be a whole number of MiB, at least 1");
+    if (mebibytes <= MAX_RAM) return mebibytes;
+    problems.error("out_of_range", spot(at), at.path, `${value.text} is out of range: 1 to ${MAX_RAM} MiB`);
+    return undefined;
+  }
+  return readNumber(problems, at, { min: 1, max: MAX_RAM, integer: true, unit: "MiB" });
+}
+
+function readScalar(problems: Problems, at: Field): Scalar | undefined {
+  const { value } = at;
+  if (value.kind !== "scalar" || value.value === null) return wrongType(problems, at, "a text, number or boolean");
+  if (typeof value.value === "string") return readText(problems, at);
+  if (typeof value.value === "boolean") return value.value;
+  if (/^[-+]?\d+$/.test(value.text) && BigInt(value.text.replace("+", "")) !== BigInt(value.value)) {
+    return invalid(problems, at, "the number has more digits than can be kept", "write it in quotes");
+  }
+  return readNumber(problems, at, { min: -Number.MAX_VALUE, max: Number.MAX_VALUE });
+}
+
+function readRecord<T>(problems: Problems, at: Field, keys: RegExp, read: (item: Field) => T | undefined): MapField<T> | undefined {
+  const map = readMap(problems, at);
+  if (map === undefined) return undefined;
+  const record = new Map<string, T | null>();
+  for (const entry of map.entries.values()) {
+    const item = field(entry, at.path);
+    if (!keys.test(entry.key) || entry.key.includes("\0")) {
+      problems.error("invalid_name", entry.place, item.path, `${JSON.stringify(entry.key.slice(0, 80))} cannot be a key here`);
+      continue;
+    }
+    const value = isNull(entry.value) ? null : read(item);
+    if (value !== undefined) record.set(entry.key, value);
+  }
+  return record;
+}
+
+/** Characters: plans show a configuration before and after, and hosts keep it with each node. */
+const MAX_CONFIG = 1_048_576;
+
+function bounded(problems: Problems, at: Field, config: StartupConfig): StartupConfig | undefined {
+  if (config.text.length <= MAX_CONFIG) return config;
+  problems.error("too_large", spot(at), at.path, `a startup-config has at most ${MAX_CONFIG} characters`);
+  return undefined;
+}
+
+/** A path in files; the text itself when it has a line break or stands as {text: …}. */
+function readStartupConfig({ problems, files }: ReadContext, at: Field): StartupConfig | undefined {
+  if (at.value.kind === "map") {
+    const map = at.value;
+    checkKeys(problems, map, at.path, { known: ["text"], ignored: [], meant: { file: "text" } });
+    const entry = map.entries.get("text");
+    if (entry === undefined) {
+      problems.error("missing_key", at.place, at.path, "the map needs text", "or write a path in files instead of the map");
+      return undefined;
+    }
+    const text = readText(problems, field(entry, at.path), { loose: true });
+    return text === undefined ? undefined : bounded(problems, at, { text });
+  }
+  const text = readText(problems, at, { loose: true });
+  if (text === undefined) return undefined;
+  if (/[\r\n]/.test(text)) return bounded(problems, at, { text });
+  const result = normalFilePath(text);
+  if ("problem" in result) {
+    problems.error(
+      "invalid_path",
+      spot(at),
+      at.path,
+      `${JSON.stringify(text.slice(0, 120))}: ${result.problem}`,
+      'a text of one line is written {text: "…"}',
+    );
+    return undefined;
+  }
+  const content = files.get(result.path);
+  if (content !== undefined) return bounded(problems, at, { text: content, file: result.path });
+  const names: string[] = [];
+  for (const name of files.keys()) if (names.push(name) === 8) break;
+  const list =
+    names.length === 0
+      ? "put it beside the lab's file; in a call to the API, into files"
+      : `files given: ${names.join(", ")}${files.size > 8 ? ", …" : ""}`;
+  const hint = didYouMean(result.path, files.keys(), problems.effort) ?? list;
+  problems.error("file_not_found", spot(at), at.path, `no file ${JSON.stringify(result.path)}`, hint);
+  return undefined;
+}

@@ -1,0 +1,223 @@
+import { didYouMean } from "../diagnostics/nearest.ts";
+import { type Place, pointer } from "../diagnostics/problems.ts";
+import { order, sortedRecord } from "../lab/canonical.ts";
+import type { LabNetwork, LabNode, Position, Scalar } from "../lab/lab.ts";
+import { inheritableVocabulary, nodeVocabulary } from "../lab/vocabulary.ts";
+import type { Entry, MapValue } from "../parse/parse.ts";
+import { type Field, field, isNull, readMap } from "./fields.ts";
+import {
+  type FormSource,
+  inherit,
+  type MapField,
+  NAME,
+  NAME_RULE,
+  type NodeFields,
+  type NodeForm,
+  type ReadContext,
+  readNodeForm,
+} from "./node-fields.ts";
+
+/** A node of the document with what the editor must know: its entry, and what it would be without its own keys. */
+export interface ReadNode {
+  readonly entry: Entry;
+  readonly path: string;
+  readonly inherited: NodeFields;
+  /** What it inherits from, besides defaults: of these forms the last that says something wins. */
+  readonly kind?: string;
+  readonly groups: readonly string[];
+  /** Its own map, where it has one. */
+  readonly source?: FormSource;
+  readonly node: LabNode;
+}
+
+export interface Inheritance {
+  readonly defaults: NodeForm;
+  readonly kinds: ReadonlyMap<string, NodeForm>;
+  readonly groups: ReadonlyMap<string, NodeForm>;
+}
+
+/** containerlab writes a bridge as a node; here it is a network. */
+const BRIDGE_KINDS = ["bridge", "ovs-bridge"];
+
+/** Entries of merged maps over all nodes: far above any lab, and a bound on what defaults × nodes can become. */
+const MAX_MAP_ENTRIES = 300_000;
+
+export function readInheritance(
+  context: ReadContext,
+  sections: Readonly<Record<"defaults" | "kinds" | "groups", Field | undefined>>,
+): Inheritance {
+  const forms = (at: Field | undefined): ReadonlyMap<string, NodeForm> => {
+    const map = at && readMap(context.problems, at);
+    const result = new Map<string, NodeForm>();
+    for (const entry of map?.entries.values() ?? []) result.set(entry.key, readForm(context, field(entry, at?.path ?? "")));
+    return result;
+  };
+  return {
+    defaults: sections.defaults === undefined ? { fields: {} } : readForm(context, sections.defaults),
+    kinds: forms(sections.kinds),
+    groups: forms(sections.groups),
+  };
+}
+
+function readForm(context: ReadContext, at: Field): NodeForm {
+  const map = isNull(at.value) ? undefined : readMap(context.problems, at);
+  return map === undefined ? { fields: {} } : readNodeForm(context, map, at.path, inheritableVocabulary);
+}
+
+/** All nodes; those of a bridge kind become networks. */
+export function readNodes(
+  context: ReadContext,
+  at: Field,
+  inheritance: Inheritance,
+): { readonly nodes: Map<string, ReadNode>; readonly bridges: Map<string, { readonly entry: Entry; readonly network: LabNetwork }> } {
+  const nodes = new Map<string, ReadNode>();
+  const bridges = new Map<string, { readonly entry: Entry; readonly network: LabNetwork }>();
+  const { problems } = context;
+  const inheritedOf = new Inherited(context, inheritance);
+  let mapEntries = 0;
+  for (const entry of readMap(problems, at)?.entries.values() ?? []) {
+    const here = field(entry, at.path);
+    checkKey(context, entry, here.path, "node");
+    const map = isNull(entry.value) ? undefined : readMap(problems, here);
+    if (map === undefined && !isNull(entry.value)) continue;
+    const form: NodeForm = map === undefined ? { fields: {} } : readNodeForm(context, map, here.path, nodeVocabulary);
+    const { kind, groups, fields: inherited } = inheritedOf.node(form, map ?? null, here);
+    const fields = inherit(inherited, form.fields);
+    const template = fields.template ?? kind;
+    if (template !== undefined && BRIDGE_KINDS.includes(template)) {
+      bridges.set(entry.key, { entry, network: bridge(entry.key, fields) });
+      continue;
+    }
+    if (template === undefined) {
+      problems.error(
+        "missing_key",
+        entry.place,
+        here.path,
+        `the node ${JSON.stringify(entry.key)} has no template`,
+        "write template: … or kind: … here or in defaults",
+      );
+      continue;
+    }
+    mapEntries += (fields.env?.size ?? 0) + (fields.attributes?.size ?? 0) + (fields.labels?.size ?? 0);
+    if (mapEntries > MAX_MAP_ENTRIES) {
+      problems.error("too_large", entry.place, here.path, "env, attributes and labels of all nodes have too many entries together");
+      break;
+    }
+    nodes.set(entry.key, {
+      entry,
+      path: here.path,
+      inherited,
+      ...(kind !== undefined && { kind }),
+      groups,
+      ...(form.source !== undefined && { source: form.source }),
+      node: labNode(entry.key, template, fields),
+    });
+  }
+  return { nodes, bridges };
+}
+
+export function checkKey({ problems }: ReadContext, entry: Entry, path: string, what: string): void {
+  if (NAME.test(entry.key)) return;
+  const shown = JSON.stringify(entry.key.slice(0, 80));
+  problems.error("invalid_name", entry.place, path, `${shown} is not a ${what} key: ${NAME_RULE}`);
+}
+
+function bridge(key: string, fields: NodeFields): LabNetwork {
+  return {
+    key,
+    name: fields.name ?? key,
+    type: "bridge",
+    ...(fields.icon == null ? {} : { icon: fields.icon }),
+    ...(fields.position == null ? {} : { position: fields.position }),
+  };
+}
+
+/** What a node inherits, worked out once for each pair of kind and groups. */
+class Inherited {
+  readonly #context: ReadContext;
+  readonly #from: Inheritance;
+  readonly #known = new Map<string, NodeFields>();
+
+  constructor(context: ReadContext, from: Inheritance) {
+    this.#context = context;
+    this.#from = from;
+  }
+
+  node(
+    form: NodeForm,
+    map: MapValue | null,
+    at: Field,
+  ): { readonly kind: string | undefined; readonly groups: readonly string[]; readonly fields: NodeFields } {
+    const { defaults, kinds } = this.#from;
+    const special = form.kind ?? this.#kindOf(form.groups ?? defaults.groups ?? []);
+    const kind = special ?? defaults.kind;
+    const ofKind = kind === undefined ? undefined : kinds.get(kind);
+    const groups = form.groups ?? ofKind?.groups ?? defaults.groups ?? [];
+    this.#checkGroups(groups, map, at);
+    const cached = `${special ?? ""} ${groups.join(" ")}`;
+    let fields = this.#known.get(cached);
+    if (fields === undefined) {
+      fields = defaults.fields;
+      // A kind that is not in kinds is the name of a template, and more special than the default one.
+      if (special !== undefined && ofKind === undefined) fields = { ...fields, template: special };
+      if (ofKind !== undefined) fields = inherit(fields, ofKind.fields);
+      for (const group of groups) fields = inherit(fields, this.#from.groups.get(group)?.fields ?? {});
+      this.#known.set(cached, fields);
+    }
+    return { kind, groups, fields };
+  }
+
+  #kindOf(groups: readonly string[]): string | undefined {
+    return groups.map((group) => this.#from.groups.get(group)?.kind).findLast((kind) => kind !== undefined);
+  }
+
+  #checkGroups(groups: readonly string[], map: MapValue | null, at: Field): void {
+    for (const group of groups) {
+      if (this.#from.groups.has(group)) continue;
+      const entry = map?.entries.get("group") ?? map?.entries.get("groups");
+      const place: Place = entry?.place ?? at.place;
+      const path = entry === undefined ? at.path : pointer(at.path, entry.key);
+      const hint = didYouMean(group, this.#from.groups.keys(), this.#context.problems.effort);
+      this.#context.problems.warn(
+        "unknown_group",
+        place,
+        path,
+        `the group ${JSON.stringify(group)} is not in groups and has no effect`,
+        hint,
+      );
+    }
+  }
+}
+
+function labNode(key: string, template: string, fields: NodeFields): LabNode {
+  const { startupConfig: config } = fields;
+  const optional: { -readonly [K in "image" | "icon" | "cpu" | "ram" | "ethernet" | "start" | "position"]?: unknown } = {};
+  for (const name of ["image", "icon", "cpu", "ram", "ethernet", "start", "position"] as const) {
+    if (fields[name] != null) optional[name] = fields[name];
+  }
+  return {
+    key,
+    name: fields.name ?? key,
+    template,
+    ...(optional as { image?: string; icon?: string; cpu?: number; ram?: number; ethernet?: number; start?: boolean; position?: Position }),
+    ...(config == null ? {} : { startupConfig: config.text, ...(config.file === undefined ? {} : { startupConfigFile: config.file }) }),
+    exec: fields.exec ?? [],
+    env: record(fields.env),
+    attributes: record<Scalar>(fields.attributes),
+    labels: record(fields.labels),
+  };
+}
+
+const records = new WeakMap<object, Readonly<Record<string, unknown>>>();
+
+/** Without what was taken back. Nodes that share what they inherit share the record. */
+function record<T>(map: MapField<T> | null | undefined): Readonly<Record<string, T>> {
+  if (map == null) return {};
+  let known = records.get(map);
+  if (known === undefined) {
+    const entries = [...map].filter((entry): entry is [string, T] & [string, T | null] => entry[1] !== null);
+    known = sortedRecord(Object.fromEntries(entries.sort(([a], [b]) => order(a, b))));
+    records.set(map, known);
+  }
+  return known as Readonly<Record<string, T>>;
+}

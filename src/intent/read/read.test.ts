@@ -1,0 +1,479 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import type { Lab } from "../lab/lab.ts";
+import { readIntent } from "./read.ts";
+
+function lab(yaml: string, files: Readonly<Record<string, string>> = {}): Lab {
+  const { lab: read, diagnostics } = readIntent(yaml, files);
+  if (read === undefined) throw new Error(JSON.stringify(diagnostics));
+  return read;
+}
+
+function problems(yaml: string, files: Readonly<Record<string, string>> = {}): readonly Diagnostic[] {
+  return readIntent(yaml, files).diagnostics;
+}
+
+/** Code, place and hint of each problem, for short comparisons. */
+function short(yaml: string, files: Readonly<Record<string, string>> = {}): readonly string[] {
+  return problems(yaml, files).map(
+    ({ code, path, line, column, hint }) => `${code} ${path} ${line}:${column}${hint === undefined ? "" : ` ${hint}`}`,
+  );
+}
+
+const two = "name: x\nnodes: {r1: {template: frr}, r2: {template: frr}}\n";
+
+test("the example of the language means what it says", () => {
+  const yaml = `name: campus
+description: text
+defaults: {ram: 256, env: {TZ: UTC, A: a}, exec: [one]}
+kinds:   {router: {template: frr, cpu: 1}}
+groups:  {core: {icon: Router.png, cpu: 2}}
+nodes:
+  r1:
+    kind: router
+    group: core
+    image: default
+    name: R1
+    startup-config: r1.conf
+    exec: ["ip addr add 10.0.0.1/24 dev eth1"]
+    ethernet: 4
+    start: true
+    position: {x: 100, y: 50}
+    env: {A: b}
+    attributes: {console: telnet, slots: 2, kvm: false}
+    labels: {site: north}
+  h1: {template: linux, memory: 1GiB, env: {TZ: null}, exec: null}
+networks:
+  lan: {type: bridge}
+  inet: {type: nat, name: Internet}
+links:
+  - endpoints: ["r1:eth1", "h1:eth1"]
+    quality: {a: {delay: 20, jitter: 2, loss: 0}, b: {loss: 0.5, bandwidth: 10000}}
+    suspended: false
+    mtu: 1500
+  - ["lan", "h1:eth0"]
+traffic_filters: [{name: bgp, match: tcp port 179, nodes: [r1], links: [["h1:eth1", "r1:eth1"], "h1:eth0"]}]
+texts: [{text: hi, x: 1, y: 2}]
+tests: []
+`;
+  expect(readIntent(yaml, { "./r1.conf": "hostname r1\n" })).toStrictEqual({
+    diagnostics: [],
+    lab: {
+      name: "campus",
+      description: "text",
+      nodes: [
+        { key: "h1", name: "h1", template: "linux", ram: 1024, exec: [], env: { A: "a" }, attributes: {}, labels: {} },
+        {
+          key: "r1",
+          name: "R1",
+          template: "frr",
+          image: "default",
+          icon: "Router.png",
+          cpu: 2,
+          ram: 256,
+          ethernet: 4,
+          start: true,
+          position: { x: 100, y: 50 },
+          startupConfig: "hostname r1\n",
+          startupConfigFile: "r1.conf",
+          exec: ["ip addr add 10.0.0.1/24 dev eth1"],
+          env: { A: "b", TZ: "UTC" },
+          attributes: { console: "telnet", kvm: false, slots: 2 },
+          labels: { site: "north" },
+        },
+      ],
+      networks: [
+        { key: "inet", name: "Internet", type: "nat" },
+        { key: "lan", name: "lan", type: "bridge" },
+      ],
+      links: [
+        { key: "h1:eth0 -- lan", endpoints: [{ node: "h1", interface: "eth0" }, { network: "lan" }] },
+        {
+          key: "h1:eth1 -- r1:eth1",
+          endpoints: [
+            { node: "r1", interface: "eth1" },
+            { node: "h1", interface: "eth1" },
+          ],
+          quality: { a: { delay: 20, jitter: 2 }, b: { loss: 0.5, bandwidth: 10000 } },
+          mtu: 1500,
+        },
+      ],
+      trafficFilters: [{ name: "bgp", match: "tcp port 179", nodes: ["r1"], links: ["h1:eth0 -- lan", "h1:eth1 -- r1:eth1"] }],
+      texts: [{ text: "hi", x: 1, y: 2 }],
+    },
+  });
+});
+
+describe("equal meaning is equal data", () => {
+  test.each([
+    [
+      `${two}links: [["r1:eth1", "r2:eth1"]]`,
+      `${two}links: [{endpoints: [r1:eth1, {node: r2, interface: eth1}], quality: {a: {delay: 0}}, suspended: {a: false}}]`,
+    ],
+    [`${two}links: ["r1-r2"]`, `${two}links: [[r1:eth1, r2:eth1]]`],
+    [
+      `${two}links: [{endpoints: [r1:eth1, r2:eth1], quality: dsl2}]`,
+      `${two}links: [{endpoints: [r1:eth1, r2:eth1], quality: {a: dsl2, b: {delay: 40, jitter: 5, loss: 0.5, bandwidth: 8000}}}]`,
+    ],
+    [
+      `${two}networks: {lan: }\nlinks: [{endpoints: [lan, r1:eth1], quality: {a: {delay: 5}}, suspended: {b: true}}]`,
+      `${two}networks: {lan: {type: bridge}}\nlinks: [{endpoints: [r1:eth1, {network: lan}], quality: {b: {delay: 5}}, suspended: {a: true}}]`,
+    ],
+    [
+      "name: x\nnodes: {b: {kind: linux}, a: {template: linux, ram: 512}}",
+      "name: x\ntopology: {nodes: {a: {kind: linux, memory: 512MiB}, b: {kind: linux}}}",
+    ],
+  ])("%j and %j", (one, other) => {
+    expect(lab(one)).toStrictEqual(lab(other));
+  });
+});
+
+describe("inheritance", () => {
+  test("goes defaults, kinds, groups, node; maps are merged by key, lists replaced", () => {
+    const yaml = `name: x
+defaults: {template: linux, image: d, icon: d, cpu: 1, ram: 1, env: {a: d, b: d, c: d, d: d}, exec: [d]}
+kinds: {k: {icon: k, cpu: 2, ram: 2, env: {b: k, c: k, d: k}}}
+groups: {g: {cpu: 3, ram: 3, env: {c: g, d: g}}, h: {ram: 4, env: {d: h}}}
+nodes: {n: {kind: k, groups: [g, h], env: {e: n}, exec: [n]}}
+`;
+    expect(lab(yaml).nodes[0]).toMatchObject({
+      image: "d",
+      icon: "k",
+      cpu: 3,
+      ram: 4,
+      env: { a: "d", b: "k", c: "g", d: "h", e: "n" },
+      exec: ["n"],
+    });
+  });
+
+  test("a kind that is not in kinds is a template; one in kinds without template leaves the default", () => {
+    const yaml =
+      "name: x\ndefaults: {template: frr}\nkinds: {border: {icon: B.png}}\nnodes: {a: {kind: linux}, b: {kind: border}, c: , d: {kind: linux, template: pc}}";
+    expect(lab(yaml).nodes.map(({ template }) => template)).toEqual(["linux", "frr", "frr", "pc"]);
+  });
+
+  test("a kind may come from defaults or a group, a group from a kind", () => {
+    const yaml =
+      "name: x\ndefaults: {kind: linux}\nkinds: {r: {template: frr, group: g}}\ngroups: {g: {cpu: 2}, all: {kind: r}}\nnodes: {a: , b: {kind: r}, c: {group: all}}";
+    expect(lab(yaml).nodes.map(({ template, cpu }) => [template, cpu])).toEqual([
+      ["linux", undefined],
+      ["frr", 2],
+      ["frr", undefined],
+    ]);
+  });
+
+  test("null takes back what is inherited", () => {
+    const yaml =
+      "name: x\ndefaults: {template: frr, image: i, env: {A: a, B: b}, exec: [x], start: true}\nnodes: {a: {image: null, env: {A: null}, exec: ~, start: }, b: {env: null}}";
+    expect(lab(yaml).nodes).toStrictEqual([
+      { key: "a", name: "a", template: "frr", exec: [], env: { B: "b" }, attributes: {}, labels: {} },
+      { key: "b", name: "b", template: "frr", image: "i", start: true, exec: ["x"], env: {}, attributes: {}, labels: {} },
+    ]);
+  });
+});
+
+describe("containerlab's habits", () => {
+  test("a node of kind bridge is a network", () => {
+    const read = lab("name: x\ntopology: {nodes: {r1: {kind: linux}, br: {kind: bridge}}, links: [{endpoints: [r1:eth1, br:eth7]}]}");
+    expect(read.networks).toEqual([{ key: "br", name: "br", type: "bridge" }]);
+    expect(read.links.map(({ key }) => key)).toEqual(["br -- r1:eth1"]);
+  });
+
+  test("keys without a home here are named in warnings", () => {
+    const yaml =
+      "name: x\nprefix: a\ntopology:\n  nodes: {r1: {kind: linux, binds: [a:b], mgmt-ipv4: 1.2.3.4}}\n  links: [{endpoints: [{node: r1, interface: eth1, mac: 'aa'}, r1:eth2], vars: {}}]\n";
+    expect(readIntent(yaml).lab).toBeDefined();
+    expect(short(yaml)).toEqual([
+      "ignored_key /prefix 2:1",
+      "ignored_key /topology/nodes/r1/binds 4:29",
+      "ignored_key /topology/nodes/r1/mgmt-ipv4 4:43",
+      "ignored_key /topology/links/0/endpoints/0/mac 5:52",
+      "ignored_key /topology/links/0/vars 5:74",
+    ]);
+    expect(short("name: x\nnodes: {c1: {template: container, cmd: sleep 5}}\n")).toEqual([
+      "ignored_key /nodes/c1/cmd 2:35 a node of template container has attributes: {command: …}",
+    ]);
+  });
+
+  test("anchors and merge keys work, own keys win wherever they stand", () => {
+    const yaml =
+      "name: x\nnodes:\n  a: &a {template: frr, cpu: 1, env: {A: a}}\n  b: {cpu: 2, <<: *a}\n  c: {<<: [{ram: 5}, *a], ram: 6}\n  d: *a\n";
+    expect(lab(yaml).nodes).toMatchObject([
+      { key: "a", template: "frr", cpu: 1 },
+      { key: "b", template: "frr", cpu: 2, env: { A: "a" } },
+      { key: "c", template: "frr", cpu: 1, ram: 6 },
+      { key: "d", template: "frr", cpu: 1 },
+    ]);
+  });
+});
+
+describe("netlab's short links", () => {
+  test("take the next free interfaces, in order, around those that are named", () => {
+    const yaml = `${two}networks: {lan: }\nlinks: [r1-r2, r1-r2, [r1:eth2, r2:eth1], r2-lan]`;
+    expect(lab(yaml).links.map(({ key }) => key)).toEqual([
+      "lan -- r2:eth4",
+      "r1:eth1 -- r2:eth2",
+      "r1:eth2 -- r2:eth1",
+      "r1:eth3 -- r2:eth3",
+    ]);
+  });
+
+  test("may join names with hyphens, unless that can be read in two ways", () => {
+    const nodes = "name: x\nnodes: {a: {kind: pc}, a-b: {kind: pc}, b-c: {kind: pc}, c: {kind: pc}}\n";
+    expect(lab(`${nodes}links: [a-b-a]`).links.map(({ key }) => key)).toEqual(["a-b:eth1 -- a:eth1"]);
+    expect(short(`${nodes}links: [a-b-c]`)).toEqual(['invalid_endpoint /links/0 3:9 write ["r1:eth1", "r2:eth1"]']);
+    expect(short(`${nodes}links: [a-z]`)).toEqual(['invalid_endpoint /links/0 3:9 write ["r1:eth1", "r2:eth1"]']);
+  });
+});
+
+describe("startup configurations", () => {
+  const node = (config: string) => `name: x\nnodes: {r1: {template: frr, startup-config: ${config}}}`;
+
+  test("are files by their path, texts by their line break, or {text}", () => {
+    expect(lab(node("./a//b.conf"), { "a/b.conf": "x" }).nodes[0]).toMatchObject({ startupConfig: "x", startupConfigFile: "a/b.conf" });
+    expect(lab(node('"a\\nb"')).nodes[0]).toMatchObject({ startupConfig: "a\nb" });
+    expect(lab(node("{text: one}")).nodes[0]).toMatchObject({ startupConfig: "one" });
+  });
+
+  test("must be there, and stay inside", () => {
+    expect(short(node("r1.cnf"), { "r1.conf": "" })).toEqual(['file_not_found /nodes/r1/startup-config 2:45 did you mean "r1.conf"?']);
+    expect(short(node("zzz"), { a: "" })).toEqual(["file_not_found /nodes/r1/startup-config 2:45 files given: a"]);
+    for (const path of ["/etc/passwd", "../x", "a/../../x", "C:\\\\x"]) expect(short(node(`"${path}"`))[0]).toMatch(/^invalid_path/);
+    expect(short(node("__proto__"))[0]).toMatch(/^file_not_found/);
+  });
+});
+
+describe("every mistake has its code and place", () => {
+  test.each([
+    ["nodes: {r1: {template: frr}}", "missing_key  1:1 write name: … at the top"],
+    ["name: x\nnodes: {r1: {template: frr, imgae: a}}", 'unknown_key /nodes/r1/imgae 2:29 did you mean "image"?'],
+    ["name: x\nnodes: {r1: {device: frr}}", 'unknown_key /nodes/r1/device 2:14 did you mean "template"?'],
+    ["name: x\nNodes: {}", 'unknown_key /Nodes 2:1 did you mean "nodes"?'],
+    ["name: x\nname: y", "duplicate_key /name 2:1"],
+    ["name: x\nnodes: {a: {kind: pc}, a: {kind: pc}}", "duplicate_key /nodes/a 2:24"],
+    ["name: x\nnodes: {a: {kind: pc, ram: 1, memory: 1}}", "duplicate_key /nodes/a/memory 2:31"],
+    ["name: x\nnodes: {}\ntopology: {nodes: {}}", "duplicate_key /nodes 2:1"],
+    ["name: x\nnodes: {a: {kind: pc, cpu: many}}", "wrong_type /nodes/a/cpu 2:28"],
+    ["name: x\nnodes: {a: {kind: pc, start: yes}}", "wrong_type /nodes/a/start 2:30 write true"],
+    ["name: x\nnodes: {a: {kind: pc, ethernet: 65}}", "out_of_range /nodes/a/ethernet 2:33"],
+    ["name: x\nnodes: {a: {kind: pc, ram: 1.5KiB}}", "invalid_value /nodes/a/ram 2:28"],
+    [
+      "name: x\nnodes: {a: {kind: pc, attributes: {n: 12345678901234567890}}}",
+      "invalid_value /nodes/a/attributes/n 2:39 write it in quotes",
+    ],
+    ["name: x\nnodes: {-a: {kind: pc}}", "invalid_name /nodes/-a 2:9"],
+    [`name: x\nnodes: {${"a".repeat(65)}: {kind: pc}}`, `invalid_name /nodes/${"a".repeat(65)} 2:9`],
+    [`${two}networks: {r1: }`, "name_collision /networks/r1 3:12 give the network another key"],
+    [`${two}links: [[r1:eth1, r3:eth1]]`, 'unknown_node /links/0/1 3:19 did you mean "r1"?'],
+    [
+      `${two}links: [[r1:eth1, host:veth1]]`,
+      "unknown_node /links/0/1 3:19 what is outside of the lab is a network here: networks: {out: {type: nat}}",
+    ],
+    [`${two}links: [[r1:eth1, lan]]`, "unknown_network /links/0/1 3:19 an endpoint is node:interface or the key of a network"],
+    [`${two}links: [[r1, r2:eth1]]`, 'invalid_endpoint /links/0/0 3:10 write "r1:eth1"'],
+    [`${two}links: [["r1:eth 1", r2:eth1]]`, "invalid_name /links/0/0 3:10"],
+    [`${two}links: [[r1:eth1, r1:eth1]]`, "self_link /links/0 3:9"],
+    [`${two}links:\n- [r1:eth1, r2:eth1]\n- [r2:eth2, r1:eth1]`, "interface_in_use /links/1 5:3"],
+    [`${two}networks: {a: , b: }\nlinks: [[a, b]]`, "invalid_endpoint /links/0 4:9"],
+    [`${two}links: [{endpoints: [r1:a, r2:a], quality: wan3}]`, 'unknown_preset /links/0/quality 3:44 did you mean "wan1"?'],
+    [`${two}links: [{endpoints: [r1:a, r2:a], quality: {loss: 100.1}}]`, "out_of_range /links/0/quality/loss 3:51"],
+    [`${two}links: [{endpoints: [r1:a, r2:a], quality: {b: {delay: 10001}}}]`, "out_of_range /links/0/quality/b/delay 3:56"],
+    ["name: x\nnodes: {a: {kind: pc, ethernet: 1}}\nlinks: [[a:x, a:y]]", "out_of_range /nodes/a/ethernet 2:23"],
+    [`${two}traffic_filters: [{name: a, match: ip}, {name: a, match: ip}]`, "duplicate_name /traffic_filters/1/name 3:48"],
+    [`${two}traffic_filters: [{name: a, match: ip, nodes: [r9]}]`, 'unknown_node /traffic_filters/0/nodes/0 3:48 did you mean "r1"?'],
+    [`${two}traffic_filters: [{name: a, match: ip, links: [r1:eth1]}]`, "unknown_link /traffic_filters/0/links/0 3:48"],
+    ["name: x\nnodes: {a: {kind: pc, group: g}}", "unknown_group /nodes/a/group 2:23"],
+    ["name: x\nnodes: {a: }", "missing_key /nodes/a 2:9 write template: … or kind: … here or in defaults"],
+    ["name: *n", "unknown_alias /name 1:7"],
+    ["name: x\nnodes: &n {a: *n}", "recursive_alias /nodes/a 2:15"],
+    ["name: x\nnodes: {a: {<<: 5, kind: pc}}", "invalid_merge /nodes/a/<< 2:13"],
+    ["name: x\n? [a]\n: b", "non_string_key  2:3"],
+    ["name: x\n---\nname: y", "multiple_documents  2:1 keep one lab in one document"],
+    ["", "empty  1:1 it needs at least a name"],
+    ["# nothing\n", "empty  1:1 it needs at least a name"],
+    ["- a", "wrong_type  1:1 it begins with name: …"],
+    ["name: x\n\tnodes:", "yaml_syntax  2:1 indent with spaces"],
+    ["name: x\nnodes: [\n", 'yaml_syntax  3:1 a "[" before this place is not closed'],
+    ["name: x\0", "forbidden_character  1:8"],
+    ['name: x\nnodes: {a: {kind: pc, env: {A: "\\0"}}}', "invalid_value /nodes/a/env/A 2:32"],
+  ])("%j", (yaml, expected) => {
+    expect(short(yaml)).toContain(expected);
+  });
+
+  test("all at once, in the order of the text, with the end of each place", () => {
+    const yaml = "name: x\nnodes:\n  r1: {template: frr, cpu: a}\n  r2: {imgae: b}\nlinks:\n  - [r1:eth1, r9:eth1]\n";
+    expect(problems(yaml).map(({ code, line, column, end_line, end_column }) => [code, line, column, end_line, end_column])).toEqual([
+      ["wrong_type", 3, 28, 3, 29],
+      ["missing_key", 4, 3, 4, 5],
+      ["unknown_key", 4, 8, 4, 13],
+      ["unknown_node", 6, 15, 6, 22],
+    ]);
+  });
+
+  test("files that are wrong themselves are named", () => {
+    expect(problems("name: x", { "../a": "", b: "", "./b": "" }).map(({ code, file }) => [code, file])).toEqual([
+      ["invalid_path", "../a"],
+      ["invalid_path", "b"],
+    ]);
+  });
+});
+
+describe("names that JavaScript knows are only names", () => {
+  test("as keys of nodes, networks, variables and kinds", () => {
+    const read = lab(
+      "name: x\nkinds: {toString: {template: frr}}\nnodes: {constructor: {kind: toString, env: {__proto__: a, hasOwnProperty: b}}, valueOf: {kind: hasOwnProperty}}\nnetworks: {prototype: }\nlinks: [[constructor:eth1, valueOf:eth1]]",
+    );
+    expect(read.nodes.map(({ key, template }) => [key, template])).toEqual([
+      ["constructor", "frr"],
+      ["valueOf", "hasOwnProperty"],
+    ]);
+    expect(Object.entries(read.nodes[0]?.env ?? {})).toEqual([
+      ["__proto__", "a"],
+      ["hasOwnProperty", "b"],
+    ]);
+    expect(({} as Record<string, unknown>).a).toBeUndefined();
+  });
+
+  test("and not presets, hints or groups", () => {
+    expect(short(`${two}links: [{endpoints: [r1:a, r2:a], quality: constructor}]`)[0]).toMatch(/^unknown_preset/);
+    expect(short("name: x\nconstructor: 1")[0]).toMatch(/^unknown_key/);
+  });
+});
+
+describe("work is bounded", () => {
+  /** Of the processor's time, and several times what it takes: how busy the machine is tells nothing of what is unbounded. */
+  const within = (milliseconds: number, yaml: string, code: string) => {
+    const started = process.cpuUsage();
+    const { lab: read, diagnostics } = readIntent(yaml);
+    const { user, system } = process.cpuUsage(started);
+    expect((user + system) / 1000).toBeLessThan(5 * milliseconds);
+    expect(read).toBeUndefined();
+    expect(diagnostics.map((diagnostic) => diagnostic.code)).toContain(code);
+    expect(diagnostics.length).toBeLessThanOrEqual(1001);
+  };
+
+  test("for a billion laughs", () => {
+    const levels = Array.from(
+      { length: 30 },
+      (_, index) => `l${index}: &l${index} [${Array.from({ length: 10 }, () => (index === 0 ? "x" : `*l${index - 1}`)).join(", ")}]`,
+    );
+    within(4000, `name: x\n${levels.join("\n")}\n`, "too_large");
+    const maps = Array.from(
+      { length: 30 },
+      (_, index) => `m${index}: &m${index} {a: ${index === 0 ? "x" : `*m${index - 1}`}, b: ${index === 0 ? "x" : `*m${index - 1}`}}`,
+    );
+    within(4000, `name: x\n${maps.join("\n")}\n`, "too_large");
+  });
+
+  test("for a great map that many nodes inherit", () => {
+    const variables = Array.from({ length: 3000 }, (_, index) => `V${index}: a`).join(", ");
+    const nodes = Array.from({ length: 3000 }, (_, index) => `  n${index}: {env: {O: b}}`).join("\n");
+    within(15_000, `name: x\ndefaults: {template: pc, env: {${variables}}}\nnodes:\n${nodes}\n`, "too_large");
+  });
+
+  test.each(["[", "{a: ", "- ", "? ", "a: [{"])("for deep nesting with %j", (open) => {
+    within(4000, `name:\n  ${open.repeat(200_000)}`, "too_deep");
+  });
+
+  test("for thousands of typos among thousands of names", () => {
+    const word = "abcdefghij".repeat(5);
+    const name = (index: number) => `${word}${String(index).padStart(6, "0")}`;
+    const nodes = Array.from({ length: 2000 }, (_, index) => `  ${name(index)}x: {}`).join("\n");
+    const links = Array.from({ length: 3000 }, (_, index) => `  - ["${name(index)}y:e0", "${name(index)}z:e1"]`).join("\n");
+    within(4000, `name: x\ndefaults: {template: pc}\nnodes:\n${nodes}\nlinks:\n${links}\n`, "unknown_node");
+  });
+
+  test("for keys and values of megabytes, which no problem repeats", () => {
+    const long = "k".repeat(4_000_000);
+    within(4000, `name: x\nnodes: {"${long}": {template: "${long}"}}\n`, "invalid_name");
+    const { diagnostics } = readIntent(`name: x\nnodes: {"${long}": {template: "${long}"}}\n`);
+    expect(JSON.stringify(diagnostics).length).toBeLessThan(20_000);
+  });
+
+  test("for a startup-config of megabytes", () => {
+    const { diagnostics } = readIntent("name: x\nnodes: {a: {template: pc, startup-config: a.conf}}\n", {
+      "a.conf": "x\n".repeat(600_000),
+    });
+    expect(diagnostics.map(({ code, path }) => [code, path])).toEqual([["too_large", "/nodes/a/startup-config"]]);
+  });
+
+  test("for a body of 33 MB", () => {
+    within(4000, `name: x\n${"# comment\n".repeat(3_355_000)}`, "too_large");
+    within(20_000, `name: x\nnodes:\n${"  a: 1\n".repeat(1_500_000)}`, "too_large");
+  });
+
+  test("for a file full of mistakes", () => {
+    within(10_000, `name: x\n${Array.from({ length: 20_000 }, (_, index) => `wrong${index}: 1\n`).join("")}`, "too_many_problems");
+  });
+});
+
+test("what reading costs grows with the lab, not with its square", () => {
+  const ring = (count: number) => {
+    const nodes = Array.from({ length: count }, (_, index) => `  r${index}: {template: frr, position: {x: ${index}, y: 1}}`);
+    const links = Array.from({ length: count }, (_, index) => `  - ["r${index}:eth1", "r${(index + 1) % count}:eth2"]`);
+    return `name: big\nnodes:\n${nodes.join("\n")}\nlinks:\n${links.join("\n")}\n`;
+  };
+  // The best of three: the machine may be busy with other tests.
+  const best = (count: number) => {
+    const yaml = ring(count);
+    const times = [1, 2, 3].map(() => {
+      const { user, system } = process.cpuUsage();
+      expect(readIntent(yaml).lab?.links.length).toBe(count);
+      const after = process.cpuUsage();
+      return after.user + after.system - user - system;
+    });
+    return Math.min(...times);
+  };
+  best(500); // compiled
+  // Ten times the lab: a quadratic reader would take a hundred times as long.
+  expect(best(5000) / best(500)).toBeLessThan(40);
+});
+
+test("no text makes it throw; without a lab there is an error, and every place is one", () => {
+  const parts = fc.constantFrom(
+    "name: x\n",
+    "nodes:\n",
+    "  r1: {template: frr}\n",
+    "links: [[r1:eth1, r1:eth2]]\n",
+    "- ",
+    "{",
+    "}",
+    "[",
+    "]",
+    ": ",
+    "&a ",
+    "*a ",
+    "<<: ",
+    "|\n",
+    '"',
+    "'",
+    "\t",
+    "\r\n",
+    "#",
+    "!x ",
+    "? ",
+    "~",
+    "---\n",
+    "%",
+    "\ud800",
+    "é",
+  );
+  const text = fc.oneof(
+    fc.array(parts, { maxLength: 12 }).map((some) => some.join("")),
+    fc.string({ unit: "binary" }),
+  );
+  fc.assert(
+    fc.property(text, (yaml) => {
+      const { lab: read, diagnostics } = readIntent(yaml);
+      expect(read === undefined).toBe(diagnostics.some(({ severity }) => severity === "error"));
+      for (const { line, column, end_line, end_column } of diagnostics) {
+        expect(Math.min(line, column)).toBeGreaterThanOrEqual(1);
+        expect(line).toBeLessThanOrEqual(yaml.split("\n").length);
+        expect(end_line).toBe(line);
+        expect(end_column).toBeGreaterThanOrEqual(column);
+      }
+    }),
+    { numRuns: 1000 },
+  );
+});

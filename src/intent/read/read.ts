@@ -1,0 +1,170 @@
+import type { Document } from "yaml";
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import { Problems, pointer } from "../diagnostics/problems.ts";
+import { canonicalLab } from "../lab/canonical.ts";
+import type { Lab, LabLink } from "../lab/lab.ts";
+import { labVocabulary, type Section, topologyVocabulary } from "../lab/vocabulary.ts";
+import { checkFiles } from "../parse/files.ts";
+import { type MapValue, parseYaml } from "../parse/parse.ts";
+import { plainYaml } from "../parse/plain-yaml.ts";
+import { checkKeys, type Field, fieldOf, readMap, readText } from "./fields.ts";
+import { type ReadContext, readName } from "./node-fields.ts";
+import { type ReadFilter, type ReadNetwork, type ReadText, readFilters, readNetworks, readTexts } from "./read-extras.ts";
+import { linkNames, type ReadLink, readLinks } from "./read-links.ts";
+import { type Inheritance, type ReadNode, readInheritance, readNodes } from "./read-nodes.ts";
+
+export interface ReadResult {
+  /** Undefined when any diagnostic is an error. */
+  readonly lab: Lab | undefined;
+  /** Every problem, in the order of the text. */
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/**
+ * Reads an intent: YAML text and the files that it names (relative path → text). Never throws for what the text says: all problems are
+ * in `diagnostics`. Work and memory are bounded, whatever the text is.
+ */
+export function readIntent(yaml: string, files: Readonly<Record<string, string>> = {}): ReadResult {
+  const sound = readPlain(yaml, files);
+  if (sound !== undefined) return { lab: sound, diagnostics: [] };
+  const { lab, diagnostics } = readDocument(yaml, files);
+  return { lab, diagnostics };
+}
+
+/** The lab of a plainly written text in which nothing is wrong; undefined for any other. */
+function readPlain(yaml: string, files: Readonly<Record<string, string>>): Lab | undefined {
+  const root = plainYaml(yaml);
+  const checked = checkFiles(files);
+  if (root?.kind !== "map" || checked.problems.length > 0) return undefined;
+  const problems = new Problems(yaml);
+  const { lab } = readLab({ problems, files: checked.files }, root);
+  return problems.list().length > 0 ? undefined : lab;
+}
+
+/** What the editor needs besides the lab: the document, and where each part of the lab stands in it. */
+export interface Reading {
+  readonly document: Document.Parsed;
+  readonly root: MapValue;
+  /** "" or "/topology". */
+  readonly bodyPath: string;
+  readonly inheritance: Inheritance;
+  readonly nodes: ReadonlyMap<string, ReadNode>;
+  /** Those written as nodes of a bridge kind too. */
+  readonly networks: ReadonlyMap<string, ReadNetwork>;
+  readonly bridges: ReadonlySet<string>;
+  readonly links: readonly ReadLink[];
+  readonly filters: readonly ReadFilter[];
+  readonly texts: readonly ReadText[];
+}
+
+export function readDocument(
+  yaml: string,
+  files: Readonly<Record<string, string>>,
+  options: { readonly keepTokens?: boolean } = {},
+): ReadResult & { readonly reading?: Reading } {
+  const problems = new Problems(yaml);
+  const checked = checkFiles(files);
+  for (const { file, message } of checked.problems) problems.fileError("invalid_path", file, message);
+  const parsed = parseYaml(yaml, problems, options);
+  if (parsed === undefined) return { lab: undefined, diagnostics: problems.list() };
+  const { root, document } = parsed;
+  if (root.kind !== "map") {
+    const what = root.kind === "list" ? "a list" : "a single value";
+    problems.error("wrong_type", root, "", `the intent must be a map, not ${what}`, "it begins with name: …");
+    return { lab: undefined, diagnostics: problems.list() };
+  }
+  const { lab, ...parts } = readLab({ problems, files: checked.files }, root);
+  const diagnostics = problems.list();
+  return problems.hasErrors ? { lab: undefined, diagnostics } : { lab, diagnostics, reading: { document, ...parts } };
+}
+
+function readLab(context: ReadContext, root: MapValue): { readonly lab: Lab } & Omit<Reading, "document"> {
+  const { problems } = context;
+  checkKeys(problems, root, "", labVocabulary);
+  const nameField = fieldOf(root, "name", "");
+  if (nameField === undefined) problems.error("missing_key", { start: 0, end: 1 }, "", "the lab has no name", "write name: … at the top");
+  const name = nameField && readName(problems, nameField);
+  const descriptionField = fieldOf(root, "description", "");
+  const description = descriptionField && readText(problems, descriptionField);
+
+  const topology = fieldOf(root, "topology", "");
+  const body = topology && readMap(problems, topology);
+  if (body !== undefined) checkKeys(problems, body, "/topology", topologyVocabulary);
+  const section = (key: Section): Field | undefined => {
+    const inside = body && fieldOf(body, key, "/topology");
+    const outside = fieldOf(root, key, "");
+    if (inside !== undefined && outside !== undefined) {
+      problems.error(
+        "duplicate_key",
+        outside.place,
+        pointer("", key),
+        `${JSON.stringify(key)} stands here and under topology: keep one of them`,
+      );
+    }
+    return inside ?? outside;
+  };
+
+  const inheritance = readInheritance(context, { defaults: section("defaults"), kinds: section("kinds"), groups: section("groups") });
+  const nodesField = section("nodes");
+  const { nodes, bridges } =
+    nodesField === undefined
+      ? { nodes: new Map<string, ReadNode>(), bridges: new Map<string, ReadNetwork>() }
+      : readNodes(context, nodesField, inheritance);
+  const networksField = section("networks");
+  const networks = new Map<string, ReadNetwork>(bridges);
+  for (const [key, network] of networksField === undefined ? [] : readNetworks(context, networksField)) {
+    if (nodes.has(key) || bridges.has(key)) {
+      const path = pointer(networksField?.path ?? "", key);
+      problems.error(
+        "name_collision",
+        network.entry.place,
+        path,
+        `${JSON.stringify(key)} is the key of a node already`,
+        "give the network another key",
+      );
+    }
+    networks.set(key, network);
+  }
+
+  // Nodes and networks that are wrong themselves still count as ends: one mistake, one message.
+  const keysOf = (at: Field | undefined) => new Set(at?.value.kind === "map" ? at.value.entries.keys() : []);
+  const nodeKeys = keysOf(nodesField);
+  for (const key of bridges.keys()) nodeKeys.delete(key);
+  const networkKeys = keysOf(networksField);
+  for (const key of bridges.keys()) networkKeys.add(key);
+  const linksField = section("links");
+  const links = linksField === undefined ? [] : readLinks(context, linksField, { nodes: nodeKeys, networks: networkKeys });
+  checkEthernet(context, nodes, links);
+
+  const filtersField = section("traffic_filters");
+  const filters = filtersField === undefined ? [] : readFilters(context, filtersField, nodeKeys, linkNames(links));
+  const textsField = section("texts");
+  const texts = textsField === undefined ? [] : readTexts(context, textsField);
+
+  const lab = canonicalLab({
+    name: name ?? "",
+    ...(description === undefined ? {} : { description }),
+    nodes: [...nodes.values()].map(({ node }) => node),
+    networks: [...networks.values()].map(({ network }) => network),
+    links: links.map(({ link }) => link),
+    trafficFilters: filters.map(({ filter }) => filter),
+    texts: texts.map(({ text }) => text),
+  });
+  const bodyPath = body === undefined ? "" : "/topology";
+  return { lab, root, bodyPath, inheritance, nodes, networks, bridges: new Set(bridges.keys()), links, filters, texts };
+}
+
+/** A node that says how many interfaces it has must have those that its links use. */
+function checkEthernet({ problems }: ReadContext, nodes: ReadonlyMap<string, ReadNode>, links: readonly ReadLink[]): void {
+  const used = new Map<string, number>();
+  for (const end of links.flatMap(({ link }: { readonly link: LabLink }) => link.endpoints)) {
+    if ("node" in end) used.set(end.node, (used.get(end.node) ?? 0) + 1);
+  }
+  for (const { entry, path, node } of nodes.values()) {
+    const needed = used.get(node.key) ?? 0;
+    if (node.ethernet === undefined || node.ethernet >= needed) continue;
+    const own = entry.value.kind === "map" ? entry.value.entries.get("ethernet") : undefined;
+    const message = `${JSON.stringify(node.key)} has ${node.ethernet} interfaces, but links use ${needed}`;
+    problems.error("out_of_range", own?.place ?? entry.place, own === undefined ? path : pointer(path, "ethernet"), message);
+  }
+}

@@ -1,0 +1,92 @@
+import { sameData } from "../lab/canonical.ts";
+import {
+  type Endpoint,
+  endpointText,
+  type LabLink,
+  type LabNetwork,
+  type LabNode,
+  type LabText,
+  type Quality,
+  type TrafficFilter,
+} from "../lab/lab.ts";
+import type { Data } from "./write.ts";
+
+/** Parts of a lab in the words of the language: as short as they say everything. */
+export type Fields = { readonly [key: string]: Data | undefined };
+
+export function authorNode(node: LabNode): Fields {
+  return {
+    template: node.template,
+    name: node.name === node.key ? undefined : node.name,
+    image: node.image,
+    "startup-config": authorConfig(node),
+    exec: node.exec.length === 0 ? undefined : node.exec,
+    cpu: node.cpu,
+    ram: node.ram,
+    ethernet: node.ethernet,
+    start: node.start,
+    position: node.position && { x: node.position.x, y: node.position.y },
+    icon: node.icon,
+    env: nonEmpty(node.env),
+    attributes: nonEmpty(node.attributes),
+    labels: nonEmpty(node.labels),
+  };
+}
+
+/** The path in files, the text where it has a line break, or {text} where it would be taken for a path. */
+export function authorConfig(node: Pick<LabNode, "startupConfig" | "startupConfigFile">): Data | undefined {
+  const { startupConfig: text, startupConfigFile: file } = node;
+  if (text === undefined) return undefined;
+  if (file !== undefined) return file;
+  return /[\r\n]/.test(text) ? text : { text };
+}
+
+export function authorNetwork(network: LabNetwork): Fields {
+  return {
+    name: network.name === network.key ? undefined : network.name,
+    type: network.type,
+    icon: network.icon,
+    position: network.position && { x: network.position.x, y: network.position.y },
+  };
+}
+
+/** The short form, a list of two, where the link has nothing else. */
+export function authorLink(link: LabLink): Data {
+  const endpoints = link.endpoints.map(endpointText);
+  const fields = { quality: authorQuality(link), suspended: authorSuspended(link), mtu: link.mtu };
+  return Object.values(fields).every((value) => value === undefined) ? endpoints : { endpoints, ...fields };
+}
+
+export function authorEndpoints(endpoints: readonly Endpoint[]): readonly string[] {
+  return endpoints.map(endpointText);
+}
+
+export function authorQuality({ quality }: LabLink): Data | undefined {
+  if (quality === undefined) return undefined;
+  const { a, b } = quality;
+  if (a !== undefined && sameData(a, b)) return authorSide(a);
+  return { a: a && authorSide(a), b: b && authorSide(b) };
+}
+
+function authorSide(quality: Quality): Data {
+  const { delay, jitter, loss, bandwidth } = quality;
+  return { delay, jitter, loss, bandwidth };
+}
+
+export function authorSuspended({ suspended }: LabLink): Data | undefined {
+  if (suspended === undefined) return undefined;
+  return suspended.a === suspended.b ? suspended.a : { a: suspended.a, b: suspended.b };
+}
+
+export function authorFilter(filter: TrafficFilter): Fields {
+  const { name, color, match, nodes, links } = filter;
+  return { name, color, match, nodes, links };
+}
+
+export function authorText({ text, x, y }: LabText): Fields {
+  return { text, x, y };
+}
+
+function nonEmpty<T extends Data>(record: Readonly<Record<string, T>>): Readonly<Record<string, T>> | undefined {
+  return Object.keys(record).length === 0 ? undefined : record;
+}

@@ -1,0 +1,17 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { arbitraryLab } from "../lab/lab.arbitrary.ts";
+import { readIntent } from "../read/read.ts";
+import { printLab } from "./print.ts";
+
+test("what is printed reads back as the same lab", () => {
+  fc.assert(
+    fc.property(arbitraryLab(), (lab) => {
+      const { yaml, files } = printLab(lab);
+      const { lab: read, diagnostics } = readIntent(yaml, files);
+      expect(diagnostics).toEqual([]);
+      expect(read).toStrictEqual(lab);
+    }),
+    { numRuns: 300 },
+  );
+});

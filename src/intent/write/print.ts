@@ -1,0 +1,52 @@
+import { canonicalLab, order } from "../lab/canonical.ts";
+import type { Lab } from "../lab/lab.ts";
+import { settleFiles } from "../lab/settle-files.ts";
+import { authorFilter, authorLink, authorNetwork, authorNode, authorText, type Fields } from "./author.ts";
+import { type Data, present, writeItem, writePair } from "./write.ts";
+
+/** An intent as text: the YAML and the files that it names. */
+export interface IntentText {
+  readonly yaml: string;
+  readonly files: Readonly<Record<string, string>>;
+}
+
+/**
+ * A lab as canonical YAML; startup configurations that came from files are files again. Reading the answer gives the lab back, provided
+ * that the lab is one: names right, endpoints there, one text for one file (see settleFiles otherwise).
+ */
+export function printLab(lab: Lab): IntentText {
+  const settled = settleFiles(canonicalLab(lab), new Map());
+  const { name, description, nodes, networks, links, trafficFilters, texts } = settled.lab;
+  const parts = [writePair("name", name, 0)];
+  if (description !== undefined) parts.push(writePair("description", description, 0));
+  parts.push(
+    ...section(
+      "nodes",
+      nodes.map((node) => writeNode(node.key, authorNode(node))),
+    ),
+  );
+  parts.push(
+    ...section(
+      "networks",
+      networks.map((network) => writePair(network.key, authorNetwork(network), 2)),
+    ),
+  );
+  parts.push(...section("links", items(links.map(authorLink))));
+  parts.push(...section("traffic_filters", items(trafficFilters.map(authorFilter))));
+  parts.push(...section("texts", items(texts.map(authorText))));
+  const files = [...settled.needed].sort(([a], [b]) => order(a, b));
+  return { yaml: `${parts.join("\n")}\n`, files: Object.fromEntries(files) };
+}
+
+function section(key: string, lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : [`\n${key}:`, ...lines];
+}
+
+/** A node that has only its template stays on one line. */
+function writeNode(key: string, fields: Fields): string {
+  return writePair(key, fields, 2, { style: present(fields).length === 1 ? "auto" : "block" });
+}
+
+function items(values: readonly Data[]): readonly string[] {
+  return values.map((value) => writeItem(value, 2));
+}

@@ -1,0 +1,171 @@
+import type { IncomingMessage } from "node:http";
+import { Failure } from "../../contract/errors.ts";
+import { badRequest } from "./failures.ts";
+
+/** Nesting deeper than any real state; deeper values would overflow the stack of code that walks them. */
+const maxDepth = 500;
+
+/** Far more than the largest state has. 32 MiB of the shortest values would hold the event loop for seconds, and take a gigabyte to keep. */
+const maxValues = 1_000_000;
+
+/** Of one list or map in the body: every entry may be a problem of its own, and all problems are told at once. */
+const maxEntries = 50_000;
+
+/** What is not wanted of a request is read up to here, so that its connection stays usable; more ends the connection. */
+const drainLimit = 4 * 33_554_432;
+
+/** Requests whose body did not come in time. */
+const late = new WeakSet<IncomingMessage>();
+
+export type ParseJson = (text: string) => unknown;
+
+export interface BodyOptions {
+  /** Bytes. */
+  readonly limit: number;
+  readonly parse: ParseJson;
+  /** Makes big bodies be parsed one after another, with the event loop free in between. */
+  readonly turn: Turn;
+  /** How long the body may take, ms. Absent: as long as the server gives a whole request. */
+  readonly withinMs?: number;
+}
+
+/** The JSON body of a request. Throws unsupported_media_type, payload_too_large, bad_request. */
+export async function readJsonBody(request: IncomingMessage, { limit, parse, turn, withinMs }: BodyOptions): Promise<unknown> {
+  if (!isJson(request)) throw new Failure("unsupported_media_type", "the body must be application/json, not encoded");
+  const bytes = await readBytes(request, limit, withinMs);
+  if (bytes.length === 0) throw badRequest([{ path: "", message: "a JSON object is required as body" }]);
+  return bytes.length < 256 * 1024 ? parseBytes(bytes, parse) : turn.take(() => parseBytes(bytes, parse));
+}
+
+/**
+ * Reads what is left of a request and throws it away; a client that sends nothing for `idleMs` is cut off. Returns false if the connection must be
+ * closed instead: the request says to be too long, or came too late.
+ */
+export function drain(request: IncomingMessage, idleMs: number): boolean {
+  if (request.readableEnded || request.destroyed) return true;
+  if (late.has(request)) return false;
+  let left = drainLimit;
+  const idle = setTimeout(() => request.socket.destroy(), idleMs).unref();
+  request.once("close", () => clearTimeout(idle));
+  request.on("data", (chunk: Buffer) => {
+    idle.refresh();
+    left -= chunk.length;
+    if (left < 0) request.socket.destroy();
+  });
+  request.resume();
+  return Number(request.headers["content-length"] ?? 0) <= drainLimit;
+}
+
+/** One at a time, in order; the event loop runs between two. */
+export class Turn {
+  #last: Promise<void> = Promise.resolve();
+
+  take<T>(run: () => T): Promise<T> {
+    const result = this.#last.then(run);
+    this.#last = result.then(nextTurn, nextTurn);
+    return result;
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function isJson(request: IncomingMessage): boolean {
+  const { "content-type": type, "content-encoding": encoding } = request.headers;
+  if (encoding !== undefined && encoding.toLowerCase() !== "identity") return false;
+  if (type === undefined) return !hasBody(request);
+  const [media = "", ...parameters] = type.toLowerCase().split(";");
+  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith("charset="));
+  return media.trim() === "application/json" && (charset === undefined || /^charset="?utf-8"?$/.test(charset));
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+}
+
+/** A body that is somewhat too large is read to its end before it is refused: many clients give up a connection that answers while they write. */
+function readBytes(request: IncomingMessage, limit: number, withinMs: number | undefined): Promise<Buffer> {
+  const tooLarge = () => new Failure("payload_too_large", `the body is over ${limit} bytes`);
+  if (Number(request.headers["content-length"] ?? 0) > drainLimit) return Promise.reject(tooLarge());
+  return new Promise((resolve, reject) => {
+    let chunks: Buffer[] = [];
+    let size = 0;
+    const onData = (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= limit) chunks.push(chunk);
+      else chunks = [];
+      if (size > drainLimit) finish(() => reject(tooLarge()));
+    };
+    const onEnd = () => finish(() => (size > limit ? reject(tooLarge()) : resolve(Buffer.concat(chunks, size))));
+    const onCut = () => finish(() => reject(badRequest([{ path: "", message: "the body ended too early" }])));
+    const onLate = () => {
+      late.add(request);
+      finish(() => reject(badRequest([{ path: "", message: "the body took too long to arrive" }])));
+    };
+    const timer = withinMs === undefined ? undefined : setTimeout(onLate, withinMs).unref();
+    const finish = (settle: () => void) => {
+      clearTimeout(timer);
+      request.off("data", onData).off("end", onEnd).off("error", onCut).off("close", onCut);
+      settle();
+    };
+    request.on("data", onData).on("end", onEnd).on("error", onCut).on("close", onCut);
+  });
+}
+
+function parseBytes(bytes: Buffer, parse: ParseJson): unknown {
+  const excess = excessOf(bytes);
+  if (excess !== undefined) throw badRequest([{ path: "", message: excess }]);
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new Failure("bad_request", "the body is not UTF-8", { data: { problems: [{ path: "", message: "is not UTF-8" }] }, cause });
+  }
+  try {
+    const body = parse(text);
+    refuseLong(body);
+    return body;
+  } catch (cause) {
+    if (cause instanceof Failure) throw cause;
+    // The parser's own words quote the body, which may hold a password: only the place is told.
+    const place = /\(line \d+ column \d+\)/.exec(String(cause))?.[0];
+    const message = place === undefined ? "is not JSON" : `is not JSON ${place}`;
+    throw new Failure("bad_request", `the body ${message}`, { data: { problems: [{ path: "", message }] }, cause });
+  }
+}
+
+function refuseLong(body: unknown): void {
+  if (typeof body !== "object" || body === null) return;
+  const long = Object.entries(body).filter(([, value]) => hasMoreEntries(value, maxEntries));
+  if (long.length === 0) return;
+  throw badRequest(long.map(([name]) => ({ path: `/${name}`, message: `has more than ${maxEntries} entries` })));
+}
+
+function hasMoreEntries(value: unknown, most: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (Array.isArray(value)) return value.length > most;
+  let count = 0;
+  for (const _ in value) if (++count > most) return true;
+  return false;
+}
+
+/** What is too much about a text of JSON, seen before it is parsed. */
+function excessOf(bytes: Buffer): string | undefined {
+  let depth = 0;
+  let values = 1;
+  let quoted = false;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (quoted) {
+      if (byte === 0x5c) at++;
+      else if (byte === 0x22) quoted = false;
+    } else if (byte === 0x22) quoted = true;
+    else if (byte === 0x2c) values++;
+    else if (byte === 0x7b || byte === 0x5b) {
+      values++;
+      if (++depth > maxDepth) return `the body is nested deeper than ${maxDepth} levels`;
+    } else if (byte === 0x7d || byte === 0x5d) depth--;
+  }
+  return values > maxValues ? `the body has more than ${maxValues} values` : undefined;
+}

@@ -1,0 +1,100 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { extname, join } from "node:path";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { Failure } from "../../contract/errors.ts";
+import { sendFailure } from "./routes.ts";
+
+interface PageFile {
+  readonly type: string;
+  readonly body: Buffer;
+  /** Absent where it would save nothing. */
+  readonly zipped: Buffer | undefined;
+  readonly etag: string;
+  /** Its name changes with its content. */
+  readonly lasting: boolean;
+}
+
+/** The web pages as they are served: path below /ui/ → file. */
+export type Pages = ReadonlyMap<string, PageFile>;
+
+const types: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".json": "application/json",
+};
+
+/** Our scripts and styles and nothing else, to our own service and nowhere else, in nobody's frame. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+/** Reads the pages that the build made, into memory: they are few and small. undefined where they were not built. */
+export async function loadPages(directory: string): Promise<Pages | undefined> {
+  const names = await readdir(directory, { recursive: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  });
+  if (names === undefined) return undefined;
+  const pages = new Map<string, PageFile>();
+  for (const name of names) {
+    const type = types[extname(name)];
+    if (type === undefined) continue;
+    const body = await readFile(join(directory, name));
+    const zipped = await promisify(gzip)(body, { level: 9 });
+    const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;
+    pages.set(name, { type, body, zipped: zipped.length < body.length ? zipped : undefined, etag, lasting: name.startsWith("assets/") });
+  }
+  return pages.has("index.html") ? pages : undefined;
+}
+
+/** Every address below /ui/ that is no file is the application's own, which reads it in the browser. */
+export function addPages(app: FastifyInstance, pages: Pages): void {
+  const method = ["GET", "HEAD"];
+  for (const url of ["/", "/ui"]) app.route({ method, url, handler: async (_request, reply) => reply.redirect("/ui/", 302) });
+  app.route({
+    method,
+    url: "/ui/*",
+    handler: async (request, reply) => {
+      const name = (request.params as { readonly "*": string })["*"];
+      const file = pages.get(name);
+      if (file === undefined && name.startsWith("assets/")) return reply.callNotFound();
+      return send(file ?? pages.get("index.html")!, request, reply);
+    },
+  });
+  app.route({
+    method: ["POST", "PUT", "PATCH", "DELETE"],
+    url: "/ui/*",
+    handler: async (request, reply) => {
+      reply.header("Allow", "GET");
+      return sendFailure(new Failure("method_not_allowed", "pages have only GET"), request, reply);
+    },
+  });
+}
+
+function send({ type, body, zipped, etag, lasting }: PageFile, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  reply.headers({
+    "Content-Type": type,
+    "Content-Security-Policy": policy,
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": lasting ? "public, max-age=31536000, immutable" : "no-cache",
+    Vary: "Accept-Encoding",
+    ETag: etag,
+  });
+  if (request.headers["if-none-match"] === etag) return reply.code(304).send();
+  const small = zipped !== undefined && /\bgzip\b/.test(String(request.headers["accept-encoding"] ?? ""));
+  return reply.headers(small ? { "Content-Encoding": "gzip" } : {}).send(small ? zipped : body);
+}

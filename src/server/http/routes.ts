@@ -1,0 +1,273 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { TSchema } from "typebox";
+import { type ErrorCode, Failure } from "../../contract/errors.ts";
+import { type AnswerKind, type BytesAnswer, type OperationId, type OperationRow, operations } from "../../contract/operations.ts";
+import type { EventData } from "../../contract/schemas/observe.ts";
+import { requestSchemas } from "../../contract/schemas/table.ts";
+import type { Call, Caller, Service, Upgrade } from "../../service/service.ts";
+import { deadlineOf, inTime } from "../streams/deadline.ts";
+import { accept, isWebSocket, upgradeProblem } from "../streams/upgrades.ts";
+import type { WebSockets } from "../streams/web-sockets.ts";
+import { eventsType, sendBytes, sendEvents } from "./answers.ts";
+import { drain, type ParseJson, readJsonBody, Turn } from "./body.ts";
+import { browserCookie, keepCookie } from "./browser.ts";
+import { envelopeBody } from "./envelope-body.ts";
+import { badRequest, failureEnvelope, loggedFailure, toFailure } from "./failures.ts";
+import { hostCount } from "./host-header.ts";
+import { identify } from "./identify.ts";
+import { turnOf } from "./pipeline.ts";
+
+type Handler = (request: unknown, caller: Caller | null, call: Call) => Promise<unknown>;
+
+interface ObjectSchema {
+  readonly properties?: object;
+}
+
+interface RequestParts {
+  readonly body: unknown;
+  readonly query: unknown;
+  readonly params: unknown;
+}
+
+const callers = new WeakMap<FastifyRequest, Caller>();
+/** Of refused requests, for the log line. */
+const codes = new WeakMap<FastifyRequest, ErrorCode>();
+
+export interface RouteOptions {
+  readonly openApi: unknown;
+  /** Aborted when the server closes, with what callers are told then. */
+  readonly closing: AbortSignal;
+  /** Aborted when calls that still run then are cut off. */
+  readonly cut: AbortSignal;
+  readonly webSockets: WebSockets;
+  /** A reader of events that takes nothing for so long is cut off, ms. */
+  readonly stallMs: number;
+  /** How long a client without a token may take to send its body, and any client between two parts of one that is refused, ms. */
+  readonly bodyWaitMs: number;
+}
+
+/**
+ * One route per operation of the contract. The order of a request: route, authentication, media type, size, JSON, schema,
+ * dir and out, handler – so nothing of a body is read for a caller who showed no token.
+ */
+export function addRoutes(app: FastifyInstance, service: Service, options: RouteOptions): void {
+  const { openApi, closing, cut, bodyWaitMs } = options;
+  const ended = (request: FastifyRequest, reply: FastifyReply, status: number | undefined) => {
+    logRequest(request, reply, status);
+    const operation = operationOf(request);
+    // A stream lasts as long as somebody looks.
+    const ms = operation !== undefined && operations[operation].answer === "events" && status === 200 ? undefined : reply.elapsedTime;
+    service.requestEnded({ operation, status, ms });
+  };
+  const turn = new Turn();
+  const parse = jsonParser(app);
+  // Bodies are read by readJsonBody: the framework's own reader closes the connection of a body that is too large.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  app.addHook("onRequest", async (request, reply) => {
+    reply.headers({ "X-Request-Id": request.id, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" });
+    // No status: the client went away before its answer was sent.
+    reply.raw.once("close", () => ended(request, reply, reply.raw.writableFinished ? reply.raw.statusCode : undefined));
+    closing.throwIfAborted();
+    const hosts = hostCount(request.raw.rawHeaders);
+    if (hosts === 0 && request.raw.httpVersion === "1.1") throw badRequest([{ path: "", message: "the header Host is missing" }]);
+    if (hosts > 1) throw badRequest([{ path: "", message: "the header Host is there more than once" }]);
+    await turnOf(request.socket, reply.raw);
+  });
+  app.addHook("onSend", async (request, reply) => {
+    if (!drain(request.raw, bodyWaitMs) || closing.aborted) reply.header("Connection", "close");
+  });
+  app.setErrorHandler((error, request, reply) => sendFailure(toFailure(error), request, reply));
+
+  for (const id of Object.keys(operations) as OperationId[]) {
+    const row: OperationRow = operations[id];
+    const schema: { readonly body?: TSchema; readonly query?: TSchema; readonly params?: TSchema } = requestSchemas[id];
+    const handler = id === "getOpenApi" ? async () => openApi : (service.handlers[id] as Handler);
+    const local = ["dir", "out"].filter((name) => Object.hasOwn((schema.body as ObjectSchema | undefined)?.properties ?? {}, name));
+    for (const path of [row.path, ...(row.aliases ?? [])]) {
+      app.route({
+        method: row.method === "GET" ? ["GET", "HEAD"] : row.method,
+        url: path.replaceAll(/\{(\w+)\}/g, ":$1"),
+        config: { operation: id },
+        schema: {
+          ...(schema.body && { body: schema.body }),
+          ...(schema.query && { querystring: schema.query }),
+          ...(schema.params && { params: schema.params }),
+        },
+        ...(row.auth !== "none" && {
+          onRequest: async (request) => {
+            const caller = identify(service, request, row.auth);
+            if (caller !== null) callers.set(request, caller);
+          },
+        }),
+        ...(row.body === "json" && {
+          preValidation: async (request) => {
+            // Whatever is unknown is refused by its name there, __proto__ too; nothing of it reaches a handler.
+            const read = row.unknownFields === "refuse" ? (text: string): unknown => JSON.parse(text) : parse;
+            const within = row.auth === "bearer" ? {} : { withinMs: bodyWaitMs };
+            request.body = await readJsonBody(request.raw, { limit: row.maxBody, parse: read, turn, ...within });
+          },
+          preHandler: async (request) => refuseLocalPaths(request.body as Readonly<Record<string, unknown>>, local),
+        }),
+        handler: async (request, reply) => {
+          const problem = row.answer === "upgrade" ? upgradeProblem(request.raw, row.protocol) : undefined;
+          if (problem !== undefined) {
+            if (isWebSocket(request.raw)) reply.header("Sec-WebSocket-Version", "13");
+            throw badRequest([{ path: "", message: problem }]);
+          }
+          // The stream has no length, and its headers are known: nothing of it is opened.
+          if (request.method === "HEAD" && row.answer === "events") return reply.type(eventsType(request)).send();
+          const parts: RequestParts = {
+            body: schema.body && request.body,
+            query: schema.query && queryOf(request, row),
+            params: schema.params && request.params,
+          };
+          const late = new AbortController();
+          const cookie = row.auth === "ticket" ? browserCookie(request.headers.cookie) : undefined;
+          const call = { ...callOf(request, reply, AbortSignal.any([closing, late.signal])), ...(cookie !== undefined && { cookie }) };
+          const work = handler(parts, callers.get(request) ?? null, call);
+          const ms = row.errors.includes("host_timeout") ? deadlineOf(row, call.prefer, request.body) : undefined;
+          const answer = await inTime(ms, { late, cut, job: call.job }, work, (outcome) =>
+            request.log.warn({ operation: id, outcome: outcome.status }, "ended after its answer"),
+          );
+          if (row.answer === "upgrade") {
+            // What was granted while the server began to close has ended with the call's signal.
+            closing.throwIfAborted();
+            reply.hijack();
+            accept(request.raw, reply.raw, answer as Upgrade, { "X-Request-Id": request.id }, options.webSockets);
+            ended(request, reply, 101);
+            return reply;
+          }
+          return send(row.answer, keepCookie(id, answer, reply), request, reply, options.stallMs);
+        },
+      });
+    }
+  }
+}
+
+/** 404 for a path that no operation has, 405 with Allow for a method that its path does not have. */
+export function answerUnknown(app: FastifyInstance): void {
+  const paths = (Object.values(operations) as OperationRow[]).flatMap(({ method, path, aliases = [] }) =>
+    [path, ...aliases].map((each) => ({ method, pattern: new RegExp(`^${each.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "[^/]+")}$`) })),
+  );
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split("?", 1)[0] ?? "";
+    const allowed = [...new Set(paths.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))].sort();
+    if (allowed.length === 0) return sendFailure(new Failure("not_found", "no such path"), request, reply);
+    reply.header("Allow", allowed.join(", "));
+    return sendFailure(new Failure("method_not_allowed", `this path has only ${allowed.join(", ")}`), request, reply);
+  });
+}
+
+export function sendFailure(failure: Failure, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  // The framework refuses some requests before any hook runs.
+  reply.header("X-Request-Id", request.id);
+  if (failure.status === 401) reply.header("WWW-Authenticate", "Bearer");
+  if (failure.retryAfter !== undefined) reply.header("Retry-After", String(Math.ceil(failure.retryAfter)));
+  if (failure.status >= 500)
+    request.log[failure.code === "internal" ? "error" : "warn"]({ err: loggedFailure(failure), code: failure.code }, "failed");
+  const data = failure.status >= 500 ? { ...failure.data, request_id: request.id } : failure.data;
+  codes.set(request, failure.code);
+  return reply
+    .code(failure.status)
+    .type("application/json; charset=utf-8")
+    .send(failureEnvelope(failure.code, failure.message, data));
+}
+
+function send(
+  kind: Exclude<AnswerKind, "upgrade">,
+  answer: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  stallMs: number,
+): unknown {
+  switch (kind) {
+    case "data":
+      return reply.type("application/json; charset=utf-8").send(envelopeBody(answer));
+    case "document":
+      return answer;
+    case "bytes":
+      return sendBytes(answer as BytesAnswer, request, reply);
+    case "events":
+      return sendEvents(answer as AsyncIterable<EventData>, request, reply, stallMs);
+  }
+}
+
+/** Names of the caller's own disk mean nothing here, and must not be taken for the service's. `names`: those that the operation knows. */
+function refuseLocalPaths(body: Readonly<Record<string, unknown>>, names: readonly string[]): void {
+  const given = names.filter((name) => Object.hasOwn(body, name) && typeof body[name] === "string" && body[name] !== "");
+  if (given.length > 0) {
+    throw new Failure("field_not_allowed", `${given.join(" and ")} must be empty or absent`, {
+      data: { problems: given.map((name) => ({ path: `/${name}`, message: "is not allowed" })) },
+    });
+  }
+}
+
+function queryOf(request: FastifyRequest, row: OperationRow): unknown {
+  const query = { ...(request.query as Record<string, unknown>) };
+  const last = request.headers["last-event-id"];
+  if (row.answer === "events" && query.after === undefined && typeof last === "string") query.after = last;
+  return query;
+}
+
+/** The call as the service sees it, and what its deadline needs. */
+function callOf(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  closing: AbortSignal,
+): Call & { readonly prefer: string; readonly job: () => string | undefined } {
+  let job: string | undefined;
+  const prefer = String(request.headers.prefer ?? "");
+  const gone = new AbortController();
+  reply.raw.once("close", () => {
+    if (!reply.raw.writableFinished) gone.abort();
+  });
+  const key = request.headers["idempotency-key"];
+  return {
+    requestId: request.id,
+    signal: AbortSignal.any([gone.signal, closing]),
+    address: request.socket.remoteAddress ?? "",
+    ...(typeof key === "string" && { idempotencyKey: key }),
+    respondAsync: /(^|,)\s*respond-async\s*(,|;|$)/i.test(prefer),
+    started: (id) => {
+      job = id;
+    },
+    prefer,
+    job: () => job,
+  };
+}
+
+/** One line per request, by operation: a path may hold a ticket, a header a token, a body a password; none of them is logged. */
+function logRequest(request: FastifyRequest, reply: FastifyReply, status: number | undefined): void {
+  request.log.info(
+    {
+      operation: operationOf(request),
+      method: request.method,
+      status,
+      code: codes.get(request),
+      user: callers.get(request)?.user,
+      address: request.socket.remoteAddress,
+      ms: Math.round(reply.elapsedTime),
+    },
+    "request",
+  );
+}
+
+function operationOf(request: FastifyRequest): OperationId | undefined {
+  return (request.routeOptions.config as { operation?: OperationId } | undefined)?.operation;
+}
+
+function jsonParser(app: FastifyInstance): ParseJson {
+  // "remove": a __proto__ key is an unknown field like any other, and ignored.
+  const parse = app.getDefaultJsonParser("remove", "remove");
+  return (text) => {
+    let result: unknown;
+    parse(undefined as never, text, (error, value) => {
+      if (error === null) result = value;
+      // Parsed again only for the place of the mistake, which the framework drops.
+      else JSON.parse(text);
+      if (error !== null) throw error;
+    });
+    return result;
+  };
+}

@@ -1,0 +1,215 @@
+import { isIPv4 } from "node:net";
+import { parseArgs } from "node:util";
+import { parseFingerprint } from "../../transport/fingerprint.ts";
+
+export interface ServeOptions {
+  readonly listen: string;
+  /** 0: any free one. */
+  readonly port: number;
+  readonly stateDir: string;
+  readonly host: "embedded" | "memory" | "eve";
+  /** The EVE-NG host, where that is the kind. */
+  readonly eve?: EveOptions;
+  /** Paths of the user's own PEM files. */
+  readonly own?: { readonly certificate: string; readonly key: string };
+  /** More names for a certificate that is made here. */
+  readonly names: readonly string[];
+  /** Lifetimes of a bearer token, ms; absent: the service's own defaults. */
+  readonly sessionIdleMs?: number;
+  readonly sessionAbsoluteMs?: number;
+  /** Whether what ended with the machine comes back by itself, in labs that do not say. */
+  readonly resume: "always" | "never";
+  /** Starts with a new database beside labs whose records are lost. */
+  readonly adopt: boolean;
+  /** Networks, as ADDRESS or ADDRESS/BITS, that labs may or may not reach through nat networks. */
+  readonly nat: { readonly allow: readonly string[]; readonly deny: readonly string[] };
+  readonly logLevel: "debug" | "info" | "warn" | "error";
+}
+
+export interface EveOptions {
+  readonly url: string;
+  /** SHA-256 of its certificate. */
+  readonly pin?: string;
+  readonly plainHttp: boolean;
+}
+
+export const usage = `Usage: labwright serve [FLAG...]
+
+  --listen ADDRESS         where to listen (default 127.0.0.1; 0.0.0.0 or :: for every address)
+  --port PORT              default 8443; 0 takes any free one
+  --host KIND              embedded (default), memory or eve
+  --host-url URL           where the EVE-NG host is: https://eve.lab (also --url)
+  --host-pin SHA256        fingerprint of its certificate, where that is self-signed
+  --host-plain-http        lets an http:// URL be: passwords then cross the network in the clear
+  --state-dir DIR          default LABWRIGHT_STATE_DIR, else /var/lib/labwright or ~/.local/state/labwright
+  --cert FILE              your own certificate chain and key, PEM; without them
+  --key FILE               a certificate is made at the first start
+  --name NAME              one more name or address for that certificate; may be repeated
+  --session-idle TIME      a token ends after so long without a call: 90s, 15m, 12h (default) or 7d
+  --session-lifetime TIME  a token ends so long after its login (default 7d)
+  --resume WHEN            always or never (default): whether nodes that ran when the machine went down come back by
+                           themselves, in labs for which labwright resume --after-reboot has not said it
+  --adopt                  starts with a new database beside labs that exist, if theirs is lost and there is no backup:
+                           only admins see such labs
+  --nat-allow NETWORK      lets labs reach 10.1.0.0/16 or 10.1.2.3 through nat networks, although it is private or near; may be repeated
+  --nat-deny NETWORK       keeps labs from it; may be repeated. The narrower network counts, of the same one --nat-deny
+  --log-level LEVEL        debug, info (default), warn or error; JSON lines on standard error
+  --help
+
+Environment: LABWRIGHT_LISTEN, LABWRIGHT_PORT, LABWRIGHT_HOST, LABWRIGHT_HOST_URL, LABWRIGHT_HOST_PIN, LABWRIGHT_STATE_DIR, LABWRIGHT_CERT, LABWRIGHT_KEY, LABWRIGHT_NAMES (comma
+list), LABWRIGHT_SESSION_IDLE, LABWRIGHT_SESSION_LIFETIME, LABWRIGHT_RESUME, LABWRIGHT_NAT_ALLOW and LABWRIGHT_NAT_DENY (comma lists), LABWRIGHT_LOG_LEVEL stand for the flags. LABWRIGHT_ADMIN_PASSWORD is the
+password of the user admin, made at the first start.
+`;
+
+/** Flags before environment before defaults. stateDir is what the environment says. "help" when that is what was asked. Throws with a text for the user. */
+export function serveOptions(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  stateDir: string,
+): ServeOptions | "help" {
+  const values = flagsOf(args);
+  if (values.help) return "help";
+  const certificate = values.cert ?? env.LABWRIGHT_CERT;
+  const key = values.key ?? env.LABWRIGHT_KEY;
+  if ((certificate === undefined) !== (key === undefined)) throw new Error("--cert and --key are given together or not at all");
+  const idle = values["session-idle"] ?? env.LABWRIGHT_SESSION_IDLE;
+  const lifetime = values["session-lifetime"] ?? env.LABWRIGHT_SESSION_LIFETIME;
+  const host = hostOf(values.host ?? env.LABWRIGHT_HOST ?? "embedded");
+  const hostUrl = values["host-url"] ?? values.url ?? env.LABWRIGHT_HOST_URL;
+  const pin = values["host-pin"] ?? env.LABWRIGHT_HOST_PIN;
+  const plainHttp = values["host-plain-http"] ?? false;
+  if (host !== "eve" && (values["host-url"] ?? values.url ?? values["host-pin"]) !== undefined) {
+    throw new Error(`--host-url and --host-pin are for --host eve, not ${host}`);
+  }
+  const resume = oneOf("--resume", values.resume ?? env.LABWRIGHT_RESUME ?? "never", ["always", "never"]);
+  if (host !== "embedded" && values.resume === "always") {
+    throw new Error(`--resume always is for --host embedded: the nodes of --host ${host} do not end with this machine`);
+  }
+  const nat = {
+    allow: networksOf("--nat-allow", values["nat-allow"] ?? listOf(env.LABWRIGHT_NAT_ALLOW)),
+    deny: networksOf("--nat-deny", values["nat-deny"] ?? listOf(env.LABWRIGHT_NAT_DENY)),
+  };
+  if (host !== "embedded" && (values["nat-allow"] ?? values["nat-deny"]) !== undefined) {
+    throw new Error(`--nat-allow and --nat-deny are for --host embedded, not ${host}`);
+  }
+  return {
+    listen: values.listen ?? env.LABWRIGHT_LISTEN ?? "127.0.0.1",
+    port: values.port === undefined ? portOf("LABWRIGHT_PORT", env.LABWRIGHT_PORT ?? "8443") : portOf("--port", values.port),
+    host,
+    ...(host === "eve" && { eve: eveOf(hostUrl, pin, plainHttp) }),
+    stateDir: directoryOf(values["state-dir"] ?? stateDir),
+    names: values.name ?? listOf(env.LABWRIGHT_NAMES),
+    resume,
+    adopt: values.adopt ?? false,
+    nat,
+    logLevel: oneOf("--log-level", values["log-level"] ?? env.LABWRIGHT_LOG_LEVEL ?? "info", ["debug", "info", "warn", "error"]),
+    ...(idle === undefined ? {} : { sessionIdleMs: timeOf("--session-idle", idle) }),
+    ...(lifetime === undefined ? {} : { sessionAbsoluteMs: timeOf("--session-lifetime", lifetime) }),
+    ...(certificate !== undefined && key !== undefined ? { own: { certificate, key } } : {}),
+  };
+}
+
+function flagsOf(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        listen: { type: "string" },
+        port: { type: "string" },
+        host: { type: "string" },
+        "host-url": { type: "string" },
+        url: { type: "string" },
+        "host-pin": { type: "string" },
+        "host-plain-http": { type: "boolean" },
+        "state-dir": { type: "string" },
+        cert: { type: "string" },
+        key: { type: "string" },
+        name: { type: "string", multiple: true },
+        "session-idle": { type: "string" },
+        "session-lifetime": { type: "string" },
+        resume: { type: "string" },
+        adopt: { type: "boolean" },
+        "nat-allow": { type: "string", multiple: true },
+        "nat-deny": { type: "string", multiple: true },
+        "log-level": { type: "string" },
+        help: { type: "boolean", short: "h" },
+      },
+    }).values;
+  } catch (error) {
+    throw new Error(`${(error as Error).message}; labwright serve --help shows the flags`);
+  }
+}
+
+function listOf(text: string | undefined): string[] {
+  return text?.split(",").filter((item) => item !== "") ?? [];
+}
+
+/** As ADDRESS/BITS without bits behind those, as nftables compares them. */
+function networksOf(flag: string, given: readonly string[]): string[] {
+  return given.map((text) => {
+    const [, address = "", bits = "32"] = /^([\d.]+)(?:\/(\d{1,2}))?$/.exec(text.trim()) ?? [];
+    if (!isIPv4(address) || Number(bits) > 32) {
+      throw new Error(`${flag} takes an IPv4 network such as 10.1.0.0/16, or an address, not ${JSON.stringify(text)}`);
+    }
+    const number = address.split(".").reduce((sum, byte) => sum * 256 + Number(byte), 0);
+    const network = Math.floor(number / 2 ** (32 - Number(bits))) * 2 ** (32 - Number(bits));
+    return `${[24, 16, 8, 0].map((shift) => Math.floor(network / 2 ** shift) % 256).join(".")}/${Number(bits)}`;
+  });
+}
+
+function directoryOf(given: string): string {
+  if (given === "") throw new Error("--state-dir (or LABWRIGHT_STATE_DIR) is empty: name a directory, or leave it out");
+  return given;
+}
+
+function hostOf(given: string): ServeOptions["host"] {
+  if (/^pnet(lab)?$/i.test(given)) {
+    throw new Error("PNETLab is driven by --host eve with its --host-url: the service finds out which of the two the host is");
+  }
+  return oneOf("--host", given, ["embedded", "memory", "eve"]);
+}
+
+function eveOf(url: string | undefined, pin: string | undefined, plainHttp: boolean): EveOptions {
+  if (url === undefined) throw new Error("--host eve needs --host-url, such as https://eve.lab");
+  const protocol = URL.canParse(url) ? new URL(url).protocol : "";
+  if (protocol !== "https:" && protocol !== "http:")
+    throw new Error(`--host-url takes a URL such as https://eve.lab, not ${JSON.stringify(url)}`);
+  if (protocol === "http:" && !plainHttp) {
+    throw new Error(
+      "--host-url is http://: passwords would cross the network in the clear; say --host-plain-http if that is meant, or give an https:// URL",
+    );
+  }
+  return { url, ...(pin !== undefined && { pin: pinOf(pin) }), plainHttp };
+}
+
+function pinOf(given: string): string {
+  try {
+    return parseFingerprint(given);
+  } catch {
+    throw new Error(
+      `--host-pin takes the SHA-256 fingerprint of the host's certificate, 64 hex digits with or without colons, not ${JSON.stringify(given)}`,
+    );
+  }
+}
+
+function portOf(name: string, text: string): number {
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port > 65_535) throw new Error(`${name} takes a number from 0 to 65535, not ${JSON.stringify(text)}`);
+  return port;
+}
+
+function oneOf<const W extends string>(flag: string, given: string, words: readonly W[]): W {
+  const found = words.find((word) => word === given);
+  if (found === undefined) throw new Error(`${flag} takes one of ${words.join(", ")}, not ${JSON.stringify(given)}`);
+  return found;
+}
+
+const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** 90s, 15m, 12h, 7d as milliseconds. */
+function timeOf(flag: string, text: string): number {
+  const [, count, unit] = /^([1-9]\d{0,5})([smhd])$/.exec(text) ?? [];
+  if (count === undefined || unit === undefined)
+    throw new Error(`${flag} takes a time such as 90s, 15m, 12h or 7d, not ${JSON.stringify(text)}`);
+  return Number(count) * (units[unit] ?? 0);
+}

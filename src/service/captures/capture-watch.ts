@@ -1,0 +1,113 @@
+import { Failure } from "../../contract/errors.ts";
+import type { HostSession } from "../../hosts/host.ts";
+import type { HostCapture } from "../../hosts/host-captures.ts";
+import type { Log } from "../common/log.ts";
+
+export interface CaptureWatchOptions {
+  /** The host's session of a lab's owner. Closed after each look. */
+  readonly session: (user: string) => Promise<HostSession>;
+  /** Told of each watched capture once, when it has ended by itself. */
+  readonly ended: (lab: string, capture: HostCapture) => void;
+  readonly log: Log;
+  /** Default 2,000. */
+  readonly intervalMs?: number;
+}
+
+/** A lab with captures that run, and whom the host asks for it. */
+interface WatchedLab {
+  readonly user: string;
+  readonly captures: Set<string>;
+  /** Whether the last look failed: told once. */
+  failing: boolean;
+}
+
+/** Notices that a running capture has ended by itself – killed, out of disk, its interface gone – although nobody asks for it. */
+export class CaptureWatch {
+  readonly #options: CaptureWatchOptions;
+  readonly #labs = new Map<string, WatchedLab>();
+  #timer: NodeJS.Timeout | undefined;
+  #looking = false;
+  #closed = false;
+
+  constructor(options: CaptureWatchOptions) {
+    this.#options = options;
+  }
+
+  /** @param user who may see the lab on the host */
+  add(lab: string, user: string, capture: string): void {
+    if (this.#closed) return;
+    const watched = this.#labs.get(lab) ?? { user, captures: new Set<string>(), failing: false };
+    watched.captures.add(capture);
+    this.#labs.set(lab, watched);
+    this.#timer ??= setInterval(() => void this.#look(), this.#options.intervalMs ?? 2_000).unref();
+  }
+
+  /** Whoever stops it tells of it. Answers whether it was watched. */
+  forget(lab: string, capture: string): boolean {
+    const watched = this.#labs.get(lab);
+    if (watched?.captures.delete(capture) !== true) return false;
+    if (watched.captures.size === 0) this.#labs.delete(lab);
+    if (this.#labs.size === 0) this.#rest();
+    return true;
+  }
+
+  /** What ran before this service did. */
+  async begin(labs: readonly { readonly path: string; readonly owner: string }[]): Promise<void> {
+    for (const { path, owner } of labs) {
+      if (this.#closed) return;
+      const captures = await this.#listed(path, owner);
+      for (const { id, status } of captures ?? []) if (status === "running") this.add(path, owner, id);
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#labs.clear();
+    this.#rest();
+  }
+
+  #rest(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  async #look(): Promise<void> {
+    if (this.#looking) return;
+    this.#looking = true;
+    for (const [path, watched] of [...this.#labs]) {
+      const asked = [...watched.captures];
+      const found = await this.#listed(path, watched.user);
+      if (found === undefined) continue;
+      for (const id of asked) {
+        const one = found.find((each) => each.id === id);
+        // Gone with its lab, or removed; or somebody stops it now, and tells.
+        if (one?.status === "running" || !this.forget(path, id) || one === undefined) continue;
+        this.#options.ended(path, one);
+      }
+    }
+    this.#looking = false;
+  }
+
+  /** undefined where it cannot be known now; none for a lab that is gone. */
+  async #listed(path: string, user: string): Promise<readonly HostCapture[] | undefined> {
+    const { session, log } = this.#options;
+    const watched = this.#labs.get(path);
+    try {
+      const host = await session(user);
+      try {
+        const captures = (await host.captures?.list(path)) ?? [];
+        if (watched !== undefined) watched.failing = false;
+        return captures;
+      } finally {
+        await host.close();
+      }
+    } catch (error) {
+      if (error instanceof Failure && error.code === "lab_not_found") return [];
+      // The owner is no user of the host any more.
+      if (error instanceof Failure && error.code === "expired_host_session") return undefined;
+      if (watched?.failing !== true) log("warn", "captures cannot be looked at", { lab: path, error: String(error) });
+      if (watched !== undefined) watched.failing = true;
+      return undefined;
+    }
+  }
+}

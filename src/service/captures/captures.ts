@@ -1,0 +1,309 @@
+import { Readable } from "node:stream";
+import { Failure } from "../../contract/errors.ts";
+import type { BytesAnswer } from "../../contract/operations.ts";
+import type {
+  CaptureAttachData,
+  CaptureData,
+  CapturePacketData,
+  CapturePacketsData,
+  CapturePacketsQuery,
+  CapturePayload,
+  CaptureRemovedData,
+  CaptureStartData,
+  CapturesData,
+} from "../../contract/schemas/captures.ts";
+import { joinIds } from "../../engine/compare/join.ts";
+import type { HostSession } from "../../hosts/host.ts";
+import type { HostCapture, HostCaptures } from "../../hosts/host-captures.ts";
+import { checkLabPath } from "../../intent/lab/lab-path.ts";
+import { unsupported } from "../common/capabilities.ts";
+import { timeText } from "../common/clock.ts";
+import { addressProject, allowUse, badRequest, labNotFound, recordFor } from "../context/address.ts";
+import type { Context } from "../context/context.ts";
+import type { Browsers } from "../labs/browsers.ts";
+import type { Call, Caller, Upgrade } from "../service.ts";
+import { rightOn, seesUnrecorded } from "../sessions/rights.ts";
+import { Tickets } from "../sessions/tickets.ts";
+import type { LabRecord } from "../store/store.ts";
+import { joinStream } from "../streams/join-stream.ts";
+import { CaptureWatch } from "./capture-watch.ts";
+
+/** A lab's captures, as a caller may see them. */
+interface CapturedLab {
+  readonly path: string;
+  readonly host: HostSession;
+  readonly captures: HostCaptures;
+  readonly record: LabRecord | undefined;
+}
+
+/** Packet captures of labs. Whoever may look at a lab sees that they are there; whoever may operate it starts and stops them, and reads their packets. */
+export class Captures {
+  readonly #context: Context;
+  readonly #browsers: Browsers;
+  readonly #tickets: Tickets<{ readonly path: string; readonly capture: string }>;
+  readonly #watch: CaptureWatch;
+
+  constructor(context: Context, browsers: Browsers) {
+    this.#context = context;
+    this.#watch = new CaptureWatch({
+      session: (user) => context.sessions.resume(user),
+      ended: (lab, capture) => this.#tell(lab, capture),
+      log: context.log,
+    });
+    this.#browsers = browsers;
+    this.#tickets = new Tickets(context.clock);
+  }
+
+  /** Captures that ran before this service did are watched too. */
+  async begin(labs: readonly LabRecord[]): Promise<void> {
+    if (this.#context.host.labOfCapture !== undefined) await this.#watch.begin(labs);
+  }
+
+  close(): void {
+    this.#watch.close();
+  }
+
+  async start(caller: Caller, payload: CapturePayload): Promise<CaptureStartData> {
+    await this.#supported(caller);
+    const target = await addressProject(this.#context, caller, payload);
+    const observed = await target.host.observe(target.path);
+    if (observed === null) throw labNotFound(target.path);
+    allowUse(target, "operate");
+    const captures = await capturesOf(target.host);
+    const ids = joinIds(target.intent?.lab ?? null, observed, target.ids);
+    const nodeId = Object.hasOwn(ids.nodes, payload.node) ? ids.nodes[payload.node] : undefined;
+    if (nodeId === undefined) throw new Failure("node_not_found", `${target.path} has no node ${payload.node}`);
+    const fragment = this.#browsers.fragmentFor(caller);
+    const { filter, snaplen } = payload;
+    const started = await captures.start(target.path, {
+      nodeId,
+      interface: payload.interface,
+      label: `${payload.node}:${payload.interface}`,
+      ...(filter !== undefined && filter.trim() !== "" && { filter }),
+      ...(snaplen !== undefined && { snaplen }),
+    });
+    this.#tell(target.path, started);
+    this.#watch.add(target.path, target.record?.owner ?? caller.user, started.id);
+    return {
+      capture: started.id,
+      node: payload.node,
+      interface: payload.interface,
+      url: this.#browsers.captureUrl(started.id, fragment),
+      started_at: timeText(started.startedAt),
+    };
+  }
+
+  /** Without a lab: of all labs that the caller sees. */
+  async list(caller: Caller, path: string | undefined): Promise<CapturesData> {
+    await this.#supported(caller);
+    if (path !== undefined) {
+      const checked = checkLabPath(path);
+      if ("problem" in checked) throw badRequest("/lab", checked.problem);
+      const lab = await this.#lab(caller, checked.path);
+      return { captures: (await lab.captures.list(lab.path)).map((one) => this.#data(lab.path, one)) };
+    }
+    const all: CaptureData[] = [];
+    for (const path of await this.#seenBy(caller)) {
+      const lab = await this.#lab(caller, path);
+      const found = await lab.captures.list(path).catch((error: unknown) => {
+        // The service manages it, and the host does not have it any more.
+        if (error instanceof Failure && error.code === "lab_not_found") return [];
+        throw error;
+      });
+      all.push(...found.map((one) => this.#data(path, one)));
+    }
+    return { captures: all };
+  }
+
+  /** Paths of the labs that the caller sees: managed ones, and those on the host that nobody manages. */
+  async #seenBy(caller: Caller): Promise<readonly string[]> {
+    const { host, sessions, store } = this.#context;
+    const records = store.labs.list();
+    const managed = records.filter((record) => rightOn(record, caller) !== undefined).map(({ path }) => path);
+    if (!seesUnrecorded(host, caller)) return managed;
+    const recorded = new Set(records.map(({ path }) => path));
+    const onHost = await (await sessions.hostSession(caller)).labs();
+    return [...managed, ...onHost.filter((path) => !recorded.has(path))];
+  }
+
+  async get(caller: Caller, id: string): Promise<CaptureData> {
+    const lab = await this.#find(caller, id);
+    return this.#data(lab.path, await lab.captures.get(lab.path, id));
+  }
+
+  async stop(caller: Caller, id: string): Promise<CaptureData> {
+    const lab = await this.#find(caller, id);
+    allowUse({ ...lab, caller }, "operate");
+    const stopped = await this.#unwatched(caller, lab, id, () => lab.captures.stop(lab.path, id));
+    this.#tell(lab.path, stopped);
+    return this.#data(lab.path, stopped);
+  }
+
+  async remove(caller: Caller, id: string): Promise<CaptureRemovedData> {
+    const lab = await this.#find(caller, id);
+    allowUse({ ...lab, caller }, "operate");
+    const gone = await lab.captures.get(lab.path, id);
+    await this.#unwatched(caller, lab, id, () => lab.captures.remove(lab.path, id));
+    this.#tell(lab.path, gone, "removed");
+    return { capture: id };
+  }
+
+  async download(caller: Caller, id: string, { signal }: Call): Promise<BytesAnswer> {
+    const lab = await this.#find(caller, id);
+    allowUse({ ...lab, caller }, "operate");
+    await this.#context.identities.look(lab.path);
+    const { label } = await lab.captures.get(lab.path, id);
+    const body = this.#untilEnd(caller, lab.path, (ended) => lab.captures.read(lab.path, id, { follow: false, signal: ended }));
+    // Also if nobody ever reads it.
+    if (signal.aborted) body.destroy();
+    else signal.addEventListener("abort", () => body.destroy(), { once: true });
+    return {
+      mediaType: "application/x-pcapng",
+      filename: `${lab.path.slice(1).replaceAll("/", "-")}-${label.replaceAll(/[:/]/g, "-")}.pcapng`,
+      body,
+    };
+  }
+
+  /** Throws bad_request for a wrong display filter. */
+  async packets(
+    caller: Caller,
+    id: string,
+    { after = "0", limit = "100", skip = "0", filter = "" }: CapturePacketsQuery,
+  ): Promise<CapturePacketsData> {
+    const lab = await this.#find(caller, id);
+    allowUse({ ...lab, caller }, "operate");
+    const most = Number(limit);
+    if (most < 1 || most > 1000) throw badRequest("/limit", "1 to 1000 packets at a time");
+    const query = { after: Number(after), limit: most, skip: Number(skip), filter };
+    return { capture: id, ...(await lab.captures.packets(lab.path, id, query)) };
+  }
+
+  async packet(caller: Caller, id: string, number: string): Promise<CapturePacketData> {
+    const lab = await this.#find(caller, id);
+    allowUse({ ...lab, caller }, "operate");
+    return { capture: id, ...(await lab.captures.packet(lab.path, id, Number(number))) };
+  }
+
+  /** A one-time ticket for the packets as they come. */
+  async attach(caller: Caller, id: string): Promise<CaptureAttachData> {
+    const { path, captures, record } = await this.#find(caller, id);
+    allowUse({ path, record, caller }, "operate");
+    await captures.get(path, id);
+    return { capture: id, stream: this.#tickets.issue(caller.session, { path, capture: id }), transport: "host-capture" };
+  }
+
+  /** Redeems a ticket. The stream ends with the capture, and with the session or the right to the lab. */
+  async stream(caller: Caller, ticket: string, call: Call): Promise<Upgrade> {
+    const { path, capture } = this.#tickets.redeem(ticket, caller.session);
+    // What was granted with the ticket may have been taken back since.
+    // First, so that a lab that leaves its path from here on ends the stream.
+    await this.#context.identities.look(path);
+    const { captures, record } = await this.#lab(caller, path);
+    allowUse({ path, record, caller }, "operate");
+    await captures.get(path, capture);
+    const source = this.#untilEnd(caller, path, (signal) => captures.read(path, capture, { follow: true, signal }));
+    const close = () => void source.destroy();
+    // It may have gone while this was being opened.
+    if (call.signal.aborted) close();
+    else call.signal.addEventListener("abort", close, { once: true });
+    return {
+      protocol: "host-capture",
+      attach: (connection) => {
+        // From here on the connection's own end counts.
+        call.signal.removeEventListener("abort", close);
+        joinStream(connection, source);
+      },
+    };
+  }
+
+  /** What is read, until the session ends or the right to the lab is lost: then it breaks off, so that no part of it is taken for the whole. */
+  #untilEnd(caller: Caller, path: string, read: (signal: AbortSignal) => AsyncIterable<Uint8Array>): Readable {
+    const ended = new AbortController();
+    const source = Readable.from(read(ended.signal), { objectMode: false });
+    // What is read waits for the next packet: without its signal the end would wait for it too, with the connection held open.
+    const destroy = source._destroy.bind(source);
+    source._destroy = (error, done) => {
+      ended.abort();
+      destroy(error, done);
+    };
+    const close = () => void source.destroy();
+    const forget = [this.#context.sessions.onEnd(caller.session, close), this.#context.streams.add(caller.user, path, close)];
+    source.once("close", () => {
+      for (const each of forget) each();
+    });
+    return source;
+  }
+
+  /** Its end is told by who ends it. */
+  async #unwatched<T>(caller: Caller, { path, record }: CapturedLab, id: string, end: () => Promise<T>): Promise<T> {
+    const watched = this.#watch.forget(path, id);
+    try {
+      return await end();
+    } catch (error) {
+      if (watched) this.#watch.add(path, record?.owner ?? caller.user, id);
+      throw error;
+    }
+  }
+
+  /** Before any lab is looked for: what is not there for anybody tells nothing of labs. */
+  async #supported(caller: Caller): Promise<void> {
+    await capturesOf(await this.#context.sessions.hostSession(caller));
+  }
+
+  /** Throws capture_not_found, also for a capture in a lab that the caller does not see. */
+  async #find(caller: Caller, id: string): Promise<CapturedLab> {
+    await this.#supported(caller);
+    const path = await this.#context.host.labOfCapture?.(id);
+    const missing = () => new Failure("capture_not_found", `there is no capture ${id}`);
+    if (path === undefined) throw missing();
+    return this.#lab(caller, path).catch((error: unknown) => {
+      throw error instanceof Failure && error.code === "lab_not_found" ? missing() : error;
+    });
+  }
+
+  async #lab(caller: Caller, path: string): Promise<CapturedLab> {
+    const record = recordFor(this.#context, caller, path);
+    const host = await this.#context.sessions.hostSessionFor(caller, record?.owner);
+    return { path, host, captures: await capturesOf(host), record };
+  }
+
+  #data(lab: string, capture: HostCapture): CaptureData {
+    const { id, label, interface: name, filter, snaplen, startedAt, stoppedAt, status, reason, packets, dropped, expiresAt } = capture;
+    return {
+      capture: id,
+      lab,
+      node: splitLabel(label)[0],
+      interface: name,
+      ...(filter !== undefined && { filter }),
+      ...(snaplen !== undefined && { snaplen }),
+      url: this.#browsers.captureUrl(id),
+      started_at: timeText(startedAt),
+      ...(stoppedAt !== undefined && { stopped_at: timeText(stoppedAt) }),
+      status,
+      ...(reason !== undefined && { reason }),
+      ...(packets !== undefined && { packets }),
+      ...(dropped !== undefined && { dropped }),
+      size_bytes: capture.sizeBytes,
+      max_bytes: capture.maxBytes,
+      truncated: capture.truncated,
+      ...(expiresAt !== undefined && { expires_at: timeText(expiresAt) }),
+    };
+  }
+
+  #tell(lab: string, { id, label, status, reason }: HostCapture, change: string = status): void {
+    const [node, name] = splitLabel(label);
+    const data = { capture: id, node, interface: name, status: change, ...(reason !== undefined && { reason }) };
+    this.#context.events.publish({ type: "capture", lab, data });
+  }
+}
+
+function splitLabel(label: string): readonly [string, string] {
+  const at = label.indexOf(":");
+  return [label.slice(0, at), label.slice(at + 1)];
+}
+
+/** Throws unsupported. */
+async function capturesOf(host: HostSession): Promise<HostCaptures> {
+  if (host.captures === undefined || !(await host.capabilities()).features.capture) throw unsupported("capture");
+  return host.captures;
+}

@@ -1,0 +1,113 @@
+import { Failure } from "../../contract/errors.ts";
+import type { Operation, StopMode } from "../../engine/model/plan.ts";
+import type { Applied, HostSession, NativeIds } from "../../hosts/host.ts";
+import type { Job } from "../jobs/jobs.ts";
+import type { ConsoleDesk } from "../streams/console-desk.ts";
+import { labLocked } from "./managed.ts";
+
+export interface Application {
+  readonly path: string;
+  readonly operations: readonly Operation[];
+  readonly ids: NativeIds;
+  readonly stopMode?: StopMode;
+  /** Who the lab belongs to; absent: nobody here knows. */
+  readonly owner?: string;
+  /** Receives the path of each folder that is made for the lab. */
+  readonly madeFolder?: (folder: string) => void;
+  readonly force?: boolean;
+}
+
+/**
+ * Runs host steps under a job, each in the journal. Throws lab_locked when the lock was there before the first step, lab_locked_mid_apply
+ * after it; what else the host says, with data.applied, data.failed and data.remaining; cancelled when the job was.
+ */
+export async function applyOperations(
+  consoles: ConsoleDesk,
+  host: HostSession,
+  job: Job,
+  { path, operations, ids, stopMode, owner, madeFolder, force }: Application,
+): Promise<Applied> {
+  const done = new Set<string>();
+  /** Steps that are done without a gap: after a crash the steps from here on count as not done. */
+  let inRow = 0;
+  let running: string | undefined;
+  const byId = new Map(operations.map((operation) => [operation.id, operation]));
+  job.begin(operations);
+  try {
+    const applied = await host.apply(path, operations, {
+      ids,
+      signal: job.signal,
+      ...(stopMode !== undefined && { stopMode }),
+      ...(owner !== undefined && { owner }),
+      ...(madeFolder !== undefined && { madeFolder }),
+      ...(force !== undefined && { force }),
+      warn: (warning) => job.warn(warning),
+      step: (operation, state) => {
+        if (state === "running") running = operation;
+        else {
+          running = undefined;
+          done.add(operation);
+          const ended = byId.get(operation);
+          if (ended !== undefined) retireConsoles(consoles, path, ended);
+          while (inRow < operations.length && done.has(operations[inRow]!.id)) inRow += 1;
+          job.done(inRow);
+        }
+      },
+    });
+    if (done.size < operations.length && job.signal.aborted) throw new Failure("cancelled", "the change was cancelled");
+    return applied;
+  } catch (error) {
+    throw withProgress(error, path, operations, done, running, job);
+  }
+}
+
+/** A node that went down and comes up again has another console, though under the same id. */
+function retireConsoles(consoles: ConsoleDesk, path: string, { step, native_id }: Operation): void {
+  if (step.do === "delete-lab") consoles.retireLab(path);
+  else if ((step.do === "stop" || step.do === "delete-node") && native_id !== undefined) consoles.retire(path, native_id);
+}
+
+/** A step that failed, with its reason where the host names one. */
+interface FailedStep {
+  readonly id: string;
+  readonly message?: string;
+}
+
+function withProgress(
+  error: unknown,
+  path: string,
+  operations: readonly Operation[],
+  done: ReadonlySet<string>,
+  running: string | undefined,
+  job: Job,
+): unknown {
+  const told = (list: readonly Operation[]) => list.map(({ id, op, kind, key }) => ({ id, op, kind, key }));
+  const left = operations.filter(({ id }) => !done.has(id));
+  const progress = { applied: told(operations.filter(({ id }) => done.has(id))), remaining: told(left) };
+  if (job.signal.aborted)
+    return new Failure("cancelled", "the change was cancelled after the step in flight", { data: progress, cause: error });
+  if (!(error instanceof Failure)) return error;
+  if (error.code === "lab_locked" || error.code === "lab_locked_mid_apply") {
+    if (done.size === 0) return labLocked(path, error);
+    const text = `${path} was locked on the host while the change ran: part of it is done. Clear the lock (setLabLock, labwright unlock) and apply again`;
+    return new Failure("lab_locked_mid_apply", text, { data: { lab: path, ...progress }, cause: error });
+  }
+  const { failures, failed: named, ...rest } = error.data ?? {};
+  // A host that runs steps in batches names those that failed.
+  const listed: readonly FailedStep[] = Array.isArray(failures) ? failures : [{ id: String(named ?? left[0]?.id) }];
+  const reasons = new Map(listed.map(({ id, message }) => [id, message]));
+  const known = left.filter(({ id }) => reasons.has(id));
+  const failed = known.length > 0 ? known : left.slice(0, 1);
+  const failedSteps = failed.map((operation) => {
+    const message = reasons.get(operation.id);
+    return { ...told([operation])[0], ...(message !== undefined && { message }) };
+  });
+  const data = { ...rest, applied: progress.applied, failed: failedSteps, remaining: told(left.filter((one) => !failed.includes(one))) };
+  const [first] = failed;
+  const where = first === undefined || running === undefined ? "" : `${first.op} ${first.kind} ${first.key}: `;
+  return new Failure(error.code, where + error.message, {
+    data,
+    cause: error,
+    ...(error.retryAfter !== undefined && { retryAfter: error.retryAfter }),
+  });
+}

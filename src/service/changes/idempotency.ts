@@ -1,0 +1,77 @@
+import { createHash } from "node:crypto";
+import type { JobStarted } from "../../contract/schemas/jobs.ts";
+import { canonicalText } from "../../engine/shared/canonical.ts";
+import { badRequest } from "../context/address.ts";
+import type { Context } from "../context/context.ts";
+import type { Call, Caller } from "../service.ts";
+
+/** How long a key stands for its job. */
+const keepMs = 24 * 3_600_000;
+const mostLetters = 255;
+
+interface Once {
+  readonly request: string;
+  readonly answer: Promise<unknown>;
+}
+
+/**
+ * A change that is sent twice with one Idempotency-Key is done once: the second call answers what the first does, also when the first
+ * has ended, or its client went away. A call that failed before its job began has changed nothing and is forgotten.
+ */
+export class Idempotency {
+  readonly #context: Context;
+  /** Calls under way, by user and key. */
+  readonly #running = new Map<string, Once>();
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** Throws bad_request for a key that no header may hold, or that was used with another request. */
+  async once<Answer>(
+    caller: Caller,
+    call: Call,
+    request: { readonly operation: string; readonly body: unknown },
+    run: (call: Call) => Promise<Answer>,
+  ): Promise<Answer | JobStarted> {
+    const { idempotencyKey: key } = call;
+    if (key === undefined) return run(call);
+    if (key === "" || key.length > mostLetters || !/^[\x20-\x7e]+$/.test(key)) {
+      throw badRequest("Idempotency-Key", `the key is 1 to ${mostLetters} printable ASCII characters`);
+    }
+    const { store, clock, jobs } = this.#context;
+    const hash = createHash("sha256")
+      .update(`${request.operation}\n${canonicalText(request.body)}`)
+      .digest("hex");
+    const same = (known: string) => {
+      if (known !== hash) throw badRequest("Idempotency-Key", "the key was used for another request");
+    };
+    store.jobs.purgeKeys(clock.now() - keepMs);
+
+    const kept = store.jobs.findKey(caller.user, key);
+    if (kept !== undefined) {
+      same(kept.request);
+      if (call.respondAsync) return { job: kept.job };
+      return (await jobs.outcome(kept.job, kept.answer)) as Answer;
+    }
+    const name = `${caller.user}\n${key}`;
+    const twin = this.#running.get(name);
+    if (twin !== undefined) {
+      same(twin.request);
+      return twin.answer as Promise<Answer>;
+    }
+    const answer = run({
+      ...call,
+      started: (job) => {
+        call.started?.(job);
+        store.jobs.insertKey({ user: caller.user, key, request: hash, job, createdAt: clock.now() });
+      },
+    });
+    this.#running.set(name, { request: hash, answer });
+    try {
+      return await answer;
+    } finally {
+      this.#running.delete(name);
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import type { HostSession } from "../../hosts/host.ts";
+import type { Target } from "../context/address.ts";
+import type { Context } from "../context/context.ts";
+
+/** Records that a change made a folder on the host for the lab. */
+export function noteFolder({ store }: Pick<Context, "store">, path: string, folder: string): void {
+  const record = store.labs.get(path);
+  if (record === undefined || record.folders?.includes(folder) === true) return;
+  store.labs.put({ ...record, folders: [...(record.folders ?? []), folder] });
+}
+
+/**
+ * Removes the folders that were made for a lab that is gone, the innermost first. A folder that another managed lab is in goes with the last of them. A folder with
+ * anything else in it stays.
+ */
+export async function releaseFolders(
+  context: Pick<Context, "store" | "log">,
+  host: Pick<HostSession, "removeFolder">,
+  path: string,
+  folders: readonly string[],
+): Promise<void> {
+  const innermost = [...folders].sort((a, b) => b.length - a.length);
+  for (const folder of host.removeFolder === undefined ? [] : innermost) {
+    try {
+      if (await host.removeFolder?.(folder)) continue;
+    } catch (error) {
+      context.log("warn", "a folder that was made for a lab could not be removed", { lab: path, folder, error: String(error) });
+    }
+    const heir = context.store.labs.list().find((record) => record.path !== path && record.path.startsWith(`${folder}/`));
+    if (heir !== undefined) noteFolder(context, heir.path, folder);
+  }
+}
+
+/** After a change that broke off: the record keeps the folders that the change made. If the lab has no record any more, the folders go. */
+export async function keepFolders(context: Pick<Context, "store" | "log">, { path, host }: Target, made: readonly string[]): Promise<void> {
+  if (context.store.labs.get(path) === undefined) return releaseFolders(context, host, path, made);
+  for (const folder of made) noteFolder(context, path, folder);
+}

@@ -1,0 +1,200 @@
+import { Failure } from "../../contract/errors.ts";
+import type { JobStarted } from "../../contract/schemas/jobs.ts";
+import { joinIds } from "../../engine/compare/join.ts";
+import type { ObservedLab } from "../../engine/model/observed.ts";
+import type { NativeIds } from "../../hosts/host.ts";
+import { type Intent, makes, noIds, pathNotAvailable, type Target } from "../context/address.ts";
+import type { Context } from "../context/context.ts";
+import { refuseQuarantined } from "../context/quarantine.ts";
+import { type ProjectState, projectState } from "../context/state.ts";
+import type { Job } from "../jobs/jobs.ts";
+import type { ChangeCall } from "../service.ts";
+import { rightOn } from "../sessions/rights.ts";
+import type { LabRecord } from "../store/store.ts";
+import { stillDown, withOwedStarts } from "./owed-starts.ts";
+
+export interface ChangeWork<Result> {
+  readonly operation: string;
+  /** What recovery needs to finish it: options, and the intent. */
+  readonly request: unknown;
+  readonly work: (job: Job, target: Target) => Promise<Result>;
+}
+
+/** Runs a change of a lab as a job; with Prefer: respond-async it answers the job at once. What was observed before is forgotten. */
+export async function runChange<Result>(
+  context: Context,
+  target: Target,
+  call: ChangeCall,
+  change: ChangeWork<Result>,
+): Promise<Result | JobStarted> {
+  const { operation, request } = change;
+  refuseTaken(context, target);
+  const { id, result } = context.jobs.start({
+    operation,
+    lab: target.path,
+    user: target.caller.user,
+    request,
+    work: (job) => guarded(context, target, job, change.work),
+  });
+  // Whoever waits sees the failure, and the journal has it.
+  result.catch(() => {});
+  call.started?.(id);
+  if (!call.respondAsync) return result;
+  return { job: id };
+}
+
+/** Since the lab was looked up it may have become another user's, or another user may be making it. Throws lab_not_found. */
+function refuseTaken(context: Context, { path, caller, record }: Target): void {
+  const now = context.store.labs.get(path);
+  const busy = now === undefined && record === undefined && context.jobs.running(path) !== undefined;
+  if (now === undefined ? busy && !makes(context, caller, path) : rightOn(now, caller) === undefined) throw pathNotAvailable(path);
+}
+
+/**
+ * The work of a change, with its host session held open, and stale views forgotten afterwards. Its warnings stand in its answer, or in its failure's data.
+ */
+export async function guarded<Result>(
+  context: Context,
+  target: Target,
+  job: Job,
+  work: (job: Job, target: Target) => Promise<Result>,
+): Promise<Result> {
+  const release = context.sessions.hold(target.host);
+  try {
+    await refuseQuarantined(context, target);
+    const result = await work(job, target);
+    return job.warnings.length === 0 ? result : { ...result, warnings: job.warnings };
+  } catch (error) {
+    if (!(error instanceof Failure) || job.warnings.length === 0) throw error;
+    const { code, message, data, retryAfter } = error;
+    const more = { data: { ...data, warnings: job.warnings }, ...(retryAfter !== undefined && { retryAfter }), cause: error };
+    throw new Failure(code, message, more);
+  } finally {
+    release();
+    context.observations.forget(target.path);
+    context.inspections.deleteWhere((key) => key.endsWith(` ${target.path}`));
+  }
+}
+
+/** Throws lab_locked. */
+export function refuseLocked(observed: ObservedLab | null): void {
+  if (observed?.locked === true) throw labLocked(observed.path);
+}
+
+export function labLocked(path: string, cause?: unknown): Failure {
+  const text = `${path} is locked on the host: nothing was changed. Clear the lock (setLabLock, labwright unlock) and try again`;
+  return new Failure("lab_locked", text, { data: { lab: path }, ...(cause !== undefined && { cause }) });
+}
+
+/** The lab becomes managed by this intent, before its first step: after a crash the record tells what was wanted. */
+export function recordIntent(
+  context: Context,
+  job: Pick<Job, "identity">,
+  target: Target,
+  intent: Intent,
+  { ids, isMade }: { readonly ids: NativeIds; readonly isMade: boolean },
+): LabRecord {
+  const known = context.store.labs.get(target.path);
+  const power = Object.fromEntries(intent.lab.nodes.flatMap(({ key, start }) => (start === undefined ? [] : [[key, start]])));
+  // A lab that is made now has an id of its own, which is written down when the change ends.
+  const { labId, ...rest } = known ?? {};
+  const record: LabRecord = {
+    ...rest,
+    ...(labId !== undefined && !isMade && { labId }),
+    path: target.path,
+    identity: known?.identity ?? job.identity,
+    mode: target.mode === "import" ? "import" : (known?.mode ?? "create"),
+    owner: known?.owner ?? target.caller.user,
+    yaml: intent.yaml,
+    files: intent.files,
+    ...(target.source !== undefined && { source: target.source }),
+    ...(target.origin !== undefined && { origin: target.origin }),
+    serial: (known?.serial ?? 0) + 1,
+    ids,
+    plans: known?.plans ?? {},
+    power: { ...known?.power, ...power },
+    updatedAt: context.clock.now(),
+  };
+  context.store.labs.put(record);
+  return record;
+}
+
+/** What the host has after a change becomes the record's ids; answers the state for the client. */
+export async function recordApplied(context: Context, target: Target, known: NativeIds, intent: Intent | undefined): Promise<ProjectState> {
+  const observed = await target.host.observe(target.path);
+  if (observed === null) throw new Failure("host_error", `the host does not have ${target.path} after the change`);
+  const ids = joinIds(intent?.lab ?? null, observed, known);
+  const record = context.store.labs.get(target.path);
+  if (record !== undefined) {
+    const up = new Set(observed.nodes.filter(({ power }) => power === "running" || power === "starting").map(({ id }) => id));
+    const running = Object.fromEntries(Object.entries(ids.nodes).map(([key, id]) => [key, up.has(id)]));
+    // Any change makes the plans before it stale.
+    const updatedAt = context.clock.now();
+    const after: LabRecord = { ...record, ids, labId: observed.id, applied: snapshot(observed), plans: {}, power: running, updatedAt };
+    context.store.labs.put(withOwedStarts(after, stillDown(record.owedStarts ?? [], observed, ids)));
+  }
+  return projectState(context.host, record?.serial ?? 0, observed, ids);
+}
+
+/** What of an observed lab later differences are told from; interfaces follow from the rest. */
+export function snapshot(observed: ObservedLab): ObservedLab {
+  return { ...observed, nodes: observed.nodes.map((node) => ({ ...node, interfaces: [] })) };
+}
+
+/**
+ * After a change that finished no step: the record is as it was before. A lab of which the host has something all the same keeps its new one.
+ * @param owed nodes that it was to start: a step that failed may have stopped some of them
+ */
+export async function recordUntouched(
+  context: Context,
+  target: Target,
+  before: LabRecord | undefined,
+  owed: readonly string[],
+): Promise<void> {
+  const kept = before === undefined ? undefined : { ...before, plans: {}, updatedAt: context.clock.now() };
+  if (kept !== undefined) context.store.labs.put(withOwedStarts(kept, [...(kept.owedStarts ?? []), ...owed]));
+  if (kept !== undefined && owed.length === 0) return;
+  try {
+    const observed = await target.host.observe(target.path);
+    if (kept !== undefined) {
+      const down = stillDown([...(kept.owedStarts ?? []), ...owed], observed, kept.ids);
+      context.store.labs.put(withOwedStarts(kept, down));
+    } else if (observed === null) context.store.labs.delete(target.path);
+  } catch (error) {
+    context.log("warn", "whether a refused change left anything could not be read", { lab: target.path, error: String(error) });
+  }
+}
+
+/**
+ * After a change that broke off: the ids of what came to be, so that the next call joins them, and the nodes that it was to start. A host that is away
+ * is asked later.
+ */
+export async function recordBroken(
+  context: Context,
+  target: Target,
+  known: NativeIds,
+  intent: Intent | undefined,
+  unstarted: readonly string[],
+): Promise<void> {
+  const record = context.store.labs.get(target.path);
+  if (record === undefined) return;
+  const owed = [...(record.owedStarts ?? []), ...unstarted];
+  context.store.labs.put(withOwedStarts({ ...record, plans: {} }, owed));
+  try {
+    const observed = await target.host.observe(target.path);
+    const ids = observed === null ? noIds : joinIds(intent?.lab ?? null, observed, known);
+    const { applied: _before, ...rest } = record;
+    const applied = observed === null ? {} : { applied: snapshot(observed) };
+    const after: LabRecord = {
+      ...rest,
+      ...applied,
+      ...(observed !== null && { labId: observed.id }),
+      ids,
+      plans: {},
+      updatedAt: context.clock.now(),
+    };
+    context.store.labs.put(withOwedStarts(after, stillDown(owed, observed, ids)));
+  } catch (error) {
+    context.log("warn", "what a broken change left could not be read", { lab: target.path, error: String(error) });
+  }
+}

@@ -1,0 +1,42 @@
+import { Failure } from "../../contract/errors.ts";
+import type { ObservedLab } from "../../engine/model/observed.ts";
+import type { Operation } from "../../engine/model/plan.ts";
+import type { NativeIds } from "../../hosts/host.ts";
+import type { Context } from "../context/context.ts";
+import type { JobRow, LabRecord } from "../store/store.ts";
+
+/** Keys of the nodes that a change was to start and did not, because it broke off with this error. */
+export function unstarted(operations: readonly Operation[], error: unknown): readonly string[] {
+  const failure = error instanceof Failure ? error : undefined;
+  // Nothing was touched, so nothing is owed.
+  if (failure?.code === "lab_locked") return [];
+  const applied = failure?.data?.["applied"];
+  const done = new Set(Array.isArray(applied) ? applied.map(({ id }: { readonly id: string }) => id) : []);
+  return operations.flatMap(({ id, step }) => (step.do === "start" && !done.has(id) ? [step.node] : []));
+}
+
+/** Those of the nodes that exist and are down. A node that does not exist is started when it is created. */
+export function stillDown(keys: readonly string[], observed: ObservedLab | null, ids: NativeIds): readonly string[] {
+  const powers = new Map((observed?.nodes ?? []).map(({ id, power }) => [id, power]));
+  return keys.filter((key) => {
+    const power = powers.get(ids.nodes[key] ?? "");
+    return power !== undefined && power !== "running" && power !== "starting";
+  });
+}
+
+/** The record with these nodes to be started by the next plan, and no others. */
+export function withOwedStarts(record: LabRecord, keys: readonly string[]): LabRecord {
+  const { owedStarts: _before, ...rest } = record;
+  return keys.length === 0 ? rest : { ...rest, owedStarts: [...new Set(keys)].sort() };
+}
+
+/** Changes whose steps come from a plan. */
+const planned: ReadonlySet<string> = new Set(["deployProject", "reconcileProject", "importProject"]);
+
+/** Of a change that a crash cut off: what it had yet to start is started by whatever plan comes next, also where the change itself cannot go on. */
+export function recordUnstarted({ store }: Pick<Context, "store">, { lab, operation, steps, done }: JobRow): void {
+  const record = store.labs.get(lab);
+  const starts = steps.slice(done).flatMap((step) => (step.do === "start" ? [step.key] : []));
+  if (record === undefined || starts.length === 0 || !planned.has(operation)) return;
+  store.labs.put(withOwedStarts(record, [...(record.owedStarts ?? []), ...starts]));
+}

@@ -1,0 +1,73 @@
+import type { PlanAction } from "../../contract/schemas/plan.ts";
+import type { ObservedLab } from "../../engine/model/observed.ts";
+import type { HostRules, Operation, Plan } from "../../engine/model/plan.ts";
+import type { NativeIds } from "../../hosts/host.ts";
+import type { Lab } from "../../intent/lab/lab.ts";
+import type { Target } from "../context/address.ts";
+import type { Context } from "../context/context.ts";
+import type { Direction } from "../store/store.ts";
+
+/** A plan with what it rests on. */
+export interface Planned {
+  readonly plan: Plan;
+  readonly observed: ObservedLab | null;
+  readonly rules: HostRules;
+  readonly ids: NativeIds;
+  /** Opaque, direction-scoped. */
+  readonly identity: string;
+}
+
+export interface PlanOptions {
+  readonly direction: Direction;
+  readonly prune: boolean;
+  readonly replace: boolean;
+  readonly wipe?: boolean;
+  readonly allowUnsupported?: boolean;
+  /** Also tell where the intent says so, and who made the difference: for plans that people read. */
+  readonly explain?: boolean;
+}
+
+/** What is wanted: a lab, with its text where it came from one. */
+export interface Wanted {
+  readonly lab: Lab;
+  readonly yaml?: string;
+  readonly files?: Readonly<Record<string, string>>;
+}
+
+/** Observes the lab and plans. `wanted` null plans its end. Writes nothing. */
+export async function planAgainstHost(
+  context: Pick<Context, "work">,
+  target: Pick<Target, "host" | "path" | "ids" | "record">,
+  wanted: Wanted | null,
+  options: PlanOptions,
+): Promise<Planned> {
+  const [rules, observed] = await Promise.all([target.host.rules(), target.host.observe(target.path)]);
+  const { direction, prune, replace, wipe, allowUnsupported, explain } = options;
+  const { record } = target;
+  const input = {
+    desired: wanted?.lab ?? null,
+    observed,
+    rules,
+    prune,
+    replace,
+    pathName: target.path.split("/").at(-1) ?? "",
+    ...(wipe !== undefined && { wipe }),
+    ...(allowUnsupported === true && { allowUnsupported }),
+    ...(direction === "to_host" && record?.owedStarts !== undefined && { owedStarts: record.owedStarts }),
+  };
+  const explanation = { baseIds: record?.ids ?? target.ids, ...(record?.applied !== undefined && { base: record.applied }) };
+  const { plan, ids, identity } = await context.work.plan({
+    input,
+    ids: target.ids,
+    direction,
+    files: wanted?.files ?? {},
+    ...(explain === true && { explain: explanation, ...(wanted?.yaml !== undefined && { yaml: wanted.yaml }) }),
+  });
+  return { plan, observed, rules, ids, identity };
+}
+
+/** A host step as the wire shows it: without what the host is given. */
+export function shownOperation(operation: Operation): PlanAction {
+  const { step: _step, ...shown } = operation;
+  return shown;
+}

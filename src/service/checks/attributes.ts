@@ -1,0 +1,42 @@
+import type { HostSession, ValueProblem } from "../../hosts/host.ts";
+import type { Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
+import type { Intent } from "../context/address.ts";
+import type { Context } from "../context/context.ts";
+import type { HostCheck } from "./host-check.ts";
+
+/** Attributes of an intent's nodes whose text has a grammar that only the host knows, and does not follow it, each at its place in the text. */
+export async function attributeProblems(
+  { work }: Pick<Context, "work">,
+  host: Pick<HostSession, "checkAttribute">,
+  { lab, yaml, files }: Pick<Intent, "lab" | "yaml" | "files">,
+  { known }: HostCheck,
+): Promise<readonly Diagnostic[]> {
+  const { checkAttribute } = host;
+  if (checkAttribute === undefined) return [];
+  const old = new Map(known?.nodes.map((node) => [node.key, node]));
+  // Nodes that are alike are asked about once.
+  const told = new Map<string, ValueProblem | undefined>();
+  const found: { readonly node: string; readonly attribute: string; readonly told: ValueProblem }[] = [];
+  for (const { key, template, attributes } of lab.nodes) {
+    const before = old.get(key);
+    for (const [attribute, value] of Object.entries(attributes)) {
+      if (before?.template === template && before.attributes[attribute] === value) continue;
+      const asked = JSON.stringify([template, attribute, value]);
+      if (!told.has(asked)) told.set(asked, await checkAttribute(template, attribute, value));
+      const problem = told.get(asked);
+      if (problem !== undefined) found.push({ node: key, attribute, told: problem });
+    }
+  }
+  if (found.length === 0) return [];
+  const wanted = found.map(({ node, attribute }) => ({ kind: "node", key: node, field: `attributes.${attribute}` }));
+  const places = await work.fieldPlaces(yaml, files, wanted);
+  // What several nodes inherit is said once.
+  const diagnostics = new Map<string, Diagnostic>();
+  for (const [i, { node, attribute, told }] of found.entries()) {
+    const place = places[i];
+    if (place === undefined || diagnostics.has(place.path)) continue;
+    const message = `the attribute ${attribute} of ${node}: ${told.problem}`;
+    diagnostics.set(place.path, { severity: "error", code: "invalid_attribute", message, ...place, hint: told.hint });
+  }
+  return [...diagnostics.values()];
+}

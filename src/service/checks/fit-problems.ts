@@ -1,0 +1,62 @@
+import type { HostRules, Plan } from "../../engine/model/plan.ts";
+import type { HostSession } from "../../hosts/host.ts";
+import type { Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
+import { leftOutDiagnostics, refusalDiagnostics, refusedField } from "../../intent/places/refusals.ts";
+import { type Intent, noIds } from "../context/address.ts";
+import type { Context } from "../context/context.ts";
+
+type Text = Pick<Intent, "yaml" | "files">;
+
+/**
+ * What keeps the host from making the lab of an intent, as errors, and what it would leave out or not keep to, as warnings. The lab is planned as a deploy
+ * plans a new one; free memory does not count, because it is another a moment later.
+ */
+export async function fitProblems(
+  context: Pick<Context, "work">,
+  host: Pick<HostSession, "rules">,
+  intent: Pick<Intent, "lab" | "yaml" | "files">,
+): Promise<readonly Diagnostic[]> {
+  const { freeMemory: _now, ...rules } = await host.rules();
+  const input = { desired: intent.lab, observed: null, rules, prune: false, replace: false };
+  const { plan } = await context.work.plan({ input, ids: noIds, direction: "to_host", files: intent.files });
+  const found = await Promise.all([refusals(context, plan, intent), leftOut(context, plan, intent), tooManyCores(context, rules, intent)]);
+  return found.flat();
+}
+
+/** Every blocked action of a plan, at its place in the text. */
+export async function refusals(
+  { work }: Pick<Context, "work">,
+  { blocked }: Pick<Plan, "blocked">,
+  { yaml, files }: Text,
+): Promise<readonly Diagnostic[]> {
+  if (blocked.length === 0) return [];
+  return refusalDiagnostics(blocked, await work.fieldPlaces(yaml, files, blocked.map(refusedField)));
+}
+
+async function leftOut(
+  { work }: Pick<Context, "work">,
+  { unsupportedFields }: Plan,
+  { yaml, files }: Text,
+): Promise<readonly Diagnostic[]> {
+  if (unsupportedFields.length === 0) return [];
+  return leftOutDiagnostics(unsupportedFields, await work.fieldPlaces(yaml, files, unsupportedFields));
+}
+
+/** More than there are is no limit at all. */
+async function tooManyCores(
+  { work }: Pick<Context, "work">,
+  { cores }: Pick<HostRules, "cores">,
+  { lab, yaml, files }: Pick<Intent, "lab" | "yaml" | "files">,
+): Promise<readonly Diagnostic[]> {
+  const nodes = lab.nodes.filter(({ cpu }) => cores !== undefined && cpu !== undefined && cpu > cores);
+  if (nodes.length === 0) return [];
+  const places = await work.fieldPlaces(
+    yaml,
+    files,
+    nodes.map(({ key }) => ({ kind: "node", key, field: "cpu" })),
+  );
+  return nodes.map(({ key, cpu }, i) => {
+    const message = `node ${key}: cpu is ${cpu}, and the host has ${cores}`;
+    return { severity: "warning", code: "more_than_host", message, ...places[i]! };
+  });
+}

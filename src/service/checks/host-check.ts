@@ -1,0 +1,36 @@
+import { Failure } from "../../contract/errors.ts";
+import type { HostSession } from "../../hosts/host.ts";
+import { byPlace } from "../../intent/diagnostics/diagnostic.ts";
+import { showDiagnostics } from "../../intent/diagnostics/show.ts";
+import type { Lab } from "../../intent/lab/lab.ts";
+import type { Intent } from "../context/address.ts";
+import type { Context } from "../context/context.ts";
+import { attributeProblems } from "./attributes.ts";
+import { fitProblems } from "./fit-problems.ts";
+import { trafficFilterProblems } from "./traffic-filters.ts";
+
+export interface HostCheck {
+  readonly signal?: AbortSignal;
+  /** What stands in this one is not looked at again: an edit of something else must not fail for what is old. */
+  readonly known?: Lab;
+  /** It is to be deployed: what else keeps the host from making it is told with the rest. */
+  readonly deploying?: boolean;
+}
+
+/**
+ * Whether the host takes the texts of an intent whose language only it knows: traffic filters and attributes of its own. Throws invalid_intent with a
+ * diagnostic for each that it does not, at its place in the text.
+ */
+export async function checkOnHost(
+  context: Pick<Context, "work">,
+  host: Pick<HostSession, "checkPcapFilter" | "checkAttribute" | "rules">,
+  intent: Pick<Intent, "lab" | "yaml" | "files">,
+  check: HostCheck = {},
+): Promise<void> {
+  const found = await Promise.all([trafficFilterProblems(context, host, intent, check), attributeProblems(context, host, intent, check)]);
+  if (found.flat().length === 0) return;
+  const others = check.deploying === true ? await fitProblems(context, host, intent) : [];
+  const diagnostics = [...found.flat(), ...others.filter(({ severity }) => severity === "error")].sort(byPlace);
+  const { yaml, files } = intent;
+  throw new Failure("invalid_intent", showDiagnostics(diagnostics, { yaml, files }), { data: { diagnostics } });
+}

@@ -1,0 +1,45 @@
+import { cutOff } from "../../console/cut-off.ts";
+import type { HostSession } from "../../hosts/host.ts";
+import type { Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
+import { RecentMap } from "../common/recent-map.ts";
+import type { Intent } from "../context/address.ts";
+import type { Context } from "../context/context.ts";
+import type { HostCheck } from "./host-check.ts";
+
+/** Filters that compiled, whatever lab they stand in. */
+const good = new RecentMap<true>(10_000);
+/** Filters of one intent that the host is asked for at once; it shares its machine among users by itself. */
+const atOnce = 4;
+
+/** Traffic filters of an intent that the host's pcap does not compile, each at its place in the text; none where the host has no pcap. */
+export async function trafficFilterProblems(
+  { work }: Pick<Context, "work">,
+  host: Pick<HostSession, "checkPcapFilter">,
+  { lab, yaml, files }: Pick<Intent, "lab" | "yaml" | "files">,
+  { signal, known }: HostCheck,
+): Promise<readonly Diagnostic[]> {
+  const { checkPcapFilter } = host;
+  if (checkPcapFilter === undefined) return [];
+  const old = new Set(known?.trafficFilters.map(({ match }) => match));
+  const left = [...new Set(lab.trafficFilters.map(({ match }) => match))].filter(
+    (match) => !old.has(match) && good.get(match) === undefined,
+  );
+  const problems = new Map<string, string>();
+  const compile = async () => {
+    for (let match = left.shift(); match !== undefined; match = left.shift()) {
+      if (signal?.aborted === true) throw cutOff(signal);
+      const problem = await checkPcapFilter(match);
+      if (problem === undefined) good.set(match, true);
+      else problems.set(match, problem);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, compile));
+  if (problems.size === 0) return [];
+  const places = await work.filterPlaces(yaml, files);
+  return lab.trafficFilters.flatMap(({ name, match }): Diagnostic[] => {
+    const problem = problems.get(match);
+    const place = places.get(name);
+    if (problem === undefined || place === undefined) return [];
+    return [{ severity: "error", code: "invalid_filter", message: `the traffic filter ${JSON.stringify(name)}: ${problem}`, ...place }];
+  });
+}

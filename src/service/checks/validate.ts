@@ -1,0 +1,87 @@
+import { Failure } from "../../contract/errors.ts";
+import type { ProjectPayload, ValidateData } from "../../contract/schemas/project.ts";
+import type { HostSession } from "../../hosts/host.ts";
+import { byPlace, type Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
+import { showDiagnostics } from "../../intent/diagnostics/show.ts";
+import { badRequest, checkFields, type Intent, pathOf, readSent } from "../context/address.ts";
+import type { Context } from "../context/context.ts";
+import { stateIds } from "../context/state.ts";
+import type { Call, Caller } from "../service.ts";
+import { attributeProblems } from "./attributes.ts";
+import { fitProblems } from "./fit-problems.ts";
+import { trafficFilterProblems } from "./traffic-filters.ts";
+
+/**
+ * Checks what a client would deploy: the intent, what the host can make of it, and the fields that name its project. No lab is looked up, so that it tells
+ * nothing of labs, and nothing depends on the moment, such as free memory. Without the host it works too, and warns of what was not checked then. Throws
+ * bad_request, field_not_allowed, expired_host_session, and invalid_intent with every problem.
+ */
+export async function validateProject(context: Context, caller: Caller, payload: ProjectPayload, call: Call): Promise<ValidateData> {
+  if (payload.yaml === undefined) throw badRequest("/yaml", "an intent is needed");
+  const manifest = checkFields(payload);
+  const intent = await readSent(context, payload.yaml, payload.files ?? {});
+  const { lab, yaml, files, warnings } = intent;
+  const path = pathOf(payload, manifest, lab.name);
+  if (payload.state !== undefined && payload.state !== null) stateIds(payload.state, context.host, path);
+  const found = [...warnings, ...(await hostProblems(context, caller, intent, call))].sort(byPlace);
+  if (!found.some(({ severity }) => severity === "error")) return { status: "valid", warnings: found };
+  throw new Failure("invalid_intent", showDiagnostics(found, { yaml, files }), { data: { diagnostics: found } });
+}
+
+/** What the host says of the intent. Where it cannot be asked about a part, a warning says so. */
+async function hostProblems(context: Context, caller: Caller, intent: Intent, { signal }: Call): Promise<readonly Diagnostic[]> {
+  const asked = context.sessions.hostSession(caller);
+  const ask = async (
+    check: (host: HostSession) => Promise<readonly Diagnostic[]>,
+    unasked: (why: string) => Promise<readonly Diagnostic[]>,
+  ): Promise<readonly Diagnostic[]> => {
+    try {
+      return await check(await asked);
+    } catch (error) {
+      // Whose session on the host has ended is to sign in, and ask again.
+      if (!(error instanceof Failure) || error.code === "expired_host_session") throw error;
+      return await unasked(error.message);
+    }
+  };
+  const found = await Promise.all([
+    ask(
+      (host) => trafficFilterProblems(context, host, intent, { signal }),
+      (why) => uncheckedFilters(context, intent, why),
+    ),
+    ask(
+      (host) => attributeProblems(context, host, intent, { signal }),
+      (why) => uncheckedAttributes(context, intent, why),
+    ),
+    ask(
+      (host) => fitProblems(context, host, intent),
+      (why) => uncheckedNodes(context, intent, why),
+    ),
+  ]);
+  return found.flat();
+}
+
+/** A warning for each filter. */
+async function uncheckedFilters({ work }: Context, { yaml, files }: Intent, why: string): Promise<readonly Diagnostic[]> {
+  const message = `the host could not be asked whether its pcap takes this filter: ${why}`;
+  const places = [...(await work.filterPlaces(yaml, files)).values()];
+  return places.map((place) => ({ severity: "warning", code: "filter_unchecked", message, ...place }));
+}
+
+/** One warning for all attributes. */
+async function uncheckedAttributes({ work }: Context, { lab, yaml, files }: Intent, why: string): Promise<readonly Diagnostic[]> {
+  const fields = lab.nodes.flatMap(({ key, attributes }) => Object.keys(attributes).map((name) => ({ key, field: `attributes.${name}` })));
+  const message = `the host could not be asked whether it takes the attributes of nodes, of which this is the first: ${why}`;
+  const places = await work.fieldPlaces(
+    yaml,
+    files,
+    fields.slice(0, 1).map((field) => ({ kind: "node", ...field })),
+  );
+  return places.map((place) => ({ severity: "warning", code: "attribute_unchecked", message, ...place }));
+}
+
+/** One warning for all that the catalogue would tell. */
+async function uncheckedNodes({ work }: Context, { lab, yaml, files }: Intent, why: string): Promise<readonly Diagnostic[]> {
+  const first = lab.nodes.slice(0, 1).map(({ key }) => ({ kind: "node", key, field: "template" }));
+  const message = `the host could not be asked about templates, images, interfaces and what it supports: ${why}`;
+  return (await work.fieldPlaces(yaml, files, first)).map((place) => ({ severity: "warning", code: "host_unchecked", message, ...place }));
+}

@@ -1,0 +1,99 @@
+import { Failure } from "../../contract/errors.ts";
+import type { CapabilitiesData, ProjectModeCaps } from "../../contract/schemas/session.ts";
+import { type Feature, featureNames, type Host, type HostCapabilities, type HostSession } from "../../hosts/host.ts";
+
+/** What the service itself does of a host's features: the two together are what a client can use. */
+const served: Readonly<Record<Feature, boolean>> = {
+  linkQuality: true,
+  linkSuspend: true,
+  capture: true,
+  traffic: true,
+  consoleStream: true,
+  consoleRun: true,
+  wipe: true,
+  hibernate: true,
+  gracefulStop: true,
+  hotPlug: true,
+  lock: true,
+  importLab: true,
+  nat: true,
+  kvm: true,
+  events: true,
+  webUi: true,
+  jobs: true,
+  checkpoints: false,
+  resume: true,
+  cpuLimit: true,
+  memoryLimit: true,
+  processLimit: true,
+  nodeLoad: true,
+  consoleLog: true,
+  keptDisks: true,
+  saveConfigs: true,
+  hostLoad: true,
+  hostUsers: true,
+  renumber: true,
+};
+
+/** Features that are the service's own and need nothing of the host. */
+const own: ReadonlySet<Feature> = new Set(["events", "jobs"]);
+
+/** What works on this host now. A host that is away is told as such, with nothing that works but the service's own. */
+export async function capabilities(host: Host, session: HostSession, webUi: boolean): Promise<CapabilitiesData> {
+  const probed = await session.capabilities().catch((error: unknown): HostCapabilities => {
+    if (error instanceof Failure && (error.code === "host_unreachable" || error.code === "host_timeout")) {
+      return {
+        reachable: false,
+        features: Object.fromEntries(featureNames.map((name) => [name, false])) as Record<Feature, boolean>,
+        stopModes: [],
+      };
+    }
+    throw error;
+  });
+  const works = (name: Feature) => (name === "webUi" ? webUi : own.has(name) || (probed.features[name] && probed.reachable));
+  const features = Object.fromEntries(featureNames.map((name) => [name, served[name] && works(name)])) as Record<Feature, boolean>;
+  const change = modeCaps(features, probed.stopModes, true);
+  return {
+    hostReachable: probed.reachable,
+    hostBaseUrl: host.url,
+    features,
+    projectModes: {
+      create: change,
+      import: { ...change, deploy: change.deploy && features.importLab },
+      load: modeCaps(features, probed.stopModes, false),
+    },
+  };
+}
+
+function modeCaps(
+  features: Readonly<Record<Feature, boolean>>,
+  stopModes: HostCapabilities["stopModes"],
+  change: boolean,
+): ProjectModeCaps {
+  return {
+    validate: true,
+    plan: true,
+    deploy: change,
+    reconcileToHost: change,
+    reconcileFromHost: true,
+    destroy: change,
+    status: true,
+    inspect: true,
+    open: features.webUi,
+    consoles: true,
+    start: change,
+    stop: change,
+    wipe: change && features.wipe,
+    stopModes: change ? [...stopModes].sort() : [],
+    quality: change && features.linkQuality,
+    suspend: change && features.linkSuspend,
+    capture: features.capture,
+    traffic: features.traffic,
+    edit: change,
+  };
+}
+
+/** A feature that the service or its host does not have now; named as in the capabilities. */
+export function unsupported(feature: Feature): Failure {
+  return new Failure("unsupported", `${feature} is not supported`, { data: { feature } });
+}

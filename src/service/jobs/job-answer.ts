@@ -1,0 +1,73 @@
+import { type ErrorCode, Failure } from "../../contract/errors.ts";
+import { shortageOf } from "../../contract/shortage.ts";
+import { hidden } from "../../engine/model/sensitive.ts";
+import type { Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
+import { showDiagnostics } from "../../intent/diagnostics/show.ts";
+import type { JobError } from "../store/store.ts";
+
+/** Fields of an answer that hold the whole intent. */
+const texts: ReadonlySet<string> = new Set(["yaml", "files"]);
+/** Fields of an answer, or of an error's data, that are lists of plan actions. */
+const actions: ReadonlySet<string> = new Set(["actions", "operations", "blocked"]);
+const sensitiveField = /^(env|attributes|startup-config|exec)\b/;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * The part of a change's answer that its job keeps and shows. Left out is everything that may hold a secret: the intent's text and files, and the values
+ * of environment variables, attributes, configurations and commands.
+ */
+export function jobResult(result: unknown): unknown {
+  return isFields(result) ? kept(result) : result;
+}
+
+/** Names of the fields that jobResult leaves out of an answer. */
+export function leftOut(operation: string, result: unknown): readonly string[] {
+  if (!isFields(result)) return [];
+  if (operation === "saveConfigs") return ["files"];
+  const isIntent = operation === "importProject" || (operation === "reconcileProject" && result["direction"] === "from_host");
+  return isIntent ? [...texts] : [];
+}
+
+/** The same for an error: diagnostics name their places, and no line of the intent is shown. */
+export function jobError({ code, error, data }: JobError): JobError {
+  if (!isFields(data)) return { code, error, ...(data !== undefined && { data }) };
+  const { diagnostics } = data;
+  const isIntent = code === "invalid_intent" && Array.isArray(diagnostics);
+  return { code, error: isIntent ? showDiagnostics(diagnostics as readonly Diagnostic[], { yaml: "" }) : error, data: kept(data) };
+}
+
+/** What a failed change answers its caller. */
+export function errorOf(error: unknown): JobError {
+  const failure = error instanceof Failure ? error : shortageOf(error);
+  if (failure === undefined) return { code: "internal", error: "a defect of the service" };
+  const { code, message, data } = failure;
+  return { code, error: message, ...(data !== undefined && { data }) };
+}
+
+/** The same as a failure again. */
+export function failureOf({ code, error, data }: JobError): Failure {
+  return new Failure(code as ErrorCode, error, isFields(data) ? { data } : {});
+}
+
+function kept(fields: Fields): Fields {
+  return Object.fromEntries(
+    Object.entries(fields)
+      .filter(([name]) => !texts.has(name))
+      .map(([name, value]) => [name, actions.has(name) && Array.isArray(value) ? value.map(keptAction) : value]),
+  );
+}
+
+function keptAction(action: unknown): unknown {
+  if (!isFields(action) || !Array.isArray(action["changes"])) return action;
+  return { ...action, changes: action["changes"].map(keptChange) };
+}
+
+function keptChange(change: unknown): unknown {
+  if (!isFields(change) || !sensitiveField.test(String(change["field"]))) return change;
+  return { ...change, before: hidden, after: hidden, sensitive: true };
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

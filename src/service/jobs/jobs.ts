@@ -1,0 +1,399 @@
+import { Failure } from "../../contract/errors.ts";
+import type { JobData, JobsData } from "../../contract/schemas/jobs.ts";
+import type { ChangeWarning, RunningOperation } from "../../contract/schemas/project.ts";
+import type { Operation } from "../../engine/model/plan.ts";
+import { type Clock, timeText } from "../common/clock.ts";
+import type { Log } from "../common/log.ts";
+import { newId } from "../common/new-id.ts";
+import type { Caller } from "../service.ts";
+import type { JobAnswer, JobFinish, JobOutcome, JobRow, JobStep, Store } from "../store/store.ts";
+import { errorOf, failureOf, jobError, jobResult, leftOut } from "./job-answer.ts";
+
+export interface Change<Result> {
+  /** Operation id: deployProject … */
+  readonly operation: string;
+  readonly lab: string;
+  readonly user: string;
+  /** What recovery needs to finish it. */
+  readonly request: unknown;
+  readonly work: (job: Job) => Promise<Result>;
+}
+
+/** A change that runs: what its work tells the journal. */
+export interface Job {
+  readonly id: string;
+  /** Of the lab's record, also of one that the change makes. */
+  readonly identity: string;
+  /** Aborted by cancel and by the service's end. */
+  readonly signal: AbortSignal;
+  /** The steps that are about to run. */
+  begin(operations: readonly Operation[]): void;
+  done(count: number): void;
+  /** What the host did otherwise than one would expect, so far. */
+  readonly warnings: readonly ChangeWarning[];
+  warn(warning: ChangeWarning): void;
+}
+
+interface Running {
+  readonly id: string;
+  readonly identity: string;
+  result: Promise<unknown> | undefined;
+  readonly change: Pick<Change<unknown>, "operation" | "lab" | "user">;
+  readonly startedAt: number;
+  readonly abort: AbortController;
+  step: number;
+  steps: number;
+  cancelled: boolean;
+}
+
+export interface JobLimits {
+  /** A change that finishes no step for so long is cancelled, ms. */
+  readonly stallMs: number;
+  /** A cancelled change whose step does not come back for so long is given up, ms. */
+  readonly graceMs: number;
+}
+
+const rewriteMs = 1_000;
+/** A list is for looking: older changes are found by their id. */
+const mostListed = 100;
+/** Of all users; what others did is left out afterwards. */
+const mostLooked = 2_000;
+
+const keepEndedMs = 30 * 24 * 3_600_000;
+
+/** One change at a time per lab, each of them in the journal from before its first step until its end. */
+export class Jobs {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #byLab = new Map<string, Running>();
+  readonly #limits: JobLimits;
+  /** Ends that the store did not take, by job: they count all the same, and are written when it takes them again. */
+  readonly #unwritten = new Map<string, JobFinish>();
+  #rewriting: NodeJS.Timeout | undefined;
+  #closing = false;
+
+  constructor(store: Store, clock: Clock, log: Log, limits: JobLimits) {
+    this.#limits = limits;
+    this.#store = store;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** How many run now. */
+  get count(): number {
+    return this.#byLab.size;
+  }
+
+  /** The change of this lab that runs now, as lab_busy and status show it. */
+  running(lab: string): RunningOperation | undefined {
+    const running = this.#byLab.get(lab);
+    if (running === undefined) return undefined;
+    const { change, startedAt, step, steps } = running;
+    return { name: change.operation, user: change.user, started_at: timeText(startedAt), step, steps };
+  }
+
+  /** Begins a change. Throws lab_busy. `result` is the work's; whoever starts it must handle its failure. */
+  start<Result>(change: Change<Result>): { readonly id: string; readonly result: Promise<Result> } {
+    this.refuseBusy(change.lab);
+    const id = newId();
+    const startedAt = this.#clock.now();
+    const { operation, lab, user, request } = change;
+    this.#store.jobs.purge(startedAt - keepEndedMs);
+    const record = this.#store.labs.get(lab);
+    const identity = record?.identity ?? newId();
+    const owner = record?.owner ?? user;
+    this.#store.jobs.insert({ id, lab, identity, owner, operation, user, request, status: "running", startedAt, steps: [], done: 0 });
+    return { id, result: this.#run({ id, identity, startedAt }, change, "finished") };
+  }
+
+  /** Goes on with a change that a crash cut off. */
+  resume<Result>(row: JobRow, work: Change<Result>["work"]): Promise<Result> {
+    this.refuseBusy(row.lab);
+    const { operation, lab, user, request, id, startedAt } = row;
+    const identity = row.identity ?? this.#store.labs.get(lab)?.identity ?? newId();
+    return this.#run({ id, identity, startedAt }, { operation, lab, user, request, work }, "finished_after_restart");
+  }
+
+  /** Ends a change that a crash cut off and that does not go on. */
+  abandon(row: JobRow, outcome: "rolled_back" | "interrupted", error: Failure): void {
+    this.#finish(row.id, { status: "failed", outcome, finishedAt: this.#clock.now(), error: jobError(errorOf(error)) });
+    this.#log("warn", "change cut off by a restart", {
+      job: row.id,
+      lab: row.lab,
+      operation: row.operation,
+      outcome,
+      error: String(error),
+    });
+  }
+
+  /**
+   * What the change answers, or answered. Throws its failure, and job_not_found.
+   * @param answer what was kept of it with its Idempotency-Key; absent for a change of an older version
+   */
+  async outcome(id: string, answer: JobAnswer | undefined): Promise<unknown> {
+    for (const running of this.#byLab.values()) if (running.id === id) return running.result;
+    const told = this.#unwritten.get(id)?.answer ?? answer;
+    if (told !== undefined) {
+      if ("error" in told) throw failureOf(told.error);
+      return told.result;
+    }
+    const row = this.#row(id);
+    if (row === undefined) throw new Failure("job_not_found", `there is no job ${id}`);
+    if (row.error !== undefined) throw failureOf(row.error);
+    return row.result;
+  }
+
+  /** Throws job_not_found for a job of another user. */
+  get(id: string, caller: Caller): JobData {
+    return this.#data(this.#find(id, caller));
+  }
+
+  /** The newest changes that this caller may see, newest first. */
+  list(caller: Caller): JobsData {
+    const seen = this.#store.jobs.newest(mostLooked).filter((row) => this.#sees(row, caller));
+    return { jobs: seen.slice(0, mostListed).map((row) => this.#data(row)) };
+  }
+
+  /** Stops a change after the step in flight. Throws job_not_found, and operation_not_allowed when it has ended. */
+  cancel(id: string, caller: Caller): JobData {
+    const row = this.#find(id, caller);
+    if (caller.role === "viewer") throw new Failure("operation_not_allowed", "a viewer may not cancel changes");
+    const running = this.#byLab.get(row.lab);
+    if (running === undefined || running.id !== id) throw new Failure("operation_not_allowed", "the change has ended");
+    running.cancelled = true;
+    running.abort.abort();
+    return this.#data(row);
+  }
+
+  /** No new changes; waits for those that run, after telling them to stop, `ms` at most. What still runs then is finished after the restart. */
+  async close(ms: number): Promise<void> {
+    this.#closing = true;
+    clearTimeout(this.#rewriting);
+    const ending = [...this.#byLab.values()].map(({ result }) => result);
+    if (ending.length === 0) return this.#rewrite();
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise((settle) => {
+      timer = setTimeout(settle, ms);
+    });
+    await Promise.race([Promise.allSettled(ending), late]);
+    clearTimeout(timer);
+    this.#rewrite();
+  }
+
+  /** Throws lab_busy where a change of this lab runs. */
+  refuseBusy(lab: string): void {
+    if (this.#closing) throw new Failure("lab_busy", "the service is going down", { retryAfter: 5 });
+    const operation = this.running(lab);
+    if (operation === undefined) return;
+    throw new Failure("lab_busy", `${lab} is busy: ${operation.name} of ${operation.user} runs`, { data: { operation }, retryAfter: 2 });
+  }
+
+  #run<Result>(job: Pick<Running, "id" | "identity" | "startedAt">, change: Change<Result>, finished: JobOutcome): Promise<Result> {
+    const abort = new AbortController();
+    const running: Running = { ...job, change, abort, result: undefined, step: 0, steps: 0, cancelled: false };
+    this.#byLab.set(change.lab, running);
+    const result = this.#work(running, change, finished);
+    running.result = result;
+    return result;
+  }
+
+  async #work<Result>(running: Running, change: Change<Result>, finished: JobOutcome): Promise<Result> {
+    const { id, identity, startedAt, abort } = running;
+    const watch = new Watch(abort, this.#limits);
+    const about = { job: id, lab: change.lab, operation: change.operation, user: change.user };
+    this.#log("info", "change begins", about);
+    const warnings: ChangeWarning[] = [];
+    let unwritten: number | undefined;
+    const writeDown = () => {
+      const count = unwritten;
+      unwritten = undefined;
+      if (count === undefined || watch.over) return;
+      try {
+        this.#store.jobs.progress(id, count);
+      } catch (error) {
+        abort.abort(error instanceof Failure ? error : new Failure("internal", "the journal takes no steps", { cause: error }));
+      }
+    };
+    try {
+      const work = change.work({
+        id,
+        identity,
+        signal: abort.signal,
+        warnings,
+        warn: (warning) => {
+          warnings.push(warning);
+          this.#log("warn", "change did something else", { ...about, code: warning.code, node: warning.node, text: warning.message });
+        },
+        begin: (operations) => {
+          if (watch.over) return;
+          watch.progress();
+          running.step = 0;
+          running.steps = operations.length;
+          this.#store.jobs.begin(id, operations.map(stepOf));
+        },
+        done: (count) => {
+          if (watch.over) return;
+          watch.progress();
+          running.step = count;
+          // A batch ends hundreds of steps at once: written down together, before anything else can happen.
+          if (unwritten === undefined) queueMicrotask(writeDown);
+          unwritten = count;
+        },
+      });
+      const result = await watch.limit(work);
+      this.#finish(id, { status: "done", outcome: finished, finishedAt: this.#clock.now(), result: jobResult(result), answer: { result } });
+      this.#log("info", "change ended", { ...about, outcome: finished, ms: this.#clock.now() - startedAt });
+      return result;
+    } catch (error) {
+      const told = errorOf(error);
+      const outcome = running.cancelled ? "cancelled" : finished === "finished" ? "failed" : "interrupted";
+      this.#finish(id, {
+        status: running.cancelled ? "cancelled" : "failed",
+        outcome,
+        finishedAt: this.#clock.now(),
+        error: jobError(told),
+        answer: { error: told },
+      });
+      const { code } = told;
+      // What is wrong with an intent is shown with its lines, and secrets may stand there.
+      this.#log("warn", "change failed", { ...about, outcome, code, ...(code !== "invalid_intent" && { error: String(error) }) });
+      throw error;
+    } finally {
+      watch.end();
+      this.#byLab.delete(change.lab);
+    }
+  }
+
+  /** A change has ended whether the store can write it down or not: nobody may wait for it for ever. */
+  #finish(id: string, end: JobFinish): void {
+    try {
+      this.#store.jobs.finish(id, end);
+    } catch (error) {
+      this.#log("error", "the end of a change could not be written down; tried again", { job: id, error: String(error) });
+      this.#unwritten.set(id, end);
+      this.#rewriteLater();
+    }
+  }
+
+  #rewriteLater(): void {
+    clearTimeout(this.#rewriting);
+    if (this.#closing) return;
+    this.#rewriting = setTimeout(() => this.#rewrite(), rewriteMs);
+    this.#rewriting.unref();
+  }
+
+  /** What is left of it when the service ends looks like a change that a crash cut off: the next start finishes it, which changes nothing. */
+  #rewrite(): void {
+    for (const [id, end] of this.#unwritten) {
+      try {
+        this.#store.jobs.finish(id, end);
+        this.#unwritten.delete(id);
+      } catch {
+        // Told when it happened first.
+        this.#rewriteLater();
+        return;
+      }
+    }
+  }
+
+  #row(id: string): JobRow | undefined {
+    const row = this.#store.jobs.get(id);
+    const end = this.#unwritten.get(id);
+    return row === undefined || end === undefined ? row : { ...row, ...end };
+  }
+
+  #find(id: string, caller: Caller): JobRow {
+    const row = this.#row(id);
+    if (row === undefined || !this.#sees(row, caller)) throw new Failure("job_not_found", `there is no job ${id}`);
+    return row;
+  }
+
+  /** Whoever made a change sees it, and whoever owned its lab then. A later owner of the path does not. */
+  #sees({ user, owner }: JobRow, caller: Caller): boolean {
+    return user === caller.user || caller.role === "admin" || owner === caller.user;
+  }
+
+  #data(row: JobRow): JobData {
+    const step = row.status === "running" ? row.steps[row.done] : undefined;
+    const absent = leftOut(row.operation, row.result);
+    return {
+      job: row.id,
+      lab: row.lab,
+      operation: row.operation,
+      user: row.user,
+      status: row.status,
+      ...(row.outcome !== undefined && { outcome: row.outcome }),
+      started_at: timeText(row.startedAt),
+      ...(row.finishedAt !== undefined && { finished_at: timeText(row.finishedAt) }),
+      step: row.done,
+      steps: row.steps.length,
+      ...(step !== undefined && { text: `${step.op} ${step.kind} ${step.key}` }),
+      // Rows of older versions hold it all.
+      ...(row.result !== undefined && { result: jobResult(row.result) }),
+      ...(absent.length > 0 && { left_out: absent }),
+      ...(row.error !== undefined && { error: jobError(row.error) }),
+    };
+  }
+}
+
+/** Sees to it that a change ends, whatever its host does. */
+class Watch {
+  readonly #abort: AbortController;
+  readonly #limits: JobLimits;
+  readonly #givenUp: Promise<never>;
+  #giveUp: (failure: Failure) => void = () => {};
+  #timer: NodeJS.Timeout | undefined;
+  over = false;
+
+  constructor(abort: AbortController, limits: JobLimits) {
+    this.#abort = abort;
+    this.#limits = limits;
+    this.#givenUp = new Promise((_resolve, reject) => {
+      this.#giveUp = reject;
+    });
+    abort.signal.addEventListener("abort", () => this.#wait(limits.graceMs, () => this.#giveUp(this.#reason())), { once: true });
+    this.progress();
+  }
+
+  progress(): void {
+    if (!this.#abort.signal.aborted) this.#wait(this.#limits.stallMs, () => this.#abort.abort(stalled(this.#limits.stallMs)));
+  }
+
+  /** Throws host_timeout for a change that stalled, however the change itself ends then. */
+  async limit<Result>(work: Promise<Result>): Promise<Result> {
+    try {
+      return await Promise.race([work, this.#givenUp]);
+    } catch (error) {
+      const { reason } = this.#abort.signal;
+      if (!(reason instanceof Failure) || error === reason) throw error;
+      const data = error instanceof Failure ? error.data : undefined;
+      throw new Failure(reason.code, reason.message, { cause: error, ...(data !== undefined && { data }) });
+    }
+  }
+
+  end(): void {
+    this.over = true;
+    clearTimeout(this.#timer);
+  }
+
+  #wait(ms: number, then: () => void): void {
+    clearTimeout(this.#timer);
+    if (this.over) return;
+    this.#timer = setTimeout(then, ms);
+    this.#timer.unref();
+  }
+
+  #reason(): Failure {
+    const { reason } = this.#abort.signal;
+    return reason instanceof Failure ? reason : new Failure("cancelled", "the change was cancelled; its step in flight did not come back");
+  }
+}
+
+function stalled(ms: number): Failure {
+  return new Failure("host_timeout", `the host finished no step for ${Math.round(ms / 1000)} s; the change was given up`);
+}
+
+function stepOf({ id, op, kind, key, step }: Operation): JobStep {
+  return { id, op, kind, key, do: step.do };
+}

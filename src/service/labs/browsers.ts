@@ -1,0 +1,80 @@
+import { Failure } from "../../contract/errors.ts";
+import type { OpenData } from "../../contract/schemas/observe.ts";
+import type { ProjectPayload } from "../../contract/schemas/project.ts";
+import type { BrowserSessionRequest } from "../../contract/schemas/session.ts";
+import { unsupported } from "../common/capabilities.ts";
+import { timeText } from "../common/clock.ts";
+import { addressProject, labNotFound } from "../context/address.ts";
+import type { Context } from "../context/context.ts";
+import type { BrowserGrant, Caller } from "../service.ts";
+import { Tickets } from "../sessions/tickets.ts";
+
+/** Web pages that are served beside the API. */
+export interface WebUi {
+  /** URL of the page that shows a lab, without a fragment: the ticket goes there. */
+  readonly page: (lab: string) => string;
+  /** URL of the page that shows a capture. */
+  readonly capturePage: (capture: string) => string;
+}
+
+/** Long enough for a person to follow a link, too short to be found later in a history. */
+const ticketMs = 120_000;
+
+/** How a web page comes to a session of its own: by a bearer token, or by the one-time ticket in the link that opened it. */
+export class Browsers {
+  readonly #context: Context;
+  readonly #webUi: WebUi | undefined;
+  readonly #tickets: Tickets<{ readonly session: string; readonly user: string }>;
+
+  constructor(context: Context, webUi: WebUi | undefined) {
+    this.#context = context;
+    this.#webUi = webUi;
+    this.#tickets = new Tickets(context.clock, ticketMs);
+  }
+
+  /** Whether there are pages to open. */
+  get served(): boolean {
+    return this.#webUi !== undefined;
+  }
+
+  /**
+   * Throws browser_token_invalid for a ticket that is not good, or of another session than the caller's; unauthenticated without either;
+   * session_exists, with the ticket still good, if the cookie `known` is the session of another user and `replace` is not true.
+   */
+  open(caller: Caller | null, { ticket, replace }: BrowserSessionRequest, known?: string): BrowserGrant {
+    if (ticket !== undefined && replace !== true) this.#refuseReplacement(ticket, known);
+    const session = ticket === undefined ? caller?.session : this.#tickets.redeem(ticket, caller?.session).session;
+    if (session === undefined) throw new Failure("unauthenticated", "a bearer token or a browser ticket is needed");
+    const { cookie, expiresAt } = this.#context.sessions.openBrowser(session);
+    return { cookie, expires_at: timeText(expiresAt) };
+  }
+
+  /** A link can come from anybody: it must not make a person work in another's name unasked. */
+  #refuseReplacement(ticket: string, cookie: string | undefined): void {
+    const user = cookie === undefined ? undefined : this.#context.sessions.userOfBrowser(cookie);
+    const other = this.#tickets.peek(ticket)?.user;
+    if (user === undefined || other === undefined || user === other) return;
+    const why = `this browser is signed in as ${user}, the ticket is of ${other}; send replace: true to sign in as ${other}`;
+    throw new Failure("session_exists", why, { data: { username: user, ticket_username: other } });
+  }
+
+  /** Where a capture is looked at: its page, or its packets where no pages are served. `fragment`: of fragmentFor, where one is to open it. */
+  captureUrl(capture: string, fragment = ""): string {
+    return this.#webUi === undefined ? `/api/v1/projects/captures/${capture}/pcapng` : `${this.#webUi.capturePage(capture)}${fragment}`;
+  }
+
+  /** What makes a page's URL good for one browser and a short time; empty where no pages are served. A fragment is sent to no server, and stands in no log. */
+  fragmentFor({ session, user }: Caller): string {
+    return this.#webUi === undefined ? "" : `#ticket=${this.#tickets.issue(session, { session, user })}`;
+  }
+
+  /** A link to the page of a lab, good for one browser and a short time. Throws unsupported where no pages are served. */
+  async openProject(caller: Caller, payload: ProjectPayload): Promise<OpenData> {
+    if (this.#webUi === undefined) throw unsupported("webUi");
+    const { path, host, record } = await addressProject(this.#context, caller, payload);
+    if (record === undefined && (await this.#context.observations.structure(host, path, 5_000)) === null) throw labNotFound(path);
+    const fragment = this.fragmentFor(caller);
+    const expires = timeText(this.#context.clock.now() + ticketMs);
+    return { lab: path, url: `${this.#webUi.page(path)}${fragment}`, expires_at: expires };
+  }
+}

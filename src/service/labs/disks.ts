@@ -1,0 +1,36 @@
+import type { DisksData, DisksRemovedData } from "../../contract/schemas/disks.ts";
+import type { HostSession } from "../../hosts/host.ts";
+import type { HostDisks } from "../../hosts/host-disks.ts";
+import { unsupported } from "../common/capabilities.ts";
+import { timeText } from "../common/clock.ts";
+import type { Context } from "../context/context.ts";
+import type { Caller } from "../service.ts";
+
+/** Disks that were kept: the caller's, for an admin all. Throws unsupported where the host keeps none. */
+export async function listDisks({ sessions }: Context, caller: Caller): Promise<DisksData> {
+  const disks = await disksOf(await sessions.hostSession(caller));
+  return {
+    disks: (await disks.list()).map(({ id, lab, owner, keptAt, nodes }) => ({
+      disks: id,
+      lab,
+      owner,
+      kept_at: timeText(keptAt),
+      size_bytes: nodes.reduce((sum, { bytes }) => sum + bytes, 0),
+      nodes: nodes.map(({ name, bytes }) => ({ node: name, size_bytes: bytes })),
+    })),
+  };
+}
+
+/** Throws disks_not_found, also for another user's. */
+export async function removeDisks({ sessions, log }: Context, caller: Caller, id: string): Promise<DisksRemovedData> {
+  const disks = await disksOf(await sessions.hostSession(caller));
+  await disks.remove(id);
+  log("info", "kept disks were removed", { disks: id, user: caller.user });
+  return { disks: id };
+}
+
+/** Throws unsupported. */
+async function disksOf(host: HostSession): Promise<HostDisks> {
+  if (host.disks === undefined || !(await host.capabilities()).features.keptDisks) throw unsupported("keptDisks");
+  return host.disks;
+}

@@ -1,0 +1,50 @@
+import type { LabGrant, LabGrantsData, LabGrantsPayload } from "../../contract/schemas/sharing.ts";
+import { addressProject, allowUse, badRequest, labNotFound, type Selector } from "../context/address.ts";
+import type { Context } from "../context/context.ts";
+import type { Caller } from "../service.ts";
+import { includes, rightOn } from "../sessions/rights.ts";
+import type { LabRecord } from "../store/store.ts";
+
+/** With whom a lab is shared. Everyone who has a right on it may know; a lab that is not managed has no owner, and is lab_not_found. */
+export async function labGrants(context: Context, caller: Caller, selector: Selector): Promise<LabGrantsData> {
+  return grantsOf(managed(context, caller, await pathOf(context, caller, selector)));
+}
+
+/** Shares a lab: the list takes the place of the one before. Throws operation_not_allowed where the caller does not own it. */
+export async function setLabGrants(context: Context, caller: Caller, payload: LabGrantsPayload): Promise<LabGrantsData> {
+  const path = await pathOf(context, caller, payload);
+  const record = managed(context, caller, path);
+  allowUse({ caller, record, path }, "own");
+  const grants = new Map<string, LabGrant["right"]>();
+  for (const [index, { user, right }] of payload.grants.entries()) {
+    const at = `/grants/${index}/user`;
+    if (user === "" || user.length > 256) throw badRequest(at, "a user name has 1 to 256 characters");
+    if (user === record.owner) throw badRequest(at, "the owner has every right already");
+    if (record.grants?.[user] === undefined && context.host.accounts?.find(user) === null)
+      throw badRequest(at, `there is no user ${JSON.stringify(user)} on the host`);
+    if (grants.has(user)) throw badRequest(at, `${JSON.stringify(user)} is named twice`);
+    grants.set(user, right);
+  }
+  // The record as it is now: a change of the lab may have ended meanwhile.
+  const now = managed(context, caller, path);
+  context.store.labs.put({ ...now, grants: Object.fromEntries([...grants].sort(([a], [b]) => (a < b ? -1 : 1))) });
+  for (const user of Object.keys(now.grants ?? {})) {
+    const right = grants.get(user);
+    if (right === undefined || !includes(right, "operate")) context.streams.end(user, path);
+  }
+  return grantsOf(managed(context, caller, path));
+}
+
+async function pathOf(context: Context, caller: Caller, selector: Selector): Promise<string> {
+  return (await addressProject(context, caller, selector)).path;
+}
+
+function managed(context: Context, caller: Caller, path: string): LabRecord {
+  const record = context.store.labs.get(path);
+  if (record === undefined || rightOn(record, caller) === undefined) throw labNotFound(path);
+  return record;
+}
+
+function grantsOf({ path, owner, grants = {} }: LabRecord): LabGrantsData {
+  return { lab: path, owner, grants: Object.entries(grants).map(([user, right]) => ({ user, right })) };
+}

@@ -1,0 +1,157 @@
+import type { InspectedInterface, InspectedLink, InspectedNode, InspectionData, NodeLimitsData } from "../../contract/schemas/observe.ts";
+import type { ProjectPayload } from "../../contract/schemas/project.ts";
+import { endpointKeys, endpointOf, joinIds, observedLinkKey } from "../../engine/compare/join.ts";
+import type { ObservedEndpoint, ObservedLab, ObservedLimits, ObservedLink } from "../../engine/model/observed.ts";
+import type { HostRules } from "../../engine/model/plan.ts";
+import { compareNatural } from "../../engine/shared/natural-order.ts";
+import type { LiveLink } from "../../hosts/host.ts";
+import { endpointText } from "../../intent/lab/lab.ts";
+import { timeText } from "../common/clock.ts";
+import { addressProject, labNotFound, type Target } from "../context/address.ts";
+import { chosenNodes, inspectionOf, refuseUnknown } from "../context/chosen-nodes.ts";
+import type { Context } from "../context/context.ts";
+import { freePlaces } from "../observe/free-places.ts";
+import type { Caller } from "../service.ts";
+
+/** The structural snapshot. Kept per session until refresh, or until the service changes the lab. */
+export async function inspectProject(context: Context, caller: Caller, payload: ProjectPayload): Promise<InspectionData> {
+  const target = await addressProject(context, caller, payload);
+  const whole = await inspectLab(context, caller, payload, target);
+  const chosen = chosenNodes(payload);
+  if (chosen === undefined) return whole;
+  refuseUnknown(chosen, whole.nodes ?? [], target);
+  return inspectionOf(whole, chosen);
+}
+
+async function inspectLab(context: Context, caller: Caller, payload: ProjectPayload, target: Target): Promise<InspectionData> {
+  const key = `${caller.session} ${target.path}`;
+  // Forgets the snapshot if another lab has taken the path.
+  await context.identities.look(target.path);
+  const kept = payload.refresh === true ? undefined : context.inspections.get(key);
+  // What the caller sends may name other keys than the snapshot that is kept.
+  const recorded = !target.sent && (payload.state === undefined || payload.state === null);
+  if (kept !== undefined && recorded) return { ...kept, mode: target.mode, cached: true };
+  const at = context.clock.now();
+  const changes = context.observations.changes(target.path);
+  const [rules, observed] = await Promise.all([target.host.rules(), target.host.observe(target.path)]);
+  if (observed === null) throw labNotFound(target.path);
+  // Only the effect of impairments comes from the live read; the structure stands without it.
+  const live = await target.host.status(target.path).catch(() => undefined);
+  const data = inspection(target, observed, rules, live?.links ?? [], timeText(at));
+  // Not kept is half an answer, and what was read while the lab changed: the change has forgotten only what was there when it ended.
+  if (recorded && live !== undefined && context.observations.changes(target.path) === changes) context.inspections.set(key, data);
+  return data;
+}
+
+function limitsData({ cpu, memoryBytes, processes, diskBytes }: ObservedLimits): NodeLimitsData {
+  return {
+    ...(cpu !== undefined && { cpu }),
+    ...(memoryBytes !== undefined && { memory_bytes: memoryBytes }),
+    ...(processes !== undefined && { processes }),
+    ...(diskBytes !== undefined && { disk_bytes: diskBytes }),
+  };
+}
+
+const mebi = 1024 * 1024;
+
+function inspection(
+  target: Target,
+  observed: ObservedLab,
+  { templates: rules }: HostRules,
+  live: readonly LiveLink[],
+  takenAt: string,
+): InspectionData {
+  const placeless = observed.nodes.filter(({ position }) => position === undefined).sort((a, b) => compareNatural(a.name, b.name));
+  const places = freePlaces(
+    placeless.map(({ id }) => id),
+    [...observed.nodes, ...observed.networks].flatMap(({ position }) => position ?? []),
+  );
+  const templates = new Map(rules.map((template) => [template.id, template]));
+  const ids = joinIds(target.intent?.lab ?? null, observed, target.ids);
+  const keys = endpointKeys(ids);
+  const intended = target.intent?.lab;
+  const nodeKeys = intended && new Set(intended.nodes.map((node) => node.key));
+  const networkKeys = intended && new Set(intended.networks.map((network) => network.key));
+  const joined = (key: string | undefined, known: ReadonlySet<string> | undefined) =>
+    key !== undefined && (known === undefined || known.has(key)) ? key : null;
+  const shown = (end: ObservedEndpoint) => endpointText(endpointOf(end, keys));
+  const effects = new Map(live.map((link) => [link.id, link]));
+  const plugs = new Map<string, { readonly link: ObservedLink; readonly side: "a" | "b" }>();
+  for (const link of observed.links) {
+    for (const [index, end] of link.endpoints.entries()) {
+      if ("nodeId" in end) plugs.set(`${end.nodeId} ${end.interface}`, { link, side: index === 0 ? "a" : "b" });
+    }
+  }
+
+  const interfaceOf = (
+    nodeId: string,
+    { index, name, type, mac }: ObservedLab["nodes"][number]["interfaces"][number],
+  ): InspectedInterface => {
+    const plug = plugs.get(`${nodeId} ${name}`);
+    const base = { name, index, type, ...(mac !== undefined && { mac }) };
+    if (plug === undefined) return { ...base, suspended: false };
+    const other = plug.link.endpoints[plug.side === "a" ? 1 : 0];
+    const effect = effects.get(plug.link.id);
+    const quality = effect?.[plug.side];
+    return {
+      ...base,
+      link: observedLinkKey(plug.link, keys),
+      peer: shown(other),
+      ...("networkId" in other && { network: shown(other) }),
+      suspended: plug.link.suspended?.[plug.side] ?? false,
+      ...(quality !== undefined && { quality }),
+    };
+  };
+
+  const nodes = observed.nodes.map((node): InspectedNode => {
+    const { id, name, template, type, image, icon, power, cpu, ram, position, consoleType, limits } = node;
+    const defaults = templates.get(template);
+    return {
+      id,
+      node: joined(keys.nodes.get(id), nodeKeys),
+      name,
+      template,
+      type,
+      ...(image !== undefined && { image }),
+      ...(icon !== undefined && { icon }),
+      status: power,
+      cpu: cpu ?? defaults?.cpu ?? limits?.cpu ?? 0,
+      ram: ram ?? defaults?.ram ?? (limits?.memoryBytes ?? 0) / mebi,
+      position: position ?? places.get(id) ?? { x: 0, y: 0 },
+      ...(position === undefined && { placed: true }),
+      console: { type: consoleType },
+      ...(limits !== undefined && { limits: limitsData(limits) }),
+      interfaces: node.interfaces.map((one) => interfaceOf(id, one)),
+    };
+  });
+  const links = observed.links.map((link): InspectedLink => {
+    const effect = effects.get(link.id);
+    return {
+      id: link.id,
+      key: observedLinkKey(link, keys),
+      endpoints: link.endpoints.map(shown),
+      kind: link.endpoints.some((end) => "networkId" in end) ? "network" : "p2p",
+      suspended: (link.suspended?.a ?? false) || (link.suspended?.b ?? false),
+      ...(link.quality !== undefined && { stored_quality: link.quality }),
+      ...(effect !== undefined && {
+        quality: { ...(effect.a !== undefined && { a: effect.a }), ...(effect.b !== undefined && { b: effect.b }) },
+      }),
+    };
+  });
+  return {
+    lab: target.path,
+    name: observed.name,
+    ...(observed.description !== undefined && { description: observed.description }),
+    mode: target.mode,
+    locked: observed.locked,
+    lock: observed.lock,
+    cached: false,
+    taken_at: takenAt,
+    nodes: nodes.sort((a, b) => compareNatural(a.node ?? a.name, b.node ?? b.name)),
+    networks: observed.networks
+      .map((network) => ({ ...network, key: joined(keys.networks.get(network.id), networkKeys) }))
+      .sort((a, b) => compareNatural(a.key ?? a.name, b.key ?? b.name)),
+    links: links.sort((a, b) => compareNatural(a.key, b.key)),
+    texts: [...observed.texts],
+  };
+}

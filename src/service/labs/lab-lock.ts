@@ -1,0 +1,29 @@
+import { Failure } from "../../contract/errors.ts";
+import type { LabLockData, LabLockPayload } from "../../contract/schemas/lock.ts";
+import { addressProject, allowChange, labNotFound, refuseMissing } from "../context/address.ts";
+import type { Context } from "../context/context.ts";
+import type { Caller } from "../service.ts";
+
+/**
+ * Sets or clears the lab's lock on the host. No job: a lock that is set while a change runs is what stops the change. Throws unsupported where the host
+ * has no lock.
+ */
+export async function setLabLock(context: Context, caller: Caller, payload: LabLockPayload): Promise<LabLockData> {
+  const target = await addressProject(context, caller, payload);
+  await refuseMissing(context, target);
+  allowChange(target);
+  const { host, path } = target;
+  if (!(await host.capabilities()).features.lock) {
+    const text = "this host sets no locks for Labwright: lock and unlock labs in the host's own pages";
+    throw new Failure("unsupported", text, { data: { feature: "lock" } });
+  }
+  try {
+    await host.setLock(path, payload.locked);
+  } finally {
+    context.observations.forget(path);
+    context.inspections.deleteWhere((key) => key.endsWith(` ${path}`));
+  }
+  const observed = await host.observe(path);
+  if (observed === null) throw labNotFound(path);
+  return { lab: path, locked: observed.locked };
+}

@@ -1,0 +1,66 @@
+import { Failure } from "../../contract/errors.ts";
+import type { LabEntry, LabsData } from "../../contract/schemas/observe.ts";
+import type { LiveNode } from "../../hosts/host.ts";
+import { timeText } from "../common/clock.ts";
+import { recordedIntent } from "../context/address.ts";
+import type { Context } from "../context/context.ts";
+import { lostOf, resumeState } from "../power/resume.ts";
+import type { Caller } from "../service.ts";
+import { rightOn, seesUnrecorded } from "../sessions/rights.ts";
+import type { LabRecord } from "../store/store.ts";
+
+/** The caller's labs: those that the service manages and this user has a right on, and those without a record, where they are for this user. */
+export async function listLabs(context: Context, caller: Caller): Promise<LabsData> {
+  const host = await context.sessions.hostSession(caller);
+  const onHost = new Set(await host.labs());
+  const records = context.store.labs.list();
+  const managed = await Promise.all(
+    records.map(async (record): Promise<LabEntry | undefined> => {
+      const right = rightOn(record, caller);
+      if (right === undefined) return undefined;
+      const lab = (await recordedIntent(context, record))?.lab;
+      const resume = resumeState(context, record.path, record, await interruptedNodes(context, caller, record));
+      return {
+        lab: record.path,
+        name: lab?.name ?? nameOf(record.path),
+        mode: record.mode,
+        owner: record.owner,
+        right,
+        exists: onHost.has(record.path) || (await onHostOf(context, caller, record)),
+        ...(lab !== undefined && { nodes: lab.nodes.length }),
+        ...(resume !== undefined && { resume }),
+        updated_at: timeText(record.updatedAt),
+      };
+    }),
+  );
+  const known = new Set(records.map(({ path }) => path));
+  const found = [...onHost]
+    .filter((path) => !known.has(path) && seesUnrecorded(context.host, caller))
+    .map((path): LabEntry => ({ lab: path, name: nameOf(path), mode: "load", exists: true }));
+  const shown = managed.filter((entry) => entry !== undefined);
+  return { labs: [...shown, ...found].sort((a, b) => (a.lab < b.lab ? -1 : 1)) };
+}
+
+/** Only labs that had ended when the service started are looked at: a list must not read every lab. */
+async function interruptedNodes(context: Context, caller: Caller, { path, owner }: LabRecord): Promise<readonly LiveNode[]> {
+  if (!context.interrupted.has(path)) return [];
+  try {
+    const { nodes } = await context.observations.status(await context.sessions.hostSessionFor(caller, owner), path);
+    if (lostOf(nodes).length === 0) context.interrupted.delete(path);
+    return nodes;
+  } catch (error) {
+    // A lab that is gone, or that cannot be read now: its status tells.
+    if (!(error instanceof Failure)) throw error;
+    return [];
+  }
+}
+
+/** A lab that is shared may be one that its host shows only to its owner. */
+async function onHostOf(context: Context, caller: Caller, { path, owner }: LabRecord): Promise<boolean> {
+  if (owner === caller.user || caller.role !== "user") return false;
+  return (await (await context.sessions.hostSessionFor(caller, owner)).labs()).includes(path);
+}
+
+function nameOf(path: string): string {
+  return path.split("/").at(-1)!;
+}

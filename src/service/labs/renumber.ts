@@ -1,0 +1,46 @@
+import type { JobStarted } from "../../contract/schemas/jobs.ts";
+import type { ProjectPayload, RenumberData } from "../../contract/schemas/project.ts";
+import { joinIds } from "../../engine/compare/join.ts";
+import { recordApplied, refuseLocked, runChange } from "../changes/managed.ts";
+import { unsupported } from "../common/capabilities.ts";
+import { addressProject, allowChange, labNotFound, refuseMissing, type Target } from "../context/address.ts";
+import type { Context } from "../context/context.ts";
+import type { Job } from "../jobs/jobs.ts";
+import type { Caller, ChangeCall } from "../service.ts";
+
+/** Gives a stopped lab numbers that no other lab of the host user has. Throws unsupported where labs share none. */
+export async function renumberProject(
+  context: Context,
+  caller: Caller,
+  payload: ProjectPayload,
+  call: ChangeCall,
+): Promise<RenumberData | JobStarted> {
+  const target = await addressProject(context, caller, payload);
+  await refuseMissing(context, target);
+  allowChange(target, "edit");
+  if (!(await target.host.capabilities()).features.renumber) throw unsupported("renumber");
+  return runChange(context, target, call, {
+    operation: "renumberLab",
+    request: {},
+    work: (job) => renumberLab(context, job, target),
+  });
+}
+
+/** Safe to run again: numbers that no other lab has stay. */
+export async function renumberLab(context: Context, job: Job, target: Target): Promise<RenumberData> {
+  const { host, path } = target;
+  job.signal.throwIfAborted();
+  if (host.renumber === undefined) throw unsupported("renumber");
+  const observed = await host.observe(path);
+  if (observed === null) throw labNotFound(path);
+  refuseLocked(observed);
+  const known = joinIds(target.intent?.lab ?? null, observed, target.ids);
+  const { ids, nodes, networks } = await host.renumber(path, known);
+  const state = await recordApplied(context, target, ids, target.intent);
+  return {
+    lab: path,
+    nodes: nodes.map(({ name, before, after }) => ({ node: name, before, after })),
+    networks: networks.map(({ name, before, after }) => ({ network: name, before, after })),
+    state,
+  };
+}

@@ -1,0 +1,142 @@
+import { Failure } from "../../contract/errors.ts";
+import type { LiveData, LiveNetemData, LiveNodeData, StatusData } from "../../contract/schemas/observe.ts";
+import type { ProjectPayload } from "../../contract/schemas/project.ts";
+import { share } from "../../contract/shared-answer.ts";
+import { type EndpointKeys, endpointKeys, endpointOf, joinIds } from "../../engine/compare/join.ts";
+import type { ObservedLab, ObservedLink } from "../../engine/model/observed.ts";
+import type { LiveStatus } from "../../hosts/host.ts";
+import { endpointText } from "../../intent/lab/lab.ts";
+import { timeText } from "../common/clock.ts";
+import { addressProject, labNotFound, makes, originOf, type Target } from "../context/address.ts";
+import { chosenNodes, liveOf, refuseUnknown } from "../context/chosen-nodes.ts";
+import type { Context } from "../context/context.ts";
+import { isQuarantined } from "../context/quarantine.ts";
+import { resumeState } from "../power/resume.ts";
+import type { Caller } from "../service.ts";
+import { rightOn } from "../sessions/rights.ts";
+
+/** Structure changes seldom and is only needed to name rows: not every poll reads it. What is shown is never older than twice this. */
+const structureMs = 2_500;
+
+/** The light live poll. A failed live read is an answer (live.available false), not an error. */
+export async function projectStatus(context: Context, caller: Caller, payload: ProjectPayload): Promise<StatusData> {
+  const target = await addressProject(context, caller, payload);
+  const { path, host, record, mode, intent } = target;
+  const read = await readLive(context, target);
+  const failed = read instanceof Failure;
+  const exists = read !== null && (!failed || record?.labId !== undefined);
+  // Whether an unknown lab is there cannot be told while the host does not answer: that is a failed read, not a missing lab.
+  if (read === null && record === undefined && !makes(context, caller, path)) throw labNotFound(path);
+  const structure = read === null ? null : await context.observations.recentStructure(host, path, structureMs).catch(() => null);
+  const quarantined = read === null && (await isQuarantined(context, path, record));
+  const right = record && rightOn(record, caller);
+  const operation = context.jobs.running(path);
+  const last = record === undefined && caller.role !== "admin" ? undefined : context.store.jobs.lastEnd(path, record);
+  const resume = resumeState(context, path, record, read === null || failed ? [] : read.nodes);
+  const live = exists || failed ? liveData(target, read, structure) : undefined;
+  const chosen = chosenNodes(payload);
+  // What was not read cannot tell that a node is not there.
+  if (chosen !== undefined && (live === undefined || live.available)) refuseUnknown(chosen, live?.nodes ?? [], target);
+  return {
+    lab: path,
+    name: structure?.name ?? intent?.lab.name ?? path.split("/").at(-1)!,
+    mode,
+    ...(right !== undefined && { right }),
+    exists,
+    ...(quarantined && { quarantined }),
+    locked: structure?.locked ?? false,
+    ...(operation !== undefined && { operation }),
+    ...(last !== undefined && {
+      last_job: { job: last.id, operation: last.operation, outcome: last.outcome, finished_at: timeText(last.finishedAt) },
+    }),
+    ...originOf(target),
+    ...(resume !== undefined && { resume }),
+    ...(live !== undefined && { live: chosen === undefined ? live : liveOf(live, chosen) }),
+  };
+}
+
+/** null: the host has no such lab. A failure: nothing could be read. */
+async function readLive(context: Context, { host, path }: Target): Promise<LiveStatus | Failure | null> {
+  try {
+    return await context.observations.status(host, path);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    if (error.code === "lab_not_found") return null;
+    // Without a session nothing can be read until the user logs in again: that is no failed read.
+    if (error.code === "expired_host_session") throw error;
+    return error;
+  }
+}
+
+/** What a read was last shown as: all pollers of one interval get the same rows. */
+const shown = new WeakMap<LiveStatus, Shown>();
+
+interface Shown {
+  readonly intent: Target["intent"] | undefined;
+  readonly ids: Target["ids"];
+  readonly structure: ObservedLab | null;
+  readonly live: LiveData;
+}
+
+function liveData(target: Target, read: LiveStatus | Failure | null, structure: ObservedLab | null): LiveData {
+  if (read === null) return { available: false };
+  if (read instanceof Failure) return { available: false, error: { code: read.code, error: read.message } };
+  const known = shown.get(read);
+  if (known !== undefined && known.structure === structure && known.intent === target.intent && known.ids === target.ids) return known.live;
+  const live = share(joinLive(target, read, structure));
+  shown.set(read, { intent: target.intent, ids: target.ids, structure, live });
+  return live;
+}
+
+/** What the rows of a read are named by. */
+interface Names {
+  readonly intent: Target["intent"] | undefined;
+  readonly ids: Target["ids"];
+  /** Keys that the intent has; undefined: not to be told. */
+  readonly known: ReadonlySet<string> | undefined;
+  readonly nodes: ReadonlyMap<string, string>;
+  readonly linkKeys: ReadonlyMap<string, string>;
+  readonly links: ReadonlyMap<string, ObservedLink>;
+  readonly ends: EndpointKeys;
+}
+
+/** Changes as seldom as what it comes from, while reads come several times a second. */
+const named = new WeakMap<ObservedLab, Names>();
+
+function namesOf(target: Target, structure: ObservedLab | null): Names {
+  const before = structure === null ? undefined : named.get(structure);
+  if (before !== undefined && before.intent === target.intent && before.ids === target.ids) return before;
+  const ids = structure === null ? target.ids : joinIds(target.intent?.lab ?? null, structure, target.ids);
+  const names: Names = {
+    intent: target.intent,
+    ids: target.ids,
+    known: structure === null || target.intent === undefined ? undefined : new Set(target.intent.lab.nodes.map(({ key }) => key)),
+    nodes: new Map(Object.entries(ids.nodes).map(([key, id]) => [id, key])),
+    linkKeys: new Map(Object.entries(ids.links).map(([key, id]) => [id, key])),
+    links: new Map((structure?.links ?? []).map((link) => [link.id, link])),
+    ends: endpointKeys(ids),
+  };
+  if (structure !== null) named.set(structure, names);
+  return names;
+}
+
+function joinLive(target: Target, read: LiveStatus, structure: ObservedLab | null): LiveData {
+  const { known, nodes: keys, linkKeys, links, ends } = namesOf(target, structure);
+  const nodes = read.nodes.map((row): LiveNodeData => {
+    const key = keys.get(row.id);
+    // A key that was made up for a node which the intent does not know joins nothing.
+    return { ...row, node: key !== undefined && (known === undefined || known.has(key)) ? key : null };
+  });
+  const netem = read.links.map(({ id, a, b }): LiveNetemData => {
+    const key = linkKeys.get(id);
+    const link = links.get(id);
+    const endpoints = link === undefined ? (key?.split(" -- ") ?? []) : link.endpoints.map((end) => endpointText(endpointOf(end, ends)));
+    return { link: key ?? id, endpoints, ...(a !== undefined && { a }), ...(b !== undefined && { b }) };
+  });
+  return {
+    available: true,
+    joined: nodes.every(({ node }) => node !== null),
+    nodes: nodes.sort((a, b) => (a.id < b.id ? -1 : 1)),
+    netem: netem.sort((a, b) => (a.link < b.link ? -1 : 1)),
+  };
+}

@@ -1,0 +1,169 @@
+import { Failure } from "../../contract/errors.ts";
+import type { JobStarted } from "../../contract/schemas/jobs.ts";
+import type { LinkQualityData, LinkQualityPayload, LinkSuspendData, LinkSuspendPayload } from "../../contract/schemas/links.ts";
+import { endpointKeys, endpointOf, joinIds } from "../../engine/compare/join.ts";
+import type { ObservedEndpoint, ObservedLink } from "../../engine/model/observed.ts";
+import type { LinkSides } from "../../hosts/host.ts";
+import { type Endpoint, endpointText, linkKey, type Quality } from "../../intent/lab/lab.ts";
+import { refuseLocked, runChange } from "../changes/managed.ts";
+import { unsupported } from "../common/capabilities.ts";
+import { addressProject, allowChange, badRequest, labNotFound, refuseMissing, type Target } from "../context/address.ts";
+import type { Context } from "../context/context.ts";
+import type { Job } from "../jobs/jobs.ts";
+import type { Caller, ChangeCall } from "../service.ts";
+
+/** What the journal keeps of a change of a link. Sides are those of `endpoints`. */
+export interface QualityRequest {
+  readonly endpoints: readonly [string, string];
+  readonly quality: LinkSides<Quality>;
+  readonly save: boolean;
+}
+
+export interface SuspendRequest {
+  readonly endpoints: readonly [string, string];
+  readonly suspended: boolean;
+  /** Absent: both. */
+  readonly side?: "a" | "b";
+}
+
+/** Throws link_not_found, and unsupported where the host has no link quality. */
+export async function applyLinkQuality(
+  context: Context,
+  caller: Caller,
+  payload: LinkQualityPayload,
+  call: ChangeCall,
+): Promise<LinkQualityData | JobStarted> {
+  const target = await changeable(context, caller, payload, "linkQuality");
+  const { endpoints, a, b, save } = payload;
+  const request: QualityRequest = { endpoints, quality: { ...(a && { a }), ...(b && { b }) }, save: save === true };
+  return runChange(context, target, call, { operation: "applyLinkQuality", request, work: (job) => changeQuality(job, target, request) });
+}
+
+/** Throws link_not_found, bad_request for the side of a network, and unsupported where the host cannot suspend links. */
+export async function setLinkSuspend(
+  context: Context,
+  caller: Caller,
+  payload: LinkSuspendPayload,
+  call: ChangeCall,
+): Promise<LinkSuspendData | JobStarted> {
+  const target = await changeable(context, caller, payload, "linkSuspend");
+  const { endpoints, suspended, side } = payload;
+  const request: SuspendRequest = { endpoints, suspended, ...(side && { side }) };
+  return runChange(context, target, call, { operation: "setLinkSuspend", request, work: (job) => changeSuspend(job, target, request) });
+}
+
+/** Safe to run again. */
+export async function changeQuality(job: Job, target: Target, { endpoints, quality, save }: QualityRequest): Promise<LinkQualityData> {
+  const found = await findLink(target, endpoints);
+  refuseCancelled(job);
+  const state = await target.host.setLinkQuality(target.path, found.link.id, found.turn(quality), { save });
+  return {
+    lab: target.path,
+    link: found.key,
+    endpoints: [...endpoints],
+    stored: found.turn(state.stored),
+    effective: found.turn(state.effective),
+    saved: save,
+  };
+}
+
+/** Safe to run again. */
+export async function changeSuspend(job: Job, target: Target, { endpoints, suspended, side }: SuspendRequest): Promise<LinkSuspendData> {
+  const found = await findLink(target, endpoints);
+  refuseCancelled(job);
+  const wanted: LinkSides<boolean> =
+    side === undefined ? { a: suspended, b: suspended } : side === "a" ? { a: suspended } : { b: suspended };
+  if (side !== undefined && "networkId" in found.link.endpoints[(side === "a") === found.straight ? 0 : 1]) {
+    throw badRequest("/side", `${endpoints[side === "a" ? 0 : 1]} is a network: a link is suspended at a node's side of it`);
+  }
+  const { a = false, b = false } = found.turn(await target.host.setLinkSuspend(target.path, found.link.id, found.turn(wanted)));
+  return { lab: target.path, link: found.key, suspended: { a, b } };
+}
+
+function refuseCancelled({ signal }: Job): void {
+  if (signal.aborted) throw new Failure("cancelled", "the change was cancelled: the link is as it was");
+}
+
+async function changeable(
+  context: Context,
+  caller: Caller,
+  payload: LinkQualityPayload | LinkSuspendPayload,
+  feature: "linkQuality" | "linkSuspend",
+): Promise<Target> {
+  const target = await addressProject(context, caller, payload);
+  await refuseMissing(context, target);
+  allowChange(target, "operate");
+  const { features } = await target.host.capabilities();
+  if (!features[feature]) throw unsupported(feature);
+  return target;
+}
+
+interface FoundLink {
+  readonly link: Pick<ObservedLink, "id" | "endpoints">;
+  readonly key: string;
+  /** The caller's first endpoint is the host's first. */
+  readonly straight: boolean;
+  /** From the caller's sides to the host's, or back. */
+  readonly turn: <T>(sides: LinkSides<T>) => LinkSides<T>;
+}
+
+async function findLink(target: Target, endpoints: readonly [string, string]): Promise<FoundLink> {
+  const known = await findRecorded(target, endpoints);
+  if (known !== undefined) return known;
+  const observed = await target.host.observe(target.path);
+  if (observed === null) throw labNotFound(target.path);
+  refuseLocked(observed);
+  const ids = joinIds(target.intent?.lab ?? null, observed, target.ids);
+  const keys = endpointKeys(ids);
+  for (const link of observed.links) {
+    const [a, b] = link.endpoints.map((end) => endpointText(endpointOf(end, keys)));
+    const straight = a === endpoints[0] && b === endpoints[1];
+    if (!straight && !(a === endpoints[1] && b === endpoints[0])) continue;
+    const key = Object.entries(ids.links).find(([, id]) => id === link.id)?.[0] ?? link.id;
+    return foundLink(link, key, straight);
+  }
+  throw new Failure("link_not_found", `${target.path} has no link between ${endpoints[0]} and ${endpoints[1]}`, { data: { endpoints } });
+}
+
+/**
+ * A link both ends of which the record knows by an id, and the intent by a key, is what a join of the whole lab would find too; undefined where
+ * that has to tell.
+ */
+async function findRecorded(
+  { host, path, record, intent, ids }: Target,
+  endpoints: readonly [string, string],
+): Promise<FoundLink | undefined> {
+  if (host.findLink === undefined || record === undefined || ids !== record.ids) return undefined;
+  const known = (kind: "nodes" | "networks", key: string) => {
+    const wanted = intent === undefined || intent.lab[kind].some((one) => one.key === key);
+    return wanted && Object.hasOwn(ids[kind], key) ? ids[kind][key] : undefined;
+  };
+  const native = (end: Endpoint): ObservedEndpoint | undefined => {
+    const id = "node" in end ? known("nodes", end.node) : known("networks", end.network);
+    if (id === undefined) return undefined;
+    return "node" in end ? { nodeId: id, interface: end.interface } : { networkId: id };
+  };
+  const [x, y] = [endpointFrom(endpoints[0]), endpointFrom(endpoints[1])];
+  const [a, b] = [native(x), native(y)];
+  const link = a && b && (await host.findLink(path, [a, b]));
+  return link && foundLink(link, linkKey(x, y), sameEnd(link.endpoints[0], a));
+}
+
+/** Of its text: keys of nodes have no colon. */
+function endpointFrom(text: string): Endpoint {
+  const colon = text.indexOf(":");
+  return colon < 0 ? { network: text } : { node: text.slice(0, colon), interface: text.slice(colon + 1) };
+}
+
+function foundLink(link: FoundLink["link"], key: string, straight: boolean): FoundLink {
+  return { link, key, straight, turn: (sides) => (straight ? sides : turned(sides)) };
+}
+
+function sameEnd(one: ObservedEndpoint, other: ObservedEndpoint): boolean {
+  if ("networkId" in one) return "networkId" in other && one.networkId === other.networkId;
+  return "nodeId" in other && one.nodeId === other.nodeId && one.interface === other.interface;
+}
+
+function turned<T>({ a, b }: LinkSides<T>): LinkSides<T> {
+  return { ...(b !== undefined && { a: b }), ...(a !== undefined && { b: a }) };
+}

@@ -1,0 +1,131 @@
+import { Failure } from "../../contract/errors.ts";
+import type { ObservedLab } from "../../engine/model/observed.ts";
+import type { HostSession, LiveStatus } from "../../hosts/host.ts";
+import type { Clock } from "../common/clock.ts";
+import { RecentMap } from "../common/recent-map.ts";
+import { isOfLab, type LabScope, labScope } from "../streams/lab-scope.ts";
+
+interface Kept<T> {
+  readonly at: number;
+  readonly value: Promise<T>;
+  /** While this read runs: the one it renews. */
+  before: Kept<T> | undefined;
+}
+
+/**
+ * Reads of labs, shared: however many pollers ask, the host is asked at most once per lab and interval (a shorter one while nodes start or stop),
+ * and those who ask meanwhile get the same answer. A failed read is shared too, so that a host in trouble is not asked more often. Changes forget what is kept.
+ * Whoever asks for a status, or for what names its rows, in the interval after gets the last one at once while the next is read: among many
+ * pollers nobody waits. Only while nodes start or stop they do: then the answer is what they wait for.
+ */
+export class Observations {
+  readonly #clock: Clock;
+  readonly #statusMs: number;
+  readonly #status = new Map<string, Kept<LiveStatus>>();
+  readonly #structure = new Map<string, Kept<ObservedLab | null>>();
+  readonly #seen = new RecentMap<LiveStatus>(1000);
+  /** How long a status of these labs, whose nodes are just starting or stopping, is kept. */
+  readonly #settling = new RecentMap<number>(1000);
+  readonly #changes = new RecentMap<number>(1000);
+
+  readonly #scope: LabScope;
+
+  readonly #notice: (path: string) => void;
+
+  /**
+   * @param isRecorded whether the service has a record of a lab: what is read of others is kept for the user who read it
+   * @param notice called with each read of the host: notices that another lab is at the path, and then forgets what is kept
+   */
+  constructor(clock: Clock, statusMs: number, isRecorded: (path: string) => boolean, notice: (path: string) => void) {
+    this.#notice = notice;
+    this.#scope = labScope(isRecorded);
+    this.#clock = clock;
+    this.#statusMs = statusMs;
+  }
+
+  status(host: HostSession, path: string): Promise<LiveStatus> {
+    const key = this.#scope(host, path);
+    const soonMs = this.#settling.get(key);
+    const keepMs = soonMs ?? this.#statusMs;
+    const kept = this.#kept(this.#status, key, keepMs, async () => {
+      try {
+        const began = this.#clock.now();
+        this.#notice(path);
+        const status = await host.status(path);
+        this.#seen.set(key, status);
+        // Whoever waits for nodes wants to know soon; a host whose answers take long is left half of its time.
+        const nextMs = Math.max(settlingMs, 2 * (this.#clock.now() - began));
+        if (nextMs < this.#statusMs && status.nodes.some(isSettling)) this.#settling.set(key, nextMs);
+        else this.#settling.delete(key);
+        return status;
+      } catch (error) {
+        if (error instanceof Failure && error.code === "lab_not_found") this.#seen.delete(key);
+        throw error;
+      }
+    });
+    return soonMs === undefined ? this.#atOnce(kept, keepMs) : kept.value;
+  }
+
+  /** The newest status that was read of a lab with a record, however long ago; reads nothing. */
+  lastSeen(path: string): LiveStatus | undefined {
+    return this.#seen.get(`${path}\0`);
+  }
+
+  /** The persisted definition, at most `maxAgeMs` old. */
+  structure(host: HostSession, path: string, maxAgeMs: number): Promise<ObservedLab | null> {
+    return this.#kept(this.#structure, this.#scope(host, path), maxAgeMs, () => this.#observe(host, path)).value;
+  }
+
+  /** The same, for what may be a little older: while it is read anew, the last one. */
+  recentStructure(host: HostSession, path: string, maxAgeMs: number): Promise<ObservedLab | null> {
+    return this.#atOnce(
+      this.#kept(this.#structure, this.#scope(host, path), maxAgeMs, () => this.#observe(host, path)),
+      maxAgeMs,
+    );
+  }
+
+  /** How often what is kept of a lab was forgotten: another number than before a read tells that the read may be older than a change. */
+  changes(path: string): number {
+    return this.#changes.get(path) ?? 0;
+  }
+
+  forget(path: string): void {
+    this.#changes.set(path, this.changes(path) + 1);
+    for (const kept of [this.#status, this.#structure]) for (const key of kept.keys()) if (isOfLab(key, path)) kept.delete(key);
+  }
+
+  #observe(host: HostSession, path: string): Promise<ObservedLab | null> {
+    this.#notice(path);
+    return host.observe(path);
+  }
+
+  #atOnce<T>({ before, value }: Kept<T>, maxAgeMs: number): Promise<T> {
+    return before !== undefined && this.#clock.now() - before.at < 2 * maxAgeMs ? before.value : value;
+  }
+
+  #kept<T>(all: Map<string, Kept<T>>, key: string, maxAgeMs: number, read: () => Promise<T>): Kept<T> {
+    const now = this.#clock.now();
+    const known = all.get(key);
+    if (known !== undefined && now - known.at < maxAgeMs) return known;
+    const kept: Kept<T> = { at: now, value: read(), before: known === undefined ? undefined : { ...known, before: undefined } };
+    const ended = () => {
+      kept.before = undefined;
+    };
+    // Those who wait for it see the failure; kept without a waiter it must not count as unhandled.
+    kept.value.then(ended, (error: unknown) => {
+      ended();
+      // It is about the session that read, not about the lab: whoever has logged in again reads the lab again.
+      if (error instanceof Failure && error.code === "expired_host_session" && all.get(key) === kept) all.delete(key);
+    });
+    all.delete(key);
+    all.set(key, kept);
+    if (all.size > 1000) all.delete(all.keys().next().value!);
+    return kept;
+  }
+}
+
+const settlingMs = 20;
+
+function isSettling({ status }: LiveStatus["nodes"][number]): boolean {
+  return status === "starting" || status === "stopping";
+}

@@ -1,0 +1,175 @@
+import { Failure } from "../../contract/errors.ts";
+import type { JobStarted } from "../../contract/schemas/jobs.ts";
+import type { BulkResult, ProjectPayload } from "../../contract/schemas/project.ts";
+import type { ResumeData, ResumePayload, ResumeState } from "../../contract/schemas/resume.ts";
+import { joinIds } from "../../engine/compare/join.ts";
+import type { Operation } from "../../engine/model/plan.ts";
+import type { HostSession, LiveNode, NativeIds } from "../../hosts/host.ts";
+import { applyOperations } from "../changes/apply.ts";
+import { refuseLocked, runChange } from "../changes/managed.ts";
+import { unsupported } from "../common/capabilities.ts";
+import { addressProject, allowChange, labNotFound, refuseMissing, type Target } from "../context/address.ts";
+import type { Context } from "../context/context.ts";
+import type { Job } from "../jobs/jobs.ts";
+import type { Caller, ChangeCall } from "../service.ts";
+import type { LabRecord } from "../store/store.ts";
+import { operationOf } from "./power.ts";
+
+export const resumePolicies = ["always", "never"] as const;
+/** Whether nodes that ended with the host come back by themselves when the service starts. */
+export type ResumePolicy = (typeof resumePolicies)[number];
+
+/** The lab's own policy, else the service's. */
+export function policyOf(context: Pick<Context, "resumeDefault">, record: Pick<LabRecord, "resume"> | undefined): ResumePolicy {
+  return record?.resume ?? context.resumeDefault;
+}
+
+/** Sets a lab's policy; "default" takes it away again. Throws unsupported where the host cannot tell what ended with it. */
+export async function setLabResume(context: Context, caller: Caller, payload: ResumePayload): Promise<ResumeData> {
+  const target = await addressProject(context, caller, payload);
+  if (target.record === undefined && (await target.host.observe(target.path)) === null) throw labNotFound(target.path);
+  allowChange(target, "operate");
+  await needResume(target.host);
+  // The record as it is now: a change of the lab may have ended meanwhile.
+  const record = context.store.labs.get(target.path);
+  if (record === undefined) throw labNotFound(target.path);
+  const { resume: _before, ...rest } = record;
+  const after: LabRecord = { ...rest, ...(payload.resume === "default" ? {} : { resume: payload.resume }) };
+  context.store.labs.put(after);
+  return { lab: target.path, resume: policyOf(context, after), own: after.resume !== undefined };
+}
+
+/** Starts again what ended with the host, or with the lab. Throws unsupported where the host cannot tell. */
+export async function resumeLab(
+  context: Context,
+  caller: Caller,
+  payload: ProjectPayload,
+  call: ChangeCall,
+): Promise<BulkResult | JobStarted> {
+  const target = await addressProject(context, caller, payload);
+  await refuseMissing(context, target);
+  allowChange(target, "operate");
+  await needResume(target.host);
+  return runChange(context, target, call, { operation: "resumeLab", request: {}, work: (job) => resumeNodes(context, job, target) });
+}
+
+async function needResume(host: HostSession): Promise<void> {
+  if (!(await host.capabilities()).features.resume) throw unsupported("resume");
+}
+
+/** Safe to run again: what runs is left alone. One node that does not start keeps no other from it; then host_error names those that did not. */
+export async function resumeNodes(context: Context, job: Job, target: Target): Promise<BulkResult> {
+  const { path, host } = target;
+  const observed = await host.observe(path);
+  if (observed === null) throw labNotFound(path);
+  refuseLocked(observed);
+  const lost = lostOf((await host.status(path)).nodes);
+  const ids = joinIds(target.intent?.lab ?? null, observed, target.ids);
+  const keys = new Map(Object.entries(ids.nodes).map(([key, id]) => [id, key]));
+  const operations = lost.map((node): Operation => {
+    const key = keys.get(node.id) ?? node.name;
+    const operation = operationOf({ do: "start", node: key }, key, node, "start");
+    return { ...operation, reason: { code: "resume", text: reasonText(node) } };
+  });
+  const known: NativeIds = {
+    ...ids,
+    nodes: { ...ids.nodes, ...Object.fromEntries(operations.map(({ key, native_id }) => [key, native_id ?? ""])) },
+  };
+  const failed = await startAll(context, job, target, operations, known);
+  const started = operations.length - failed.length;
+  const [first] = failed;
+  if (first !== undefined) {
+    throw new Failure(
+      first.error.code,
+      `${failed.length} of ${operations.length} nodes did not come back: ${namesOf(failed)}; ${first.error.message}`,
+      {
+        data: { ...first.error.data, started, failed: failed.map(({ key, error }) => ({ node: key, error: error.message })) },
+        cause: first.error,
+      },
+    );
+  }
+  return { ...none, requested: operations.length, started };
+}
+
+function namesOf(failed: readonly { readonly key: string }[]): string {
+  const shown = failed.slice(0, 8).map(({ key }) => key);
+  return `${shown.join(", ")}${failed.length > shown.length ? ` and ${failed.length - shown.length} more` : ""}`;
+}
+
+const none: BulkResult = {
+  requested: 0,
+  started: 0,
+  already_running: 0,
+  already_starting: 0,
+  stopped: 0,
+  already_stopped: 0,
+  wiped: 0,
+  failed: 0,
+  invalid: 0,
+};
+
+/** All at once, as a start is fastest; where that fails, each by itself. */
+async function startAll(
+  context: Context,
+  job: Job,
+  { path, host }: Target,
+  operations: readonly Operation[],
+  ids: NativeIds,
+): Promise<readonly { readonly key: string; readonly error: Failure }[]> {
+  if (operations.length === 0) return [];
+  const start = (some: readonly Operation[]) => applyOperations(context.consoles, host, job, { path, operations: some, ids });
+  const failures: { key: string; error: Failure }[] = [];
+  try {
+    await start(operations);
+    return [];
+  } catch (error) {
+    const single = operations[0];
+    if (!(error instanceof Failure) || error.code !== "host_error" || single === undefined) throw error;
+    if (operations.length === 1) return [{ key: single.key, error }];
+  }
+  for (const operation of operations) {
+    try {
+      await start([operation]);
+    } catch (error) {
+      if (!(error instanceof Failure) || error.code !== "host_error") throw error;
+      failures.push({ key: operation.key, error });
+    }
+  }
+  return failures;
+}
+
+/** All pollers of one read ask the same of it. */
+const knownLost = new WeakMap<readonly LiveNode[], readonly LiveNode[]>();
+
+export function lostOf(nodes: readonly LiveNode[]): readonly LiveNode[] {
+  const known = knownLost.get(nodes);
+  if (known !== undefined) return known;
+  const found = nodes.filter(({ lost }) => lost !== undefined);
+  knownLost.set(nodes, found);
+  return found;
+}
+
+function reasonText({ lost }: LiveNode): string {
+  return lost === "lab_killed" ? "it ended with its lab, which was killed" : "it ended when the host went down";
+}
+
+/**
+ * What a lab's status says of it: its policy and what waits to come back; undefined where there is nothing to say.
+ * @param nodes live
+ */
+export function resumeState(
+  context: Pick<Context, "resumeDefault" | "store" | "jobs">,
+  path: string,
+  record: LabRecord | undefined,
+  nodes: readonly LiveNode[],
+): ResumeState | undefined {
+  const policy = policyOf(context, record);
+  const lost = lostOf(nodes);
+  const [first] = lost;
+  if (first?.lost === undefined) return policy === "always" || record?.resume !== undefined ? { policy } : undefined;
+  // What runs now may bring them back; before that, the newest change tells why they did not come.
+  const last = context.jobs.running(path) === undefined && record !== undefined ? context.store.jobs.lastOf(path, record) : undefined;
+  const error =
+    last?.operation === "resumeLab" && last.error !== undefined ? { code: last.error.code, error: last.error.error } : undefined;
+  return { policy, waiting: lost.map(({ name }) => name).sort(), reason: first.lost, ...(error !== undefined && { error }) };
+}

@@ -1,0 +1,121 @@
+import { Failure } from "../../contract/errors.ts";
+import type { JobStarted } from "../../contract/schemas/jobs.ts";
+import type { ProjectPayload } from "../../contract/schemas/project.ts";
+import type { SaveConfigsData, SavedNode } from "../../contract/schemas/save.ts";
+import { joinIds } from "../../engine/compare/join.ts";
+import type { ObservedNode } from "../../engine/model/observed.ts";
+import { compareNatural } from "../../engine/shared/natural-order.ts";
+import { refuseLocked, runChange } from "../changes/managed.ts";
+import { unsupported } from "../common/capabilities.ts";
+import { execOn } from "../consoles/consoles.ts";
+import { addressProject, allowChange, labNotFound, refuseMissing, type Target } from "../context/address.ts";
+import { chosenNodes } from "../context/chosen-nodes.ts";
+import type { Context } from "../context/context.ts";
+import type { Job } from "../jobs/jobs.ts";
+import type { Caller, ChangeCall } from "../service.ts";
+
+/** What the journal keeps of a save. */
+export interface SaveRequest {
+  /** IaC node keys; absent: all. */
+  readonly nodes?: readonly string[];
+}
+
+/** How long a console may take over its save command, ms. */
+const commandMs = 60_000;
+
+interface Candidate {
+  readonly key: string;
+  readonly node: ObservedNode;
+}
+
+/** Makes running nodes keep their configuration and returns it. Throws unsupported where the host has no way to save, and node_not_found. */
+export async function saveConfigs(
+  context: Context,
+  caller: Caller,
+  payload: ProjectPayload,
+  call: ChangeCall,
+): Promise<SaveConfigsData | JobStarted> {
+  const target = await addressProject(context, caller, payload);
+  await refuseMissing(context, target);
+  allowChange(target);
+  if (!(await target.host.capabilities()).features.saveConfigs) throw unsupported("saveConfigs");
+  const chosen = chosenNodes(payload);
+  const request: SaveRequest = chosen === undefined ? {} : { nodes: [...chosen] };
+  return runChange(context, target, call, { operation: "saveConfigs", request, work: (job) => saveNodes(context, job, target, request) });
+}
+
+/** Safe to run again. */
+export async function saveNodes(context: Context, job: Job, target: Target, request: SaveRequest): Promise<SaveConfigsData> {
+  try {
+    return await saveChosen(context, job, target, request);
+  } catch (error) {
+    if (!job.signal.aborted) throw error;
+    throw new Failure("cancelled", "the change was cancelled: some nodes may have kept their configuration, none was returned", {
+      cause: error,
+    });
+  }
+}
+
+async function saveChosen(context: Context, job: Job, target: Target, { nodes: wanted }: SaveRequest): Promise<SaveConfigsData> {
+  const { host, path, intent } = target;
+  if (host.saveConfigs === undefined) throw unsupported("saveConfigs");
+  const observed = await host.observe(path);
+  if (observed === null) throw labNotFound(path);
+  refuseLocked(observed);
+  const ids = joinIds(intent?.lab ?? null, observed, target.ids);
+  const native = new Map(observed.nodes.map((node) => [node.id, node]));
+  const keys = (wanted ?? Object.keys(ids.nodes)).toSorted(compareNatural);
+  const candidates = keys.map((key): Candidate => {
+    const node = native.get(ids.nodes[key] ?? "");
+    if (node === undefined) throw new Failure("node_not_found", `${path} has no node ${key}`);
+    return { key, node };
+  });
+  const ready = await prepared(context, job, target, candidates);
+  job.signal.throwIfAborted();
+  const asked = candidates.filter(({ key }) => ready.get(key) === undefined).map(({ node }) => node.id);
+  const answers = asked.length === 0 ? new Map<string, string | Failure>() : await host.saveConfigs(path, asked, job.signal);
+  const files: Record<string, string> = {};
+  const known = new Map(intent?.lab.nodes.map(({ key, startupConfig }) => [key, startupConfig]));
+  const rows = candidates.map(({ key, node }): SavedNode => {
+    const answer = ready.get(key) ?? answers.get(node.id) ?? new Failure("host_error", "the host returned nothing for this node");
+    const row = { node: key, name: node.name };
+    if (answer instanceof Failure) {
+      const isSkipped = answer.code === "unsupported" || answer.code === "node_not_running";
+      return { ...row, outcome: isSkipped ? "skipped" : "failed", code: answer.code, error: answer.message };
+    }
+    const file = `${key}.cfg`;
+    files[file] = answer;
+    return { ...row, outcome: (known.get(key) ?? "") === answer ? "unchanged" : "saved", file };
+  });
+  const count = (outcome: SavedNode["outcome"]) => rows.filter((row) => row.outcome === outcome).length;
+  return { lab: path, saved: count("saved") + count("unchanged"), failed: count("failed"), nodes: rows, files };
+}
+
+/** Why a node cannot be saved now, by key. Nodes of templates with a save command have run it, all at once, when this comes back. */
+async function prepared(
+  context: Context,
+  job: Job,
+  target: Target,
+  candidates: readonly Candidate[],
+): Promise<ReadonlyMap<string, Failure>> {
+  const templates = new Map((await target.host.templates()).map((template) => [template.id, template]));
+  const problems = new Map<string, Failure>();
+  const prepare = async ({ key, node }: Candidate): Promise<void> => {
+    // Its number may run for another lab: the host refuses it by name.
+    if (node.power === "unknown") return;
+    if (node.power !== "running") {
+      problems.set(key, new Failure("node_not_running", `the node is ${node.power}; start it first`));
+      return;
+    }
+    const command = templates.get(node.template)?.saveCommand;
+    if (command === undefined) return;
+    try {
+      await execOn(context, target, { key, node }, { command, timeoutMs: commandMs }, job.signal);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      problems.set(key, new Failure(error.code, `its console did not take the command "${command}": ${error.message}`));
+    }
+  };
+  await Promise.all(candidates.map(prepare));
+  return problems;
+}

@@ -1,0 +1,60 @@
+import { Failure } from "../../contract/errors.ts";
+import type { LabAdoptData, LabAdoptPayload } from "../../contract/schemas/sharing.ts";
+import { captureLab } from "../../engine/compare/capture.ts";
+import { joinIds } from "../../engine/compare/join.ts";
+import { printLab } from "../../intent/write/print.ts";
+import { snapshot } from "../changes/managed.ts";
+import { newId } from "../common/new-id.ts";
+import { badRequest, checkFields, labNotFound, noIds, pathOf } from "../context/address.ts";
+import type { Context } from "../context/context.ts";
+import type { Caller } from "../service.ts";
+
+/**
+ * Gives a lab that the host has, and the service has no record of, an owner and a record with the intent that the host holds. Changes nothing that runs.
+ * Throws operation_not_allowed for callers that are no admins, lab_not_found, lab_exists for a lab that has a record, lab_busy.
+ */
+export async function adoptLab(context: Context, caller: Caller, payload: LabAdoptPayload): Promise<LabAdoptData> {
+  const { owner = caller.user } = payload;
+  if (caller.role !== "admin") throw new Failure("operation_not_allowed", "only an admin adopts a lab that the service has no record of");
+  const path = pathOf(payload, checkFields(payload), undefined);
+  refuseOwner(context, owner);
+  const host = await context.sessions.hostSession(caller);
+  const [rules, observed] = await Promise.all([host.rules(), host.observe(path)]);
+  if (observed === null) throw labNotFound(path);
+  const ids = joinIds(null, observed, noIds);
+  const captured = captureLab({ observed, rules, ids });
+  refuseManaged(context, path);
+  await host.setOwner?.(path, owner);
+  // A change may have begun meanwhile.
+  refuseManaged(context, path);
+  context.store.labs.put({
+    path,
+    identity: newId(),
+    mode: "create",
+    owner,
+    ...printLab(captured),
+    applied: snapshot(observed),
+    serial: 1,
+    labId: observed.id,
+    ids: joinIds(captured, observed, ids),
+    plans: {},
+    power: {},
+    updatedAt: context.clock.now(),
+  });
+  context.observations.forget(path);
+  context.log("info", "a lab was adopted", { lab: path, owner, user: caller.user });
+  return { lab: path, owner, nodes: observed.nodes.length, links: observed.links.length };
+}
+
+function refuseOwner({ host }: Context, owner: string): void {
+  if (owner === "" || owner.length > 256) throw badRequest("/owner", "a user name has 1 to 256 characters");
+  const account = host.accounts?.find(owner);
+  if (account === null) throw badRequest("/owner", `the host has no user ${JSON.stringify(owner)}`);
+  if (account?.role === "viewer") throw badRequest("/owner", `${JSON.stringify(owner)} is a viewer, who owns no labs`);
+}
+
+function refuseManaged({ store, jobs }: Context, path: string): void {
+  jobs.refuseBusy(path);
+  const record = store.labs.get(path);
+  if (record !== undefined) throw new Failure("lab_exists", `${path} has a record: it belongs to ${record.owner}`);
+}

@@ -1,0 +1,112 @@
+import { Failure } from "../../contract/errors.ts";
+import type { JobStarted } from "../../contract/schemas/jobs.ts";
+import type { DeployData, ProjectPayload } from "../../contract/schemas/project.ts";
+import type { Operation, Plan } from "../../engine/model/plan.ts";
+import { showDiagnostics } from "../../intent/diagnostics/show.ts";
+import { applyOperations } from "../changes/apply.ts";
+import { keepFolders, noteFolder } from "../changes/lab-folders.ts";
+import { recordApplied, recordBroken, recordIntent, recordUntouched, refuseLocked, runChange } from "../changes/managed.ts";
+import { unstarted } from "../changes/owed-starts.ts";
+import { planAgainstHost } from "../changes/planned.ts";
+import { refusals } from "../checks/fit-problems.ts";
+import { checkOnHost } from "../checks/host-check.ts";
+import { addressProject, allowChange, type Intent, neededIntent, noIds, type Target } from "../context/address.ts";
+import type { Context } from "../context/context.ts";
+import type { ProjectState } from "../context/state.ts";
+import type { Job } from "../jobs/jobs.ts";
+import type { Caller, ChangeCall } from "../service.ts";
+
+/** What the journal keeps of a deploy. */
+export interface DeployRequest {
+  readonly yaml: string;
+  readonly files: Readonly<Record<string, string>>;
+  readonly replace: boolean;
+}
+
+/** Creates the lab and starts it. Throws lab_exists, and invalid_intent with all that is in the way. */
+export async function deployProject(
+  context: Context,
+  caller: Caller,
+  payload: ProjectPayload,
+  call: ChangeCall,
+): Promise<DeployData | JobStarted> {
+  const target = await addressProject(context, caller, payload, { makes: true });
+  const intent = await neededIntent(target);
+  allowChange(target);
+  await checkOnHost(context, target.host, intent, { ...call, deploying: true });
+  const replace = payload.replace === true;
+  const request: DeployRequest = { yaml: intent.yaml, files: intent.files, replace };
+  return runChange(context, target, call, {
+    operation: "deployProject",
+    request,
+    work: (job) => deployLab(context, job, target, intent, replace),
+  });
+}
+
+async function deployLab(context: Context, job: Job, target: Target, intent: Intent, replace: boolean): Promise<DeployData> {
+  const options = { direction: "to_host", prune: false, replace } as const;
+  const { plan, observed, ids } = await planAgainstHost(context, target, intent, options);
+  if (observed !== null && !replace) {
+    throw new Failure("lab_exists", `${target.path} exists on the host; replace true stops, wipes, deletes and recreates it`);
+  }
+  if (observed !== null && target.record === undefined && target.caller.role !== "admin") {
+    throw new Failure("operation_not_allowed", `${target.path} is on the host but not managed here; only an admin may replace it`);
+  }
+  refuseLocked(observed);
+  await refuseBlocked(context, plan, intent);
+  const known = observed === null ? noIds : ids;
+  const state = await applyIntent(context, job, target, intent, { operations: plan.operations, ids: known, replace });
+  return deployed(target, intent, state, plan.unsupported);
+}
+
+/** Records the intent, runs the steps, and records what came of it; answers the state for the client. */
+export async function applyIntent(
+  context: Context,
+  job: Job,
+  target: Target,
+  intent: Intent,
+  { operations, ids, replace }: { readonly operations: readonly Operation[]; readonly ids: Target["ids"]; readonly replace: boolean },
+): Promise<ProjectState> {
+  // Ids of a lab that is deleted first mean nothing for the one that comes.
+  const known = replace ? noIds : ids;
+  const before = context.store.labs.get(target.path);
+  const { owner } = recordIntent(context, job, target, intent, {
+    ids: known,
+    isMade: operations.some(({ step }) => step.do === "create-lab"),
+  });
+  const made: string[] = [];
+  const madeFolder = (folder: string) => {
+    made.push(folder);
+    noteFolder(context, target.path, folder);
+  };
+  try {
+    const applied = await applyOperations(context.consoles, target.host, job, { path: target.path, operations, ids, owner, madeFolder });
+    return await recordApplied(context, target, applied.ids, intent);
+  } catch (error) {
+    const owed = unstarted(operations, error);
+    if (nothingApplied(error)) await recordUntouched(context, target, before, owed);
+    else await recordBroken(context, target, known, intent, owed);
+    await keepFolders(context, target, made);
+    throw error;
+  }
+}
+
+/** Whether a change broke off before its first step was done. */
+function nothingApplied(error: unknown): boolean {
+  if (!(error instanceof Failure)) return false;
+  const applied = error.data?.["applied"];
+  return error.code === "lab_locked" || (Array.isArray(applied) && applied.length === 0);
+}
+
+export function deployed(target: Target, { lab }: Intent, state: ProjectState, unsupported: readonly string[]): DeployData {
+  return { lab: target.path, nodes: lab.nodes.length, links: lab.links.length, state, unsupported: [...unsupported] };
+}
+
+/** Throws invalid_intent for what of the intent this host cannot make: unknown templates, images that it has not, more memory than is free … */
+export async function refuseBlocked(context: Pick<Context, "work">, plan: Plan, intent: Pick<Intent, "yaml" | "files">): Promise<void> {
+  if (plan.blocked.length === 0) return;
+  const diagnostics = await refusals(context, plan, intent);
+  throw new Failure("invalid_intent", showDiagnostics(diagnostics, intent), {
+    data: { blocked: plan.blocked, unsupported: plan.unsupported, diagnostics },
+  });
+}

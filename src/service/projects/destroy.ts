@@ -1,0 +1,82 @@
+import { Failure } from "../../contract/errors.ts";
+import type { JobStarted } from "../../contract/schemas/jobs.ts";
+import type { DestroyData, ProjectPayload } from "../../contract/schemas/project.ts";
+import type { ObservedLab } from "../../engine/model/observed.ts";
+import { planDestroy } from "../../engine/plan/plan-destroy.ts";
+import { isUnreadableLab } from "../../hosts/host-unreadable.ts";
+import { applyOperations } from "../changes/apply.ts";
+import { releaseFolders } from "../changes/lab-folders.ts";
+import { refuseLocked, runChange } from "../changes/managed.ts";
+import { type Planned, planAgainstHost } from "../changes/planned.ts";
+import { addressProject, allowChange, refuseMissing, type Target } from "../context/address.ts";
+import type { Context } from "../context/context.ts";
+import type { Job } from "../jobs/jobs.ts";
+import type { Caller, ChangeCall } from "../service.ts";
+
+/** What the journal keeps of a destroy. */
+export interface DestroyRequest {
+  readonly wipe: boolean;
+  /** Absent: false. */
+  readonly force?: boolean;
+}
+
+/** Removes the lab; wipe absent or true drops the nodes' disks too. */
+export async function destroyProject(
+  context: Context,
+  caller: Caller,
+  payload: ProjectPayload,
+  call: ChangeCall,
+): Promise<DestroyData | JobStarted> {
+  const target = await addressProject(context, caller, payload);
+  const wipe = payload.wipe !== false;
+  await refuseMissing(context, target);
+  if (target.record === undefined) allowUnrecorded(target);
+  else allowChange(target, "own");
+  const request: DestroyRequest = { wipe, ...(payload.force === true && { force: true }) };
+  return runChange(context, target, call, {
+    operation: "destroyProject",
+    request,
+    work: (job) => destroyLab(context, job, target, request),
+  });
+}
+
+/** Throws operation_not_allowed: a lab without a record has mode load, and yet an admin may remove it. */
+function allowUnrecorded({ caller, loaded, path }: Target): void {
+  if (caller.role === "admin" && loaded !== true) return;
+  throw new Failure("operation_not_allowed", `${path} is on the host but not managed here; only an admin may destroy it`);
+}
+
+/** The plan of the lab's end. Of a lab that its host cannot read it deletes the lab itself: nothing is known of its nodes. */
+async function planEnd(context: Context, target: Target, wipe: boolean): Promise<Pick<Planned, "plan" | "observed" | "ids">> {
+  try {
+    return await planAgainstHost(context, target, null, { direction: "to_host", prune: true, replace: false, wipe });
+  } catch (error) {
+    if (!isUnreadableLab(error)) throw error;
+    const { host, path, ids } = target;
+    const name = path.split("/").at(-1) ?? path;
+    const nothing = { nodes: [], networks: [], links: [], texts: [], trafficFilters: [] };
+    const unread: ObservedLab = { path, id: "", name, locked: false, lock: 0, ...nothing };
+    return { plan: planDestroy(unread, await host.rules(), undefined, wipe), observed: null, ids };
+  }
+}
+
+/** Safe to run again: what is gone is gone. */
+export async function destroyLab(context: Context, job: Job, target: Target, { wipe, force }: DestroyRequest): Promise<DestroyData> {
+  const { path, host } = target;
+  const { plan, observed, ids } = await planEnd(context, target, wipe);
+  refuseLocked(observed);
+  const { operations } = plan;
+  const owner = target.record?.owner;
+  if (operations.length > 0) {
+    await applyOperations(context.consoles, host, job, {
+      path,
+      operations,
+      ids,
+      ...(owner !== undefined && { owner }),
+      ...(force !== undefined && { force }),
+    });
+  }
+  await releaseFolders(context, host, path, context.store.labs.get(path)?.folders ?? []);
+  context.store.labs.delete(path);
+  return { lab: path };
+}

@@ -1,0 +1,110 @@
+import { createHash } from "node:crypto";
+import { Failure } from "../../contract/errors.ts";
+import type { EditData, EditPayload, PublicProjectData, PublicProjectPayload } from "../../contract/schemas/editing.ts";
+import { captureLab } from "../../engine/compare/capture.ts";
+import { joinIds } from "../../engine/compare/join.ts";
+import { canonicalText } from "../../engine/shared/canonical.ts";
+import { maskLab, unmaskLab } from "../../engine/show/mask.ts";
+import type { Lab } from "../../intent/lab/lab.ts";
+import { printLab } from "../../intent/write/print.ts";
+import { checkOnHost } from "../checks/host-check.ts";
+import {
+  addressProject,
+  allowChange,
+  allowUse,
+  badRequest,
+  type Intent,
+  labNotFound,
+  neededIntent,
+  readSent,
+  refuseAbsent,
+  type Target,
+} from "../context/address.ts";
+import type { Context } from "../context/context.ts";
+import type { Call, Caller } from "../service.ts";
+
+/**
+ * The intent for eyes that may not see its secrets. It is printed anew: comments and inheritance are left out, as secrets may stand there too. Of
+ * a lab without an intent, what the host has. as_written: the text itself, for who may edit it and so could read it by other ways.
+ */
+export async function publicProject(context: Context, caller: Caller, selector: PublicProjectPayload): Promise<PublicProjectData> {
+  const target = await addressProject(context, caller, selector);
+  if (selector.as_written === true) await allowSecrets(target);
+  const intent = target.intent ?? (await observedIntent(target));
+  if (selector.as_written === true) {
+    const { yaml, files, lab } = intent;
+    return { lab: target.path, name: lab.name, yaml, files, traffic_filters: [...lab.trafficFilters], revision: revisionOf(intent) };
+  }
+  const masked = maskLab(intent.lab);
+  const { yaml, files } = printLab(masked);
+  return { lab: target.path, name: masked.name, yaml, files, traffic_filters: [...masked.trafficFilters], revision: revisionOf(intent) };
+}
+
+async function allowSecrets(target: Target): Promise<void> {
+  await refuseAbsent(target);
+  allowUse(target, "edit");
+}
+
+async function observedIntent({ host, path, ids }: Target): Promise<Pick<Intent, "lab" | "yaml" | "files">> {
+  const [rules, observed] = await Promise.all([host.rules(), host.observe(path)]);
+  if (observed === null) throw labNotFound(path);
+  const lab = captureLab({ observed, rules, ids: joinIds(null, observed, ids) });
+  return { lab, ...printLab(lab) };
+}
+
+/** Changes with the text and the files of an intent, and with nothing else. */
+export function revisionOf({ yaml, files }: Pick<Intent, "yaml" | "files">): string {
+  return createHash("sha256")
+    .update(canonicalText([yaml, files]))
+    .digest("hex");
+}
+
+/**
+ * Replaces one section of an intent and keeps the rest of its text as it is. A text that is sent is answered changed; without one the recorded
+ * intent is changed, and the host by the next reconcile. Throws plan_stale for another revision, invalid_intent for what makes no lab of it.
+ */
+export async function editProject(context: Context, caller: Caller, payload: EditPayload, { signal }: Call): Promise<EditData> {
+  const target = await addressProject(context, caller, payload);
+  await refuseAbsent(target);
+  allowChange(target);
+  const intent = await neededIntent(target);
+  if (payload.revision !== undefined && payload.revision !== revisionOf(intent)) {
+    throw new Failure("plan_stale", "the intent is not of this revision any more; read it again", {
+      data: { revision: revisionOf(intent) },
+    });
+  }
+  const wanted = await wantedLab(context, intent, payload);
+  const text = await context.work.edit(intent.yaml, intent.files, wanted);
+  const { warnings: _warnings, ...edited } = await readSent(context, text.yaml, text.files);
+  await checkOnHost(context, target.host, edited, { signal, known: intent.lab });
+  if (!target.sent) record(context, target, intent, edited);
+  return { yaml: edited.yaml, revision: revisionOf(edited) };
+}
+
+async function wantedLab({ work }: Context, intent: Intent, { section, value }: EditPayload): Promise<Lab> {
+  if (value === undefined) throw badRequest("/value", "the new content of the section is missing; null takes it away");
+  const { lab: read, diagnostics, shown } = await work.replaceSection(intent.yaml, intent.files, section, value);
+  if (read === undefined) {
+    throw new Failure("invalid_intent", shown, { data: { diagnostics } });
+  }
+  const { lab, lost } = unmaskLab(read, intent.lab);
+  if (lost.length === 0) return lab;
+  throw new Failure("bad_request", "a masked value stands where none was before", {
+    data: { problems: lost.map((path) => ({ path: `/value${path}`, message: "is masked and not known" })) },
+  });
+}
+
+function record(context: Context, { path }: Target, intent: Intent, edited: Pick<Intent, "yaml" | "files">): void {
+  context.jobs.refuseBusy(path);
+  const now = context.store.labs.get(path);
+  if (now === undefined) throw labNotFound(path);
+  if (now.yaml !== intent.yaml) throw new Failure("plan_stale", "the intent was changed meanwhile; read it again");
+  context.store.labs.put({
+    ...now,
+    yaml: edited.yaml,
+    files: edited.files,
+    serial: now.serial + 1,
+    plans: {},
+    updatedAt: context.clock.now(),
+  });
+}

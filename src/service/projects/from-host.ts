@@ -1,0 +1,107 @@
+import type { JobStarted } from "../../contract/schemas/jobs.ts";
+import type { ReconcileData } from "../../contract/schemas/plan.ts";
+import type { ProjectPayload } from "../../contract/schemas/project.ts";
+import { captureLab } from "../../engine/compare/capture.ts";
+import { joinIds } from "../../engine/compare/join.ts";
+import { maskLab, unmaskLab } from "../../engine/show/mask.ts";
+import type { Lab } from "../../intent/lab/lab.ts";
+import { printManifest } from "../../intent/parse/manifest.ts";
+import { type IntentText, printLab } from "../../intent/write/print.ts";
+import { runChange, snapshot } from "../changes/managed.ts";
+import { planAgainstHost } from "../changes/planned.ts";
+import { labNotFound, mayReadSecrets, readSent, recordedIntent, type Target } from "../context/address.ts";
+import type { Context } from "../context/context.ts";
+import { projectState } from "../context/state.ts";
+import type { ChangeCall } from "../service.ts";
+import { includes, rightOn } from "../sessions/rights.ts";
+import { hostPlaces } from "./host-places.ts";
+import { newestPlan, plannable, planStale } from "./plan-project.ts";
+
+/**
+ * The host's persisted definition as intent: the caller's yaml edited, else that of the last apply, else printed anew. No host write. A managed
+ * lab is then recorded with that intent, unless the caller only peeks.
+ */
+export async function reconcileFromHost(
+  context: Context,
+  target: Target,
+  payload: ProjectPayload,
+  call: ChangeCall,
+): Promise<ReconcileData | JobStarted> {
+  const { record, caller } = target;
+  const right = record && rightOn(record, caller);
+  const mayRecord = right !== undefined && includes(right, "edit") && target.mode !== "load";
+  if (!mayRecord || payload.peek === true) return captureIntent(context, target, payload, false);
+  // As a job, so that no half-applied change is taken for the lab.
+  return runChange(context, target, call, {
+    operation: "reconcileProject",
+    request: { direction: "from_host" },
+    work: () => captureIntent(context, target, payload, true),
+  });
+}
+
+async function captureIntent(context: Context, target: Target, payload: ProjectPayload, write: boolean): Promise<ReconcileData> {
+  const { path, host, intent, record } = target;
+  if (payload.plan_identity !== undefined) {
+    const options = { direction: "from_host", prune: payload.prune === true, replace: false } as const;
+    const { identity } = await planAgainstHost(context, target, await plannable(target, "from_host"), options);
+    if (payload.plan_identity !== newestPlan(context, target, "from_host") || payload.plan_identity !== identity) throw planStale();
+  }
+  const [rules, observed] = await Promise.all([host.rules(), host.observe(path)]);
+  if (observed === null) throw labNotFound(path);
+  const ids = joinIds(intent?.lab ?? null, observed, target.ids);
+  const places = record === undefined ? undefined : hostPlaces(record, (await recordedIntent(context, record))?.lab);
+  const base = intent === undefined ? {} : { base: intent.lab };
+  const lab = captureLab({ observed, rules, ids, ...base, ...(places !== undefined && { hostPlaces: places }) });
+  const text = intent === undefined ? printLab(lab) : await context.work.edit(intent.yaml, intent.files, lab);
+  const changed = intent === undefined || text.yaml !== intent.yaml || JSON.stringify(text.files) !== JSON.stringify(intent.files);
+
+  const now = await readSent(context, text.yaml, text.files);
+  const nowIds = joinIds(now.lab, observed, ids);
+  const serial = (record?.serial ?? 0) + (write ? 1 : 0);
+  if (write && record !== undefined) {
+    context.store.labs.put({
+      ...record,
+      yaml: text.yaml,
+      files: text.files,
+      ids: nowIds,
+      labId: observed.id,
+      applied: snapshot(observed),
+      serial,
+      plans: {},
+      updatedAt: context.clock.now(),
+    });
+  }
+  const manifest = printManifest({
+    version: 1,
+    mode: target.mode,
+    lab: path,
+    intent: `${now.lab.name}.clab.yml`,
+    files: Object.keys(text.files).sort(),
+    host: { kind: context.host.kind, url: context.host.url },
+  });
+  const shown = mayReadSecrets(target) ? text : await withoutSecrets(context, target, payload, lab);
+  return {
+    lab: path,
+    applied: 0,
+    applicable: true,
+    direction: "from_host",
+    status: changed ? "applied" : "unchanged",
+    operations: [],
+    blocked: [],
+    yaml: shown.yaml,
+    files: shown.files,
+    state: projectState(context.host, serial, observed, nowIds),
+    ...(record?.source !== undefined && { source: record.source }),
+    manifest,
+  };
+}
+
+/**
+ * The caller's own text keeps its comments, and the secrets that it has itself; of the record, which may be somebody else's text, nothing is told
+ * but the lab.
+ */
+async function withoutSecrets(context: Context, { intent }: Target, payload: ProjectPayload, lab: Lab): Promise<IntentText> {
+  const masked = maskLab(lab);
+  if (payload.yaml === undefined || intent === undefined) return printLab(masked);
+  return await context.work.edit(intent.yaml, intent.files, unmaskLab(masked, intent.lab).lab);
+}

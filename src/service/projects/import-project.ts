@@ -1,0 +1,251 @@
+import { createHash } from "node:crypto";
+import { Failure } from "../../contract/errors.ts";
+import type { JobStarted } from "../../contract/schemas/jobs.ts";
+import type { ImportData, ImportPayload } from "../../contract/schemas/project.ts";
+import { captureLab } from "../../engine/compare/capture.ts";
+import { joinIds } from "../../engine/compare/join.ts";
+import type { ObservedLab } from "../../engine/model/observed.ts";
+import { persistedLab } from "../../engine/plan/identity.ts";
+import { canonicalText, sameValue } from "../../engine/shared/canonical.ts";
+import { maskLab } from "../../engine/show/mask.ts";
+import type { NativeIds } from "../../hosts/host.ts";
+import { checkLabPath } from "../../intent/lab/lab-path.ts";
+import { type Manifest, printManifest } from "../../intent/parse/manifest.ts";
+import { type IntentText, printLab } from "../../intent/write/print.ts";
+import { runChange } from "../changes/managed.ts";
+import { planAgainstHost } from "../changes/planned.ts";
+import { unsupported } from "../common/capabilities.ts";
+import { timeText } from "../common/clock.ts";
+import {
+  addressProject,
+  allowUse,
+  badRequest,
+  checkFields,
+  type Intent,
+  isHidden,
+  labNotFound,
+  mayReadSecrets,
+  noIds,
+  pathNotAvailable,
+  readSent,
+  type Target,
+} from "../context/address.ts";
+import type { Context } from "../context/context.ts";
+import type { Job } from "../jobs/jobs.ts";
+import type { Caller, ChangeCall } from "../service.ts";
+import { applyIntent, refuseBlocked } from "./deploy.ts";
+import { extraLine, fidelityReport, type ReportLine } from "./fidelity.ts";
+
+/** Where an imported lab came from. */
+export interface ImportSource {
+  /** The kind of host that held it. */
+  readonly format: string;
+  readonly lab: string;
+  readonly host: { readonly kind: string; readonly url: string };
+  /** RFC 3339. */
+  readonly imported_at: string;
+  /** SHA-256 of the source's persisted definition, hex. */
+  readonly digest: string;
+  readonly report: readonly ReportLine[];
+}
+
+/** What the journal keeps of an import. */
+export interface ImportRequest {
+  readonly yaml: string;
+  readonly files: Readonly<Record<string, string>>;
+  readonly replace: boolean;
+  readonly source: ImportSource;
+  /** The source's ids by the keys of the intent. Absent in rows of older versions. */
+  readonly ids?: NativeIds;
+  /** Whether the caller may read the secrets of the source. Absent: false. */
+  readonly secrets?: boolean;
+}
+
+/**
+ * Clones a lab of the host into a managed working copy beside it, stopped. The source is only read. The copy's path is that of the manifest, else
+ * one that is free. Throws lab_busy while the source changes, lab_exists where the manifest's path is taken.
+ */
+export async function importProject(
+  context: Context,
+  caller: Caller,
+  payload: ImportPayload,
+  call: ChangeCall,
+): Promise<ImportData | JobStarted> {
+  const manifest = checkFields(payload);
+  // What the client has as its own intent and state is of another project: it is neither used nor changed.
+  const source = await addressProject(context, caller, { lab: payload.lab });
+  allowUse({ caller, path: source.path }, "edit");
+  if (!(await source.host.capabilities()).features.importLab) throw unsupported("importLab");
+  context.jobs.refuseBusy(source.path);
+  const observed = await source.host.observe(source.path);
+  if (observed === null) throw labNotFound(source.path);
+
+  const own = await context.sessions.hostSession(caller);
+  const replace = payload.replace === true;
+  const path = await copyPath(context, caller, own, source.path, manifest, replace);
+  const rules = await source.host.rules();
+  const ids = joinIds(source.intent?.lab ?? null, observed, source.ids);
+  const captured = captureLab({ observed, rules, ids, ...(source.intent !== undefined && { base: source.intent.lab }) });
+  // A copy without them would not be the lab, and with them it would tell them.
+  if (!mayReadSecrets(source) && !sameValue(maskLab(captured), captured)) {
+    throw new Failure("operation_not_allowed", `${source.path} holds secrets: copying it needs the right to edit it`);
+  }
+  // Under the source's own name the copy's text alone would address the source.
+  const name = path === source.path ? captured.name : labName(path);
+  const lab = { ...captured, name };
+  const text = await textOf(context, source, lab);
+  const intent = await readSent(context, text.yaml, text.files);
+  const from: ImportSource = {
+    format: context.host.kind,
+    lab: source.path,
+    host: { kind: context.host.kind, url: context.host.url },
+    imported_at: timeText(context.clock.now()),
+    digest: definitionDigest(observed),
+    report: fidelityReport({ observed, captured, ids, intent, lines: await context.work.lines(intent.yaml, intent.files) }),
+  };
+  const known = context.store.labs.get(path);
+  const host = await context.sessions.hostSessionFor(caller, known?.owner);
+  const target: Target = {
+    path,
+    mode: "import",
+    caller,
+    host,
+    ...(known !== undefined && { record: known }),
+    intent,
+    sent: true,
+    ids: known?.ids ?? noIds,
+    source: from,
+  };
+  const request: ImportRequest = { yaml: intent.yaml, files: intent.files, replace, source: from, ids, secrets: mayReadSecrets(source) };
+  return runChange(context, target, call, {
+    operation: "importProject",
+    request,
+    work: (job) => importLab(context, job, target, intent, request),
+  });
+}
+
+/** Safe to run again: what is there already stays. */
+export async function importLab(context: Context, job: Job, target: Target, intent: Intent, request: ImportRequest): Promise<ImportData> {
+  const { path } = target;
+  const options = { direction: "to_host", prune: false, replace: request.replace } as const;
+  const planned = await planAgainstHost(context, target, intent, options);
+  await refuseBlocked(context, planned.plan, intent);
+  const declared = new Set(intent.lab.nodes.filter(({ start }) => start === true).map(({ key }) => key));
+  // A copy takes nothing of the machine until somebody starts it.
+  const operations = planned.plan.operations.filter(({ step }) => step.do !== "start" || declared.has(step.node));
+  const ids = planned.observed === null ? noIds : planned.ids;
+  const state = await applyIntent(context, job, target, intent, { operations, ids, replace: request.replace });
+  const extras = await copyExtras(context, target, request);
+  const after = await planAgainstHost(context, { ...target, ids: context.store.labs.get(path)?.ids ?? noIds }, intent, {
+    ...options,
+    replace: false,
+    explain: true,
+  });
+  const source: ImportSource = { ...request.source, report: [...request.source.report, ...extras, ...lostLines(after.plan)] };
+  const record = context.store.labs.get(path);
+  if (record !== undefined) context.store.labs.put({ ...record, source });
+  const { kind, url } = context.host;
+  return {
+    name: intent.lab.name,
+    yaml: intent.yaml,
+    files: intent.files,
+    mode: "import",
+    source_lab: request.source.lab,
+    managed_lab: path,
+    lab: path,
+    state,
+    source,
+    manifest: printManifest({
+      version: 1,
+      mode: "import",
+      lab: path,
+      intent: `${intent.lab.name}.clab.yml`,
+      files: Object.keys(intent.files).sort(),
+      host: { kind, url },
+    }),
+  };
+}
+
+/**
+ * What the source has beyond its definition comes into the copy, too, and into the report. An error says that the copy is there without it.
+ */
+async function copyExtras(
+  context: Context,
+  { host, path }: Target,
+  { source, ids = noIds, secrets = false }: ImportRequest,
+): Promise<readonly ReportLine[]> {
+  if (host.copyExtras === undefined) return [];
+  try {
+    const to = context.store.labs.get(path)?.ids ?? noIds;
+    return (await host.copyExtras(source.lab, path, { from: ids, to, configs: secrets })).map(extraLine);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    const message = `the copy ${path} lacks what ${source.lab} has beyond its definition, such as drawings: ${error.message}; import it again with replace`;
+    throw new Failure(error.code, message, { ...(error.data !== undefined && { data: error.data }), cause: error });
+  }
+}
+
+/** What the copy has not although the source's intent says it: nothing, unless the host drops it. */
+function lostLines({ actions, unsupported: missing }: Awaited<ReturnType<typeof planAgainstHost>>["plan"]): readonly ReportLine[] {
+  return [
+    ...actions
+      .filter(({ op }) => op !== "start" && op !== "stop")
+      .map(({ kind, key, line, changes }): ReportLine => {
+        const message = `the copy differs in ${changes.map(({ field }) => field).join(", ") || "this"}`;
+        return { path: `/${kind}/${key}`, ...(line !== undefined && { line }), level: "dropped", message };
+      }),
+    ...missing.map((text): ReportLine => ({ path: "/", level: "dropped", message: text })),
+  ];
+}
+
+/** The text of a managed source keeps its comments and its way of saying things; another's is printed, as is one whose comments the caller may not read. */
+async function textOf({ work }: Context, source: Target, lab: Intent["lab"]): Promise<IntentText> {
+  const { intent } = source;
+  return intent === undefined || !mayReadSecrets(source) ? printLab(lab) : work.edit(intent.yaml, intent.files, lab);
+}
+
+/** The same as long as nobody changes the lab on its host. Power does not count. */
+export function definitionDigest(observed: ObservedLab): string {
+  return createHash("sha256")
+    .update(canonicalText(persistedLab(observed)))
+    .digest("hex");
+}
+
+async function copyPath(
+  context: Context,
+  caller: Caller,
+  host: Target["host"],
+  source: string,
+  manifest: Manifest | undefined,
+  replace: boolean,
+): Promise<string> {
+  const onHost = new Set(await host.labs());
+  const taken = (path: string) => onHost.has(path) || context.store.labs.get(path) !== undefined;
+  if (manifest?.lab !== undefined) {
+    const checked = checkLabPath(manifest.lab);
+    if ("problem" in checked) throw badRequest("/manifest", checked.problem);
+    const record = context.store.labs.get(checked.path);
+    if (checked.path === source) throw badRequest("/manifest", "the working copy needs another path than the source");
+    if (await isHidden(context, caller, checked.path)) throw pathNotAvailable(checked.path);
+    if (!taken(checked.path)) return checked.path;
+    if (!replace || record === undefined) throw new Failure("lab_exists", `${checked.path} exists; replace true makes it anew`);
+    allowUse({ caller, record, path: checked.path }, "edit");
+    return checked.path;
+  }
+  for (let number = 1; ; number += 1) {
+    const path = withSuffix(source, number === 1 ? "-import" : `-import-${number}`);
+    if (!taken(path) && !(await isHidden(context, caller, path))) return path;
+  }
+}
+
+/** In the same folder; a name that would become too long is cut. */
+function withSuffix(path: string, suffix: string): string {
+  const at = path.lastIndexOf("/") + 1;
+  return `${path.slice(0, at)}${path.slice(at, at + 64 - suffix.length)}${suffix}`;
+}
+
+/** A lab's name has fewer letters to choose from than its path. */
+function labName(path: string): string {
+  const name = path.slice(path.lastIndexOf("/") + 1).replace(/[^A-Za-z0-9._-]+/g, "-");
+  return name.replace(/^[^A-Za-z0-9]+/, "") || "import";
+}

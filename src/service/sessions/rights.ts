@@ -1,0 +1,32 @@
+import type { Host } from "../../hosts/host.ts";
+import type { Caller } from "../service.ts";
+import type { LabRecord } from "../store/store.ts";
+
+/** What an owner may give to others. Each includes the ones before it. */
+export const grantable = ["view", "operate", "edit"] as const;
+export type GrantedRight = (typeof grantable)[number];
+
+/**
+ * What a caller may do with a managed lab. view: look and plan; operate: also power, consoles, links and captures; edit: also change
+ * what the lab is; own: also destroy and share it.
+ */
+export type Right = GrantedRight | "own";
+
+const order: readonly Right[] = [...grantable, "own"];
+
+/** undefined: for this caller the lab is not there. A viewer sees every lab, and no grant makes more of it. */
+export function rightOn(record: Pick<LabRecord, "owner" | "grants">, caller: Pick<Caller, "user" | "role">): Right | undefined {
+  if (caller.role === "admin") return "own";
+  if (caller.role === "viewer") return "view";
+  if (record.owner === caller.user) return "own";
+  return record.grants !== undefined && Object.hasOwn(record.grants, caller.user) ? record.grants[caller.user] : undefined;
+}
+
+/** Whether a caller may use labs without a record. Such a lab has no known owner: it is for admins, unless the host has labs and rights of its own. */
+export function seesUnrecorded({ holds }: Pick<Host, "holds">, { role }: Pick<Caller, "role">): boolean {
+  return role === "admin" || holds === undefined;
+}
+
+export function includes(have: Right, wanted: Right): boolean {
+  return order.indexOf(have) >= order.indexOf(wanted);
+}

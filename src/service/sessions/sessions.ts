@@ -1,0 +1,290 @@
+import { createHash, randomBytes } from "node:crypto";
+import { Failure } from "../../contract/errors.ts";
+import type { Host, HostSession } from "../../hosts/host.ts";
+import type { Clock } from "../common/clock.ts";
+import type { Log } from "../common/log.ts";
+import type { Call, Caller } from "../service.ts";
+import type { SessionRow, Store } from "../store/store.ts";
+import { SessionStreams } from "./session-streams.ts";
+import { LoginThrottle } from "./throttle.ts";
+
+export interface SessionLimits {
+  /** ms without a call. Default 12 h. */
+  readonly idleMs: number;
+  /** ms from login on. Default 7 d. */
+  readonly absoluteMs: number;
+}
+
+export interface BrowserSession {
+  /** The cookie's value; only its hash is kept. */
+  readonly cookie: string;
+  /** ms since the epoch. */
+  readonly expiresAt: number;
+}
+
+/** How long an expired token is still told apart from an unknown one. */
+const rememberExpiredMs = 7 * 24 * 3_600_000;
+/** A session's last use is written at most this often. */
+const touchEveryMs = 60_000;
+/** Browsers that one session may be open in; the oldest must sign in again. */
+const browsersPerSession = 20;
+
+/**
+ * Bearer sessions, and the host session behind each. Tokens are 32 random bytes; only their SHA-256 is kept. Host sessions live in
+ * memory: after a restart they are resumed where the host can, else the user must log in again (expired_host_session).
+ */
+export class Sessions {
+  readonly #host: Host;
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #limits: SessionLimits;
+  readonly #throttle: LoginThrottle;
+  readonly #hostSessions = new Map<string, Promise<HostSession>>();
+  /** By user: for labs that this user shares with others. */
+  readonly #ownerSessions = new Map<string, Promise<HostSession | undefined>>();
+  /** Changes that still use a session, by session. */
+  readonly #leases = new Map<HostSession, number>();
+  readonly #ended = new Set<HostSession>();
+  readonly #streams: SessionStreams;
+
+  constructor(host: Host, store: Store, clock: Clock, log: Log, limits: SessionLimits) {
+    this.#host = host;
+    this.#store = store;
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#throttle = new LoginThrottle(clock);
+    this.#streams = new SessionStreams(clock, {
+      expires: (session) => {
+        const row = store.sessions.find(session);
+        return row === undefined ? 0 : this.#expiry(row);
+      },
+      accountsMark: () => host.accounts?.mark() ?? "",
+      checkAccount: (session) => void this.alive(session),
+      end: (session) => this.#end(session),
+      unreadable: ({ message }) => log("error", "the host's accounts cannot be read", { error: message }),
+    });
+  }
+
+  async login(user: string, password: string, call: Call): Promise<{ readonly token: string; readonly username: string }> {
+    const { hostSession, credential } = await this.#throttle.attempt(user, call.address, call.signal, async () => {
+      // Before the password is looked at: one that is changed meanwhile ends this session.
+      const credential = this.#host.accounts?.find(user)?.credential;
+      return { hostSession: await this.#host.login(user, password, call.signal), credential };
+    });
+    const token = randomBytes(32).toString("base64url");
+    const now = this.#clock.now();
+    const hash = hashOf(token);
+    this.#store.sessions.purge(now - this.#limits.absoluteMs - rememberExpiredMs);
+    const row = { hash, user: hostSession.user, role: hostSession.role, createdAt: now, usedAt: now, revoked: false };
+    this.#store.sessions.insert({ ...row, ...(credential !== undefined && { credential }) });
+    this.#hostSessions.set(hash, Promise.resolve(hostSession));
+    return { token, username: hostSession.user };
+  }
+
+  /** Throws unauthenticated or expired_agent_session. */
+  authenticate(token: string | undefined): Caller {
+    return this.#known(token === undefined ? undefined : this.#store.sessions.find(hashOf(token)));
+  }
+
+  /** The caller of a browser's cookie: the session that it was made for. Throws as authenticate. */
+  authenticateBrowser(cookie: string): Caller {
+    return this.#known(this.#store.sessions.findByBrowser(hashOf(cookie)));
+  }
+
+  /** The user that a browser's cookie stands for; undefined if its session has ended. Does not count as use. */
+  userOfBrowser(cookie: string): string | undefined {
+    const row = this.#store.sessions.findByBrowser(hashOf(cookie));
+    return row !== undefined && this.alive(row.hash) ? row.user : undefined;
+  }
+
+  /** A cookie's value that stands for this session until it ends, at `expiresAt` at the latest. Throws unauthenticated. */
+  openBrowser(session: string): BrowserSession {
+    const row = this.#store.sessions.find(session);
+    if (row === undefined || this.#expiry(row) <= this.#clock.now() || this.#role(row) === undefined)
+      throw new Failure("unauthenticated", "the session has ended");
+    const cookie = randomBytes(32).toString("base64url");
+    this.#store.sessions.insertBrowser({ hash: hashOf(cookie), session, createdAt: this.#clock.now() }, browsersPerSession);
+    return { cookie, expiresAt: row.createdAt + this.#limits.absoluteMs };
+  }
+
+  /** Whether this session has neither ended nor expired. Does not count as use. */
+  alive(session: string): boolean {
+    const row = this.#store.sessions.find(session);
+    return row !== undefined && this.#clock.now() < this.#expiry(row) && this.#role(row) !== undefined;
+  }
+
+  /** Sessions that are neither ended nor expired. */
+  count(): number {
+    const now = this.#clock.now();
+    return this.#store.sessions.count(now - this.#limits.idleMs, now - this.#limits.absoluteMs);
+  }
+
+  logout(caller: Caller): void {
+    this.#store.sessions.revoke(caller.session);
+    this.#end(caller.session);
+  }
+
+  /** The host session of this caller. Throws expired_host_session. */
+  async hostSession(caller: Caller): Promise<HostSession> {
+    const known = this.#hostSessions.get(caller.session);
+    if (known !== undefined) {
+      const session = await known;
+      if (this.#isOfNow(session)) return session;
+      // Changes that run end with the role they began with.
+      if (this.#hostSessions.get(caller.session) !== known) return this.hostSession(caller);
+      this.#hostSessions.delete(caller.session);
+      this.#letGo(known);
+    }
+    const resuming = this.resume(caller.user);
+    this.#hostSessions.set(caller.session, resuming);
+    resuming.catch(() => this.#hostSessions.delete(caller.session));
+    return resuming;
+  }
+
+  /**
+   * The host session for a lab of `owner`. A host shows a user only the user's own labs: what is shared is done in its owner's name, where
+   * the host lets the service in so; elsewhere the host itself decides. Throws expired_host_session.
+   */
+  async hostSessionFor(caller: Caller, owner: string | undefined): Promise<HostSession> {
+    const own = await this.hostSession(caller);
+    if (owner === undefined || owner === caller.user || caller.role !== "user") return own;
+    let shared = this.#ownerSessions.get(owner);
+    const before = await shared;
+    if (shared !== undefined && before !== undefined && !this.#isOfNow(before)) {
+      if (this.#ownerSessions.get(owner) === shared) this.#ownerSessions.delete(owner);
+      this.#letGo(shared);
+      shared = this.#ownerSessions.get(owner);
+    }
+    if (shared === undefined) {
+      shared = (async () => (await this.#host.resume?.(owner)) ?? undefined)();
+      this.#ownerSessions.set(owner, shared);
+      shared.then(
+        (session) => session === undefined && this.#ownerSessions.delete(owner),
+        () => this.#ownerSessions.delete(owner),
+      );
+    }
+    return (await shared) ?? own;
+  }
+
+  /** A host session without a password, where the host gives one. Throws expired_host_session. */
+  async resume(user: string): Promise<HostSession> {
+    const session = await this.#host.resume?.(user);
+    if (session === undefined || session === null) {
+      throw new Failure("expired_host_session", "the session with the host is gone; log in again");
+    }
+    return session;
+  }
+
+  /** Keeps a host session open, also over a logout, until the answer is called. */
+  hold(session: HostSession): () => void {
+    this.#leases.set(session, (this.#leases.get(session) ?? 0) + 1);
+    return () => {
+      const left = (this.#leases.get(session) ?? 1) - 1;
+      if (left > 0) this.#leases.set(session, left);
+      else this.#leases.delete(session);
+      this.#closeIfFree(session);
+    };
+  }
+
+  /** The host no longer knows this session: the next call resumes it or asks for a login. */
+  forgetHostSession(caller: Caller): void {
+    this.#hostSessions.delete(caller.session);
+    // Which of them it was is not said; they come back without a password.
+    this.#ownerSessions.clear();
+  }
+
+  /**
+   * Runs `close` within a second of the session's end: by logout, expiry or its account, or its user has another role. Being open is no use
+   * of the session. Returns the function that takes it back.
+   */
+  onEnd(session: string, close: () => void): () => void {
+    return this.#streams.add(session, close);
+  }
+
+  async close(): Promise<void> {
+    const ended = [...this.#ended].map((session) => Promise.resolve(session));
+    const open = [...this.#hostSessions.values(), ...this.#ownerSessions.values(), ...ended];
+    this.#hostSessions.clear();
+    this.#ownerSessions.clear();
+    this.#ended.clear();
+    this.#streams.closeAll();
+    const sessions = await Promise.allSettled(open);
+    await Promise.allSettled(sessions.map((one) => (one.status === "fulfilled" ? one.value?.close() : undefined)));
+  }
+
+  #known(row: SessionRow | undefined): Caller {
+    if (row === undefined || row.revoked) throw new Failure("unauthenticated", "a valid bearer token is needed");
+    const now = this.#clock.now();
+    const expires = this.#expiry(row);
+    if (now >= expires) {
+      this.#end(row.hash);
+      if (now >= expires + rememberExpiredMs) throw new Failure("unauthenticated", "a valid bearer token is needed");
+      throw new Failure("expired_agent_session", "the session has expired; log in again");
+    }
+    const role = this.#role(row);
+    if (role === undefined) throw new Failure("unauthenticated", "the account is gone or has another password; log in again");
+    if (now - row.usedAt >= Math.min(touchEveryMs, this.#limits.idleMs / 10)) this.#store.sessions.touch(row.hash, now);
+    return { user: row.user, role, session: row.hash };
+  }
+
+  /** As the account is now. undefined: it is gone, or has another password than the session began with; then the session has ended. */
+  #role(row: SessionRow): SessionRow["role"] | undefined {
+    const { accounts } = this.#host;
+    if (accounts === undefined) return row.role;
+    const account = accounts.find(row.user);
+    if (account === null || account.credential !== row.credential) {
+      this.#store.sessions.revoke(row.hash);
+      this.#end(row.hash);
+      return undefined;
+    }
+    if (account.role !== row.role) {
+      this.#store.sessions.setRole(row.hash, account.role);
+      // They were opened with the rights of the old role.
+      this.#streams.close(row.hash);
+    }
+    return account.role;
+  }
+
+  /** Whether its role is still the account's. */
+  #isOfNow({ user, role }: HostSession): boolean {
+    const { accounts } = this.#host;
+    return accounts === undefined || accounts.find(user)?.role === role;
+  }
+
+  /** ms; 0 for a revoked one. */
+  #expiry(row: SessionRow): number {
+    return row.revoked ? 0 : Math.min(row.usedAt + this.#limits.idleMs, row.createdAt + this.#limits.absoluteMs);
+  }
+
+  #end(hash: string): void {
+    this.#streams.close(hash);
+    const ending = this.#hostSessions.get(hash);
+    this.#hostSessions.delete(hash);
+    if (ending !== undefined) this.#letGo(ending);
+  }
+
+  /** Closes a host session when no change uses it any more. */
+  #letGo(ending: Promise<HostSession | undefined>): void {
+    ending.then(
+      (session) => {
+        if (session === undefined) return;
+        this.#ended.add(session);
+        this.#closeIfFree(session);
+      },
+      () => {
+        // It never came to be: the one who asked for it was told.
+      },
+    );
+  }
+
+  #closeIfFree(session: HostSession): void {
+    if (!this.#ended.has(session) || this.#leases.has(session)) return;
+    this.#ended.delete(session);
+    // Nobody waits for it; a host that is away forgets the session by itself.
+    session.close().catch(() => {});
+  }
+}
+
+function hashOf(token: string): string {
+  return createHash("sha256").update(token).digest("hex");
+}

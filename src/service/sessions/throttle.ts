@@ -1,0 +1,172 @@
+import { createHash } from "node:crypto";
+import { Failure } from "../../contract/errors.ts";
+import type { Clock } from "../common/clock.ts";
+import { RecentMap } from "../common/recent-map.ts";
+import { LoginPace } from "./login-pace.ts";
+
+/** Wrong passwords that are still held against a name, an address or both. */
+interface Score {
+  failed: number;
+  /** ms since the epoch, of the last decay. */
+  since: number;
+}
+
+/** One name from one address. */
+interface Pair extends Score {
+  /** No try before this time, ms since the epoch. */
+  until: number;
+  /** Tries whose outcome is not known yet. */
+  running: number;
+  readonly waiting: (() => void)[];
+}
+
+export interface ThrottleLimits {
+  /** Wrong passwords of a name from one address before the next try must wait. */
+  readonly pair: number;
+  /** Wrong passwords from one address, whatever the names, before its tries are spaced. */
+  readonly address: number;
+  /** Wrong passwords of one name, whatever the addresses, before its tries are spaced. */
+  readonly name: number;
+  /** Between two tries of an address over its limit, ms. */
+  readonly addressSpacingMs: number;
+  readonly nameSpacingMs: number;
+}
+
+const defaults: ThrottleLimits = { pair: 5, address: 20, name: 100, addressSpacingMs: 1_000, nameSpacingMs: 5_000 };
+
+const longestWaitMs = 60_000;
+/** One wrong password is forgotten after so long, then the next. */
+const decayMs = 60_000;
+/** More is not counted, so that what was long ago is forgotten after this many decays. */
+const mostOverLimit = 7;
+/** Logins of one address that the host checks at once: a check costs it time and memory. */
+const mostAtOnce = 4;
+const mostKept = 10_000;
+
+/**
+ * Slows down guessing, without ever refusing a correct password because of other names.
+ *
+ * - A name from one address: after 5 wrong passwords the next try must wait 1 s, then 2, 4 … up to 60 s (rate_limited until then).
+ * - An address over its limit (many names tried from one place): its tries run 1 s apart. They wait and are not refused.
+ * - A name over its limit (tried from many places): its tries run 5 s apart, except from an address where it has signed in before.
+ * - The newest try goes first. One wrong password is forgotten each minute. Names that do not exist are treated like those that do.
+ */
+export class LoginThrottle {
+  readonly #clock: Clock;
+  readonly #limits: ThrottleLimits;
+  readonly #pairs = new RecentMap<Pair>(mostKept);
+  readonly #addresses = new RecentMap<Score & { readonly pace: LoginPace }>(mostKept);
+  readonly #names = new RecentMap<Score & { readonly pace: LoginPace }>(mostKept);
+  /** Pairs that have signed in. Only a correct password adds to them, so that no flood drives them out. */
+  readonly #known = new RecentMap<true>(mostKept);
+
+  constructor(clock: Clock, limits: Partial<ThrottleLimits> = {}) {
+    this.#clock = clock;
+    this.#limits = { ...defaults, ...limits };
+  }
+
+  /**
+   * Runs `check` when it is its turn. `check` throws invalid_credentials for a wrong password; what else it throws says nothing about
+   * the password. Throws rate_limited, the signal's reason, and what `check` throws.
+   */
+  async attempt<T>(user: string, address: string, signal: AbortSignal, check: () => Promise<T>): Promise<T> {
+    const place = networkOf(address);
+    const [pairKey, nameKey] = [hashOf(`${place} ${user}`), hashOf(user)];
+    const pair = await this.#enter(pairKey, signal);
+    let failed = false;
+    try {
+      const ofAddress = this.#paced(this.#addresses, place, mostAtOnce, this.#limits.addressSpacingMs);
+      const ofName = this.#paced(this.#names, nameKey, Number.POSITIVE_INFINITY, this.#limits.nameSpacingMs);
+      const nameSpaced = () => !this.#known.get(pairKey) && this.#decayed(ofName).failed >= this.#limits.name;
+      const addressSpaced = () => this.#decayed(ofAddress).failed >= this.#limits.address;
+      const checked = async () => {
+        try {
+          return await check();
+        } catch (error) {
+          failed = error instanceof Failure && error.code === "invalid_credentials";
+          if (failed) {
+            this.#fail(ofAddress, this.#limits.address);
+            this.#fail(ofName, this.#limits.name);
+          }
+          throw error;
+        }
+      };
+      // The address inside: its few places are for tries that run.
+      const result = await ofName.pace.run(signal, nameSpaced, () => ofAddress.pace.run(signal, addressSpaced, checked));
+      this.#known.set(pairKey, true);
+      pair.failed = 0;
+      return result;
+    } finally {
+      this.#leave(pair, failed);
+    }
+  }
+
+  /** As many tries of a pair at once as it may get wrong; the others wait for their outcome. */
+  async #enter(key: string, signal: AbortSignal): Promise<Pair> {
+    const pair = this.#pairs.get(key) ?? { failed: 0, since: this.#clock.now(), until: 0, running: 0, waiting: [] };
+    // Set again: the map forgets those that were not used for longest.
+    this.#pairs.set(key, pair);
+    for (;;) {
+      const wait = pair.until - this.#clock.now();
+      if (signal.aborted || wait > 0) {
+        // The next in line looks for itself.
+        pair.waiting.shift()?.();
+        signal.throwIfAborted();
+        throw tooMany(Math.ceil(wait / 1000));
+      }
+      if (pair.running < Math.max(1, this.#limits.pair - this.#decayed(pair).failed)) break;
+      await new Promise<void>((resolve) => pair.waiting.push(resolve));
+    }
+    pair.running += 1;
+    return pair;
+  }
+
+  #leave(pair: Pair, failed: boolean): void {
+    pair.running -= 1;
+    if (failed) {
+      this.#fail(pair, this.#limits.pair);
+      const over = pair.failed - this.#limits.pair;
+      if (over >= 0) pair.until = this.#clock.now() + Math.min(longestWaitMs, 1000 * 2 ** over);
+    }
+    pair.waiting.shift()?.();
+  }
+
+  #paced<S extends Score & { readonly pace: LoginPace }>(map: RecentMap<S>, key: string, atOnce: number, spacingMs: number): S {
+    const score = map.get(key) ?? ({ failed: 0, since: this.#clock.now(), pace: new LoginPace(atOnce, spacingMs) } as S);
+    map.set(key, score);
+    return score;
+  }
+
+  #fail(score: Score, limit: number): void {
+    this.#decayed(score);
+    score.failed = Math.min(score.failed + 1, limit + mostOverLimit);
+  }
+
+  #decayed(score: Score): Score {
+    const now = this.#clock.now();
+    const steps = Math.max(0, Math.floor((now - score.since) / decayMs));
+    score.failed = Math.max(0, score.failed - steps);
+    // The clock may have been set back.
+    score.since = score.failed === 0 ? now : Math.min(now, score.since + steps * decayMs);
+    return score;
+  }
+}
+
+function tooMany(retryAfter: number): Failure {
+  return new Failure("rate_limited", "too many wrong passwords for this name; try again later", { retryAfter });
+}
+
+/** Whoever has an address of IPv6 has 2^64 of them. */
+function networkOf(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (mapped !== undefined || !address.includes(":")) return mapped ?? address;
+  const [head = "", tail] = address.split("%")[0]!.split("::");
+  const groups = head === "" ? [] : head.split(":");
+  const missing = tail === undefined ? 0 : 8 - groups.length - (tail === "" ? 0 : tail.split(":").length);
+  return [...groups, ...Array.from({ length: missing }, () => "0")].slice(0, 4).join(":");
+}
+
+/** A name may be long. */
+function hashOf(text: string): string {
+  return createHash("sha256").update(text).digest("base64");
+}

@@ -1,0 +1,70 @@
+import { createHash, randomBytes } from "node:crypto";
+import { Failure } from "../../contract/errors.ts";
+import type { Clock } from "../common/clock.ts";
+import { RecentMap } from "../common/recent-map.ts";
+
+const minuteMs = 60_000;
+/** Of one session. */
+const mostPerMinute = 120;
+
+interface Ticket<T> {
+  readonly session: string;
+  readonly expires: number;
+  readonly grant: T;
+}
+
+/** One-time tickets: 64 lowercase hexadecimal characters, 30 s by default, good for the session that asked. Only their hash is kept. */
+export class Tickets<T> {
+  readonly #clock: Clock;
+  readonly #lifetimeMs: number;
+  readonly #tickets = new RecentMap<Ticket<T>>(10_000);
+  /** Tickets of a session in its present minute. */
+  readonly #issued = new RecentMap<{ readonly since: number; count: number }>(10_000);
+
+  constructor(clock: Clock, lifetimeMs = 30_000) {
+    this.#clock = clock;
+    this.#lifetimeMs = lifetimeMs;
+  }
+
+  /** Throws rate_limited: nobody opens so many streams, and each costs the host a connection. */
+  issue(session: string, grant: T): string {
+    this.#count(session);
+    const ticket = randomBytes(32).toString("hex");
+    this.#tickets.set(hashOf(ticket), { session, expires: this.#clock.now() + this.#lifetimeMs, grant });
+    return ticket;
+  }
+
+  /** `session` undefined: whoever has the ticket. Throws browser_token_invalid: unknown, used, expired, malformed, or of another session. */
+  redeem(ticket: string, session: string | undefined): T {
+    const hash = hashOf(ticket);
+    const known = /^[0-9a-f]{64}$/.test(ticket) ? this.#tickets.get(hash) : undefined;
+    // Also a wrong try uses it up: a ticket that was seen by another is not safe any more.
+    this.#tickets.delete(hash);
+    if (known === undefined || (session !== undefined && known.session !== session) || this.#clock.now() >= known.expires) {
+      throw new Failure("browser_token_invalid", "the ticket is unknown, used, expired, or of another session");
+    }
+    return known.grant;
+  }
+
+  /** What redeem would return, without using the ticket up; undefined if it is not good. */
+  peek(ticket: string): T | undefined {
+    const known = this.#tickets.get(hashOf(ticket));
+    return known === undefined || this.#clock.now() >= known.expires ? undefined : known.grant;
+  }
+
+  #count(session: string): void {
+    const now = this.#clock.now();
+    const last = this.#issued.get(session);
+    const minute = last === undefined || now - last.since >= minuteMs ? { since: now, count: 0 } : last;
+    if (minute.count >= mostPerMinute) {
+      const retryAfter = Math.ceil((minute.since + minuteMs - now) / 1000);
+      throw new Failure("rate_limited", `more than ${mostPerMinute} tickets in a minute`, { retryAfter });
+    }
+    minute.count += 1;
+    this.#issued.set(session, minute);
+  }
+}
+
+function hashOf(ticket: string): string {
+  return createHash("sha256").update(ticket).digest("hex");
+}

@@ -1,0 +1,95 @@
+import { createHash } from "node:crypto";
+import { type JoinedIds, joinIds } from "../../engine/compare/join.ts";
+import { markOrigins, originWords } from "../../engine/compare/origin.ts";
+import type { ObservedLab } from "../../engine/model/observed.ts";
+import type { Action, Plan } from "../../engine/model/plan.ts";
+import { identityText } from "../../engine/plan/identity.ts";
+import { type PlanInput, planLab } from "../../engine/plan/plan-lab.ts";
+import { canonicalText } from "../../engine/shared/canonical.ts";
+import { planText } from "../../engine/show/text.ts";
+import { sourceLines } from "../../intent/places/source-lines.ts";
+import type { Direction } from "../store/store.ts";
+
+/** All that a plan rests on, as plain data. */
+export interface PlanWork {
+  readonly input: Omit<PlanInput, "ids">;
+  /** Native ids as known before: the lab's own names are joined to them. */
+  readonly ids: JoinedIds;
+  readonly direction: Direction;
+  /** Every file that was sent. */
+  readonly files: Readonly<Record<string, string>>;
+  /** The intent's text, where its lines are to be told. */
+  readonly yaml?: string;
+  /** Present: also tell where the intent says so, and who made the difference. */
+  readonly explain?: Explanation;
+}
+
+export interface Explanation {
+  /** What the host had after the last apply, and the ids it had then. */
+  readonly base?: ObservedLab;
+  readonly baseIds: JoinedIds;
+}
+
+export interface ComputedPlan {
+  readonly plan: Plan;
+  readonly ids: JoinedIds;
+  /** Opaque, direction-scoped. */
+  readonly identity: string;
+}
+
+/** The plan, its identity and its explanation. Pure: the same work gives the same plan, in any thread. */
+export function computePlan({ input: given, ids: known, direction, files, yaml, explain }: PlanWork): ComputedPlan {
+  // Joined first, so that a call with state and one without it give the same identity.
+  const ids = joinIds(given.desired, given.observed, known);
+  const input: PlanInput = { ...given, ids };
+  const plan = planLab(input);
+  const bound = `${identityText(input, direction, plan)}\n${canonicalText(files)}`;
+  const identity = createHash("sha256").update(bound).digest("hex");
+  if (explain === undefined) return { plan, ids, identity };
+  return { plan: explained(plan, input, ids, { ...explain, files, ...(yaml !== undefined && { yaml }) }), ids, identity };
+}
+
+/** The same plan; its actions tell also where the intent says so, and who made the difference. */
+function explained(
+  plan: Plan,
+  { desired, observed, rules }: PlanInput,
+  ids: JoinedIds,
+  { base, baseIds, yaml, files }: Pick<Explanation, "base" | "baseIds"> & Pick<PlanWork, "yaml" | "files">,
+): Plan {
+  if (desired === null || (plan.actions.length === 0 && plan.blocked.length === 0)) return plan;
+  // Another lab at the same path has nothing to do with the one that was applied.
+  const marked =
+    base === undefined || observed === null || base.id !== observed.id
+      ? plan.actions
+      : markOrigins({ actions: plan.actions, base, observed, desired, ids, baseIds, rules });
+  const lineOf = yaml === undefined ? () => undefined : linesOf(yaml, files);
+  const withLine = (action: Action): Action => {
+    const line = lineOf(action);
+    return line === undefined ? action : { ...action, line };
+  };
+  const actions = marked.map(withReason).map(withLine);
+  const blocked = plan.blocked.map(withLine);
+  const locked = observed?.locked ?? false;
+  return { ...plan, actions, blocked, text: planText({ ...plan, actions, blocked, name: desired.name, locked }) };
+}
+
+/** Reasons that only say that there is a difference, which who made it says better. */
+const general = new Set(["differs", "not_on_host", "not_in_intent"]);
+
+function withReason(action: Action): Action {
+  const { origin, reason } = action;
+  if (origin === undefined || !general.has(reason.code)) return action;
+  const { code, text } = originWords[origin];
+  return { ...action, reason: { code, text: origin === "intent" ? reason.text : `${reason.text}: ${text}` } };
+}
+
+function linesOf(yaml: string, files: Readonly<Record<string, string>>): (action: Action) => number | undefined {
+  const { nodes, networks, links } = sourceLines(yaml, files);
+  const byKind: Readonly<Partial<Record<Action["kind"], ReadonlyMap<string, number>>>> = {
+    node: nodes,
+    config: nodes,
+    network: networks,
+    link: links,
+  };
+  return ({ kind, key }) => byKind[kind]?.get(key);
+}
