@@ -10,7 +10,7 @@ import type { CpioEntry } from "../../src/hosts/local/setup/images/cpio.ts";
 import { packageFiles, treeFiles } from "../microvm/machine-files.ts";
 import { microVmLacks, runMicroVm } from "../microvm/microvm.ts";
 
-const defaults = ["src/hosts/local/resources", "src/hosts/local/isolation", "src/hosts/local/rootless.test.ts"];
+const defaults = ["src/hosts/local/resources", "src/hosts/local/watches", "src/hosts/local/isolation", "src/hosts/local/rootless.test.ts"];
 /** Emulated, a program takes tens of times what it takes on the real processor. */
 const limitMs = 60 * 60_000;
 /** Debian packages with the programs that tests run. */
