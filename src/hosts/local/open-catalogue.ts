@@ -1,35 +1,21 @@
 import { stat } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import type { ObservedLimits } from "../../engine/model/observed.ts";
-import type { HostRules } from "../../engine/model/plan.ts";
-import { type Feature, featureNames, type HostIcon, type HostNetworkType, type HostTemplate } from "../host.ts";
-import type { DefinedNode } from "./definitions/definition.ts";
+import { type Feature, featureNames, type HostNetworkType } from "../host.ts";
 import { findImages, type LocalImage } from "./images/images.ts";
 import { findVmImages } from "./images/vm-images.ts";
 import { natWorks } from "./nat/nat.ts";
 import type { ShapingMeans } from "./quality/quality-means.ts";
 import type { ControlGroups } from "./resources/control-groups.ts";
 import type { MachineMeans } from "./resources/lab-resources.ts";
-import { keptLimits, nodeLimits } from "./resources/node-limits.ts";
+import { keptLimits } from "./resources/node-limits.ts";
+import type { Catalogue } from "./templates/catalogue.ts";
+import { nodeLimits } from "./templates/node-needs.ts";
 import { problemText } from "./templates/read-template.ts";
 import { hostTemplate, type LocalTemplate, templateRules } from "./templates/template.ts";
 import { builtinTemplates, loadTemplates, type TemplateMemory } from "./templates/templates.ts";
 import { kvmWorks } from "./vm/kvm.ts";
 import { hypervisorImage } from "./vm/vm-spawn.ts";
-
-/** What this host offers at one moment. */
-export interface Catalogue {
-  readonly template: (id: string) => LocalTemplate | undefined;
-  readonly images: readonly LocalImage[];
-  /** What the machine keeps a node to; undefined for one that has no process. */
-  readonly limits: (node: DefinedNode) => ObservedLimits | undefined;
-  readonly templates: readonly HostTemplate[];
-  readonly networkTypes: readonly HostNetworkType[];
-  readonly icons: readonly HostIcon[];
-  readonly features: Readonly<Record<Feature, boolean>>;
-  readonly rules: HostRules;
-}
 
 /**
  * Templates of labwright and of `<state>/templates`, images of the image directory. Read again after `freshMs`, and at once when a file came or

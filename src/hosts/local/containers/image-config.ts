@@ -1,18 +1,6 @@
 import { constants } from "node:os";
+import type { ContainerConfig } from "../images/images.ts";
 import { ArchiveError } from "./archive/archive-error.ts";
-
-/** What an image says of the process that it is for. */
-export interface ContainerConfig {
-  readonly entrypoint: readonly string[];
-  readonly command: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  /** Absolute. */
-  readonly workdir: string;
-  /** As in the image: user or uid, optionally with ":" and a group or gid; "" is root. */
-  readonly user: string;
-  /** What asks the process to end, where it is not SIGTERM. */
-  readonly stopSignal?: number;
-}
 
 /** The image configuration of OCI and docker, checked. */
 export interface ImageConfig {

@@ -2,7 +2,7 @@ import { interfaceNames } from "../../../engine/model/interface-names.ts";
 import type { ObservedEndpoint, ObservedLab, ObservedLink, ObservedNode, Power } from "../../../engine/model/observed.ts";
 import { compareNatural } from "../../../engine/shared/natural-order.ts";
 import type { LabText, Position, Quality, Scalar, TrafficFilter } from "../../../intent/lab/lab.ts";
-import type { Catalogue } from "../open-catalogue.ts";
+import type { Catalogue } from "../templates/catalogue.ts";
 import { macAddress } from "./mac-address.ts";
 
 /** One lab as it is persisted in `<state>/labs/<id>/lab.json`. Ids are numbers here and text on the host interface; none is used twice. */

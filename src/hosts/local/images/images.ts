@@ -1,7 +1,19 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { ContainerConfig } from "../containers/image-config.ts";
 import { readVmImage, type VmImage } from "./vm-images.ts";
+
+/** What an image says of the process that it is for. */
+export interface ContainerConfig {
+  readonly entrypoint: readonly string[];
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Absolute. */
+  readonly workdir: string;
+  /** As in the image: user or uid, optionally with ":" and a group or gid; "" is root. */
+  readonly user: string;
+  /** What asks the process to end, where it is not SIGTERM. */
+  readonly stopSignal?: number;
+}
 
 /** A root file system in the image directory, ready to be an overlay's lower layers. */
 export interface LocalImage {

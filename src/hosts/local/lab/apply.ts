@@ -10,8 +10,8 @@ import type { Trash } from "../files/trash.ts";
 import { machineTrouble } from "../machine/machine-trouble.ts";
 import { troubledNode } from "../nodes/node-trouble.ts";
 import { takeOverConfig } from "../nodes/saved-config.ts";
-import type { Catalogue } from "../open-catalogue.ts";
 import type { Admission } from "../resources/admission.ts";
+import type { Catalogue } from "../templates/catalogue.ts";
 import { vmOf } from "../templates/vm-template.ts";
 import type { LocalLab } from "./local-lab.ts";
 

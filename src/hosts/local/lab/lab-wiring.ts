@@ -20,13 +20,13 @@ import { succeeded } from "../machine/machine.ts";
 import { ensureUplinks, renewUplinks } from "../nat/nat.ts";
 import type { NatPolicy } from "../nat/nat-rules.ts";
 import { liveNodes } from "../nodes/node-life.ts";
-import type { Catalogue } from "../open-catalogue.ts";
 import { openShaper } from "../quality/open-shaper.ts";
 import { effects, hasEffect, type Sides } from "../quality/quality.ts";
 import { LinkQualities } from "../quality/quality-live.ts";
 import type { ShapingMeans } from "../quality/quality-means.ts";
 import type { LinkShaper } from "../quality/quality-shaper.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { Catalogue } from "../templates/catalogue.ts";
 import type { LabSandbox } from "./lab-sandbox.ts";
 
 /** What of a link is in force. */

@@ -1,7 +1,7 @@
 import type { ObservedLab, Power } from "../../../engine/model/observed.ts";
 import { type LabDefinition, observeDefinition } from "../definitions/definition.ts";
 import type { NodeLife } from "../nodes/node-life.ts";
-import type { Catalogue } from "../open-catalogue.ts";
+import type { Catalogue } from "../templates/catalogue.ts";
 
 interface Observed {
   readonly life: ReadonlyMap<number, NodeLife>;

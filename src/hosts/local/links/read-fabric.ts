@@ -1,5 +1,5 @@
-import { succeeded } from "../machine/machine.ts";
-import type { RunResult, Sandbox } from "../sandbox/sandbox.ts";
+import { type RunResult, succeeded } from "../machine/machine.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Fabric, Port } from "./fabric.ts";
 
 /**

@@ -1,6 +1,11 @@
 import { Failure } from "../../../contract/errors.ts";
-import type { RunResult } from "../sandbox/sandbox.ts";
 import { spawnPiped } from "./spawn-piped.ts";
+
+export interface RunResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
 
 /** Runs a program of the machine, outside every lab. A program that is not there has code 127. */
 export function runOnMachine(argv: readonly string[], stdin: string | Uint8Array = ""): Promise<RunResult> {

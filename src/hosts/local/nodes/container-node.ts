@@ -1,6 +1,6 @@
-import type { ContainerConfig } from "../containers/image-config.ts";
 import type { DefinedNode } from "../definitions/definition.ts";
 import { treeReader } from "../files/node-disk.ts";
+import type { ContainerConfig } from "../images/images.ts";
 import type { NodeSpawn } from "../sandbox/sandbox.ts";
 import { findUser } from "./user-database.ts";
 import { words } from "./words.ts";

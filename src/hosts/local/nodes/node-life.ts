@@ -1,8 +1,8 @@
 import type { Power } from "../../../engine/model/observed.ts";
 import type { DefinedNode } from "../definitions/definition.ts";
 import type { LiveNodes } from "../links/fabric.ts";
-import type { Catalogue } from "../open-catalogue.ts";
 import type { NodeState } from "../sandbox/sandbox.ts";
+import type { Catalogue } from "../templates/catalogue.ts";
 import type { LocalTemplate } from "../templates/template.ts";
 import { hasSavedState } from "../vm/suspend.ts";
 

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { Failure } from "../../../contract/errors.ts";
 import type { DefinedNode } from "../definitions/definition.ts";
-import type { Catalogue } from "../open-catalogue.ts";
 import type { NodeSpawn } from "../sandbox/sandbox.ts";
+import type { Catalogue } from "../templates/catalogue.ts";
 import { bootEnv, bootFiles, nodeImage } from "../templates/template.ts";
 import { hypervisorImage, vmSpawn } from "../vm/vm-spawn.ts";
 import { addressLines } from "./addresses.ts";

@@ -1,7 +1,7 @@
 import { Failure } from "../../../contract/errors.ts";
 import type { LabDefinition } from "../definitions/definition.ts";
-import type { Catalogue } from "../open-catalogue.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { Catalogue } from "../templates/catalogue.ts";
 import type { LocalTemplate } from "../templates/template.ts";
 import { savedText } from "./saved-config.ts";
 

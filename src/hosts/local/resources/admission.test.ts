@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { DefinedNode, LabDefinition } from "../definitions/definition.ts";
-import type { Catalogue } from "../open-catalogue.ts";
+import type { Catalogue } from "../templates/catalogue.ts";
 import { labOf, noIds, testLocalHost } from "../testing/test-local-host.fixture.ts";
 import { Admission } from "./admission.ts";
 import { probeControlGroups } from "./control-groups.ts";

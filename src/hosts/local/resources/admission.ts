@@ -2,9 +2,9 @@ import { Failure } from "../../../contract/errors.ts";
 import { shortage } from "../../../engine/plan/admission.ts";
 import type { DefinedNode, LabDefinition } from "../definitions/definition.ts";
 import type { Definitions } from "../definitions/definitions.ts";
-import type { Catalogue } from "../open-catalogue.ts";
 import { Turns } from "../sync/turns.ts";
-import { nodeNeed } from "./node-limits.ts";
+import type { Catalogue } from "../templates/catalogue.ts";
+import { nodeNeed } from "../templates/node-needs.ts";
 
 /**
  * What memory nodes may still be promised. Nodes that run count by their definition; those that are being started by what is held for them, from

@@ -1,11 +1,12 @@
 import { Failure } from "../../../contract/errors.ts";
 import type { DefinedNode } from "../definitions/definition.ts";
-import type { Catalogue } from "../open-catalogue.ts";
-import type { NodeState, Sandbox } from "../sandbox/sandbox.ts";
+import type { LimitEntry, NodeState, Sandbox } from "../sandbox/sandbox.ts";
+import type { Catalogue } from "../templates/catalogue.ts";
+import { nodeLimits } from "../templates/node-needs.ts";
 import { type ControlGroups, groupsOfHolder } from "./control-groups.ts";
 import { type IdleMemory, type LabGroups, makeLabGroups, type NodeUsage, readUsage, removeLabGroups } from "./lab-groups.ts";
 import { type CapacityRules, ceilings, machineMemory } from "./machine-capacity.ts";
-import { type LimitEntry, limitEntries, nodeLimits } from "./node-limits.ts";
+import { limitEntries } from "./node-limits.ts";
 
 /** What a node takes now. */
 export interface NodeLoad {

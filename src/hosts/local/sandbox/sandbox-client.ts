@@ -9,8 +9,8 @@ import { Pulse, patienceMs } from "../holder/pulse.ts";
 import { type Fields, openRequest, openRequestOn, type RequestOptions, request } from "../holder/request.ts";
 import { SocketStream } from "../holder/socket-stream.ts";
 import { type Frame, list, protocolVersion, texts } from "../holder/wire.ts";
-import { runOnMachine } from "../machine/machine.ts";
-import type { NodeSpawn, NodeState, RunResult, Sandbox, SandboxOptions, SpawnedNode } from "./sandbox.ts";
+import { type RunResult, runOnMachine } from "../machine/machine.ts";
+import type { NodeSpawn, NodeState, Sandbox, SandboxOptions, SpawnedNode } from "./sandbox.ts";
 
 /**
  * Starts a lab's sandbox. Throws host_error with the holder's words: when a lab lives in this directory already, when the kernel

@@ -7,6 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { encodeRequest } from "../holder/wire.ts";
+import type { RunResult } from "../machine/machine.ts";
 import { buildHolder } from "../setup/programs/holder.ts";
 import {
   boot,
@@ -22,7 +23,6 @@ import {
   stateOf,
   until,
 } from "./sandbox.fixture.ts";
-import type { RunResult } from "./sandbox.ts";
 import { createSandbox, openSandbox } from "./sandbox-client.ts";
 
 const root = process.getuid?.() === 0;

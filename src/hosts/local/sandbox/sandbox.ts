@@ -2,7 +2,7 @@ import type { Duplex } from "node:stream";
 import type { Failure } from "../../../contract/errors.ts";
 import type { SocketStream } from "../holder/socket-stream.ts";
 import type { OwnRange } from "../machine/idmap.ts";
-import type { LimitEntry } from "../resources/node-limits.ts";
+import type { RunResult } from "../machine/machine.ts";
 
 /**
  * One lab's sandbox: a user, mount, pid and net namespace whose init is the holder (holder/holder.c). Its net namespace is the
@@ -130,12 +130,6 @@ export interface SandboxInfo {
   readonly nodes: readonly NodeState[];
 }
 
-export interface RunResult {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 export interface SandboxOptions {
   /** The holder binary, static. */
   readonly holder: string;
@@ -154,3 +148,6 @@ export interface SandboxOptions {
   /** Called with the reason if the lab could not get a range of its own and runs as idMap. */
   readonly onSharedRange?: (why: string) => void;
 }
+
+/** One write for the holder: index of the hierarchy or "rlimit", file of the node's group there, value. */
+export type LimitEntry = readonly [hierarchy: number | "rlimit", file: string, value: string | number];

@@ -4,8 +4,8 @@ import type { LinkQualityState, LinkSides } from "../../host.ts";
 import type { DefinedLink, LabDefinition } from "../definitions/definition.ts";
 import type { Definitions } from "../definitions/definitions.ts";
 import type { LocalLab } from "../lab/local-lab.ts";
-import type { Catalogue } from "../open-catalogue.ts";
 import { sidesOf, storedQuality } from "../quality/quality.ts";
+import type { Catalogue } from "../templates/catalogue.ts";
 
 /** What a change of one link works on. */
 export interface LinkContext {

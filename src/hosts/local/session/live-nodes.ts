@@ -2,8 +2,8 @@ import type { LiveNode } from "../../host.ts";
 import type { LabDefinition } from "../definitions/definition.ts";
 import type { NodeLife } from "../nodes/node-life.ts";
 import type { Candidate } from "../nodes/readiness.ts";
-import type { Catalogue } from "../open-catalogue.ts";
-import type { LocalState } from "./session.ts";
+import type { Catalogue } from "../templates/catalogue.ts";
+import type { LocalState } from "./local-state.ts";
 
 /** What of a node's row follows from definition and catalogue. */
 interface Fixed {

@@ -7,9 +7,9 @@ import { readCapture } from "../decoder/read-capture.ts";
 import type { DefinedNode, LabDefinition } from "../definitions/definition.ts";
 import { portName } from "../links/fabric.ts";
 import { tellingTrouble } from "../machine/machine-trouble.ts";
-import type { Catalogue } from "../open-catalogue.ts";
+import type { Catalogue } from "../templates/catalogue.ts";
+import type { LocalState } from "./local-state.ts";
 import { notRunning } from "./not-running.ts";
-import type { LocalState } from "./session.ts";
 
 /** The captures of the embedded host, as one user sees them. `lab` throws lab_not_found, `mayChange` operation_not_allowed. */
 export function localCaptures(

@@ -5,7 +5,7 @@ import type { HostTraffic, TrafficListener } from "../../host-traffic.ts";
 import { compileFilter } from "../capture/compile-filter.ts";
 import type { LabDefinition } from "../definitions/definition.ts";
 import { portOf } from "./local-captures.ts";
-import type { LocalState } from "./session.ts";
+import type { LocalState } from "./local-state.ts";
 
 /** Headers and the beginning of what they carry: all that a line of text needs. */
 const seenBytes = 256;

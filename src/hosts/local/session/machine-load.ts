@@ -4,7 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { HostLoad } from "../../host.ts";
 import type { LabDefinition } from "../definitions/definition.ts";
 import { tellingTrouble } from "../machine/machine-trouble.ts";
-import type { LocalState } from "./session.ts";
+import type { LocalState } from "./local-state.ts";
 
 /** The processors are watched for this long, ms. */
 const watchMs = 250;

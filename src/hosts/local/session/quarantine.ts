@@ -5,7 +5,7 @@ import type { HostQuarantine, QuarantinedLab } from "../../host.ts";
 import { lives, parseIdentity, readIfThere } from "../holder/identity.ts";
 import { isUuid } from "../machine/uuid.ts";
 import { endStrays } from "../sandbox/end-strays.ts";
-import type { LocalState } from "./session.ts";
+import type { LocalState } from "./local-state.ts";
 
 /** Labs with a directory or a holder, and without a definition in force. @param run the run directory */
 export function localQuarantine(state: Omit<LocalState, "quarantine">, run: string): HostQuarantine {

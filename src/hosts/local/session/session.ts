@@ -1,55 +1,24 @@
 import { Failure } from "../../../contract/errors.ts";
-import type { SpareFiles } from "../../../files/spare-files.ts";
-import type { Feature, HostConsole, HostQuarantine, HostSession, Progress } from "../../host.ts";
+import type { Feature, HostConsole, HostSession, Progress } from "../../host.ts";
 import type { LocalUser } from "../accounts/users.ts";
-import type { Captures } from "../capture/captures.ts";
 import { checkPcapFilter } from "../capture/pcap-filter.ts";
-import type { CaptureViews } from "../decoder/capture-views.ts";
-import type { Decoders } from "../decoder/decoders.ts";
 import { findDefinedLink, type LabDefinition } from "../definitions/definition.ts";
-import type { Definitions } from "../definitions/definitions.ts";
-import type { Trash } from "../files/trash.ts";
 import { applySteps } from "../lab/apply.ts";
-import type { LocalLab } from "../lab/local-lab.ts";
 import { observedLab } from "../lab/observed-lab.ts";
 import { tellingTrouble } from "../machine/machine-trouble.ts";
-import type { Readiness } from "../nodes/readiness.ts";
 import { saveConfigs } from "../nodes/save-configs.ts";
 import { savedConfigs } from "../nodes/saved-config.ts";
-import type { Catalogue } from "../open-catalogue.ts";
-import type { Admission } from "../resources/admission.ts";
 import { vmAttributeProblem } from "../templates/attribute-problem.ts";
-import type { DiskWatch } from "../watches/disk-watch.ts";
-import type { NeighbourWatch } from "../watches/neighbour-watch.ts";
+import type { Catalogue } from "../templates/catalogue.ts";
 import { type LinkContext, setLinkQuality, setLinkSuspend } from "./links.ts";
 import { liveNodes } from "./live-nodes.ts";
 import { localCaptures } from "./local-captures.ts";
 import { localDisks } from "./local-disks.ts";
+import type { LocalState } from "./local-state.ts";
 import { localTraffic } from "./local-traffic.ts";
 import { machineLoad } from "./machine-load.ts";
 import { notRunning } from "./not-running.ts";
 import { quarantineFor } from "./quarantine.ts";
-
-/** What all sessions of the embedded host share. */
-export interface LocalState {
-  readonly definitions: Definitions;
-  readonly trash: Trash;
-  readonly spares: SpareFiles;
-  readonly catalogue: () => Promise<Catalogue>;
-  readonly admission: Admission;
-  readonly disks: DiskWatch;
-  readonly neighbours: NeighbourWatch | undefined;
-  readonly bootId: string;
-  readonly lab: (id: string) => LocalLab;
-  readonly readiness: (id: string) => Readiness;
-  readonly forget: (id: string) => void;
-  readonly captures: Captures;
-  readonly decoders: Decoders;
-  readonly views: CaptureViews;
-  readonly quarantine: HostQuarantine;
-  /** One change of a lab at a time. */
-  readonly exclusive: <T>(path: string, work: () => Promise<T>) => Promise<T>;
-}
 
 /** @param accounts all users of this host */
 export function localSession(state: LocalState, { name, role }: LocalUser, accounts: () => Promise<readonly LocalUser[]>): HostSession {

@@ -2,10 +2,9 @@ import { isMap, LineCounter, type Node, type Pair, parseDocument } from "yaml";
 import type { FieldRule } from "../../../engine/model/plan.ts";
 import { nearest } from "../../../intent/diagnostics/nearest.ts";
 import type { TemplateAttribute } from "../../host.ts";
-import { mostVmInterfaces } from "../vm/vm-config.ts";
-import { supervisor } from "../vm/vm-spawn.ts";
 import { readVm } from "./read-vm.ts";
 import { type LocalAttribute, type LocalTemplate, type TemplateField, templateFields } from "./template.ts";
+import { mostVmInterfaces, supervisor } from "./vm-template.ts";
 
 /** Lines and columns count from 1. */
 export interface TemplateProblem {

@@ -2,7 +2,7 @@ import type { FieldRule, TemplateRules, ValueRule } from "../../../engine/model/
 import type { LabNode } from "../../../intent/lab/lab.ts";
 import type { HostTemplate, TemplateAttribute } from "../../host.ts";
 import type { LocalImage } from "../images/images.ts";
-import { nodeNeed } from "../resources/node-limits.ts";
+import { nodeNeed } from "./node-needs.ts";
 import { mostOfMachine, type VmTemplate } from "./vm-template.ts";
 
 /** One template file, read and checked. docs/templates.md explains each key. */

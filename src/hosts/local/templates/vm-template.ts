@@ -66,6 +66,12 @@ export const cpuModelPattern = /^[A-Za-z0-9._-]+(,[+-][A-Za-z0-9._-]+)*$/;
 /** The virtual CPUs and MiB that a host of this kind gives a node at most. */
 export const mostOfMachine = { cpu: 64, ram: 1_048_576 };
 
+/** Interfaces up to the last PCI slot that both machines have free; the supervisor knows no more. */
+export const mostVmInterfaces = 23;
+
+/** The supervisor, inside the image that every virtual machine runs in. */
+export const supervisor = "/usr/lib/labwright/vm";
+
 export interface VmNode {
   readonly name: string;
   readonly cpu?: number;

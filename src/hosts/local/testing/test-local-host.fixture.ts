@@ -10,8 +10,9 @@ import type { Applied, Host, HostSession, NativeIds } from "../../host.ts";
 import { openUsers } from "../accounts/users.ts";
 import { type LocalHostOptions, localHost } from "../host.ts";
 import { idRange } from "../machine/idmap.ts";
+import type { RunResult } from "../machine/machine.ts";
 import { type LocalPaths, localPaths } from "../machine/paths.ts";
-import type { RunResult, Sandbox } from "../sandbox/sandbox.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
 import { openSandbox } from "../sandbox/sandbox-client.ts";
 import { testDirectory } from "./test-directory.fixture.ts";
 

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { idRange } from "../machine/idmap.ts";
-import { supervisor } from "./vm-spawn.ts";
+import { supervisor } from "../templates/vm-template.ts";
 
 /** Whom the hypervisor runs as inside a lab (supervisor/vm.h). */
 const hypervisorUser = 1000;

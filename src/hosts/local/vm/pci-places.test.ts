@@ -8,8 +8,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findImages } from "../images/images.ts";
 import type { VmImage } from "../images/vm-images.ts";
 import { localPaths } from "../machine/paths.ts";
-import { type VmTemplate, vmChoices, vmDefaults } from "../templates/vm-template.ts";
-import { mostVmInterfaces, vmConfig } from "./vm-config.ts";
+import { mostVmInterfaces, type VmTemplate, vmChoices, vmDefaults } from "../templates/vm-template.ts";
+import { vmConfig } from "./vm-config.ts";
 import { hypervisorImage } from "./vm-spawn.ts";
 
 /** The hypervisor's own view of its PCI bus, for every machine and disk bus with everything in it that can be. No guest runs. */

@@ -2,8 +2,8 @@ import { rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import type { Sandbox } from "../sandbox/sandbox.ts";
+import { supervisor } from "../templates/vm-template.ts";
 import { screenSocket } from "./vm-config.ts";
-import { supervisor } from "./vm-spawn.ts";
 
 /**
  * Sockets of the machine at which VNC clients find the screens of a lab's virtual machines. They are in the lab's runtime directory, where

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { Failure } from "../../../contract/errors.ts";
 import { nodeDisk } from "../files/node-disk.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
-import { supervisor } from "./vm-spawn.ts";
+import { supervisor } from "../templates/vm-template.ts";
 
 /** Where the supervisor keeps a hibernated guest (supervisor/vm.h), on the node's disk. */
 const savedState = "/vm/state";

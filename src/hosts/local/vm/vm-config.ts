@@ -12,8 +12,6 @@ const videoSlot = 2;
 const controllerSlot = 3;
 const firstDiskSlot = 4;
 const configSlot = 7;
-/** Interfaces up to the last PCI slot that both machines have free; the supervisor knows no more. */
-export const mostVmInterfaces = 23;
 
 /** Where a VNC client finds the guest's screen, inside the node. */
 export const screenSocket = "/run/vm/screen/vnc.sock";

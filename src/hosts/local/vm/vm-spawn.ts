@@ -3,13 +3,11 @@ import type { LocalImage } from "../images/images.ts";
 import type { NodeSpawn } from "../sandbox/sandbox.ts";
 import { type LocalTemplate, nameFile } from "../templates/template.ts";
 import type { ConfigDriveSource, VmNode } from "../templates/vm-template.ts";
-import { vmOf } from "../templates/vm-template.ts";
+import { supervisor, vmOf } from "../templates/vm-template.ts";
 import { usesKvm, vmConfig } from "./vm-config.ts";
 
 /** The image that every virtual machine runs in; set-up builds it. */
 export const hypervisorImage = "qemu";
-/** The supervisor, inside it. */
-export const supervisor = "/usr/lib/labwright/vm";
 
 export interface SpawnedVm extends VmNode {
   readonly id: number;

@@ -4,8 +4,8 @@ import { memoryText } from "../../../engine/plan/admission.ts";
 import type { DefinedNode, LabDefinition } from "../definitions/definition.ts";
 import type { Definitions } from "../definitions/definitions.ts";
 import type { LocalLab } from "../lab/local-lab.ts";
-import type { Catalogue } from "../open-catalogue.ts";
-import { nodeLimits } from "../resources/node-limits.ts";
+import type { Catalogue } from "../templates/catalogue.ts";
+import { nodeLimits } from "../templates/node-needs.ts";
 import { diskUsage } from "./disk-usage.ts";
 
 /** Both in ms. */

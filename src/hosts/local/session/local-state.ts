@@ -1,0 +1,34 @@
+import type { SpareFiles } from "../../../files/spare-files.ts";
+import type { HostQuarantine } from "../../host.ts";
+import type { Captures } from "../capture/captures.ts";
+import type { CaptureViews } from "../decoder/capture-views.ts";
+import type { Decoders } from "../decoder/decoders.ts";
+import type { Definitions } from "../definitions/definitions.ts";
+import type { Trash } from "../files/trash.ts";
+import type { LocalLab } from "../lab/local-lab.ts";
+import type { Readiness } from "../nodes/readiness.ts";
+import type { Admission } from "../resources/admission.ts";
+import type { Catalogue } from "../templates/catalogue.ts";
+import type { DiskWatch } from "../watches/disk-watch.ts";
+import type { NeighbourWatch } from "../watches/neighbour-watch.ts";
+
+/** What all sessions of the embedded host share. */
+export interface LocalState {
+  readonly definitions: Definitions;
+  readonly trash: Trash;
+  readonly spares: SpareFiles;
+  readonly catalogue: () => Promise<Catalogue>;
+  readonly admission: Admission;
+  readonly disks: DiskWatch;
+  readonly neighbours: NeighbourWatch | undefined;
+  readonly bootId: string;
+  readonly lab: (id: string) => LocalLab;
+  readonly readiness: (id: string) => Readiness;
+  readonly forget: (id: string) => void;
+  readonly captures: Captures;
+  readonly decoders: Decoders;
+  readonly views: CaptureViews;
+  readonly quarantine: HostQuarantine;
+  /** One change of a lab at a time. */
+  readonly exclusive: <T>(path: string, work: () => Promise<T>) => Promise<T>;
+}
