@@ -4,8 +4,9 @@ import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from "vi
 import { RawClient } from "../../test/wire/raw-client.ts";
 import { Failure } from "../contract/errors.ts";
 import type { OperationId } from "../contract/operations.ts";
+import type { Call, Caller } from "../service/common/call.ts";
 import type { EndedRequest } from "../service/metrics/metrics.ts";
-import type { Call, Caller, Handlers, Service } from "../service/service.ts";
+import type { Handlers, Service } from "../service/service.ts";
 import { type RunningServer, startServer } from "./start.ts";
 import { fingerprintOf } from "./tls/certificate.ts";
 import { selfSigned } from "./tls/self-signed.ts";

@@ -4,7 +4,7 @@ import type { HostSession } from "../hosts/host.ts";
 import { guarded } from "./changes/managed.ts";
 import { recordUnstarted } from "./changes/owed-starts.ts";
 import { planAgainstHost } from "./changes/planned.ts";
-import { type Intent, noIds, readSent, recordedIntent, type Target } from "./context/address.ts";
+import { noIds, type Target } from "./context/address.ts";
 import type { Context } from "./context/context.ts";
 import { requestProblem } from "./jobs/job-request.ts";
 import type { Job } from "./jobs/jobs.ts";
@@ -18,6 +18,7 @@ import { type DestroyRequest, destroyLab } from "./projects/destroy.ts";
 import { type ImportRequest, importLab } from "./projects/import-project.ts";
 import type { ReconcileRequest } from "./projects/reconcile.ts";
 import type { JobRow } from "./store/store.ts";
+import { type Intent, readSent, recordedIntent } from "./work/intents.ts";
 
 /**
  * Changes that a crash cut off. One that had not begun its first step is rolled back, which needs nothing. Any other is finished: planned

@@ -2,8 +2,9 @@ import { errors, type Failure } from "../contract/errors.ts";
 import type { Operation } from "../engine/model/plan.ts";
 import type { Host } from "../hosts/host.ts";
 import { memoryHost } from "../hosts/memory/memory-host.ts";
+import type { Call, Caller } from "./common/call.ts";
 import { createService, type ServiceOptions } from "./create-service.ts";
-import type { Call, Caller, Handlers, Service } from "./service.ts";
+import type { Handlers, Service } from "./service.ts";
 import { sqliteStore } from "./store/sqlite.ts";
 import type { Store } from "./store/store.ts";
 

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Failure } from "../../contract/errors.ts";
 import type { OperationId } from "../../contract/operations.ts";
-import type { BrowserGrant } from "../../service/service.ts";
+import type { BrowserGrant } from "../../service/common/call.ts";
 import { isUpgrade } from "../streams/upgrades.ts";
 
 /** A browser takes a name with this prefix only with Secure, Path=/ and no Domain: no other host or port can plant one. */

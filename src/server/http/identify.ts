@@ -1,6 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import type { OperationRow } from "../../contract/operations.ts";
-import type { Caller, Service } from "../../service/service.ts";
+import type { Caller } from "../../service/common/call.ts";
+import type { Service } from "../../service/service.ts";
 import { browserCookie, refuseForeign, refuseForeignPage } from "./browser.ts";
 
 /**

@@ -2,7 +2,7 @@ import { type IncomingMessage, ServerResponse } from "node:http";
 import type { Server } from "node:https";
 import type { Duplex } from "node:stream";
 import { type OperationRow, operations } from "../../contract/operations.ts";
-import type { Upgrade } from "../../service/service.ts";
+import type { Upgrade } from "../../service/common/call.ts";
 import { type WebSockets, webSocketProblem } from "./web-sockets.ts";
 
 interface Pending {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
-import type { Upgrade } from "../../service/service.ts";
+import type { Upgrade } from "../../service/common/call.ts";
 import { WebSocketStream } from "./web-socket-stream.ts";
 
 export interface WebSocketLimits {

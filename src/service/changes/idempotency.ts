@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { JobStarted } from "../../contract/schemas/jobs.ts";
 import { canonicalText } from "../../engine/shared/canonical.ts";
-import { badRequest } from "../context/address.ts";
+import type { Call, Caller } from "../common/call.ts";
+import { badRequest } from "../common/refusals.ts";
 import type { Context } from "../context/context.ts";
-import type { Call, Caller } from "../service.ts";
 
 /** How long a key stands for its job. */
 const keepMs = 24 * 3_600_000;

@@ -3,14 +3,16 @@ import type { JobStarted } from "../../contract/schemas/jobs.ts";
 import { joinIds } from "../../engine/compare/join.ts";
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import type { NativeIds } from "../../hosts/host.ts";
-import { type Intent, makes, noIds, pathNotAvailable, type Target } from "../context/address.ts";
+import type { ChangeCall } from "../common/call.ts";
+import { pathNotAvailable } from "../common/refusals.ts";
+import { makes, noIds, type Target } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 import { refuseQuarantined } from "../context/quarantine.ts";
 import { type ProjectState, projectState } from "../context/state.ts";
 import type { Job } from "../jobs/jobs.ts";
-import type { ChangeCall } from "../service.ts";
 import { rightOn } from "../sessions/rights.ts";
 import type { LabRecord } from "../store/store.ts";
+import type { Intent } from "../work/intents.ts";
 import { stillDown, withOwedStarts } from "./owed-starts.ts";
 
 export interface ChangeWork<Result> {

@@ -1,7 +1,7 @@
 import type { HostSession, ValueProblem } from "../../hosts/host.ts";
 import type { Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
-import type { Intent } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
+import type { Intent } from "../work/intents.ts";
 import type { HostCheck } from "./host-check.ts";
 
 /** Attributes of an intent's nodes whose text has a grammar that only the host knows, and does not follow it, each at its place in the text. */

@@ -4,8 +4,10 @@ import { interfaceNaming } from "../../engine/model/interface-names.ts";
 import type { TemplateRules } from "../../engine/model/plan.ts";
 import type { HostSession } from "../../hosts/host.ts";
 import { endpointText, type Lab, type LabNode } from "../../intent/lab/lab.ts";
-import { badRequest, checkFields, readSent } from "../context/address.ts";
+import { badRequest } from "../common/refusals.ts";
+import { checkFields } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
+import { readSent } from "../work/intents.ts";
 
 /** A node without links shows this many interfaces to choose from. */
 const choices = 8;

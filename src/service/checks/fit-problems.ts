@@ -2,8 +2,9 @@ import type { HostRules, Plan } from "../../engine/model/plan.ts";
 import type { HostSession } from "../../hosts/host.ts";
 import type { Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
 import { leftOutDiagnostics, refusalDiagnostics, refusedField } from "../../intent/places/refusals.ts";
-import { type Intent, noIds } from "../context/address.ts";
+import { noIds } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
+import type { Intent } from "../work/intents.ts";
 
 type Text = Pick<Intent, "yaml" | "files">;
 

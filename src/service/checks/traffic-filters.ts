@@ -2,8 +2,8 @@ import { cutOff } from "../../console/cut-off.ts";
 import type { HostSession } from "../../hosts/host.ts";
 import type { Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
 import { RecentMap } from "../common/recent-map.ts";
-import type { Intent } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
+import type { Intent } from "../work/intents.ts";
 import type { HostCheck } from "./host-check.ts";
 
 /** Filters that compiled, whatever lab they stand in. */

@@ -3,10 +3,12 @@ import type { ProjectPayload, ValidateData } from "../../contract/schemas/projec
 import type { HostSession } from "../../hosts/host.ts";
 import { byPlace, type Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
 import { showDiagnostics } from "../../intent/diagnostics/show.ts";
-import { badRequest, checkFields, type Intent, pathOf, readSent } from "../context/address.ts";
+import type { Call, Caller } from "../common/call.ts";
+import { badRequest } from "../common/refusals.ts";
+import { checkFields, pathOf } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 import { stateIds } from "../context/state.ts";
-import type { Call, Caller } from "../service.ts";
+import { type Intent, readSent } from "../work/intents.ts";
 import { attributeProblems } from "./attributes.ts";
 import { fitProblems } from "./fit-problems.ts";
 import { trafficFilterProblems } from "./traffic-filters.ts";

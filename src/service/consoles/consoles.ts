@@ -23,11 +23,13 @@ import { clashText } from "../../engine/effects/blocked.ts";
 import type { ObservedNode } from "../../engine/model/observed.ts";
 import { compareNatural } from "../../engine/shared/natural-order.ts";
 import type { Feature } from "../../hosts/host.ts";
+import type { Call, Caller, Upgrade } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
-import { addressProject, allowUse, badRequest, labNotFound, recordFor, type Selector, type Target } from "../context/address.ts";
+import { badRequest, labNotFound } from "../common/refusals.ts";
+import { addressProject, allowUse, type Selector, type Target } from "../context/address.ts";
 import { chosenNodes, refuseUnknown } from "../context/chosen-nodes.ts";
 import type { Context } from "../context/context.ts";
-import type { Call, Caller, Upgrade } from "../service.ts";
+import { recordFor } from "../sessions/record-for.ts";
 import type { Tickets } from "../sessions/tickets.ts";
 
 export interface ConsoleGrant {

@@ -1,15 +1,14 @@
 import { Failure } from "../../contract/errors.ts";
-import type { Host, HostSession, NativeIds } from "../../hosts/host.ts";
+import type { HostSession, NativeIds } from "../../hosts/host.ts";
 import { isUnreadableLab } from "../../hosts/host-unreadable.ts";
-import type { Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
-import type { Lab } from "../../intent/lab/lab.ts";
 import { checkLabPath } from "../../intent/lab/lab-path.ts";
 import { checkFiles } from "../../intent/parse/files.ts";
 import { type Manifest, readManifest } from "../../intent/parse/manifest.ts";
-import { RecentMap } from "../common/recent-map.ts";
-import type { Caller } from "../service.ts";
+import type { Caller } from "../common/call.ts";
+import { badRequest, labNotFound, pathNotAvailable } from "../common/refusals.ts";
 import { includes, type Right, rightOn, seesUnrecorded } from "../sessions/rights.ts";
-import type { LabRecord, ProjectMode, Store } from "../store/store.ts";
+import type { LabRecord, ProjectMode } from "../store/store.ts";
+import { type Intent, readable, readSent, recordedIntent } from "../work/intents.ts";
 import type { Context } from "./context.ts";
 import { stateIds } from "./state.ts";
 
@@ -23,13 +22,6 @@ export interface Selector {
   readonly dir?: string;
   readonly out?: string;
   readonly origin?: string;
-}
-
-export interface Intent {
-  readonly lab: Lab;
-  readonly yaml: string;
-  readonly files: Readonly<Record<string, string>>;
-  readonly warnings: readonly Diagnostic[];
 }
 
 /** The project that a call is about. */
@@ -101,18 +93,6 @@ export async function isHidden({ host, store }: Context, caller: Caller, path: s
   return record === undefined ? isUnrecorded : rightOn(record, caller) === undefined;
 }
 
-/** The record of a lab that is there already. Throws lab_not_found where the lab is not for this caller. */
-export function recordFor(
-  { host, store }: { readonly host: Pick<Host, "holds">; readonly store: Pick<Store, "labs"> },
-  caller: Caller,
-  path: string,
-): LabRecord | undefined {
-  const record = store.labs.get(path);
-  const seen = record === undefined ? seesUnrecorded(host, caller) : rightOn(record, caller) !== undefined;
-  if (!seen) throw labNotFound(path);
-  return record;
-}
-
 /** The path of the lab that a payload names: by lab, else by its manifest, else by the name in its yaml. Throws bad_request. */
 export function pathOf({ lab }: Selector, manifest: Manifest | undefined, name: string | undefined): string {
   const named = lab ?? manifest?.lab ?? name;
@@ -151,13 +131,6 @@ function manifestOf({ manifest }: Pick<Selector, "manifest">): Manifest | undefi
 
 async function readPayload(context: Context, { yaml, files = {} }: Selector): Promise<Intent | undefined> {
   return yaml === undefined ? undefined : readSent(context, yaml, files);
-}
-
-/** Reads an intent that a caller sent. Throws invalid_intent with every diagnostic. */
-export async function readSent({ work }: Pick<Context, "work">, yaml: string, files: Readonly<Record<string, string>>): Promise<Intent> {
-  const { lab, diagnostics, shown } = await work.read(yaml, files);
-  if (lab === undefined) throw new Failure("invalid_intent", shown, { data: { diagnostics } });
-  return { lab, yaml, files, warnings: diagnostics };
 }
 
 /**
@@ -235,48 +208,4 @@ export function mayReadSecrets({ record, caller }: Pick<Target, "caller" | "reco
 /** Where the intent of a lab is kept may name a person's folders: it is for those who may change the lab. */
 export function originOf({ record, caller }: Pick<Target, "caller" | "record">): { readonly origin?: string } {
   return record?.origin !== undefined && mayReadSecrets({ record, caller }) ? { origin: record.origin } : {};
-}
-
-export function labNotFound(path: string): Failure {
-  return new Failure("lab_not_found", `there is no lab ${path}`);
-}
-
-/** For those who want to make a lab at a path that belongs to somebody else, or that an admin has yet to decide on. */
-export function pathNotAvailable(path: string): Failure {
-  const text = `the path ${path} is not available to you: choose another name for the lab, or another path with "lab"`;
-  return new Failure("lab_not_found", text, { data: { path } });
-}
-
-export function badRequest(path: string, message: string): Failure {
-  return new Failure("bad_request", `${path}: ${message}`, { data: { problems: [{ path, message }] } });
-}
-
-/** Recorded intents, read once: status polls must not parse YAML. */
-const byRecord = new WeakMap<LabRecord, Intent>();
-const byPath = new RecentMap<Intent>(200);
-
-export async function recordedIntent({ work }: Pick<Context, "work">, record: LabRecord | undefined): Promise<Intent | undefined> {
-  if (record?.yaml === undefined) return undefined;
-  const known = byRecord.get(record);
-  if (known !== undefined) return known;
-  // A record changes more often than its intent.
-  const last = byPath.get(record.path);
-  const same = last !== undefined && last.yaml === record.yaml && JSON.stringify(last.files) === JSON.stringify(record.files);
-  // A text that an older version took and this one does not must not keep a lab from being looked at or destroyed.
-  const intent = same ? last : await readable(work, record.yaml, record.files);
-  if (intent === undefined) return undefined;
-  byRecord.set(record, intent);
-  byPath.set(record.path, intent);
-  return intent;
-}
-
-/** Undefined for a text that makes no lab. */
-async function readable(work: Context["work"], yaml: string, files: Readonly<Record<string, string>>): Promise<Intent | undefined> {
-  try {
-    const { lab, diagnostics } = await work.read(yaml, files);
-    return lab && { lab, yaml, files, warnings: diagnostics };
-  } catch (error) {
-    if (error instanceof Failure && error.code === "invalid_intent") return undefined;
-    throw error;
-  }
 }

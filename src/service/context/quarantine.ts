@@ -2,7 +2,7 @@ import { Failure } from "../../contract/errors.ts";
 import type { QuarantineData, QuarantineDeleteData, QuarantineRestoreData } from "../../contract/schemas/quarantine.ts";
 import type { HostQuarantine, HostSession, QuarantinedLab } from "../../hosts/host.ts";
 import { checkLabPath } from "../../intent/lab/lab-path.ts";
-import type { Caller } from "../service.ts";
+import type { Caller } from "../common/call.ts";
 import { rightOn } from "../sessions/rights.ts";
 import type { LabRecord } from "../store/store.ts";
 import type { Target } from "./address.ts";

@@ -3,9 +3,10 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { builtinTemplates } from "../../hosts/local/templates/templates.ts";
 import { type TestLocalHost, testLocalHost } from "../../hosts/local/testing/test-local-host.fixture.ts";
+import type { Call } from "../common/call.ts";
 import { createService } from "../create-service.ts";
 import { failureOf, until } from "../service.fixture.ts";
-import type { Call, Handlers, Service } from "../service.ts";
+import type { Handlers, Service } from "../service.ts";
 import { sqliteStore } from "../store/sqlite.ts";
 
 /** Parts of the embedded host that hang: nothing that waits for them waits for ever. */

@@ -2,9 +2,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openUsers } from "../../hosts/local/accounts/users.ts";
 import { type TestLocalHost, testLocalHost } from "../../hosts/local/testing/test-local-host.fixture.ts";
+import type { Call, Caller } from "../common/call.ts";
 import { createService } from "../create-service.ts";
 import { failureOf, until } from "../service.fixture.ts";
-import type { Call, Caller, Handlers, Service } from "../service.ts";
+import type { Handlers, Service } from "../service.ts";
 import { sqliteStore } from "../store/sqlite.ts";
 import type { Store } from "../store/store.ts";
 

@@ -1,9 +1,10 @@
 import { duplexPair } from "node:stream";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type TestLocalHost, testLocalHost } from "../../hosts/local/testing/test-local-host.fixture.ts";
+import type { Upgrade } from "../common/call.ts";
 import { createService } from "../create-service.ts";
 import { failureOf, until } from "../service.fixture.ts";
-import type { Handlers, Service, Upgrade } from "../service.ts";
+import type { Handlers, Service } from "../service.ts";
 import { sqliteStore } from "../store/sqlite.ts";
 
 const yaml = `name: real

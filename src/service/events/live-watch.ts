@@ -1,12 +1,12 @@
 import { Failure } from "../../contract/errors.ts";
 import type { HostSession } from "../../hosts/host.ts";
+import type { Caller } from "../common/call.ts";
 import { RecentMap } from "../common/recent-map.ts";
-import { type Intent, recordedIntent } from "../context/address.ts";
 import type { Observations } from "../observe/observations.ts";
-import type { Caller } from "../service.ts";
 import { rightOn } from "../sessions/rights.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { LabRecord, Store } from "../store/store.ts";
+import { type Intent, recordedIntent } from "../work/intents.ts";
 import type { Work } from "../work/work.ts";
 import type { Audience, News } from "./event-log.ts";
 import { changesBetween, emptyView, type LabChange, type LabView, viewOf } from "./lab-view.ts";

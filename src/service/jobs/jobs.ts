@@ -2,10 +2,10 @@ import { Failure } from "../../contract/errors.ts";
 import type { JobData, JobsData } from "../../contract/schemas/jobs.ts";
 import type { ChangeWarning, RunningOperation } from "../../contract/schemas/project.ts";
 import type { Operation } from "../../engine/model/plan.ts";
+import type { Caller } from "../common/call.ts";
 import { type Clock, timeText } from "../common/clock.ts";
 import type { Log } from "../common/log.ts";
 import { newId } from "../common/new-id.ts";
-import type { Caller } from "../service.ts";
 import type { JobAnswer, JobFinish, JobOutcome, JobRow, JobStep, Store } from "../store/store.ts";
 import { errorOf, failureOf, jobError, jobResult, leftOut } from "./job-answer.ts";
 

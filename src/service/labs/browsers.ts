@@ -2,11 +2,12 @@ import { Failure } from "../../contract/errors.ts";
 import type { OpenData } from "../../contract/schemas/observe.ts";
 import type { ProjectPayload } from "../../contract/schemas/project.ts";
 import type { BrowserSessionRequest } from "../../contract/schemas/session.ts";
+import type { BrowserGrant, Caller } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { timeText } from "../common/clock.ts";
-import { addressProject, labNotFound } from "../context/address.ts";
+import { labNotFound } from "../common/refusals.ts";
+import { addressProject } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
-import type { BrowserGrant, Caller } from "../service.ts";
 import { Tickets } from "../sessions/tickets.ts";
 
 /** Web pages that are served beside the API. */

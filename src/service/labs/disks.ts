@@ -1,10 +1,10 @@
 import type { DisksData, DisksRemovedData } from "../../contract/schemas/disks.ts";
 import type { HostSession } from "../../hosts/host.ts";
 import type { HostDisks } from "../../hosts/host-disks.ts";
+import type { Caller } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { timeText } from "../common/clock.ts";
 import type { Context } from "../context/context.ts";
-import type { Caller } from "../service.ts";
 
 /** Disks that were kept: the caller's, for an admin all. Throws unsupported where the host keeps none. */
 export async function listDisks({ sessions }: Context, caller: Caller): Promise<DisksData> {

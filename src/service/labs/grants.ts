@@ -1,7 +1,8 @@
 import type { LabGrant, LabGrantsData, LabGrantsPayload } from "../../contract/schemas/sharing.ts";
-import { addressProject, allowUse, badRequest, labNotFound, type Selector } from "../context/address.ts";
+import type { Caller } from "../common/call.ts";
+import { badRequest, labNotFound } from "../common/refusals.ts";
+import { addressProject, allowUse, type Selector } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
-import type { Caller } from "../service.ts";
 import { includes, rightOn } from "../sessions/rights.ts";
 import type { LabRecord } from "../store/store.ts";
 

@@ -6,12 +6,13 @@ import type { HostRules } from "../../engine/model/plan.ts";
 import { compareNatural } from "../../engine/shared/natural-order.ts";
 import type { LiveLink } from "../../hosts/host.ts";
 import { endpointText } from "../../intent/lab/lab.ts";
+import type { Caller } from "../common/call.ts";
 import { timeText } from "../common/clock.ts";
-import { addressProject, labNotFound, type Target } from "../context/address.ts";
+import { labNotFound } from "../common/refusals.ts";
+import { addressProject, type Target } from "../context/address.ts";
 import { chosenNodes, inspectionOf, refuseUnknown } from "../context/chosen-nodes.ts";
 import type { Context } from "../context/context.ts";
 import { freePlaces } from "../observe/free-places.ts";
-import type { Caller } from "../service.ts";
 
 /** The structural snapshot. Kept per session until refresh, or until the service changes the lab. */
 export async function inspectProject(context: Context, caller: Caller, payload: ProjectPayload): Promise<InspectionData> {

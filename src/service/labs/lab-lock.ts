@@ -1,8 +1,9 @@
 import { Failure } from "../../contract/errors.ts";
 import type { LabLockData, LabLockPayload } from "../../contract/schemas/lock.ts";
-import { addressProject, allowChange, labNotFound, refuseMissing } from "../context/address.ts";
+import type { Caller } from "../common/call.ts";
+import { labNotFound } from "../common/refusals.ts";
+import { addressProject, allowChange, refuseMissing } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
-import type { Caller } from "../service.ts";
 
 /**
  * Sets or clears the lab's lock on the host. No job: a lock that is set while a change runs is what stops the change. Throws unsupported where the host

@@ -1,13 +1,13 @@
 import { Failure } from "../../contract/errors.ts";
 import type { LabEntry, LabsData } from "../../contract/schemas/observe.ts";
 import type { LiveNode } from "../../hosts/host.ts";
+import type { Caller } from "../common/call.ts";
 import { timeText } from "../common/clock.ts";
-import { recordedIntent } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 import { lostOf, resumeState } from "../power/resume.ts";
-import type { Caller } from "../service.ts";
 import { rightOn, seesUnrecorded } from "../sessions/rights.ts";
 import type { LabRecord } from "../store/store.ts";
+import { recordedIntent } from "../work/intents.ts";
 
 /** The caller's labs: those that the service manages and this user has a right on, and those without a record, where they are for this user. */
 export async function listLabs(context: Context, caller: Caller): Promise<LabsData> {

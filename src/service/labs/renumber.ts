@@ -2,11 +2,12 @@ import type { JobStarted } from "../../contract/schemas/jobs.ts";
 import type { ProjectPayload, RenumberData } from "../../contract/schemas/project.ts";
 import { joinIds } from "../../engine/compare/join.ts";
 import { recordApplied, refuseLocked, runChange } from "../changes/managed.ts";
+import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
-import { addressProject, allowChange, labNotFound, refuseMissing, type Target } from "../context/address.ts";
+import { labNotFound } from "../common/refusals.ts";
+import { addressProject, allowChange, refuseMissing, type Target } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 import type { Job } from "../jobs/jobs.ts";
-import type { Caller, ChangeCall } from "../service.ts";
 
 /** Gives a stopped lab numbers that no other lab of the host user has. Throws unsupported where labs share none. */
 export async function renumberProject(

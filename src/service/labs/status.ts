@@ -6,13 +6,14 @@ import { type EndpointKeys, endpointKeys, endpointOf, joinIds } from "../../engi
 import type { ObservedLab, ObservedLink } from "../../engine/model/observed.ts";
 import type { LiveStatus } from "../../hosts/host.ts";
 import { endpointText } from "../../intent/lab/lab.ts";
+import type { Caller } from "../common/call.ts";
 import { timeText } from "../common/clock.ts";
-import { addressProject, labNotFound, makes, originOf, type Target } from "../context/address.ts";
+import { labNotFound } from "../common/refusals.ts";
+import { addressProject, makes, originOf, type Target } from "../context/address.ts";
 import { chosenNodes, liveOf, refuseUnknown } from "../context/chosen-nodes.ts";
 import type { Context } from "../context/context.ts";
 import { isQuarantined } from "../context/quarantine.ts";
 import { resumeState } from "../power/resume.ts";
-import type { Caller } from "../service.ts";
 import { rightOn } from "../sessions/rights.ts";
 
 /** Structure changes seldom and is only needed to name rows: not every poll reads it. What is shown is never older than twice this. */

@@ -6,11 +6,12 @@ import type { ObservedEndpoint, ObservedLink } from "../../engine/model/observed
 import type { LinkSides } from "../../hosts/host.ts";
 import { type Endpoint, endpointText, linkKey, type Quality } from "../../intent/lab/lab.ts";
 import { refuseLocked, runChange } from "../changes/managed.ts";
+import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
-import { addressProject, allowChange, badRequest, labNotFound, refuseMissing, type Target } from "../context/address.ts";
+import { badRequest, labNotFound } from "../common/refusals.ts";
+import { addressProject, allowChange, refuseMissing, type Target } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 import type { Job } from "../jobs/jobs.ts";
-import type { Caller, ChangeCall } from "../service.ts";
 
 /** What the journal keeps of a change of a link. Sides are those of `endpoints`. */
 export interface QualityRequest {

@@ -1,10 +1,10 @@
 import { Failure } from "../../contract/errors.ts";
 import type { BytesAnswer, OperationId } from "../../contract/operations.ts";
 import type { HostSession } from "../../hosts/host.ts";
+import type { Caller } from "../common/call.ts";
 import type { Context } from "../context/context.ts";
 import type { JobNews } from "../events/watched-store.ts";
 import type { HostLoads } from "../observe/host-load.ts";
-import type { Caller } from "../service.ts";
 import { hostMetrics } from "./host-metrics.ts";
 import { processMetrics } from "./process-metrics.ts";
 import { type Counter, type Histogram, Registry, type Sample } from "./registry.ts";

@@ -8,11 +8,12 @@ import type { NativeIds } from "../../hosts/host.ts";
 import { applyOperations } from "../changes/apply.ts";
 import { refuseLocked, runChange } from "../changes/managed.ts";
 import { withOwedStarts } from "../changes/owed-starts.ts";
-import { addressProject, allowChange, labNotFound, refuseMissing, type Target } from "../context/address.ts";
+import type { Caller, ChangeCall } from "../common/call.ts";
+import { labNotFound } from "../common/refusals.ts";
+import { addressProject, allowChange, refuseMissing, type Target } from "../context/address.ts";
 import { chosenNodes } from "../context/chosen-nodes.ts";
 import type { Context } from "../context/context.ts";
 import type { Job } from "../jobs/jobs.ts";
-import type { Caller, ChangeCall } from "../service.ts";
 
 export type PowerAction = "start" | "stop" | "wipe";
 

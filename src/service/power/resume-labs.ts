@@ -1,8 +1,9 @@
 import type { HostSession } from "../../hosts/host.ts";
 import { guarded } from "../changes/managed.ts";
-import { noIds, recordedIntent, type Target } from "../context/address.ts";
+import { noIds, type Target } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 import type { LabRecord } from "../store/store.ts";
+import { recordedIntent } from "../work/intents.ts";
 import { lostOf, policyOf, resumeNodes } from "./resume.ts";
 
 /** Labs that are brought back at the same time: a start is work for the whole machine. */

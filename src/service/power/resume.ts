@@ -7,17 +7,14 @@ import type { Operation } from "../../engine/model/plan.ts";
 import type { HostSession, LiveNode, NativeIds } from "../../hosts/host.ts";
 import { applyOperations } from "../changes/apply.ts";
 import { refuseLocked, runChange } from "../changes/managed.ts";
+import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
-import { addressProject, allowChange, labNotFound, refuseMissing, type Target } from "../context/address.ts";
+import { labNotFound } from "../common/refusals.ts";
+import { addressProject, allowChange, refuseMissing, type Target } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 import type { Job } from "../jobs/jobs.ts";
-import type { Caller, ChangeCall } from "../service.ts";
-import type { LabRecord } from "../store/store.ts";
+import type { LabRecord, ResumePolicy } from "../store/store.ts";
 import { operationOf } from "./power.ts";
-
-export const resumePolicies = ["always", "never"] as const;
-/** Whether nodes that ended with the host come back by themselves when the service starts. */
-export type ResumePolicy = (typeof resumePolicies)[number];
 
 /** The lab's own policy, else the service's. */
 export function policyOf(context: Pick<Context, "resumeDefault">, record: Pick<LabRecord, "resume"> | undefined): ResumePolicy {

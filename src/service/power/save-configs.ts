@@ -6,13 +6,14 @@ import { joinIds } from "../../engine/compare/join.ts";
 import type { ObservedNode } from "../../engine/model/observed.ts";
 import { compareNatural } from "../../engine/shared/natural-order.ts";
 import { refuseLocked, runChange } from "../changes/managed.ts";
+import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
+import { labNotFound } from "../common/refusals.ts";
 import { execOn } from "../consoles/consoles.ts";
-import { addressProject, allowChange, labNotFound, refuseMissing, type Target } from "../context/address.ts";
+import { addressProject, allowChange, refuseMissing, type Target } from "../context/address.ts";
 import { chosenNodes } from "../context/chosen-nodes.ts";
 import type { Context } from "../context/context.ts";
 import type { Job } from "../jobs/jobs.ts";
-import type { Caller, ChangeCall } from "../service.ts";
 
 /** What the journal keeps of a save. */
 export interface SaveRequest {

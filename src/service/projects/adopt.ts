@@ -4,10 +4,11 @@ import { captureLab } from "../../engine/compare/capture.ts";
 import { joinIds } from "../../engine/compare/join.ts";
 import { printLab } from "../../intent/write/print.ts";
 import { snapshot } from "../changes/managed.ts";
+import type { Caller } from "../common/call.ts";
 import { newId } from "../common/new-id.ts";
-import { badRequest, checkFields, labNotFound, noIds, pathOf } from "../context/address.ts";
+import { badRequest, labNotFound } from "../common/refusals.ts";
+import { checkFields, noIds, pathOf } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
-import type { Caller } from "../service.ts";
 
 /**
  * Gives a lab that the host has, and the service has no record of, an owner and a record with the intent that the host holds. Changes nothing that runs.

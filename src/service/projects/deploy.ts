@@ -10,11 +10,12 @@ import { unstarted } from "../changes/owed-starts.ts";
 import { planAgainstHost } from "../changes/planned.ts";
 import { refusals } from "../checks/fit-problems.ts";
 import { checkOnHost } from "../checks/host-check.ts";
-import { addressProject, allowChange, type Intent, neededIntent, noIds, type Target } from "../context/address.ts";
+import type { Caller, ChangeCall } from "../common/call.ts";
+import { addressProject, allowChange, neededIntent, noIds, type Target } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 import type { ProjectState } from "../context/state.ts";
 import type { Job } from "../jobs/jobs.ts";
-import type { Caller, ChangeCall } from "../service.ts";
+import type { Intent } from "../work/intents.ts";
 
 /** What the journal keeps of a deploy. */
 export interface DeployRequest {

@@ -8,10 +8,10 @@ import { applyOperations } from "../changes/apply.ts";
 import { releaseFolders } from "../changes/lab-folders.ts";
 import { refuseLocked, runChange } from "../changes/managed.ts";
 import { type Planned, planAgainstHost } from "../changes/planned.ts";
+import type { Caller, ChangeCall } from "../common/call.ts";
 import { addressProject, allowChange, refuseMissing, type Target } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 import type { Job } from "../jobs/jobs.ts";
-import type { Caller, ChangeCall } from "../service.ts";
 
 /** What the journal keeps of a destroy. */
 export interface DestroyRequest {

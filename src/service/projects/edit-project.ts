@@ -8,20 +8,11 @@ import { maskLab, unmaskLab } from "../../engine/show/mask.ts";
 import type { Lab } from "../../intent/lab/lab.ts";
 import { printLab } from "../../intent/write/print.ts";
 import { checkOnHost } from "../checks/host-check.ts";
-import {
-  addressProject,
-  allowChange,
-  allowUse,
-  badRequest,
-  type Intent,
-  labNotFound,
-  neededIntent,
-  readSent,
-  refuseAbsent,
-  type Target,
-} from "../context/address.ts";
+import type { Call, Caller } from "../common/call.ts";
+import { badRequest, labNotFound } from "../common/refusals.ts";
+import { addressProject, allowChange, allowUse, neededIntent, refuseAbsent, type Target } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
-import type { Call, Caller } from "../service.ts";
+import { type Intent, readSent } from "../work/intents.ts";
 
 /**
  * The intent for eyes that may not see its secrets. It is printed anew: comments and inheritance are left out, as secrets may stand there too. Of

@@ -3,7 +3,7 @@ import type { ObservedLab } from "../../engine/model/observed.ts";
 import type { CopiedExtra } from "../../hosts/host.ts";
 import type { Lab } from "../../intent/lab/lab.ts";
 import type { SourceLines } from "../../intent/places/source-lines.ts";
-import type { Intent } from "../context/address.ts";
+import type { Intent } from "../work/intents.ts";
 
 /** One line of an import's report: what of the source is in the copy as it was, in another form, or not at all. */
 export interface ReportLine {

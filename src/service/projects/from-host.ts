@@ -9,11 +9,13 @@ import { printManifest } from "../../intent/parse/manifest.ts";
 import { type IntentText, printLab } from "../../intent/write/print.ts";
 import { runChange, snapshot } from "../changes/managed.ts";
 import { planAgainstHost } from "../changes/planned.ts";
-import { labNotFound, mayReadSecrets, readSent, recordedIntent, type Target } from "../context/address.ts";
+import type { ChangeCall } from "../common/call.ts";
+import { labNotFound } from "../common/refusals.ts";
+import { mayReadSecrets, type Target } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 import { projectState } from "../context/state.ts";
-import type { ChangeCall } from "../service.ts";
 import { includes, rightOn } from "../sessions/rights.ts";
+import { readSent, recordedIntent } from "../work/intents.ts";
 import { hostPlaces } from "./host-places.ts";
 import { newestPlan, plannable, planStale } from "./plan-project.ts";
 

@@ -14,25 +14,14 @@ import { type Manifest, printManifest } from "../../intent/parse/manifest.ts";
 import { type IntentText, printLab } from "../../intent/write/print.ts";
 import { runChange } from "../changes/managed.ts";
 import { planAgainstHost } from "../changes/planned.ts";
+import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { timeText } from "../common/clock.ts";
-import {
-  addressProject,
-  allowUse,
-  badRequest,
-  checkFields,
-  type Intent,
-  isHidden,
-  labNotFound,
-  mayReadSecrets,
-  noIds,
-  pathNotAvailable,
-  readSent,
-  type Target,
-} from "../context/address.ts";
+import { badRequest, labNotFound, pathNotAvailable } from "../common/refusals.ts";
+import { addressProject, allowUse, checkFields, isHidden, mayReadSecrets, noIds, type Target } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 import type { Job } from "../jobs/jobs.ts";
-import type { Caller, ChangeCall } from "../service.ts";
+import { type Intent, readSent } from "../work/intents.ts";
 import { applyIntent, refuseBlocked } from "./deploy.ts";
 import { extraLine, fidelityReport, type ReportLine } from "./fidelity.ts";
 

@@ -1,8 +1,8 @@
 import { Failure } from "../../contract/errors.ts";
 import type { HostUsersData } from "../../contract/schemas/host-users.ts";
 import type { HostSession } from "../../hosts/host.ts";
+import type { Caller } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
-import type { Caller } from "../service.ts";
 
 /** Throws operation_not_allowed for whoever is no admin, and unsupported where the host does not list its users. */
 export async function listHostUsers(caller: Caller, host: HostSession): Promise<HostUsersData> {

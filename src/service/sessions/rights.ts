@@ -1,10 +1,6 @@
 import type { Host } from "../../hosts/host.ts";
-import type { Caller } from "../service.ts";
-import type { LabRecord } from "../store/store.ts";
-
-/** What an owner may give to others. Each includes the ones before it. */
-export const grantable = ["view", "operate", "edit"] as const;
-export type GrantedRight = (typeof grantable)[number];
+import type { Caller } from "../common/call.ts";
+import { type GrantedRight, grantable, type LabRecord } from "../store/store.ts";
 
 /**
  * What a caller may do with a managed lab. view: look and plan; operate: also power, consoles, links and captures; edit: also change

@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from "node:crypto";
 import { Failure } from "../../contract/errors.ts";
 import type { Host, HostSession } from "../../hosts/host.ts";
+import type { Call, Caller } from "../common/call.ts";
 import type { Clock } from "../common/clock.ts";
 import type { Log } from "../common/log.ts";
-import type { Call, Caller } from "../service.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { SessionStreams } from "./session-streams.ts";
 import { LoginThrottle } from "./throttle.ts";

@@ -1,7 +1,5 @@
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import type { HostSession, NativeIds } from "../../hosts/host.ts";
-import type { ResumePolicy } from "../power/resume.ts";
-import type { GrantedRight } from "../sessions/rights.ts";
 
 /** A bearer session. The token itself is nowhere. Times are ms since the epoch. */
 export interface SessionRow {
@@ -27,6 +25,13 @@ export interface BrowserSessionRow {
 
 export type ProjectMode = "create" | "import" | "load";
 export type Direction = "to_host" | "from_host";
+
+/** What an owner may give to others. Each includes the ones before it. */
+export const grantable = ["view", "operate", "edit"] as const;
+export type GrantedRight = (typeof grantable)[number];
+
+/** Whether nodes that ended with the host come back by themselves when the service starts. */
+export type ResumePolicy = "always" | "never";
 
 /** What the service knows of a lab that it manages. */
 export interface LabRecord {

@@ -1,0 +1,17 @@
+import type { Host } from "../../hosts/host.ts";
+import type { Caller } from "../common/call.ts";
+import { labNotFound } from "../common/refusals.ts";
+import type { LabRecord, Store } from "../store/store.ts";
+import { rightOn, seesUnrecorded } from "./rights.ts";
+
+/** The record of a lab that is there already. Throws lab_not_found where the lab is not for this caller. */
+export function recordFor(
+  { host, store }: { readonly host: Pick<Host, "holds">; readonly store: Pick<Store, "labs"> },
+  caller: Caller,
+  path: string,
+): LabRecord | undefined {
+  const record = store.labs.get(path);
+  const seen = record === undefined ? seesUnrecorded(host, caller) : rightOn(record, caller) !== undefined;
+  if (!seen) throw labNotFound(path);
+  return record;
+}
