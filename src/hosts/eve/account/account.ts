@@ -1,6 +1,7 @@
 import { Failure } from "../../../contract/errors.ts";
 import type { Answer, Transport, TransportCall } from "../../../transport/transport.ts";
 import { type EveAnswer, hostError, readAnswer, recordOf, textOf } from "../api/answer.ts";
+import type { EveCall } from "../api/eve-call.ts";
 import { pnetlabLogin } from "../pnetlab/pnetlab-login.ts";
 import { PnetlabRoutes } from "../pnetlab/pnetlab-routes.ts";
 
@@ -8,19 +9,6 @@ import { PnetlabRoutes } from "../pnetlab/pnetlab-routes.ts";
 const callMs = 60_000;
 /** Two sessions lost within this time: someone else signs in with the same account again and again. */
 const takenOverMs = 5_000;
-
-export interface EveCall {
-  readonly method?: "GET" | "POST" | "PUT" | "DELETE";
-  /** Below the host's address, percent-encoded: /api/labs/… */
-  readonly path: string;
-  /** Sent as JSON; bytes as they are. */
-  readonly body?: unknown;
-  readonly contentType?: string;
-  readonly timeoutMs?: number;
-  readonly signal?: AbortSignal | undefined;
-  /** Changes nothing: when the session turns out to be gone it is opened again and the call repeated, once. */
-  readonly read: boolean;
-}
 
 /**
  * One user of the host, with the one session that EVE-NG has for a user: a second login ends the first, so all sessions of this

@@ -7,6 +7,7 @@ import { isUnreadableLab } from "../../host-unreadable.ts";
 import { settled } from "../api/doubt.ts";
 import { hostFailure } from "../api/host-failure.ts";
 import type { UnlLab } from "../lab-file/unl.ts";
+import type { TakenIds } from "../labs/other-labs.ts";
 import { refuseInUse } from "../labs/other-users.ts";
 import type { EvePlace } from "../labs/world.ts";
 import { failedNodes } from "../power/failed-nodes.ts";
@@ -14,7 +15,6 @@ import { bringDown, refuseStrays, startNodes, stopNodes, wipeNodes } from "../po
 import type { EveLabPath } from "../read/lab-path.ts";
 import { isUp, type LabHead, labNotFound, readHead, readNodes, withHead } from "../read/lab-read.ts";
 import { renumberedIds } from "../write/given-ids.ts";
-import type { TakenIds } from "../write/lab-draft.ts";
 import { editLab, type LabEdit } from "../write/lab-edit.ts";
 import { writeLab, writeNewLab } from "../write/write-lab.ts";
 import { appliedSteps } from "./applied-steps.ts";

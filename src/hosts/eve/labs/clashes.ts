@@ -3,10 +3,8 @@ import { clashText } from "../../../engine/effects/blocked.ts";
 import type { NumberClash } from "../../../engine/model/observed.ts";
 import type { EveLabPath } from "../read/lab-path.ts";
 import { type NodeStatus, readNodes } from "../read/lab-read.ts";
+import type { Clashes } from "../read/observe.ts";
 import type { EvePlace } from "./world.ts";
-
-/** By the number of the node. */
-export type Clashes = ReadonlyMap<number, NumberClash>;
 
 const none: Clashes = new Map();
 

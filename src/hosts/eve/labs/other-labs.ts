@@ -3,7 +3,12 @@ import { entriesOf, numberOf, recordOf, textOf } from "../api/answer.ts";
 import { parallel } from "../api/parallel.ts";
 import { type EveLabPath, encodePath } from "../read/lab-path.ts";
 import { nodeStatuses } from "../read/lab-read.ts";
-import type { TakenIds } from "../write/lab-draft.ts";
+
+/** Ids that had better not be used: other labs of the user have them, and the two could not run together. */
+export interface TakenIds {
+  readonly nodes: ReadonlySet<number>;
+  readonly networks: ReadonlySet<number>;
+}
 
 interface KnownLab {
   readonly written: number | undefined;

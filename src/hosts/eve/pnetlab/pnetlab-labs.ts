@@ -1,7 +1,7 @@
 import { Failure } from "../../../contract/errors.ts";
 import type { Answer } from "../../../transport/transport.ts";
-import type { EveCall } from "../account/account.ts";
 import { entriesOf, numberOf, readAnswer, recordOf, textOf } from "../api/answer.ts";
+import type { EveCall } from "../api/eve-call.ts";
 import { Turns } from "../api/turns.ts";
 import { eveAnswer, jsonOf } from "./pnetlab-answer.ts";
 

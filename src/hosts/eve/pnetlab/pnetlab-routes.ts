@@ -1,6 +1,6 @@
 import type { Answer } from "../../../transport/transport.ts";
-import type { EveCall } from "../account/account.ts";
 import { entriesOf, numberOf, readAnswer, recordOf } from "../api/answer.ts";
+import type { EveCall } from "../api/eve-call.ts";
 import { eveAnswer, jsonOf } from "./pnetlab-answer.ts";
 import { PnetlabLabs, Stop } from "./pnetlab-labs.ts";
 import { pnetlabForm } from "./pnetlab-template.ts";

@@ -4,12 +4,14 @@ import type { EveEdition } from "../account/edition.ts";
 import { readText } from "../lab-file/texts.ts";
 import type { UnlInterface, UnlLab, UnlNode } from "../lab-file/unl.ts";
 import { linksOf, type UnlEnd, type UnlLink } from "../lab-file/unl-links.ts";
-import type { Clashes } from "../labs/clashes.ts";
 import type { EveCatalogue } from "../templates/catalogue.ts";
 import type { InterfaceLists } from "../templates/interface-list.ts";
 import { consoleType } from "../templates/template.ts";
 import type { LabHead, NodeStatus } from "./lab-read.ts";
 import { readAttributes } from "./node-attributes.ts";
+
+/** Nodes whose number another lab uses, by that number. */
+export type Clashes = ReadonlyMap<number, NumberClash>;
 
 /** The lab as the engine sees it: hidden bridges with two ends are links between nodes, everything else hidden or not is a network. */
 export function observedLab(

@@ -4,15 +4,10 @@ import type { NativeIds } from "../../host.ts";
 import { hostFailure } from "../api/host-failure.ts";
 import type { UnlLab, UnlNetwork, UnlNode } from "../lab-file/unl.ts";
 import { linksOf } from "../lab-file/unl-links.ts";
+import type { TakenIds } from "../labs/other-labs.ts";
 import type { EveCatalogue } from "../templates/catalogue.ts";
 import type { InterfaceLists } from "../templates/interface-list.ts";
 import type { EveTemplate } from "../templates/template.ts";
-
-/** Ids that had better not be used: other labs of the user have them, and the two could not run together. */
-export interface TakenIds {
-  readonly nodes: ReadonlySet<number>;
-  readonly networks: ReadonlySet<number>;
-}
 
 /** A lab file while steps are played on it, and what of it the intent's keys stand for. */
 export class LabDraft {

@@ -4,12 +4,13 @@ import type { LabLink } from "../../../intent/lab/lab.ts";
 import type { NativeIds } from "../../host.ts";
 import { readText, textKey, writeText } from "../lab-file/texts.ts";
 import type { UnlLab } from "../lab-file/unl.ts";
+import type { TakenIds } from "../labs/other-labs.ts";
 import type { EveCatalogue } from "../templates/catalogue.ts";
 import type { InterfaceLists } from "../templates/interface-list.ts";
 import { deleteLink, putLink } from "./edit-link.ts";
 import { deleteNetwork, putNetwork } from "./edit-network.ts";
 import { deleteNode, putNode, updateNode } from "./edit-node.ts";
-import { LabDraft, type TakenIds } from "./lab-draft.ts";
+import { LabDraft } from "./lab-draft.ts";
 
 export interface LabEdit {
   /** Changes the lab as the step says, or throws host_error and leaves it as it was. Running a step again changes nothing. */

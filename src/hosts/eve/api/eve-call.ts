@@ -1,0 +1,13 @@
+/** One call of the host's REST interface. */
+export interface EveCall {
+  readonly method?: "GET" | "POST" | "PUT" | "DELETE";
+  /** Below the host's address, percent-encoded: /api/labs/… */
+  readonly path: string;
+  /** Sent as JSON; bytes as they are. */
+  readonly body?: unknown;
+  readonly contentType?: string;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal | undefined;
+  /** Changes nothing: when the session turns out to be gone it is opened again and the call repeated, once. */
+  readonly read: boolean;
+}
