@@ -1,6 +1,6 @@
 /**
  * `npm run control-groups`: the tests of limits and isolation on a kernel with cgroup v2 and netem, independent of this machine's kernel. They run
- * in a virtual machine (src/hosts/local/microvm/). Other tests, or fewer: named as arguments.
+ * in a virtual machine (test/microvm/). Other tests, or fewer: named as arguments.
  */
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findImages } from "./images/images.ts";
 import { localPaths } from "./machine/paths.ts";
-import { buildHolder } from "./setup/programs/holder.ts";
+import { buildProgram } from "./setup/programs/build-program.ts";
 import { eventually } from "./testing/test-local-host.fixture.ts";
 
 /** Nobody's, and in nobody's range. */
@@ -31,7 +31,7 @@ describe.runIf(possible)("an ordinary user", () => {
     const reachable = spawnSync("setpriv", [...as, "test", "-x", process.execPath]).status === 0;
     node = reachable ? process.execPath : join(top, "node");
     if (!reachable) cpSync(process.execPath, node);
-    await buildHolder({ out: join(top, "bin", "labwright-holder") });
+    await buildProgram("holder", { out: join(top, "bin", "labwright-holder") });
     // As set-up makes them for the user who runs it: the files are the user's own.
     const base = (await findImages(localPaths(process.env, 0).images)).find(({ name }) => name === "base");
     if (base === undefined) throw new Error("no image base: npm run setup makes it");

@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { findInterface } from "./interface-alias.ts";
 import { qemuTemplates } from "./interface-name-table.ts";
 import { ethFormatNames, plannedInterfaces } from "./interface-names.ts";
 
@@ -90,27 +89,5 @@ describe("eth_format", () => {
   test("starts after the names of eth_name", () => {
     expect(names(4, "Gi{0}/{0-2}", ["Mgmt0"])).toBe("Mgmt0 Gi0/0 Gi0/1 Gi1/0");
     expect(names(4, "e{0}", ["", "mgmt"])).toBe("e0 mgmt e1 e2");
-  });
-});
-
-describe("a name in other words", () => {
-  const of = (template: string) => plannedInterfaces({ template, ethernet: 10 }) ?? [];
-  test.each([
-    ["vios", "GigabitEthernet0/1", 1],
-    ["vios", "gig0/1", 1],
-    ["vios", "Gi0/1", 1],
-    ["mikrotik", "ether1", 0],
-    ["vmx", "ge-0/0/1", 3],
-    ["vmx", "em3", 3],
-    ["huaweiusg6kv", "GigabitEthernet0/0/0", 0],
-    ["dcnm", "mgmt", 0],
-    ["veos", "Management1", 0],
-    ["dellos10", "ethernet1/1/2", 2],
-    ["xrv9k", "Internal use", undefined],
-    ["junipervrr", "em1", undefined],
-    ["vios", "Gi9/9", undefined],
-    ["vios", "eth1", undefined],
-  ])("%s %s", (template, wanted, id) => {
-    expect(findInterface(of(template), wanted)?.id).toBe(id);
   });
 });

@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { encodeRequest } from "../holder/wire.ts";
 import type { RunResult } from "../machine/machine.ts";
-import { buildHolder } from "../setup/programs/holder.ts";
+import { buildProgram } from "../setup/programs/build-program.ts";
 import {
   boot,
   childrenOf,
@@ -306,8 +306,8 @@ describe("the holder", () => {
 
   test("is compiled once for a source", async () => {
     const out = join(top(), "compiled");
-    expect(await buildHolder({ out })).toEqual({ built: true });
-    expect(await buildHolder({ out })).toEqual({ built: false });
+    expect(await buildProgram("holder", { out })).toEqual({ built: true });
+    expect(await buildProgram("holder", { out })).toEqual({ built: false });
   });
 });
 

@@ -185,7 +185,7 @@ const tiny: Recipe = {
   busybox: true,
   machine: {
     modules: ["virtio_pci", "virtio_blk", "virtio_net", "isofs", "overlay", "button", "evdev", "8021q"],
-    // What tests of shaping and limits need of a kernel: microvm/microvm.ts boots this one.
+    // What tests of shaping and limits need of a kernel: test/microvm/microvm.ts boots this one.
     loadable: ["act_mirred", "bridge", "cls_u32", "overlay", "sch_ingress", "sch_netem", "tun", "veth"],
     commandLine: "console=ttyS0 quiet panic=5 mitigations=off random.trust_cpu=on cryptomgr.notests no_timer_check",
     diskMb: 256,
