@@ -28,5 +28,5 @@ await chmod(join(dist, "cli/main.js"), 0o755);
 
 /** Compiled for the package: no test code. The tsconfig.json of each layer leaves out the same. */
 function isProduct(name: string): boolean {
-  return /\.ts$/.test(name) && !/(\.(test|arbitrary|fixture)|^hosts\/conformance[\w-]*|\/test-[\w-]+)\.ts$/.test(name);
+  return /\.ts$/.test(name) && !/(\.(test|arbitrary|fixture)|^hosts\/conformance[\w-]*)\.ts$/.test(name);
 }

@@ -6,7 +6,7 @@ const here = new URL("./", import.meta.url);
 const docs = readFileSync(new URL("../../../docs/hosts/eve.md", import.meta.url), "utf8");
 
 const inCode = new Set(
-  readdirSync(here)
+  readdirSync(here, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
     .flatMap((name) => [...readFileSync(new URL(name, here), "utf8").matchAll(/\bguess ([a-z0-9-]+(?:, [a-z0-9-]+)*):/g)])
     .flatMap(([, names = ""]) => names.split(", ")),
