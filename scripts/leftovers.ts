@@ -11,7 +11,7 @@ export interface Owner {
   readonly runDir: string;
 }
 
-/** A run of tests, named by LABWRIGHT_TEST_RUN in its processes: test-directory.ts puts the name into the directories of labs and services. */
+/** A run of tests, named by LABWRIGHT_TEST_RUN in its processes: test-directory.fixture.ts puts the name into the directories of labs and services. */
 export function ownerOf(run: string, runDir: string): Owner {
   return { mark: new RegExp(`labwright-test-(\\d+-\\d+-)?${run}\\b|LABWRIGHT_TEST_RUN=${run}(\\0|$)`), runDir };
 }
