@@ -78,13 +78,14 @@ export async function startService(options: {
   const port = given === undefined || given === "" ? String((await isFree(usualPort)) ? usualPort : 0) : options.port;
   // The service reads LABWRIGHT_PORT itself, and names it where it is wrong.
   const flags = [...(port === undefined ? [] : ["--port", port]), ...options.flags];
+  // Before the service runs: a signal that comes while it is spawned ends it too.
+  using _ = endedBySignals(() => child);
   const child = spawn(process.execPath, [...process.execArgv, servicePath(), ...flags], {
     detached: true,
     stdio: ["ignore", output, output],
     env: { ...process.env, ...options.env },
   });
   closeSync(output);
-  using _ = endedBySignals(child);
   const begin = Date.now();
   let held = false;
   while (Date.now() - begin < startLimitMs) {
@@ -104,11 +105,11 @@ export async function startService(options: {
 }
 
 /** Until it answers, the service ends with this command: nobody would know of it, and labwright down would take it for somebody else's. */
-function endedBySignals(child: ChildProcess): Disposable {
+function endedBySignals(child: () => ChildProcess): Disposable {
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
   const onSignal = (signal: NodeJS.Signals) => {
     for (const one of signals) process.off(one, onSignal);
-    if (child.kill("SIGTERM")) process.stderr.write("the service that was starting was ended\n");
+    if (child().kill("SIGTERM")) process.stderr.write("the service that was starting was ended\n");
     process.kill(process.pid, signal);
   };
   for (const one of signals) process.on(one, onSignal);
