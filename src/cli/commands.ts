@@ -29,6 +29,7 @@ import { login } from "./commands/login.ts";
 import { logout } from "./commands/logout.ts";
 import { logs } from "./commands/logs.ts";
 import { open } from "./commands/open.ts";
+import { pictures } from "./commands/pictures.ts";
 import { plan } from "./commands/plan.ts";
 import { restart, start, stop, wipe } from "./commands/power.ts";
 import { pull } from "./commands/pull.ts";
@@ -38,8 +39,10 @@ import { resume } from "./commands/resume.ts";
 import { save } from "./commands/save.ts";
 import { serve } from "./commands/serve.ts";
 import { setup } from "./commands/setup.ts";
+import { snapshot } from "./commands/snapshot.ts";
 import { status } from "./commands/status.ts";
 import { systemdUnitCommand } from "./commands/systemd-unit.ts";
+import { tasks } from "./commands/tasks.ts";
 import { templates } from "./commands/templates.ts";
 import { traffic } from "./commands/traffic.ts";
 import { up } from "./commands/up.ts";
@@ -114,6 +117,7 @@ export const commands: readonly Command[] = [
   wipe,
   resume,
   renumber,
+  snapshot,
   link,
   capture,
   captures,
@@ -121,6 +125,8 @@ export const commands: readonly Command[] = [
   traffic,
   jobs,
   labs,
+  tasks,
+  pictures,
   grants,
   lock,
   unlock,

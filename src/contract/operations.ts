@@ -67,6 +67,7 @@ const removing = [...powering, "lab_in_use"] as const;
 /** Of one link, in one step: cancelled only before it. */
 const linkChange = [...project, "lab_busy", "lab_locked", "cancelled", "unsupported", "link_not_found"] as const;
 const consoles = [...project, "node_not_found", "node_not_running", "number_clash", "unsupported"] as const;
+const snapshotChange = [...project, "lab_busy", "cancelled", "unsupported", "nodes_running"] as const;
 const captures = [...host, "capture_not_found", "operation_not_allowed", "unsupported"] as const;
 const quarantine = [...host, "operation_not_allowed"] as const;
 
@@ -661,6 +662,78 @@ export const operations = {
     errors: [...changing, "number_clash", "lab_in_use"],
     summary:
       "Give nodes and networks of a stopped lab new numbers where other labs of the host user have the same; the disks of such nodes are wiped",
+  },
+  listSnapshots: {
+    ...post,
+    path: "/api/v1/projects/snapshots",
+    auth: "bearer",
+    timeoutMs: 30_000,
+    replay: true,
+    feature: "snapshots",
+    errors: [...project, "unsupported"],
+    summary: "Snapshots of a lab",
+  },
+  takeSnapshot: {
+    ...change,
+    path: "/api/v1/projects/snapshots/take",
+    auth: "bearer",
+    timeoutMs: 180_000,
+    replay: false,
+    feature: "snapshots",
+    errors: [...snapshotChange, "number_clash", "snapshot_exists"],
+    summary: "Copy a stopped lab's definition under a name; disks of nodes are not copied",
+  },
+  restoreSnapshot: {
+    ...change,
+    path: "/api/v1/projects/snapshots/restore",
+    auth: "bearer",
+    timeoutMs: 180_000,
+    replay: false,
+    feature: "snapshots",
+    errors: [...snapshotChange, "number_clash", "snapshot_not_found", "lab_locked", "lab_in_use"],
+    summary:
+      "Give a stopped lab the definition of a snapshot; nodes that it had and the snapshot has not are deleted, and the intent stays as it is",
+  },
+  removeSnapshot: {
+    ...change,
+    path: "/api/v1/projects/snapshots/remove",
+    auth: "bearer",
+    timeoutMs: 180_000,
+    replay: false,
+    feature: "snapshots",
+    errors: [...snapshotChange, "snapshot_not_found"],
+    summary: "Remove a snapshot",
+  },
+  listPictures: {
+    ...post,
+    path: "/api/v1/projects/pictures",
+    auth: "bearer",
+    timeoutMs: 30_000,
+    replay: true,
+    feature: "pictures",
+    errors: [...project, "unsupported"],
+    summary: "Pictures that a lab holds, and the nodes whose consoles their hotspots open",
+  },
+  getPicture: {
+    ...get,
+    path: "/api/v1/projects/pictures/{id}",
+    auth: "bearer",
+    timeoutMs: 60_000,
+    replay: true,
+    answer: "bytes",
+    feature: "pictures",
+    errors: [...host, "lab_not_found", "picture_not_found", "payload_too_large", "unsupported"],
+    summary: "One picture of a lab: a PNG, JPEG, GIF or WebP by its bytes, anything else as application/octet-stream",
+  },
+  getTasks: {
+    ...post,
+    path: "/api/v1/projects/tasks",
+    auth: "bearer",
+    timeoutMs: 30_000,
+    replay: true,
+    feature: "tasks",
+    errors: [...project, "unsupported"],
+    summary: "The tasks that the author of a lab wrote for its users, as text",
   },
   adoptLab: {
     ...post,

@@ -5,6 +5,8 @@ import type { HostRules, Operation, StopMode } from "../engine/model/plan.ts";
 import type { Quality, Scalar } from "../intent/lab/lab.ts";
 import type { HostCaptures } from "./host-captures.ts";
 import type { HostDisks } from "./host-disks.ts";
+import type { HostPictures } from "./host-pictures.ts";
+import type { HostSnapshots } from "./host-snapshots.ts";
 import type { HostTraffic } from "./host-traffic.ts";
 
 /**
@@ -140,6 +142,12 @@ export interface HostSession {
    * labs share no numbers on this host (feature `renumber`). Throws lab_locked, lab_in_use, and number_clash if a node may run.
    */
   readonly renumber?: (lab: string, ids: NativeIds) => Promise<Renumbered>;
+  /** Snapshots of stopped labs. Absent where the host has none (feature `snapshots`). */
+  readonly snapshots?: HostSnapshots;
+  /** Pictures that labs hold. Absent where the host has none (feature `pictures`). */
+  readonly pictures?: HostPictures;
+  /** The tasks that the lab's author wrote for its users; empty if there are none. Absent where labs have no such text (feature `tasks`). Throws lab_not_found. */
+  readonly tasks?: (lab: string) => Promise<string>;
   /** Sets or clears the lab's lock, where the host has one (feature `lock`). */
   setLock(lab: string, locked: boolean): Promise<void>;
   /**
@@ -367,6 +375,9 @@ export const featureNames = [
   "hostLoad",
   "hostUsers",
   "renumber",
+  "snapshots",
+  "pictures",
+  "tasks",
 ] as const;
 export type Feature = (typeof featureNames)[number];
 

@@ -34,7 +34,9 @@ import { labGrants, setLabGrants } from "./labs/grants.ts";
 import { inspectProject } from "./labs/inspect.ts";
 import { setLabLock } from "./labs/lab-lock.ts";
 import { listLabs } from "./labs/list-labs.ts";
+import { getPicture, getTasks, listPictures } from "./labs/pictures.ts";
 import { renumberProject } from "./labs/renumber.ts";
+import { listSnapshots, removeSnapshot, restoreSnapshot, takeSnapshot } from "./labs/snapshots.ts";
 import { projectStatus } from "./labs/status.ts";
 import { applyLinkQuality, setLinkSuspend } from "./links/links.ts";
 import { Metrics } from "./metrics/metrics.ts";
@@ -270,6 +272,13 @@ function handlersOf(
     saveConfigs: changing("saveConfigs", saveConfigs),
     resumeLab: changing("resumeLab", resumeLab),
     renumberLab: changing("renumberLab", renumberProject),
+    listSnapshots: known((caller, { body }) => listSnapshots(context, caller, body)),
+    takeSnapshot: changing("takeSnapshot", takeSnapshot),
+    restoreSnapshot: changing("restoreSnapshot", restoreSnapshot),
+    removeSnapshot: changing("removeSnapshot", removeSnapshot),
+    listPictures: known((caller, { body }) => listPictures(context, caller, body)),
+    getPicture: known((caller, { params, query }) => getPicture(context, caller, query.lab, params.id)),
+    getTasks: known((caller, { body }) => getTasks(context, caller, body)),
     setLabGrants: known((caller, { body }) => setLabGrants(context, caller, body)),
     setLabLock: known((caller, { body }) => setLabLock(context, caller, body)),
     listJobs: known((caller) => jobs.list(caller)),

@@ -207,6 +207,61 @@ test("a save that a crash cut off is made again, as nobody knows whether it was 
   expect(JSON.stringify(state?.result)).not.toContain("hostname");
 });
 
+test("changes of snapshots that a crash cut off are finished, whether the host had made them or not", async () => {
+  const kept = new Map([
+    ["made", 1],
+    ["old", 2],
+  ]);
+  const restored: string[] = [];
+  const snapshots: HostSession["snapshots"] = {
+    list: async () => [...kept].map(([name, takenAt]) => ({ name, takenAt })),
+    take: async (_lab, name) => {
+      if (kept.has(name)) throw new Failure("snapshot_exists", name);
+      kept.set(name, 3);
+      return { name, takenAt: 3 };
+    },
+    restore: async (_lab, name, ids) => {
+      restored.push(name);
+      return { ids, nodes: [{ name: "r1", disk: "kept" }], removed: [] };
+    },
+    remove: async (_lab, name) => {
+      if (!kept.delete(name)) throw new Failure("snapshot_not_found", name);
+    },
+    removeAll: async () => 0,
+  };
+  const memory = memoryHost({ users });
+  const snapping = (session: HostSession): HostSession => ({
+    ...session,
+    snapshots,
+    capabilities: async () => {
+      const offered = await session.capabilities();
+      return { ...offered, features: { ...offered.features, snapshots: true } };
+    },
+  });
+  const host: Host = {
+    ...memory,
+    login: async (user, password) => snapping(await memory.login(user, password)),
+    resume: async (user) => snapping((await memory.resume?.(user)) as HostSession),
+  };
+  const made = createBench({ host });
+  benches.push(made);
+  await (await made.login()).call("deployProject", { yaml: pair });
+  for (const [operation, snapshot, result] of [
+    ["takeSnapshot", "made", { snapshot: "made", nodes: 2 }],
+    ["takeSnapshot", "new", { snapshot: "new", nodes: 2 }],
+    ["restoreSnapshot", "made", { nodes: [{ node: "r1", disk: "kept" }], removed: [] }],
+    ["removeSnapshot", "old", { snapshot: "old" }],
+    ["removeSnapshot", "gone", { snapshot: "gone" }],
+  ] as const) {
+    const id = `${operation} ${snapshot}`;
+    const row = { id, lab: "/pair", operation, user: "ann", request: { snapshot }, status: "running", startedAt: made.time.now } as const;
+    made.store.jobs.insert({ ...row, steps: [], done: 0 });
+    await made.restart().service.recover();
+    expect(made.store.jobs.get(id), id).toMatchObject({ status: "done", outcome: "finished_after_restart", result });
+  }
+  expect([[...kept.keys()].sort(), restored]).toEqual([["made", "new"], ["made"]]);
+});
+
 test("a change that had not begun is rolled back: nothing was changed, and it says so", async () => {
   const made = bench();
   const now = made.time.now;

@@ -9,6 +9,7 @@ import type { Context } from "./context/context.ts";
 import { requestProblem } from "./jobs/job-request.ts";
 import type { Job } from "./jobs/jobs.ts";
 import { renumberLab } from "./labs/renumber.ts";
+import { deleteSnapshot, makeSnapshot, restoreLab, type SnapshotRequest } from "./labs/snapshots.ts";
 import { changeQuality, changeSuspend, type QualityRequest, type SuspendRequest } from "./links/links.ts";
 import { type PowerRequest, powerNodes } from "./power/power.ts";
 import { resumeNodes } from "./power/resume.ts";
@@ -84,7 +85,15 @@ async function sessionFor(context: Context, row: JobRow): Promise<HostSession> {
 }
 
 /** Calls to the host without steps: made again, as nobody knows whether they were made. */
-const withoutSteps: ReadonlySet<string> = new Set(["applyLinkQuality", "setLinkSuspend", "saveConfigs", "renumberLab"]);
+const withoutSteps: ReadonlySet<string> = new Set([
+  "applyLinkQuality",
+  "setLinkSuspend",
+  "saveConfigs",
+  "renumberLab",
+  "takeSnapshot",
+  "restoreSnapshot",
+  "removeSnapshot",
+]);
 
 async function targetOf(context: Context, row: JobRow, host: HostSession): Promise<Target> {
   const record = context.store.labs.get(row.lab);
@@ -109,6 +118,9 @@ async function finish(context: Context, job: Job, target: Target, row: JobRow): 
   if (row.operation === "importProject") return finishImport(context, job, target, row);
   if (row.operation === "saveConfigs") return saveNodes(context, job, target, row.request as SaveRequest);
   if (row.operation === "renumberLab") return renumberLab(context, job, target);
+  if (row.operation === "takeSnapshot") return makeSnapshot(job, target, row.request as SnapshotRequest, true);
+  if (row.operation === "restoreSnapshot") return restoreLab(context, job, target, row.request as SnapshotRequest);
+  if (row.operation === "removeSnapshot") return deleteSnapshot(job, target, row.request as SnapshotRequest, true);
   if (row.operation === "resumeLab") return resumeNodes(context, job, target);
   if (row.operation === "deployProject") return finishDeploy(context, job, target, row);
   if (row.operation === "reconcileProject") return finishReconcile(context, job, target, row);

@@ -1,6 +1,8 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { operations } from "../../src/contract/operations.ts";
+import { eveFixture } from "../../src/hosts/eve/eve-host.fixture.ts";
+import { readUnl } from "../../src/hosts/eve/lab-file/unl.ts";
 import type { HostSession } from "../../src/hosts/host.ts";
 import { memoryHost } from "../../src/hosts/memory/memory-host.ts";
 import type { RawClient } from "../wire/raw-client.ts";
@@ -162,6 +164,7 @@ test("of a lab that is shared only what its right allows is offered, and it is s
   const link = page.getByRole("complementary", { name: /^Link / });
   await link.getByRole("button", { name: "Apply" }).waitFor();
   expect(await link.getByLabel("Save to the intent, too").count()).toBe(0);
+  expect(await offered("Lock")).toBe(false);
 
   await grant("edit");
   await page.goto(`${served.url}/ui/labs/shared`);
@@ -169,6 +172,50 @@ test("of a lab that is shared only what its right allows is offered, and it is s
   expect(await page.getByText("shared with you").count()).toBe(0);
   await page.locator("[data-link] .cable").first().press("Enter");
   await link.getByLabel("Save to the intent, too").waitFor();
+  // Labs of this host share no numbers.
+  await page.getByRole("button", { name: "Lock" }).waitFor();
+  expect(await offered("Renumber…")).toBe(false);
+});
+
+test("a stopped lab is locked, unlocked and renumbered by its buttons where the host can", async () => {
+  await using eve = await eveFixture({ notices: "visible" });
+  await using own = await servePages({ host: eve.host });
+  const admin = await own.signIn("admin", "eve");
+  const pair = (name: string) => `name: ${name}\nnodes: {pc1: {template: vpcs, start: false}, pc2: {template: vpcs, start: false}}\n`;
+  expect((await admin.post("/api/v1/projects/deploy", { yaml: pair("first") })).status).toBe(200);
+  // As someone draws it in the host's own pages.
+  const twin = (eve.fake.labFile("/first.unl") ?? "").replace(/(<lab [^>]*\bid=")[^"]*/, `$1${crypto.randomUUID()}`);
+  eve.fake.putLabFile("/second.unl", twin.replace(/(<lab [^>]*\bname=")[^"]*/, "$1second"));
+  await using tab = await browser.open();
+  const { page } = tab;
+  await signIn(page, own.url, "admin", "eve");
+  await page.goto(`${own.url}/ui/labs/first`);
+  const button = (name: string) => page.getByRole("button", { name, exact: true });
+  await button("Renumber…").waitFor();
+  await button("Lock").click();
+  await page.locator(".lab-head .mark", { hasText: "locked" }).waitFor();
+  await button("Unlock").waitFor();
+  expect(readUnl(eve.fake.labFile("/first.unl") ?? "").lock).toBe(1);
+  await expect.poll(() => button("Renumber…").count()).toBe(0);
+  expect(await violationsOf(page)).toEqual([]);
+  await button("Unlock").click();
+  await button("Lock").waitFor();
+  expect(readUnl(eve.fake.labFile("/first.unl") ?? "").lock).toBe(0);
+  await button("Renumber…").click();
+  const question = page.getByRole("dialog", { name: "Renumber the lab?" });
+  await question.getByText("The disks of such nodes are deleted").waitFor();
+  await question.getByRole("button", { name: "Renumber" }).click();
+  await page.getByText("pc1: 1 is now 3, pc2: 2 is now 4").waitFor();
+  await page.reload();
+  await button("Start all").click();
+  await button("Stop all…").waitFor();
+  await expect.poll(() => button("Renumber…").count()).toBe(0);
+  expect(eve.fake.running()).toHaveLength(2);
+  await admin.post("/api/v1/projects/exec", { lab: "/first", action: "stop" });
+  expect((await admin.post("/api/v1/projects/snapshots/take", { lab: "/first" })).status).toBe(200);
+  await page.goto(`${own.url}/ui/`);
+  await page.getByRole("button", { name: "Destroy… first" }).click();
+  await page.getByRole("dialog").getByText("1 snapshot goes with it.").waitFor();
 });
 
 test("nodes that ended with the host are resumed by one button", async () => {

@@ -39,6 +39,18 @@ const requests: Readonly<Record<ChangeOperationId, readonly [object, object]>> =
   saveConfigs: [{ lab }, { lab, node: "h1" }],
   resumeLab: [{ lab }, { lab, yaml }],
   renumberLab: [{ lab }, { lab, yaml }],
+  takeSnapshot: [
+    { lab, snapshot: "a" },
+    { lab, snapshot: "b" },
+  ],
+  restoreSnapshot: [
+    { lab, snapshot: "a" },
+    { lab, snapshot: "b" },
+  ],
+  removeSnapshot: [
+    { lab, snapshot: "a" },
+    { lab, snapshot: "b" },
+  ],
 };
 
 test("every operation that is a change is tried here", () => {
@@ -69,8 +81,8 @@ describe.skipIf(process.getuid?.() !== 0)("on the embedded host, every change", 
     return read();
   }
 
-  // Labs of the embedded host share no numbers: renumberLab is tried on EVE-NG, in eve-clash.test.ts.
-  test.each((Object.keys(requests) as ChangeOperationId[]).filter((id) => id !== "renumberLab"))(
+  // Labs of the embedded host share no numbers and have no snapshots: those are tried on EVE-NG, in eve-clash.test.ts and snapshots.test.ts.
+  test.each((Object.keys(requests) as ChangeOperationId[]).filter((id) => !/renumberLab|Snapshot$/.test(id)))(
     "%s answers its job at once when that is preferred, and is done once for one Idempotency-Key",
     async (id) => {
       const deployed = await client.post(operations.deployProject.path, { yaml, replace: true });

@@ -351,6 +351,8 @@ test("a feature that is false in the capabilities is unsupported by every operat
     startCapture: { node: "r1", interface: "eth0" },
     setLabLock: { locked: true },
     setLabResume: { resume: "always" },
+    restoreSnapshot: { snapshot: "x" },
+    removeSnapshot: { snapshot: "x" },
   };
   for (const [id, row] of Object.entries(operations) as [OperationId, OperationRow][]) {
     if (row.feature === undefined) continue;

@@ -70,6 +70,13 @@ const good: Readonly<Partial<Record<OperationId, Readonly<Record<string, unknown
   saveConfigs: { lab },
   resumeLab: { lab },
   renumberLab: { lab },
+  listSnapshots: { lab },
+  takeSnapshot: { lab, snapshot: "s" },
+  restoreSnapshot: { lab, snapshot: "s" },
+  removeSnapshot: { lab, snapshot: "s" },
+  listPictures: { lab },
+  getPicture: { lab, id: "1" },
+  getTasks: { lab },
   adoptLab: { lab },
   events: { lab },
 };

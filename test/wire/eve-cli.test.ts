@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
+import { readUnl, writeUnl } from "../../src/hosts/eve/lab-file/unl.ts";
 import { type FakeEve, startFakeEve } from "../fakes/eve/server.ts";
 import { selfSigned } from "../self-signed.ts";
 
@@ -36,6 +37,10 @@ class Shell {
       LABWRIGHT_PASSWORD: "eve",
     };
     return spawn(process.execPath, [program, ...words], { cwd: this.#home, env, stdio: ["ignore", "pipe", "pipe"] });
+  }
+
+  path(name: string): string {
+    return join(this.#home, name);
   }
 
   async run(...words: string[]): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
@@ -124,4 +129,36 @@ it("the commands name each node that did not start with its reason, what is left
   await fake.close();
   const status = await shell.run("status", "-t", "pair.lw.yml");
   expect(status.stdout).toMatch(/the host does not report the state of the nodes: .*refused.* \(host_unreachable\)/);
+});
+
+it("snapshots are taken, listed, restored and removed by command, and pictures and tasks are read", async () => {
+  const { fake, shell, fingerprint } = await selfSignedHost();
+  await shell.serve("--host-url", fake.url, "--host-pin", fingerprint);
+  expect(await shell.run("login", "--user", "admin")).toMatchObject({ code: 0 });
+  const deployed = await shell.run("deploy", "-t", "pair.lw.yml", "--no-wait");
+  expect(deployed, deployed.stderr).toMatchObject({ code: 0 });
+  const refused = await shell.run("snapshot", "take", "early", "-t", "pair.lw.yml");
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/pc1, pc2 run: stop the nodes first.*nodes_running/s)]);
+  expect(await shell.run("stop", "-t", "pair.lw.yml")).toMatchObject({ code: 0 });
+  expect(await shell.run("snapshot", "-t", "pair.lw.yml")).toMatchObject({ code: 0, stdout: "no snapshots\n" });
+  const taken = await shell.run("snapshot", "take", "early", "-t", "pair.lw.yml");
+  expect(taken).toMatchObject({ code: 0, stdout: "/pair: took snapshot early (2 nodes, no disks)\n" });
+  expect((await shell.run("snapshot", "list", "--lab", "/pair")).stdout).toMatch(/^SNAPSHOT +TAKEN\nearly +\d{4}-/);
+  const restored = await shell.run("snapshot", "restore", "early", "-t", "pair.lw.yml", "--yes");
+  expect([restored.code, restored.stdout]).toEqual([
+    0,
+    expect.stringMatching(/restored from snapshot early\na snapshot holds no disks.*labwright pull/s),
+  ]);
+  expect(await shell.run("snapshot", "remove", "early", "-t", "pair.lw.yml", "--yes")).toMatchObject({ code: 0 });
+  expect((await shell.run("snapshot", "restore", "early", "-t", "pair.lw.yml", "--yes")).stderr).toMatch(/snapshot_not_found/);
+  expect((await shell.run("snapshot", "burn", "-t", "pair.lw.yml")).stderr).toMatch(/does not know "burn"/);
+
+  const png = Buffer.from("\x89PNG\r\n\x1a\nabc", "latin1");
+  const picture = { id: 1, name: "plan", type: "image/png", data: png.toString("base64"), map: "<area href='telnet://{{IP}}:{{NODE2}}'>" };
+  expect(await shell.run("tasks", "--lab", "/pair")).toMatchObject({ code: 0, stdout: "", stderr: "/pair has no tasks\n" });
+  fake.putLabFile("/pair.unl", writeUnl({ ...readUnl(fake.labFile("/pair.unl") ?? ""), body: "# Do <b>this</b>", pictures: [picture] }));
+  expect(await shell.run("tasks", "--lab", "/pair")).toMatchObject({ code: 0, stdout: "# Do <b>this</b>\n" });
+  expect((await shell.run("pictures", "-t", "pair.lw.yml")).stdout).toMatch(/1 +plan +image\/png +11 \S+ +pc2/);
+  for (const code of [0, 1]) expect(await shell.run("pictures", "1", "-w", "plan.png", "--lab", "/pair")).toMatchObject({ code });
+  expect(await readFile(shell.path("plan.png"))).toEqual(png);
 });

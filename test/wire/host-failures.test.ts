@@ -98,6 +98,13 @@ const calls: Readonly<Partial<Record<OperationId, object>>> = {
   saveConfigs: { lab },
   resumeLab: { lab },
   renumberLab: { lab },
+  takeSnapshot: { lab, snapshot: "s" },
+  restoreSnapshot: { lab, snapshot: "s" },
+  removeSnapshot: { lab, snapshot: "s" },
+  listSnapshots: { lab },
+  listPictures: { lab },
+  getPicture: {},
+  getTasks: { lab },
   adoptLab: { lab },
 };
 
@@ -113,7 +120,7 @@ const withoutHost: ReadonlySet<OperationId> = new Set([
 
 async function send(id: OperationId): Promise<Answer> {
   const row: OperationRow = operations[id];
-  const path = row.path.replace("{id}", "frr") + (id === "getLabGrants" ? "?lab=%2Fwire" : "");
+  const path = row.path.replace("{id}", "frr") + (id === "getLabGrants" || id === "getPicture" ? "?lab=%2Fwire" : "");
   return client.call(row.method, path, row.body === "json" ? { body: JSON.stringify(calls[id]) } : {});
 }
 

@@ -15,7 +15,7 @@ export const destroy: Command = {
   flags: [
     topoFlag,
     labFlag,
-    { long: "no-wipe", summary: "Keep the nodes' disks on the host" },
+    { long: "no-wipe", summary: "Keep the nodes' disks and the lab's snapshots on the host" },
     forceFlag,
     yesFlag,
     removeOtherFlag,

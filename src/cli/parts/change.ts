@@ -3,7 +3,17 @@ import type { Context } from "../command/context.ts";
 import { withHint } from "../command/with-hint.ts";
 import { Progress } from "../show/progress.ts";
 
-type ChangeId = "importProject" | "deployProject" | "reconcileProject" | "destroyProject" | "execProject" | "resumeLab" | "renumberLab";
+type ChangeId =
+  | "importProject"
+  | "deployProject"
+  | "reconcileProject"
+  | "destroyProject"
+  | "execProject"
+  | "resumeLab"
+  | "renumberLab"
+  | "takeSnapshot"
+  | "restoreSnapshot"
+  | "removeSnapshot";
 
 interface ChangeOptions {
   readonly what: string;

@@ -42,6 +42,7 @@ import { JobData, JobsData } from "./jobs.ts";
 import { LinkQualityData, LinkQualityPayload, LinkSuspendData, LinkSuspendPayload } from "./links.ts";
 import { LabLockData, LabLockPayload } from "./lock.ts";
 import { EventData, EventsQuery, InspectionData, LabsData, OpenData, StatusData } from "./observe.ts";
+import { PictureQuery, PicturesData, TasksData } from "./pictures.ts";
 import { PlanData, ReconcileData } from "./plan.ts";
 import {
   BulkResult,
@@ -69,6 +70,14 @@ import {
 } from "./session.ts";
 import { text } from "./shapes.ts";
 import { LabAdoptData, LabAdoptPayload, LabGrantsData, LabGrantsPayload, LabGrantsQuery } from "./sharing.ts";
+import {
+  SnapshotPayload,
+  SnapshotRemovedData,
+  SnapshotRestoredData,
+  SnapshotsData,
+  SnapshotTakenData,
+  SnapshotTakePayload,
+} from "./snapshots.ts";
 
 const byId = Type.Object({ id: text });
 const byTicket = Type.Object({ ticket: text });
@@ -135,6 +144,13 @@ export const requestSchemas = {
   saveConfigs: { body: ProjectPayload },
   resumeLab: { body: ProjectPayload },
   renumberLab: { body: ProjectPayload },
+  listSnapshots: { body: ProjectPayload },
+  takeSnapshot: { body: SnapshotTakePayload },
+  restoreSnapshot: { body: SnapshotPayload },
+  removeSnapshot: { body: SnapshotPayload },
+  listPictures: { body: ProjectPayload },
+  getPicture: { params: byId, query: PictureQuery },
+  getTasks: { body: ProjectPayload },
   adoptLab: { body: LabAdoptPayload },
   listDisks: {},
   removeDisks: { params: byId },
@@ -211,6 +227,13 @@ export const dataSchemas = {
   saveConfigs: SaveConfigsData,
   resumeLab: BulkResult,
   renumberLab: RenumberData,
+  listSnapshots: SnapshotsData,
+  takeSnapshot: SnapshotTakenData,
+  restoreSnapshot: SnapshotRestoredData,
+  removeSnapshot: SnapshotRemovedData,
+  listPictures: PicturesData,
+  getPicture: bytes,
+  getTasks: TasksData,
   adoptLab: LabAdoptData,
   listDisks: DisksData,
   removeDisks: DisksRemovedData,

@@ -1,5 +1,6 @@
 import { Failure } from "../../contract/errors.ts";
 import type { HostSession, LiveNode, NativeIds } from "../host.ts";
+import type { HostSnapshots } from "../host-snapshots.ts";
 import { type EveAccount, type EveUser, readUser } from "./account/account.ts";
 import { editionCapabilities } from "./account/edition.ts";
 import { readLoad } from "./account/host-load.ts";
@@ -8,9 +9,11 @@ import { settled } from "./api/doubt.ts";
 import { hostFailure } from "./api/host-failure.ts";
 import { applySteps } from "./changes/apply.ts";
 import { copyExtras } from "./changes/copy-extras.ts";
+import { readPicture, readPictures } from "./changes/pictures.ts";
 import { readLive, setQuality } from "./changes/quality.ts";
 import { renumberLab } from "./changes/renumber.ts";
 import { saveConfigs } from "./changes/save-configs.ts";
+import { listSnapshots, removeAllSnapshots, removeSnapshot, restoreSnapshot, takeSnapshot } from "./changes/snapshots.ts";
 import { findClashes } from "./labs/clashes.ts";
 import { folderTurn, removeEmptyFolder } from "./labs/lab-folders.ts";
 import { listLabs } from "./labs/other-labs.ts";
@@ -133,6 +136,17 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
         return world.changes.run(at.path, () => renumberLab(here, at, ids));
       },
     }),
+    ...(world.edition.snapshots && { snapshots: snapshotsOf(world, place) }),
+    ...(world.edition.exports && {
+      pictures: {
+        list: async (path: string) => (await readPictures(await place(), eveLabPath(path))).map(({ picture }) => picture),
+        read: async (path: string, id: string) => readPicture(await place(), eveLabPath(path), id),
+      },
+    }),
+    tasks: async (path) => {
+      alive();
+      return (await mustReadHead(account, eveLabPath(path))).body;
+    },
     // Not in turn with whole changes: a lock that is set meanwhile is what stops one. In turn with writes, which would take it back.
     setLock: async (path, locked) => {
       alive();
@@ -164,6 +178,22 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
       closed = true;
       await release();
     },
+  };
+}
+
+/** Changes of snapshots are changes of their lab. */
+function snapshotsOf({ changes }: EveWorld, place: () => Promise<EvePlace>): HostSnapshots {
+  const inTurn = async <T>(path: string, work: (here: EvePlace, at: EveLabPath) => Promise<T>): Promise<T> => {
+    const here = await place();
+    const at = eveLabPath(path);
+    return changes.run(at.path, () => work(here, at));
+  };
+  return {
+    list: async (path) => listSnapshots(await place(), eveLabPath(path)),
+    take: (path, name) => inTurn(path, (here, at) => takeSnapshot(here, at, name)),
+    restore: (path, name, ids) => inTurn(path, (here, at) => restoreSnapshot(here, at, name, ids)),
+    remove: (path, name) => inTurn(path, (here, at) => removeSnapshot(here, at, name)),
+    removeAll: (path) => inTurn(path, removeAllSnapshots),
   };
 }
 

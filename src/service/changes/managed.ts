@@ -1,6 +1,6 @@
 import { Failure } from "../../contract/errors.ts";
 import type { JobStarted } from "../../contract/schemas/jobs.ts";
-import { joinIds } from "../../engine/compare/join.ts";
+import { endpointKeys, joinIds } from "../../engine/compare/join.ts";
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import type { NativeIds } from "../../hosts/host.ts";
 import type { ChangeCall } from "../common/call.ts";
@@ -136,6 +136,30 @@ export async function recordApplied(context: Context, target: Target, known: Nat
     context.store.labs.put(withOwedStarts(after, stillDown(record.owedStarts ?? [], observed, ids)));
   }
   return projectState(context.host, record?.serial ?? 0, observed, ids);
+}
+
+/**
+ * After a restore: which keys stand for which ids now. What was applied last stays on record, so that a plan shows what the restore changed as a change of
+ * the host.
+ * @returns the state for the client, and the key of each node by its name on the host
+ */
+export async function recordRestored(
+  context: Context,
+  target: Target,
+  known: NativeIds,
+): Promise<{ readonly state: ProjectState; readonly keys: ReadonlyMap<string, string> }> {
+  const observed = await target.host.observe(target.path);
+  if (observed === null) throw new Failure("host_error", `the host does not have ${target.path} after the restore`);
+  const ids = joinIds(target.intent?.lab ?? null, observed, known);
+  const record = context.store.labs.get(target.path);
+  if (record !== undefined) {
+    const power = Object.fromEntries(Object.keys(ids.nodes).map((key) => [key, false]));
+    const after: LabRecord = { ...record, ids, labId: observed.id, plans: {}, power, updatedAt: context.clock.now() };
+    context.store.labs.put(withOwedStarts(after, []));
+  }
+  const { nodes: keyOf } = endpointKeys(ids);
+  const keys = new Map(observed.nodes.map(({ id, name }) => [name, keyOf.get(id) ?? name]));
+  return { state: projectState(context.host, record?.serial ?? 0, observed, ids), keys };
 }
 
 /** What of an observed lab later differences are told from; interfaces follow from the rest. */

@@ -33,6 +33,9 @@ const served: Readonly<Record<Feature, boolean>> = {
   hostLoad: true,
   hostUsers: true,
   renumber: true,
+  snapshots: true,
+  pictures: true,
+  tasks: true,
 };
 
 /** Features that are the service's own and need nothing of the host. */

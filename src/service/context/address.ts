@@ -144,7 +144,7 @@ export async function neededIntent(target: Target): Promise<Intent> {
 }
 
 /** Throws lab_not_found for a lab that neither the caller's intent, nor a record, nor the host knows; before rights are looked at. */
-export async function refuseAbsent({ intent, record, host, path }: Target): Promise<void> {
+export async function refuseAbsent({ intent, record, host, path }: Pick<Target, "intent" | "record" | "host" | "path">): Promise<void> {
   if (intent === undefined && record === undefined && (await host.observe(path)) === null) throw labNotFound(path);
 }
 

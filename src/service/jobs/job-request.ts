@@ -22,6 +22,9 @@ const requests: Readonly<Record<string, (request: Fields) => boolean>> = {
   resumeLab: () => true,
   saveConfigs: ({ nodes }) => nodes === undefined || isTexts(nodes),
   renumberLab: () => true,
+  takeSnapshot: ({ snapshot }) => isText(snapshot),
+  restoreSnapshot: ({ snapshot }) => isText(snapshot),
+  removeSnapshot: ({ snapshot }) => isText(snapshot),
 };
 
 function isSource(value: unknown): boolean {

@@ -76,6 +76,8 @@ export async function destroyLab(context: Context, job: Job, target: Target, { w
       ...(force !== undefined && { force }),
     });
   }
+  // With --no-wipe they are there for the next lab at the path.
+  if (wipe) await host.snapshots?.removeAll(path);
   await releaseFolders(context, host, path, context.store.labs.get(path)?.folders ?? []);
   context.store.labs.delete(path);
   return { lab: path };

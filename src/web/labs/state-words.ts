@@ -29,6 +29,9 @@ const operationWords: Readonly<Record<string, string>> = {
   editProject: "intent edited",
   resumeLab: "resumed",
   renumberLab: "renumbered",
+  takeSnapshot: "snapshot taken",
+  restoreSnapshot: "restored from a snapshot",
+  removeSnapshot: "snapshot removed",
 };
 
 /** What the newest change was; how it ended is told where it did not end well. */

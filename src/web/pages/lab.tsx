@@ -5,6 +5,7 @@ import { call } from "../api.ts";
 import { useEvents } from "../events.ts";
 import { DriftMark } from "../parts/drift-mark.tsx";
 import { hasConsole } from "../parts/has-console.ts";
+import { LabHostButtons } from "../parts/lab-host-buttons.tsx";
 import { LabPower } from "../parts/lab-power.tsx";
 import { labRights } from "../parts/lab-rights.ts";
 import { lazy } from "../parts/lazy.tsx";
@@ -90,6 +91,17 @@ export function LabPage({ lab, view, node: named, mayChange }: LabPageProps) {
           </span>
         )}
         {rights.operate && managed === true && <LabPower lab={lab} nodes={[...live.values()]} resume={status.data?.resume} />}
+        {rights.edit && managed === true && (
+          <LabHostButtons
+            lab={lab}
+            locked={inspection.data.locked}
+            nodes={status.data?.live?.nodes}
+            again={() => {
+              inspection.again();
+              status.again();
+            }}
+          />
+        )}
       </div>
       {error !== undefined && <Problem error={error} />}
       {view === "topology" && (

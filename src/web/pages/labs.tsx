@@ -66,7 +66,7 @@ export function Labs({ mayChange }: { readonly mayChange: boolean }) {
       {going !== undefined && (
         <DestroyLab
           entry={going}
-          captures={able?.features?.["capture"] === true}
+          features={able?.features ?? {}}
           onCancel={() => setGoing(undefined)}
           onConfirm={() => void destroy(going)}
         />

@@ -29,7 +29,7 @@ function wordsOf(error: unknown): { readonly title: string; readonly text: strin
 const nextSteps: Readonly<Record<string, string>> = {
   host_unreachable: "See whether the service runs, and try again.",
   lab_busy: "Another change of this lab is under way. Wait for it to end, or cancel it.",
-  lab_locked: "The lab is locked on its host. Unlock it (labwright unlock), then try again.",
+  lab_locked: "The lab is locked on its host. Unlock it, then try again.",
   plan_stale: "The lab or the text changed since this plan was made. Make a new plan, look at it, and apply that.",
   operation_not_allowed: "Your role or the lab's mode does not allow this. Ask the lab's owner for a grant.",
   lab_not_found: "It was destroyed, renamed, or belongs to somebody who has not shared it with you.",

@@ -16,6 +16,8 @@ export interface EveEdition {
    * imports it, and does not wire what runs.
    */
   readonly imports: "any" | "new" | "none";
+  /** A lab's file is copied aside and put back, whatever is in it. */
+  readonly snapshots: boolean;
   /** Ports, interfaces and bridges of running nodes are named by user and node, not by lab: two labs of one user can meet. */
   readonly sharedNames: boolean;
   /** The path after …/nodes/N for each stop mode that there is. */
@@ -40,6 +42,7 @@ const community = {
   name: "community",
   exports: true,
   imports: "any",
+  snapshots: true,
   sharedNames: true,
   // One way to stop, which is to pull the plug.
   stop: { 1: "stop", 3: "stop" },
@@ -56,6 +59,7 @@ const professional = {
   name: "professional",
   exports: false,
   imports: "none",
+  snapshots: false,
   // guess pro-own-names: labs of one user do not share ports and bridges.
   sharedNames: false,
   // guess pro-stop-modes: 0 asks the node to shut down, 1 and 3 pull the plug; what 2 does is not known.
@@ -77,6 +81,7 @@ const pnetlab = {
   exports: true,
   // guess pnetlab-import: what is imported is wired when it starts, as what is drawn.
   imports: "new",
+  snapshots: false,
   sharedNames: false,
   stop: { 1: "stop", 3: "stop" },
   configSet: undefined,
@@ -108,6 +113,7 @@ export function editionCapabilities(edition: EveEdition): HostCapabilities {
     "consoleRun",
     "wipe",
     "importLab",
+    "tasks",
     ...(edition.lock ? (["lock"] as const) : []),
     ...(edition.name === "pnetlab" ? [] : (["hostLoad", "hostUsers"] as const)),
     ...(edition.savesConfigs ? (["saveConfigs"] as const) : []),
@@ -115,6 +121,8 @@ export function editionCapabilities(edition: EveEdition): HostCapabilities {
     ...(edition.stop[0] === undefined ? [] : (["gracefulStop"] as const)),
     ...(edition.quality !== undefined ? (["linkQuality"] as const) : []),
     ...(edition.sharedNames ? (["renumber"] as const) : []),
+    ...(edition.snapshots ? (["snapshots"] as const) : []),
+    ...(edition.exports ? (["pictures"] as const) : []),
   ];
   const features = Object.fromEntries(featureNames.map((name) => [name, works.includes(name)])) as Record<Feature, boolean>;
   return { reachable: true, features, stopModes: Object.keys(edition.stop).map((mode) => Number(mode) as StopMode) };

@@ -1,7 +1,7 @@
 import type { EveAccount } from "../account/account.ts";
 import { entriesOf, numberOf, recordOf, textOf } from "../api/answer.ts";
 import { parallel } from "../api/parallel.ts";
-import { type EveLabPath, encodePath } from "../read/lab-path.ts";
+import { type EveLabPath, encodePath, snapshotsFolder } from "../read/lab-path.ts";
 import { nodeStatuses } from "../read/lab-read.ts";
 
 /** Ids that had better not be used: other labs of the user have them, and the two could not run together. */
@@ -24,7 +24,7 @@ export interface ListedLab {
 
 const maxFolders = 1000;
 
-/** Every lab of the host that the user can see, folder by folder. */
+/** Every lab of the host that the user can see, folder by folder; snapshots are none. */
 export async function listLabs(account: EveAccount): Promise<readonly ListedLab[]> {
   const labs: ListedLab[] = [];
   const seen = new Set<string>();
@@ -40,7 +40,7 @@ export async function listLabs(account: EveAccount): Promise<readonly ListedLab[
         folders: entriesOf(folders).flatMap(([, one]) => {
           const { name, path } = recordOf(one);
           const text = textOf(path);
-          return name === ".." || text === undefined ? [] : [text];
+          return name === ".." || text === undefined || text === snapshotsFolder ? [] : [text];
         }),
         labs: entriesOf(files).flatMap(([, one]) => {
           const { path, umtime } = recordOf(one);

@@ -17,14 +17,29 @@ export interface EveLabPath {
 /** What EVE-NG takes as the name of a lab or folder; another name breaks it instead of being refused. */
 const named = /^[A-Za-z0-9_ -]+$/;
 
-/** Throws bad_request for a path that EVE-NG has no name for, before anything is sent. */
+/** Snapshots are lab files in this folder. Its labs are no labs for Labwright: it neither lists nor opens them. */
+export const snapshotsFolder = "/labwright-snapshots";
+
+/** Throws bad_request for a path that EVE-NG has no name for, and for one among the snapshots, before anything is sent. */
 export function eveLabPath(path: string): EveLabPath {
+  const at = placeOf(path);
+  if (!at.path.startsWith(`${snapshotsFolder}/`)) return at;
+  throw badPath(`${at.path} is not a lab: the folder ${snapshotsFolder} holds snapshots of labs`);
+}
+
+/** The file of a snapshot. Throws bad_request for a name that EVE-NG cannot have. */
+export function snapshotPath(lab: EveLabPath, name: string): EveLabPath {
+  return placeOf(`${snapshotsFolder}${lab.path}/${name}`);
+}
+
+function placeOf(path: string): EveLabPath {
   const segments = path.split("/").filter((segment) => segment !== "");
   const wrong = segments.find((segment) => !named.test(segment) || segment.trim() !== segment);
   const name = segments.at(-1);
   if (wrong !== undefined || name === undefined) {
-    const message = `EVE-NG cannot have a lab ${JSON.stringify(path)}: names of labs and folders there are letters, digits, spaces, underscores and hyphens`;
-    throw new Failure("bad_request", message, { data: { problems: [{ path: "/lab", message }] } });
+    throw badPath(
+      `EVE-NG cannot have a lab ${JSON.stringify(path)}: names of labs and folders there are letters, digits, spaces, underscores and hyphens`,
+    );
   }
   const clean = `/${segments.join("/")}`;
   return {
@@ -34,6 +49,10 @@ export function eveLabPath(path: string): EveLabPath {
     file: `${clean}.unl`,
     url: `${encodePath(clean)}.unl`,
   };
+}
+
+function badPath(message: string): Failure {
+  return new Failure("bad_request", message, { data: { problems: [{ path: "/lab", message }] } });
 }
 
 /** Percent-encodes each segment; "/" stays. */

@@ -1,0 +1,16 @@
+import { type Command, labFlag, topoFlag } from "../command/command.ts";
+
+export const tasks: Command = {
+  name: "tasks",
+  summary: "The tasks that the author of a lab wrote for its users on the host",
+  details: "As text, without control characters. EVE-NG shows the same text, as Markdown, beside the lab.",
+  flags: [topoFlag, labFlag],
+  example: "labwright tasks --lab /courses/bgp-1",
+  run: async (context) => {
+    const { selector } = await context.project();
+    const data = await (await context.client()).getTasks(selector);
+    if (data.text === "") context.terminal.note(`${data.lab} has no tasks`);
+    if (context.json || data.text !== "") context.terminal.print(context.json ? JSON.stringify(data, null, 2) : data.text);
+    return 0;
+  },
+};

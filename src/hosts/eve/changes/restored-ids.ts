@@ -1,0 +1,52 @@
+import { hostFailure } from "../api/host-failure.ts";
+import type { UnlLab, UnlNode } from "../lab-file/unl.ts";
+import type { TakenIds } from "../labs/other-labs.ts";
+import type { GivenIds } from "../write/given-ids.ts";
+
+export interface RestoredIds {
+  /** Number in the snapshot → number in the lab. */
+  readonly given: GivenIds;
+  /** Numbers of the nodes that are the same before and after, and keep their disks. */
+  readonly kept: ReadonlySet<number>;
+}
+
+/**
+ * The numbers of a restored lab. Nodes that the lab has now keep theirs, because their disks lie under the number. Others get the number of the snapshot, or
+ * a free one if another lab has it by now. Throws host_error where too few are free.
+ */
+export function restoredIds(before: UnlLab, wanted: UnlLab, taken: TakenIds, maxNodes: number): RestoredIds {
+  const same = new Map<number, number>();
+  const kept = new Set<number>();
+  for (const node of wanted.nodes) {
+    const now = before.nodes.find((one) => !kept.has(one.id) && isSame(one, node));
+    if (now === undefined) continue;
+    same.set(node.id, now.id);
+    kept.add(now.id);
+  }
+  const others = wanted.nodes.map(({ id }) => id).filter((id) => !same.has(id));
+  const nodes = new Map([...same, ...freeNumbers(others, new Set([...taken.nodes, ...kept]), maxNodes)]);
+  if (nodes.size < wanted.nodes.length) {
+    const text = `the host has ${maxNodes} numbers for the nodes of a user, and too few of them are free: delete labs or nodes that are not needed`;
+    throw hostFailure(text);
+  }
+  const bridges = wanted.networks.map(({ id }) => id);
+  const networks = freeNumbers(bridges, taken.networks, Number.MAX_SAFE_INTEGER);
+  return { given: { node: (id) => nodes.get(id) ?? id, network: (id) => networks.get(id) ?? id }, kept };
+}
+
+/** A disk is a difference to its image: with another image it is of no use. */
+function isSame(one: UnlNode, other: UnlNode): boolean {
+  return one.name === other.name && one.template === other.template && one.type === other.type && one.image === other.image;
+}
+
+/** Each id as it is if it is free, else the lowest number that is free and that none of the ids is. Without those for which no number is left. */
+function freeNumbers(ids: readonly number[], taken: ReadonlySet<number>, most: number): ReadonlyMap<number, number> {
+  const numbers = new Map(ids.filter((id) => !taken.has(id)).map((id) => [id, id]));
+  let next = 1;
+  for (const id of ids.filter((one) => taken.has(one))) {
+    while (taken.has(next) || numbers.has(next)) next++;
+    if (next > most) break;
+    numbers.set(id, next++);
+  }
+  return numbers;
+}

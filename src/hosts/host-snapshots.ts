@@ -1,0 +1,36 @@
+import type { NativeIds } from "./host.ts";
+
+/** A copy of a lab's definition under a name. It has no disks. */
+export interface LabSnapshot {
+  /** Unique among the snapshots of its lab. */
+  readonly name: string;
+  /** When it was taken, ms since 1970. */
+  readonly takenAt: number;
+}
+
+/** What a restored lab has. */
+export interface RestoredLab {
+  /** The known ids that still stand for the same things. */
+  readonly ids: NativeIds;
+  /** Nodes of the snapshot, by the name on the host. kept: the node has the disk that it had before; new: it has none and begins with its image. */
+  readonly nodes: readonly { readonly name: string; readonly disk: "kept" | "new" }[];
+  /** Names of the nodes that the lab had and the snapshot has not: they are deleted with their disks. */
+  readonly removed: readonly string[];
+}
+
+/** Snapshots of stopped labs. They belong to the lab's path. */
+export interface HostSnapshots {
+  /** The oldest first. Empty for a lab that does not exist. */
+  list(lab: string): Promise<readonly LabSnapshot[]>;
+  /** Throws lab_not_found, nodes_running, number_clash, and snapshot_exists. */
+  take(lab: string, name: string): Promise<LabSnapshot>;
+  /**
+   * Gives the lab the definition of the snapshot. Nodes of the same name, template and image keep their disks. `ids` as in Progress. Safe to run again.
+   * Throws lab_not_found, snapshot_not_found, lab_locked, lab_in_use, nodes_running and number_clash.
+   */
+  restore(lab: string, name: string, ids: NativeIds): Promise<RestoredLab>;
+  /** Throws snapshot_not_found, and nodes_running if nodes of the copy itself run. */
+  remove(lab: string, name: string): Promise<void>;
+  /** Removes all snapshots of the lab, also of one that does not exist any more. Returns how many were removed; a copy whose nodes run stays. */
+  removeAll(lab: string): Promise<number>;
+}

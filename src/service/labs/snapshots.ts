@@ -1,0 +1,160 @@
+import { Failure } from "../../contract/errors.ts";
+import type { JobStarted } from "../../contract/schemas/jobs.ts";
+import type { ProjectPayload } from "../../contract/schemas/project.ts";
+import type {
+  SnapshotPayload,
+  SnapshotRemovedData,
+  SnapshotRestoredData,
+  SnapshotsData,
+  SnapshotTakenData,
+  SnapshotTakePayload,
+} from "../../contract/schemas/snapshots.ts";
+import { joinIds } from "../../engine/compare/join.ts";
+import { compareNatural } from "../../engine/shared/natural-order.ts";
+import type { HostSession } from "../../hosts/host.ts";
+import type { HostSnapshots, RestoredLab } from "../../hosts/host-snapshots.ts";
+import { recordRestored, refuseLocked, runChange } from "../changes/managed.ts";
+import type { Caller, ChangeCall } from "../common/call.ts";
+import { unsupported } from "../common/capabilities.ts";
+import { timeText } from "../common/clock.ts";
+import { badRequest, labNotFound } from "../common/refusals.ts";
+import { addressProject, allowChange, refuseAbsent, refuseMissing, type Target } from "../context/address.ts";
+import type { Context } from "../context/context.ts";
+import type { Job } from "../jobs/jobs.ts";
+
+/** What the journal keeps of a change of snapshots. */
+export interface SnapshotRequest {
+  readonly snapshot: string;
+}
+
+/** Snapshots of a lab. Throws unsupported where the host has none. */
+export async function listSnapshots(context: Context, caller: Caller, payload: ProjectPayload): Promise<SnapshotsData> {
+  const { intent: _intent, ...target } = await addressProject(context, caller, payload);
+  const { host, path } = target;
+  await refuseAbsent(target);
+  const snapshots = await (await snapshotsOf(host)).list(path);
+  return { lab: path, snapshots: snapshots.map(({ name, takenAt }) => ({ snapshot: name, taken_at: timeText(takenAt) })) };
+}
+
+export async function takeSnapshot(
+  context: Context,
+  caller: Caller,
+  payload: SnapshotTakePayload,
+  call: ChangeCall,
+): Promise<SnapshotTakenData | JobStarted> {
+  const target = await changeable(context, caller, payload);
+  const snapshot = payload.snapshot ?? timeName(context.clock.now());
+  const problem = nameProblem(snapshot);
+  if (problem !== undefined) throw badRequest("/snapshot", problem);
+  const work = (job: Job) => makeSnapshot(job, target, { snapshot });
+  return runChange(context, target, call, { operation: "takeSnapshot", request: { snapshot } satisfies SnapshotRequest, work });
+}
+
+/** @param again whether the snapshot may exist: a crash cut this change off, perhaps after it was taken */
+export async function makeSnapshot(
+  job: Job,
+  { host, path }: Target,
+  { snapshot }: SnapshotRequest,
+  again = false,
+): Promise<SnapshotTakenData> {
+  job.signal.throwIfAborted();
+  const snapshots = await snapshotsOf(host);
+  const made = again ? (await snapshots.list(path)).find(({ name }) => name === snapshot) : undefined;
+  const { name, takenAt } = made ?? (await snapshots.take(path, snapshot));
+  const observed = await host.observe(path);
+  if (observed === null) throw labNotFound(path);
+  return { lab: path, snapshot: name, taken_at: timeText(takenAt), nodes: observed.nodes.length };
+}
+
+export async function restoreSnapshot(
+  context: Context,
+  caller: Caller,
+  payload: SnapshotPayload,
+  call: ChangeCall,
+): Promise<SnapshotRestoredData | JobStarted> {
+  const target = await changeable(context, caller, payload);
+  const request: SnapshotRequest = { snapshot: payload.snapshot };
+  const work = (job: Job) => restoreLab(context, job, target, request);
+  return runChange(context, target, call, { operation: "restoreSnapshot", request, work });
+}
+
+/** Safe to run again. The intent stays as it is: a plan shows what differs from it now, as after a change by hand on the host. */
+export async function restoreLab(context: Context, job: Job, target: Target, { snapshot }: SnapshotRequest): Promise<SnapshotRestoredData> {
+  const { host, path } = target;
+  job.signal.throwIfAborted();
+  const snapshots = await snapshotsOf(host);
+  const observed = await host.observe(path);
+  if (observed === null) throw labNotFound(path);
+  refuseLocked(observed);
+  const known = joinIds(target.intent?.lab ?? null, observed, target.ids);
+  const restored = await snapshots.restore(path, snapshot, known);
+  const { state, keys } = await recordRestored(context, target, restored.ids);
+  const nodes = restored.nodes
+    .map(({ name, disk }) => ({ node: keys.get(name) ?? name, disk }))
+    .sort((a, b) => compareNatural(a.node, b.node));
+  return { lab: path, snapshot, nodes, removed: restored.removed, not_restored: notRestored(restored), state };
+}
+
+export async function removeSnapshot(
+  context: Context,
+  caller: Caller,
+  payload: SnapshotPayload,
+  call: ChangeCall,
+): Promise<SnapshotRemovedData | JobStarted> {
+  const target = await changeable(context, caller, payload);
+  const request: SnapshotRequest = { snapshot: payload.snapshot };
+  const work = (job: Job) => deleteSnapshot(job, target, request);
+  return runChange(context, target, call, { operation: "removeSnapshot", request, work });
+}
+
+/** @param again whether the snapshot may be gone: a crash cut this change off */
+export async function deleteSnapshot(
+  job: Job,
+  { host, path }: Target,
+  { snapshot }: SnapshotRequest,
+  again = false,
+): Promise<SnapshotRemovedData> {
+  job.signal.throwIfAborted();
+  try {
+    await (await snapshotsOf(host)).remove(path, snapshot);
+  } catch (error) {
+    if (!again || !(error instanceof Failure) || error.code !== "snapshot_not_found") throw error;
+  }
+  return { lab: path, snapshot };
+}
+
+/** The project of a change. Throws lab_not_found, operation_not_allowed, unsupported. */
+async function changeable(context: Context, caller: Caller, payload: SnapshotTakePayload): Promise<Target> {
+  const target = await addressProject(context, caller, payload);
+  await refuseMissing(context, target);
+  allowChange(target);
+  await snapshotsOf(target.host);
+  return target;
+}
+
+/** Throws unsupported. */
+async function snapshotsOf(host: HostSession): Promise<HostSnapshots> {
+  if (!(await host.capabilities()).features.snapshots || host.snapshots === undefined) throw unsupported("snapshots");
+  return host.snapshots;
+}
+
+function nameProblem(name: string): string | undefined {
+  if (/^[A-Za-z0-9_-](?:[A-Za-z0-9_ -]{0,62}[A-Za-z0-9_-])?$/.test(name)) return undefined;
+  return "the name of a snapshot is 1 to 64 letters, digits, spaces, underscores and hyphens, without a space at its ends";
+}
+
+/** 2026-11-22-190430 */
+function timeName(now: number): string {
+  return timeText(now).slice(0, 19).replace("T", "-").replaceAll(":", "");
+}
+
+function notRestored({ nodes, removed }: RestoredLab): readonly string[] {
+  const named = (disk: "kept" | "new") => nodes.filter((node) => node.disk === disk).map(({ name }) => name);
+  const [kept, fresh] = [named("kept"), named("new")];
+  return [
+    "a snapshot holds no disks, so none was restored",
+    ...(kept.length > 0 ? [`${kept.join(", ")}: the disk is the one that the node had before the restore`] : []),
+    ...(fresh.length > 0 ? [`${fresh.join(", ")}: the disk is empty; the node starts with its image and its startup configuration`] : []),
+    ...(removed.length > 0 ? [`${removed.join(", ")}: deleted with the disk, because the snapshot has no such node`] : []),
+  ];
+}
