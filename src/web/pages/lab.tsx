@@ -5,7 +5,6 @@ import { call } from "../api.ts";
 import { useEvents } from "../events.ts";
 import { DriftMark } from "../parts/drift-mark.tsx";
 import { hasConsole } from "../parts/has-console.ts";
-import { LabHostButtons } from "../parts/lab-host-buttons.tsx";
 import { LabPower } from "../parts/lab-power.tsx";
 import { labRights } from "../parts/lab-rights.ts";
 import { lazy } from "../parts/lazy.tsx";
@@ -16,6 +15,7 @@ import { useDrift } from "../parts/use-drift.ts";
 import { useTitle } from "../parts/use-title.ts";
 import { goTo, type LabView, labViews } from "../route.ts";
 import { TopologyView } from "../topology/topology-view.tsx";
+import { LabHostButtons } from "./lab-host-buttons.tsx";
 
 const titles: Readonly<Record<LabView, string>> = { topology: "Topology", plan: "Plan", consoles: "Consoles", captures: "Captures" };
 

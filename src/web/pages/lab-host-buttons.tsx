@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
 import type { LiveNodeData } from "../../contract/schemas/observe.ts";
 import { call } from "../api.ts";
-import { Confirm } from "./confirm.tsx";
-import { Problem } from "./problem.tsx";
-import { useFeature } from "./use-feature.ts";
+import { Confirm } from "../parts/confirm.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { useFeature } from "../parts/use-feature.ts";
 
 interface LabHostButtonsProps {
   readonly lab: string;
