@@ -6,7 +6,7 @@ process.env.LABWRIGHT_SEED = String(seedOf(process.env.LABWRIGHT_SEED));
 
 export default defineConfig({
   test: {
-    include: ["src/**/*.test.ts", "test/**/*.test.ts"],
+    include: ["native/**/*.test.ts", "src/**/*.test.ts", "test/**/*.test.ts"],
     setupFiles: ["test/seed.setup.ts"],
     globalSetup: ["test/seed.announce.ts", "test/abandoned.setup.ts"],
     reporters: ["default", "./scripts/skipped-tests.ts"],

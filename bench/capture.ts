@@ -17,7 +17,7 @@ const count = 150_000;
 export async function captureUnderLoad(rate: number): Promise<CaptureResult> {
   await using local = await testLocalHost();
   const flood = join(dirname(local.paths.state), "flood");
-  execFileSync("cc", ["-O2", "-static", "-o", flood, join(import.meta.dirname, "flood.c")]);
+  execFileSync("cc", ["-O2", "-static", "-o", flood, join(import.meta.dirname, "../native/load/flood.c")]);
   chmodSync(flood, 0o755);
   const node = (n: number) => `  h${n}: {template: linux, exec: ["ip addr add 10.0.0.${n}/24 dev eth0"]}\n`;
   await local.deploy("/load", labOf(`name: load\nnodes:\n${node(1)}${node(2)}links:\n  - ["h1:eth0", "h2:eth0"]\n`));

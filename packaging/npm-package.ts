@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { compileProgram, prebuiltPath, programNames, programSources } from "../src/hosts/local/setup/programs/build-program.ts";
+import { prebuiltPath, programSources } from "../src/hosts/local/setup/programs/build-program.ts";
+import { compileProgram, programNames } from "../src/hosts/local/setup/programs/compile.ts";
 import { checkProgram } from "./check-program.ts";
 import { processorNames, processors } from "./processors.ts";
 import { run } from "./run.ts";

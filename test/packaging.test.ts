@@ -11,7 +11,7 @@ import { manPages } from "../packaging/man-pages.ts";
 import { processorNames } from "../packaging/processors.ts";
 import { flagsOf } from "../src/cli/command/command.ts";
 import { commands } from "../src/cli/commands.ts";
-import { compileProgram } from "../src/hosts/local/setup/programs/build-program.ts";
+import { compileProgram } from "../src/hosts/local/setup/programs/compile.ts";
 
 /** What `npm run release` makes, without its compilers and downloads. `npm run release -- --test` installs the real packages. */
 

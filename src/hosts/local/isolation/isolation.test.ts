@@ -31,7 +31,7 @@ async function tries(lab: string, node: string, ...as: readonly string[]): Promi
   const directory = mkdtempSync(join(tmpdir(), "labwright-escapes-"));
   try {
     const program = join(directory, "escapes");
-    execFileSync("cc", ["-O1", "-static", "-o", program, fileURLToPath(new URL("escapes.c", import.meta.url))]);
+    execFileSync("cc", ["-O1", "-static", "-o", program, fileURLToPath(new URL("../../../../native/attacks/escapes.c", import.meta.url))]);
     const sandbox = await local.sandbox(lab);
     const id = Number((await local.session.observe(lab))!.nodes.find(({ name }) => name === node)!.id);
     const put = ["busybox", "sh", "-c", "busybox base64 -d > /tmp/escapes && busybox chmod 755 /tmp/escapes"];

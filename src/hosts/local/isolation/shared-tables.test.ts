@@ -26,7 +26,7 @@ beforeAll(async () => {
   local = await testLocalHost();
   for (const path of ["/loud", "/quiet"]) await local.deploy(path, pair(path.slice(1)));
   const program = join(dirname(local.paths.state), "abuse");
-  execFileSync("cc", ["-O1", "-static", "-o", program, fileURLToPath(new URL("abuse.c", import.meta.url))]);
+  execFileSync("cc", ["-O1", "-static", "-o", program, fileURLToPath(new URL("../../../../native/attacks/abuse.c", import.meta.url))]);
   binary = await readFile(program, "base64");
   for (const path of ["/loud", "/quiet"]) await install(path);
 });

@@ -4,7 +4,7 @@ import type { LocalPaths } from "./paths.ts";
 
 /**
  * The ids that files of labs have on disk: root file systems and node disks belong to this range, whichever lab uses them; nothing else of the machine
- * owns files in it. A running lab has a range of its own (holder/id-range.c) and sees the files in that one. Where the kernel or a file
+ * owns files in it. A running lab has a range of its own (native/holder/id-range.c) and sees the files in that one. Where the kernel or a file
  * system cannot do that, labs run as this range.
  */
 export const idRange = { base: 1_000_000, count: 65_536 } as const;

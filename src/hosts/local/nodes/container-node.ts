@@ -43,7 +43,7 @@ export function containerSpawn(node: DefinedNode, config: ContainerConfig, trees
     env: {
       HOME: user.home,
       ...config.env,
-      // Heeded by the node's init (holder/node-init.c).
+      // Heeded by the node's init (native/holder/node-init.c).
       ...(config.stopSignal === undefined ? {} : { LABWRIGHT_STOP_SIGNAL: String(config.stopSignal) }),
       ...node.env,
       LABWRIGHT_NODE: node.name,

@@ -17,7 +17,7 @@ export function nodeSpawn(lab: string, node: DefinedNode, disk: string, catalogu
   return { ...spawn, env: wide ? { ...given, [systemCalls]: "wide" } : given };
 }
 
-/** Read by the node's init (holder/confine.c); holders of earlier releases ignore it. */
+/** Read by the node's init (native/holder/confine.c); holders of earlier releases ignore it. */
 const systemCalls = "LABWRIGHT_SYSTEM_CALLS";
 
 function spawnOf(lab: string, node: DefinedNode, disk: string, catalogue: Catalogue): NodeSpawn {

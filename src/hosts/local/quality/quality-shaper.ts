@@ -17,7 +17,7 @@ export interface CableState extends Cable {
   readonly counters: { readonly a: FlowCounters; readonly b: FlowCounters };
 }
 
-/** Frames of one direction since the shaper took the link. See shaper/README.md. */
+/** Frames of one direction since the shaper took the link. See native/shaper/README.md. */
 export interface FlowCounters {
   readonly received: number;
   readonly sent: number;

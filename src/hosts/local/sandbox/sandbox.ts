@@ -5,7 +5,7 @@ import type { OwnRange } from "../machine/idmap.ts";
 import type { RunResult } from "../machine/machine.ts";
 
 /**
- * One lab's sandbox: a user, mount, pid and net namespace whose init is the holder (holder/holder.c). Its net namespace is the
+ * One lab's sandbox: a user, mount, pid and net namespace whose init is the holder (native/holder/holder.c). Its net namespace is the
  * fabric. Everything of the lab hangs below that one process: killing it leaves nothing. It outlives the service.
  */
 export interface Sandbox {
@@ -137,7 +137,7 @@ export interface SandboxOptions {
   readonly dir: string;
   /** Ownership mark: also on the process's command line. */
   readonly lab: string;
-  /** The lab's control groups, one directory in each hierarchy (holder/README.md). */
+  /** The lab's control groups, one directory in each hierarchy (native/holder/README.md). */
   readonly cgroups?: readonly string[];
   /** The most processes and threads that the lab may have, also where there are no control groups. */
   readonly processes?: number;

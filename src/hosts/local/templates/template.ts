@@ -43,7 +43,7 @@ export interface LocalTemplate {
   readonly limits?: { readonly ram?: number; readonly processes?: number; readonly disk?: number };
   /** MiB of memory that a node is expected to take where its intent does not say. */
   readonly need?: number;
-  /** Which system calls its nodes may make (holder/calls.c); absent: usual. */
+  /** Which system calls its nodes may make (native/holder/calls.c); absent: usual. */
   readonly systemCalls?: "usual" | "wide";
   readonly startupConfig: boolean;
   /** The file inside the node where it saves its configuration by itself, in the form of a startup configuration. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { idRange } from "../machine/idmap.ts";
 import { supervisor } from "../templates/vm-template.ts";
 
-/** Whom the hypervisor runs as inside a lab (supervisor/vm.h). */
+/** Whom the hypervisor runs as inside a lab (native/supervisor/vm.h). */
 const hypervisorUser = 1000;
 
 /**

@@ -48,7 +48,7 @@ async function pciDevices(settings: string, nics: number): Promise<readonly PciD
   const lines = settings.split("\n").map((line) => line.split(" "));
   const argv = lines.flatMap(([word, ...rest]) => (word === "arg" ? rest.join(" ") : []));
   const [model, bus] = lines.find(([word]) => word === "nic")!.slice(1);
-  // As supervisor/ports.c writes them, but for what they are connected with.
+  // As native/supervisor/ports.c writes them, but for what they are connected with.
   const ports = Array.from({ length: nics }, (_, i) => [
     ...["-netdev", `hubport,id=net${i},hubid=${i}`],
     ...["-device", `${model},netdev=net${i},id=nic${i},bus=${bus},addr=0x${(8 + i).toString(16)},romfile=`],

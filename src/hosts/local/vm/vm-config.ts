@@ -4,7 +4,7 @@ import { parseArguments, pciModels } from "../templates/extra-arguments.ts";
 import type { VmTemplate } from "../templates/vm-template.ts";
 
 /**
- * PCI slots: 0 and 1 are the machine's own, and 31 of q35; interfaces begin at 8 (supervisor/vm.h). The same at every start, or a saved state would not
+ * PCI slots: 0 and 1 are the machine's own, and 31 of q35; interfaces begin at 8 (native/supervisor/vm.h). The same at every start, or a saved state would not
  * fit; so no device is left to the hypervisor, which would take the next that is free.
  */
 const videoSlot = 2;
@@ -22,7 +22,7 @@ export function usesKvm(vm: VmTemplate, kvm: boolean): boolean {
   return kvm && vm.accelerator !== "tcg";
 }
 
-/** The supervisor's settings file (supervisor/config.c). Throws unsupported where the node insists on KVM and it does not work here. */
+/** The supervisor's settings file (native/supervisor/config.c). Throws unsupported where the node insists on KVM and it does not work here. */
 export function vmConfig(vm: VmTemplate, image: VmImage, kvm: boolean): string {
   if (vm.accelerator === "kvm" && !kvm) {
     throw new Failure("unsupported", "accelerator kvm: hardware virtualisation does not work on this machine", {

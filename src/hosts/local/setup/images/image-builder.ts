@@ -3,7 +3,7 @@ import { chmod, copyFile, lchown, lstat, mkdir, readdir, readFile, rename, rm, s
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type ImageRecord, imageRecords } from "../../images/images.ts";
-import { buildProgram, type ProgramName, programSources } from "../programs/build-program.ts";
+import { buildProgram, programSources } from "../programs/build-program.ts";
 import { command } from "../programs/command.ts";
 import { contentsOf } from "./contents.ts";
 import { type IndexedFile, indexFiles } from "./file-index.ts";
@@ -142,7 +142,7 @@ async function place(file: IndexedFile, root: string): Promise<void> {
 }
 
 async function compile(name: ProgramName, to: string, work: string): Promise<void> {
-  const out = join(work, name.replaceAll("/", "-"));
+  const out = join(work, name);
   await buildProgram(name, { out });
   await mkdir(dirname(to), { recursive: true });
   await copyFile(out, to);

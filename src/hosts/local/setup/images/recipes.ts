@@ -1,4 +1,4 @@
-import type { ProgramName } from "../programs/build-program.ts";
+import type { ProgramName } from "../programs/compile.ts";
 
 /** What an image is made of. Paths are those of a merged-/usr system: /usr/bin, never /bin. */
 export interface Recipe {
@@ -158,7 +158,7 @@ const qemu: Recipe = {
   links: {},
   modes: [],
   busybox: false,
-  programs: { "/usr/lib/labwright/vm": "vm/supervisor" },
+  programs: { "/usr/lib/labwright/vm": "supervisor" },
 };
 
 /** The guest of template vm: small, and up in seconds without hardware virtualisation. */

@@ -2,7 +2,8 @@ import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { buildProgram, needsCompiler, prebuiltPath, programNames, programSources } from "./build-program.ts";
+import { buildProgram, needsCompiler, prebuiltPath, programSources } from "./build-program.ts";
+import { programNames } from "./compile.ts";
 
 let folder: string;
 beforeAll(async () => {

@@ -1,20 +1,11 @@
-import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { chmod, copyFile, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { chmod, copyFile, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
-
-/** Shipped as sources, also beside a compiled package. */
-const sources = new URL("../../../../../src/hosts/local/", import.meta.url);
-const flags = ["-O2", "-static", "-s", "-Wall", "-Wextra", "-Werror"];
+import { buildKind, compileProgram, compilerFlags, type ProgramName, programNames, sourceFiles } from "./compile.ts";
 
 /** Programs that a release brings: `<processor>/<name>` as Node names processors, each with the digest of its sources beside it. */
 const released = fileURLToPath(new URL("../../../../../prebuilt/", import.meta.url));
-
-/** The C programs of the embedded host, each a folder of sources. */
-export const programNames = ["decoder", "holder", "shaper", "tap", "vm/supervisor"] as const;
-export type ProgramName = (typeof programNames)[number];
 
 interface BuildOptions {
   readonly out: string;
@@ -51,25 +42,9 @@ export async function needsCompiler(prebuilt: string = released): Promise<boolea
   return found.includes(false);
 }
 
-/** Compiles the program to `out`, static, for the processor of the compiler. Throws an Error with the compiler's output. */
-export async function compileProgram(
-  name: ProgramName,
-  { out, compiler }: { readonly out: string; readonly compiler: string },
-): Promise<void> {
-  const folder = fileURLToPath(new URL(name, sources));
-  const units = (await sourceFiles(folder)).filter((file) => file.endsWith(".c")).map((file) => join(folder, file));
-  try {
-    await promisify(execFile)(compiler, [...flags, "-o", out, ...units]);
-  } catch (error) {
-    const { stderr = "", message } = error as Error & { readonly stderr?: string };
-    const hint = compiler === "cc" ? " (Debian: apt-get install gcc libc6-dev)" : "";
-    throw new Error(`the ${name} does not compile${hint}: ${stderr || message}`, { cause: error });
-  }
-}
-
 /** Where a program lies in a directory of prebuilt programs. */
 export function prebuiltPath(directory: string, name: ProgramName, processor: string = process.arch): string {
-  return join(directory, processor, name.replaceAll("/", "-"));
+  return join(directory, processor, name);
 }
 
 async function isPrebuilt(name: ProgramName, directory: string): Promise<boolean> {
@@ -79,14 +54,12 @@ async function isPrebuilt(name: ProgramName, directory: string): Promise<boolean
 
 /** SHA-256 (hex) of the program's sources, the compiler's flags and the processor. */
 export async function programSources(name: ProgramName, processor: string = process.arch): Promise<string> {
-  const folder = fileURLToPath(new URL(name, sources));
-  const hash = createHash("sha256").update([processor, ...flags].join("\0"));
-  for (const file of await sourceFiles(folder)) hash.update(`\0${file}\0`).update(await readFile(join(folder, file)));
+  const hash = createHash("sha256").update([processor, ...compilerFlags(buildKind())].join("\0"));
+  for (const file of await sourceFiles(name)) {
+    const path = join(basename(dirname(file)), basename(file));
+    hash.update(`\0${path}\0`).update(await readFile(file));
+  }
   return hash.digest("hex");
-}
-
-async function sourceFiles(folder: string): Promise<readonly string[]> {
-  return (await readdir(folder)).filter((file) => /\.[ch]$/.test(file)).sort();
 }
 
 async function textOf(path: string): Promise<string | undefined> {

@@ -1,5 +1,6 @@
 /* pcapng: one section with one interface, in every file anew, so that each file is whole by itself. */
 #include "tap.h"
+#include "../common/io.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BUFFER = 1 << 20, ROOM = 64 << 10 /* for a block and more: no packet's data is as long */ };
+enum { BUFFER = 1 << 20, MOST_OPTION = UINT16_MAX /* bytes of an option, whose length has 16 bits */ };
 
 static struct output_options options;
 static uint8_t buffer[BUFFER];
@@ -17,25 +18,20 @@ static int fd = -1;
 static unsigned sequence;
 static uint64_t written;
 
-static void send_all(const uint8_t *data, size_t length) {
-  while (length > 0) {
-    ssize_t n = write(fd, data, length);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && options.pipe && errno == EPIPE) _exit(0); /* nobody looks any more */
-    if (n < 0) end("error", strerror(errno));
-    data += n;
-    length -= (size_t)n;
-  }
+static void send_out(const uint8_t *data, size_t length) {
+  if (write_all(fd, data, length)) return;
+  if (options.pipe && errno == EPIPE) _exit(0); /* nobody looks any more */
+  end("error", strerror(errno));
 }
 
 void output_flush(void) {
-  send_all(buffer, used);
+  send_out(buffer, used);
   used = 0;
 }
 
 static void put(const void *data, size_t length) {
   if (used + length > BUFFER) output_flush();
-  if (length > BUFFER) send_all(data, length);
+  if (length > BUFFER) send_out(data, length);
   else memcpy(buffer + used, data, length), used += length;
   written += length;
 }
@@ -44,6 +40,8 @@ static void put32(uint32_t value) { put(&value, sizeof value); }
 static void put16(uint16_t value) { put(&value, sizeof value); }
 static void pad(size_t length) { put("\0\0\0", -length & 3); }
 static size_t padded(size_t length) { return (length + 3) & ~(size_t)3; }
+
+static size_t option_length(const char *value) { return strnlen(value, MOST_OPTION); }
 
 static void option(uint16_t code, const void *value, size_t length) {
   put16(code), put16((uint16_t)length);
@@ -62,20 +60,18 @@ static void header(void) {
   option(4, program, strlen(program));
   put32(0), put32(size);
 
-  size_t filter = options.filter && *options.filter ? strlen(options.filter) : 0;
-  size = (uint32_t)(20 + option_size(strlen(options.name)) + option_size(strlen(options.description)) + option_size(1) + 4);
-  if (filter) size += (uint32_t)option_size(filter + 1);
+  /* A text that is too long for its option is cut there, so that the block stays valid. A filter's option has its kind, 0 for text, before it. */
+  char filter[MOST_OPTION + 1] = {0};
+  size_t name = option_length(options.name), description = option_length(options.description), filtered = 0;
+  if (options.filter && *options.filter) filtered = 1 + strnlen(options.filter, MOST_OPTION - 1);
+  if (filtered) memcpy(filter + 1, options.filter, filtered - 1);
+  size = (uint32_t)(20 + option_size(name) + option_size(description) + option_size(1) + 4);
+  if (filtered) size += (uint32_t)option_size(filtered);
   put32(1), put32(size), put16(1 /* Ethernet */), put16(0), put32(options.snaplen);
-  option(2, options.name, strlen(options.name));
-  option(3, options.description, strlen(options.description));
+  option(2, options.name, name);
+  option(3, options.description, description);
   option(9, "\11", 1); /* ns */
-  if (filter) {
-    char text[ROOM];
-    text[0] = 0; /* it is a pcap filter's text */
-    if (filter > sizeof text - 1) filter = sizeof text - 1;
-    memcpy(text + 1, options.filter, filter);
-    option(11, text, filter + 1);
-  }
+  if (filtered) option(11, filter, filtered);
   put32(0), put32(size);
 }
 

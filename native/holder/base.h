@@ -1,5 +1,6 @@
 /* What every part of the holder uses. */
 #pragma once
+#include "../common/io.h"
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -37,7 +38,6 @@ enum {
 
 void *need(void *p);
 int64_t clock_ms(clockid_t clock);
-bool write_all(int fd, const char *data, size_t length);
 
 /* fork() with namespaces. */
 pid_t clone_process(unsigned long flags);

@@ -2,13 +2,14 @@
  * The other side of the control socket: a short-lived process. It opens the packet sockets, which takes the kernel some 10 ms each, for the
  * shaper, which must not wait.
  */
-#include "shaper.h"
+#include "../common/io.h"
+#include "request.h"
 #include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
-enum { MANY = 16 /* cables from which on each gets a shorter ring */, THREADS = 16 };
+enum { MANY = 16 /* cables from which on each gets a shorter ring */, THREADS = 16, MOST_LINE = 512 /* bytes of a line that can be a put */ };
 
 /* A cable whose sockets are to be opened. */
 struct opening { long id; int mtu; struct end ends[2]; const char *problem[2]; int error[2]; };
@@ -60,23 +61,18 @@ int watch(const char *lab) {
   return 3;
 }
 
-static bool send_all(int fd, const char *text, size_t length) {
-  for (size_t done = 0; done < length;) {
-    ssize_t sent = send(fd, text + done, length - done, MSG_NOSIGNAL);
-    if (sent < 0) return false;
-    done += (size_t)sent;
-  }
-  return true;
-}
-
-/* Until the shaper closes. NULL, or what was cut off, where it ended meanwhile. */
+/* Reads until the shaper closes. NULL if it ended before its answer was whole, or there was no memory for it on either side. */
 static char *whole_answer(int fd) {
   size_t length = 0, room = 65536;
   char *text = malloc(room);
   for (ssize_t got; text && (got = read(fd, text + length, room - length - 1)) != 0;) {
     if (got < 0) return NULL;
     length += (size_t)got;
-    if (room - length < 2) text = realloc(text, room *= 2);
+    if (room - length < 2) {
+      char *more = realloc(text, room *= 2);
+      if (!more) free(text);
+      text = more;
+    }
   }
   if (!text || length == 0 || text[length - 1] != '\n') return NULL;
   text[length] = 0;
@@ -100,22 +96,33 @@ static void *open_some(void *none) {
   }
 }
 
-/* Which of the request's put lines need sockets: those that the shaper does not have, with this MTU, on the devices that stand now. */
-static void needed(const char *request, const char *list) {
-  size_t puts = 0;
-  for (const char *at = request; at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL) puts += !strncmp(at, "put ", 4);
-  openings = calloc(puts + 1, sizeof *openings);
-  for (const char *at = request; at && openings; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL) {
-    long id;
-    int mtu;
-    if (sscanf(at, "put %ld %d", &id, &mtu) != 2 || mtu < 68 || mtu > 65535) continue; /* the shaper says what is wrong with it */
-    char start[32], name[2][16], have[96];
-    snprintf(start, sizeof start, "\n%ld ", id);
-    for (int side = 0; side < 2; side++) name_of(name[side], 'p', id, side);
-    snprintf(have, sizeof have, "\n%ld %d %d %d\n", id, mtu, device_index(name[0]), device_index(name[1]));
-    if (strstr(list, have)) continue;
-    openings[opening_count++] = (struct opening){.id = id, .mtu = mtu, .ends = {{.fd = -1}, {.fd = -1}}};
+/* Whether the shaper has the cable with this MTU, on the devices that exist now. @list its cables, each on a line between line ends */
+static bool is_there(const char *list, long id, int mtu) {
+  char name[2][16], have[96];
+  for (int side = 0; side < 2; side++) name_of(name[side], 'p', id, side);
+  snprintf(have, sizeof have, "\n%ld %d %d %d\n", id, mtu, device_index(name[0]), device_index(name[1]));
+  return strstr(list, have);
+}
+
+/* Collects the request's put lines whose sockets must be opened. False: no memory. */
+static bool collect_openings(const char *request, const char *list) {
+  size_t room = 0;
+  for (const char *line = request, *end; *line; line = *end ? end + 1 : end) {
+    end = strchrnul(line, '\n');
+    char text[MOST_LINE];
+    struct request r;
+    /* The shaper reports what is wrong with a line. */
+    if ((size_t)(end - line) >= sizeof text) continue;
+    *(char *)mempcpy(text, line, (size_t)(end - line)) = 0;
+    if (request_read(text, &r) || r.kind != PUT || is_there(list, r.id, r.mtu)) continue;
+    if (opening_count == room) {
+      struct opening *more = reallocarray(openings, room = room ? room * 2 : 64, sizeof *more);
+      if (!more) return false;
+      openings = more;
+    }
+    openings[opening_count++] = (struct opening){.id = r.id, .mtu = r.mtu, .ends = {{.fd = -1}, {.fd = -1}}};
   }
+  return true;
 }
 
 static bool send_sockets(int fd, const struct opening *o) {
@@ -134,14 +141,13 @@ static int open_sockets(const char *lab, const char *request) {
   int fd = connect_or_start(lab, true);
   if (fd < 0) return fail("no shaper, and none can be started");
   char *told = send_all(fd, "list\n", 5) && shutdown(fd, SHUT_WR) == 0 ? whole_answer(fd) : NULL;
-  if (!told) return fail("the shaper ended");
+  if (!told) return fail("no whole answer of the shaper");
   close(fd);
   size_t length = strlen(told) + 2;
   char *list = malloc(length);
   if (!list) return fail("memory");
   snprintf(list, length, "\n%s", told);
-  needed(request, list);
-  if (!openings) return fail("memory");
+  if (!collect_openings(request, list)) return fail("memory");
   size_t there = 0;
   for (const char *c = list; *c; c++) there += *c == '\n';
   many = there + opening_count > MANY;
@@ -168,6 +174,6 @@ int ask(const char *lab, const char *request, bool start) {
   for (size_t i = 0; i < opening_count && sent; i++) sent = send_sockets(fd, &openings[i]);
   sent = sent && send_all(fd, request, strlen(request)) && shutdown(fd, SHUT_WR) == 0;
   char *answer = sent ? whole_answer(fd) : NULL;
-  if (!answer) return start ? fail("the shaper ended") : 3;
+  if (!answer) return start ? fail("no whole answer of the shaper") : 3;
   return fputs(answer, stdout) < 0 || fflush(stdout) != 0 ? fail("standard output") : 0;
 }

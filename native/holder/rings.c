@@ -134,7 +134,7 @@ static int set_option(struct node *n, int listener, const struct seccomp_notif *
   struct iovec here = {&value, (size_t)length}, there = {(void *)(uintptr_t)args[3], (size_t)length};
   int process = (int)syscall(SYS_pidfd_open, caller, 0);
   if (process < 0 && (caller = process_of(caller)) > 0) process = (int)syscall(SYS_pidfd_open, caller, 0); /* it was a thread */
-  int copy = process < 0 ? -1 : (int)syscall(438 /* pidfd_getfd */, process, (int)args[0], 0);
+  int copy = process < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process, (int)args[0], 0);
   int rc = -1;
   if (copy < 0 && errno != EBADF) errno = ENOMEM;
   if (copy >= 0 && process_vm_readv(caller, &here, 1, &there, 1, 0) != length) errno = EFAULT;

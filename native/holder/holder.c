@@ -15,6 +15,7 @@
 #include <grp.h>
 #include <linux/sched.h>
 #include <sys/file.h>
+#include <sys/mount.h>
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <linux/securebits.h>
@@ -57,13 +58,13 @@ static unsigned long long start_time(pid_t pid) {
 
 /* This program through a read-only mount, so that no node can ever write to the program file. */
 static int read_only_program(void) {
-  struct { uint64_t set, clear, propagation, userns; } read_only = {.set = 1 /* MOUNT_ATTR_RDONLY */};
+  struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
   char program[4096];
   /* By its path, for /proc/self/exe may be a file of another mount namespace. */
   ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
   program[length < 0 ? 0 : length] = 0;
-  int self = (int)syscall(428 /* open_tree */, AT_FDCWD, program, 1 /* OPEN_TREE_CLONE */ | O_CLOEXEC);
-  if (self < 0 || syscall(442 /* mount_setattr */, self, "", AT_EMPTY_PATH, &read_only, sizeof read_only) < 0) return -1;
+  int self = open_tree(AT_FDCWD, program, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+  if (self < 0 || mount_setattr(self, "", AT_EMPTY_PATH, &read_only, sizeof read_only) < 0) return -1;
   return self;
 }
 

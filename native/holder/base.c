@@ -24,17 +24,6 @@ int64_t clock_ms(clockid_t clock) {
   return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-bool write_all(int fd, const char *data, size_t length) {
-  while (length > 0) {
-    ssize_t n = write(fd, data, length);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return false;
-    data += n;
-    length -= (size_t)n;
-  }
-  return true;
-}
-
 /* fork() with namespaces. Raw, so that children are as cheap as the kernel makes them; there are no other threads and no atfork hooks. */
 pid_t clone_process(unsigned long flags) {
   return (pid_t)syscall(SYS_clone, flags | SIGCHLD, NULL, NULL, NULL, NULL);

@@ -12,18 +12,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Older headers have neither the call nor its attributes. */
-#define SYS_MOUNT_SETATTR 442
-struct attributes { uint64_t set, clear, propagation, userns; };
-enum { READ_ONLY = 1, NO_SUID = 2, NO_DEV = 4 };
-
 /* Directories and files by these names, where the machine has them. Where one is a link, as /lib is mostly, it is one here too. */
 static const char *const libraries[] = {"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/share/wireshark", "/etc/ld.so.cache"};
 
 /* A remount would have to name every flag that the machine's own mount has; this changes only what is asked for. */
 static void read_only(const char *path) {
-  struct attributes wanted = {.set = READ_ONLY | NO_SUID | NO_DEV};
-  if (syscall(SYS_MOUNT_SETATTR, AT_FDCWD, path, 0, &wanted, sizeof wanted) < 0) fail(path);
+  struct mount_attr wanted = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV};
+  if (mount_setattr(AT_FDCWD, path, 0, &wanted, sizeof wanted) < 0) fail(path);
 }
 
 static void make_parents(char *path) {

@@ -1,5 +1,6 @@
 /* What the shaper is asked: one request a connection, over an abstract socket of the fabric's net namespace, where only the lab's root is. */
-#include "shaper.h"
+#include "../common/text.h"
+#include "request.h"
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -7,8 +8,8 @@
 
 struct client {
   int fd;
-  char *text;
-  size_t length, room, sent;
+  struct text in, out;
+  size_t sent;
   bool answering, watching;
   int *sockets; /* that came along, for the take lines in their order */
   size_t socket_count, socket_next;
@@ -17,28 +18,6 @@ struct client {
 
 static struct client *clients;
 static int listening;
-
-static void add(struct client *c, const char *data, size_t length) {
-  if (c->length + length + 1 > c->room) {
-    size_t room = (c->length + length + 1) * 2;
-    char *more = realloc(c->text, room);
-    if (!more) return;
-    c->text = more;
-    c->room = room;
-  }
-  memcpy(c->text + c->length, data, length);
-  c->length += length;
-  c->text[c->length] = 0;
-}
-
-__attribute__((format(printf, 2, 3))) static void say(struct client *c, const char *format, ...) {
-  char text[1024];
-  va_list args;
-  va_start(args, format);
-  int n = vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  if (n > 0) add(c, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
-}
 
 static void drop(struct client *c) {
   for (struct client **at = &clients; *at; at = &(*at)->next)
@@ -52,72 +31,53 @@ static void drop(struct client *c) {
   close(c->fd);
   while (c->socket_next < c->socket_count) close(c->sockets[c->socket_next++]);
   free(c->sockets);
-  free(c->text);
+  text_free(&c->in);
+  text_free(&c->out);
   free(c);
 }
 
 static void show_flow(struct client *c, char side, struct direction *d) {
   d->count.missed += end_missed(&d->cable->ends[d - d->cable->flow]);
-  say(c, ",\"%c\":{\"delay\":%lld,\"jitter\":%lld,\"loss\":%llu,\"bandwidth\":%llu", side, (long long)d->set.delay, (long long)d->set.jitter,
+  text_format(&c->out, ",\"%c\":{\"delay\":%lld,\"jitter\":%lld,\"loss\":%llu,\"bandwidth\":%llu", side, (long long)d->set.delay, (long long)d->set.jitter,
       (unsigned long long)d->set.loss, (unsigned long long)d->set.kbit);
   const struct counters *n = &d->count;
-  say(c, ",\"received\":%llu,\"sent\":%llu,\"lost\":%llu,\"overflow\":%llu,\"missed\":%llu,\"refused\":%llu,\"queued\":%llu}",
+  text_format(&c->out, ",\"received\":%llu,\"sent\":%llu,\"lost\":%llu,\"overflow\":%llu,\"missed\":%llu,\"refused\":%llu,\"queued\":%llu}",
       (unsigned long long)n->received, (unsigned long long)n->sent, (unsigned long long)n->lost, (unsigned long long)n->overflow,
       (unsigned long long)n->missed, (unsigned long long)n->refused, (unsigned long long)d->queued);
 }
 
-/* Takes what came with the line: packet sockets with their rings. */
-static const char *run_take(struct client *c, const char *line, long *id) {
-  struct end ends[2] = {{.fd = -1}, {.fd = -1}};
-  int mtu, end = -1;
-  int fields = sscanf(line, "take %ld %d %zu %zu %zu %d %d%n", id, &mtu, &ends[0].slot, &ends[0].slots, &ends[0].bytes, &ends[0].index,
-                      &ends[1].index, &end);
-  if (fields != 7 || end != (int)strlen(line) || c->socket_next + 2 > c->socket_count) return errno = 0, "not a request";
-  ends[1].slot = ends[0].slot, ends[1].slots = ends[0].slots, ends[1].bytes = ends[0].bytes;
-  for (int i = 0; i < 2; i++) ends[i].fd = c->sockets[c->socket_next++];
-  if (!cable_leaves(*id)) return cable_take(*id, mtu, ends);
-  for (int i = 0; i < 2; i++) end_close(&ends[i]);
+/* Takes the packet sockets that came with the line. */
+static const char *run_take(struct client *c, struct request *r) {
+  if (c->socket_next + 2 > c->socket_count) return errno = 0, "a cable without its sockets";
+  for (int i = 0; i < 2; i++) r->ends[i].fd = c->sockets[c->socket_next++];
+  if (!cable_leaves(r->id)) return cable_take(r->id, r->mtu, r->ends);
+  for (int i = 0; i < 2; i++) end_close(&r->ends[i]);
   return errno = ENODEV, "Cannot find device";
 }
 
-/* put <id> <mtu> and for each direction delay and jitter (ns), loss (parts per 1e9), bandwidth (kbit/s); drop <id>; show. */
+/* NULL or the problem, with errno set, 0 if it is none of the kernel's. */
 static const char *run_line(struct client *c, const char *line, long *id) {
-  struct settings set[2];
-  int mtu, end = -1;
-  memset(set, 0, sizeof set);
-  if (!strcmp(line, "show")) return NULL;
-  if (!strncmp(line, "take ", 5)) return run_take(c, line, id);
-  if (sscanf(line, "drop %ld%n", id, &end) == 1 && end == (int)strlen(line)) {
-    cable_drop(*id);
-    return NULL;
-  }
-  unsigned long long v[8];
-  int fields = sscanf(line, "put %ld %d %llu %llu %llu %llu %llu %llu %llu %llu%n", id, &mtu, v, v + 1, v + 2, v + 3, v + 4, v + 5, v + 6,
-                      v + 7, &end);
-  if (fields != 10 || end != (int)strlen(line)) return errno = 0, "not a request";
-  for (int i = 0; i < 2; i++) {
-    const unsigned long long *w = v + 4 * i;
-    if (w[0] > 3600000000000ull || w[1] > 3600000000000ull || w[2] > 1000000000 || w[3] > 1000000000) return errno = 0, "out of range";
-    set[i] = (struct settings){.delay = (int64_t)w[0], .jitter = (int64_t)w[1], .loss = w[2], .kbit = w[3]};
-  }
-  if (mtu < 68 || mtu > 65535) return errno = 0, "no such MTU";
-  return cable_put(*id, mtu, set);
+  struct request r;
+  const char *problem = request_read(line, &r);
+  *id = r.id;
+  if (problem) return errno = 0, problem;
+  if (r.kind == TAKE) return run_take(c, &r);
+  if (r.kind == PUT) return cable_put(r.id, r.mtu, r.set);
+  if (r.kind == DROP) cable_drop(r.id);
+  return NULL;
 }
 
 static void answer(struct client *c) {
-  char *request = c->text;
-  c->text = NULL;
-  c->length = c->room = 0;
+  char *request = c->in.data;
   c->answering = true;
   if (!strcmp(request, "list\n")) {
     /* For the asker: what need not be opened again. A draining one may go at any moment, and is then told as a device that is not there. */
     for (const struct cable *one = cables; one; one = one->next)
-      say(c, "%ld %d %d %d\n", one->id, one->mtu, one->ends[0].index, one->ends[1].index);
-    say(c, ".\n");
-    free(request);
+      text_format(&c->out, "%ld %d %d %d\n", one->id, one->mtu, one->ends[0].index, one->ends[1].index);
+    text_format(&c->out, ".\n");
     return;
   }
-  say(c, "{\"pid\":%d,\"problems\":[", getpid());
+  text_format(&c->out, "{\"pid\":%d,\"problems\":[", getpid());
   bool any = false;
   char *rest = request;
   for (char *line; rest && (line = strsep(&rest, "\n"));) {
@@ -125,21 +85,20 @@ static void answer(struct client *c) {
     if (!*line) continue;
     const char *problem = run_line(c, line, &id);
     if (!problem) continue;
-    say(c, "%s{\"id\":%ld,\"problem\":\"%s%s%s\"}", any ? "," : "", id, problem, errno ? ": " : "", errno ? strerror(errno) : "");
+    text_format(&c->out, "%s{\"id\":%ld,\"problem\":\"%s%s%s\"}", any ? "," : "", id, problem, errno ? ": " : "", errno ? strerror(errno) : "");
     any = true;
   }
-  free(request);
   cables_drained();
-  say(c, "],\"cables\":[");
+  text_format(&c->out, "],\"cables\":[");
   any = false;
   for (struct cable *one = cables; one; one = one->next) {
-    say(c, "%s{\"id\":%ld,\"mtu\":%d,\"draining\":%s", any ? "," : "", one->id, one->mtu, one->draining ? "true" : "false");
+    text_format(&c->out, "%s{\"id\":%ld,\"mtu\":%d,\"draining\":%s", any ? "," : "", one->id, one->mtu, one->draining ? "true" : "false");
     show_flow(c, 'a', &one->flow[0]);
     show_flow(c, 'b', &one->flow[1]);
-    say(c, "}");
+    text_format(&c->out, "}");
     any = true;
   }
-  say(c, "]}\n");
+  text_format(&c->out, "]}\n");
 }
 
 /* Bytes, and the sockets that come with them. */
@@ -168,19 +127,21 @@ static void client_ready(struct client *c) {
     char data[65536];
     ssize_t got = receive(c, data, sizeof data);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (got < 0 || c->length + (size_t)got > MOST_REQUEST) return drop(c);
-    add(c, data, (size_t)got);
-    if (got > 0 && !c->watching) c->watching = c->text && !strcmp(c->text, "watch\n");
+    if (got < 0 || c->in.length + (size_t)got > MOST_REQUEST) return drop(c);
+    text_add(&c->in, data, (size_t)got);
+    if (c->in.failed) return drop(c); /* the asker reports that there is no answer: nothing of it is done */
+    if (got > 0 && !c->watching) c->watching = !strcmp(c->in.data, "watch\n");
     if (got > 0) return;
-    if (c->watching || !c->text) return drop(c);
+    if (c->watching || c->in.length == 0) return drop(c);
     answer(c);
+    if (c->out.failed) return drop(c); /* a part of an answer must not pass for the whole */
     struct epoll_event e = {.events = EPOLLOUT, .data.ptr = c};
     epoll_ctl(epoll_fd, EPOLL_CTL_MOD, c->fd, &e);
   }
-  ssize_t sent = send(c->fd, c->text + c->sent, c->length - c->sent, MSG_NOSIGNAL);
+  ssize_t sent = send(c->fd, c->out.data + c->sent, c->out.length - c->sent, MSG_NOSIGNAL);
   if (sent < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (sent > 0) c->sent += (size_t)sent;
-  if (sent < 0 || c->sent == c->length) drop(c);
+  if (sent < 0 || c->sent == c->out.length) drop(c);
 }
 
 static void greet(int listener) {

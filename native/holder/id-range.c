@@ -57,11 +57,10 @@ static int open_map(unsigned long on_disk, unsigned long base) {
 }
 
 static bool map_directory(const char *path, int map) {
-  const unsigned recursive = 0x8000 /* AT_RECURSIVE */;
-  struct { uint64_t set, clear, propagation, userns; } attributes = {.set = 0x100000 /* MOUNT_ATTR_IDMAP */, .userns = (uint64_t)map};
-  int tree = (int)syscall(428 /* open_tree */, AT_FDCWD, path, 1 /* OPEN_TREE_CLONE */ | O_CLOEXEC | recursive);
-  bool done = tree >= 0 && syscall(442 /* mount_setattr */, tree, "", AT_EMPTY_PATH | recursive, &attributes, sizeof attributes) == 0 &&
-              syscall(429 /* move_mount */, tree, "", AT_FDCWD, path, 4 /* F_EMPTY_PATH */ | 0x10 /* T_SYMLINKS */) == 0;
+  struct mount_attr attributes = {.attr_set = MOUNT_ATTR_IDMAP, .userns_fd = (uint64_t)map};
+  int tree = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+  bool done = tree >= 0 && mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes) == 0 &&
+              move_mount(tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_SYMLINKS) == 0;
   int problem = errno;
   if (tree >= 0) close(tree);
   errno = problem;

@@ -1,0 +1,83 @@
+import { execFile } from "node:child_process";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+/** The C programs of the embedded host: folders of native/. Shipped as sources, also beside a compiled package. */
+export const programNames = ["decoder", "holder", "shaper", "supervisor", "tap"] as const;
+export type ProgramName = (typeof programNames)[number];
+
+const native = new URL("../../../../../native/", import.meta.url);
+
+const warnings = ["-Wall", "-Wextra", "-Werror"];
+
+/** Flags of the programs that are installed: static, at a random address, with read-only relocations and checked buffers. */
+const hardened = [
+  ...warnings,
+  "-O2",
+  // Some distributions define it already.
+  "-U_FORTIFY_SOURCE",
+  "-D_FORTIFY_SOURCE=2",
+  "-fstack-protector-strong",
+  "-fPIE",
+  "-static-pie",
+  "-Wl,-z,relro,-z,now,-z,noexecstack",
+  // Each program links all of native/common and keeps the parts that it calls.
+  "-ffunction-sections",
+  "-fdata-sections",
+  "-Wl,--gc-sections",
+  "-s",
+];
+
+/** Flags of builds for tests: an invalid access or undefined behaviour ends the program with a report. Such a program cannot be static. */
+const sanitized = [
+  ...warnings,
+  "-O1",
+  "-g",
+  "-fno-omit-frame-pointer",
+  "-fsanitize=address,undefined",
+  "-fno-sanitize-recover=all",
+  "-static-libasan",
+  "-static-libubsan",
+];
+
+export type BuildKind = "hardened" | "sanitized";
+
+/** LABWRIGHT_SANITIZE=1 selects builds with AddressSanitizer and UndefinedBehaviorSanitizer. */
+export function buildKind(env: Readonly<Record<string, string | undefined>> = process.env): BuildKind {
+  return env["LABWRIGHT_SANITIZE"] === "1" ? "sanitized" : "hardened";
+}
+
+export function compilerFlags(kind: BuildKind): readonly string[] {
+  return kind === "sanitized" ? sanitized : hardened;
+}
+
+/** Returns the paths of the program's sources and headers, sorted: its own folder, then native/common. */
+export async function sourceFiles(name: ProgramName): Promise<readonly string[]> {
+  const folders = [name, "common"].map((folder) => fileURLToPath(new URL(folder, native)));
+  const lists = folders.map(async (folder) => {
+    const files = (await readdir(folder)).filter((file) => /\.[ch]$/.test(file)).sort();
+    return files.map((file) => join(folder, file));
+  });
+  return (await Promise.all(lists)).flat();
+}
+
+interface CompileOptions {
+  readonly out: string;
+  readonly compiler: string;
+  /** Default: as LABWRIGHT_SANITIZE selects. */
+  readonly kind?: BuildKind;
+}
+
+/** Compiles the program to `out` for the processor of the compiler. Throws an Error with the compiler's output. */
+export async function compileProgram(name: ProgramName, { out, compiler, kind = buildKind() }: CompileOptions): Promise<void> {
+  const units = (await sourceFiles(name)).filter((file) => file.endsWith(".c"));
+  try {
+    await promisify(execFile)(compiler, [...compilerFlags(kind), "-o", out, ...units]);
+  } catch (error) {
+    const { stderr = "", message } = error as Error & { readonly stderr?: string };
+    const hint = compiler === "cc" ? " (Debian: apt-get install gcc libc6-dev)" : "";
+    throw new Error(`the ${name} does not compile${hint}: ${stderr || message}`, { cause: error });
+  }
+}
