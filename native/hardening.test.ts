@@ -18,7 +18,7 @@ afterAll(() => rm(work, { recursive: true, force: true }));
 
 function builtFile(name: (typeof programNames)[number]): string {
   if (name !== "supervisor") return paths[name];
-  const [file] = globSync(join(paths.images, "qemu-*/usr/lib/labwright/vm"));
+  const [file] = globSync(join(paths.images, "qemu-*/rootfs/usr/lib/labwright/vm"));
   if (file === undefined) throw new Error(`no qemu image in ${paths.images}: run set-up first`);
   return file;
 }

@@ -1,0 +1,26 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { compileTarget, fuzzTargets, seeds } from "./targets.ts";
+
+let work: string;
+beforeAll(async () => {
+  work = await mkdtemp(join(tmpdir(), "labwright-corpus-"));
+});
+afterAll(() => rm(work, { recursive: true, force: true }));
+
+test("there are fuzz targets", () => {
+  expect(fuzzTargets.length).toBeGreaterThan(5);
+});
+
+test.each(fuzzTargets)("the parser of $id survives its seeds under AddressSanitizer and UndefinedBehaviorSanitizer", async (target) => {
+  const files = seeds(target);
+  expect(files.length).toBeGreaterThan(0);
+  const program = join(work, target.id.replace("/", "-"));
+  await compileTarget(target, program, "replay");
+  const { stdout } = await promisify(execFile)(program, files, { env: { ASAN_OPTIONS: "detect_leaks=0" } });
+  expect(stdout).toContain(`${files.length} inputs\n`);
+});

@@ -1,0 +1,31 @@
+import { execFile } from "node:child_process";
+import { globSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { compilerFlags } from "../src/hosts/local/setup/compile.ts";
+
+/** Tests in C: `native/<program>/tests/<name>.c`, each a program that ends with 0. They include the unit that they test, and get native/common. */
+
+const run = promisify(execFile);
+const sources = globSync(join(import.meta.dirname, "*/tests/*.c")).sort();
+const tests = sources.map((source) => ({ id: `${basename(dirname(dirname(source)))}/${basename(source, ".c")}`, source }));
+
+let work: string;
+beforeAll(async () => {
+  work = await mkdtemp(join(tmpdir(), "labwright-native-"));
+});
+afterAll(() => rm(work, { recursive: true, force: true }));
+
+test("there are tests in C", () => {
+  expect(tests.length).toBeGreaterThan(3);
+});
+
+test.each(tests)("the test $id passes under AddressSanitizer and UndefinedBehaviorSanitizer", async ({ id, source }) => {
+  const program = join(work, id.replace("/", "-"));
+  const common = globSync(join(import.meta.dirname, "common/*.c"));
+  await run("cc", [...compilerFlags("sanitized"), "-o", program, source, ...common]);
+  await run(program, { cwd: work });
+});
