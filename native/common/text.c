@@ -23,24 +23,35 @@ void text_add(struct text *t, const void *data, size_t length) {
   t->data[t->length] = 0;
 }
 
-void text_format(struct text *t, const char *format, ...) {
-  for (size_t more = 127;; ) {
-    if (!reserve(t, more)) return;
-    va_list args;
-    va_start(args, format);
-    int length = vsnprintf(t->data + t->length, t->room - t->length, format, args);
-    va_end(args);
+static void format_into(struct text *t, const char *format, va_list args) {
+  for (size_t more = 127; reserve(t, more);) {
+    va_list copy;
+    va_copy(copy, args);
+    int length = vsnprintf(t->data + t->length, t->room - t->length, format, copy);
+    va_end(copy);
     if (length >= 0 && (size_t)length < t->room - t->length) {
       t->length += (size_t)length;
       return;
     }
     t->data[t->length] = 0;
-    if (length < 0) {
-      t->failed = true;
-      return;
-    }
+    if (length < 0) t->failed = true;
     more = (size_t)length;
   }
+}
+
+void text_format(struct text *t, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  format_into(t, format, args);
+  va_end(args);
+}
+
+void text_field(struct text *t, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  format_into(t, format, args);
+  va_end(args);
+  text_add(t, "", 1);
 }
 
 void text_free(struct text *t) {

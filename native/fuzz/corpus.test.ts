@@ -21,6 +21,6 @@ test.each(fuzzTargets)("the parser of $id survives its seeds under AddressSaniti
   expect(files.length).toBeGreaterThan(0);
   const program = join(work, target.id.replace("/", "-"));
   await compileTarget(target, program, "replay");
-  const { stdout } = await promisify(execFile)(program, files, { env: { ASAN_OPTIONS: "detect_leaks=0" } });
-  expect(stdout).toContain(`${files.length} inputs\n`);
+  const { stderr } = await promisify(execFile)(program, files, { env: { ASAN_OPTIONS: "detect_leaks=0" } });
+  expect(stderr).toContain(`${files.length} inputs\n`);
 });

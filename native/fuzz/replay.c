@@ -20,6 +20,6 @@ int main(int argc, char **argv) {
     LLVMFuzzerTestOneInput(data, (size_t)size);
     free(data);
   }
-  printf("%d inputs\n", argc - 1);
+  fprintf(stderr, "%d inputs\n", argc - 1);
   return 0;
 }

@@ -1,6 +1,5 @@
 /* Connections: one request each. */
 #include "lab.h"
-#include <stdarg.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -19,17 +18,10 @@ void reply(struct client *c, char type, const void *data, size_t length) {
   c->out.end += length + 5;
 }
 
-/* Texts of a reply end with NUL each; the format writes \x1f for it. */
-__attribute__((format(printf, 3, 4))) void reply_text(struct client *c, char type, const char *format, ...) {
-  char text[1024];
-  va_list args;
-  va_start(args, format);
-  int n = vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  size_t length = n < (int)sizeof text ? (size_t)n : sizeof text - 1;
-  for (size_t i = 0; i < length; i++)
-    if (text[i] == '\x1f') text[i] = 0;
-  reply(c, type, text, length);
+void reply_texts(struct client *c, char type, struct text *fields) {
+  if (fields->failed) need(NULL);
+  reply(c, type, fields->data, fields->length);
+  text_free(fields);
 }
 
 void finish(struct client *c) {
@@ -38,13 +30,30 @@ void finish(struct client *c) {
 }
 
 void refuse(struct client *c, const char *code, const char *text) {
-  reply_text(c, 'E', "%s\x1f%s\x1f", code, text);
+  struct text fields = {0};
+  text_field(&fields, "%s", code);
+  text_field(&fields, "%s", text);
+  reply_texts(c, 'E', &fields);
   finish(c);
 }
 
 void reply_node(struct client *c, const struct node *n) {
-  reply_text(c, 'N', "%ld\x1f%s\x1f%d\x1f%d\x1f%lld\x1f%s\x1f", n->id, state_names[n->state], n->pid, n->exit_code,
-             (long long)n->started, n->problem);
+  struct text fields = {0};
+  text_field(&fields, "%ld", n->id);
+  text_field(&fields, "%s", state_names[n->state]);
+  text_field(&fields, "%d", n->pid);
+  text_field(&fields, "%d", n->exit_code);
+  text_field(&fields, "%lld", (long long)n->started);
+  text_field(&fields, "%s", n->problem);
+  reply_texts(c, 'N', &fields);
+}
+
+void reply_problem(struct client *c, long id, pid_t pid, const char *problem) {
+  struct text fields = {0};
+  text_field(&fields, "%ld", id);
+  text_field(&fields, "%d", pid);
+  text_field(&fields, "%s", problem);
+  reply_texts(c, 'S', &fields);
 }
 
 void settle(struct client *c) {
@@ -59,7 +68,7 @@ void settle(struct client *c) {
     }
     w->told = news = true;
     const char *problem = w->refused ? "id: the node is there already" : n->problem;
-    if (c->spawned) reply_text(c, 'S', "%ld\x1f%d\x1f%s\x1f", n->id, *problem ? 0 : n->pid, problem);
+    if (c->spawned) reply_problem(c, n->id, *problem ? 0 : n->pid, problem);
   }
   if (done) {
     reply(c, 'R', NULL, 0);

@@ -83,7 +83,10 @@ void job_died(struct job *j, int status) {
     /* What it wrote is in the pipes. Not until their end: something left in the background may hold them for ever. */
     for (int i = 0; i < 64 && j->out.fd >= 0 && job_output(j, &j->out); i++) {}
     for (int i = 0; i < 64 && j->err.fd >= 0 && job_output(j, &j->err); i++) {}
-    reply_text(c, 'R', "%d\x1f%s\x1f", exit_code(status), j->timed_out ? "timeout" : "");
+    struct text fields = {0};
+    text_field(&fields, "%d", exit_code(status));
+    text_field(&fields, "%s", j->timed_out ? "timeout" : "");
+    reply_texts(c, 'R', &fields);
     job_drop(j);
     finish(c);
   }

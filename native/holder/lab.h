@@ -1,5 +1,6 @@
 /* What there is in a lab: nodes, clients, jobs. */
 #pragma once
+#include "../common/text.h"
 #include "groups.h"
 #include "loop.h"
 #include "wire.h"
@@ -121,7 +122,10 @@ void handle(struct client *c);
 
 /* clients.c */
 void reply(struct client *c, char type, const void *data, size_t length);
-__attribute__((format(printf, 3, 4))) void reply_text(struct client *c, char type, const char *format, ...);
+/* A reply of texts that text_field made; frees them. */
+void reply_texts(struct client *c, char type, struct text *fields);
+/* Reply S: the node's pid, or 0 and its problem. */
+void reply_problem(struct client *c, long id, pid_t pid, const char *problem);
 void reply_node(struct client *c, const struct node *n);
 void refuse(struct client *c, const char *code, const char *text);
 void finish(struct client *c);

@@ -12,7 +12,10 @@ static void do_info(struct client *c, struct reader *r) {
     if (!ids.items.bad && n) reply_node(c, n);
   }
   for (size_t i = 0; i < node_count && !some; i++) reply_node(c, nodes[i]);
-  reply_text(c, 'R', "%d\x1f%s\x1f", PROTOCOL, lab);
+  struct text fields = {0};
+  text_field(&fields, "%d", PROTOCOL);
+  text_field(&fields, "%s", lab);
+  reply_texts(c, 'R', &fields);
   finish(c);
 }
 
@@ -72,7 +75,12 @@ static void do_limits(struct client *c, struct reader *r) {
       const char *where = take_text(&items.items), *file = take_text(&items.items), *value = take_text(&items.items);
       if (strcmp(where, "rlimit") == 0) node_make(id)->largest_file = strtol(value, NULL, 10);
       else if (group_limit(id, strtol(where, NULL, 10), file, value) < 0) {
-        reply_text(c, 'S', "%ld\x1f%d\x1f%s %s: %s\x1f", id, 0, file, value, strerror(errno));
+        const char *reason = strerror(errno);
+        struct text problem = {0};
+        text_format(&problem, "%s %s: %s", file, value, reason);
+        if (problem.failed) need(NULL);
+        reply_problem(c, id, 0, problem.data);
+        text_free(&problem);
         break;
       }
     }
@@ -152,7 +160,9 @@ static void do_console(struct client *c, struct reader *r, bool stay) {
   if (stay && n->pty.fd < 0) return refuse(c, "not-running", "the node does not run");
   uint64_t at = scrollback_start(n);
   if (stay) {
-    reply_text(c, 'R', "%llu\x1f", (unsigned long long)(n->total - at));
+    struct text fields = {0};
+    text_field(&fields, "%llu", (unsigned long long)(n->total - at));
+    reply_texts(c, 'R', &fields);
     c->node = n;
     c->at = at;
     c->until = UINT64_MAX;

@@ -1,6 +1,10 @@
-/** `npm run fuzz`: the whole run, or with --index one case of it again. LABWRIGHT_SEED and LABWRIGHT_FUZZ_REQUESTS as in the test, but a seed of its own by default. */
+/**
+ * `npm run fuzz`: requests to the service, then the parsers in C (LABWRIGHT_FUZZ_SECONDS each); or with --index one request again.
+ * LABWRIGHT_SEED and LABWRIGHT_FUZZ_REQUESTS as in the test, but a seed of its own by default.
+ */
 import { parseArgs } from "node:util";
 import { operations } from "../../src/contract/operations.ts";
+import { fuzzParsers } from "../../native/fuzz/parsers.ts";
 import { seedOf } from "../seed.ts";
 import { fuzz } from "./fuzz.ts";
 import { ServiceProcess, smallHeap } from "./service-process.ts";
@@ -33,4 +37,6 @@ if (report.failures.some((failure) => /internal|service ended/.test(failure)))
       .slice(-20)
       .join("\n"),
   );
-process.exitCode = report.failures.length === 0 ? 0 : 1;
+const parsers = values.index === undefined ? await fuzzParsers(Number(process.env.LABWRIGHT_FUZZ_SECONDS ?? 60)) : [];
+for (const failure of parsers) console.log(failure);
+process.exitCode = report.failures.length + parsers.length === 0 ? 0 : 1;

@@ -11,6 +11,7 @@ static void *scarce_realloc(void *old, size_t size) { return no_memory ? NULL : 
 #define text_add tested_add
 #define text_format tested_format
 #define text_free tested_free
+#define text_field tested_field
 #define realloc scarce_realloc
 #include "../text.c"
 
@@ -27,6 +28,13 @@ int main(void) {
   long_text[sizeof long_text - 1] = 0;
   text_format(&t, "<%s>", long_text);
   CHECK(t.length == 5002 && t.data[0] == '<' && t.data[5001] == '>' && strlen(t.data) == 5002);
+
+  struct text fields = {0};
+  text_field(&fields, "%s", "a\x1f" "b");
+  text_field(&fields, "%s", long_text);
+  text_field(&fields, "%s", "");
+  CHECK(fields.length == 4 + 5001 + 1 && !memcmp(fields.data, "a\x1f" "b", 4) && fields.data[4 + 5000] == 0 && fields.data[4 + 4999] == 'x');
+  text_free(&fields);
 
   no_memory = true;
   for (int i = 0; i < 10; i++) text_format(&t, "%s", long_text);

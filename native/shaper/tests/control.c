@@ -13,6 +13,7 @@ static void *scarce_realloc(void *old, size_t size) { return size > most_memory 
 #define text_add tested_add
 #define text_format tested_format
 #define text_free tested_free
+#define text_field tested_field
 #define realloc scarce_realloc
 #include "../../common/text.c"
 #undef realloc
