@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { basename, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { localPaths } from "../src/hosts/local/machine/paths.ts";
+import { sanitizedPrograms, sanitizedTests } from "./sanitized-tests.ts";
 import { leftBehind, leftovers, type Owner, ownerOf } from "./leftovers.ts";
 
 /**
@@ -32,6 +33,7 @@ const stages: readonly Stage[] = [
   { name: "lint", run: (env) => program(["biome", "check", "--colors=off", "."], env) },
   { name: "generated files", run: (env) => program(["node", "scripts/generate.ts", "--check"], env) },
   { name: "tests", run: tests },
+  { name: "tests of the C programs, with sanitizers", run: testsWithSanitizers },
 ];
 
 /** Longer than any stage takes, also on a machine with much else to do; what runs longer hangs. */
@@ -140,6 +142,13 @@ function failures(report: TestReport): string {
 
 function beginning(message: string): string {
   return message.split("\n").slice(0, 12).join("\n  ").slice(0, 1_500);
+}
+
+/** The hardest tests of the C programs again, where an invalid access or undefined behaviour ends the program. */
+async function testsWithSanitizers(env: NodeJS.ProcessEnv, scratch: string): Promise<Result> {
+  // Nodes pass through the directory to the program of their init.
+  const programs = await sanitizedPrograms(join(scratch, "sanitized"));
+  return await program(["vitest", "run", "--reporter=dot", ...sanitizedTests], { ...env, ...programs });
 }
 
 /** The file that names the skipped tests of the run and their reasons. */

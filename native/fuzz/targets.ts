@@ -30,7 +30,7 @@ export async function compileTarget(target: FuzzTarget, out: string, kind: "repl
   const argv =
     kind === "replay"
       ? ["cc", "-fsanitize=address,undefined", join(native, "fuzz/replay.c")]
-      : ["clang", "-fsanitize=fuzzer,address,undefined", "-Wno-unknown-warning-option"];
+      : ["clang", "-fsanitize=fuzzer,address,undefined", "-Wno-gnu-variable-sized-type-not-at-end"];
   const [compiler = "", ...flags] = argv;
   await promisify(execFile)(compiler, [...sanitizers, ...flags, target.source, ...common, "-o", out]);
 }

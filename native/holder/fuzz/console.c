@@ -16,9 +16,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct node n = {.pty.fd = line[0]};
   struct client c = {.source.fd = screen[0], .mode = VIEWING, .node = &n, .until = UINT64_MAX};
   clients = &c;
-  size_t piece = (size_t)data[0] * 64 + 1;
-  /* Around the ring twice, so that its end is met at every offset. */
-  for (size_t written = 0; written < 2 * RING + size;) {
+  size_t piece = 4096 + (size_t)data[0] * 64;
+  /* Around the ring, and over its end. */
+  for (size_t written = 0; written < RING + RING / 2;) {
     const uint8_t *from = data + 1 + written % (size - 1);
     size_t length = size - 1 - written % (size - 1);
     if (length > piece) length = piece;

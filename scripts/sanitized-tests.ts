@@ -1,0 +1,23 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { compileProgram } from "../src/hosts/local/setup/compile.ts";
+
+/** Tests that run the C programs hardest. */
+export const sanitizedTests = [
+  "src/hosts/local/sandbox.test.ts",
+  "src/hosts/local/sandbox-node.test.ts",
+  "src/hosts/local/links.test.ts",
+  "src/hosts/local/capture/captures.test.ts",
+  "src/hosts/local/capture/sharkd.test.ts",
+] as const;
+
+/** Builds the programs with sanitizers below the directory. Returns the variables that make tests use them. */
+export async function sanitizedPrograms(directory: string): Promise<Readonly<Record<string, string>>> {
+  await mkdir(directory, { recursive: true });
+  const path = (name: string): string => join(directory, `labwright-${name}`);
+  // The supervisor is part of the image that virtual machines run in; LABWRIGHT_SANITIZE=1 npm run setup builds that one.
+  const names = ["decoder", "holder", "shaper", "tap"] as const;
+  await Promise.all(names.map((name) => compileProgram(name, { out: path(name), compiler: "cc", kind: "sanitized" })));
+  // The other programs are found beside the holder.
+  return { LABWRIGHT_HOLDER: path("holder"), LABWRIGHT_SANITIZE: "1" };
+}
