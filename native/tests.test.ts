@@ -26,6 +26,6 @@ test("there are tests in C", () => {
 test.each(tests)("the test $id passes under AddressSanitizer and UndefinedBehaviorSanitizer", async ({ id, source }) => {
   const program = join(work, id.replace("/", "-"));
   const common = globSync(join(import.meta.dirname, "common/*.c"));
-  await run("cc", [...compilerFlags("sanitized"), "-o", program, source, ...common]);
+  await run("cc", [...compilerFlags("sanitized"), "-o", program, source, ...common, "-ljansson"]);
   await run(program, { cwd: work });
 });

@@ -2,7 +2,7 @@
  * Makes release/: the npm package with prebuilt programs, and a Debian package for each processor. With --test it then installs them in fresh root
  * file systems, as users do. Needs the compilers that it names if they are missing.
  */
-import { accessSync, constants } from "node:fs";
+import { accessSync, constants, existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -11,7 +11,7 @@ import { debianPackage } from "./debian-package.ts";
 import { testInstallation } from "./install-test.ts";
 import { nodeProgram } from "./node-program.ts";
 import { npmPackage } from "./npm-package.ts";
-import { compilerPackages, processorNames, processors } from "./processors.ts";
+import { libraryFor, packagesFor, processorNames, processors } from "./processors.ts";
 import { run } from "./run.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -46,7 +46,7 @@ function commitTime(): number {
 /** Throws an Error that names the Debian packages of all programs that are missing. */
 function requirePrograms(test: boolean): void {
   const needed: (readonly [program: string, packages: string])[] = [
-    ...processorNames.map((name) => [processors[name].compiler, compilerPackages(name)] as const),
+    ...processorNames.map((name) => [processors[name].compiler, packagesFor(name)] as const),
     ["dpkg-deb", "dpkg"],
     ["git", "git"],
     ...(test
@@ -56,9 +56,13 @@ function requirePrograms(test: boolean): void {
         ] as const)
       : []),
   ];
-  const missing = needed.filter(([program]) => !isOnPath(program)).map(([, packages]) => packages);
-  if (missing.length > 0)
-    throw new Error(`Debian packages are missing: as root, apt-get install --no-install-recommends ${missing.join(" ")}`);
+  const missing = new Set(needed.filter(([program]) => !isOnPath(program)).map(([, packages]) => packages));
+  for (const name of processorNames.filter((processor) => !existsSync(libraryFor(processor)))) missing.add(packagesFor(name));
+  if (missing.size > 0)
+    throw new Error(
+      `Debian packages are missing: as root, apt-get install --no-install-recommends ${[...missing].join(" ")}
+  Packages with ":" and an architecture need dpkg --add-architecture and apt-get update before.`,
+    );
   if (test && process.getuid?.() !== 0) throw new Error("--test installs packages into root file systems and needs root");
 }
 

@@ -5,8 +5,9 @@ set -eu
 
 # Debian packages the machine needs, and what for. Nodes run on their own root file systems, not on these.
 packages='
-gcc        compiles the lab holder
-libc6-dev  compiles the lab holder
+gcc        compiles the programs in native/
+libc6-dev  compiles the programs in native/
+libjansson-dev  the JSON library of the supervisor of virtual machines
 iproute2   ip and tc lay links, bridges and shaping
 e2fsprogs  mke2fs makes the disk of the small virtual machine
 nftables   nft leads nat networks out of the machine

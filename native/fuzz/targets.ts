@@ -32,7 +32,7 @@ export async function compileTarget(target: FuzzTarget, out: string, kind: "repl
       ? ["cc", "-fsanitize=address,undefined", join(native, "fuzz/replay.c")]
       : ["clang", "-fsanitize=fuzzer,address,undefined", "-Wno-gnu-variable-sized-type-not-at-end"];
   const [compiler = "", ...flags] = argv;
-  await promisify(execFile)(compiler, [...sanitizers, ...flags, target.source, ...common, "-o", out]);
+  await promisify(execFile)(compiler, [...sanitizers, ...flags, target.source, ...common, "-ljansson", "-o", out]);
 }
 
 export function seeds(target: FuzzTarget): readonly string[] {

@@ -32,7 +32,7 @@ static void answer(const char *text) {
 }
 
 static void give_up(const char *why) {
-  char words[sizeof qmp_answer + 64];
+  char words[sizeof qmp_problem + 64];
   snprintf(words, sizeof words, "%s", why);
   unlink(DRAFT);
   if (file >= 0) close(file);
@@ -60,7 +60,7 @@ void control_ready(void) {
       !qmp(-1, "{\"execute\":\"migrate-set-parameters\",\"arguments\":{\"max-bandwidth\":1000000000000}}") ||
       !qmp(file, "{\"execute\":\"getfd\",\"arguments\":{\"fdname\":\"state\"}}") ||
       !qmp(-1, "{\"execute\":\"migrate\",\"arguments\":{\"uri\":\"fd:state\"}}"))
-    give_up(qmp_answer);
+    give_up(qmp_problem);
 }
 
 /* A guest that goes on does not say again what showed that it was ready. */
@@ -75,9 +75,13 @@ static bool save_ready(void) {
 
 /* Looks how far it is, a few times a second. */
 void hibernate_step(void) {
-  if (!qmp(-1, "{\"execute\":\"query-migrate\"}") || strstr(qmp_answer, "\"status\": \"failed\"") || strstr(qmp_answer, "\"status\": \"cancelled\""))
-    return give_up(qmp_answer);
-  if (!strstr(qmp_answer, "\"status\": \"completed\"")) return;
+  if (!qmp(-1, "{\"execute\":\"query-migrate\"}")) return give_up(qmp_problem);
+  const char *status = qmp_returned("status"), *reason = qmp_returned("error-desc");
+  if (!strcmp(status, "failed") || !strcmp(status, "cancelled")) {
+    snprintf(qmp_problem, sizeof qmp_problem, "the hypervisor did not save the state: %s", *reason ? reason : status);
+    return give_up(qmp_problem);
+  }
+  if (strcmp(status, "completed")) return;
   if (!save_ready() || fsync(file) < 0 || rename(DRAFT, SAVED_STATE) < 0) return give_up(strerror(errno));
   close(file);
   file = -1;
@@ -98,7 +102,7 @@ bool resuming(void) { return loading; }
 
 void resume_step(void) {
   if (!qmp(-1, "{\"execute\":\"query-status\"}")) return; /* its end tells why */
-  if (strstr(qmp_answer, "\"inmigrate\"")) return;
+  if (!strcmp(qmp_returned("status"), "inmigrate")) return;
   loading = false;
   if (unlink(SAVED_STATE) < 0) fail("%s: %s", SAVED_STATE, strerror(errno));
   if (unlink(SAVED_READY) == 0) mark_ready();

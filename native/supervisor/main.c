@@ -113,7 +113,7 @@ static _Noreturn void end_failed(void) {
 
 static void go_on(void) {
   ports_attach(&config);
-  if (!qmp(-1, "{\"execute\":\"cont\"}")) dprintf(2, "labwright: the guest does not go on: %s\r\n", qmp_answer), end_gently();
+  if (!qmp(-1, "{\"execute\":\"cont\"}")) dprintf(2, "labwright: the guest does not go on: %s\r\n", qmp_problem), end_gently();
 }
 
 static int64_t now_ms(void) {

@@ -54,7 +54,7 @@ static void nic_words(const struct config *c, int index, char *text, size_t size
   snprintf(text, size, format, c->nic, index, index, mac, c->bus, FIRST_SLOT + index);
 }
 
-static void trouble(const char *what, int index) { dprintf(2, "labwright: interface %d: %s: %s\r\n", index, what, qmp_answer); }
+static void trouble(const char *what, int index) { dprintf(2, "labwright: interface %d: %s: %s\r\n", index, what, qmp_problem); }
 
 static void plug(int index) {
   char words[512];

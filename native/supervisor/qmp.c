@@ -1,5 +1,6 @@
 /* The hypervisor's control line: one JSON object a line. */
 #include "vm.h"
+#include <jansson.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <sys/socket.h>
@@ -7,7 +8,8 @@
 enum { PATIENCE_MS = 60000 /* a hypervisor on a busy machine; one that does not answer for so long is told as broken */ };
 
 int qmp_fd = -1;
-char qmp_answer[4096];
+char qmp_problem[4096];
+static json_t *last_result;
 static char input[65536];
 static size_t filled;
 static bool gone;
@@ -36,27 +38,37 @@ static char *next_line(int timeout) {
   }
 }
 
-static void event(const char *line) {
-  const char *name = "\"device\": \"", *at = strstr(line, name);
-  char device[32];
-  if (!strstr(line, "\"event\": \"DEVICE_DELETED\"") || !at) return;
-  snprintf(device, sizeof device, "%.*s", (int)strcspn(at + strlen(name), "\""), at + strlen(name));
-  port_unplugged(device);
+static const char *text_of(const json_t *object, const char *key) {
+  const char *text = json_string_value(json_object_get(object, key));
+  return text ? text : "";
+}
+
+/* What came unasked. */
+static void event(const json_t *message) {
+  if (!strcmp(text_of(message, "event"), "DEVICE_DELETED")) port_unplugged(text_of(json_object_get(message, "data"), "device"));
 }
 
 static bool answered(void) {
   for (char *line; (line = next_line(PATIENCE_MS));) {
-    bool done = !strncmp(line, "{\"return\"", 9);
-    if (!done && strncmp(line, "{\"error\"", 8) != 0) {
-      event(line);
-      continue;
+    /* A line that is no JSON reads as NULL, of which every member is NULL. */
+    json_t *message = json_loads(line, 0, NULL);
+    const json_t *error = json_object_get(message, "error");
+    json_t *result = json_object_get(message, "return");
+    if (result || error) {
+      json_decref(last_result);
+      last_result = json_incref(result);
+      if (error) snprintf(qmp_problem, sizeof qmp_problem, "%s", text_of(error, "desc"));
+      json_decref(message);
+      return result;
     }
-    snprintf(qmp_answer, sizeof qmp_answer, "%s", line);
-    return done;
+    event(message);
+    json_decref(message);
   }
-  snprintf(qmp_answer, sizeof qmp_answer, "the hypervisor does not answer");
+  snprintf(qmp_problem, sizeof qmp_problem, "the hypervisor does not answer");
   return false;
 }
+
+const char *qmp_returned(const char *key) { return text_of(last_result, key); }
 
 bool qmp(int fd, const char *format, ...) {
   char text[1024];
@@ -74,7 +86,7 @@ bool qmp(int fd, const char *format, ...) {
   struct msghdr message = {.msg_iov = &body, .msg_iovlen = 1};
   if (fd >= 0) message.msg_control = &extra, message.msg_controllen = sizeof extra.room;
   if (sendmsg(qmp_fd, &message, MSG_NOSIGNAL) != length) {
-    snprintf(qmp_answer, sizeof qmp_answer, "the hypervisor has ended");
+    snprintf(qmp_problem, sizeof qmp_problem, "the hypervisor has ended");
     return false;
   }
   return answered();
@@ -82,10 +94,17 @@ bool qmp(int fd, const char *format, ...) {
 
 bool qmp_open(void) {
   char *greeting = next_line(PATIENCE_MS);
-  return greeting && strstr(greeting, "\"QMP\"") && qmp(-1, "{\"execute\":\"qmp_capabilities\"}");
+  json_t *message = greeting ? json_loads(greeting, 0, NULL) : NULL;
+  bool is_greeting = json_object_get(message, "QMP");
+  json_decref(message);
+  return is_greeting && qmp(-1, "{\"execute\":\"qmp_capabilities\"}");
 }
 
 bool qmp_events(void) {
-  for (char *line; (line = next_line(0));) event(line);
+  for (char *line; (line = next_line(0));) {
+    json_t *message = json_loads(line, 0, NULL);
+    event(message);
+    json_decref(message);
+  }
   return !gone;
 }

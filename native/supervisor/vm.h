@@ -58,9 +58,11 @@ void make_config_drive(const struct config *c);
 /* qmp.c: the hypervisor's control line. */
 extern int qmp_fd;
 bool qmp_open(void);
-/* Sends one command, with a file descriptor where fd is not -1; answers whether it was done. What was told stays in qmp_answer. */
-extern char qmp_answer[4096];
+/* Sends one command, with a file descriptor if fd is not -1. Returns whether it was done; if not, qmp_problem says why. */
+extern char qmp_problem[4096];
 __attribute__((format(printf, 2, 3))) bool qmp(int fd, const char *format, ...);
+/* A text that the last command returned; empty if it returned none by that name. */
+const char *qmp_returned(const char *key);
 /* Reads what came unasked; false when the hypervisor has hung up. */
 bool qmp_events(void);
 

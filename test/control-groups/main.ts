@@ -16,7 +16,7 @@ const limitMs = 60 * 60_000;
 /** Debian packages with the programs that tests run. */
 const packages = [
   ...["bash", "busybox", "busybox-static", "coreutils", "dash", "diffutils", "e2fsprogs", "findutils", "gcc", "grep", "gzip", "iproute2"],
-  ...["libc6-dev", "libstdc++6", "mawk", "mount", "nftables", "passwd", "procps", "sed", "tar", "util-linux"],
+  ...["libc6-dev", "libjansson-dev", "libstdc++6", "mawk", "mount", "nftables", "passwd", "procps", "sed", "tar", "util-linux"],
 ];
 /** Files outside of packages: users, the links that Debian's alternatives are, and the loader's cache. */
 const settings = [

@@ -42,6 +42,12 @@ const sanitized = [
   "-static-libubsan",
 ];
 
+/** Libraries of single programs, linked statically. */
+const libraries: Partial<Readonly<Record<ProgramName, readonly string[]>>> = { supervisor: ["-l:libjansson.a"] };
+
+/** Debian packages that compiling needs, for the machine's own processor. */
+export const compilerPackages = ["gcc", "libc6-dev", "libjansson-dev"] as const;
+
 export type BuildKind = "hardened" | "sanitized";
 
 /** LABWRIGHT_SANITIZE=1 selects builds with AddressSanitizer and UndefinedBehaviorSanitizer. */
@@ -74,10 +80,10 @@ interface CompileOptions {
 export async function compileProgram(name: ProgramName, { out, compiler, kind = buildKind() }: CompileOptions): Promise<void> {
   const units = (await sourceFiles(name)).filter((file) => file.endsWith(".c"));
   try {
-    await promisify(execFile)(compiler, [...compilerFlags(kind), "-o", out, ...units]);
+    await promisify(execFile)(compiler, [...compilerFlags(kind), "-o", out, ...units, ...(libraries[name] ?? [])]);
   } catch (error) {
     const { stderr = "", message } = error as Error & { readonly stderr?: string };
-    const hint = compiler === "cc" ? " (Debian: apt-get install gcc libc6-dev)" : "";
+    const hint = compiler === "cc" ? ` (Debian: apt-get install ${compilerPackages.join(" ")})` : "";
     throw new Error(`the ${name} does not compile${hint}: ${stderr || message}`, { cause: error });
   }
 }

@@ -13,6 +13,10 @@ test("what is not on the path is named by its Debian packages", async () => {
     expect(missingPackages(folder, { compiler: false })).not.toContain("gcc");
     await chmod(join(folder, "cc"), 0o755);
     expect(missingPackages(folder, { compiler: true })).not.toContain("gcc");
+    expect(missingPackages(folder, { compiler: true, headers: folder })).toContain("libjansson-dev");
+    expect(missingPackages(folder, { compiler: false, headers: folder })).not.toContain("libjansson-dev");
+    await writeFile(join(folder, "jansson.h"), "");
+    expect(missingPackages(folder, { compiler: true, headers: folder })).not.toContain("libjansson-dev");
   } finally {
     await rm(folder, { recursive: true });
   }
@@ -21,7 +25,7 @@ test("what is not on the path is named by its Debian packages", async () => {
 test("each package that can be missed is one that scripts/setup.sh installs", async () => {
   const script = await readFile(new URL("../../../../../scripts/setup.sh", import.meta.url), "utf8");
   const listed = script.split("\n").flatMap((line) => /^([a-z0-9-]+) {2,}\S/.exec(line)?.[1] ?? []);
-  const missable = missingPackages("/nowhere", { compiler: true });
+  const missable = missingPackages("/nowhere", { compiler: true, headers: "/nowhere" });
   expect(missable.length).toBeGreaterThan(0);
   expect(missable.filter((name) => name !== "apt" && !listed.includes(name))).toEqual([]);
 });

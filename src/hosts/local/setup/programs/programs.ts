@@ -1,11 +1,12 @@
-import { accessSync, constants } from "node:fs";
+import { accessSync, constants, existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import { compilerPackages } from "./compile.ts";
 
 /** Programs of the machine that set-up and the embedded host run, with their Debian packages. scripts/setup.sh installs the same. */
 const programs: Readonly<Record<string, string>> = {
   "apt-get": "apt",
   busybox: "busybox",
-  cc: "gcc libc6-dev",
+  cc: compilerPackages.join(" "),
   ip: "iproute2",
   mke2fs: "e2fsprogs",
   nft: "nftables",
@@ -14,12 +15,22 @@ const programs: Readonly<Record<string, string>> = {
   xz: "xz-utils",
 };
 
+interface Machine {
+  /** Whether programs have to be compiled. */
+  readonly compiler: boolean;
+  /** Directory of the headers of libraries. */
+  readonly headers?: string;
+}
+
 /** Debian packages of the programs that are not on the path, the compiler only if it is needed; sbin counts, whether or not a user's path names it. */
-export function missingPackages(path: string, { compiler }: { readonly compiler: boolean }): readonly string[] {
+export function missingPackages(path: string, { compiler, headers = "/usr/include" }: Machine): readonly string[] {
   const folders = [...path.split(delimiter), "/usr/sbin", "/sbin"].filter((folder) => folder !== "");
-  return Object.entries(programs)
+  const missing = Object.entries(programs)
     .filter(([program]) => compiler || program !== "cc")
     .flatMap(([program, names]) => (folders.some((folder) => isProgram(join(folder, program))) ? [] : names.split(" ")));
+  // A compiler that is there may still lack the library.
+  if (compiler && !existsSync(join(headers, "jansson.h"))) missing.push("libjansson-dev");
+  return [...new Set(missing)];
 }
 
 function isProgram(path: string): boolean {
