@@ -2,8 +2,18 @@ import { compilerPackages } from "../src/hosts/local/setup/compile.ts";
 
 /** The processors that a release is made for, by Node's name. */
 export const processors = {
-  x64: { debian: "amd64", compiler: "x86_64-linux-gnu-gcc", cross: "gcc-x86-64-linux-gnu libc6-dev-amd64-cross libjansson-dev:amd64", elfMachine: 62 },
-  arm64: { debian: "arm64", compiler: "aarch64-linux-gnu-gcc", cross: "gcc-aarch64-linux-gnu libc6-dev-arm64-cross libjansson-dev:arm64", elfMachine: 183 },
+  x64: {
+    debian: "amd64",
+    compiler: "x86_64-linux-gnu-gcc",
+    cross: "gcc-x86-64-linux-gnu libc6-dev-amd64-cross libjansson-dev:amd64",
+    elfMachine: 62,
+  },
+  arm64: {
+    debian: "arm64",
+    compiler: "aarch64-linux-gnu-gcc",
+    cross: "gcc-aarch64-linux-gnu libc6-dev-arm64-cross libjansson-dev:arm64",
+    elfMachine: 183,
+  },
 } as const;
 
 export type Processor = keyof typeof processors;

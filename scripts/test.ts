@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { basename, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { localPaths } from "../src/hosts/local/machine/paths.ts";
-import { sanitizedPrograms, sanitizedTests } from "./sanitized-tests.ts";
 import { leftBehind, leftovers, type Owner, ownerOf } from "./leftovers.ts";
+import { sanitizedPrograms, sanitizedTests } from "./sanitized-tests.ts";
 
 /**
  * Everything that must hold before a change is done: types, lint, generated files, all tests, nothing left on the machine. Each stage

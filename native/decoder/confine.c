@@ -1,5 +1,4 @@
 /* What a decoder that packets have taken over can still do: compute, read what it sees, and answer. */
-#define _GNU_SOURCE
 #include "decoder.h"
 #include <errno.h>
 #include <grp.h>

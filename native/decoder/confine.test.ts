@@ -10,7 +10,6 @@ const run = promisify(execFile);
 
 /** What a decoder that packets have taken over would try. Each line: a name, and the error of the call, 0 for none. */
 const probe = `
-#define _GNU_SOURCE
 #include "decoder.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -73,6 +72,7 @@ test("a decoder that has been taken over can compute and read, and has no other 
     await run("cc", [
       "-O1",
       "-static",
+      "-D_GNU_SOURCE",
       "-pthread",
       `-I${folder}`,
       "-o",

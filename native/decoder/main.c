@@ -3,7 +3,6 @@
  *
  *   labwright-decoder <directory> <id>
  */
-#define _GNU_SOURCE
 #include "decoder.h"
 #include <errno.h>
 #include <signal.h>

@@ -1,5 +1,4 @@
 /* A root with nothing in it but what sharkd reads. */
-#define _GNU_SOURCE
 #include "decoder.h"
 #include <errno.h>
 #include <fcntl.h>

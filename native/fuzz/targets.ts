@@ -22,7 +22,7 @@ export const fuzzTargets: readonly FuzzTarget[] = globSync(join(native, "*/fuzz/
     return { id: `${basename(dirname(dirname(source)))}/${name}`, source, corpus: join(dirname(source), name) };
   });
 
-const sanitizers = ["-Wall", "-Wextra", "-Werror", "-g", "-O1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"];
+const sanitizers = ["-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-g", "-O1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"];
 
 /** Compiles a target to read files (gcc), or as a libFuzzer program (clang). Targets include the units that they test; all get native/common. */
 export async function compileTarget(target: FuzzTarget, out: string, kind: "replay" | "libfuzzer"): Promise<void> {

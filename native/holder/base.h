@@ -1,9 +1,6 @@
 /* What every part of the holder uses. */
 #pragma once
 #include "../common/io.h"
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>

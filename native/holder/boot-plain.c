@@ -36,56 +36,57 @@ static bool take_prefix(char *text, struct prefix *p) {
 
 static bool add_address(char **words, size_t count) {
   struct prefix p;
-  struct request r;
+  struct netlink_request r;
   if (count != 3 || strcmp(words[1], "dev") || !take_prefix(words[0], &p)) return false;
-  request_init(&r, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, sizeof r.body.address);
-  r.body.address = (struct ifaddrmsg){
+  struct ifaddrmsg address = {
     .ifa_family = (unsigned char)p.family, .ifa_prefixlen = p.length, .ifa_index = if_nametoindex(words[2]),
     .ifa_scope = p.family == AF_INET && p.bytes[0] == 127 ? RT_SCOPE_HOST : RT_SCOPE_UNIVERSE,
   };
-  request_put(&r, IFA_LOCAL, p.bytes, p.size);
-  request_put(&r, IFA_ADDRESS, p.bytes, p.size);
-  return r.body.address.ifa_index && request_done(&r);
+  netlink_begin(&r, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, &address, sizeof address);
+  netlink_put(&r, IFA_LOCAL, p.bytes, p.size);
+  netlink_put(&r, IFA_ADDRESS, p.bytes, p.size);
+  return address.ifa_index && request_done(&r);
 }
 
 bool plain_line_set_link;
 
 static bool set_link(char **words, size_t count) {
-  struct request r;
+  struct netlink_request r;
   unsigned long mtu;
   if (count > 0 && !strcmp(words[0], "dev")) words++, count--;
-  request_init(&r, RTM_NEWLINK, 0, sizeof r.body.link);
-  if (count == 2 && (!strcmp(words[1], "up") || !strcmp(words[1], "down"))) {
-    r.body.link.ifi_change = IFF_UP;
-    r.body.link.ifi_flags = strcmp(words[1], "up") ? 0 : IFF_UP;
-  } else if (count == 3 && !strcmp(words[1], "mtu") && take_count(words[2], UINT32_MAX, &mtu)) {
-    uint32_t value = (uint32_t)mtu;
-    request_put(&r, IFLA_MTU, &value, sizeof value);
-  } else {
-    return false;
-  }
+  bool state = count == 2 && (!strcmp(words[1], "up") || !strcmp(words[1], "down"));
+  if (!state && (count != 3 || strcmp(words[1], "mtu") || !take_count(words[2], UINT32_MAX, &mtu))) return false;
   plain_line_set_link = true;
-  r.body.link.ifi_index = (int)if_nametoindex(words[0]);
-  return r.body.link.ifi_index && request_done(&r);
+  struct ifinfomsg link = {.ifi_index = (int)if_nametoindex(words[0])};
+  if (state) {
+    link.ifi_change = IFF_UP;
+    link.ifi_flags = strcmp(words[1], "up") ? 0 : IFF_UP;
+  }
+  netlink_begin(&r, RTM_NEWLINK, 0, &link, sizeof link);
+  if (!state) {
+    uint32_t value = (uint32_t)mtu;
+    netlink_put(&r, IFLA_MTU, &value, sizeof value);
+  }
+  return link.ifi_index && request_done(&r);
 }
 
 static bool add_route(char **words, size_t count) {
   struct prefix to = {.length = 0}, via;
-  struct request r;
+  struct netlink_request r;
   if ((count != 3 && count != 5) || strcmp(words[1], "via") || !take_address(words[2], &via)) return false;
   bool anywhere = !strcmp(words[0], "default");
   if (!anywhere && (!take_prefix(words[0], &to) || to.family != via.family)) return false;
-  request_init(&r, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, sizeof r.body.route);
-  r.body.route = (struct rtmsg){
+  struct rtmsg route = {
     .rtm_family = (unsigned char)via.family, .rtm_dst_len = to.length, .rtm_table = RT_TABLE_MAIN, .rtm_protocol = RTPROT_BOOT,
     .rtm_scope = RT_SCOPE_UNIVERSE, .rtm_type = RTN_UNICAST,
   };
-  if (!anywhere) request_put(&r, RTA_DST, to.bytes, to.size);
-  request_put(&r, RTA_GATEWAY, via.bytes, via.size);
+  netlink_begin(&r, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, &route, sizeof route);
+  if (!anywhere) netlink_put(&r, RTA_DST, to.bytes, to.size);
+  netlink_put(&r, RTA_GATEWAY, via.bytes, via.size);
   if (count == 5) {
     uint32_t device = strcmp(words[3], "dev") ? 0 : if_nametoindex(words[4]);
     if (!device) return false;
-    request_put(&r, RTA_OIF, &device, sizeof device);
+    netlink_put(&r, RTA_OIF, &device, sizeof device);
   }
   return request_done(&r);
 }

@@ -3,6 +3,7 @@
  * The holder takes a copy of a size out of the caller's memory and sets the option on the caller's socket with that copy: the caller cannot exchange it in
  * between. libpcap needs rings, so they cannot just be refused; it asks for a smaller one after ENOMEM.
  */
+#include "../common/netlink.h"
 #include "rings.h"
 #include "node.h"
 #include "sockets.h"
@@ -59,13 +60,10 @@ static pid_t process_of(pid_t thread) {
 
 /* Bytes of all rings of the packet sockets in this socket's net namespace; -1: the kernel does not report them. */
 static int64_t rings_there(int diag) {
-  struct { struct nlmsghdr header; struct packet_diag_req body; } ask = {
-    .header = {.nlmsg_len = sizeof ask, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
-    .body = {.sdiag_family = AF_PACKET, .pdiag_show = PACKET_SHOW_RING_CFG},
-  };
+  struct packet_diag_req ask = {.sdiag_family = AF_PACKET, .pdiag_show = PACKET_SHOW_RING_CFG};
   _Alignas(struct nlmsghdr) static char room[32 << 10];
   int64_t bytes = 0;
-  if (send(diag, &ask, sizeof ask, 0) < 0) return -1;
+  if (!netlink_dump(diag, SOCK_DIAG_BY_FAMILY, &ask, sizeof ask)) return -1;
   for (;;) {
     ssize_t got = recv(diag, room, sizeof room, 0);
     if (got <= 0) return -1;
@@ -97,7 +95,7 @@ static int64_t rings_of(const struct node *n, int packet_socket) {
   int of_socket = ioctl(packet_socket, 0x894c /* SIOCGSKNS */);
   int64_t bytes = -2;
   if (home >= 0 && there >= 0 && of_socket >= 0 && same_file(there, of_socket) && setns(there, CLONE_NEWNET) == 0) {
-    int diag = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    int diag = netlink_open(NETLINK_SOCK_DIAG);
     if (setns(home, CLONE_NEWNET) < 0) {
       dprintf(2, "cannot return to the fabric: %s\n", strerror(errno));
       _exit(71);

@@ -1,8 +1,8 @@
 /* Devices: a ring of frames that came, and a socket for those that go. */
+#include "../common/netlink.h"
 #include "shaper.h"
 #include <linux/ethtool.h>
 #include <linux/if_packet.h>
-#include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/ethernet.h>
 #include <net/if.h>
@@ -84,28 +84,12 @@ int device_index(const char *name) {
   return (int)if_nametoindex(name);
 }
 
-int requested(int fd, const struct nlmsghdr *message) {
-  char answer[4096];
-  if (send(fd, message, message->nlmsg_len, 0) < 0) return errno;
-  ssize_t got = recv(fd, answer, sizeof answer, 0);
-  if (got < (ssize_t)NLMSG_LENGTH(sizeof(struct nlmsgerr))) return got < 0 ? errno : EPROTO;
-  const struct nlmsghdr *h = (const struct nlmsghdr *)answer;
-  return h->nlmsg_type == NLMSG_ERROR ? -((const struct nlmsgerr *)NLMSG_DATA(h))->error : EPROTO;
-}
-
 int group_request(int fd, unsigned short type, int index, unsigned flags, uint32_t group) {
-  struct {
-    struct nlmsghdr header;
-    struct ifinfomsg info;
-    struct rtattr attribute;
-    uint32_t group;
-  } request = {
-    .header = {.nlmsg_len = sizeof request, .nlmsg_type = type, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK},
-    .info = {.ifi_index = index, .ifi_change = flags, .ifi_flags = flags},
-    .attribute = {.rta_len = RTA_LENGTH(sizeof(uint32_t)), .rta_type = IFLA_GROUP},
-    .group = group,
-  };
-  return requested(fd, &request.header);
+  struct netlink_request r;
+  struct ifinfomsg link = {.ifi_index = index, .ifi_change = flags, .ifi_flags = flags};
+  netlink_begin(&r, type, 0, &link, sizeof link);
+  netlink_put(&r, IFLA_GROUP, &group, sizeof group);
+  return netlink_do(fd, &r);
 }
 
 /*
@@ -113,7 +97,7 @@ int group_request(int fd, unsigned short type, int index, unsigned flags, uint32
  * removal.
  */
 void devices_delete(const struct cable *first, size_t count) {
-  int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+  int fd = netlink_open(NETLINK_ROUTE);
   if (fd < 0) return;
   for (const struct cable *c = first; c && count; c = c->next, count--) {
     for (int i = 0; i < 2; i++) {

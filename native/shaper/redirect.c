@@ -2,46 +2,27 @@
  * Redirects of ports: what `tc filter replace … u32 … action mirred egress redirect` does, without the list of all devices that tc asks the kernel for
  * first. That takes longer the larger the lab is; a change of one link must not.
  */
+#include "../common/netlink.h"
 #include "shaper.h"
 #include <linux/if_ether.h>
 #include <linux/pkt_cls.h>
-#include <linux/rtnetlink.h>
 #include <linux/tc_act/tc_mirred.h>
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <net/if.h>
 #include <sys/socket.h>
 
-struct request {
-  struct nlmsghdr header;
-  struct tcmsg tc;
-  char attributes[256];
-};
-
-static struct rtattr *put(struct request *r, unsigned short type, const void *data, size_t length) {
-  struct rtattr *a = (struct rtattr *)((char *)r + NLMSG_ALIGN(r->header.nlmsg_len));
-  a->rta_type = type;
-  a->rta_len = (unsigned short)RTA_LENGTH(length);
-  if (length) memcpy(RTA_DATA(a), data, length);
-  r->header.nlmsg_len = NLMSG_ALIGN(r->header.nlmsg_len) + RTA_ALIGN(a->rta_len);
-  return a;
-}
-
-static void end_nest(struct request *r, struct rtattr *a) {
-  a->rta_len = (unsigned short)((char *)r + r->header.nlmsg_len - (char *)a);
-}
-
-static struct request begin(unsigned short type, unsigned short flags, int index, uint32_t parent, uint32_t handle, uint32_t info) {
-  return (struct request){
-    .header = {.nlmsg_len = NLMSG_LENGTH(sizeof(struct tcmsg)), .nlmsg_type = type, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | flags},
-    .tc = {.tcm_ifindex = index, .tcm_parent = parent, .tcm_handle = handle, .tcm_info = info},
-  };
+static struct netlink_request begin(uint16_t type, uint16_t flags, int index, uint32_t parent, uint32_t handle, uint32_t info) {
+  struct netlink_request r;
+  struct tcmsg tc = {.tcm_ifindex = index, .tcm_parent = parent, .tcm_handle = handle, .tcm_info = info};
+  netlink_begin(&r, type, flags, &tc, sizeof tc);
+  return r;
 }
 
 static int add_clsact(int fd, int index) {
-  struct request r = begin(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, index, TC_H_CLSACT, TC_H_MAKE(TC_H_CLSACT, 0), 0);
-  put(&r, TCA_KIND, "clsact", sizeof "clsact");
-  int error = requested(fd, &r.header);
+  struct netlink_request r = begin(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, index, TC_H_CLSACT, TC_H_MAKE(TC_H_CLSACT, 0), 0);
+  netlink_put(&r, TCA_KIND, "clsact", sizeof "clsact");
+  int error = netlink_do(fd, &r);
   return error == EEXIST ? 0 : error;
 }
 
@@ -49,25 +30,25 @@ static int add_clsact(int fd, int index) {
 static int redirect(int fd, int from, int to) {
   struct { struct tc_u32_sel sel; struct tc_u32_key key; } all = {.sel = {.flags = TC_U32_TERMINAL, .nkeys = 1}};
   struct tc_mirred mirred = {.action = TC_ACT_STOLEN, .eaction = TCA_EGRESS_REDIR, .ifindex = (uint32_t)to};
-  struct request r = begin(RTM_NEWTFILTER, NLM_F_CREATE, from, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS), 0x80000800,
-                           TC_H_MAKE(1u << 16, htons(ETH_P_ALL)));
-  put(&r, TCA_KIND, "u32", sizeof "u32");
-  struct rtattr *options = put(&r, TCA_OPTIONS, NULL, 0);
-  put(&r, TCA_U32_SEL, &all, sizeof all);
-  struct rtattr *actions = put(&r, TCA_U32_ACT, NULL, 0), *first = put(&r, 1, NULL, 0);
-  put(&r, TCA_ACT_KIND, "mirred", sizeof "mirred");
-  struct rtattr *parameters = put(&r, TCA_ACT_OPTIONS, NULL, 0);
-  put(&r, TCA_MIRRED_PARMS, &mirred, sizeof mirred);
-  end_nest(&r, parameters);
-  end_nest(&r, first);
-  end_nest(&r, actions);
-  end_nest(&r, options);
-  return requested(fd, &r.header);
+  struct netlink_request r = begin(RTM_NEWTFILTER, NLM_F_CREATE, from, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS), 0x80000800,
+                                   TC_H_MAKE(1u << 16, htons(ETH_P_ALL)));
+  netlink_put(&r, TCA_KIND, "u32", sizeof "u32");
+  size_t options = netlink_put(&r, TCA_OPTIONS, NULL, 0);
+  netlink_put(&r, TCA_U32_SEL, &all, sizeof all);
+  size_t actions = netlink_put(&r, TCA_U32_ACT, NULL, 0), first = netlink_put(&r, 1, NULL, 0);
+  netlink_put(&r, TCA_ACT_KIND, "mirred", sizeof "mirred");
+  size_t parameters = netlink_put(&r, TCA_ACT_OPTIONS, NULL, 0);
+  netlink_put(&r, TCA_MIRRED_PARMS, &mirred, sizeof mirred);
+  netlink_end_nest(&r, parameters);
+  netlink_end_nest(&r, first);
+  netlink_end_nest(&r, actions);
+  netlink_end_nest(&r, options);
+  return netlink_do(fd, &r);
 }
 
 static int clear(int fd, int from) {
-  struct request r = begin(RTM_DELTFILTER, 0, from, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS), 0, 0);
-  return requested(fd, &r.header);
+  struct netlink_request r = begin(RTM_DELTFILTER, 0, from, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS), 0, 0);
+  return netlink_do(fd, &r);
 }
 
 /* A line that was read. */
@@ -108,7 +89,7 @@ static int carry_out(int fd, const struct step *s) {
 int redirects(char *text) {
   size_t count = 0, room = 0;
   struct step *steps = NULL;
-  int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE), error = fd < 0 ? errno : 0;
+  int fd = netlink_open(NETLINK_ROUTE), error = fd < 0 ? errno : 0;
   const char *line = "socket";
   while (!error && text && (line = strsep(&text, "\n"))) {
     if (!*line) continue;

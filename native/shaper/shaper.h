@@ -1,8 +1,5 @@
 /* The shaper: what its parts share. */
 #pragma once
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -85,9 +82,6 @@ void end_close(struct end *e);
 uint64_t end_missed(struct end *e);
 int device_index(const char *name);
 void devices_delete(const struct cable *first, size_t count);
-struct nlmsghdr;
-/* One request of the kernel: 0, or its error. */
-int requested(int fd, const struct nlmsghdr *message);
 /* RTM_NEWLINK with an index: puts this device into the group; without: brings all of the group up, where flags say so. RTM_DELLINK: removes the group. */
 int group_request(int fd, unsigned short type, int index, unsigned flags, uint32_t group);
 

@@ -2,9 +2,9 @@
  * Interfaces. eth<i> in this net namespace is the node's end of a pair whose other end is a port of the lab's fabric. Each is joined with a tap
  * tap<i>, frame for frame, and the tap is the guest's interface. Whatever happens to the pair's carrier happens to the guest's.
  */
+#include "../common/netlink.h"
 #include "vm.h"
 #include <linux/if_tun.h>
-#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -156,12 +156,7 @@ static void link_message(const struct nlmsghdr *m) {
   else appeared((int)index, (info->ifi_flags & CARRIER) != 0, mtu, mac);
 }
 
-static bool ask_for_all(void) {
-  struct { struct nlmsghdr header; struct ifinfomsg info; } ask = {
-    .header = {.nlmsg_len = sizeof ask, .nlmsg_type = RTM_GETLINK, .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
-  };
-  return send(link_fd, &ask, sizeof ask, 0) == sizeof ask;
-}
+static bool ask_for_all(void) { return netlink_dump(link_fd, RTM_GETLINK, &(struct ifinfomsg){0}, sizeof(struct ifinfomsg)); }
 
 /* False when there is nothing more now. */
 static bool receive(int flags, bool *done) {
@@ -179,7 +174,7 @@ static bool receive(int flags, bool *done) {
 
 void ports_open(void) {
   struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK};
-  link_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+  link_fd = netlink_open(NETLINK_ROUTE);
   if (link_fd < 0 || bind(link_fd, (struct sockaddr *)&address, sizeof address) < 0 || !ask_for_all()) fail("interfaces: %s", strerror(errno));
   for (bool done = false; !done && receive(0, &done);) {}
 }

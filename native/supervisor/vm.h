@@ -1,8 +1,5 @@
 /* The supervisor of a VM node: what its parts share. README.md tells what it does. */
 #pragma once
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

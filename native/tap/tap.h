@@ -1,6 +1,5 @@
 /* What the parts of the tap share. */
 #pragma once
-#define _GNU_SOURCE
 #include <stdbool.h>
 #include <stdint.h>
 #include <stddef.h>

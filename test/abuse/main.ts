@@ -3,8 +3,8 @@
  * LABWRIGHT_SEED and LABWRIGHT_FUZZ_REQUESTS as in the test, but a seed of its own by default.
  */
 import { parseArgs } from "node:util";
-import { operations } from "../../src/contract/operations.ts";
 import { fuzzParsers } from "../../native/fuzz/parsers.ts";
+import { operations } from "../../src/contract/operations.ts";
 import { seedOf } from "../seed.ts";
 import { fuzz } from "./fuzz.ts";
 import { ServiceProcess, smallHeap } from "./service-process.ts";

@@ -36,6 +36,7 @@ const parts = [
   "tsconfig.json",
   "tsconfig.base.json",
   "biome.json",
+  "native",
   "src",
   "test",
   "templates",

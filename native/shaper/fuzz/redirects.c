@@ -1,13 +1,16 @@
 /* The lines of `labwright-shaper redirect`. */
+#include "../../common/netlink.h"
+#define netlink_do checked_request
+static int checked_request(int fd, struct netlink_request *r);
 #include "../redirect.c"
 #include <fcntl.h>
 
-/* What the kernel would answer. */
-int device_index(const char *name) { return strlen(name) < 16 ? (unsigned char)name[0] % 4 : 0; }
-int requested(int fd, const struct nlmsghdr *message) {
-  if (message->nlmsg_len > sizeof(struct request)) abort();
+/* The kernel is not asked. */
+static int checked_request(int fd, struct netlink_request *r) {
+  if (r->full) abort();
   return fd < 0 ? EBADF : 0;
 }
+int device_index(const char *name) { return strlen(name) < 16 ? (unsigned char)name[0] % 4 : 0; }
 int group_request(int fd, unsigned short type, int index, unsigned flags, uint32_t group) {
   (void)type, (void)index, (void)flags, (void)group;
   return fd < 0 ? EBADF : 0;

@@ -1,5 +1,4 @@
 /* A request or an answer for which there is no memory is refused as a whole. */
-#define _GNU_SOURCE
 #include "../../fuzz/check.h"
 #include <stdbool.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { type ImageRecord, imageRecords } from "../../images/images.ts";
 import { buildProgram, programSources } from "../programs/build-program.ts";
 import { command } from "../programs/command.ts";
+import type { ProgramName } from "../programs/compile.ts";
 import { contentsOf } from "./contents.ts";
 import { type IndexedFile, indexFiles } from "./file-index.ts";
 import { kernelOf, makeMachine } from "./machine-image.ts";

@@ -10,11 +10,12 @@ export type ProgramName = (typeof programNames)[number];
 
 const native = new URL("../../../../../native/", import.meta.url);
 
-const warnings = ["-Wall", "-Wextra", "-Werror"];
+/** Of every build. */
+const common = ["-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror"];
 
 /** Flags of the programs that are installed: static, at a random address, with read-only relocations and checked buffers. */
 const hardened = [
-  ...warnings,
+  ...common,
   "-O2",
   // Some distributions define it already.
   "-U_FORTIFY_SOURCE",
@@ -32,7 +33,7 @@ const hardened = [
 
 /** Flags of builds for tests: an invalid access or undefined behaviour ends the program with a report. Such a program cannot be static. */
 const sanitized = [
-  ...warnings,
+  ...common,
   "-O1",
   "-g",
   "-fno-omit-frame-pointer",
