@@ -54,7 +54,7 @@ describe.skipIf(buildKind() === "sanitized").each(programNames)("the %s", (name)
 
 test.each([
   ["decoder", "root.c"],
-  ["holder", "clients.c"],
+  ["holder", "nodes.c"],
   ["shaper", "ask.c"],
   ["supervisor", "main.c"],
   ["tap", "main.c"],

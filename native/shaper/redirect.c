@@ -3,12 +3,12 @@
  * first. That takes longer the larger the lab is; a change of one link must not.
  */
 #include "../common/netlink.h"
+#include "../common/number.h"
 #include "shaper.h"
 #include <linux/if_ether.h>
 #include <linux/pkt_cls.h>
 #include <linux/tc_act/tc_mirred.h>
 #include <arpa/inet.h>
-#include <inttypes.h>
 #include <net/if.h>
 #include <sys/socket.h>
 
@@ -59,16 +59,35 @@ struct step {
   const char *line;
 };
 
-/* 0, or what is wrong with it. */
+/* Splits a line at its blanks. Returns the number of words, or one more than `most` if there are more. */
+static size_t split(char *line, char **words, size_t most) {
+  size_t count = 0;
+  for (char *word; (word = strsep(&line, " "));) {
+    if (!*word) continue;
+    if (count == most) return most + 1;
+    words[count++] = word;
+  }
+  return count;
+}
+
+/* Returns 0, or what is wrong with the line. */
 static int read_step(const char *line, struct step *s) {
-  char names[2][16];
+  char text[64], *words[3] = {0};
+  uint64_t group;
   *s = (struct step){.line = line};
-  if (sscanf(line, "group %" SCNu32 " up", &s->group) == 1) return s->kind = GROUP_UP, 0;
-  int count = sscanf(line, "%15s %15s", names[0], names[1]);
-  if (count < 1) return EINVAL;
-  s->kind = count == 1 ? PREPARE : strcmp(names[1], "-") ? REDIRECT : CLEAR;
-  s->from = device_index(names[0]);
-  if (s->kind == REDIRECT) s->to = device_index(names[1]);
+  if (strlen(line) >= sizeof text) return EINVAL;
+  size_t count = split(strcpy(text, line), words, 3);
+  if (count == 3) {
+    const char *digits = words[1];
+    if (strcmp(words[0], "group") || strcmp(words[2], "up") || !read_number(&digits, UINT32_MAX, &group) || *digits) return EINVAL;
+    s->kind = GROUP_UP;
+    s->group = (uint32_t)group;
+    return 0;
+  }
+  if (count < 1 || count > 3) return EINVAL;
+  s->kind = count == 1 ? PREPARE : strcmp(words[1], "-") ? REDIRECT : CLEAR;
+  s->from = device_index(words[0]);
+  if (s->kind == REDIRECT) s->to = device_index(words[1]);
   return s->from && (s->to || s->kind != REDIRECT) ? 0 : ENODEV;
 }
 
@@ -93,7 +112,14 @@ int redirects(char *text) {
   const char *line = "socket";
   while (!error && text && (line = strsep(&text, "\n"))) {
     if (!*line) continue;
-    if (count == room && !(steps = realloc(steps, (room = room ? room * 2 : 256) * sizeof *steps))) return 1;
+    if (count == room) {
+      struct step *more = reallocarray(steps, room = room ? room * 2 : 256, sizeof *more);
+      if (!more) {
+        error = ENOMEM;
+        break;
+      }
+      steps = more;
+    }
     struct step *s = &steps[count++];
     error = read_step(line, s);
     /* A port that never redirected has nowhere to put a filter. */

@@ -8,9 +8,11 @@
  *   description=<text> filter=<text> program=<compiled filter> snaplen=<bytes> file-bytes=<bytes> files=<number> seconds=<number>
  */
 #include "tap.h"
+#include "../common/number.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
@@ -33,6 +35,7 @@ enum {
   BLOCKS = 16,
   RETIRE_MS = 20, /* a block that is not full is handed over after so long */
   WHOLE = 262144,
+  MOST_SECONDS = 1 << 30,
 };
 
 static const char *capture, *port, *name, *description = "", *filter = "", *directory;
@@ -242,8 +245,11 @@ static const char *value_of(const char *argument, const char *key) {
   return strncmp(argument, key, length) == 0 && argument[length] == '=' ? argument + length + 1 : NULL;
 }
 
+static bool number_of(const char *text, uint64_t max, uint64_t *number) { return read_number(&text, max, number) && !*text; }
+
 static bool take_argument(const char *argument) {
   const char *v;
+  uint64_t number;
   if ((v = value_of(argument, "capture"))) capture = v;
   else if ((v = value_of(argument, "dir"))) directory = v;
   else if ((v = value_of(argument, "port"))) port = v;
@@ -251,10 +257,10 @@ static bool take_argument(const char *argument) {
   else if ((v = value_of(argument, "description"))) description = v;
   else if ((v = value_of(argument, "filter"))) filter = v;
   else if ((v = value_of(argument, "program"))) return read_program(v, &program);
-  else if ((v = value_of(argument, "snaplen"))) snaplen = (uint32_t)strtoul(v, NULL, 10);
-  else if ((v = value_of(argument, "file-bytes"))) file_bytes = strtoull(v, NULL, 10);
-  else if ((v = value_of(argument, "files"))) files = (unsigned)strtoul(v, NULL, 10);
-  else if ((v = value_of(argument, "seconds"))) seconds = strtoull(v, NULL, 10);
+  else if ((v = value_of(argument, "snaplen"))) return number_of(v, WHOLE, &number) ? snaplen = (uint32_t)number, true : false;
+  else if ((v = value_of(argument, "files"))) return number_of(v, UINT_MAX, &number) ? files = (unsigned)number, true : false;
+  else if ((v = value_of(argument, "file-bytes"))) return number_of(v, INT64_MAX, &file_bytes);
+  else if ((v = value_of(argument, "seconds"))) return number_of(v, MOST_SECONDS, &seconds);
   else return strcmp(argument, "watch") == 0 || strcmp(argument, "probe") == 0;
   return true;
 }

@@ -17,12 +17,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct client c = {.source.fd = screen[0], .mode = VIEWING, .node = &n, .until = UINT64_MAX};
   clients = &c;
   size_t piece = 4096 + (size_t)data[0] * 64;
-  /* Around the ring, and over its end. */
-  for (size_t written = 0; written < RING + RING / 2;) {
-    const uint8_t *from = data + 1 + written % (size - 1);
-    size_t length = size - 1 - written % (size - 1);
-    if (length > piece) length = piece;
-    ssize_t sent = write(line[1], from, length);
+  /* Again and again, until it is around the ring and over its end. */
+  static uint8_t output[RING + RING / 2];
+  for (size_t at = 0; at < sizeof output; at++) output[at] = data[1 + at % (size - 1)];
+  for (size_t written = 0; written < sizeof output;) {
+    size_t left = sizeof output - written;
+    ssize_t sent = write(line[1], output + written, left < piece ? left : piece);
     if (sent > 0) written += (size_t)sent;
     if (!pty_read(&n, true)) abort();
     uint64_t at = scrollback_start(&n);
