@@ -1,6 +1,6 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -64,4 +64,16 @@ test.each([
   const symbols = (await readFile(object)).toString("latin1");
   expect(symbols).toContain("\0__stack_chk_fail\0");
   expect(symbols).toMatch(/\0__v?snprintf_chk\0/);
+});
+
+test.each([
+  ["a write behind the end of an array", "char text[4]; text[argc + 3] = 0; return text[0];", "stack-buffer-overflow"],
+  ["a signed overflow", "int most = 2147483647; return most + argc > 0;", "signed integer overflow"],
+])("a build with sanitizers ends with a report at %s", async (_, body, report) => {
+  const source = join(work, "wrong.c");
+  await writeFile(source, `int main(int argc, char **argv) { (void)argv; ${body} }\n`);
+  execFileSync("cc", [...compilerFlags("sanitized"), "-o", join(work, "wrong"), source]);
+  const { status, stderr } = spawnSync(join(work, "wrong"), { encoding: "utf8" });
+  expect(status).not.toBe(0);
+  expect(stderr).toContain(report);
 });

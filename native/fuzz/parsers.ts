@@ -35,7 +35,14 @@ async function fuzzParser(target: FuzzTarget, work: string, seconds: number): Pr
   await mkdir(found);
   try {
     await compileTarget(target, program, "libfuzzer");
-    const limits = [`-max_total_time=${seconds}`, "-timeout=30", "-report_slow_units=600", "-rss_limit_mb=1024", "-max_len=65536", "-print_final_stats=1"];
+    const limits = [
+      `-max_total_time=${seconds}`,
+      "-timeout=30",
+      "-report_slow_units=600",
+      "-rss_limit_mb=1024",
+      "-max_len=65536",
+      "-print_final_stats=1",
+    ];
     const { stderr } = await promisify(execFile)(program, [...limits, `-artifact_prefix=${target.corpus}/`, found, target.corpus], {
       maxBuffer: 1 << 28,
     });
