@@ -67,7 +67,7 @@ test.each([
 });
 
 test.each([
-  ["a write behind the end of its memory", "char *text = __builtin_malloc(4); text[argc + 3] = 0; return !text;", "heap-buffer-overflow"],
+  ["a use of freed memory", "char *volatile text = __builtin_malloc(argc); __builtin_free(text); return *text;", "heap-use-after-free"],
   ["a signed overflow", "int most = 2147483647; return most + argc > 0;", "signed integer overflow"],
 ])("a build with sanitizers ends with a report at %s", async (_, body, report) => {
   const source = join(work, "wrong.c");
