@@ -7,7 +7,6 @@
 struct source listener;
 char *lab;
 
-
 void source_watch(struct source *s, uint32_t events) { s->events = events; }
 void source_close(struct source *s) { s->fd = -1; }
 void timer_start(struct timer *t, int64_t delay, void (*fire)(struct timer *)) { (void)delay, (void)fire, (void)t; }
