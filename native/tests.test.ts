@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { compilerFlags } from "../src/hosts/local/setup/compile.ts";
+import { compilerFlags } from "../src/hosts/local/setup/programs/compile.ts";
 
 /** Tests in C: `native/<program>/tests/<name>.c`, each a program that ends with 0. They include the unit that they test, and get native/common. */
 

@@ -1,4 +1,4 @@
-import { compilerPackages } from "../src/hosts/local/setup/compile.ts";
+import { compilerPackages } from "../src/hosts/local/setup/programs/compile.ts";
 
 /** The processors that a release is made for, by Node's name. */
 export const processors = {

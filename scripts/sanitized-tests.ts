@@ -1,18 +1,18 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { compileProgram } from "../src/hosts/local/setup/compile.ts";
+import { compileProgram } from "../src/hosts/local/setup/programs/compile.ts";
 
 /** Tests that run the C programs hardest: arguments of vitest, a run each. */
 export const sanitizedRuns: readonly (readonly string[])[] = [
   [
-    "src/hosts/local/sandbox.test.ts",
-    "src/hosts/local/sandbox-node.test.ts",
-    "src/hosts/local/links.test.ts",
+    "src/hosts/local/sandbox/sandbox.test.ts",
+    "src/hosts/local/sandbox/sandbox-node.test.ts",
+    "src/hosts/local/links/links.test.ts",
     "src/hosts/local/capture/captures.test.ts",
-    "src/hosts/local/capture/sharkd.test.ts",
+    "src/hosts/local/decoder/sharkd.test.ts",
   ],
   // Not those that measure: sanitizers make the shaper slower.
-  ["src/hosts/local/quality.test.ts", "-t", "stays in force|to a network|an MTU changes|a suspended side|a shaper is its lab's"],
+  ["src/hosts/local/quality/quality.test.ts", "-t", "stays in force|to a network|an MTU changes|a suspended side|a shaper is its lab's"],
 ];
 
 /** Builds the programs with sanitizers below the directory. Returns the variables that make tests use them. */
