@@ -15,12 +15,13 @@ if (error !== undefined) throw error;
 if (status !== 0) process.exit(1);
 
 await import("./web.ts");
+await import("./docs.ts");
 
 const sources = new Set(
   (await readdir(join(root, "src"), { recursive: true })).filter(isProduct).map((name) => name.slice(0, -".ts".length)),
 );
 for (const name of await readdir(dist, { recursive: true })) {
-  if (name.startsWith("web/") || name.startsWith(".types")) continue;
+  if (name.startsWith("web/") || name.startsWith("docs/") || name.startsWith(".types")) continue;
   const emitted = /^(.*)\.(?:js|d\.ts)(?:\.map)?$/.exec(name)?.[1];
   if (emitted !== undefined && !sources.has(emitted)) await rm(join(dist, name));
 }

@@ -122,6 +122,7 @@ sh scripts/npm-packages.sh
 PATH="$root/node_modules/.bin:$PATH"
 export PATH
 node scripts/web.ts
+node scripts/docs.ts
 node src/hosts/local/setup/main.ts "$@"
 
 # --- the command ------------------------------------------------------------------------------------------------------------------

@@ -52,6 +52,7 @@ test("it has programs, types, sources of the holder and documents, and nothing t
   expect(names.filter((name) => /test|arbitrary|fixture|conformance|tsbuildinfo|\.map$/.test(name))).toEqual([]);
   expect(names).toContain("native/holder/holder.c");
   expect(names).toContain("dist/server/main.js");
+  expect(names).toContain("dist/docs/how-to/capture-packets.html");
 });
 
 describe("its program", () => {

@@ -110,6 +110,7 @@ async function serve(options: ServeOptions): Promise<void> {
     certificate,
     version,
     pages,
+    docs: () => loadPages(fileURLToPath(new URL("../../dist/docs", import.meta.url))),
     listen: { host: options.listen, port: options.port },
     log: { level: logLevel, stream: lines },
   });

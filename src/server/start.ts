@@ -9,7 +9,7 @@ import { defaultMaxConnections } from "./http/connection-limit.ts";
 import { toFailure } from "./http/failures.ts";
 import { answerHealth } from "./http/health.ts";
 import { answerMalformed, noteRequest } from "./http/malformed.ts";
-import { addPages, type Pages } from "./http/pages.ts";
+import { addDocs, addPages, type Pages } from "./http/pages.ts";
 import { newRequestId } from "./http/request-id.ts";
 import { addRoutes, answerUnknown, sendFailure } from "./http/routes.ts";
 import { routeUpgrades, wantsStream } from "./streams/upgrades.ts";
@@ -24,6 +24,8 @@ export interface ServerOptions {
   readonly listen?: { readonly host?: string; readonly port?: number };
   /** The web pages, served below /ui/; absent: none. */
   readonly pages?: Pages | undefined;
+  /** Loads the documentation, which is served below /docs/; absent, or undefined as its result: none. */
+  readonly docs?: () => Promise<Pages | undefined>;
   /** Of the product; in the OpenAPI document. */
   readonly version: string;
   /** JSON lines; absent: none. */
@@ -115,6 +117,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     bodyWaitMs: headerWaitMs,
   });
   if (options.pages !== undefined) addPages(app, options.pages);
+  if (options.docs !== undefined) addDocs(app, options.docs);
   answerUnknown(app);
   await app.ready();
 

@@ -35,6 +35,7 @@ export function App() {
         <nav aria-label="Pages">
           <Link to={{ page: "labs" }}>Labs</Link>
           {role !== "viewer" && <Link to={{ page: "new" }}>New lab</Link>}
+          <a href="/docs/">Docs</a>
         </nav>
         <span class="who">
           {username} <small>({role})</small>

@@ -161,6 +161,7 @@ export const entries: Readonly<Record<string, string>> = {
   "web/main.tsx": "the pages",
   "web/css.d.ts": "types of imported style sheets",
   "web/consoles/sheet-element.ts": "vite.config.ts puts it into the terminal",
+  "web/docs/docs.ts": "scripts/docs.ts bundles it for the pages of the documentation",
   "service/work/worker.ts": "a thread of service/work/pool.ts",
   "console/expression-worker.ts": "a thread of console/expressions.ts",
   "hosts/local/setup/main.ts": "labwright setup",

@@ -77,6 +77,8 @@ async function openPage(browser: Browser, options: BrowserContextOptions = {}): 
 export async function servePages(options: ServedOptions = {}): Promise<Served> {
   const pages = await loadPages(join(import.meta.dirname, "../../dist/web"));
   if (pages === undefined) throw new Error("the web pages are not built: npm run web");
+  const docs = await loadPages(join(import.meta.dirname, "../../dist/docs"));
+  if (docs === undefined) throw new Error("the documentation is not built: npm run web");
   let url = "";
   const served = await serve({
     ...options,
@@ -84,7 +86,7 @@ export async function servePages(options: ServedOptions = {}): Promise<Served> {
       webUi: { page: (lab) => `${url}/ui/labs${lab}`, capturePage: (capture) => `${url}/ui/captures/${capture}` },
       ...options.service,
     },
-    server: { pages, ...options.server },
+    server: { pages, docs: async () => docs, ...options.server },
   });
   url = served.url;
   return served;

@@ -26,6 +26,7 @@ const types: Readonly<Record<string, string>> = {
   ".css": "text/css; charset=utf-8",
   ".svg": "image/svg+xml",
   ".json": "application/json",
+  ".png": "image/png",
 };
 
 /** Our scripts and styles and nothing else, to our own service and nowhere else, in nobody's frame. */
@@ -74,9 +75,36 @@ export function addPages(app: FastifyInstance, pages: Pages): void {
       return send(file ?? pages.get("index.html")!, request, reply);
     },
   });
+  refuseChanges(app, "/ui/*");
+}
+
+/** The documentation: files of these names and nothing else. It is loaded at the first request, so that a start does not wait for it. */
+export function addDocs(app: FastifyInstance, load: () => Promise<Pages | undefined>): void {
+  let loading: Promise<Pages | undefined> | undefined;
+  const docs = () => {
+    loading ??= load().catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    });
+    return loading;
+  };
+  const method = ["GET", "HEAD"];
+  app.route({ method, url: "/docs", handler: async (_request, reply) => reply.redirect("/docs/", 302) });
+  app.route({
+    method,
+    url: "/docs/*",
+    handler: async (request, reply) => {
+      const file = (await docs())?.get((request.params as { readonly "*": string })["*"] || "index.html");
+      return file === undefined ? reply.callNotFound() : send(file, request, reply);
+    },
+  });
+  refuseChanges(app, "/docs/*");
+}
+
+function refuseChanges(app: FastifyInstance, url: string): void {
   app.route({
     method: ["POST", "PUT", "PATCH", "DELETE"],
-    url: "/ui/*",
+    url,
     handler: async (request, reply) => {
       reply.header("Allow", "GET");
       return sendFailure(new Failure("method_not_allowed", "pages have only GET"), request, reply);
