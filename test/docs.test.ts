@@ -1,14 +1,16 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { slugger } from "../scripts/docs-site/slug.ts";
 import { parseArguments } from "../src/cli/command/arguments.ts";
 import { findCommand } from "../src/cli/commands.ts";
 import { connect } from "../src/client/index.ts";
+import { errors } from "../src/contract/errors.ts";
 import { memoryHost } from "../src/hosts/memory/memory-host.ts";
+import { diagnosticCodes } from "../src/intent/diagnostics/codes.ts";
 import { showDiagnostics } from "../src/intent/diagnostics/show.ts";
 import { readIntent } from "../src/intent/read/read.ts";
 import { startServer } from "../src/server/start.ts";
@@ -16,23 +18,9 @@ import { fingerprintOf } from "../src/server/tls/certificate.ts";
 import { selfSigned } from "../src/server/tls/self-signed.ts";
 import { createService } from "../src/service/create-service.ts";
 import { sqliteStore } from "../src/service/store/sqlite.ts";
+import { blocks, isFollowed, pages, root } from "./docs-blocks.ts";
 
-/** What the pages tell a reader to type must work. */
-
-const root = fileURLToPath(new URL("..", import.meta.url));
-const names = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"];
-for (const name of await readdir(join(root, "docs"), { recursive: true })) if (name.endsWith(".md")) names.push(join("docs", name));
-const pages = names.sort().map((name) => ({ name, text: readFileSync(join(root, name), "utf8") }));
-
-interface Block {
-  readonly page: string;
-  /** What stands behind the fence: "yaml lab", "sh", "". */
-  readonly kind: string;
-  readonly text: string;
-}
-const blocks: readonly Block[] = pages.flatMap(({ name, text }) =>
-  [...text.matchAll(/^```(.*?)\n(.*?)^```$/gms)].map(([, kind = "", code = ""]) => ({ page: name, kind, text: code })),
-);
+/** The commands, labs, programs and links of the pages are right. docs-run.test.ts runs the pages that a reader follows. */
 
 /** Lines that a reader types: all of a sh block, and what follows a "$ " elsewhere. Comments are the reader's. */
 const typed = blocks
@@ -53,9 +41,12 @@ const commands = [...typed, ...inline];
 
 describe("commands of the pages", () => {
   const ofLabwright = commands.flatMap(({ page, command }) => {
-    const line = /^(?:source <\()?(?:npm run labwright -- |labwright )(.*?)\)?$/.exec(command)?.[1];
-    // COMMAND stands for any of them.
-    return line === undefined || line.startsWith("COMMAND") ? [] : [{ page, line: line.replace(/ [<>] .*$/, "") }];
+    const plain = command.replaceAll(/'[^']*'|"[^"]*"/g, "quoted");
+    return plain.split(/ (?:\|\|?|&&) /).flatMap((part) => {
+      const line = /^(?:source <\()?(?:[A-Z_]+=\S+ )?(?:npm run labwright -- |labwright )(.*?)\)?$/.exec(part)?.[1];
+      // COMMAND stands for any of them.
+      return line === undefined || line.startsWith("COMMAND") ? [] : [{ page, line: line.replace(/ [<>] .*$/, "") }];
+    });
   });
 
   test.each(ofLabwright)("$page: labwright $line", ({ line }) => {
@@ -78,13 +69,115 @@ describe("commands of the pages", () => {
   });
 });
 
-test("links inside the project lead to files", () => {
-  const links = pages.flatMap(({ name, text }) =>
-    [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => ({ page: name, target: target.replace(/#.*$/, "") })),
+describe("pages that a reader follows", () => {
+  test("have commands only in console blocks, which docs-run.test.ts runs, or in blocks that give the reason why not", () => {
+    const commandsApart = blocks.filter(({ page, kind, options, text }) => {
+      if (!isFollowed(page) || kind === "console" || options["skip"]) return false;
+      return kind === "sh" || /^\$ /m.test(text) || /^ *labwright /m.test(text);
+    });
+    expect(commandsApart.map(({ page, line }) => `${page}:${line}`)).toEqual([]);
+    const indented = pages.filter(
+      ({ name, text }) => isFollowed(name) && /^(?: {4}|\t)(?:labwright|npm|sudo) /m.test(text.replaceAll(/^```.*?^```$/gms, "")),
+    );
+    expect(indented.map(({ name }) => name)).toEqual([]);
+  });
+
+  test("have commands, each of them", () => {
+    const without = pages.filter(({ name }) => isFollowed(name) && !commands.some(({ page }) => page === name));
+    expect(without.map(({ name }) => name)).toEqual([]);
+  });
+});
+
+test("a command of the other pages is one that is checked here, or its block gives the reason why not", () => {
+  const programs = /^(?:apt|chmod|cp|curl|docker|git|iptables|mkdir|openssl|sh|ssh|sudo|systemctl|tar) /;
+  const isChecked = (command: string) => /^(?:npm (?:run )?|(?:source <\()?labwright )/.test(command);
+  const own = blocks.filter(({ page, options }) => !isFollowed(page) && !page.startsWith("docs/hosts/") && !options["skip"]);
+  const unchecked = own.flatMap(({ page, line, kind, text }) => {
+    const lines =
+      kind === "sh"
+        ? text.split("\n")
+        : text.split("\n").flatMap((each) => (/^\$ /.test(each) ? [each.slice(2)] : programs.test(each) ? [each] : []));
+    return lines.filter((command) => command.trim() !== "" && !isChecked(command)).map((command) => `${page}:${line}: ${command}`);
+  });
+  expect(unchecked).toEqual([]);
+  const indented = pages.flatMap(({ name, text }) =>
+    /^ {4}(?:apt|cp|labwright|mkdir|ssh|sudo) /m.test(text.replaceAll(/^( *)```.*?^\1```$/gms, "")) ? [name] : [],
   );
-  const inside = links.filter(({ target }) => target !== "" && !/^[a-z]+:/.test(target));
-  expect(inside.length).toBeGreaterThan(10);
-  expect(inside.filter(({ page, target }) => !existsSync(join(root, dirname(page), target)))).toEqual([]);
+  expect(indented).toEqual([]);
+});
+
+test.each(blocks.filter(({ kind }) => kind === "yaml lab"))("the lab of $page:$line is valid", ({ options, text }) => {
+  const files = Object.fromEntries((options["files"] ?? "").split(",").flatMap((file) => (file === "" ? [] : [[file, "hostname r1\n"]])));
+  expect(showDiagnostics(readIntent(text, files).diagnostics, { yaml: text })).toBe("");
+});
+
+test("links inside the project lead to files, and to headings that are there", () => {
+  const links = pages.flatMap(({ name, text }) =>
+    [...text.replaceAll(/^ *```.*?^ *```$/gms, "").matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => ({ page: name, target })),
+  );
+  const inside = links.filter(({ target }) => !/^[a-z]+:/.test(target));
+  expect(inside.length).toBeGreaterThan(100);
+  const dead = inside.filter(({ page, target }) => {
+    const [file = "", anchor] = target.split("#");
+    const path = file === "" ? page : join(dirname(page), file);
+    if (!existsSync(join(root, path))) return true;
+    return anchor !== undefined && path.endsWith(".md") && !anchorsOf(readFileSync(join(root, path), "utf8")).includes(anchor);
+  });
+  expect(dead).toEqual([]);
+});
+
+function anchorsOf(text: string): readonly string[] {
+  const slug = slugger();
+  const headings = text.replaceAll(/^ *```.*?^ *```$/gms, "").matchAll(/^#{1,6} (.*)$/gm);
+  return [...headings].map(([, heading = ""]) => slug(heading.replaceAll(/\[([^\]]*)\]\([^)]*\)|[`*]/g, "$1")));
+}
+
+describe("troubleshooting", () => {
+  const page = pages.find(({ name }) => name === "docs/troubleshooting.md")?.text ?? "";
+  const symptoms = [...page.matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell = ""]) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, words = ""]) => words),
+  );
+
+  test("names only codes that exist", () => {
+    const codes = symptoms.flatMap((words) => [...words.matchAll(/^\(?([a-z]+(?:_[a-z]+)+)\)?$/g)].map(([, code = ""]) => code));
+    expect(codes.length).toBeGreaterThan(15);
+    const nodeFields = ["disk_full"];
+    expect(
+      codes.filter((code) => !Object.hasOwn(errors, code) && !Object.hasOwn(diagnosticCodes, code) && !nodeFields.includes(code)),
+    ).toEqual([]);
+  });
+
+  test("quotes only words that the program prints", () => {
+    const sources = globSync(["src/**/*.{ts,tsx,mjs,js}", "scripts/setup.sh"], { cwd: root }).filter((name) => !/\.test\./.test(name));
+    const printed = sources.map((name) => readFileSync(join(root, name), "utf8")).join("\n");
+    // Of programs in nodes: the kernel's, ping's, FRR's.
+    // And one that is put together of parts; the page runs the command that prints it.
+    const ofOthers = [
+      "need 6.2 GiB of memory, 4.1 GiB are free",
+      "Destination Net Unreachable",
+      "administratively prohibited",
+      "Error: Unknown device type.",
+      "bgpd is not running",
+      "% Unknown command: ip …",
+    ];
+    const phrases = symptoms.filter((words) => / /.test(words) && !ofOthers.includes(words));
+    expect(phrases.length).toBeGreaterThan(10);
+    // Names and figures are the example's: the longest part without them counts.
+    const longest = (words: string) =>
+      words
+        .replace(/ ?\([a-z_]+\)$/, "")
+        .split(/…|https:|\b[\d.]+(?: GiB)?\b|\b[A-Z]{3,}\b|: |[()]/)
+        .reduce((a, b) => (b.length > a.length ? b : a), "")
+        .trim();
+    expect(phrases.filter((words) => !printed.includes(longest(words))).map((words) => [words, longest(words)])).toEqual([]);
+  });
+});
+
+test("the glossary has each term once, in alphabetical order", () => {
+  const page = pages.find(({ name }) => name === "docs/glossary.md")?.text ?? "";
+  const terms = [...page.matchAll(/^\| ([^|]+?) \| /gm)].map(([, term = ""]) => term).filter((term) => term !== "term");
+  expect(terms.length).toBeGreaterThan(50);
+  expect(terms).toEqual([...new Set(terms)].sort((a, b) => a.localeCompare(b, "en")));
 });
 
 test("the first lab of the README is valid, is deployed as it stands, and needs nothing after that", async () => {
