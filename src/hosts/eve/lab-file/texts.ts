@@ -28,15 +28,51 @@ export function writeText(id: number, { text, x, y }: LabText): UnlTextObject {
   return { id, name: `text ${id}`, type: "text", data: Buffer.from(html, "utf8").toString("base64") };
 }
 
+/**
+ * The text with other words or at another place. Its id and its look stay. New words get the look of the old ones' beginning; where they could not be read back,
+ * the text is written as a new one.
+ */
+export function editText(object: UnlTextObject, wanted: LabText): UnlTextObject {
+  const html = Buffer.from(object.data ?? "", "base64").toString("utf8");
+  const placed = html.replace(/<div\b[^>]*>/i, (opening) => moved(moved(opening, "left", wanted.x), "top", wanted.y));
+  const data = readText(object)?.text === wanted.text ? placed : reworded(placed, wanted.text);
+  const edited = { ...object, data: Buffer.from(data, "utf8").toString("base64") };
+  const read = readText(edited);
+  if (read !== undefined && textKey(read) === textKey(wanted)) return edited;
+  return { ...object, data: writeText(object.id ?? 0, wanted).data ?? "" };
+}
+
+function moved(tag: string, side: "left" | "top", to: number): string {
+  return tag.replace(placeOf(side), (found, number: string) => found.replace(`${number}px`, `${to}px`));
+}
+
+/** The tags before the first word, the new words, and what closes the tags. */
+function reworded(html: string, text: string): string {
+  const opening = /^(?:\s*<[a-z][^>]*>)+/i.exec(html)?.[0] ?? "";
+  const tags = [...opening.matchAll(/<([a-z][a-z0-9]*)\b[^>]*>/gi)].flatMap(([, tag = ""]) => (/^(?:br|hr|img)$/i.test(tag) ? [] : tag));
+  return (
+    opening +
+    escaped(text) +
+    tags
+      .reverse()
+      .map((tag) => `</${tag}>`)
+      .join("")
+  );
+}
+
 /** The same words at the same place. */
 export function textKey({ text, x, y }: LabText): string {
   return JSON.stringify([text, x, y]);
 }
 
 function place(tag: string, side: "left" | "top"): number | undefined {
-  const value = new RegExp(`[;"'\\s]${side}\\s*:\\s*(-?[\\d.]+(?:e[+-]?\\d+)?)px`, "i").exec(tag)?.[1];
+  const value = placeOf(side).exec(tag)?.[1];
   const number = Number(value ?? Number.NaN);
   return Number.isFinite(number) ? number : undefined;
+}
+
+function placeOf(side: "left" | "top"): RegExp {
+  return new RegExp(`[;"'\\s]${side}\\s*:\\s*(-?[\\d.]+(?:e[+-]?\\d+)?)px`, "i");
 }
 
 function escaped(text: string): string {
