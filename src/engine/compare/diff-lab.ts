@@ -1,4 +1,5 @@
 import type { Lab, LabText, TrafficFilter } from "../../intent/lab/lab.ts";
+import { toLabName } from "../../intent/lab/lab-name.ts";
 import { fieldWord } from "../model/node-fields.ts";
 import type { ObservedLab } from "../model/observed.ts";
 import type { Change, HostRules } from "../model/plan.ts";
@@ -10,7 +11,8 @@ import { meaning } from "./diff-node.ts";
 
 /**
  * What differs of the lab itself: name, description, traffic filters, texts. Order of filters and texts means nothing.
- * @param pathName the name that a new lab gets on a host that has no place for another
+ * On a host that has no place for a lab's name, the name fits if it is the one that stands for the host's.
+ * @param pathName the name that a new lab gets on such a host
  */
 export function diffLab(
   desired: Lab,
@@ -29,7 +31,10 @@ export function diffLab(
   for (const field of ["name", "description"] as const) {
     const before = meaning(observed?.[field]);
     const after = meaning(desired[field]);
-    if (field === "name" && observed === null && after === pathName && unsupportedOnHost(rules, "lab", field) !== undefined) continue;
+    if (field === "name" && unsupportedOnHost(rules, "lab", field) !== undefined) {
+      const given = observed === null ? pathName : observed.name;
+      if (given !== undefined && after === toLabName(given)) continue;
+    }
     if (before !== after && supported(field, after !== null)) changes.push({ field, before, after });
   }
 

@@ -11,14 +11,17 @@ type Text = Pick<Intent, "yaml" | "files">;
 /**
  * What keeps the host from making the lab of an intent, as errors, and what it would leave out or not keep to, as warnings. The lab is planned as a deploy
  * plans a new one; free memory does not count, because it is another a moment later.
+ * @param path of the lab; absent: its name is that of the intent
  */
 export async function fitProblems(
   context: Pick<Context, "work">,
   host: Pick<HostSession, "rules">,
   intent: Pick<Intent, "lab" | "yaml" | "files">,
+  path?: string,
 ): Promise<readonly Diagnostic[]> {
   const { freeMemory: _now, ...rules } = await host.rules();
-  const input = { desired: intent.lab, observed: null, rules, prune: false, replace: false };
+  const pathName = path === undefined ? intent.lab.name : (path.split("/").at(-1) ?? "");
+  const input = { desired: intent.lab, observed: null, rules, prune: false, replace: false, pathName };
   const { plan } = await context.work.plan({ input, ids: noIds, direction: "to_host", files: intent.files });
   const found = await Promise.all([refusals(context, plan, intent), leftOut(context, plan, intent), tooManyCores(context, rules, intent)]);
   return found.flat();

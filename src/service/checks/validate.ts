@@ -25,13 +25,18 @@ export async function validateProject(context: Context, caller: Caller, payload:
   const { lab, yaml, files, warnings } = intent;
   const path = pathOf(payload, manifest, lab.name);
   if (payload.state !== undefined && payload.state !== null) stateIds(payload.state, context.host, path);
-  const found = [...warnings, ...(await hostProblems(context, caller, intent, call))].sort(byPlace);
+  const found = [...warnings, ...(await hostProblems(context, caller, { ...intent, path }, call))].sort(byPlace);
   if (!found.some(({ severity }) => severity === "error")) return { status: "valid", warnings: found };
   throw new Failure("invalid_intent", showDiagnostics(found, { yaml, files }), { data: { diagnostics: found } });
 }
 
 /** What the host says of the intent. Where it cannot be asked about a part, a warning says so. */
-async function hostProblems(context: Context, caller: Caller, intent: Intent, { signal }: Call): Promise<readonly Diagnostic[]> {
+async function hostProblems(
+  context: Context,
+  caller: Caller,
+  intent: Intent & { readonly path: string },
+  { signal }: Call,
+): Promise<readonly Diagnostic[]> {
   const asked = context.sessions.hostSession(caller);
   const ask = async (
     check: (host: HostSession) => Promise<readonly Diagnostic[]>,
@@ -55,7 +60,7 @@ async function hostProblems(context: Context, caller: Caller, intent: Intent, { 
       (why) => uncheckedAttributes(context, intent, why),
     ),
     ask(
-      (host) => fitProblems(context, host, intent),
+      (host) => fitProblems(context, host, intent, intent.path),
       (why) => uncheckedNodes(context, intent, why),
     ),
   ]);

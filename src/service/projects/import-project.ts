@@ -9,6 +9,7 @@ import { persistedLab } from "../../engine/plan/identity.ts";
 import { canonicalText, sameValue } from "../../engine/shared/canonical.ts";
 import { maskLab } from "../../engine/show/mask.ts";
 import type { NativeIds } from "../../hosts/host.ts";
+import { toLabName } from "../../intent/lab/lab-name.ts";
 import { checkLabPath } from "../../intent/lab/lab-path.ts";
 import { type Manifest, printManifest } from "../../intent/parse/manifest.ts";
 import { type IntentText, printLab } from "../../intent/write/print.ts";
@@ -80,7 +81,7 @@ export async function importProject(
     throw new Failure("operation_not_allowed", `${source.path} holds secrets: copying it needs the right to edit it`);
   }
   // Under the source's own name the copy's text alone would address the source.
-  const name = path === source.path ? captured.name : labName(path);
+  const name = path === source.path ? captured.name : toLabName(path.slice(path.lastIndexOf("/") + 1));
   const lab = { ...captured, name };
   const text = await textOf(context, source, lab);
   const intent = await readSent(context, text.yaml, text.files);
@@ -231,10 +232,4 @@ async function copyPath(
 function withSuffix(path: string, suffix: string): string {
   const at = path.lastIndexOf("/") + 1;
   return `${path.slice(0, at)}${path.slice(at, at + 64 - suffix.length)}${suffix}`;
-}
-
-/** A lab's name has fewer letters to choose from than its path. */
-function labName(path: string): string {
-  const name = path.slice(path.lastIndexOf("/") + 1).replace(/[^A-Za-z0-9._-]+/g, "-");
-  return name.replace(/^[^A-Za-z0-9]+/, "") || "import";
 }
