@@ -1,4 +1,5 @@
 import type { Lab, LabLink, LabNetwork, LabNode, Position } from "../../intent/lab/lab.ts";
+import { toLabName } from "../../intent/lab/lab-name.ts";
 import type { ObservedLab, ObservedNode } from "../model/observed.ts";
 import type { HostRules, TemplateRules } from "../model/plan.ts";
 import { unsupportedOnHost, unsupportedOnLink, unsupportedOnNode } from "../model/support.ts";
@@ -7,7 +8,7 @@ import { interfaceIndex } from "./compare-lab.ts";
 import { diffLab } from "./diff-lab.ts";
 import { diffLink, observedLink } from "./diff-link.ts";
 import { endpointKeys, type JoinedIds, joinIds } from "./join.ts";
-import { hostPosition, wantedImage } from "./node-values.ts";
+import { hostPosition, wantedImage, wholeGroups } from "./node-values.ts";
 
 export interface CaptureInput {
   readonly observed: ObservedLab;
@@ -92,7 +93,7 @@ function captureLabItself(
   const keepTexts = lost("texts") || unchanged?.textChanges.length === 0;
   const keepDescription = lost("description") || (unchanged !== undefined && !changed.has("description"));
   return defined<Pick<Lab, "name" | "description" | "texts" | "trafficFilters">>({
-    name: base !== undefined && lost("name") ? base.name : observed.name,
+    name: base !== undefined && lost("name") ? base.name : toLabName(observed.name),
     description: keepDescription ? base?.description : observed.description || undefined,
     texts: (keepTexts ? base?.texts : undefined) ?? observed.texts,
     trafficFilters:
@@ -131,7 +132,7 @@ function captureNode(
     exec: lost("exec") ? (base?.exec ?? []) : native.exec,
     cpu: scalar("cpu", native.cpu, template?.cpu),
     ram: scalar("ram", native.ram, template?.ram),
-    ethernet: lost("ethernet") ? base?.ethernet : captureEthernet(native.ethernet, base, Math.max(needed, template?.ethernet ?? 0)),
+    ethernet: lost("ethernet") ? base?.ethernet : captureEthernet(native.ethernet, base, needed, template),
     start: lost("start") ? base?.start : native.start,
     position: lost("position") ? base?.position : capturePosition(native, base, places, rules),
     env: lost("env") ? (base?.env ?? {}) : sortedRecord(native.env),
@@ -157,9 +158,10 @@ function capturePosition(
 }
 
 /** A count that the links give by themselves is left out; where the base leaves it to the links, so does the answer. */
-function captureEthernet(count: number, base: LabNode | undefined, needed: number): number | undefined {
-  if (base !== undefined) return base.ethernet === undefined && count >= needed ? undefined : count;
-  return count === needed ? undefined : count;
+function captureEthernet(count: number, base: LabNode | undefined, links: number, template: TemplateRules | undefined): number | undefined {
+  const needed = wholeGroups(Math.max(links, template?.ethernet ?? 0), template);
+  if (base?.ethernet !== undefined) return wholeGroups(base.ethernet, template) === count ? base.ethernet : count;
+  return base === undefined ? (count === needed ? undefined : count) : count >= needed ? undefined : count;
 }
 
 function captureAttributes(native: ObservedNode, base: LabNode | undefined, template: TemplateRules | undefined): LabNode["attributes"] {

@@ -19,7 +19,7 @@ import { diffLab } from "./diff-lab.ts";
 import { diffLink, type LinkDifference, observedLink } from "./diff-link.ts";
 import { diffNode, type FieldDifference, meaning } from "./diff-node.ts";
 import { type EndpointKeys, endpointKeys, type JoinedIds, joinIds } from "./join.ts";
-import { hostPosition, observedNode, wantedNode } from "./node-values.ts";
+import { hostPosition, observedNode, wantedNode, wholeGroups } from "./node-values.ts";
 
 export interface CompareInput {
   readonly desired: Lab;
@@ -139,10 +139,10 @@ export function compareLab(input: CompareInput): Comparison {
   return { desired, observed, rules, ids, nodes, networks, links: works, lab, unsupported };
 }
 
-/** The index of an interface: by the template's naming, else as the host itself lists it. */
+/** The index of an ethernet interface: by the template's naming, else as the host itself lists it. */
 export function interfaceIndex(name: string, template: TemplateRules | undefined, native: ObservedNode | undefined): number | undefined {
   const index = template && interfaceNaming(template.ethFormat).index(name);
-  return index ?? native?.interfaces.find((one) => one.name === name)?.index;
+  return index ?? native?.interfaces.find((one) => one.name === name && one.type === "ethernet")?.index;
 }
 
 function compareNode(
@@ -286,7 +286,7 @@ function compareLinks(
       return `template ${intent.template} has no interface ${name}`;
     }
     const index = interfaceIndex(name, template, native);
-    if (intent.ethernet !== undefined && index !== undefined && index >= intent.ethernet)
+    if (intent.ethernet !== undefined && index !== undefined && index >= wholeGroups(intent.ethernet, template))
       return `${node} shall have ${intent.ethernet} interfaces`;
     return undefined;
   };

@@ -25,13 +25,19 @@ export function wantedNode(
     exec: node.exec,
     cpu: node.cpu ?? template?.cpu,
     ram: node.ram ?? template?.ram,
-    ethernet: node.ethernet ?? Math.max(needed, observed?.ethernet ?? template?.ethernet ?? 0),
+    ethernet: wholeGroups(node.ethernet ?? Math.max(needed, observed?.ethernet ?? template?.ethernet ?? 0), template),
     start: node.start ?? observed?.start,
     position: node.position ?? observed?.position,
     env: node.env,
     attributes: { ...template?.attributes, ...node.attributes },
     labels: node.labels,
   });
+}
+
+/** The number of ethernet interfaces that a node of the template gets if it shall have `count`. */
+export function wholeGroups(count: number, template: Pick<TemplateRules, "ethernetGroup"> | undefined): number {
+  const group = template?.ethernetGroup ?? 1;
+  return Math.ceil(count / group) * group;
 }
 
 /** "default" is the template's default image, unless an image is really called so. */

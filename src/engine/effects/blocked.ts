@@ -1,8 +1,11 @@
 import { nearest } from "../../intent/diagnostics/nearest.ts";
+import type { LabNode } from "../../intent/lab/lab.ts";
 import type { Comparison, LinkWork, NetworkWork, NodeWork } from "../compare/comparison.ts";
-import { interfaceAlias, interfaceNaming } from "../model/interface-names.ts";
+import { wholeGroups } from "../compare/node-values.ts";
+import { type InterfaceNaming, interfaceAlias, interfaceNaming } from "../model/interface-names.ts";
+import { modulePorts } from "../model/module-ports.ts";
 import type { NumberClash } from "../model/observed.ts";
-import type { HostRules, SerialRule, TemplateRules, ValueRule } from "../model/plan.ts";
+import type { HostRules, ModuleRule, SerialRule, TemplateRules, ValueRule } from "../model/plan.ts";
 import { type SerialPort, serialPort } from "../model/serial-port.ts";
 import { unsupportedOnNode } from "../model/support.ts";
 
@@ -45,7 +48,7 @@ export function nodeObstacle(node: NodeWork, rules: HostRules, template: Templat
     };
   }
   const making = node.fate === "create" || node.before?.template !== intent.template;
-  const value = valueObstacle(node, template, making);
+  const value = valueObstacle(node, template, making) ?? keptLinkObstacle(node, template);
   if (value !== undefined) return value;
   const chosen = making || node.differences.some(({ field }) => field === "image");
   if (!chosen || template.images === undefined || unsupportedOnNode(rules, template, "image") !== undefined) return undefined;
@@ -186,6 +189,12 @@ function interfaceObstacle(name: string, node: NodeWork, template: TemplateRules
     const port = serialPort(name, template.serial);
     if (port !== undefined) return serialObstacle(name, port, node, template, template.serial);
   }
+  const { modules } = template;
+  if (index === undefined && modules !== undefined) {
+    if (modulePorts(attributesOf(node), modules).includes(name)) return undefined;
+    const lost = sameTemplate && modulePorts(node.before?.attributes ?? {}, modules).includes(name);
+    if (lost || node.observed?.interfaces.some((one) => one.name === name) !== true) return moduleObstacle(name, node, modules, naming);
+  }
   if (index === undefined) {
     if (sameTemplate && node.observed?.interfaces.some((one) => one.name === name)) return undefined;
     const alias = interfaceAlias(template.ethFormat, name, template.maxInterfaces);
@@ -198,7 +207,7 @@ function interfaceObstacle(name: string, node: NodeWork, template: TemplateRules
   if (index >= template.maxInterfaces) {
     return `${node.key} cannot have an interface ${name}: template ${template.id} has at most ${template.maxInterfaces}`;
   }
-  const count = node.intent?.ethernet;
+  const count = node.intent?.ethernet === undefined ? undefined : wholeGroups(node.intent.ethernet, template);
   if (count !== undefined && index >= count) {
     const last = count === 0 ? "none" : `${naming.name(0)} to ${naming.name(count - 1)}`;
     return `${node.key} has ${count} interfaces (${last}), not ${name}`;
@@ -217,13 +226,43 @@ function serialObstacle(
   const naming = interfaceNaming(template.ethFormat);
   const linked = node.links.flatMap((link) => (link.fate === "delete" ? [] : (link.after?.endpoints ?? [])));
   const indexes = linked.map((end) => ("node" in end && end.node === node.key ? (naming.index(end.interface) ?? -1) : -1));
-  const ethernet = Math.max(node.before?.ethernet ?? template.ethernet ?? 0, ...indexes.map((index) => index + 1));
+  const ethernet = Math.max((node.after ?? node.before)?.ethernet ?? template.ethernet ?? 0, ...indexes.map((index) => index + 1));
   const first = Math.ceil(ethernet / rule.ports);
-  const slots = Number((node.after ?? node.before)?.attributes[rule.attribute] ?? 0);
+  const slots = Number(attributesOf(node)[rule.attribute] ?? 0);
   if (port < rule.ports && slot >= first && slot < first + slots) return undefined;
   if (slots === 0) return `${node.key} has no interface ${name}: its attribute ${rule.attribute} is 0`;
   const [low, high] = [`${rule.prefix}${first}/0`, `${rule.prefix}${first + slots - 1}/${rule.ports - 1}`];
   return `${node.key} has no interface ${name}; its serial interfaces are ${low} to ${high}, ${slots} slots by its attribute ${rule.attribute}`;
+}
+
+/** Which slot would have the interface, and the modules that it could hold. */
+function moduleObstacle(name: string, node: NodeWork, { attribute, kinds }: ModuleRule, naming: InterfaceNaming): string {
+  const missing = `${node.key} has no interface ${name}`;
+  const slot = /^[a-z]+(\d{1,3})\/\d{1,3}$/.exec(name)?.[1];
+  if (slot === undefined) return `${missing}; its interfaces are called ${naming.name(0)}, ${naming.name(1)} …`;
+  const module = attributesOf(node)[`${attribute}${slot}`];
+  const is = module === undefined ? "is not set" : `is ${module}`;
+  return `${missing}: its attribute ${attribute}${slot} ${is}; modules with interfaces are ${Object.keys(kinds).sort().join(", ")}`;
+}
+
+/** Why the wanted count or attributes would take an interface from a link that stays. Counts that follow from links are checked at the new links. */
+function keptLinkObstacle(node: NodeWork, template: TemplateRules): Obstacle | undefined {
+  if (node.before?.template !== template.id) return undefined;
+  const changed = new Set<string>(node.differences.map(({ field }) => field));
+  const field = changed.has("attributes") ? "attributes" : node.intent?.ethernet !== undefined && changed.has("ethernet") ? "ethernet" : "";
+  if (field === "") return undefined;
+  for (const link of node.links.filter(({ fate }) => fate === "keep" || fate === "extra")) {
+    for (const end of link.before?.endpoints ?? []) {
+      if (!("node" in end) || end.node !== node.key) continue;
+      const text = interfaceObstacle(end.interface, node, template);
+      if (text !== undefined) return { code: "unknown_interface", text: `${text}. Remove link ${link.key} first`, field };
+    }
+  }
+  return undefined;
+}
+
+function attributesOf(node: NodeWork): LabNode["attributes"] {
+  return (node.after ?? node.before)?.attributes ?? {};
 }
 
 /** A serial interface of the node with a link that stays. */

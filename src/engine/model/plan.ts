@@ -129,6 +129,8 @@ export interface TemplateRules {
   readonly need?: number;
   /** Interfaces that a node has when neither intent nor links ask for more; absent: none. */
   readonly ethernet?: number;
+  /** Ethernet interfaces come in groups of this many: a count is rounded up to whole groups. Default 1. */
+  readonly ethernetGroup?: number;
   readonly attributes: Readonly<Record<string, string | number | boolean>>;
   /** What values may be: of "cpu" and "ram" where they are bounded, and of each attribute that there is, as "attributes.<name>". Absent: the host tells itself. */
   readonly values?: Readonly<Record<string, ValueRule>>;
@@ -145,6 +147,8 @@ export interface TemplateRules {
   readonly maxInterfaces: number;
   /** Serial interfaces in slots that follow those of the ethernet interfaces, as on IOL: s1/0 where e0/0 to e0/3 are all. Absent: none. */
   readonly serial?: SerialRule;
+  /** Interfaces of modules in numbered slots, as on Dynamips: fa1/0 where the attribute slot1 is "NM-1FE-TX". Absent: none. */
+  readonly modules?: ModuleRule;
 }
 
 /** Of the value as text: an attribute of type number may be written as "4" too. */
@@ -166,6 +170,13 @@ export interface SerialRule {
   readonly ports: number;
   /** The attribute that counts a node's slots of serial interfaces. */
   readonly attribute: string;
+}
+
+export interface ModuleRule {
+  /** Before the number of the slot in the attribute's name: "slot" of slot1. */
+  readonly attribute: string;
+  /** By the attribute's value: the letters before slot and port, and how many ports the module has. */
+  readonly kinds: Readonly<Record<string, { readonly prefix: string; readonly ports: number }>>;
 }
 
 /** What the engine must know of the host: facts, no calls. */

@@ -92,6 +92,12 @@ export function imagesOf(images: Readonly<Record<string, readonly string[]>>, ty
   return type === "vpcs" ? [""] : [...(images[template] ?? [])].sort(naturally);
 }
 
+/** Slots of Dynamips templates and the modules for them, as in the templates of UNetLab, from which EVE-NG comes. */
+const slotsOf: Readonly<Record<string, { readonly slots: number; readonly modules: readonly string[] }>> = {
+  c3725: { slots: 2, modules: ["NM-1FE-TX", "NM-16ESW"] },
+  c7200: { slots: 6, modules: ["PA-FE-TX", "PA-4E", "PA-8E"] },
+};
+
 /** GET /list/templates/{id} */
 export function templateDetail(template: Template, installed: readonly string[], missing: string): object {
   const { type } = template;
@@ -119,6 +125,11 @@ export function templateDetail(template: Template, installed: readonly string[],
   }
   if (type === "dynamips") options.idlepc = input("Idle PC", "0x0");
   if (type === "dynamips" || type === "iol") options.nvram = input("NVRAM", type === "iol" ? 1024 : 128);
+  const { slots = 0, modules = [] } = slotsOf[template.id] ?? {};
+  for (let slot = 1; slot <= slots; slot++) {
+    const choices = { "": "Empty", ...Object.fromEntries(modules.map((each) => [each, each])) };
+    options[`slot${slot}`] = { name: `Slot ${slot}`, type: "list", value: "", list: choices };
+  }
   if (["dynamips", "iol", "qemu", "docker"].includes(type)) options.ram = input("RAM", template.ram);
   if (type === "qemu" || type === "docker") options.ethernet = input("Ethernets", template.ethernet);
   if (type === "iol") options.ethernet = input("Ethernet portgroups (4 int each)", template.ethernet);

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Failure } from "../../../contract/errors.ts";
 import type { Operation, Step } from "../../../engine/model/plan.ts";
-import type { LabLink } from "../../../intent/lab/lab.ts";
+import type { LabNetwork, LabNode, Position } from "../../../intent/lab/lab.ts";
 import type { Applied, NativeIds, Progress } from "../../host.ts";
 import { isUnreadableLab } from "../../host-unreadable.ts";
 import { settled } from "../api/doubt.ts";
@@ -226,7 +226,7 @@ async function createLab(run: Run, head: LabHead | null, { lab: wanted }: Step &
     pictures: [],
     configs: [],
   };
-  const edit = openEdit(run, empty, await takenIds(run), wanted.links);
+  const edit = openEdit(run, empty, await takenIds(run), placesOf([...wanted.nodes, ...wanted.networks]));
   // With the bulk path everything is made at once, and the steps that follow find it there.
   if (place.world.edition.imports !== "none") {
     for (const network of wanted.networks) edit.step({ do: "create-network", network });
@@ -247,8 +247,7 @@ async function editBatch(
 ): Promise<void> {
   const { place, at } = run;
   const before = withHead(await place.world.reader.file(place.account, at), head);
-  const coming = batch.flatMap(({ step }) => (step.do === "create-link" ? step.link : []));
-  const edit = openEdit(run, before, creates ? await takenIds(run) : noneTaken, coming);
+  const edit = openEdit(run, before, creates ? await takenIds(run) : noneTaken, placesOf(batch.flatMap(placed)));
   let failure: { readonly error: unknown } | undefined;
   const after: UnlLab[] = [];
   for (const { step } of batch) {
@@ -330,8 +329,17 @@ function takenIds({ place, at }: Run): Promise<TakenIds> {
   return place.world.edition.sharedNames ? place.world.others.taken(place.account, at.path) : Promise.resolve(noneTaken);
 }
 
-function openEdit({ place, ids }: Run, lab: UnlLab, taken: TakenIds, coming: readonly LabLink[] = []): LabEdit {
+function openEdit({ place, ids }: Run, lab: UnlLab, taken: TakenIds, coming: readonly Position[] = []): LabEdit {
   return editLab(lab, ids, { catalogue: place.catalogue, lists: place.world.interfaces, taken, newUuid: randomUUID, coming });
+}
+
+function placed({ step }: Operation): readonly (LabNode | LabNetwork)[] {
+  if (step.do === "create-node" || step.do === "update-node") return [step.node];
+  return step.do === "create-network" || step.do === "update-network" ? [step.network] : [];
+}
+
+function placesOf(things: readonly (LabNode | LabNetwork)[]): readonly Position[] {
+  return things.flatMap(({ position }) => position ?? []);
 }
 
 /** The ids of the edit, with the numbers that the host gave instead. */

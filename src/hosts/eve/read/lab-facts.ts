@@ -40,7 +40,7 @@ function nodeFacts(node: UnlNode, lab: UnlLab, template: EveTemplate | undefined
   if (template?.images !== undefined) set(`${about} image`, node.image);
   if (template?.cpu !== undefined) set(`${about} cpu`, node.cpu ?? template.cpu);
   if (template?.ram !== undefined) set(`${about} ram`, node.ram ?? template.ram);
-  if (template?.shape.countable === true || template?.type === "iol") set(`${about} ethernet`, node.ethernet);
+  if (template?.shape.countable === true) set(`${about} ethernet`, node.ethernet);
   const used = usesConfig(node);
   set(`${about} config`, used ? "used" : "not used");
   if (used) set(`${about} startup-config`, lab.configs.find(({ id }) => id === node.id)?.text);

@@ -131,20 +131,20 @@ function iol(ethernets: number, serials: number): readonly PlannedInterface[] {
 
 const builtIn: Readonly<Record<string, readonly string[]>> = { c1710: ["e0", "fa0"], c3725: ["fa0/0", "fa0/1"], c7200: ["fa0/0"] };
 
-/** Letter and number of ports of a module; its interface p in slot s has the id 16 s + p. */
-const modules: Readonly<Record<string, readonly [letter: string, ports: number]>> = {
-  "NM-1FE-TX": ["fa", 1],
-  "NM-16ESW": ["fa", 16],
-  "PA-FE-TX": ["fa", 1],
-  "PA-4E": ["e", 4],
-  "PA-8E": ["e", 8],
+/** Modules of Dynamips: interface p in slot s has the id 16 s + p. */
+export const modules: Readonly<Record<string, { readonly prefix: string; readonly ports: number }>> = {
+  "NM-1FE-TX": { prefix: "fa", ports: 1 },
+  "NM-16ESW": { prefix: "fa", ports: 16 },
+  "PA-FE-TX": { prefix: "fa", ports: 1 },
+  "PA-4E": { prefix: "e", ports: 4 },
+  "PA-8E": { prefix: "e", ports: 8 },
 };
 
 function dynamips(template: string, slots: InterfacePlan["slots"] & object): readonly PlannedInterface[] | undefined {
   if (!Object.hasOwn(builtIn, template)) return undefined;
   const inSlots = slots.flatMap(({ id = 0, module = "" }) => {
-    const [letter, ports] = Object.hasOwn(modules, module) ? (modules[module] ?? ["", 0]) : ["", 0];
-    return Array.from({ length: ports }, (_, port) => ethernet(`${letter}${id}/${port}`, 16 * id + port));
+    const { prefix, ports } = (Object.hasOwn(modules, module) ? modules[module] : undefined) ?? { prefix: "", ports: 0 };
+    return Array.from({ length: ports }, (_, port) => ethernet(`${prefix}${id}/${port}`, 16 * id + port));
   });
   return [...(builtIn[template] ?? []).map(ethernet), ...inSlots];
 }

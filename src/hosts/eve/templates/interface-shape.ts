@@ -12,6 +12,13 @@ export interface InterfaceShape {
   readonly countable: boolean;
   /** Why not. */
   readonly why?: string;
+  /** How many interfaces the host counts as one. Default 1. */
+  readonly group?: number;
+}
+
+/** The number in the host's words: of IOL groups of four. */
+export function hostCount(interfaces: number, { group = 1 }: InterfaceShape): number {
+  return Math.ceil(interfaces / group);
 }
 
 /** One interface of a node. */
@@ -58,6 +65,7 @@ export function indexed(type: string, interfaces: readonly Omit<EveInterface, "i
 }
 
 const iolGroups = 16;
+const iolGroup = 4;
 const seen = 24;
 
 /** @param told the number in the template's form: of interfaces, of IOL of groups */
@@ -69,8 +77,7 @@ export function interfaceShape(template: string, type: string, told: number | un
   const { format, all } = formatOf(names);
   if (type === "vpcs") return { ethFormat: format, count: 1, max: 1, countable: false, why: "a VPCS has one interface" };
   if (type === "iol") {
-    const why = "interfaces of IOL come in groups of four, as many as its links need";
-    return { ethFormat: "e{0}/{0-4}", count: 4 * (told ?? 1), max: 4 * (iolGroups - 1), countable: false, why };
+    return { ethFormat: "e{0}/{0-4}", count: iolGroup * (told ?? 1), max: iolGroup * (iolGroups - 1), countable: true, group: iolGroup };
   }
   if (!counted)
     return {

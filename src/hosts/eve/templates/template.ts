@@ -1,7 +1,8 @@
-import type { FieldRule, TemplateRules } from "../../../engine/model/plan.ts";
+import type { FieldRule, ModuleRule, TemplateRules } from "../../../engine/model/plan.ts";
 import { defined } from "../../../engine/shared/defined.ts";
 import type { HostTemplate, TemplateAttribute } from "../../host.ts";
 import { entriesOf, numberOf, recordOf, textOf } from "../api/answer.ts";
+import { modules } from "./interface-names.ts";
 import { type InterfaceShape, interfaceShape } from "./interface-shape.ts";
 import { takesStartupConfig } from "./startup-configs.ts";
 
@@ -101,6 +102,19 @@ export function consoleType(word: string): HostTemplate["consoleType"] {
   return word === "telnet" ? "telnet" : word === "vnc" || word === "rdp" || word === "rdp-tls" ? "vnc" : word === "" ? "telnet" : "none";
 }
 
+/** The modules that the template's form offers for its slots. */
+function moduleRule({ attributes }: EveTemplate): ModuleRule | undefined {
+  const slots = attributes.filter(({ name }) => isSlot(name));
+  const offered = new Set(slots.flatMap(({ options = [] }) => options.map(({ value }) => value)));
+  if (offered.size === 0) return undefined;
+  return { attribute: "slot", kinds: Object.fromEntries(Object.entries(modules).filter(([name]) => offered.has(name))) };
+}
+
+/** Whether the attribute is the module in a numbered slot. */
+export function isSlot(attribute: string): boolean {
+  return /^slot\d+$/.test(attribute);
+}
+
 export function templateRules(template: EveTemplate, hotPlug: boolean): TemplateRules {
   const { id, type, shape } = template;
   const unless = (has: boolean, rule: FieldRule): FieldRule => (has ? rule : "unsupported");
@@ -115,6 +129,15 @@ export function templateRules(template: EveTemplate, hotPlug: boolean): Template
     ram: template.ram,
     ethernet: shape.count,
     attributes: Object.fromEntries(defaults),
+    // Only the host judges most values. A module that it does not offer would be left out in silence.
+    values: Object.fromEntries(
+      template.attributes.map(({ name, options }) => [
+        `attributes.${name}`,
+        isSlot(name) && options !== undefined
+          ? { type: "enum" as const, options: options.map(({ value }) => value) }
+          : { type: "text" as const },
+      ]),
+    ),
     startupConfig: template.startupConfig,
     fields: {
       // The node's disk is a layer over its image.
@@ -131,6 +154,8 @@ export function templateRules(template: EveTemplate, hotPlug: boolean): Template
     links: hotPlug ? "live" : "restart",
     ethFormat: shape.ethFormat,
     maxInterfaces: shape.max,
+    ethernetGroup: shape.group,
     serial: type === "iol" ? { prefix: "s", ports: 4, attribute: "serial" } : undefined,
+    modules: moduleRule(template),
   });
 }

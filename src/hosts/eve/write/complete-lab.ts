@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
+import type { Position } from "../../../intent/lab/lab.ts";
 import type { UnlInterface, UnlLab, UnlNode } from "../lab-file/unl.ts";
 import type { EveCatalogue } from "../templates/catalogue.ts";
 import type { EveTemplate } from "../templates/template.ts";
-import { defaultPlace } from "./lab-draft.ts";
+import { freePlace, shownPlaces } from "./lab-draft.ts";
 
 /** Templates whose nodes EVE-NG gives a MAC address. Without one in the file it fails while it computes it, and refuses the whole lab. */
 const withFirstMac = new Set(["bigip", "firepower", "firepower6", "linux"]);
@@ -13,24 +14,29 @@ const withFirstMac = new Set(["bigip", "firepower", "firepower6", "linux"]);
  * @param pod the user's number on the host, part of MAC addresses
  */
 export function completeLab(lab: UnlLab, catalogue: EveCatalogue, pod: number): UnlLab {
+  const places = [...shownPlaces(lab)];
+  const placeOf = (index: number): Position => {
+    const place = freePlace(places, index);
+    places.push(place);
+    return place;
+  };
   let lastText = Math.max(0, ...lab.textObjects.map(({ id = 0 }) => id));
   return {
     ...lab,
-    nodes: lab.nodes.map((node, index) => completeNode(node, index, catalogue.template(node.template ?? ""), pod)),
+    nodes: lab.nodes.map((node, index) => completeNode(node, () => placeOf(index), catalogue.template(node.template ?? ""), pod)),
     textObjects: lab.textObjects.map((text) => (text.id === undefined ? { ...text, id: ++lastText } : text)),
   };
 }
 
-function completeNode(node: UnlNode, index: number, template: EveTemplate | undefined, pod: number): UnlNode {
+function completeNode(node: UnlNode, free: () => Position, template: EveTemplate | undefined, pod: number): UnlNode {
   const type = node.type ?? template?.type;
-  const place = defaultPlace(index);
+  const place = node.left === undefined || node.top === undefined ? free() : undefined;
   const slots = node.slots?.filter(({ id, module }) => id !== undefined && module !== undefined);
   return {
     ...node,
     ...(type !== undefined && { type }),
     config: node.config ?? "0",
-    left: node.left ?? place.x,
-    top: node.top ?? place.y,
+    ...(place !== undefined && { left: node.left ?? place.x, top: node.top ?? place.y }),
     ...(type === "qemu" && { uuid: node.uuid ?? randomUUID() }),
     ...(type === "qemu" && needsFirstMac(node, template) && { firstmac: firstMac(pod, node.id) }),
     ...(slots !== undefined && { slots }),

@@ -4,6 +4,7 @@ import { hostFailure } from "../api/host-failure.ts";
 import type { UnlLab, UnlNode } from "../lab-file/unl.ts";
 import { attach, connectSerial, disconnect, endsOf, linksOf, sameEnd, type UnlEnd, type UnlLink } from "../lab-file/unl-links.ts";
 import { linkId } from "../read/observe.ts";
+import { hostCount } from "../templates/interface-shape.ts";
 import type { EveTemplate } from "../templates/template.ts";
 import { setLinkQuality } from "./edit-quality.ts";
 import type { LabDraft } from "./lab-draft.ts";
@@ -84,7 +85,7 @@ function nativeEnd(draft: LabDraft, end: Endpoint): UnlEnd {
   const template = draft.catalogue.template(node.template ?? "");
   const index = template === undefined ? undefined : interfaceNaming(template.shape.ethFormat).index(end.interface);
   if (template !== undefined && index !== undefined && index < template.shape.max) {
-    // The engine asks for interfaces first, where they can be counted; of IOL they come in groups as links need them.
+    // A plan asks for the interfaces first; a link that is made without one may need more.
     const grown = growTo(node, template, index);
     const now = grown === undefined ? undefined : draft.lists.of(grown).find(({ name }) => name === end.interface);
     if (grown !== undefined && now !== undefined) {
@@ -96,12 +97,12 @@ function nativeEnd(draft: LabDraft, end: Endpoint): UnlEnd {
 }
 
 function growTo(node: UnlNode, template: EveTemplate, index: number): UnlNode | undefined {
+  const { shape } = template;
   if (template.type === "iol") {
     const serial = node.interfaces.some(({ type, remote_id }) => type === "serial" || remote_id !== undefined);
     if (serial) throw hostFailure(`node ${node.name}: more ethernet interfaces would rename its serial ones, which have links`);
-    return { ...node, ethernet: Math.floor(index / 4) + 1 };
   }
-  return template.shape.countable ? { ...node, ethernet: index + 1 } : undefined;
+  return shape.countable ? { ...node, ethernet: hostCount(index + 1, shape) } : undefined;
 }
 
 function isSerial(draft: LabDraft, end: UnlEnd): boolean {

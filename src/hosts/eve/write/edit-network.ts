@@ -1,13 +1,13 @@
 import type { LabNetwork } from "../../../intent/lab/lab.ts";
 import { hostFailure } from "../api/host-failure.ts";
 import { linksOf } from "../lab-file/unl-links.ts";
-import { defaultPlace, type LabDraft } from "./lab-draft.ts";
+import type { LabDraft } from "./lab-draft.ts";
 
 export function putNetwork(draft: LabDraft, wanted: LabNetwork): void {
   if (!draft.catalogue.rules.networkTypes.includes(wanted.type))
     throw hostFailure(`network ${wanted.key}: the host has no type ${wanted.type}`);
   const existing = draft.findNetwork(wanted.key, wanted.name);
-  const place = wanted.position ?? (existing === undefined ? defaultPlace(draft.lab.networks.length, 60) : undefined);
+  const place = wanted.position ?? (existing === undefined ? draft.freePlace(draft.lab.networks.length, 60) : undefined);
   const network = {
     ...existing,
     id: existing?.id ?? draft.freshNetwork(),

@@ -4,9 +4,10 @@ import type { UnlNode } from "../lab-file/unl.ts";
 import { endsOf, linksOf } from "../lab-file/unl-links.ts";
 import { writeAttributes } from "../read/node-attributes.ts";
 import { usesConfig } from "../read/observe.ts";
+import { hostCount } from "../templates/interface-shape.ts";
 import type { EveTemplate } from "../templates/template.ts";
 import { cut } from "./edit-link.ts";
-import { defaultPlace, type LabDraft, templateOf } from "./lab-draft.ts";
+import { type LabDraft, templateOf } from "./lab-draft.ts";
 
 /** Makes the node, or gives the one that is there all of its fields. Throws host_error. */
 export function putNode(draft: LabDraft, wanted: LabNode): void {
@@ -14,7 +15,7 @@ export function putNode(draft: LabDraft, wanted: LabNode): void {
   const existing = draft.findNode(wanted.key, wanted.name);
   if (existing === undefined) {
     const id = draft.freshNode();
-    const place = wanted.position ?? defaultPlace(draft.lab.nodes.length);
+    const place = wanted.position ?? draft.freePlace(draft.lab.nodes.length);
     const made: UnlNode = {
       id,
       name: wanted.name,
@@ -22,7 +23,7 @@ export function putNode(draft: LabDraft, wanted: LabNode): void {
       template: template.id,
       ...(template.type === "qemu" && { uuid: draft.newUuid() }),
       // Without a number the host gives the node no interface.
-      ...(template.shape.countable && { ethernet: template.shape.count }),
+      ...(template.shape.countable && { ethernet: hostCount(template.shape.count, template.shape) }),
       left: place.x,
       top: place.y,
       interfaces: [],
@@ -47,18 +48,9 @@ function setFields(draft: LabDraft, node: UnlNode, wanted: LabNode, template: Ev
   if (has("image") && template.images !== undefined && !template.images.includes(wanted.image ?? "")) {
     throw hostFailure(`node ${wanted.key}: template ${template.id} has no image ${wanted.image}`);
   }
-  const ethernet =
-    template.type === "iol"
-      ? (node.ethernet ?? Math.max(template.shape.count / 4, draft.groups.get(wanted.key) ?? 0))
-      : template.shape.countable
-        ? wanted.ethernet
-        : template.shape.count;
-  if (has("ethernet") && ethernet !== undefined && template.shape.countable) {
-    const lost = linksOf(draft.lab)
-      .flatMap(endsOf)
-      .find((end) => end.node === node.id && end.interface >= ethernet);
-    if (lost !== undefined) throw hostFailure(`node ${wanted.key}: its interface ${lost.interface} still has a link`);
-  }
+  const { shape } = template;
+  const count = shape.countable ? wanted.ethernet : shape.count;
+  const ethernet = count === undefined ? undefined : hostCount(count, shape);
   const base: UnlNode = {
     ...node,
     ...(has("name") && { name: wanted.name }),
@@ -82,7 +74,20 @@ function setFields(draft: LabDraft, node: UnlNode, wanted: LabNode, template: Ev
       draft.lab = { ...draft.lab, configs: text === "" ? others : [...others, kept].sort((a, b) => a.id - b.id) };
     }
   }
-  draft.replaceNode(has("attributes") ? writeAttributes(base, wanted.attributes, template) : base);
+  const made = has("attributes") ? writeAttributes(base, wanted.attributes, template) : base;
+  if (has("ethernet") || has("attributes")) refuseLostEnds(draft, node, made, wanted.key);
+  draft.replaceNode(made);
+}
+
+/** Throws host_error if a link hangs on an interface that the node no longer has. Where groups or modules change, others may get its number. */
+function refuseLostEnds(draft: LabDraft, before: UnlNode, after: UnlNode, key: string): void {
+  const [now, then] = [draft.lists.of(before), draft.lists.of(after)];
+  for (const end of linksOf(draft.lab).flatMap(endsOf)) {
+    if (end.node !== before.id) continue;
+    const one = now.find(({ id }) => id === end.interface);
+    if (one === undefined || then.some(({ id, name }) => id === one.id && name === one.name)) continue;
+    throw hostFailure(`node ${key}: its interface ${one.name} still has a link`);
+  }
 }
 
 export function deleteNode(draft: LabDraft, key: string): void {

@@ -1,5 +1,5 @@
 import { Failure } from "../../../contract/errors.ts";
-import type { LabNode } from "../../../intent/lab/lab.ts";
+import type { LabNode, Position } from "../../../intent/lab/lab.ts";
 import type { NativeIds } from "../../host.ts";
 import { hostFailure } from "../api/host-failure.ts";
 import type { UnlLab, UnlNetwork, UnlNode } from "../lab-file/unl.ts";
@@ -16,8 +16,8 @@ export class LabDraft {
   readonly catalogue: EveCatalogue;
   readonly lists: InterfaceLists;
   readonly newUuid: () => string;
-  /** Groups of ethernet interfaces that a node of IOL shall have from its beginning, by key: later ones would rename its serial interfaces. */
-  readonly groups = new Map<string, number>();
+  /** Positions that the steps to come give. */
+  readonly #coming: readonly Position[];
   readonly #taken: TakenIds;
   // An id that was used before these steps is not given again by them: what comes is then never taken for what was there.
   readonly #usedNodes: Set<number>;
@@ -31,6 +31,7 @@ export class LabDraft {
       readonly lists: InterfaceLists;
       readonly taken: TakenIds;
       readonly newUuid: () => string;
+      readonly coming?: readonly Position[];
     },
   ) {
     this.lab = lab;
@@ -42,6 +43,7 @@ export class LabDraft {
     this.catalogue = about.catalogue;
     this.lists = about.lists;
     this.newUuid = about.newUuid;
+    this.#coming = about.coming ?? [];
     this.#taken = about.taken;
     this.#usedNodes = new Set(lab.nodes.map(({ id }) => id));
     this.#usedNetworks = new Set(lab.networks.map(({ id }) => id));
@@ -65,6 +67,11 @@ export class LabDraft {
     while (this.#usedNetworks.has(id) || this.#taken.networks.has(id)) id++;
     this.#usedNetworks.add(id);
     return id;
+  }
+
+  /** A place for what the intent does not place. @param index how many of its kind there are */
+  freePlace(index: number, shift = 0): Position {
+    return freePlace([...this.#coming, ...shownPlaces(this.lab)], index, shift);
   }
 
   findNode(key: string, name: string): UnlNode | undefined {
@@ -110,9 +117,22 @@ export function templateOf(draft: LabDraft, node: LabNode): EveTemplate {
   return template;
 }
 
-/** Where what the intent does not place goes, so that nothing lies on anything else. */
-export function defaultPlace(index: number, shift = 0): { readonly x: number; readonly y: number } {
-  return { x: 100 + (index % 8) * 120 + shift, y: 100 + Math.floor(index / 8) * 120 + shift };
+/** Icons nearer than this lie on each other. */
+const iconSize = 60;
+
+/** The first place of the grid, from the `index`th on, where nothing is. */
+export function freePlace(taken: readonly Position[], index: number, shift = 0): Position {
+  for (let at = index; ; at++) {
+    const place = { x: 100 + (at % 8) * 120 + shift, y: 100 + Math.floor(at / 8) * 120 + shift };
+    if (!taken.some(({ x, y }) => Math.abs(x - place.x) < iconSize && Math.abs(y - place.y) < iconSize)) return place;
+  }
+}
+
+/** Where the lab's nodes and networks are drawn. */
+export function shownPlaces(lab: UnlLab): readonly Position[] {
+  return [...lab.nodes, ...lab.networks.filter(({ visibility }) => visibility === 1)].flatMap(({ left, top }) =>
+    left === undefined || top === undefined ? [] : [{ x: left, y: top }],
+  );
 }
 
 /** The object of the key's id, else one of this name that no other key stands for. */

@@ -1,9 +1,8 @@
-import { interfaceNaming } from "../../../engine/model/interface-names.ts";
 import type { Step } from "../../../engine/model/plan.ts";
-import type { LabLink } from "../../../intent/lab/lab.ts";
+import type { LabText, Position } from "../../../intent/lab/lab.ts";
 import type { NativeIds } from "../../host.ts";
-import { readText, textKey, writeText } from "../lab-file/texts.ts";
-import type { UnlLab } from "../lab-file/unl.ts";
+import { editText, readText, textKey, writeText } from "../lab-file/texts.ts";
+import type { UnlLab, UnlTextObject } from "../lab-file/unl.ts";
 import type { TakenIds } from "../labs/other-labs.ts";
 import type { EveCatalogue } from "../templates/catalogue.ts";
 import type { InterfaceLists } from "../templates/interface-list.ts";
@@ -23,7 +22,7 @@ export interface LabEdit {
 
 /**
  * Plays steps on a lab file. Pure: what becomes of it is the caller's.
- * @param coming links that these steps will make: nodes of IOL are made with room for them
+ * @param coming positions that these steps give: nothing without a position goes there
  */
 export function editLab(
   before: UnlLab,
@@ -33,17 +32,10 @@ export function editLab(
     readonly lists: InterfaceLists;
     readonly taken: TakenIds;
     readonly newUuid: () => string;
-    readonly coming: readonly LabLink[];
+    readonly coming?: readonly Position[];
   },
 ): LabEdit {
   const draft = new LabDraft(before, given, about);
-  for (const { endpoints } of about.coming) {
-    for (const end of endpoints) {
-      if (!("node" in end)) continue;
-      const index = interfaceNaming("e{0}/{0-4}").index(end.interface);
-      if (index !== undefined) draft.groups.set(end.node, Math.max(draft.groups.get(end.node) ?? 0, Math.floor(index / 4) + 1));
-    }
-  }
   return {
     step: (step) => {
       const saved = draft.lab;
@@ -103,15 +95,28 @@ function play(draft: LabDraft, step: Step): void {
 function updateLab(draft: LabDraft, step: Step & { do: "update-lab" }): void {
   if (step.description !== undefined) draft.lab = { ...draft.lab, description: step.description };
   if (step.texts === undefined) return;
-  const wanted = step.texts.map((text) => ({ text, key: textKey(text) }));
-  const kept = draft.lab.textObjects.filter((object) => {
-    const text = readText(object);
-    if (text === undefined) return true;
-    const found = wanted.findIndex(({ key }) => key === textKey(text));
-    if (found < 0) return false;
-    wanted.splice(found, 1);
-    return true;
-  });
-  let id = Math.max(0, ...draft.lab.textObjects.map((object) => object.id ?? 0));
-  draft.lab = { ...draft.lab, textObjects: [...kept, ...wanted.map(({ text }) => writeText(++id, text))] };
+  draft.lab = { ...draft.lab, textObjects: editedTexts(draft.lab.textObjects, step.texts) };
+}
+
+/** The drawings with these texts. A text that was moved or reworded keeps its object, and with it its look. */
+function editedTexts(objects: readonly UnlTextObject[], texts: readonly LabText[]): readonly UnlTextObject[] {
+  const free = new Map(objects.flatMap((object) => (readText(object) === undefined ? [] : [[object, readText(object)] as const])));
+  const made = new Map<UnlTextObject, UnlTextObject>();
+  let wanted = texts;
+  const pair = (fits: (now: LabText | undefined, text: LabText) => boolean) => {
+    wanted = wanted.filter((text) => {
+      const found = [...free].find(([, now]) => fits(now, text))?.[0];
+      if (found === undefined) return true;
+      made.set(found, textKey(readText(found) ?? text) === textKey(text) ? found : editText(found, text));
+      free.delete(found);
+      return false;
+    });
+  };
+  pair((now, text) => now !== undefined && textKey(now) === textKey(text));
+  pair((now, { text }) => now?.text === text);
+  pair((now, { x, y }) => now?.x === x && now.y === y);
+  if (free.size === 1 && wanted.length === 1) pair(() => true);
+  const kept = objects.flatMap((object) => (free.has(object) ? [] : (made.get(object) ?? object)));
+  let id = Math.max(0, ...objects.map((object) => object.id ?? 0));
+  return [...kept, ...wanted.map((text) => writeText(++id, text))];
 }

@@ -7,7 +7,7 @@ import { linksOf } from "../lab-file/unl-links.ts";
 import { rawAttribute } from "../read/node-attributes.ts";
 import { usesConfig } from "../read/observe.ts";
 import type { EveCatalogue } from "../templates/catalogue.ts";
-import type { EveTemplate } from "../templates/template.ts";
+import { type EveTemplate, isSlot } from "../templates/template.ts";
 import { type GivenIds, renumbered } from "./given-ids.ts";
 
 /** One call that changes a lab. Ids in it are those of the wanted lab; the host may give others to what is new. */
@@ -209,7 +209,9 @@ function nodeBody(node: UnlNode, template: EveTemplate | undefined): Readonly<Re
       const raw =
         rawAttribute(node, one.name) ??
         (one.default === undefined ? undefined : String(one.default === true ? 1 : one.default === false ? 0 : one.default));
-      return raw === undefined ? [] : [[one.name, raw]];
+      // The host empties a slot only if it is told so.
+      const value = raw ?? (isSlot(one.name) ? "" : undefined);
+      return value === undefined ? [] : [[one.name, value]];
     }),
   );
   return {
