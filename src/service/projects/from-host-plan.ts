@@ -1,5 +1,7 @@
 import { originWords } from "../../engine/compare/origin.ts";
-import type { Action } from "../../engine/model/plan.ts";
+import type { Action, Change } from "../../engine/model/plan.ts";
+import { orderActions } from "../../engine/plan/order.ts";
+import type { Lab, LabNetwork, LabNode } from "../../intent/lab/lab.ts";
 
 /**
  * A to_host plan (with prune) read the other way: what would change in the intent so that it says what the host has. Nothing runs, so
@@ -19,4 +21,39 @@ export function reversed(actions: readonly Action[]): readonly Action[] {
     const reason = who === undefined ? { code: `host_${op}`, text } : { code: who.code, text: `${text}: ${who.text}` };
     return [{ ...action, op, reason, disruption: "none", affects: [], prune: false, changes }];
   });
+}
+
+/**
+ * The actions, with what a pull writes although the intent leaves it to the host, so that no change to the host follows from it: a position that somebody
+ * changed, and whether a node starts with its lab.
+ * @param captured the lab as a pull writes it
+ */
+export function withUnmanaged(actions: readonly Action[], intent: Lab, captured: Lab): readonly Action[] {
+  const found = (["network", "node"] as const).flatMap((kind) => {
+    const now = new Map<string, LabNode | LabNetwork>(captured[`${kind}s`].map((one) => [one.key, one]));
+    return intent[`${kind}s`].flatMap((one: LabNode | LabNetwork): Action[] => {
+      const changes = unmanaged(one, now.get(one.key));
+      return changes.length === 0 ? [] : [hostUpdate(kind, one, changes)];
+    });
+  });
+  const ids = new Set(actions.map(({ id }) => id));
+  const more = new Map(found.map(({ id, changes }) => [id, changes]));
+  const merged = actions.map((action) => {
+    const said = new Set(action.changes.map(({ field }) => field));
+    const added = action.op === "update" ? (more.get(action.id) ?? []).filter(({ field }) => !said.has(field)) : [];
+    return added.length === 0 ? action : { ...action, changes: [...action.changes, ...added] };
+  });
+  return orderActions([...merged, ...found.filter(({ id }) => !ids.has(id))]);
+}
+
+function unmanaged(wanted: LabNode | LabNetwork, has: LabNode | LabNetwork | undefined): readonly Change[] {
+  if (has === undefined) return [];
+  const position = wanted.position === undefined ? has.position : undefined;
+  const start = "template" in wanted && "template" in has && wanted.start === undefined ? has.start : undefined;
+  return Object.entries({ start, position }).flatMap(([field, after]) => (after === undefined ? [] : [{ field, before: null, after }]));
+}
+
+function hostUpdate(kind: "network" | "node", { key, name }: LabNode | LabNetwork, changes: readonly Change[]): Action {
+  const reason = { code: "host_update", text: "differs on the host" };
+  return { id: `${kind}:${key}`, op: "update", kind, key, name, reason, disruption: "none", affects: [], prune: false, changes };
 }

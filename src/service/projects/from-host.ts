@@ -1,7 +1,6 @@
 import type { JobStarted } from "../../contract/schemas/jobs.ts";
 import type { ReconcileData } from "../../contract/schemas/plan.ts";
 import type { ProjectPayload } from "../../contract/schemas/project.ts";
-import { captureLab } from "../../engine/compare/capture.ts";
 import { joinIds } from "../../engine/compare/join.ts";
 import { maskLab, unmaskLab } from "../../engine/show/mask.ts";
 import type { Lab } from "../../intent/lab/lab.ts";
@@ -15,8 +14,8 @@ import { mayReadSecrets, type Target } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 import { projectState } from "../context/state.ts";
 import { includes, rightOn } from "../sessions/rights.ts";
-import { readSent, recordedIntent } from "../work/intents.ts";
-import { hostPlaces } from "./host-places.ts";
+import { readSent } from "../work/intents.ts";
+import { capturedIntent } from "./captured-intent.ts";
 import { newestPlan, plannable, planStale } from "./plan-project.ts";
 
 /**
@@ -51,9 +50,7 @@ async function captureIntent(context: Context, target: Target, payload: ProjectP
   const [rules, observed] = await Promise.all([host.rules(), host.observe(path)]);
   if (observed === null) throw labNotFound(path);
   const ids = joinIds(intent?.lab ?? null, observed, target.ids);
-  const places = record === undefined ? undefined : hostPlaces(record, (await recordedIntent(context, record))?.lab);
-  const base = intent === undefined ? {} : { base: intent.lab };
-  const lab = captureLab({ observed, rules, ids, ...base, ...(places !== undefined && { hostPlaces: places }) });
+  const lab = await capturedIntent(context, target, observed, rules);
   const text = intent === undefined ? printLab(lab) : await context.work.edit(intent.yaml, intent.files, lab);
   const changed = intent === undefined || text.yaml !== intent.yaml || JSON.stringify(text.files) !== JSON.stringify(intent.files);
 

@@ -13,7 +13,8 @@ import type { Context } from "../context/context.ts";
 import { refuseQuarantined } from "../context/quarantine.ts";
 import { includes, rightOn } from "../sessions/rights.ts";
 import type { Direction } from "../store/store.ts";
-import { reversed } from "./from-host-plan.ts";
+import { capturedIntent } from "./captured-intent.ts";
+import { reversed, withUnmanaged } from "./from-host-plan.ts";
 
 /** Throws invalid_direction. */
 export function directionOf(value: string | undefined): Direction {
@@ -59,7 +60,10 @@ export async function planProject(context: Context, caller: Caller, payload: Pro
   };
   if (direction === "from_host") {
     const pruned = await planAgainstHost(context, target, intent, { ...options, prune: true, explain: true });
-    const actions = shown(reversed(pruned.plan.actions));
+    const known =
+      target.intent === undefined || observed === null ? undefined : await capturedIntent(context, target, observed, pruned.rules);
+    const differs = reversed(pruned.plan.actions);
+    const actions = shown(known === undefined ? differs : withUnmanaged(differs, intent.lab, known));
     const summary: PlanSummary = {
       ...plan.summary,
       creates: actions.filter(({ op }) => op === "create").length,

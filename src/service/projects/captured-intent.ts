@@ -1,0 +1,18 @@
+import { captureLab } from "../../engine/compare/capture.ts";
+import { joinIds } from "../../engine/compare/join.ts";
+import type { ObservedLab } from "../../engine/model/observed.ts";
+import type { HostRules } from "../../engine/model/plan.ts";
+import type { Lab } from "../../intent/lab/lab.ts";
+import type { Target } from "../context/address.ts";
+import type { Context } from "../context/context.ts";
+import { recordedIntent } from "../work/intents.ts";
+import { hostPlaces } from "./host-places.ts";
+
+/** The lab as a pull writes it: what the host has, in the words of the target's intent. */
+export async function capturedIntent(context: Context, target: Target, observed: ObservedLab, rules: HostRules): Promise<Lab> {
+  const { intent, record } = target;
+  const ids = joinIds(intent?.lab ?? null, observed, target.ids);
+  const places = record === undefined ? undefined : hostPlaces(record, (await recordedIntent(context, record))?.lab);
+  const base = intent === undefined ? {} : { base: intent.lab };
+  return captureLab({ observed, rules, ids, ...base, ...(places !== undefined && { hostPlaces: places }) });
+}
