@@ -140,6 +140,57 @@ describe.each(["visible", "hidden"] as const)("a service on an EVE-NG host, PHP'
     expect((await pull()).yaml).toBe(moved.yaml);
   });
 
+  it("plans a pull of a node that somebody moved, as the pull writes it", async () => {
+    const { fake, ask } = await signedIn();
+    expect((await ask("deploy", { yaml, lab: "/pair" })).status).toBe(200);
+    const planned = async () => (await ask("plan", { lab: "/pair", yaml, direction: "from_host" })).json.data;
+    expect((await planned()).actions).toEqual([]);
+    const made = readUnl(fake.labFile("/pair.unl") ?? "");
+    const nodes = made.nodes.map((node) => (node.name === "pc1" ? { ...node, left: 55, top: 66 } : node));
+    const networks = made.networks.map((network) => ({ ...network, left: 77, top: 88 }));
+    fake.putLabFile("/pair.unl", writeUnl({ ...made, nodes, networks }));
+    const { actions, summary, text } = await planned();
+    const change = (x: number, y: number) => [{ field: "position", before: null, after: { x, y } }];
+    expect(actions).toEqual([
+      expect.objectContaining({ id: "network:lan", op: "update", changes: change(77, 88) }),
+      expect.objectContaining({ id: "node:pc1", op: "update", changes: change(55, 66) }),
+    ]);
+    expect(summary).toMatchObject({ creates: 0, updates: 2, deletes: 0 });
+    expect(text).toContain("position");
+    const pulled = (await ask("reconcile", { lab: "/pair", yaml, direction: "from_host" })).json.data;
+    const after = await ask("plan", { lab: "/pair", yaml: pulled.yaml, files: pulled.files, direction: "from_host" });
+    expect(after.json.data.actions).toEqual([]);
+  });
+
+  it("makes lab files of labs whose names have spaces, and takes them back without a complaint", async () => {
+    const { fake, ask } = await signedIn();
+    fake.addFolder("/Hand Labs");
+    fake.addFolder("/courses");
+    const nodes = '<node id="1" name="pc" type="vpcs" template="vpcs" ethernet="1" config="0" left="9" top="9"/>';
+    fake.putLabFile(
+      "/Hand Labs/Hand Made.unl",
+      `<?xml version="1.0"?><lab name="Hand Made" id="0b4f0c5e-8c0f-4ef5-9a55-3c1d8f2c9a01" version="1"><topology><nodes>${nodes}</nodes><networks/></topology></lab>`,
+    );
+    const drawn = "/Hand Labs/Hand Made";
+    const loaded = await ask("reconcile", { lab: drawn, direction: "from_host" });
+    expect([loaded.status, loaded.json.data?.yaml]).toEqual([200, expect.stringMatching(/^name: Hand-Made$/m)]);
+    const valid = await ask("validate", { lab: drawn, yaml: loaded.json.data.yaml });
+    expect([valid.status, valid.json.data.warnings]).toEqual([200, []]);
+    const validAlone = await ask("validate", { yaml: loaded.json.data.yaml });
+    expect([validAlone.status, validAlone.json.data.warnings]).toEqual([200, []]);
+
+    const manifest = "version: 1\nmode: import\nlab: /courses/ex 1\n";
+    const copy = await ask("import", { lab: drawn, manifest });
+    expect([copy.status, copy.json.data?.yaml]).toEqual([200, expect.stringMatching(/^name: ex-1$/m)]);
+    expect(JSON.stringify(copy.json.data.source.report)).not.toContain("ex-1.name");
+    const of = { lab: "/courses/ex 1", yaml: copy.json.data.yaml };
+    const planned = await ask("plan", of);
+    expect(planned.json.data).toMatchObject({ applicable: true, unsupported: [], actions: [] });
+    expect((await ask("reconcile", { ...of, direction: "from_host" })).json.data).toMatchObject({ status: "unchanged", yaml: of.yaml });
+    const other = await ask("validate", { ...of, yaml: of.yaml.replace("ex-1", "elsewhere") });
+    expect(JSON.stringify(other.json.data.warnings)).toContain("elsewhere.name is not supported");
+  });
+
   it("says of 128 nodes at validate, plan and deploy that a lab has 127 at most", async () => {
     const { fake, ask } = await signedIn();
     const many = (count: number) =>
