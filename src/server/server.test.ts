@@ -51,7 +51,8 @@ beforeAll(async () => {
     certificate: { ...made, fingerprint: fingerprintOf(made.certificate) },
     version: "0.0.0",
     log: { level: "debug", stream: { write: (line) => void log.push(line) } },
-    headerWaitMs: 400,
+    // Long enough for a handshake on a busy machine.
+    headerWaitMs: 2_000,
     stallMs: 200,
     graceMs: 200,
   });
