@@ -264,6 +264,8 @@ async function editBatch(
     try {
       const { wanted } = await writeLab(place, at, before, edit.lab);
       run.ids = idsAsGiven(edit, wanted);
+      const old = new Set(before.nodes.map(({ id }) => id));
+      if (wanted.nodes.some(({ id }) => !old.has(id))) run.ids = await leaveTaken(place, at, wanted, run.ids, old);
     } catch (error) {
       // What of it was done is told as done; where the host cannot be asked nothing is.
       const got = await place.world.reader.file(place.account, at).catch(() => undefined);

@@ -38,6 +38,7 @@ export async function renumberLab(place: EvePlace, at: EveLabPath, ids: NativeId
       const given = newNumbers(place, before, new Set([...taken.nodes, ...clashes.keys()]), moving, taken.networks);
       await wipeNodes({ place, at, lab: before, force: true }, moving, 3);
       await rewrite(place, at, before, given);
+      world.owners.of(account).forget(at.path);
       const named = (kind: "nodes" | "networks", to: (id: number) => number) =>
         before[kind].flatMap(({ id, name = "" }): NumberChange[] => (to(id) === id ? [] : [{ name, before: id, after: to(id) }]));
       return { ids: renumberedIds(ids, given), nodes: named("nodes", given.node), networks: named("networks", given.network) };
@@ -46,17 +47,27 @@ export async function renumberLab(place: EvePlace, at: EveLabPath, ids: NativeId
 }
 
 /**
- * A new lab whose nodes are called running has numbers that something else has: a process that a deleted lab left behind, or another lab where all
- * numbers are taken. They get others as long as there are any. Returns the ids.
+ * A new node that is called running has a number that something else has: a process that a deleted lab left behind, or another lab where all numbers are
+ * taken. It gets another as long as there are any.
+ * @param made the lab as it was just written
+ * @param old numbers of nodes that the lab had before
+ * @returns the ids with the new numbers
  */
-export async function leaveTaken(place: EvePlace, at: EveLabPath, made: UnlLab, ids: NativeIds): Promise<NativeIds> {
+export async function leaveTaken(
+  place: EvePlace,
+  at: EveLabPath,
+  made: UnlLab,
+  ids: NativeIds,
+  old: ReadonlySet<number> = new Set(),
+): Promise<NativeIds> {
   const { world, account } = place;
   if (!world.edition.sharedNames) return ids;
   const owners = world.owners.of(account);
   const used = new Set<number>();
   let [lab, now] = [made, ids];
   for (let tries = 0; tries < 3; tries++) {
-    const up = (await readNodes(account, at)).filter(({ status }) => status >= 2).map(({ id }) => id);
+    const nodes = await readNodes(account, at);
+    const up = nodes.filter(({ id, status }) => status >= 2 && !old.has(id)).map(({ id }) => id);
     if (up.length === 0) break;
     for (const id of up) used.add(id);
     const taken = (await world.others.taken(account, at.path)).nodes;
@@ -64,22 +75,21 @@ export async function leaveTaken(place: EvePlace, at: EveLabPath, made: UnlLab, 
     const isRoom = (without: ReadonlySet<number>) => freeNumbers(place, lab, without).length >= up.length;
     // Where other labs have all numbers, those that do not run now are the better ones.
     const avoided = isRoom(blocked) ? blocked : new Set([...(await world.others.running(account)).keys(), ...used]);
-    // Nothing better is left: the nodes are shown as unknown.
-    if (!isRoom(avoided)) {
+    // Nothing better is left, or the host does not export the lab as a file, in which alone numbers change: the nodes are shown as unknown.
+    if (!isRoom(avoided) || made.isPartial === true) {
       for (const id of up) owners.disown(id, at.path);
       break;
     }
     const given = newNumbers(place, lab, avoided, up, new Set());
     lab = await rewrite(place, at, lab, given);
+    owners.forget(at.path, up);
     now = renumberedIds(now, given);
   }
   return now;
 }
 
 async function rewrite(place: EvePlace, at: EveLabPath, before: UnlLab, given: GivenIds): Promise<UnlLab> {
-  const { wanted } = await writeLab(place, at, before, renumbered(before, given), { whole: true });
-  place.world.owners.of(place.account).forget(at.path);
-  return wanted;
+  return (await writeLab(place, at, before, renumbered(before, given), { whole: true })).wanted;
 }
 
 /** Throws host_error where too few numbers are free. */

@@ -14,6 +14,8 @@ export class NumberOwners {
   readonly #starting = new Map<number, string>();
   /** Numbers that no other lab had when they were seen up: this session did not start them. */
   readonly #assumed = new Set<number>();
+  /** Numbers that this session stopped and has not started since: a process there is no lab's node. */
+  readonly #stopped = new Set<number>();
   #epoch = 0;
 
   /** Taken before a read of nodes, and given with what it returned: a read that a start or stop overtook proves nothing. */
@@ -35,6 +37,7 @@ export class NumberOwners {
   starting(id: number, path: string): void {
     this.#epoch++;
     this.#clear(id);
+    this.#stopped.delete(id);
     this.#owners.set(id, path);
     this.#starting.set(id, path);
   }
@@ -43,6 +46,14 @@ export class NumberOwners {
   started(id: number): void {
     this.#epoch++;
     this.#starting.delete(id);
+  }
+
+  /** This session stopped the lab's node and saw its number down. */
+  stopped(id: number, path: string): void {
+    if (this.#starting.has(id) || (this.#owners.get(id) ?? path) !== path) return;
+    this.#epoch++;
+    this.#clear(id);
+    this.#stopped.add(id);
   }
 
   isStarting(id: number, path: string): boolean {
@@ -67,14 +78,20 @@ export class NumberOwners {
   }
 
   isStranger(id: number, path: string): boolean {
-    return this.#strangers.has(`${id} ${path}`);
+    return this.#stopped.has(id) || this.#strangers.has(`${id} ${path}`);
   }
 
-  /** The lab is gone, or has other numbers. */
-  forget(path: string): void {
+  /**
+   * The lab is gone, or has other numbers.
+   * @param ids the numbers that it has no more; absent: all
+   */
+  forget(path: string, ids?: Iterable<number>): void {
     this.#epoch++;
-    for (const [id, owner] of this.#owners) if (owner === path) this.#owners.delete(id);
-    for (const one of this.#strangers) if (one.slice(one.indexOf(" ") + 1) === path) this.#strangers.delete(one);
+    const all = [...this.#owners.keys(), ...[...this.#strangers].map((one) => Number.parseInt(one, 10))];
+    for (const id of ids ?? all) {
+      if (this.#owners.get(id) === path) this.#owners.delete(id);
+      this.#strangers.delete(`${id} ${path}`);
+    }
   }
 
   #clear(id: number): void {

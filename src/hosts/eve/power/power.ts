@@ -117,14 +117,23 @@ export async function bringDown(run: PowerRun, ids: readonly number[], mode: Sto
   );
   const [doubtful, sure] = [own.filter((id) => clashes.has(id)), own.filter((id) => !clashes.has(id))];
   const down = (status: number) => isDown(run, status);
+  const owners = all.of(place.account);
   const late = run.force ? await lateAfter(run, sure, down, timing.settleMs) : [];
+  const stopped = (some: readonly number[], but: readonly number[]) => {
+    for (const id of some) if (up.has(id) && !but.includes(id)) owners.stopped(id, at.path);
+  };
   try {
     if (!run.force) await until(run, sure, down, "stop", doubts);
+    stopped(sure, late);
   } catch (error) {
-    for (const id of failedNodes(error).keys()) all.of(place.account).stopFailed(id, at.path);
+    const failed = [...failedNodes(error).keys()];
+    for (const id of failed) owners.stopFailed(id, at.path);
+    if (failed.length > 0) stopped(sure, failed);
     throw error;
   }
-  for (const id of await lateAfter(run, doubtful, down, timing.settleMs)) all.of(place.account).disown(id, at.path);
+  const strangers = await lateAfter(run, doubtful, down, timing.settleMs);
+  for (const id of strangers) owners.disown(id, at.path);
+  stopped(doubtful, strangers);
   const after = doubtful.length === 0 ? clashes : (await readPower(place, at, run.signal)).clashes;
   return { foreign: new Map([...after].filter(([id, { certain }]) => certain && ids.includes(id))), late };
 }

@@ -1,4 +1,4 @@
-import type { FieldRule, ModuleRule, TemplateRules } from "../../../engine/model/plan.ts";
+import type { FieldRule, ModuleRule, TemplateRules, ValueRule } from "../../../engine/model/plan.ts";
 import { defined } from "../../../engine/shared/defined.ts";
 import type { HostTemplate, TemplateAttribute } from "../../host.ts";
 import { entriesOf, numberOf, recordOf, textOf } from "../api/answer.ts";
@@ -129,15 +129,7 @@ export function templateRules(template: EveTemplate, hotPlug: boolean): Template
     ram: template.ram,
     ethernet: shape.count,
     attributes: Object.fromEntries(defaults),
-    // Only the host judges most values. A module that it does not offer would be left out in silence.
-    values: Object.fromEntries(
-      template.attributes.map(({ name, options }) => [
-        `attributes.${name}`,
-        isSlot(name) && options !== undefined
-          ? { type: "enum" as const, options: options.map(({ value }) => value) }
-          : { type: "text" as const },
-      ]),
-    ),
+    values: Object.fromEntries(template.attributes.map((one) => [`attributes.${one.name}`, valueRule(one)])),
     startupConfig: template.startupConfig,
     fields: {
       // The node's disk is a layer over its image.
@@ -157,5 +149,16 @@ export function templateRules(template: EveTemplate, hotPlug: boolean): Template
     ethernetGroup: shape.group,
     serial: type === "iol" ? { prefix: "s", ports: 4, attribute: "serial" } : undefined,
     modules: moduleRule(template),
+  });
+}
+
+/** The template's own default fits, also if the form does not list it. */
+function valueRule({ type, options, min, max, default: own }: TemplateAttribute): ValueRule {
+  const listed = options?.map(({ value }) => value);
+  return defined<ValueRule>({
+    type,
+    options: listed === undefined || own === undefined || listed.includes(String(own)) ? listed : [...listed, String(own)],
+    min,
+    max,
   });
 }

@@ -1,0 +1,82 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { type EveBench, eveBench, lab, link, node, operation, pair } from "../eve-bench.fixture.ts";
+
+let made: EveBench | undefined;
+
+afterEach(async () => {
+  const ended = made;
+  made = undefined;
+  await ended?.[Symbol.asyncDispose]();
+  expect(ended?.fake.defects ?? []).toEqual([]);
+});
+
+const bench = async (notices: "hidden" | "visible") => {
+  made = await eveBench({ notices });
+  return made;
+};
+
+const port = (number: number) => 32_768 + number;
+const nodes = async ({ session }: EveBench, path: string) =>
+  (await session.observe(path))?.nodes.map(({ id, name, power }) => `${id} ${name} ${power}`);
+
+describe.each(["hidden", "visible"] as const)("on a host with notices %s, a number that a process holds", (notices) => {
+  it("goes to no node that is added to a lab, and the lab's running nodes keep theirs", async () => {
+    const here = await bench(notices);
+    await here.make("/pair", pair);
+    for (const number of [3, 4, 6]) here.fake.occupyPort(port(number));
+    const more = lab({
+      ...pair,
+      nodes: [...pair.nodes, ...["pc3", "pc4"].map((key) => node(key, "vpcs", { start: false }))],
+      links: [...pair.links, link("pc3:eth0", "pc4:eth0")],
+    });
+    await here.make("/pair", more);
+    expect(await nodes(here, "/pair")).toEqual(["1 pc1 running", "2 pc2 running", "5 pc3 stopped", "7 pc4 stopped"]);
+    // The owners of the other numbers are still known: a lab with the same numbers does not run them.
+    const copy = (here.fake.labFile("/pair.unl") ?? "").replace(/(<lab [^>]*\bid=")[^"]*/, `$1${crypto.randomUUID()}`);
+    here.fake.putLabFile("/copy.unl", copy.replace(/(<lab [^>]*\bname=")[^"]*/, "$1copy"));
+    expect((await here.session.status("/copy")).nodes.map(({ clash }) => clash?.certain)).toEqual([true, true, undefined, undefined]);
+    await here.make("/pair", lab({ ...more, nodes: more.nodes.map((one) => ({ ...one, start: true })) }));
+    await here.make("/pair", null);
+  });
+
+  it("goes to no node that is the only change of a lab", async () => {
+    const here = await bench(notices);
+    await here.make("/pair", pair);
+    here.fake.occupyPort(port(3));
+    await here.make("/pair", { ...pair, nodes: [...pair.nodes, node("pc3", "vpcs", { start: false })] });
+    expect(await nodes(here, "/pair")).toEqual(["1 pc1 running", "2 pc2 running", "4 pc3 stopped"]);
+  });
+
+  it("is unknown for the node that the session itself has stopped, whose lab is renumbered at once", async () => {
+    const here = await bench(notices);
+    await here.make("/pair", pair);
+    const down = lab({ ...pair, nodes: pair.nodes.map((one) => ({ ...one, start: one.key === "pc1" })) });
+    await here.make("/pair", down);
+    here.fake.occupyPort(port(2));
+    const { nodes: seen } = await here.session.status("/pair");
+    expect(seen.map(({ status, clash }) => [status, clash])).toEqual([
+      ["running", undefined],
+      ["unknown", { number: 2, certain: true }],
+    ]);
+    await expect(here.run("/pair", pair, [operation({ do: "start", node: "pc2" })])).rejects.toMatchObject({
+      code: "number_clash",
+      message: expect.stringMatching(/number 2 of the host is in use.*labwright renumber/),
+    });
+    await here.make("/pair", lab({ ...down, nodes: down.nodes.map((one) => ({ ...one, start: false })) }));
+    const known = { nodes: { pc1: "1", pc2: "2" }, networks: {}, links: {} };
+    expect((await here.session.renumber?.("/pair", known))?.ids.nodes).toEqual({ pc1: "1", pc2: "3" });
+    here.fake.freePort(port(2));
+    expect(await nodes(here, "/pair")).toEqual(["1 pc1 stopped", "3 pc2 stopped"]);
+  });
+
+  it("is free for its lab again once the process is gone", async () => {
+    const here = await bench(notices);
+    await here.make("/pair", pair);
+    await here.make("/pair", lab({ ...pair, nodes: pair.nodes.map((one) => ({ ...one, start: false })) }));
+    here.fake.occupyPort(port(2));
+    expect(await nodes(here, "/pair")).toEqual(["1 pc1 stopped", "2 pc2 unknown"]);
+    here.fake.freePort(port(2));
+    expect(await nodes(here, "/pair")).toEqual(["1 pc1 stopped", "2 pc2 stopped"]);
+    await here.make("/pair", pair);
+  });
+});
