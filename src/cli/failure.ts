@@ -125,8 +125,10 @@ function hintFor(error: LabwrightError): string | undefined {
     return "is the service running? labwright serve, or labwright up, starts one on this machine";
   if (error.status === 0 && error.code === "host_timeout")
     return "the service may be busy or stuck: its log tells; --timeout SECONDS, where a command has it, waits longer";
-  if (error.code === "host_unreachable" || error.code === "host_timeout")
-    return "the service answers, its emulation host does not: see the service's log";
+  const isHostAway = error.code === "host_unreachable" || error.code === "host_timeout";
+  if (isHostAway && Array.isArray(error.data?.remaining))
+    return "the service answers, its emulation host did not: once the host is back, labwright plan shows what is left to do";
+  if (isHostAway) return "the service answers, its emulation host does not: see the service's log";
   if (error.status >= 500 && error.requestId !== undefined && error.code === "internal")
     return `the service's log has more under ${error.requestId}`;
   if (error.code === "lab_busy") {

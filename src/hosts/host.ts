@@ -82,6 +82,8 @@ export interface HostSession {
    * where it would cost about what observe does. Throws lab_not_found.
    */
   readonly findLink?: (lab: string, ends: readonly [ObservedEndpoint, ObservedEndpoint]) => Promise<ObservedLink | undefined>;
+  /** Why the host can have no lab at this path; undefined: it can. Absent: the host takes every path. */
+  readonly checkLabPath?: (lab: string) => string | undefined;
   /** Paths of the labs that the host holds. */
   labs(): Promise<readonly string[]>;
   /**
@@ -91,6 +93,10 @@ export interface HostSession {
    * `signal` and `progress.locked`. Every step is idempotent: running a list again after a crash converges.
    */
   apply(lab: string, operations: readonly Operation[], progress: Progress): Promise<Applied>;
+  /**
+   * The nodes with these ids that go on running though the host has no such lab any more. Absent: nodes end with their lab, or nobody can see them.
+   */
+  readonly leftRunning?: (lab: string, ids: NativeIds) => Promise<readonly ChangeWarning[]>;
   /** Removes a folder if it is empty. Returns whether the folder is gone. Absent: folders are not objects of the host's own. */
   readonly removeFolder?: (folder: string) => Promise<boolean>;
   /**
@@ -232,8 +238,11 @@ export interface Progress {
   readonly step: (operation: string, state: "running" | "done") => void;
   /** Told what was done otherwise than people would expect, before the step is done. Absent: nobody wants to know. */
   readonly warn?: (warning: ChangeWarning) => void;
-  /** Receives the path of each folder that did not exist and is made for the lab, as soon as it is made. */
-  readonly madeFolder?: (folder: string) => void;
+  /**
+   * Receives the path of each folder that does not exist and is made for the lab, before it is made: after a crash its maker is known. Once more with
+   * isOurs false if somebody else made the folder at the same moment.
+   */
+  readonly madeFolder?: (folder: string, isOurs: boolean) => void;
   /** Who the lab belongs to, also one that is made. Absent: the session's user. Sessions of users who are no admins make labs for nobody else. */
   readonly owner?: string;
   /** Whether wipe and stop steps use this mode where a step does not name one. */

@@ -72,6 +72,7 @@ export function eveHost(options: EveHostOptions): Host {
 
   function openWorld(account: EveAccount): Promise<EveWorld> {
     world ??= probeEdition(account).then((edition) => ({
+      address: url.hostname.replace(/^\[|\]$/g, ""),
       edition,
       catalogue: new CatalogueReader(edition),
       reader: new LabReader(edition, new Turns()),
@@ -100,7 +101,7 @@ export function eveHost(options: EveHostOptions): Host {
       try {
         const user = await readUser(open.account);
         const shared = await openWorld(open.account);
-        return eveSession(shared, open.account, user, url.hostname.replace(/^\[|\]$/g, ""), () => release(name, open));
+        return eveSession(shared, open.account, user, () => release(name, open));
       } catch (error) {
         await release(name, open).catch(() => undefined);
         throw error;

@@ -16,15 +16,16 @@ import { saveConfigs } from "./changes/save-configs.ts";
 import { listSnapshots, removeAllSnapshots, removeSnapshot, restoreSnapshot, takeSnapshot } from "./changes/snapshots.ts";
 import { findClashes } from "./labs/clashes.ts";
 import { folderTurn, removeEmptyFolder } from "./labs/lab-folders.ts";
+import { leftRunning } from "./labs/left-running.ts";
 import { listLabs } from "./labs/other-labs.ts";
 import type { EvePlace, EveWorld } from "./labs/world.ts";
 import { openConsole } from "./power/console.ts";
-import { type EveLabPath, eveLabPath } from "./read/lab-path.ts";
+import { type EveLabPath, eveLabPath, labPathProblem } from "./read/lab-path.ts";
 import { mustReadHead, type NodeStatus, readHead } from "./read/lab-read.ts";
 import { type LivePower, observedLab, powerOf } from "./read/observe.ts";
 
 /** @param release called once, when the session closes */
-export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, host: string, release: () => Promise<void>): HostSession {
+export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, release: () => Promise<void>): HostSession {
   let closed = false;
   const alive = () => {
     if (closed) throw new Failure("expired_host_session", "the session was closed");
@@ -50,6 +51,7 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
     networkTypes: async () => (await place()).catalogue.networkTypes,
     icons: async () => (await place()).catalogue.icons,
     rules: async () => (await place()).catalogue.rules,
+    checkLabPath: labPathProblem,
     labs: async () => {
       alive();
       return (await listLabs(account)).map(({ path }) => path);
@@ -70,6 +72,7 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
       const at = eveLabPath(path);
       return world.changes.run(at.path, () => applySteps(here, at, operations, progress));
     },
+    leftRunning: async (path, ids) => leftRunning(await place(), eveLabPath(path).path, ids.nodes),
     removeFolder: async (folder) => {
       alive();
       return world.writes.run(folderTurn, () => removeEmptyFolder(account, folder));
@@ -172,7 +175,7 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
         throw hostFailure(`the host took the change and has something else: lock of lab ${at.path}: wanted ${locked}, got ${!locked}`);
       });
     },
-    console: async (path, nodeId) => openConsole(await place(), eveLabPath(path), nodeId, host, user.tenant),
+    console: async (path, nodeId) => openConsole(await place(), eveLabPath(path), nodeId, user.tenant),
     close: async () => {
       if (closed) return;
       closed = true;

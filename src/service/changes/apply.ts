@@ -12,8 +12,8 @@ export interface Application {
   readonly stopMode?: StopMode;
   /** Who the lab belongs to; absent: nobody here knows. */
   readonly owner?: string;
-  /** Receives the path of each folder that is made for the lab. */
-  readonly madeFolder?: (folder: string) => void;
+  /** Progress.madeFolder */
+  readonly madeFolder?: (folder: string, isOurs: boolean) => void;
   readonly force?: boolean;
 }
 
@@ -104,7 +104,9 @@ function withProgress(
   });
   const data = { ...rest, applied: progress.applied, failed: failedSteps, remaining: told(left.filter((one) => !failed.includes(one))) };
   const [first] = failed;
-  const where = first === undefined || running === undefined ? "" : `${first.op} ${first.kind} ${first.key}: `;
+  // Steps that failed together, as one write, have no reasons of their own.
+  const isOne = failed.length === 1 || reasons.get(first?.id ?? "") !== undefined;
+  const where = first === undefined || running === undefined || !isOne ? "" : `${first.op} ${first.kind} ${first.key}: `;
   return new Failure(error.code, where + error.message, {
     data,
     cause: error,

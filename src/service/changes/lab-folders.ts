@@ -2,11 +2,12 @@ import type { HostSession } from "../../hosts/host.ts";
 import type { Target } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 
-/** Records that a change made a folder on the host for the lab. */
-export function noteFolder({ store }: Pick<Context, "store">, path: string, folder: string): void {
+/** Records that a change makes a folder on the host for the lab, or that the folder is somebody else's. */
+export function noteFolder({ store }: Pick<Context, "store">, path: string, folder: string, isOurs = true): void {
   const record = store.labs.get(path);
-  if (record === undefined || record.folders?.includes(folder) === true) return;
-  store.labs.put({ ...record, folders: [...(record.folders ?? []), folder] });
+  if (record === undefined || (record.folders?.includes(folder) ?? false) === isOurs) return;
+  const others = (record.folders ?? []).filter((one) => one !== folder);
+  store.labs.put({ ...record, folders: isOurs ? [...others, folder] : others });
 }
 
 /**

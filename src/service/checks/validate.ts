@@ -25,7 +25,8 @@ export async function validateProject(context: Context, caller: Caller, payload:
   const { lab, yaml, files, warnings } = intent;
   const path = pathOf(payload, manifest, lab.name);
   if (payload.state !== undefined && payload.state !== null) stateIds(payload.state, context.host, path);
-  const found = [...warnings, ...(await hostProblems(context, caller, { ...intent, path }, call))].sort(byPlace);
+  const isNamed = payload.lab !== undefined || manifest?.lab !== undefined;
+  const found = [...warnings, ...(await hostProblems(context, caller, { ...intent, path }, { ...call, path, isNamed }))].sort(byPlace);
   if (!found.some(({ severity }) => severity === "error")) return { status: "valid", warnings: found };
   throw new Failure("invalid_intent", showDiagnostics(found, { yaml, files }), { data: { diagnostics: found } });
 }
@@ -35,7 +36,7 @@ async function hostProblems(
   context: Context,
   caller: Caller,
   intent: Intent & { readonly path: string },
-  { signal }: Call,
+  { signal, path, isNamed }: Call & ProjectPath,
 ): Promise<readonly Diagnostic[]> {
   const asked = context.sessions.hostSession(caller);
   const ask = async (
@@ -51,6 +52,11 @@ async function hostProblems(
     }
   };
   const found = await Promise.all([
+    asked.then(
+      (host) => pathProblems(context, host, intent, { path, isNamed }),
+      // The warning about nodes says that the host could not be asked.
+      () => [],
+    ),
     ask(
       (host) => trafficFilterProblems(context, host, intent, { signal }),
       (why) => uncheckedFilters(context, intent, why),
@@ -65,6 +71,26 @@ async function hostProblems(
     ),
   ]);
   return found.flat();
+}
+
+interface ProjectPath {
+  readonly path: string;
+  /** By the payload or the manifest, and not by the intent. */
+  readonly isNamed: boolean;
+}
+
+/** Whether the host can have a lab at the project's path. Throws bad_request, if it is not the intent that names the lab. */
+async function pathProblems(
+  { work }: Context,
+  { checkLabPath }: Pick<HostSession, "checkLabPath">,
+  { yaml, files }: Intent,
+  { path, isNamed }: ProjectPath,
+): Promise<readonly Diagnostic[]> {
+  const message = checkLabPath?.(path);
+  if (message === undefined) return [];
+  if (isNamed) throw badRequest("/lab", message);
+  const places = await work.fieldPlaces(yaml, files, [{ kind: "lab", key: path, field: "name" }]);
+  return places.map((place) => ({ severity: "error", code: "invalid_name", message, ...place }));
 }
 
 /** A warning for each filter. */

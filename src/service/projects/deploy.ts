@@ -75,10 +75,11 @@ export async function applyIntent(
     ids: known,
     isMade: operations.some(({ step }) => step.do === "create-lab"),
   });
-  const made: string[] = [];
-  const madeFolder = (folder: string) => {
-    made.push(folder);
-    noteFolder(context, target.path, folder);
+  const made = new Set<string>();
+  const madeFolder = (folder: string, isOurs: boolean) => {
+    if (isOurs) made.add(folder);
+    else made.delete(folder);
+    noteFolder(context, target.path, folder, isOurs);
   };
   try {
     const applied = await applyOperations(context.consoles, target.host, job, { path: target.path, operations, ids, owner, madeFolder });
@@ -87,7 +88,7 @@ export async function applyIntent(
     const owed = unstarted(operations, error);
     if (nothingApplied(error)) await recordUntouched(context, target, before, owed);
     else await recordBroken(context, target, known, intent, owed);
-    await keepFolders(context, target, made);
+    await keepFolders(context, target, [...made]);
     throw error;
   }
 }

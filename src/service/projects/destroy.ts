@@ -75,6 +75,9 @@ export async function destroyLab(context: Context, job: Job, target: Target, { w
       ...(owner !== undefined && { owner }),
       ...(force !== undefined && { force }),
     });
+  } else {
+    // Somebody deleted the lab on the host itself.
+    for (const warning of (await host.leftRunning?.(path, ids)) ?? []) job.warn(warning);
   }
   // With --no-wipe they are there for the next lab at the path.
   if (wipe) await host.snapshots?.removeAll(path);

@@ -7,6 +7,7 @@ import { isUnreadableLab } from "../../host-unreadable.ts";
 import { settled } from "../api/doubt.ts";
 import { hostFailure } from "../api/host-failure.ts";
 import type { UnlLab } from "../lab-file/unl.ts";
+import { leftRunning } from "../labs/left-running.ts";
 import type { TakenIds } from "../labs/other-labs.ts";
 import { refuseInUse } from "../labs/other-users.ts";
 import type { EvePlace } from "../labs/world.ts";
@@ -193,6 +194,13 @@ function withSteps(error: unknown, batch: readonly Operation[], edit: LabEdit): 
   return new Failure(error.code, error.message, { data: { ...error.data, failures }, cause: error });
 }
 
+/** The failure of one import of a whole lab file: all of its steps failed, and none of them is the reason. */
+function failedTogether(error: unknown, batch: readonly Operation[]): unknown {
+  if (!(error instanceof Failure) || error.data?.["together"] !== true) return error;
+  const { together: _marked, ...data } = error.data;
+  return new Failure(error.code, error.message, { data: { ...data, failures: batch.map(({ id }) => ({ id })) }, cause: error });
+}
+
 function nodeIdOf({ step }: Operation, edit: LabEdit): number | undefined {
   return "node" in step && typeof step.node === "string" ? edit.nodeId(step.node) : undefined;
 }
@@ -234,7 +242,7 @@ async function createLab(run: Run, head: LabHead | null, { lab: wanted }: Step &
     for (const link of wanted.links) edit.step({ do: "create-link", link });
   }
   edit.step({ do: "create-lab", lab: wanted });
-  await writeNewLab(place, at, edit.lab, (folder) => run.progress.madeFolder?.(folder));
+  await writeNewLab(place, at, edit.lab, (folder, isOurs) => run.progress.madeFolder?.(folder, isOurs));
   run.ids = await leaveTaken(place, at, edit.lab, edit.ids);
 }
 
@@ -270,8 +278,9 @@ async function editBatch(
       // What of it was done is told as done; where the host cannot be asked nothing is.
       const got = await place.world.reader.file(place.account, at).catch(() => undefined);
       // The last of them is not, or nothing would have gone wrong.
-      if (got !== undefined) done(batch.slice(0, Math.min(appliedSteps(before, after, got, place.catalogue), batch.length - 1)));
-      throw error;
+      const count = got === undefined ? 0 : Math.min(appliedSteps(before, after, got, place.catalogue), batch.length - 1);
+      done(batch.slice(0, count));
+      throw failedTogether(error, batch.slice(count));
     }
   }
   if (failure !== undefined) {
@@ -293,6 +302,7 @@ async function deleteLab(run: Run, head: LabHead | null): Promise<void> {
   run.ids = nobody;
   if (head === null) return;
   // The host neither lists nor stops the nodes of a lab that it cannot read.
+  if (head === unreadable) for (const warning of await leftRunning(place, at.path, progress.ids.nodes)) progress.warn?.(warning);
   const nodes = head === unreadable ? [] : await readNodes(place.account, at);
   const up = nodes.filter(({ status }) => isUp(status)).map(({ id }) => id);
   if (up.length > 0) {

@@ -10,7 +10,7 @@ describe.each(["ce5", "ce6", "pro", "pnetlab"] as const)("folders on EVE-NG %s",
     const made: string[] = [];
     const deploy = async (path: string) => {
       const { operations } = await bench.plan(path, pair);
-      await bench.run(path, pair, operations, { madeFolder: (folder) => void made.push(folder) });
+      await bench.run(path, pair, operations, { madeFolder: (folder, isOurs) => void made.push(isOurs ? folder : `not ${folder}`) });
     };
     await deploy("/courses/day 1/a");
     expect(made).toEqual(["/courses", "/courses/day 1"]);
@@ -28,6 +28,29 @@ describe.each(["ce5", "ce6", "pro", "pnetlab"] as const)("folders on EVE-NG %s",
     expect(await bench.session.labs()).toEqual([]);
     await deploy("/courses/c");
     expect(made).toEqual(["/courses", "/courses/day 1", "/courses"]);
+  });
+
+  it("are reported before they are made: after a crash their maker is known", async () => {
+    await using bench = await eveBench({ edition });
+    const heard: string[] = [];
+    const { operations } = await bench.plan("/day 1/a", pair);
+    bench.calls();
+    const posts = () => bench.calls().filter((call) => call.startsWith("POST /api/folders"));
+    await bench.run("/day 1/a", pair, operations, { madeFolder: (folder) => void heard.push(`${folder} after ${posts().length} calls`) });
+    expect(heard).toEqual(["/day 1 after 0 calls"]);
+    expect(posts()).toHaveLength(1);
+  });
+
+  it("are not the lab's own if somebody else makes them at the same moment", async () => {
+    await using bench = await eveBench({ edition });
+    const heard: string[] = [];
+    const { operations } = await bench.plan("/day 1/a", pair);
+    const madeFolder = (folder: string, isOurs: boolean) => {
+      heard.push(`${folder} ${isOurs}`);
+      if (isOurs) bench.fake.addFolder(folder);
+    };
+    await bench.run("/day 1/a", pair, operations, { madeFolder });
+    expect(heard).toEqual(["/day 1 true", "/day 1 false"]);
   });
 
   it("keep a lab that somebody puts into one at the moment of its removal", async () => {

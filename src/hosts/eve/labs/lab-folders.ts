@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Progress } from "../../host.ts";
 import type { EveAccount } from "../account/account.ts";
 import { entriesOf, hostError, recordOf, textOf } from "../api/answer.ts";
 import { settled } from "../api/doubt.ts";
@@ -11,25 +12,24 @@ export const folderTurn = "folders";
 
 /**
  * Makes a folder and those around it, as far as they do not exist.
- * @param made receives the path of each folder that did not exist
+ * @param made Progress.madeFolder
  */
-export async function ensureFolder(account: Account, folder: string, made: (folder: string) => void): Promise<void> {
+export async function ensureFolder(account: Account, folder: string, made: NonNullable<Progress["madeFolder"]>): Promise<void> {
   if (folder === "/" || (await contentsOf(account, folder)) !== null) return;
   const parent = parentOf(folder);
   await ensureFolder(account, parent, made);
   const body = { path: parent, name: folder.slice(folder.lastIndexOf("/") + 1) };
-  let isOurs = true;
+  made(folder, true);
   await settled(
     `make folder ${folder}`,
     () => account.call({ method: "POST", path: "/api/folders", body, read: false }),
     ({ code }) => {
       // 60013: someone else made it at the same moment.
-      if (code === 60013) isOurs = false;
+      if (code === 60013) made(folder, false);
       return code === 60014 || code === 60013;
     },
     async () => (await contentsOf(account, folder)) !== null,
   );
-  if (isOurs) made(folder);
 }
 
 /**

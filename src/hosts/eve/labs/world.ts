@@ -11,6 +11,8 @@ import type { OtherUsers } from "./other-users.ts";
 
 /** What all sessions with one host share. */
 export interface EveWorld {
+  /** Where the host's consoles listen: the address of its web interface. */
+  readonly address: string;
   readonly edition: EveEdition;
   readonly catalogue: CatalogueReader;
   readonly reader: LabReader;

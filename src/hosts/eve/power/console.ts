@@ -17,13 +17,7 @@ const connectMs = 10_000;
  * The node's console by telnet to the host. The port is read anew each time: on Professional it is another one after each start. The
  * host's address is the one that we speak with; what it calls itself need not lead there.
  */
-export async function openConsole(
-  place: EvePlace,
-  at: EveLabPath,
-  nodeId: string,
-  host: string,
-  tenant: number | undefined,
-): Promise<HostConsole> {
+export async function openConsole(place: EvePlace, at: EveLabPath, nodeId: string, tenant: number | undefined): Promise<HostConsole> {
   await mustReadHead(place.account, at);
   const { nodes, clashes } = await readPower(place, at);
   const node = nodes.find(({ id }) => String(id) === nodeId);
@@ -44,7 +38,7 @@ export async function openConsole(
   // PNETLab tells it beside the URL, which need not have it.
   const port = consolePort(node.url) ?? (place.account.pnetlab ? numberOf(node.data.port) : shared);
   if (port === undefined) throw hostFailure(`the host tells no console port for ${node.name}: ${JSON.stringify(node.url)}`);
-  const socket = await dial(host, port, node.name);
+  const socket = await dial(place.world.address, port, node.name);
   const { stream, resize } = telnetStream(socket);
   return { stream, resize };
 }

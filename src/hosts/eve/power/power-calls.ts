@@ -6,21 +6,28 @@ import type { PowerRun } from "./power.ts";
 /** Nodes that start or stop at once; those that share a network take turns, or the host makes their bridge twice. */
 const width = 8;
 
-/** undefined: nobody knows what the host has done, which is added to the doubts. What becomes of it is then looked at, and not asked for again. */
+/** A call whose outcome is unknown. */
+export interface Doubt {
+  readonly text: string;
+  /** The host, or the connection, ended the call. A call that only took too long may still be under way. */
+  readonly ended: boolean;
+}
+
+/** Returns undefined if the outcome is unknown, and adds the call to the doubts. The caller looks at the node before it sends the call again. */
 export async function powerCall(
   { place, at }: PowerRun,
   id: number,
   word: string,
-  doubts: Map<number, string>,
+  doubts: Map<number, Doubt>,
 ): Promise<EveAnswer | undefined> {
   const path = `/api/labs${at.url}/nodes/${id}/${word}`;
   try {
     const answer = await place.account.call({ path, read: false, timeoutMs: place.world.timing.powerMs });
     if (!answer.broken) return answer;
-    doubts.set(id, `the host broke over ${word} (${answer.message})`);
+    doubts.set(id, { text: `the host broke over ${word} (${answer.message})`, ended: true });
   } catch (error) {
     if (!(error instanceof Failure) || (error.code !== "host_timeout" && error.code !== "host_unreachable")) throw error;
-    doubts.set(id, error.message);
+    doubts.set(id, { text: error.message, ended: error.code === "host_unreachable" });
   }
   return undefined;
 }

@@ -9,7 +9,7 @@ import type { EveLabPath } from "../read/lab-path.ts";
 import { type NodeStatus, readNodes } from "../read/lab-read.ts";
 import type { Clashes } from "../read/observe.ts";
 import { failedNodes, nodesFailed } from "./failed-nodes.ts";
-import { inTurns, nameOf, powerCall } from "./power-calls.ts";
+import { type Doubt, inTurns, nameOf, powerCall } from "./power-calls.ts";
 import { bringUp } from "./start-nodes.ts";
 
 export interface PowerRun {
@@ -106,17 +106,22 @@ export async function bringDown(run: PowerRun, ids: readonly number[], mode: Sto
   const { nodes: before, clashes } = await readPower(place, at, run.signal);
   const own = ids.filter((id) => clashes.get(id)?.certain !== true);
   const up = new Set(before.filter(({ status }) => !isDown(run, status)).map(({ id }) => id));
-  const doubts = new Map<number, string>();
+  const doubts = new Map<number, Doubt>();
+  const stop = async (id: number) => {
+    const answer = await powerCall(run, id, word, doubts);
+    if (answer !== undefined && answer.code !== 80051) throw hostError(`stop node ${nameOf(before, id)}`, answer);
+  };
   await inTurns(
     run,
     own.filter((id) => up.has(id)),
-    async (id) => {
-      const answer = await powerCall(run, id, word, doubts);
-      if (answer !== undefined && answer.code !== 80051) throw hostError(`stop node ${nameOf(before, id)}`, answer);
-    },
+    stop,
   );
   const [doubtful, sure] = [own.filter((id) => clashes.has(id)), own.filter((id) => !clashes.has(id))];
   const down = (status: number) => isDown(run, status);
+  // A stop ends what is there, however often it comes. How other editions take a second one is not known.
+  const again = edition.sharedNames ? await lateAfter(run, [...doubts.keys()], down, timing.settleMs) : [];
+  for (const id of again) doubts.delete(id);
+  await inTurns(run, again, stop);
   const owners = all.of(place.account);
   const late = run.force ? await lateAfter(run, sure, down, timing.settleMs) : [];
   const stopped = (some: readonly number[], but: readonly number[]) => {
@@ -162,19 +167,25 @@ export async function wipeNodes(run: PowerRun, ids: readonly number[], mode: Sto
   const { foreign, late } = running.length > 0 ? await bringDown(run, running, mode) : nothing;
   refuseStrays(run, foreign);
   const there = new Set(nodes.map(({ id }) => id));
-  const doubts = new Map<number, string>();
+  const doubts = new Map<number, Doubt>();
+  const wipe = async (id: number) => {
+    const answer = await powerCall(run, id, "wipe", doubts);
+    if (answer !== undefined && answer.code !== 80053) throw hostError(`wipe node ${nameOf(nodes, id)}`, answer);
+  };
   await inTurns(
     run,
     ids.filter((id) => there.has(id) && !late.includes(id)),
-    async (id) => {
-      const answer = await powerCall(run, id, "wipe", doubts);
-      if (answer !== undefined && answer.code !== 80053) throw hostError(`wipe node ${nameOf(nodes, id)}`, answer);
-    },
+    wipe,
   );
+  // Whether a disk is gone cannot be seen, and a second wipe deletes nothing more.
+  const again = [...doubts.keys()];
+  doubts.clear();
+  await inTurns(run, again, wipe);
   const mine = ids.filter((id) => !foreign.has(id) && !late.includes(id));
   await until(run, mine, (status) => status === 0, "stop", doubts);
-  // Whether a disk is gone cannot be seen.
-  const unsure = [...doubts].map(([id, why]) => [id, hostFailure(`node ${nameOf(nodes, id)} may not be wiped: ${why}`)] as const);
+  const unsure = [...doubts].map(
+    ([id, { text }]) => [id, hostFailure(`node ${nameOf(nodes, id)} may not be wiped: ${text}; labwright wipe tries again`)] as const,
+  );
   if (unsure.length > 0) throw nodesFailed(new Map(unsure), (id) => nameOf(nodes, id));
 }
 
@@ -202,7 +213,7 @@ async function until(
   ids: readonly number[],
   good: (status: number) => boolean,
   verb: "stop",
-  doubts: ReadonlyMap<number, string>,
+  doubts: ReadonlyMap<number, Doubt>,
 ): Promise<void> {
   if (ids.length === 0) return;
   const { place, at, signal } = run;
@@ -219,9 +230,12 @@ async function until(
         ? ". On Community Edition that is also so if a process that a deleted lab left behind has the number: labwright renumber gives the node " +
           "another one, labwright destroy --force deletes the lab"
         : "";
-      const text = (id: number) =>
-        `${doubts.get(id) ?? "the host took the call"}, and ${nameOf(nodes, id)} does not ${verb} (status ${status.get(id)})`;
-      throw nodesFailed(new Map(late.map((id) => [id, hostFailure(text(id) + hint)])), (id) => nameOf(nodes, id));
+      const text = (id: number) => {
+        const doubt = doubts.get(id);
+        const state = `${nameOf(nodes, id)} does not ${verb} (status ${status.get(id)})`;
+        return doubt === undefined ? `the host took the call, and ${state}${hint}` : `${doubt.text}, and ${state}: try again`;
+      };
+      throw nodesFailed(new Map(late.map((id) => [id, hostFailure(text(id))])), (id) => nameOf(nodes, id));
     }
     await pause(world, signal);
   }

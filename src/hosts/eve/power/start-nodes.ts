@@ -6,7 +6,7 @@ import { pause } from "../labs/world.ts";
 import { type NodeStatus, readNodes } from "../read/lab-read.ts";
 import { nodesFailed } from "./failed-nodes.ts";
 import type { PowerRun } from "./power.ts";
-import { inTurns, nameOf, powerCall } from "./power-calls.ts";
+import { type Doubt, inTurns, nameOf, powerCall } from "./power-calls.ts";
 
 /** Users of the host of whom a node ran in the time of this process: their unix user is there. */
 const seenRunning = new WeakSet<EveAccount>();
@@ -17,7 +17,7 @@ const passing = new Set([11, 12, 14]);
 interface Start {
   readonly run: PowerRun;
   /** Nodes whose start has an unknown outcome, with what happened. */
-  readonly doubts: Map<number, string>;
+  readonly doubts: Map<number, Doubt>;
   readonly failures: Map<number, Failure>;
 }
 
@@ -68,24 +68,34 @@ async function statusOf({ place, at, signal }: PowerRun, id: number): Promise<nu
 }
 
 /** Notes as failed each node that does not come up: at once if it ran and is down again, soon if its process never came, else after the patience. */
-async function waitUntilUp({ run, doubts, failures }: Start, ids: readonly number[]): Promise<void> {
+async function waitUntilUp(start: Start, ids: readonly number[]): Promise<void> {
+  const { run, doubts, failures } = start;
   const { place, at, lab, signal } = run;
   const { timing, edition } = place.world;
-  const began = performance.now();
+  const began = new Map(ids.map((id) => [id, performance.now()]));
+  const repeated = new Set<number>();
   const ran = new Set<number>();
   for (let waiting = ids; waiting.length > 0; ) {
     const nodes = new Map((await readNodes(place.account, at, signal)).map((node) => [node.id, node]));
-    const waited = performance.now() - began;
     waiting = [];
     for (const id of ids.filter((one) => !failures.has(one))) {
       const [name, node] = [nameOf(lab.nodes, id), nodes.get(id)];
       const delayMs = 1000 * (lab.nodes.find((one) => one.id === id)?.delay ?? 0);
+      const waited = performance.now() - (began.get(id) ?? 0);
+      const doubt = doubts.get(id);
       // On Community the process exists when the host answers. When it does on other editions is not known.
-      const isOver = edition.sharedNames && !doubts.has(id) && (node?.status ?? 0) < 2;
+      const isOver = edition.sharedNames && doubt?.ended !== false && (node?.status ?? 0) < 2;
       const limit = isOver ? Math.min(timing.patienceMs, timing.comeUpMs + delayMs) : timing.patienceMs;
       if (node !== undefined && isUp(node)) ran.add(id);
       else if (ran.has(id)) failures.set(id, hostFailure(`node ${name} ran and ended at once; ${ownWords}`));
-      else if (waited > limit) failures.set(id, notUp(name, node, doubts.get(id), limit));
+      else if (waited > limit && isOver && doubt !== undefined && node?.status === 0 && !repeated.has(id)) {
+        // No lock and no process: the host does nothing for it any more.
+        repeated.add(id);
+        doubts.delete(id);
+        await startOne(start, id);
+        began.set(id, performance.now());
+        waiting = [...waiting, id];
+      } else if (waited > limit) failures.set(id, notUp(name, node, doubt?.text, limit));
       else waiting = [...waiting, id];
     }
     if (waiting.length > 0) await pause(place.world, signal);
@@ -101,7 +111,8 @@ function isUp({ status }: NodeStatus): boolean {
 
 function notUp(name: string, node: NodeStatus | undefined, doubt: string | undefined, limitMs: number): Failure {
   const status = node?.status ?? "unknown";
-  const why = node?.status === 1 ? leftLocked : `its process ended at once or never began; ${ownWords}`;
+  const ended = doubt === undefined ? `its process ended at once or never began; ${ownWords}` : "try again";
+  const why = node?.status === 1 ? leftLocked : ended;
   return hostFailure(
     `${doubt ?? "the host took the start"}, and node ${name} does not run after ${limitMs / 1000} s (status ${status}): ${why}`,
   );

@@ -80,7 +80,8 @@ export function expectFacts(wanted: ReadonlyMap<string, string | undefined>, got
   if (first === undefined) return;
   const more = differences.length > 1 ? ` and ${differences.length - 1} more` : "";
   const told = `${first.field}: wanted ${show(first.wanted)}, the host has ${show(first.got)}${more}`;
-  throw hostFailure(doubt === undefined ? `the host took the change and has something else: ${told}` : `${doubt}; ${told}`, {
+  const undone = differences.length === wanted.size ? "nothing of the change was done" : `a part of the change was not done: ${told}`;
+  throw hostFailure(doubt === undefined ? `the host took the change and has something else: ${told}` : `${doubt}; ${undone}`, {
     differences,
   });
 }

@@ -27,6 +27,17 @@ export function eveLabPath(path: string): EveLabPath {
   throw badPath(`${at.path} is not a lab: the folder ${snapshotsFolder} holds snapshots of labs`);
 }
 
+/** Why EVE-NG can have no lab at this path; undefined: it can. */
+export function labPathProblem(path: string): string | undefined {
+  try {
+    eveLabPath(path);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Failure) return error.message;
+    throw error;
+  }
+}
+
 /** The file of a snapshot. Throws bad_request for a name that EVE-NG cannot have. */
 export function snapshotPath(lab: EveLabPath, name: string): EveLabPath {
   return placeOf(`${snapshotsFolder}${lab.path}/${name}`);

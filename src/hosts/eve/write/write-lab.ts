@@ -1,4 +1,5 @@
 import { Failure } from "../../../contract/errors.ts";
+import type { Progress } from "../../host.ts";
 import { isDoubtful, settled } from "../api/doubt.ts";
 import type { UnlLab } from "../lab-file/unl.ts";
 import { lowestFree } from "../lab-file/unl-links.ts";
@@ -23,7 +24,7 @@ export interface Written {
 
 /**
  * Makes of the lab on the host what is wanted: by single calls where they are few, by one import else. Reads it back and compares every
- * field that was to change. Throws host_error naming field, wanted and got. A write whose outcome is unknown is not repeated: what is
+ * field that was to change. Throws host_error naming field, wanted and got; data.together if the change was one import. A write whose outcome is unknown is not repeated: what is
  * there is compared, and is good if it is what was wanted.
  */
 export async function writeLab(
@@ -42,30 +43,35 @@ export async function writeLab(
   let wanted = whole ? completeLab(after, catalogue, pod) : after;
   let got: UnlLab;
   let doubt: Failure | undefined;
-  for (let rest = calls; ; ) {
-    let last: WriteCall | undefined;
-    doubt = undefined;
-    try {
-      if (whole) await importLab(account, at, wanted);
-      else wanted = await runCalls(account, at.url, rest, wanted, (call) => (last = call));
-    } catch (error) {
-      if (!isDoubtful(error)) throw error;
-      doubt = error;
-    } finally {
-      world.reader.forget(at.path);
-      world.others.forget(at.path);
+  try {
+    for (let rest = calls; ; ) {
+      let last: WriteCall | undefined;
+      doubt = undefined;
+      try {
+        if (whole) await importLab(account, at, wanted);
+        else wanted = await runCalls(account, at.url, rest, wanted, (call) => (last = call));
+      } catch (error) {
+        if (!isDoubtful(error)) throw error;
+        doubt = error;
+      } finally {
+        world.reader.forget(at.path);
+        world.others.forget(at.path);
+      }
+      got = await readAfter(place, at, doubt);
+      if (doubt === undefined || last === undefined) break;
+      // Its answer was lost, and with it the id that the host gave. Where it was done the rest goes on; it is not sent again.
+      wanted = renumbered(wanted, adoptedIds(before, wanted, got));
+      const left = writeCalls(got, wanted, catalogue, world.edition);
+      const lost = callName(last);
+      if (left.length === 0 || left.length >= rest.length || left.some((call) => callName(call) === lost)) break;
+      rest = left;
     }
-    got = await readAfter(place, at, doubt);
-    if (doubt === undefined || last === undefined) break;
-    // Its answer was lost, and with it the id that the host gave. Where it was done the rest goes on; it is not sent again.
-    wanted = renumbered(wanted, adoptedIds(before, wanted, got));
-    const left = writeCalls(got, wanted, catalogue, world.edition);
-    const lost = callName(last);
-    if (left.length === 0 || left.length >= rest.length || left.some((call) => callName(call) === lost)) break;
-    rest = left;
+    const changes = changedFacts(labFacts(before, catalogue), labFacts(wanted, catalogue));
+    expectFacts(changes, labFacts(got, catalogue), doubt?.message);
+  } catch (error) {
+    if (!whole || !(error instanceof Failure)) throw error;
+    throw new Failure(error.code, error.message, { data: { ...error.data, together: true }, cause: error });
   }
-  const changes = changedFacts(labFacts(before, catalogue), labFacts(wanted, catalogue));
-  expectFacts(changes, labFacts(got, catalogue), doubt?.message);
   await world.interfaces.learn(account, at.url, got.nodes);
   return { wanted, got };
 }
@@ -87,9 +93,14 @@ async function readAfter({ world, account }: EvePlace, at: EveLabPath, doubt: Fa
 
 /**
  * Makes a lab that is not there.
- * @param madeFolder receives the path of each folder that is made for it
+ * @param madeFolder Progress.madeFolder
  */
-export async function writeNewLab(place: EvePlace, at: EveLabPath, given: UnlLab, madeFolder: (folder: string) => void): Promise<Written> {
+export async function writeNewLab(
+  place: EvePlace,
+  at: EveLabPath,
+  given: UnlLab,
+  madeFolder: NonNullable<Progress["madeFolder"]>,
+): Promise<Written> {
   const { world, account, catalogue, pod } = place;
   const lab = completeLab(given, catalogue, pod);
   // While a lab is on its way into its folder, nothing removes the folder for being empty.

@@ -1,0 +1,45 @@
+import { connect } from "node:net";
+import type { ChangeWarning, NativeIds } from "../../host.ts";
+import { parallel } from "../api/parallel.ts";
+import { communityPort } from "../power/console.ts";
+import type { EvePlace } from "./world.ts";
+
+const connectMs = 2_000;
+
+/**
+ * The nodes of a lab that run, seen without the lab: the host shows no nodes of a lab that is gone, or that it cannot read. On Community Edition a node runs
+ * where its console port listens. A number that runs for another lab, or may, is left out. Elsewhere the ports are not known.
+ * @param nodes the lab's numbers by intent key
+ */
+export async function leftRunning(place: EvePlace, path: string, nodes: NativeIds["nodes"]): Promise<readonly ChangeWarning[]> {
+  const { world, account, pod } = place;
+  if (!world.edition.sharedNames) return [];
+  const owners = world.owners.of(account);
+  const numbers = new Set(Object.values(nodes).map(Number));
+  const others = await world.others.namesakes(account, path, numbers, 0);
+  const found = await parallel(Object.entries(nodes), 8, async ([node, id]): Promise<readonly ChangeWarning[]> => {
+    const number = Number(id);
+    const isOurs = owners.of(number) === path;
+    if (!isOurs && (others.has(number) || owners.of(number) !== undefined)) return [];
+    const state = await lookAt(world.address, communityPort(pod, number));
+    if (state === "closed" || (state === "silent" && !isOurs)) return [];
+    const runs = state === "open" ? "goes on running" : "may go on running";
+    const message = `${node} ${runs} as number ${number} of the host: an administrator of the host ends it there`;
+    return [{ code: "left_running", node, message }];
+  });
+  return found.flat();
+}
+
+/** silent: nothing answers, as behind a firewall. */
+function lookAt(host: string, port: number): Promise<"open" | "closed" | "silent"> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port });
+    const end = (state: "open" | "closed" | "silent") => {
+      socket.destroy();
+      resolve(state);
+    };
+    socket.setTimeout(connectMs, () => end("silent"));
+    socket.once("connect", () => end("open"));
+    socket.once("error", ({ code }: NodeJS.ErrnoException) => end(code === "ECONNREFUSED" ? "closed" : "silent"));
+  });
+}
