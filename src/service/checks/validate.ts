@@ -26,7 +26,7 @@ export async function validateProject(context: Context, caller: Caller, payload:
   const path = pathOf(payload, manifest, lab.name);
   if (payload.state !== undefined && payload.state !== null) stateIds(payload.state, context.host, path);
   const isNamed = payload.lab !== undefined || manifest?.lab !== undefined;
-  const found = [...warnings, ...(await hostProblems(context, caller, { ...intent, path }, { ...call, path, isNamed }))].sort(byPlace);
+  const found = [...warnings, ...(await hostProblems(context, caller, intent, { ...call, path, isNamed }))].sort(byPlace);
   if (!found.some(({ severity }) => severity === "error")) return { status: "valid", warnings: found };
   throw new Failure("invalid_intent", showDiagnostics(found, { yaml, files }), { data: { diagnostics: found } });
 }
@@ -35,7 +35,7 @@ export async function validateProject(context: Context, caller: Caller, payload:
 async function hostProblems(
   context: Context,
   caller: Caller,
-  intent: Intent & { readonly path: string },
+  intent: Intent,
   { signal, path, isNamed }: Call & ProjectPath,
 ): Promise<readonly Diagnostic[]> {
   const asked = context.sessions.hostSession(caller);
@@ -66,7 +66,7 @@ async function hostProblems(
       (why) => uncheckedAttributes(context, intent, why),
     ),
     ask(
-      (host) => fitProblems(context, host, intent, intent.path),
+      (host) => fitProblems(context, host, intent, path),
       (why) => uncheckedNodes(context, intent, why),
     ),
   ]);

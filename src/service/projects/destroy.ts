@@ -77,7 +77,7 @@ export async function destroyLab(context: Context, job: Job, target: Target, { w
     });
   } else {
     // Somebody deleted the lab on the host itself.
-    for (const warning of (await host.leftRunning?.(path, ids)) ?? []) job.warn(warning);
+    for (const warning of (await host.leftRunning?.(path, target.ids)) ?? []) job.warn(warning);
   }
   // With --no-wipe they are there for the next lab at the path.
   if (wipe) await host.snapshots?.removeAll(path);
