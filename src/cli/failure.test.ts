@@ -89,3 +89,11 @@ test("a hint names the log of a node only where the host keeps one", () => {
   expect(at({ power: "stopped", log: false })).toContain("hint: labwright start --node r1 starts it\n");
   expect(at({ power: "failed" })).toContain("labwright logs r1 shows why it failed");
 });
+
+test("a change whose host went away names the plan as the next step, and a read the service's log", () => {
+  const away = { status: 502, code: "host_unreachable" } as const;
+  expect(shown(new LabwrightError("socket hang up", { ...away, data: { applied: [], failed: [], remaining: [] } }))).toContain(
+    "labwright plan shows what is left to do",
+  );
+  expect(shown(new LabwrightError("socket hang up", away))).toContain("see the service's log");
+});

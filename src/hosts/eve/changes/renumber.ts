@@ -69,17 +69,18 @@ export async function leaveTaken(
     const nodes = await readNodes(account, at);
     const up = nodes.filter(({ id, status }) => status >= 2 && !old.has(id)).map(({ id }) => id);
     if (up.length === 0) break;
-    for (const id of up) used.add(id);
+    for (const id of up) {
+      used.add(id);
+      // Also if the change of the numbers fails.
+      owners.disown(id, at.path);
+    }
     const taken = (await world.others.taken(account, at.path)).nodes;
     const blocked = new Set([...taken, ...used]);
     const isRoom = (without: ReadonlySet<number>) => freeNumbers(place, lab, without).length >= up.length;
     // Where other labs have all numbers, those that do not run now are the better ones.
     const avoided = isRoom(blocked) ? blocked : new Set([...(await world.others.running(account)).keys(), ...used]);
     // Nothing better is left, or the host does not export the lab as a file, in which alone numbers change: the nodes are shown as unknown.
-    if (!isRoom(avoided) || made.isPartial === true) {
-      for (const id of up) owners.disown(id, at.path);
-      break;
-    }
+    if (!isRoom(avoided) || made.isPartial === true) break;
     const given = newNumbers(place, lab, avoided, up, new Set());
     lab = await rewrite(place, at, lab, given);
     owners.forget(at.path, up);

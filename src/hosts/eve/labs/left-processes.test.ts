@@ -47,6 +47,18 @@ describe.each(["hidden", "visible"] as const)("on a host with notices %s, a numb
     expect(await nodes(here, "/pair")).toEqual(["1 pc1 running", "2 pc2 running", "4 pc3 stopped"]);
   });
 
+  it("leaves the node unknown if its number cannot be changed", async () => {
+    const here = await bench(notices);
+    await here.make("/pair", pair);
+    here.fake.occupyPort(port(3));
+    const more = lab({ ...pair, nodes: [...pair.nodes, node("pc3", "vpcs", { start: false })] });
+    const { operations } = await here.plan("/pair", more);
+    here.fake.breakNext(/POST \/api\/import/, "page before");
+    await expect(here.run("/pair", more, operations)).rejects.toMatchObject({ code: "host_error" });
+    expect(await nodes(here, "/pair")).toEqual(["1 pc1 running", "2 pc2 running", "3 pc3 unknown"]);
+    expect((await here.session.status("/pair")).nodes[2]?.clash).toEqual({ number: 3, certain: true });
+  });
+
   it("is unknown for the node that the session itself has stopped, whose lab is renumbered at once", async () => {
     const here = await bench(notices);
     await here.make("/pair", pair);

@@ -1,8 +1,8 @@
 import { connect } from "node:net";
 import type { ChangeWarning, NativeIds } from "../../host.ts";
 import { parallel } from "../api/parallel.ts";
-import { communityPort } from "../power/console.ts";
-import type { EvePlace } from "./world.ts";
+import type { EvePlace } from "../labs/world.ts";
+import { communityPort } from "./console.ts";
 
 const connectMs = 2_000;
 
