@@ -9,6 +9,7 @@ import { hostFailure } from "../api/host-failure.ts";
 import type { UnlLab } from "../lab-file/unl.ts";
 import type { TakenIds } from "../labs/other-labs.ts";
 import { refuseInUse } from "../labs/other-users.ts";
+import { refuseSharedId } from "../labs/shared-id.ts";
 import type { EvePlace } from "../labs/world.ts";
 import { failedNodes } from "../power/failed-nodes.ts";
 import { leftRunning } from "../power/left-running.ts";
@@ -67,6 +68,7 @@ export async function applySteps(place: EvePlace, at: EveLabPath, operations: re
 async function refuseOthersNodes({ place, at, progress }: Run, operations: readonly Operation[]): Promise<void> {
   const whole = operations.some(({ step }) => step.do === "delete-lab");
   if (!whole && !operations.some(({ step }) => step.do === "delete-node")) return;
+  if (whole) await refuseSharedId(place, at, { what: `lab ${at.path} was not destroyed` });
   await refuseInUse(place, at, {
     whole,
     owner: progress.owner,

@@ -61,6 +61,8 @@ export async function listLabs(account: EveAccount): Promise<readonly ListedLab[
  */
 export class OtherLabs {
   readonly #known = new Map<string, KnownLab>();
+  /** The lab id of each lab. */
+  readonly #labIds = new Map<string, { readonly written: number | undefined; readonly uuid: string | undefined }>();
   readonly #reading = new Map<string, Promise<KnownLab | undefined>>();
   /** The last listing of each user. */
   readonly #listings = new Map<string, { readonly at: number; readonly labs: Promise<readonly ListedLab[]> }>();
@@ -120,8 +122,22 @@ export class OtherLabs {
     );
   }
 
+  /** Other labs with this lab id, whose nodes have the same directories on the host. */
+  async withId(account: EveAccount, path: string, uuid: string): Promise<readonly LabNodes[]> {
+    const labs = await parallel(await this.#read(account, path), 4, async ([other, { written, nodes }]) => {
+      const known = this.#labIds.get(other);
+      if (known?.written === undefined || known.written !== written) {
+        const answer = await account.call({ path: `/api/labs${labUrl(other)}`, read: true });
+        this.#labIds.set(other, { written, uuid: textOf(recordOf(answer.data).id) });
+      }
+      return { path: other, nodes, uuid: this.#labIds.get(other)?.uuid };
+    });
+    return labs.filter((lab) => lab.uuid === uuid);
+  }
+
   forget(path: string): void {
     this.#known.delete(path);
+    this.#labIds.delete(path);
     this.#listings.clear();
   }
 
@@ -165,9 +181,13 @@ export interface Namesake {
   readonly node: string;
 }
 
-export interface RunningLab {
+export interface LabNodes {
   readonly path: string;
+  /** Number → name. */
   readonly nodes: ReadonlyMap<number, string>;
+}
+
+export interface RunningLab extends LabNodes {
   readonly networks: ReadonlySet<number>;
   /** Ids that the host calls running; on Community Edition also those that run in another lab under the same number. */
   readonly up: readonly number[];

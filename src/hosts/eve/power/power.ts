@@ -4,6 +4,7 @@ import { hostError } from "../api/answer.ts";
 import { hostFailure } from "../api/host-failure.ts";
 import type { UnlLab } from "../lab-file/unl.ts";
 import { numberClash, readPower } from "../labs/clashes.ts";
+import { refuseSharedId } from "../labs/shared-id.ts";
 import { type EvePlace, pause } from "../labs/world.ts";
 import type { EveLabPath } from "../read/lab-path.ts";
 import { type NodeStatus, readNodes } from "../read/lab-read.ts";
@@ -93,7 +94,7 @@ export interface BroughtDown {
 
 /**
  * Stops what runs of the nodes. A stop never ends another lab's node, so one that may be another lab's is stopped, too: if its number runs on, it is not
- * this lab's.
+ * this lab's. Only a lab with the same id has the same nodes: then nothing is stopped.
  */
 export async function bringDown(run: PowerRun, ids: readonly number[], mode: StopMode): Promise<BroughtDown> {
   const { place, at } = run;
@@ -105,6 +106,8 @@ export async function bringDown(run: PowerRun, ids: readonly number[], mode: Sto
   }
   const { nodes: before, clashes } = await readPower(place, at, run.signal);
   const own = ids.filter((id) => clashes.get(id)?.certain !== true);
+  const inDoubt = own.filter((id) => clashes.has(id));
+  if (inDoubt.length > 0) await refuseSharedId(place, at, { what: `nothing of lab ${at.path} was stopped`, ids: inDoubt });
   const up = new Set(before.filter(({ status }) => !isDown(run, status)).map(({ id }) => id));
   const doubts = new Map<number, Doubt>();
   const stop = async (id: number) => {
@@ -116,7 +119,7 @@ export async function bringDown(run: PowerRun, ids: readonly number[], mode: Sto
     own.filter((id) => up.has(id)),
     stop,
   );
-  const [doubtful, sure] = [own.filter((id) => clashes.has(id)), own.filter((id) => !clashes.has(id))];
+  const sure = own.filter((id) => !clashes.has(id));
   const down = (status: number) => isDown(run, status);
   // A stop ends what is there, however often it comes. How other editions take a second one is not known.
   const again = edition.sharedNames ? await lateAfter(run, [...doubts.keys()], down, timing.settleMs) : [];
@@ -136,10 +139,10 @@ export async function bringDown(run: PowerRun, ids: readonly number[], mode: Sto
     if (failed.length > 0) stopped(sure, failed);
     throw error;
   }
-  const strangers = await lateAfter(run, doubtful, down, timing.settleMs);
+  const strangers = await lateAfter(run, inDoubt, down, timing.settleMs);
   for (const id of strangers) owners.disown(id, at.path);
-  stopped(doubtful, strangers);
-  const after = doubtful.length === 0 ? clashes : (await readPower(place, at, run.signal)).clashes;
+  stopped(inDoubt, strangers);
+  const after = inDoubt.length === 0 ? clashes : (await readPower(place, at, run.signal)).clashes;
   return { foreign: new Map([...after].filter(([id, { certain }]) => certain && ids.includes(id))), late };
 }
 
@@ -161,6 +164,7 @@ const nothing: BroughtDown = { foreign: new Map(), late: [] };
 /** Stops the nodes and throws their disks away. */
 export async function wipeNodes(run: PowerRun, ids: readonly number[], mode: StopMode): Promise<void> {
   const { place, at } = run;
+  if (ids.length > 0) await refuseSharedId(place, at, { what: `nothing of lab ${at.path} was wiped`, ids });
   // A node whose preparation failed is neither up nor down until it is wiped.
   const nodes = await readNodes(place.account, at);
   const running = nodes.filter(({ id, status }) => ids.includes(id) && status > 1).map(({ id }) => id);

@@ -1,0 +1,35 @@
+import { Failure } from "../../../contract/errors.ts";
+import type { NumberClash } from "../../../engine/model/observed.ts";
+import type { EveLabPath } from "../read/lab-path.ts";
+import { readHead } from "../read/lab-read.ts";
+import type { EvePlace } from "./world.ts";
+
+export interface IdCheck {
+  /** What is refused: "lab /copy was not destroyed". */
+  readonly what: string;
+  /** Numbers of the nodes that would be wiped; undefined: the whole lab goes, with the directories of all its nodes. */
+  readonly ids?: readonly number[];
+}
+
+/**
+ * Throws number_clash if another lab has the same lab id, as copies of a lab file do: the host keeps a node's process and disk in a directory that is named
+ * by the lab's id and the node's number, so a wipe or delete in one lab would hit the nodes of the other.
+ */
+export async function refuseSharedId({ world, account }: EvePlace, at: EveLabPath, { what, ids }: IdCheck): Promise<void> {
+  // PNETLab names the directories by the session of the lab.
+  if (account.pnetlab) return;
+  const head = await readHead(account, at);
+  if (head === null) return;
+  for (const { path, nodes } of await world.others.withId(account, at.path, head.uuid)) {
+    const shared = [...nodes].find(([id]) => ids?.includes(id) ?? true);
+    if (shared === undefined) continue;
+    const [number, node] = shared;
+    const clash: NumberClash = { number, lab: path, node, certain: true };
+    throw new Failure(
+      "number_clash",
+      `${what}: lab ${path} has the same id (${head.uuid}), so that both share the processes and disks of their nodes on the host. ` +
+        "One of them is a copy: have an administrator of the host remove the copy's .unl file, or give it an id of its own there",
+      { data: { clash, collision: { lab: path, node, id: number } } },
+    );
+  }
+}
