@@ -107,6 +107,30 @@ test("a pull by someone who may only look keeps the text that was sent, and the 
   expect(JSON.stringify(pulled)).not.toContain("hush");
 });
 
+test("a lab that no text can hold is refused to whoever may only look without a word of its configurations", async () => {
+  const config = "enable secret hush\0\nsnmp-server community hush RO\n";
+  for (const [right, secrets] of [
+    ["view", false],
+    ["edit", true],
+  ] as const) {
+    const { bench, ann, bob } = await shared(right);
+    await ann.call("execProject", { lab, action: "stop" });
+    const host = await bench.host.login("ann", "ann");
+    const { name = "", template = "", image = "" } = (await host.observe(lab))?.nodes.find((one) => one.name === "r1") ?? {};
+    const r1 = { key: "r1", name, template, image, exec: [], env: {}, attributes: {}, labels: {}, startupConfig: config };
+    const step = { do: "update-node", node: r1, fields: ["startupConfig"] } as const;
+    const reason = { code: "asked", text: "asked for" };
+    const about = { id: "1", of: "1", op: "update", kind: "node", key: "r1", reason, disruption: "none" } as const;
+    const ids = bench.store.labs.get(lab)?.ids ?? { nodes: {}, networks: {}, links: {} };
+    await host.apply(lab, [{ ...about, affects: [], changes: [], prune: false, step }], { ids, step: () => {} });
+    for (const body of [{}, { peek: true }, { yaml: pair }, { yaml: pair, peek: true }]) {
+      const failure = await failureOf(bob.call("reconcileProject", { lab, direction: "from_host", ...body }));
+      expect(failure.code).toBe("invalid_intent");
+      expect(JSON.stringify([failure.message, failure.data]).includes("hush")).toBe(secrets);
+    }
+  }
+});
+
 describe.each(["view", "operate", "edit"] as const)("a lab that is shared to %s", (right) => {
   test("allows that, and nothing above it", async () => {
     const { bob } = await shared(right);

@@ -13,6 +13,7 @@ import { labNotFound } from "../common/refusals.ts";
 import { mayReadSecrets, type Target } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 import { projectState } from "../context/state.ts";
+import { unquoted } from "../context/unquoted.ts";
 import { includes, rightOn } from "../sessions/rights.ts";
 import { readSent } from "../work/intents.ts";
 import { capturedIntent } from "./captured-intent.ts";
@@ -31,7 +32,7 @@ export async function reconcileFromHost(
   const { record, caller } = target;
   const right = record && rightOn(record, caller);
   const mayRecord = right !== undefined && includes(right, "edit") && target.mode !== "load";
-  if (!mayRecord || payload.peek === true) return captureIntent(context, target, payload, false);
+  if (!mayRecord || payload.peek === true) return unquoted(target, () => captureIntent(context, target, payload, false));
   // As a job, so that no half-applied change is taken for the lab.
   return runChange(context, target, call, {
     operation: "reconcileProject",

@@ -11,6 +11,7 @@ import { labNotFound } from "../common/refusals.ts";
 import { addressProject, mayReadSecrets, neededIntent, originOf, type Target } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 import { refuseQuarantined } from "../context/quarantine.ts";
+import { unquoted } from "../context/unquoted.ts";
 import { includes, rightOn } from "../sessions/rights.ts";
 import type { Direction } from "../store/store.ts";
 import { capturedIntent } from "./captured-intent.ts";
@@ -37,7 +38,11 @@ export async function planProject(context: Context, caller: Caller, payload: Pro
     explain: toHost,
   };
   const intent = await plannable(target, direction);
-  if (toHost) await checkOnHost(context, target.host, await neededIntent(target), { signal });
+  if (toHost) {
+    const wanted = await neededIntent(target);
+    const check = () => checkOnHost(context, target.host, wanted, { signal });
+    await (target.sent ? check() : unquoted(target, check));
+  }
   const { plan: whole, observed, identity } = await planAgainstHost(context, target, intent, options);
   // A plan tells what the host has: to who may only look, as getPublicProject would.
   const open = mayReadSecrets(target);

@@ -93,7 +93,8 @@ function observedNode(
 ): ObservedNode {
   const template = catalogue.template(node.template ?? "");
   const interfaces = lists.of(node);
-  const config = usesConfig(node) ? lab.configs.find(({ id }) => id === node.id)?.text : undefined;
+  // No lab text holds a NUL character, and one in one node's config must not keep the whole lab from being read.
+  const config = usesConfig(node) ? lab.configs.find(({ id }) => id === node.id)?.text.replaceAll("\0", "") : undefined;
   const { left, top, image, icon, cpu, ram } = node;
   return {
     id: String(node.id),
