@@ -5,7 +5,14 @@ import { sameValue } from "../shared/canonical.ts";
 
 /** Words after which a configuration language has a secret. */
 const secretWord =
-  /^(.*?(?:^|[^A-Za-z0-9])(?:pass(?:word|wd|phrase)?|secret|community|credentials?|token|psk|(?:[a-z]+-)*key(?:-string)?|message-digest-key \d+ md5|md5)[ \t:=]+)(\S.*)$/i;
+  /^(.*?(?:^|[^A-Za-z0-9])(?:pass(?:word|wd|phrase)?|secret|community|credentials?|token|psk|authorization|bearer|(?:[a-z]+-)*key(?:-string)?|message-digest-key \d+ md5|md5)[ \t:=]+)(\S.*)$/is;
+
+/** A pre-shared key that is joined to its word. */
+const joinedSecret = /^(.*?(?:^|[^A-Za-z0-9])psk)(?=[^ \t:=])(\S.*)$/is;
+
+/** A line that ends with such a word: its secret is on the next one. */
+const secretBelow =
+  /(?:^|[^A-Za-z0-9])(?:(?:pass(?:word|wd|phrase)?|secret|community|credentials?|token|psk|authorization|bearer)[ \t:=]*|key[ \t]*[:=][ \t]*)[|>]?[ \t]*$/i;
 
 /**
  * The lab without its secrets: values of env variables and attributes whose name says so, and of configurations and commands what follows a word
@@ -30,10 +37,24 @@ function maskValues<T>(values: Readonly<Record<string, T>>): Readonly<Record<str
 }
 
 export function maskText(text: string): string {
+  let isBelow = false;
   return text
     .split("\n")
-    .map((line) => line.replace(secretWord, (_line, before: string) => before + hidden))
+    .map((whole) => {
+      const end = whole.endsWith("\r") ? "\r" : "";
+      const line = whole.slice(0, whole.length - end.length);
+      const masked = isBelow ? line.replace(/\S.*$/s, hidden) : maskLine(line);
+      // Blank lines may stand between.
+      isBelow = line.trim() === "" ? isBelow : !isBelow && secretBelow.test(line);
+      return masked + end;
+    })
     .join("\n");
+}
+
+function maskLine(line: string): string {
+  return line
+    .replace(secretWord, (_line, before: string) => before + hidden)
+    .replace(joinedSecret, (_line, before: string) => before + hidden);
 }
 
 /** Fields of a change that hold text in which secrets stand; those of env and attributes are hidden in every plan. */
