@@ -88,8 +88,9 @@ export function lastLine(raw: string): string {
   return renderLines(start === -1 ? tail : tail.slice(start + 1)).at(-1)!;
 }
 
+/** 0x80 to 0x9f are control characters of 8 bits. */
 function isPrintable(code: number): boolean {
-  return code >= 0x20 && code !== 0x7f;
+  return code >= 0x20 && (code < 0x7f || code > 0x9f);
 }
 
 /** One line of a terminal. As long as it only grows it is a string; it becomes cells when something goes back in it. */

@@ -82,5 +82,5 @@ function showResult(terminal: Terminal, result: Result, all: readonly Result[]):
   const lines = (result.output ?? "").trimEnd().split(/\r?\n/);
   if (result.ok !== false || result.output !== undefined) terminal.print(lines.map((line) => `${prefix} ${line}`.trimEnd()).join("\n"));
   if (result.ok === false)
-    terminal.stderr.write(`${prefix} ${terminal.paint("red", "error:")} ${result.error ?? "failed"} (${result.code ?? "?"})\n`);
+    terminal.complain(`${prefix} ${terminal.paint("red", "error:")} ${result.error ?? "failed"} (${result.code ?? "?"})`);
 }

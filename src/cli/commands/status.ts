@@ -60,7 +60,7 @@ export const status: Command = {
         const now = context.json
           ? JSON.stringify(data)
           : terminal.spell(showStatus(terminal.paint, data, await suspendedEnds(client, (await context.project()).selector)));
-        if (terminal.stdout.isTTY === true && !context.json) terminal.stdout.write(`\u001b[H\u001b[2J${now}\n`);
+        if (terminal.stdout.isTTY === true && !context.json) terminal.redraw(now);
         else if (now !== before) terminal.print(now);
         before = now;
         await pause(interval, undefined, { signal: ended.signal });

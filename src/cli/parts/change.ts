@@ -31,7 +31,7 @@ export async function runChange<Id extends ChangeId>(
   options: ChangeOptions,
 ): Promise<ResultOf<Id>> {
   const result = await followedChange(context, id, input, options);
-  for (const line of warningsOf(result)) context.terminal.stderr.write(`${context.terminal.paint("yellow", "warning:")} ${line}\n`);
+  for (const line of warningsOf(result)) context.terminal.complain(`${context.terminal.paint("yellow", "warning:")} ${line}`);
   return result;
 }
 

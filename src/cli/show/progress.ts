@@ -1,5 +1,6 @@
 import { duration } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
+import { visible, visibleCell } from "./visible.ts";
 
 const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
@@ -33,7 +34,7 @@ export class Progress implements Disposable {
   #draw(): void {
     const frame = frames[this.#frame++ % frames.length] ?? "";
     const seconds = Math.floor((Date.now() - this.#begin) / 1000);
-    const line = `${frame} ${this.#text}${seconds === 0 ? "" : ` (${duration(seconds * 1000)})`}`;
+    const line = `${frame} ${visibleCell(visible(this.#text))}${seconds === 0 ? "" : ` (${duration(seconds * 1000)})`}`;
     this.#terminal.stderr.write(`\r${line.slice(0, Math.max(20, (this.#terminal.stderr.columns || 80) - 1))}\u001b[K`);
   }
 }

@@ -1,8 +1,10 @@
+import { visibleCell } from "./visible.ts";
+
 /** Columns under their headings, two spaces apart, no trailing blanks. A column without any content is left out. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const used = headings.map((_, column) => rows.some((row) => (row[column] ?? "") !== ""));
   const lines = [headings, ...rows].map((row) =>
-    headings.map((_, column) => row[column] ?? "").filter((_, column) => used[column] === true),
+    headings.map((_, column) => visibleCell(row[column] ?? "")).filter((_, column) => used[column] === true),
   );
   const widths = (lines[0] ?? []).map((_, column) => Math.max(...lines.map((line) => [...(line[column] ?? "")].length)));
   return lines

@@ -1,6 +1,10 @@
 import type { ReadStream, WriteStream } from "node:tty";
+import { visible } from "./visible.ts";
 
-/** The three streams, what may be written where, and colours only where a person sees them. */
+/**
+ * The three streams, what may be written where, and colours only where a person sees them. print, note, complain and redraw write control characters that
+ * a text holds as escapes: what hosts, nodes and other users call things must not control the terminal.
+ */
 export interface Terminal {
   readonly stdin: ReadStream | NodeJS.ReadStream;
   readonly stdout: WriteStream | NodeJS.WriteStream;
@@ -13,6 +17,8 @@ export interface Terminal {
   readonly note: (text: string) => void;
   /** What went wrong and what to do: stderr, also with --quiet. */
   readonly complain: (text: string) => void;
+  /** Clears the screen and shows the text on it. */
+  readonly redraw: (text: string) => void;
   /** Spells the commands in a text for people as they can be typed here. */
   readonly spell: (text: string) => string;
   readonly paint: Paint;
@@ -32,14 +38,16 @@ export function openTerminal(options: {
   const { stdin, stdout, stderr } = process;
   const { spell = (text: string) => text } = options;
   const colored = options.color && stdout.isTTY === true && (process.env.NO_COLOR ?? "") === "" && process.env.TERM !== "dumb";
+  const shown = (text: string) => visible(text, colored);
   return {
     stdin,
     stdout,
     stderr,
     interactive: stdin.isTTY === true && stderr.isTTY === true,
-    print: (text) => void stdout.write(`${text}\n`),
-    note: (text) => void (options.quiet || stderr.write(`${spell(text)}\n`)),
-    complain: (text) => void stderr.write(`${spell(text)}\n`),
+    print: (text) => void stdout.write(`${shown(text)}\n`),
+    note: (text) => void (options.quiet || stderr.write(`${shown(spell(text))}\n`)),
+    complain: (text) => void stderr.write(`${shown(spell(text))}\n`),
+    redraw: (text) => void stdout.write(`\u001b[H\u001b[2J${shown(text)}\n`),
     spell,
     paint: (style, text) => (colored ? `\u001b[${codes[style][0]}m${text}\u001b[${codes[style][1]}m` : text),
   };
