@@ -72,6 +72,12 @@ test("an EVE-NG host is named by its URL, and spoken to in the clear only when t
   expect(eve("--host-url", "http://eve.lab", "--host-plain-http")).toMatchObject({ eve: { url: "http://eve.lab", plainHttp: true } });
   expect(serveOptions(["--host=eve"], { LABWRIGHT_HOST_URL: "https://eve.lab" }, "/s")).toMatchObject({ eve: { url: "https://eve.lab" } });
   expect(() => eve()).toThrow("--host eve needs --host-url");
+  for (const url of ["https://u@eve.lab", "https://:p@eve.lab", "https://user:hush@eve.lab"]) {
+    expect(() => eve("--host-url", url)).toThrow(/^--host-url holds a user name or a password(?!.*hush)/);
+  }
+  for (const rest of ["/lab", "/?a=b", "?", "#x"])
+    expect(() => eve("--host-url", `https://eve.lab${rest}`)).toThrow("address of the host alone");
+  expect(eve("--host-url", "https://eve.lab:8443/")).toMatchObject({ eve: { url: "https://eve.lab:8443/" } });
   expect(() => eve("--host-url", "http://eve.lab")).toThrow("in the clear");
   expect(() => eve("--host-url", "eve.lab")).toThrow("takes a URL");
   expect(() => serveOptions(["--host-url", "https://eve.lab"], {}, "/s")).toThrow("--host eve, not embedded");

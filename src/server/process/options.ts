@@ -179,6 +179,15 @@ function eveOf(url: string | undefined, pin: string | undefined, plainHttp: bool
       "--host-url is http://: passwords would cross the network in the clear; say --host-plain-http if that is meant, or give an https:// URL",
     );
   }
+  const { username, password, pathname, search, hash } = new URL(url);
+  if (username !== "" || password !== "") {
+    throw new Error(
+      "--host-url holds a user name or a password, which every user of the service would see: leave it out; users sign in with their own",
+    );
+  }
+  if (pathname !== "/" || search !== "" || hash !== "" || /[?#]/.test(url)) {
+    throw new Error("--host-url takes the address of the host alone, such as https://eve.lab, without path, query and fragment");
+  }
   return { url, ...(pin !== undefined && { pin: pinOf(pin) }), plainHttp };
 }
 
