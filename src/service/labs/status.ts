@@ -23,12 +23,14 @@ const structureMs = 2_500;
 export async function projectStatus(context: Context, caller: Caller, payload: ProjectPayload): Promise<StatusData> {
   const target = await addressProject(context, caller, payload);
   const { path, host, record, mode, intent } = target;
-  const read = await readLive(context, target);
+  using limit = new Limit(hostMs);
+  const read = await readLive(context, target, limit);
   const failed = read instanceof Failure;
   const exists = read !== null && (!failed || record?.labId !== undefined);
   // Whether an unknown lab is there cannot be told while the host does not answer: that is a failed read, not a missing lab.
   if (read === null && record === undefined && !makes(context, caller, path)) throw labNotFound(path);
-  const structure = read === null ? null : await context.observations.recentStructure(host, path, structureMs).catch(() => null);
+  const reading = () => limit.of(context.observations.recentStructure(host, path, structureMs));
+  const structure = read === null ? null : await reading().catch(() => null);
   const quarantined = read === null && (await isQuarantined(context, path, record));
   const right = record && rightOn(record, caller);
   const operation = context.jobs.running(path);
@@ -56,10 +58,36 @@ export async function projectStatus(context: Context, caller: Caller, payload: P
   };
 }
 
+/** Milliseconds in which the host has to answer: the call itself has 15 s, and a host that hangs must not end it. */
+const hostMs = 12_000;
+
+/** One time for several reads. */
+class Limit implements Disposable {
+  readonly #over: Promise<never>;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(ms: number) {
+    this.#over = new Promise((_resolve, reject) => {
+      this.#timer = setTimeout(() => reject(new Failure("host_timeout", `the host did not answer within ${ms / 1000} s`)), ms);
+    });
+    // Nobody may be waiting when it is over.
+    this.#over.catch(() => undefined);
+  }
+
+  /** Throws host_timeout if the time is over first; the read itself goes on for others. */
+  of<T>(read: Promise<T>): Promise<T> {
+    return Promise.race([read, this.#over]);
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+  }
+}
+
 /** null: the host has no such lab. A failure: nothing could be read. */
-async function readLive(context: Context, { host, path }: Target): Promise<LiveStatus | Failure | null> {
+async function readLive(context: Context, { host, path }: Target, limit: Limit): Promise<LiveStatus | Failure | null> {
   try {
-    return await context.observations.status(host, path);
+    return await limit.of(context.observations.status(host, path));
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     if (error.code === "lab_not_found") return null;
