@@ -205,6 +205,16 @@ it("a stop of a lab whose nodes may be those of a lab with the same id stops not
   expect(running(here)).toEqual(["/one.unl pc1", "/one.unl pc2"]);
 });
 
+it("a lab that the host cannot read is not asked for again for the numbers of others while its file stays", async () => {
+  const here = await bench();
+  here.fake.putLabFile("/broken.unl", "<lab");
+  const asked = () => here.calls().filter((call) => call.includes("/broken.unl/")).length;
+  await here.make("/one", pair);
+  expect(asked()).toBeGreaterThan(0);
+  await here.make("/two", pair);
+  expect(asked()).toBe(0);
+});
+
 describe("numbers", () => {
   it("a lab without a clash is known to run by a new session, and its status stays one call", async () => {
     const here = await bench();

@@ -1,5 +1,6 @@
+import { Failure } from "../../../contract/errors.ts";
 import type { EveAccount } from "../account/account.ts";
-import { entriesOf, numberOf, recordOf, textOf } from "../api/answer.ts";
+import { entriesOf, listOf, numberOf, recordOf, textOf } from "../api/answer.ts";
 import { parallel } from "../api/parallel.ts";
 import { type EveLabPath, encodePath, snapshotsFolder } from "../read/lab-path.ts";
 import { nodeStatuses } from "../read/lab-read.ts";
@@ -23,6 +24,10 @@ export interface ListedLab {
 }
 
 const maxFolders = 1000;
+/** For each read of another lab, ms: somebody's giant lab must not hold up everybody's. */
+const otherLabMs = 5_000;
+/** How long a lab that could not be read is not asked for again while its file stays as it is, ms. */
+const unreadMs = 60_000;
 
 /** Every lab of the host that the user can see, folder by folder; snapshots are none. */
 export async function listLabs(account: EveAccount): Promise<readonly ListedLab[]> {
@@ -36,13 +41,14 @@ export async function listLabs(account: EveAccount): Promise<readonly ListedLab[
       // A folder that went meanwhile holds nothing.
       if (answer.status === 404 || answer.status === 400) return { folders: [], labs: [] };
       const { folders, labs: files } = recordOf(answer.data);
+      const doing = `list the labs in ${folder}`;
       return {
-        folders: entriesOf(folders).flatMap(([, one]) => {
+        folders: listOf(folders, doing).flatMap(([, one]) => {
           const { name, path } = recordOf(one);
           const text = textOf(path);
           return name === ".." || text === undefined || text === snapshotsFolder ? [] : [text];
         }),
-        labs: entriesOf(files).flatMap(([, one]) => {
+        labs: listOf(files, doing).flatMap(([, one]) => {
           const { path, umtime } = recordOf(one);
           const text = textOf(path);
           return text?.endsWith(".unl") ? [{ path: text.slice(0, -4).replace(/^\/+/, "/"), written: numberOf(umtime) }] : [];
@@ -61,6 +67,8 @@ export async function listLabs(account: EveAccount): Promise<readonly ListedLab[
  */
 export class OtherLabs {
   readonly #known = new Map<string, KnownLab>();
+  /** When a lab could not be read, and the time of its file. */
+  readonly #unread = new Map<string, { readonly at: number; readonly written: number | undefined }>();
   /** The lab id of each lab. */
   readonly #labIds = new Map<string, { readonly written: number | undefined; readonly uuid: string | undefined }>();
   readonly #reading = new Map<string, Promise<KnownLab | undefined>>();
@@ -137,6 +145,7 @@ export class OtherLabs {
 
   forget(path: string): void {
     this.#known.delete(path);
+    this.#unread.delete(path);
     this.#labIds.delete(path);
     this.#listings.clear();
   }
@@ -146,8 +155,13 @@ export class OtherLabs {
     const labs = await parallel(listed, 4, async (lab): Promise<readonly (readonly [string, KnownLab])[]> => {
       const known = this.#known.get(lab.path);
       if (known !== undefined && known.written !== undefined && known.written === lab.written) return [[lab.path, known]];
+      const unread = this.#unread.get(lab.path);
+      if (unread?.written !== undefined && unread.written === lab.written && performance.now() - unread.at < unreadMs) return [];
       const read = await this.#readOnce(account, lab);
-      if (read === undefined) return [];
+      if (read === undefined) {
+        this.#unread.set(lab.path, { at: performance.now(), written: lab.written });
+        return [];
+      }
       this.#known.set(lab.path, read);
       return [[lab.path, read]];
     });
@@ -193,13 +207,14 @@ export interface RunningLab extends LabNodes {
   readonly up: readonly number[];
 }
 
-/** undefined: a lab that is broken, or went meanwhile: nothing of it runs. */
+/** undefined: a lab that is broken, or went meanwhile: nothing of it runs; or one that the host does not read in time. */
 async function readIds(account: EveAccount, { path, written }: ListedLab): Promise<KnownLab | undefined> {
-  const at = labUrl(path);
-  const [nodes, networks] = await Promise.all([
-    account.call({ path: `/api/labs${at}/nodes`, read: true }),
-    account.call({ path: `/api/labs${at}/networks`, read: true }),
-  ]);
+  const read = (what: string) => account.call({ path: `/api/labs${labUrl(path)}/${what}`, read: true, timeoutMs: otherLabMs });
+  const [nodes, networks] = await Promise.all([read("nodes"), read("networks")]).catch((error: unknown) => {
+    if (error instanceof Failure && error.code === "host_timeout") return [];
+    throw error;
+  });
+  if (nodes === undefined || networks === undefined) return undefined;
   if (nodes.status >= 300 || networks.status >= 300) return undefined;
   return {
     written,

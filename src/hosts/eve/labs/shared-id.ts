@@ -1,5 +1,6 @@
 import { Failure } from "../../../contract/errors.ts";
 import type { NumberClash } from "../../../engine/model/observed.ts";
+import { isUnreadableLab } from "../../host-unreadable.ts";
 import type { EveLabPath } from "../read/lab-path.ts";
 import { readHead } from "../read/lab-read.ts";
 import type { EvePlace } from "./world.ts";
@@ -18,18 +19,28 @@ export interface IdCheck {
 export async function refuseSharedId({ world, account }: EvePlace, at: EveLabPath, { what, ids }: IdCheck): Promise<void> {
   // PNETLab names the directories by the session of the lab.
   if (account.pnetlab) return;
-  const head = await readHead(account, at);
-  if (head === null) return;
-  for (const { path, nodes } of await world.others.withId(account, at.path, head.uuid)) {
+  const uuid = await readLabId(account, at);
+  if (uuid === undefined) return;
+  for (const { path, nodes } of await world.others.withId(account, at.path, uuid)) {
     const shared = [...nodes].find(([id]) => ids?.includes(id) ?? true);
     if (shared === undefined) continue;
     const [number, node] = shared;
     const clash: NumberClash = { number, lab: path, node, certain: true };
     throw new Failure(
       "number_clash",
-      `${what}: lab ${path} has the same id (${head.uuid}), so that both share the processes and disks of their nodes on the host. ` +
+      `${what}: lab ${path} has the same id (${uuid}), so that both share the processes and disks of their nodes on the host. ` +
         "One of them is a copy: have an administrator of the host remove the copy's .unl file, or give it an id of its own there",
       { data: { clash, collision: { lab: path, node, id: number } } },
     );
+  }
+}
+
+/** undefined: there is no such lab, or the host cannot read it: then it deletes the file alone. */
+async function readLabId(account: EvePlace["account"], at: EveLabPath): Promise<string | undefined> {
+  try {
+    return (await readHead(account, at))?.uuid;
+  } catch (error) {
+    if (isUnreadableLab(error)) return undefined;
+    throw error;
   }
 }
