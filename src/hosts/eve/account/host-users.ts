@@ -1,11 +1,11 @@
 import type { HostUserRow } from "../../host.ts";
-import { entriesOf, numberOf, recordOf, textOf } from "../api/answer.ts";
+import { listOf, numberOf, recordOf, textOf } from "../api/answer.ts";
 import type { EveAccount } from "./account.ts";
 
 /** Community makes an admin of every user at each request, so every user may list the others. */
 export async function listUsers(account: EveAccount): Promise<readonly HostUserRow[]> {
   const data = await account.get("/api/users/", "list the host's users");
-  return entriesOf(data).map(([key, value]) => {
+  return listOf(data, "list the host's users").map(([key, value]) => {
     const row = recordOf(value);
     const [name, email, lab, pod] = [textOf(row.name), textOf(row.email), textOf(row.lab), numberOf(row.pod)];
     return {

@@ -1,6 +1,8 @@
 import { Failure } from "../../../contract/errors.ts";
 import type { Answer } from "../../../transport/transport.ts";
 import { withoutPaths } from "./hidden-paths.ts";
+import { hostFailure } from "./host-failure.ts";
+import { parseJson } from "./parse-json.ts";
 
 /** What the REST interface answered, read as far as it can be. */
 export interface EveAnswer {
@@ -21,13 +23,12 @@ export interface EveAnswer {
   readonly time?: number;
 }
 
-/** Reads the envelope. An answer that is no JSON object is taken as broken from 500 on, and as text below. */
+/** Reads the envelope. An answer that is no JSON object is taken as broken from 500 on, and as text below. Throws host_error for JSON that no host sends. */
 export function readAnswer({ status, headers, body }: Answer): EveAnswer {
-  const text = body.toString("utf8");
   const date = headers.date === undefined ? Number.NaN : Date.parse(headers.date);
   const time = Number.isNaN(date) ? {} : { time: date };
-  const json = parse(text);
-  if (json === undefined) return { status, ...messageOf(pageMessage(status, text)), broken: status >= 500, ...time };
+  const json = parseJson(body);
+  if (json === undefined) return { status, ...messageOf(pageMessage(status, body.toString("utf8"))), broken: status >= 500, ...time };
   const { message: said, code: number, status: word, data, result } = json;
   // Only envelopes have a word; the list of icons is bare.
   if (typeof word !== "string") return { status, message: "", data: json, broken: status >= 500, ...time };
@@ -46,14 +47,23 @@ export function readAnswer({ status, headers, body }: Answer): EveAnswer {
   };
 }
 
+/** In one line: what the host says must not look like lines of ours. */
 function messageOf(words: string): Pick<EveAnswer, "message" | "words"> {
-  const message = withoutPaths(words);
+  const message = withoutPaths(words)
+    .trim()
+    .replace(/\s*[\r\n]\s*/g, " ");
   return message === words ? { message } : { message, words };
 }
 
 /** PHP writes an empty map as [], one with the keys 0, 1 … as a list, and any other as an object: entries whichever it is. */
 export function entriesOf(data: unknown): readonly (readonly [key: string, value: unknown])[] {
   return typeof data === "object" && data !== null ? Object.entries(data) : [];
+}
+
+/** The entries of a list that must be there. Throws host_error for anything else, so that a nonsense answer is not taken for an empty list. */
+export function listOf(data: unknown, doing: string): readonly (readonly [key: string, value: unknown])[] {
+  if (typeof data !== "object" || data === null) throw hostFailure(`${doing}: the host answered something that is no list`);
+  return Object.entries(data);
 }
 
 export function recordOf(data: unknown): Readonly<Record<string, unknown>> {
@@ -89,15 +99,6 @@ export const fileLocked = 60061;
 const fileLockedText =
   "the host could not lock the lab's file for 25 s. Another change may be under way; if it stays so, a change that died has left its lock behind, " +
   "and every change of this lab will fail until an administrator of the host removes the file /opt/unetlab/labs/<lab>.unl.lock";
-
-function parse(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const json: unknown = JSON.parse(text);
-    return typeof json === "object" && json !== null && !Array.isArray(json) ? (json as Readonly<Record<string, unknown>>) : undefined;
-  } catch {
-    return undefined;
-  }
-}
 
 /** What a Slim error page tells of its cause, in one line. */
 function pageMessage(status: number, text: string): string {

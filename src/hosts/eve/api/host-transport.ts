@@ -1,6 +1,7 @@
 import { Failure } from "../../../contract/errors.ts";
 import { showFingerprint } from "../../../transport/fingerprint.ts";
 import { type Answer, Transport, type TransportCall } from "../../../transport/transport.ts";
+import { hostFailure } from "./host-failure.ts";
 
 /** Requests to the host. An error about its certificate says how an administrator of the service pins it. */
 export class HostTransport extends Transport {
@@ -14,6 +15,8 @@ export class HostTransport extends Transport {
 }
 
 function withRemedy(error: unknown): unknown {
+  // Not the caller's request was too large, but the host's answer.
+  if (error instanceof Failure && error.code === "payload_too_large") return hostFailure(`the host sent too much: ${error.message}`);
   if (!(error instanceof Failure) || (error.code !== "tls_untrusted" && error.code !== "tls_pin_mismatch")) return error;
   const { fingerprint } = error.data ?? {};
   if (typeof fingerprint !== "string") return error;

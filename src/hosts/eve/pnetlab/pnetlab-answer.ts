@@ -1,13 +1,9 @@
 import type { Answer } from "../../../transport/transport.ts";
-import { recordOf } from "../api/answer.ts";
+import { parseJson } from "../api/parse-json.ts";
 
 /** The JSON of an answer, {} where it is none. */
 export function jsonOf(answer: Answer): Readonly<Record<string, unknown>> {
-  try {
-    return recordOf(JSON.parse(answer.body.toString("utf8")));
-  } catch {
-    return {};
-  }
+  return parseJson(answer.body) ?? {};
 }
 
 /** An answer as EVE-NG would give it, at the time of the one that it is made of. */

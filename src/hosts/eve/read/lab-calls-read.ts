@@ -1,6 +1,6 @@
 import type { EveAccount } from "../account/account.ts";
 import type { EveEdition } from "../account/edition.ts";
-import { entriesOf, hostError, numberOf, recordOf, textOf } from "../api/answer.ts";
+import { entriesOf, hostError, listOf, numberOf, recordOf, textOf } from "../api/answer.ts";
 import { parallel } from "../api/parallel.ts";
 import { plainNetworkName } from "../lab-file/host-names.ts";
 import type { UnlConfig, UnlInterface, UnlLab, UnlNetwork, UnlNode, UnlTextObject } from "../lab-file/unl.ts";
@@ -30,7 +30,9 @@ export async function readByCalls(
   ]);
   const [nodes, textObjects] = await Promise.all([
     parallel(statuses, width, (status) => readNode(account, base, status)),
-    parallel(entriesOf(texts), width, ([key, value]) => readTextObject(account, base, numberOf(recordOf(value).id) ?? Number(key))),
+    parallel(listOf(texts, `list the texts of ${at.path}`), width, ([key, value]) =>
+      readTextObject(account, base, numberOf(recordOf(value).id) ?? Number(key)),
+    ),
   ]);
   const { description, author, body, version, scripttimeout } = head;
   const lab = {
@@ -42,7 +44,7 @@ export async function readByCalls(
     ...(description !== "" && { description }),
     ...(body !== "" && { body }),
     nodes,
-    networks: entriesOf(networks).map(([key, value]) => readNetwork(Number(key), recordOf(value))),
+    networks: listOf(networks, `list the networks of ${at.path}`).map(([key, value]) => readNetwork(Number(key), recordOf(value))),
     textObjects: textObjects.filter((one) => one !== undefined),
     pictures: [],
     configs,

@@ -1,7 +1,8 @@
 import { Failure } from "../../../contract/errors.ts";
 import { unreadableLab } from "../../host-unreadable.ts";
 import type { EveAccount } from "../account/account.ts";
-import { type EveAnswer, entriesOf, hostError, numberOf, recordOf, textOf } from "../api/answer.ts";
+import { type EveAnswer, entriesOf, hostError, listOf, numberOf, recordOf, textOf } from "../api/answer.ts";
+import { hostFailure } from "../api/host-failure.ts";
 import { plainAuthor } from "../lab-file/host-names.ts";
 import type { UnlLab } from "../lab-file/unl.ts";
 import type { EveLabPath } from "./lab-path.ts";
@@ -90,18 +91,21 @@ export interface NodeStatus {
 export async function readNodes(account: EveAccount, at: EveLabPath, signal?: AbortSignal): Promise<readonly NodeStatus[]> {
   const answer = await account.call({ path: `/api/labs${at.url}/nodes`, read: true, signal });
   refuseUnreadable(account, at, answer);
-  if (answer.status >= 300 || answer.word === "fail") throw hostError(`list the nodes of ${at.path}`, answer);
+  if (answer.status >= 300 || answer.word !== "success") throw hostError(`list the nodes of ${at.path}`, answer);
   return nodeStatuses(answer.data);
 }
 
-/** The nodes of a list, by id. */
+/** The nodes of a list, by id. Throws host_error for what is no list of nodes: nodes that run must not be taken for absent ones. */
 export function nodeStatuses(data: unknown): readonly NodeStatus[] {
-  return entriesOf(data).map(([key, value]) => {
+  return listOf(data, "list the nodes").map(([key, value]) => {
     const node = recordOf(value);
+    const [id, status] = [numberOf(node.id) ?? Number(key), numberOf(node.status)];
+    if (!Number.isSafeInteger(id) || status === undefined)
+      throw hostFailure("list the nodes: the host answered a node without a number or a status");
     return {
-      id: numberOf(node.id) ?? Number(key),
+      id,
       name: textOf(node.name) ?? "",
-      status: numberOf(node.status) ?? 0,
+      status,
       url: textOf(node.url) ?? "",
       console: textOf(node.console) ?? "",
       data: node,

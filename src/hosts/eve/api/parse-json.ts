@@ -1,0 +1,37 @@
+import { hostFailure } from "./host-failure.ts";
+
+/** EVE-NG nests about six levels. JSON.parse takes many seconds and gigabytes for millions of levels. */
+const maxDepth = 100;
+/** Objects and lists in one answer. A folder with ten thousand labs has as many. */
+const maxParts = 1_000_000;
+
+/** The JSON object that the host sent; undefined if the body is something else. Throws host_error if it has more levels or parts than any true answer. */
+export function parseJson(body: Buffer): Readonly<Record<string, unknown>> | undefined {
+  checkShape(body);
+  try {
+    const json: unknown = JSON.parse(body.toString("utf8"));
+    return typeof json === "object" && json !== null && !Array.isArray(json) ? (json as Readonly<Record<string, unknown>>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Counts brackets outside of strings in one pass over the bytes. */
+function checkShape(body: Buffer): void {
+  const [quote, backslash, openList, closeList, openObject, closeObject] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d];
+  // Pages and texts are not parsed further than their first character.
+  const first = body.find((byte) => byte > 0x20);
+  if (first !== openObject && first !== openList) return;
+  let [depth, parts, isText] = [0, 0, false];
+  for (let at = 0; at < body.length; at++) {
+    const byte = body[at];
+    if (isText) {
+      if (byte === backslash) at++;
+      else if (byte === quote) isText = false;
+    } else if (byte === quote) isText = true;
+    else if (byte === openList || byte === openObject) {
+      if (++depth > maxDepth) throw hostFailure(`the host's answer is nested deeper than ${maxDepth} levels: no EVE-NG host answers so`);
+      if (++parts > maxParts) throw hostFailure(`the host's answer has more than ${maxParts} parts: no EVE-NG host answers so`);
+    } else if (byte === closeList || byte === closeObject) depth--;
+  }
+}
