@@ -10,6 +10,7 @@ import type { UnlLab } from "../lab-file/unl.ts";
 import { numberClash, readPower } from "../labs/clashes.ts";
 import { folderTurn, removeEmptyFolder } from "../labs/lab-folders.ts";
 import { refuseInUse } from "../labs/other-users.ts";
+import { refuseSharedId } from "../labs/shared-id.ts";
 import type { EvePlace } from "../labs/world.ts";
 import { wipeNodes } from "../power/power.ts";
 import { type EveLabPath, encodePath, snapshotPath, snapshotsFolder } from "../read/lab-path.ts";
@@ -90,6 +91,7 @@ export async function removeSnapshot(place: EvePlace, at: EveLabPath, name: stri
   const copy = snapshotPath(at, (await findSnapshot(place, at, name)).name);
   await world.writes.run(at.path, async () => {
     await refuseCopyRunning(place, copy);
+    await refuseSharedId(place, copy, { what: `the snapshot ${name} of ${at.path} was not removed` });
     try {
       await settled(
         `remove the snapshot ${name} of ${at.path}`,
@@ -106,7 +108,7 @@ export async function removeSnapshot(place: EvePlace, at: EveLabPath, name: stri
   });
 }
 
-/** A copy whose nodes somebody runs stays where it is, and the rest goes. */
+/** A copy whose nodes somebody runs, or shares with another lab, stays where it is, and the rest goes. */
 export async function removeAllSnapshots(place: EvePlace, at: EveLabPath): Promise<number> {
   let removed = 0;
   for (const { name } of await listSnapshots(place, at)) {
@@ -114,7 +116,7 @@ export async function removeAllSnapshots(place: EvePlace, at: EveLabPath): Promi
       await removeSnapshot(place, at, name);
       removed++;
     } catch (error) {
-      if (!(error instanceof Failure) || error.code !== "nodes_running") throw error;
+      if (!(error instanceof Failure) || (error.code !== "nodes_running" && error.code !== "number_clash")) throw error;
     }
   }
   return removed;
