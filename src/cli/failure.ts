@@ -147,7 +147,5 @@ function hintFor(error: LabwrightError): string | undefined {
   const feature = error.data?.feature;
   if (error.code === "unsupported" && feature === "webUi")
     return "this service was started without its pages: npm run web builds those of a checkout; then start it again";
-  if (error.code === "unsupported" && (feature === "linkQuality" || feature === "linkSuspend"))
-    return `write ${feature === "linkQuality" ? "quality" : "suspended"} at the link in the lab's file, then labwright apply`;
   return error.code === undefined ? undefined : hints[error.code];
 }

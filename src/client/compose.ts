@@ -69,13 +69,17 @@ const stepMs = 15_000;
 /** What an answer needs besides, to travel, ms. */
 const travelMs = 5_000;
 
-/** A console command, one of several targets, or the steps of a dialogue together may be given more time than the call's default. */
+/**
+ * A console command, one of several targets, or the steps of a dialogue together may be given more time than the call's default. The service ends a call
+ * that waits for its host in the same time: its answer, which names the host, gets time to travel.
+ */
 function defaultTimeout(row: OperationRow, input: Input): number {
   const own = timeOf(input);
   const most = Math.max(own ?? 0, ...itemsOf(input.targets).map((target) => timeOf(target) ?? 0));
   const steps = itemsOf(input.steps).reduce<number>((sum, step) => sum + (timeOf(step) ?? own ?? stepMs), 0);
   const asked = Math.max(most, steps);
-  return asked > 0 ? Math.max(row.timeoutMs, asked + travelMs) : row.timeoutMs;
+  const usual = row.errors.includes("host_timeout") ? row.timeoutMs + travelMs : row.timeoutMs;
+  return asked > 0 ? Math.max(usual, asked + travelMs) : usual;
 }
 
 function timeOf(item: unknown): number | undefined {

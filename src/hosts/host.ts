@@ -337,6 +337,8 @@ export interface LiveNode {
   readonly disk_full?: true;
   /** Of a node whose status is unknown. */
   readonly clash?: NumberClash;
+  /** It has failed, and the host starts it only after a wipe. */
+  readonly stuck?: true;
   /** It is stopped for the session's user, and runs (certain) or may run for this other user of the host. */
   readonly other_user?: { readonly user: string; readonly certain: boolean };
 }

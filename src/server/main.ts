@@ -116,12 +116,12 @@ async function serve(options: ServeOptions): Promise<void> {
   });
   url = server.url;
   cleanup.defer(() => server.close());
-  await writeServiceFile(stateDir, { url: server.url, fingerprint: server.fingerprint, pid: process.pid });
+  await writeServiceFile(stateDir, { url: server.url, fingerprint: server.fingerprint, pid: process.pid, host: options.host });
   cleanup.defer(() => removeServiceFile(stateDir, process.pid));
   reload = oneByOne(async () => {
     try {
       server.useCertificate(await readCertificate());
-      await writeServiceFile(stateDir, { url: server.url, fingerprint: server.fingerprint, pid: process.pid });
+      await writeServiceFile(stateDir, { url: server.url, fingerprint: server.fingerprint, pid: process.pid, host: options.host });
       log("info", "the certificate was read again", { fingerprint: server.fingerprint });
     } catch (error) {
       log("error", `the certificate was not changed: ${(error as Error).message}`);

@@ -16,14 +16,16 @@ export interface ServiceFile {
   /** SHA-256 of its certificate. */
   readonly fingerprint: string;
   readonly pid: number;
+  /** Kind of its emulation host: embedded, eve, memory; absent: a service of an older version. */
+  readonly host?: string;
 }
 
 /** The service of this machine, as it said when it began to listen; it may have ended since. */
 export async function readServiceFile(state: string = stateDirectory()): Promise<ServiceFile | undefined> {
   try {
-    const { url, fingerprint, pid } = JSON.parse(await readFile(join(state, "service.json"), "utf8")) as Partial<ServiceFile>;
+    const { url, fingerprint, pid, host } = JSON.parse(await readFile(join(state, "service.json"), "utf8")) as Partial<ServiceFile>;
     if (typeof url !== "string" || typeof fingerprint !== "string" || typeof pid !== "number") return undefined;
-    return { url, fingerprint, pid };
+    return { url, fingerprint, pid, ...(typeof host === "string" && { host }) };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     // Absent, or of another user, or being written just now: no service that we could use.

@@ -16,7 +16,7 @@ export const down: Command = {
   name: "down",
   summary: "Stop the service that labwright up started; labs run on",
   details:
-    "The labs of the embedded host run on, and the next labwright up finds them again; labwright destroy removes a lab. A service that labwright up\n" +
+    "Labs run on, and the next labwright up finds them again; labwright destroy removes a lab. A service that labwright up\n" +
     "did not start is left alone. With -t, --lab or --no-wipe this is the old name of labwright destroy, and removes that lab.",
   flags: [
     topoFlag,
@@ -39,7 +39,7 @@ async function stopService(context: Context): Promise<ExitCode> {
     context.terminal.note(`no service of ${state} runs on this machine`);
     return 0;
   }
-  const { pid, url } = service;
+  const { pid, url, host } = service;
   if (!ours)
     throw new UsageError(
       `the service at ${url} (process ${pid}) was not started by labwright up: it was left alone`,
@@ -55,7 +55,7 @@ async function stopService(context: Context): Promise<ExitCode> {
   }
   await forgetStarted(state);
   context.terminal.note(
-    `stopped the service at ${url}; labs of the embedded host run on until labwright destroy, and labwright up finds them again`,
+    `stopped the service at ${url}; ${host === "eve" ? "labs on the EVE-NG host" : "labs of the embedded host"} run on until labwright destroy, and labwright up finds them again`,
   );
   return 0;
 }

@@ -3,6 +3,7 @@ import { type Command, labFlag, nodeFlag, timeoutFlag, topoFlag } from "../comma
 import { UsageError } from "../command/usage-error.ts";
 import { inNaturalOrder } from "../show/natural-order.ts";
 import { Progress } from "../show/progress.ts";
+import { shortList } from "../show/table.ts";
 import type { Terminal } from "../show/terminal.ts";
 
 type Result = NonNullable<ResultOf<"execConsoleMany">["results"]>[number];
@@ -19,7 +20,9 @@ export const exec: Command = {
   summary: "Run a command on the console of one, several or all running nodes",
   operands: "[--] COMMAND...",
   details:
-    "The prompt is found, paging turned off and echo removed. On several nodes it runs at the same time; one node's failure stays its own.",
+    "The prompt is found, paging turned off and echo removed. On several nodes it runs at the same time; one node's failure stays its own.\n" +
+    "Without --node the nodes that do not run, or whose console is no text, are named on stderr and left out. Exit code 1: the command failed on a node,\n" +
+    "or there was none to run it on.",
   flags: [topoFlag, labFlag, nodeFlag, { long: "command", short: "c", value: "COMMAND", summary: "The command as one word" }, timeoutFlag],
   example: "labwright exec --node r1,r2 -- show ip route",
   run: async (context, args) => {
@@ -44,35 +47,54 @@ export const exec: Command = {
       if (context.json || text !== "") context.terminal.print(context.json ? JSON.stringify(data, null, 2) : text);
       return 0;
     }
-    const wanted = nodes.length > 0 ? nodes : await runningNodes(client, selector);
+    const { usable, skipped } = nodes.length > 0 ? { usable: nodes, skipped: [] } : await usableNodes(client, selector);
+    if (!context.json) for (const [why, names] of grouped(skipped)) context.terminal.complain(`skipped, ${why}: ${shortList(names)}`);
+    if (usable.length === 0 && !context.json)
+      throw new UsageError("no node has a text console that can be used now", "labwright status shows the nodes; labwright start starts them");
     // Node by node, so that the person sees how far it is; the service runs them at the same time all the same.
     const results: Result[] = [];
     let done = 0;
-    const queue = [...wanted.entries()];
+    const queue = [...usable.entries()];
     const next = async () => {
       for (let one = queue.shift(); one !== undefined; one = queue.shift()) {
         const [index, node] = one;
         const { results: [result] = [] } = await client.execConsoleMany({ ...selector, targets: [{ node, command, ...timed }] }, limit);
         if (result !== undefined) results[index] = result;
         done += 1;
-        progress.say(`${command}: ${done} of ${wanted.length} nodes`);
+        progress.say(`${command}: ${done} of ${usable.length} nodes`);
       }
     };
-    await Promise.all(Array.from({ length: Math.min(atOnce, wanted.length) }, next));
+    await Promise.all(Array.from({ length: Math.min(atOnce, usable.length) }, next));
     progress[Symbol.dispose]();
-    if (context.json) context.result({ results }, () => "");
+    if (context.json) context.result({ results, ...(skipped.length > 0 && { skipped }) }, () => "");
     else for (const result of results) showResult(context.terminal, result, results);
-    return results.some(({ ok }) => ok === false) ? 1 : 0;
+    return results.length === 0 || results.some(({ ok }) => ok === false) ? 1 : 0;
   },
 };
 
-/** The nodes whose text console can be opened now, by the names of the intent. */
-async function runningNodes(client: LabwrightClient, selector: object): Promise<readonly string[]> {
+interface Skipped {
+  readonly node: string;
+  readonly reason: string;
+}
+
+/** The nodes whose text console can be opened now, and the others that have a console, by the names of the intent. */
+async function usableNodes(client: LabwrightClient, selector: object): Promise<{ readonly usable: string[]; readonly skipped: Skipped[] }> {
   const { consoles = [] } = await client.listProjectConsoles(selector);
-  const all = inNaturalOrder(consoles, ({ node, name = "" }) => node ?? name);
-  return all.flatMap(({ node, name, console_type, status }) =>
-    status === "running" && (console_type === "telnet" || console_type === "serial") ? [node ?? name] : [],
-  );
+  const usable: string[] = [];
+  const skipped: Skipped[] = [];
+  for (const { node: key, name, console_type: type, status } of inNaturalOrder(consoles, ({ node, name = "" }) => node ?? name)) {
+    const node = key ?? name;
+    if (status !== "running") skipped.push({ node, reason: status });
+    else if (type === "telnet" || type === "serial") usable.push(node);
+    else skipped.push({ node, reason: `its console is ${type}, which is no text` });
+  }
+  return { usable, skipped };
+}
+
+function grouped(skipped: readonly Skipped[]): ReadonlyMap<string, readonly string[]> {
+  const groups = new Map<string, string[]>();
+  for (const { node, reason } of skipped) groups.set(reason, [...(groups.get(reason) ?? []), node]);
+  return groups;
 }
 
 /** Each line of output behind its node's name; failures go to stderr. */

@@ -3,9 +3,12 @@ import { type Command, type ExitCode, labFlag, timeoutFlag, topoFlag } from "../
 import type { Context } from "../command/context.ts";
 import { showBlocked } from "../parts/blocked.ts";
 import { originText, otherOrigin } from "../parts/take-over.ts";
+import { maybeRunning } from "../parts/wait-for-nodes.ts";
 import { checkOffline } from "../project-files/offline-check.ts";
 import { Progress } from "../show/progress.ts";
-import { extrasText, hasChanges, isLeftUndone, type Plan, showPlan } from "../show/show-plan.ts";
+import { nodeName } from "../show/show-status.ts";
+import { shortList } from "../show/table.ts";
+import { extrasText, hasChanges, type Plan, showPlan } from "../show/show-plan.ts";
 
 export const allowUnsupportedFlag = {
   long: "allow-unsupported",
@@ -17,7 +20,8 @@ export const plan: Command = {
   name: "plan",
   summary: "Show what apply would change; exit code 2 when there is something",
   details:
-    "Exit code 0: nothing to change. 2: something to change. 1: an error, also when something in the plan is blocked and cannot be applied.\n" +
+    "Exit code 0: nothing to change. 2: something to change. 1: an error, also when the plan cannot be applied: something in it is blocked, or the\n" +
+    "lab is locked on the host.\n" +
     "With something that the host does not support, apply changes nothing unless --allow-unsupported is given; deploy leaves it out.",
   flags: [
     topoFlag,
@@ -45,12 +49,20 @@ export async function showPlanOf(
       : `no changes${extrasText(data.summary?.skipped_prune)}`,
   );
   if (direction === "to_host" && !context.json) await showBlocked(context, data.blocked ?? []);
+  if (direction === "to_host" && !hasChanges(data)) await noteUnknown(context);
   const other = direction === "to_host" && hasChanges(data) ? otherOrigin(data, await context.project()) : undefined;
   if (other !== undefined)
     context.terminal.note(`note: the last change of ${data.lab} came from ${originText(other)}: apply asks, or needs --take-over`);
   // A pipeline must not take a plan that cannot be applied for one that only waits.
-  if ((data.blocked ?? []).length > 0 || (hasChanges(data) && isLeftUndone(data))) return 1;
+  if ((data.blocked ?? []).length > 0 || (hasChanges(data) && data.applicable === false)) return 1;
   return hasChanges(data) ? 2 : 0;
+}
+
+/** Without changes a plan may seem to say that all runs as it should: names the nodes of which nobody knows that. */
+async function noteUnknown(context: Context): Promise<void> {
+  const { selector } = await context.project();
+  const unknown = maybeRunning(await (await context.client()).getProjectStatus(selector)).map(nodeName);
+  if (unknown.length > 0) context.terminal.note(`note: whether ${shortList(unknown)} run${unknown.length === 1 ? "s" : ""} is unknown: labwright status`);
 }
 
 export async function makePlan(

@@ -102,6 +102,10 @@ function editedFiles(file: ProjectFile, { nodes, files = {} }: Saved): readonly 
 function show({ nodes }: Saved, written: readonly string[] | undefined): string {
   const rows = nodes.map(({ node, outcome, error }) => [node, outcome, error ?? ""]);
   const end =
-    written === undefined ? "nothing was written" : written.length === 0 ? "the files are up to date" : `wrote ${written.join(", ")}`;
+    written !== undefined && written.length > 0
+      ? `wrote ${written.join(", ")}`
+      : written === undefined || nodes.every(({ outcome }) => outcome === "failed" || outcome === "skipped")
+        ? "nothing was written"
+        : "the files are up to date";
   return `${rows.length === 0 ? "the lab has no nodes" : table(["NODE", "OUTCOME", "WHY"], rows)}\n${end}`;
 }

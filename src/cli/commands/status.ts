@@ -19,7 +19,9 @@ function comesBack(error: unknown): error is LabwrightError {
 export const status: Command = {
   name: "status",
   summary: "How a lab's nodes and links are now",
-  details: "Exit code 1: a node has failed. The last lines of its log are on stderr. --watch ends with 0.",
+  details:
+    "Exit code 1: a node has failed, or the host does not report the state of the nodes. The last lines of a failed node's log are on stderr. --watch ends\n" +
+    "with 0.",
   flags: [
     topoFlag,
     labFlag,
@@ -35,7 +37,7 @@ export const status: Command = {
       const data = await client.getProjectStatus(selector);
       const suspended = context.json ? [] : await suspendedEnds(client, (await context.project()).selector);
       context.result(data, (shown) => showStatus(terminal.paint, shown, suspended));
-      if (!nodesThatShouldRun(data).some(hasFailed)) return 0;
+      if (!nodesThatShouldRun(data).some(hasFailed)) return data.live?.available === false ? 1 : 0;
       await reportTroubles(context, await context.project(), data);
       return 1;
     }

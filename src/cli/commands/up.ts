@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { LabwrightError } from "../../client/index.ts";
 import { makeDirectory } from "../../files/make-directory.ts";
 import type { Arguments } from "../command/arguments.ts";
-import { type Command, type ExitCode, labFlag, noWaitFlag, topoFlag, waitTimeoutFlag, yesFlag } from "../command/command.ts";
+import { type Command, type ExitCode, type Flag, labFlag, noWaitFlag, topoFlag, waitTimeoutFlag, yesFlag } from "../command/command.ts";
 import { type Context, normalUrl } from "../command/context.ts";
 import type { Login } from "../command/credentials.ts";
 import { keptAdminPassword, readServiceFile, type ServiceFile, stateDirectory } from "../command/local-service.ts";
@@ -22,6 +22,13 @@ import { isUp, nodeName, type Status, showStatus } from "../show/show-status.ts"
 import { applyProject } from "./apply.ts";
 import { pathIsTaken } from "./deploy.ts";
 
+/** As of labwright serve, for a service that is started. */
+const hostFlags: readonly Flag[] = [
+  { long: "host-url", value: "URL", summary: "For a service that is started with --host eve: where the EVE-NG host is" },
+  { long: "host-pin", value: "SHA256", summary: "For a service that is started with --host eve: fingerprint of the EVE-NG host's certificate" },
+  { long: "host-plain-http", summary: "For a service that is started with --host eve: allow an http:// address" },
+];
+
 export const up: Command = {
   name: "up",
   summary: "From a file to a running lab: starts a service where none runs, deploys or applies, waits until the nodes are up",
@@ -30,7 +37,8 @@ export const up: Command = {
   details:
     "The service is the one of --url or LABWRIGHT_URL, of your last login, or of this machine. If none answers, and none at another machine is\n" +
     "asked for, one is started in the background: its log and the password made for its user admin are in the state directory\n" +
-    "(LABWRIGHT_STATE_DIR). labwright down stops it. A kept login of that service is used, else up signs in as admin and says so.\n" +
+    "(LABWRIGHT_STATE_DIR). labwright down stops it. A kept login of that service is used, else up signs in as admin and says so; on EVE-NG it asks for\n" +
+    "a user of that host.\n" +
     "What the host does not support is left out and named, also of a lab that runs already.",
   flags: [
     topoFlag,
@@ -49,6 +57,7 @@ export const up: Command = {
       summary: "Without effect: up always leaves out what the host does not support, and names it",
     },
     { long: "host", value: "KIND", summary: "For a service that is started: its emulation host" },
+    ...hostFlags,
     noWaitFlag,
     waitTimeoutFlag,
   ],
@@ -133,11 +142,13 @@ async function begin(context: Context, args: Arguments, state: string, port: str
   await makeDirectory(state, 0o700).catch((error: Error) => {
     throw new UsageError(`the state directory ${state} cannot be made: ${error.message}`, "LABWRIGHT_STATE_DIR names another one");
   });
-  const password = await adminPassword(state);
   const host = args.text("host");
+  // Who may sign in to EVE-NG is that host's business.
+  const password = (host ?? process.env.LABWRIGHT_HOST) === "eve" ? undefined : await adminPassword(state);
+  const valued = ["host", "host-url", "host-pin"].flatMap((flag) => (args.has(flag) ? [`--${flag}`, args.text(flag) ?? ""] : []));
   const service = await startService({
     state,
-    flags: host === undefined ? [] : ["--host", host],
+    flags: [...valued, ...(args.has("host-plain-http") ? ["--host-plain-http"] : [])],
     port,
     env: password === undefined ? {} : { LABWRIGHT_ADMIN_PASSWORD: password },
   });
@@ -183,9 +194,15 @@ function nextSteps(project: Project, status: Status): string {
   if (nodes.length === 0) return `\nThe lab is empty: it has no nodes yet. Write some into the file, then labwright apply ${topo}`;
   const node = nodes.find(isUp);
   const stopped = nodes.filter((one) => one.status === "stopped").map(nodeName);
+  // Nodes of which the host cannot say more keep up from coming here.
+  const elsewhere = nodes.filter((one) => one.status === "unknown").map(nodeName);
+  const down = [
+    ...(stopped.length === 0 ? [] : [`stopped: ${stopped.join(", ")}`]),
+    ...(elsewhere.length === 0 ? [] : [`not running, as another lab runs under their numbers: ${elsewhere.join(", ")}`]),
+  ];
   return [
     "",
-    `The lab is up${stopped.length === 0 ? "." : `; stopped: ${stopped.join(", ")}.`} What to do next:`,
+    `${node === undefined ? "No node of the lab runs" : "The lab is up"}${down.map((text) => `; ${text}`).join("")}. What to do next:`,
     ...(stopped.length === 0 ? [] : [`  labwright start ${topo} --node ${stopped.join(",")}`]),
     `  labwright console ${topo} ${node === undefined ? "NODE" : nodeName(node)}`,
     `  labwright exec ${topo} --node ${node === undefined ? "NODE" : nodeName(node)} -- COMMAND`,

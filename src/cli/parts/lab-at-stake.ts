@@ -10,6 +10,8 @@ export async function labAtStake(context: Context): Promise<string> {
   const whose = other === undefined ? "" : `, last changed from ${originText(other)}`;
   if (live?.nodes === undefined) return `${lab}${whose}`;
   const running = live.nodes.filter(({ status }) => status === "running" || status === "starting").length;
+  const unknown = live.nodes.filter(({ status }) => status === "unknown").length;
   const count = live.nodes.length;
-  return `${lab} (${count} node${count === 1 ? "" : "s"}, ${running === 0 ? "none" : running} running)${whose}`;
+  const states = [`${running === 0 ? "none" : running} running`, ...(unknown === 0 ? [] : [`${unknown} unknown`])];
+  return `${lab} (${count} node${count === 1 ? "" : "s"}, ${states.join(", ")})${whose}`;
 }

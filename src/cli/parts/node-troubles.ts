@@ -2,9 +2,9 @@ import { type LabwrightClient, LabwrightError } from "../../client/index.ts";
 import type { Context } from "../command/context.ts";
 import { labFlags, type Project } from "../command/project.ts";
 import { inNaturalOrder } from "../show/natural-order.ts";
-import { isUp, nodeName, type Status, unreadText } from "../show/show-status.ts";
+import { isUp, type LiveNode, nodeName, type Status, unreadText } from "../show/show-status.ts";
 import { duration, shortList } from "../show/table.ts";
-import { hasFailed, isAllUp, nodesThatShouldRun, waitForNodes } from "./wait-for-nodes.ts";
+import { hasFailed, isAllUp, maybeRunning, nodesThatShouldRun, waitForNodes } from "./wait-for-nodes.ts";
 
 /** Of so many failed nodes the last lines are shown; of the others the names. */
 const mostNodes = 5;
@@ -48,10 +48,15 @@ export async function reportTroubles(
     const logged = features?.consoleLog === true ? failed : [];
     for (const node of logged.slice(0, mostNodes)) write(await lastWords(client, project, nodeName(node)));
     if (logged.length > mostNodes) write(`  the last lines of the others: labwright logs ${labFlags(project)} NODE`);
-    write(`  hint: fix the cause; then labwright up or labwright apply starts the failed nodes again, as does labwright start`);
+    for (const hint of failureHints(project, failed)) write(`  hint: ${hint}`);
   }
   if (options.waitedMs === undefined) return;
   if (status.live?.available === false) write(`${head} ${unreadText(status.live)}`);
+  const unknown = maybeRunning(status);
+  if (unknown.length > 0) {
+    write(`${head} whether ${shortList(unknown.map(nodeName))} run${unknown.length === 1 ? "s" : ""} is unknown`);
+    write(`  hint: labwright status ${labFlags(project)} names the lab that may run under the same number; labwright stop on the one that should not run`);
+  }
   const pending = nodes.filter((node) => !isUp(node) && !hasFailed(node));
   if (pending.length === 0) return;
   const names = pending.map((node) => `${nodeName(node)} (${node.status === "running" ? "running, not ready" : node.status})`);
@@ -59,6 +64,17 @@ export async function reportTroubles(
   write(
     `  hint: labwright status ${labFlags(project)} --watch shows how it goes on; --timeout SECONDS waits longer, --no-wait does not wait`,
   );
+}
+
+function failureHints(project: Project, failed: readonly LiveNode[]): readonly string[] {
+  const stuck = failed.filter((node) => node.stuck === true).map(nodeName);
+  const wipe = `labwright wipe ${labFlags(project)} --node ${stuck.join(",")} ends what the host has left of a start that broke off, and deletes the disk`;
+  return [
+    ...(stuck.length === 0 ? [] : [`${wipe}; then labwright start`]),
+    ...(stuck.length === failed.length
+      ? []
+      : ["fix the cause; then labwright up or labwright apply starts the failed nodes again, as does labwright start"]),
+  ];
 }
 
 async function lastWords(client: LabwrightClient, project: Project, node: string): Promise<string> {

@@ -1,12 +1,14 @@
 import { connect, LabwrightError } from "../../client/index.ts";
-import { readPassword } from "../command/ask.ts";
+import { askText, readPassword } from "../command/ask.ts";
 import type { Context } from "../command/context.ts";
-import type { Login } from "../command/credentials.ts";
-import { keptAdminPassword } from "../command/local-service.ts";
+import { isSamePin, type Login } from "../command/credentials.ts";
+import { keptAdminPassword, readServiceFile } from "../command/local-service.ts";
+import { UsageError } from "../command/usage-error.ts";
 
 /**
  * A login whose token works, without a question where that is possible: the kept login of this service, at whatever port it was made, else a new one of the
- * same user, else one of admin. The login of another user stays kept.
+ * same user, else one of admin. The login of another user stays kept. The users of a service on EVE-NG are those of the EVE-NG host: without a kept login
+ * somebody is asked.
  */
 export async function signIn(context: Context, service: Login): Promise<Login> {
   const logins = await context.credentials.ofService(service);
@@ -15,10 +17,18 @@ export async function signIn(context: Context, service: Login): Promise<Login> {
     const login = { ...known, url: service.url };
     if (await works(login)) return await keep(context, login, known.url);
   }
-  const username = process.env.LABWRIGHT_USER ?? preferred?.username ?? "admin";
+  const isOfEve = await usesEve(service);
+  const known = process.env.LABWRIGHT_USER ?? preferred?.username;
+  if (isOfEve && !context.terminal.interactive && process.env.LABWRIGHT_PASSWORD === undefined)
+    throw new UsageError(
+      `nobody is signed in to the service at ${service.url}, whose users are those of its EVE-NG host, and there is no terminal to ask on`,
+      "sign in with the EVE-NG user: labwright login; or set LABWRIGHT_USER and LABWRIGHT_PASSWORD",
+    );
+  const username =
+    known ?? (isOfEve && context.terminal.interactive ? await askText(context.terminal, "User name on the EVE-NG host: ") : "admin");
   const own =
     process.env.LABWRIGHT_PASSWORD ??
-    (username === "admin" ? (process.env.LABWRIGHT_ADMIN_PASSWORD ?? (await keptAdminPassword())) : undefined);
+    (username === "admin" && !isOfEve ? (process.env.LABWRIGHT_ADMIN_PASSWORD ?? (await keptAdminPassword())) : undefined);
   const password = own ?? (await readPassword(context.terminal, `Password of ${username} at ${service.url}: `));
   using client = connect({ url: service.url, pin: service.pin });
   const { token } = await client.login({ username, password });
@@ -26,6 +36,12 @@ export async function signIn(context: Context, service: Login): Promise<Login> {
   const { url, pin } = service;
   const login = { url, username, ...(pin === undefined ? {} : { pin }), ...(token === undefined ? {} : { token }) };
   return await keep(context, login, preferred?.url ?? url);
+}
+
+/** Whether it is this machine's service, and has EVE-NG as its host: the password made for admin is then nobody's. */
+async function usesEve({ pin }: Login): Promise<boolean> {
+  const local = await readServiceFile();
+  return local?.host === "eve" && isSamePin(local.fingerprint, pin);
 }
 
 /** Keeps the login; where another user's login is kept at its address, under `otherUrl`: the certificate leads from there to the service. */

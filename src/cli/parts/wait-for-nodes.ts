@@ -44,6 +44,11 @@ export function hasFailed({ status }: LiveNode): boolean {
   return status === "failed";
 }
 
+/** Nodes of which the host cannot say whether they run: their number runs, and it may be another lab's. */
+export function maybeRunning(status: Status): readonly LiveNode[] {
+  return (status.live?.nodes ?? []).filter((node) => node.status === "unknown" && node.clash?.certain !== true);
+}
+
 export function isAllUp(status: Status): boolean {
-  return status.live?.available === true && nodesThatShouldRun(status).every(isUp);
+  return status.live?.available === true && nodesThatShouldRun(status).every(isUp) && maybeRunning(status).length === 0;
 }

@@ -29,7 +29,8 @@ export function showStatus(paint: Paint, status: Status, suspended: readonly str
   if (live?.nodes?.some(({ clash }) => clash !== undefined)) {
     lines.push(
       "",
-      "unknown: another lab runs, or may run, under the node's number on the host; labwright renumber gives a stopped lab other numbers",
+      "unknown: another lab runs, or may run, under the node's number on the host; labwright renumber gives a stopped lab other numbers.\n" +
+        "labwright stop works on managed labs; labwright adopt LAB makes a hand-drawn one managed",
     );
   }
   if (suspended.length > 0) lines.push("", `suspended: ${suspended.join(", ")} (labwright link NODE:INTERFACE --resume)`);
@@ -80,8 +81,9 @@ function nodeTable(paint: Paint, all: readonly LiveNode[]): string {
   return [heading, ...lines.map((line, index) => paintNode(paint, nodes[index], line))].join("\n");
 }
 
-function statusText({ status, forced, disk_full, clash, other_user }: LiveNode): string {
+function statusText({ status, forced, disk_full, stuck, clash, other_user }: LiveNode): string {
   if (forced === true) return `${status} (forced)`;
+  if (stuck === true) return `${status} (stuck: wipe it)`;
   if (disk_full === true) return `${status} (disk full)`;
   if (clash !== undefined) return `${status} (number ${clash.number}: ${clash.certain ? "" : "perhaps "}${clash.lab ?? "no lab"})`;
   if (other_user !== undefined) return `${status} (${other_user.certain ? "runs" : "may run"} for ${other_user.user})`;

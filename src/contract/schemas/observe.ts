@@ -48,6 +48,8 @@ export const LiveNodeData = Type.Object({
   disk_full: Type.Optional(flag),
   /** Of a node whose status is unknown. */
   clash: Type.Optional(NumberClash),
+  /** It has failed, and the host starts it only after a wipe. */
+  stuck: Type.Optional(flag),
   /** It is stopped for the lab's host user, and runs (certain) or may run for this other one: the host keeps the power of nodes for each user. */
   other_user: Type.Optional(Type.Object({ user: text, certain: flag })),
 });

@@ -21,7 +21,8 @@ export interface Obstacle {
     | "unknown_interface"
     | "unknown_node"
     | "unknown_network"
-    | "number_clash";
+    | "number_clash"
+    | "node_stuck";
   readonly text: string;
   /** In the words of the intent, dotted: image, attributes.daemons. Absent: it is about the whole. */
   readonly field?: string;
@@ -83,6 +84,15 @@ export function clashObstacle({ observed, differences }: NodeWork, starts: boole
   return { code: "number_clash", text: clashText(clash) };
 }
 
+/** Why a failed node cannot be started again: the host does so only after a wipe. */
+export function stuckObstacle({ key, observed }: NodeWork, starts: boolean): Obstacle | undefined {
+  if (observed?.stuck !== true || !starts) return undefined;
+  return {
+    code: "node_stuck",
+    text: `a start of it broke off on the host and left its lock behind: labwright wipe --node ${key} ends that, and deletes the node's disk`,
+  };
+}
+
 /** What has the number, and the next step. */
 export function clashText({ number, lab, node, certain }: NumberClash): string {
   if (lab === undefined) {
@@ -91,7 +101,7 @@ export function clashText({ number, lab, node, certain }: NumberClash): string {
   const theirs = `${node === undefined || node === "" ? "a node" : node} of ${lab}`;
   return certain
     ? `number ${number} of the host runs for ${theirs}: stop that lab, or give this one other numbers with labwright renumber`
-    : `number ${number} of the host runs for this lab or for ${theirs}: labwright stop on the one that should not run ends only its own nodes, and settles it`;
+    : `number ${number} of the host runs for this lab or for ${theirs}: labwright stop on the one that should not run ends only its own nodes, and settles it; a lab that is not managed here is adopted first: labwright adopt`;
 }
 
 /** What a person may have meant, and all that there is. */

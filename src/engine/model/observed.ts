@@ -53,6 +53,8 @@ export interface ObservedNode {
   readonly power: Power;
   /** Of a node whose power is unknown. */
   readonly clash?: NumberClash;
+  /** It has failed, and the host starts it only after a wipe. */
+  readonly stuck?: true;
   readonly consoleType: "telnet" | "serial" | "vnc" | "none";
   /** What the host keeps it to; absent: nothing, or the host does not tell. */
   readonly limits?: ObservedLimits;

@@ -40,7 +40,7 @@ function steady(power: ObservedLab["nodes"][number]["power"]): string {
 
 /** An observed lab without the power of its nodes and what follows from it. */
 export type PersistedLab = Omit<ObservedLab, "nodes"> & {
-  readonly nodes: readonly Omit<ObservedLab["nodes"][number], "power" | "clash" | "interfaces">[];
+  readonly nodes: readonly Omit<ObservedLab["nodes"][number], "power" | "clash" | "stuck" | "interfaces">[];
 };
 
 function sortedLab(lab: NonNullable<PlanInput["desired"]>): unknown {
@@ -51,7 +51,7 @@ function sortedLab(lab: NonNullable<PlanInput["desired"]>): unknown {
 export function persistedLab(observed: ObservedLab): PersistedLab {
   return {
     ...observed,
-    nodes: byId(observed.nodes.map(({ power: _power, clash: _clash, interfaces: _interfaces, ...persisted }) => persisted)),
+    nodes: byId(observed.nodes.map(({ power: _power, clash: _clash, stuck: _stuck, interfaces: _interfaces, ...persisted }) => persisted)),
     networks: byId(observed.networks),
     links: byId(observed.links),
   };

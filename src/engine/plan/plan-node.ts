@@ -2,7 +2,7 @@ import type { LabNode } from "../../intent/lab/lab.ts";
 import type { NodeWork } from "../compare/comparison.ts";
 import { type FieldDifference, nodeChanges } from "../compare/diff-node.ts";
 import { affectedByNode } from "../effects/affects.ts";
-import { clashObstacle, nodeObstacle } from "../effects/blocked.ts";
+import { clashObstacle, nodeObstacle, stuckObstacle } from "../effects/blocked.ts";
 import { heavier } from "../effects/disruption.ts";
 import { fieldRule, goesDown, nodeAction } from "../effects/settle.ts";
 import type { Action, Change, Disruption, PlanOp } from "../model/plan.ts";
@@ -54,7 +54,8 @@ function planChangedNode(plan: Planning, node: NodeWork): void {
   const template = plan.templates.get(intent?.template ?? "");
   const obstacle =
     (node.differences.length > 0 ? nodeObstacle(node, plan.comparison.rules, template) : undefined) ??
-    clashObstacle(node, power.length > 0);
+    clashObstacle(node, power.length > 0) ??
+    stuckObstacle(node, power.length > 0 && node.wantUp);
   // What may be done at once must not carry what waits for the restart.
   const liveNode = after && before && withFields(after, before, node.differences.filter(waits));
 

@@ -91,7 +91,7 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
       const elsewhere = await usersOf(here, at, statuses);
       const nodes = statuses.map((node): LiveNode => {
         const { id, name, status } = node;
-        const { power: word, clash } = power(node);
+        const { power: word, clash, stuck } = power(node);
         const other = status < 2 ? elsewhere(id) : undefined;
         return {
           id: String(id),
@@ -100,6 +100,7 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
           // 3: a script still configures it.
           ...(word === "running" && { ready: status === 2 }),
           ...(clash !== undefined && { clash }),
+          ...(stuck !== undefined && { stuck }),
           ...(other !== undefined && { other_user: other }),
         };
       });

@@ -8,6 +8,8 @@ export interface ServiceFile {
   /** SHA-256 of the certificate, AA:BB:… */
   readonly fingerprint: string;
   readonly pid: number;
+  /** embedded, eve, memory. */
+  readonly host: string;
 }
 
 /** Tells programs on this machine, and of this user only, where the service is: `<stateDir>/service.json`. */

@@ -65,7 +65,7 @@ export async function inTime<T>(
     if (ms !== undefined) {
       timer = setTimeout(() => {
         const [rest, data] = about("goes on");
-        end(new Failure("host_timeout", `no result within ${ms / 1000} s${rest}`, data));
+        end(new Failure("host_timeout", `no result within ${ms / 1000} s: the host may hang${rest}`, data));
       }, ms);
     }
     cutOff = () => {

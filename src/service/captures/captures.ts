@@ -22,6 +22,7 @@ import { timeText } from "../common/clock.ts";
 import { badRequest, labNotFound } from "../common/refusals.ts";
 import { addressProject, allowUse } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
+import { inKeys } from "../context/in-keys.ts";
 import type { Browsers } from "../labs/browsers.ts";
 import { recordFor } from "../sessions/record-for.ts";
 import { rightOn, seesUnrecorded } from "../sessions/rights.ts";
@@ -77,13 +78,16 @@ export class Captures {
     if (nodeId === undefined) throw new Failure("node_not_found", `${target.path} has no node ${payload.node}`);
     const fragment = this.#browsers.fragmentFor(caller);
     const { filter, snaplen } = payload;
-    const started = await captures.start(target.path, {
-      nodeId,
-      interface: payload.interface,
-      label: `${payload.node}:${payload.interface}`,
-      ...(filter !== undefined && filter.trim() !== "" && { filter }),
-      ...(snaplen !== undefined && { snaplen }),
-    });
+    const name = observed.nodes.find(({ id }) => id === nodeId)?.name ?? payload.node;
+    const started = await captures
+      .start(target.path, {
+        nodeId,
+        interface: payload.interface,
+        label: `${payload.node}:${payload.interface}`,
+        ...(filter !== undefined && filter.trim() !== "" && { filter }),
+        ...(snaplen !== undefined && { snaplen }),
+      })
+      .catch(inKeys({ key: payload.node, node: { name } }));
     this.#tell(target.path, started);
     this.#watch.add(target.path, target.record?.owner ?? caller.user, started.id);
     return {

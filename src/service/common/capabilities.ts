@@ -96,7 +96,24 @@ function modeCaps(
   };
 }
 
+/** What a person calls the features that calls ask for; data.feature has the name. */
+const words: Readonly<Partial<Record<Feature, string>>> = {
+  linkQuality: "link quality",
+  linkSuspend: "suspending links",
+  capture: "packet captures",
+  traffic: "the traffic view",
+  consoleLog: "logs: the output of nodes is not kept",
+  importLab: "importing labs",
+  keptDisks: "kept disks of removed labs",
+  saveConfigs: "saving configurations",
+  hostLoad: "a report of its load",
+  hostUsers: "a list of its users",
+  renumber: "renumbering: its labs share no numbers",
+  resume: "resuming labs after a restart of the machine",
+};
+
 /** A feature that the service or its host does not have now; named as in the capabilities. */
 export function unsupported(feature: Feature): Failure {
-  return new Failure("unsupported", `${feature} is not supported`, { data: { feature } });
+  const text = feature === "webUi" ? "the service was started without its pages" : `this host does not offer ${words[feature] ?? feature}`;
+  return new Failure("unsupported", text, { data: { feature } });
 }

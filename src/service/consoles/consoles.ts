@@ -29,6 +29,7 @@ import { badRequest, labNotFound } from "../common/refusals.ts";
 import { addressProject, allowUse, type Selector, type Target } from "../context/address.ts";
 import { chosenNodes, refuseUnknown } from "../context/chosen-nodes.ts";
 import type { Context } from "../context/context.ts";
+import { inKeys } from "../context/in-keys.ts";
 import { recordFor } from "../sessions/record-for.ts";
 import type { Tickets } from "../sessions/tickets.ts";
 
@@ -121,7 +122,7 @@ export async function runConsole(context: Context, caller: Caller, payload: Cons
   const lab = await consoleLab(context, caller, payload);
   allowUse(lab.target, "operate");
   const { key, node } = nodeOf(lab, payload.node);
-  refuseGraphic(node, "consoleRun");
+  refuseGraphic(key, node, "consoleRun");
   const timeoutMs = payload.steps.reduce((sum, step) => sum + (step.timeout_ms ?? defaultTimeoutMs), 0) || defaultTimeoutMs;
   const at = { path: lab.target.path, nodeId: node.id };
   return whileHostAnswers(context, lab.target, call.signal, (signal) =>
@@ -133,7 +134,7 @@ export async function runConsole(context: Context, caller: Caller, payload: Cons
       });
       return { node: key, steps: [...steps], output };
     }),
-  );
+  ).catch(inKeys({ key, node }));
 }
 
 /** What the console said since the node's last start, also of one that has ended: why it did is mostly in its last lines. */
@@ -143,7 +144,7 @@ export async function readConsoleLog(context: Context, caller: Caller, payload: 
   const { host, path } = lab.target;
   if (host.consoleLog === undefined) throw unsupported("consoleLog");
   const { key, node } = nodeOf(lab, payload.node);
-  refuseGraphic(node, "consoleLog");
+  refuseGraphic(key, node, "consoleLog");
   const output = renderText(await host.consoleLog(path, node.id));
   return { node: key, name: node.name, console_type: node.consoleType, output };
 }
@@ -158,7 +159,7 @@ export async function attachConsole(
   const lab = await consoleLab(context, caller, payload);
   allowUse(lab.target, "operate");
   const { key, node } = nodeOf(lab, payload.node);
-  refuseGraphic(node, "consoleStream");
+  refuseGraphic(key, node, "consoleStream");
   if (node.power === "stopped" || node.power === "failed") throw notRunning(lab.target, key, node.power);
   if (node.power === "unknown") throw clashes(key, node);
   const stream = tickets.issue(caller.session, { path: lab.target.path, nodeId: node.id });
@@ -219,7 +220,7 @@ export async function execOn(
   { command, timeoutMs }: { readonly command: string; readonly timeoutMs: number },
   signal: AbortSignal,
 ): Promise<ConsoleExecData> {
-  refuseGraphic(node, "consoleRun");
+  refuseGraphic(key, node, "consoleRun");
   const templates = await target.host.templates();
   const traits = templates.find(({ id }) => id === node.template) ?? {};
   const at = { path: target.path, nodeId: node.id };
@@ -227,7 +228,7 @@ export async function execOn(
     context.consoles.inTurn(target.host, at, { timeoutMs, signal }, (stream, leftMs, hold) =>
       execCommand(stream, { command, timeoutMs: leftMs, traits, signal, hold }),
     ),
-  );
+  ).catch(inKeys({ key, node }));
   return {
     node: key,
     name: node.name,
@@ -296,10 +297,10 @@ function isText(node: ObservedNode): boolean {
   return node.consoleType === "telnet" || node.consoleType === "serial";
 }
 
-function refuseGraphic(node: ObservedNode, feature: Feature): void {
+function refuseGraphic(key: string, node: ObservedNode, feature: Feature): void {
   if (isText(node)) return;
   const what = node.consoleType === "none" ? "no console" : `a ${node.consoleType} console, which is no text`;
-  throw new Failure("unsupported", `${node.name} has ${what}`, { data: { feature, console_type: node.consoleType } });
+  throw new Failure("unsupported", `${key} has ${what}`, { data: { feature, console_type: node.consoleType } });
 }
 
 function clashes(key: string, { clash }: ObservedNode): Failure {

@@ -182,8 +182,11 @@ export function makes({ jobs }: Pick<Context, "jobs">, caller: Caller, path: str
 /** Throws operation_not_allowed where mode, role or the caller's right forbid a change. */
 export function allowChange(target: Target, right: Right = "edit"): void {
   allowUse(target, right);
-  if (target.mode === "load")
-    throw new Failure("operation_not_allowed", `${target.path} is loaded for reading only; it is not managed here`);
+  if (target.mode === "load") {
+    // A lab that a manifest asks to load may be managed all the same.
+    const hint = target.record === undefined && { data: { hint: `an admin gives it an owner: labwright adopt ${target.path}` } };
+    throw new Failure("operation_not_allowed", `${target.path} is loaded for reading only; it is not managed here`, { ...hint });
+  }
 }
 
 /** Throws operation_not_allowed where role or right do not reach; what no one manages, its host alone decides on. */

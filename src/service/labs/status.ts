@@ -92,7 +92,8 @@ async function readLive(context: Context, { host, path }: Target, limit: Limit):
     if (!(error instanceof Failure)) throw error;
     if (error.code === "lab_not_found") return null;
     // Without a session nothing can be read until the user logs in again: that is no failed read.
-    if (error.code === "expired_host_session") throw error;
+    // A path that no lab can have is the caller's mistake.
+    if (error.code === "expired_host_session" || error.code === "bad_request") throw error;
     return error;
   }
 }

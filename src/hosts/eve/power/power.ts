@@ -77,9 +77,13 @@ function nodeStuck(node: string): Failure {
   );
 }
 
-/** Stops those of the nodes that run and waits until they are down. Nodes whose number runs for another lab fail with number_clash, after the others. */
+/**
+ * Stops those of the nodes that run and waits until they are down. Nodes whose number runs for another lab fail with number_clash, after the others. A node
+ * of which only the stop shows that another lab runs under its number is as stopped as can be.
+ */
 export async function stopNodes(run: PowerRun, ids: readonly number[], mode: StopMode): Promise<void> {
-  const { foreign } = await bringDown(run, ids, mode);
+  const { foreign: all, settled } = await bringDown(run, ids, mode);
+  const foreign = new Map([...all].filter(([id]) => !settled.has(id)));
   if (foreign.size === 0 || run.force === true) return;
   const name = (id: number) => nameOf(run.lab.nodes, id);
   throw nodesFailed(new Map([...foreign].map(([id, clash]) => [id, numberClash(`node ${name(id)} was not stopped`, clash)])), name);
@@ -88,6 +92,8 @@ export async function stopNodes(run: PowerRun, ids: readonly number[], mode: Sto
 export interface BroughtDown {
   /** Nodes whose number runs for another lab: nothing of this lab runs there. */
   readonly foreign: Clashes;
+  /** Those of them of which that was not known before. */
+  readonly settled: ReadonlySet<number>;
   /** With force: those that do not stop. */
   readonly late: readonly number[];
 }
@@ -143,7 +149,10 @@ export async function bringDown(run: PowerRun, ids: readonly number[], mode: Sto
   for (const id of strangers) owners.disown(id, at.path);
   stopped(inDoubt, strangers);
   const after = inDoubt.length === 0 ? clashes : (await readPower(place, at, run.signal)).clashes;
-  return { foreign: new Map([...after].filter(([id, { certain }]) => certain && ids.includes(id))), late };
+  const foreign = new Map([...after].filter(([id, { certain }]) => certain && ids.includes(id)));
+  // Without a lab it is what a deleted lab left behind, and the next step is another one.
+  const settled = new Set(inDoubt.filter((id) => foreign.get(id)?.lab !== undefined));
+  return { foreign, settled, late };
 }
 
 /** On Community status 1 is a node without a process, whose lock was left behind. */
@@ -159,7 +168,7 @@ export function refuseStrays({ force, lab }: PowerRun, foreign: Clashes): void {
   throw nodesFailed(new Map(strays.map(([id, clash]) => [id, numberClash(`node ${name(id)} was not removed or wiped`, clash)])), name);
 }
 
-const nothing: BroughtDown = { foreign: new Map(), late: [] };
+const nothing: BroughtDown = { foreign: new Map(), settled: new Set(), late: [] };
 
 /** Stops the nodes and throws their disks away. */
 export async function wipeNodes(run: PowerRun, ids: readonly number[], mode: StopMode): Promise<void> {

@@ -48,8 +48,10 @@ function placeOf(path: string): EveLabPath {
   const wrong = segments.find((segment) => !named.test(segment) || segment.trim() !== segment);
   const name = segments.at(-1);
   if (wrong !== undefined || name === undefined) {
+    const own = path.replace(/\.unl$/, "");
+    const hint = own === path ? "" : `; without .unl: ${own}`;
     throw badPath(
-      `EVE-NG cannot have a lab ${JSON.stringify(path)}: names of labs and folders there are letters, digits, spaces, underscores and hyphens`,
+      `EVE-NG cannot have a lab ${JSON.stringify(path)}: names of labs and folders there are letters, digits, spaces, underscores and hyphens${hint}`,
     );
   }
   const clean = `/${segments.join("/")}`;

@@ -51,6 +51,7 @@ export function observedLab(
 export interface LivePower {
   readonly power: Power;
   readonly clash?: NumberClash;
+  readonly stuck?: true;
 }
 
 /**
@@ -66,7 +67,7 @@ export function powerOf(
   const clash = clashes.get(id);
   if (clash !== undefined) return { power: "unknown", clash };
   // On Community a node is prepared while its start is answered: later the status means a lock that was left behind.
-  if (status === 1 && sharedNames && !isStarting(id)) return { power: "failed" };
+  if (status === 1 && sharedNames && !isStarting(id)) return { power: "failed", stuck: true };
   return { power: powerWord(status) };
 }
 
@@ -87,7 +88,7 @@ export function linkId(link: UnlLink): string {
 function observedNode(
   node: UnlNode,
   lab: UnlLab,
-  { power, clash }: LivePower,
+  { power, clash, stuck }: LivePower,
   catalogue: EveCatalogue,
   lists: InterfaceLists,
 ): ObservedNode {
@@ -114,6 +115,7 @@ function observedNode(
     labels: {},
     power,
     ...(clash !== undefined && { clash }),
+    ...(stuck !== undefined && { stuck }),
     consoleType: consoleType(node.console ?? template?.console ?? "telnet"),
     interfaces: interfaces.map(({ id, index, name, type }) => ({ index: type === "serial" ? serialIndex + id : index, name, type })),
   };
