@@ -1,15 +1,11 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
 import { readUnl, writeUnl } from "../../src/hosts/eve/lab-file/unl.ts";
 import { type FakeEve, startFakeEve } from "../fakes/eve/server.ts";
 import { selfSigned } from "../self-signed.ts";
-
-const program = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+import { EveShell } from "./eve-shell.ts";
 
 let ends: (() => Promise<unknown>)[] = [];
 
@@ -18,58 +14,7 @@ afterEach(async () => {
   ends = [];
 });
 
-/** What a person types on the machine of the service: labwright serve and the commands after it, in a home of their own. */
-class Shell {
-  readonly #home: string;
-
-  constructor(home: string) {
-    this.#home = home;
-  }
-
-  #spawn(words: readonly string[]): ChildProcess {
-    const env = {
-      PATH: process.env["PATH"],
-      HOME: this.#home,
-      XDG_CONFIG_HOME: join(this.#home, "config"),
-      XDG_CACHE_HOME: join(this.#home, "cache"),
-      LABWRIGHT_STATE_DIR: join(this.#home, "state"),
-      LABWRIGHT_RUN_DIR: join(this.#home, "run"),
-      LABWRIGHT_PASSWORD: "eve",
-    };
-    return spawn(process.execPath, [program, ...words], { cwd: this.#home, env, stdio: ["ignore", "pipe", "pipe"] });
-  }
-
-  path(name: string): string {
-    return join(this.#home, name);
-  }
-
-  async run(...words: string[]): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
-    const child = this.#spawn(words);
-    const said = { stdout: "", stderr: "" };
-    child.stdout?.on("data", (chunk: Buffer) => (said.stdout += chunk));
-    child.stderr?.on("data", (chunk: Buffer) => (said.stderr += chunk));
-    const [code] = await once(child, "close");
-    return { code, ...said };
-  }
-
-  /** labwright serve, until the returned function is called. */
-  async serve(...flags: string[]): Promise<() => Promise<void>> {
-    const child = this.#spawn(["serve", "--host", "eve", "--port", "0", ...flags]);
-    const ended = once(child, "exit");
-    const stop = async () => {
-      if (child.exitCode === null) child.kill("SIGTERM");
-      await ended;
-    };
-    ends.push(stop);
-    let told = "";
-    child.stdout?.on("data", (chunk: Buffer) => (told += chunk));
-    child.stderr?.on("data", (chunk: Buffer) => (told += chunk));
-    await expect.poll(() => told, { timeout: 60_000 }).toMatch(/listens on/);
-    return stop;
-  }
-}
-
-async function selfSignedHost(): Promise<{ readonly fake: FakeEve; readonly shell: Shell; readonly fingerprint: string }> {
+async function selfSignedHost(): Promise<{ readonly fake: FakeEve; readonly shell: EveShell; readonly fingerprint: string }> {
   const { key, cert, fingerprint } = selfSigned();
   const fake = await startFakeEve({ latency: "none", templates: ["vpcs"], notices: "visible", tls: { key, cert } });
   ends.push(async () => {
@@ -82,7 +27,7 @@ async function selfSignedHost(): Promise<{ readonly fake: FakeEve; readonly shel
     join(home, "pair.lw.yml"),
     'name: pair\nnodes:\n  pc1: { kind: vpcs }\n  pc2: { kind: vpcs }\nlinks: [["pc1:eth0", "pc2:eth0"]]\n',
   );
-  return { fake, shell: new Shell(home), fingerprint };
+  return { fake, shell: new EveShell(home, ends), fingerprint };
 }
 
 describe("the set-up of a host with a self-signed certificate", () => {

@@ -119,7 +119,7 @@ test("one state directory is held by one service at a time", async () => {
 test("the service file is the owner's, and is taken away only by its own process", async () => {
   const dir = await mkdtemp(join(tmpdir(), "labwright-state-"));
   try {
-    const file = { url: "https://127.0.0.1:1", fingerprint: "AA", pid: 7 };
+    const file = { url: "https://127.0.0.1:1", fingerprint: "AA", pid: 7, host: "memory" };
     await writeServiceFile(dir, file);
     expect((await stat(join(dir, "service.json"))).mode & 0o777).toBe(0o600);
     await removeServiceFile(dir, 8);
