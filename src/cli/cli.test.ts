@@ -658,7 +658,10 @@ describe("a lab's life", () => {
       stdout: expect.stringContaining('"locked": false'),
     });
     expect((await run(["stop", "--lab", "/held"])).code).toBe(0);
-    expect(await run(["host"])).toMatchObject({ code: 1, stderr: expect.stringContaining("this host does not offer a report of its load") });
+    expect(await run(["host"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("this host does not offer a report of its load"),
+    });
   });
 
   test("commands in results are spelled as they can be typed, a file is not overwritten by a capture, and plans name changed entries", async () => {

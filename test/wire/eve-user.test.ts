@@ -105,9 +105,15 @@ it("hints name nodes by their keys, exec names what it leaves out, and a lab wit
   expect([some.code, some.stdout, some.stderr]).toEqual([0, expect.stringMatching(/pc1 \|[\s\S]*pc2 \|/), "skipped, stopped: pc3\n"]);
   expect(await shell.run("stop")).toMatchObject({ code: 0 });
   const none = await shell.run("exec", "show ip");
-  expect([none.code, none.stderr]).toEqual([1, expect.stringMatching(/skipped, stopped: pc1, pc2, pc3\nerror: no node has a text console/)]);
+  expect([none.code, none.stderr]).toEqual([
+    1,
+    expect.stringMatching(/skipped, stopped: pc1, pc2, pc3\nerror: no node has a text console/),
+  ]);
   const json = await shell.run("exec", "--format", "json", "show ip");
-  expect([json.code, JSON.parse(json.stdout)]).toEqual([1, { results: [], skipped: expect.arrayContaining([{ node: "pc3", reason: "stopped" }]) }]);
+  expect([json.code, JSON.parse(json.stdout)]).toEqual([
+    1,
+    { results: [], skipped: expect.arrayContaining([{ node: "pc3", reason: "stopped" }]) },
+  ]);
   const save = await shell.run("save", "--dir", "cfgs");
   expect(save.stdout).toMatch(/pc1 +skipped[\s\S]*nothing was written/);
   expect((await shell.run("logs", "pc1")).stderr).toMatch(/this host does not offer logs: .*\(unsupported\)/);
@@ -124,9 +130,14 @@ it("a node whose start broke off on the host is wiped, and neither status nor pl
   expect(await shell.run("deploy")).toMatchObject({ code: 0 });
   expect(await shell.run("stop")).toMatchObject({ code: 0 });
   await fake.stickNode("/campus.unl", 1);
-  await expect.poll(async () => (await shell.run("status")).stdout, { timeout: 20_000, interval: 100 }).toMatch(/pc1 +failed \(stuck: wipe it\)/);
+  await expect
+    .poll(async () => (await shell.run("status")).stdout, { timeout: 20_000, interval: 100 })
+    .toMatch(/pc1 +failed \(stuck: wipe it\)/);
   const status = await shell.run("status");
-  expect([status.code, status.stderr]).toEqual([1, expect.stringMatching(/hint: labwright wipe \S+ \S+ --node pc1 ends .* labwright start/)]);
+  expect([status.code, status.stderr]).toEqual([
+    1,
+    expect.stringMatching(/hint: labwright wipe \S+ \S+ --node pc1 ends .* labwright start/),
+  ]);
   expect(status.stderr).not.toContain("labwright apply starts");
   const plan = await shell.run("plan");
   expect([plan.code, plan.stdout]).toEqual([1, expect.stringContaining("labwright wipe --node pc1")]);
@@ -153,7 +164,10 @@ it("a status that the host does not answer is an error", async () => {
   expect(await shell.run("deploy")).toMatchObject({ code: 0 });
   await fake.close();
   const status = await shell.run("status");
-  expect([status.code, status.stdout]).toEqual([1, expect.stringMatching(/the host does not report the state of the nodes: .* \(host_unreachable\)/)]);
+  expect([status.code, status.stdout]).toEqual([
+    1,
+    expect.stringMatching(/the host does not report the state of the nodes: .* \(host_unreachable\)/),
+  ]);
 });
 
 it("up starts a service on EVE-NG with the given address, and signs in as a user of that host", async () => {
@@ -162,7 +176,10 @@ it("up starts a service on EVE-NG with the given address, and signs in as a user
   const flags = ["up", "--host", "eve", "--host-url", fake.url, "--host-plain-http", "--port", "0"];
   ends.push(() => shell.run("down"));
   const nobody = await shell.runWith({ LABWRIGHT_PASSWORD: undefined }, ...flags);
-  expect([nobody.code, nobody.stderr]).toEqual([1, expect.stringMatching(/users are those of its EVE-NG host[\s\S]*hint: .*labwright login/)]);
+  expect([nobody.code, nobody.stderr]).toEqual([
+    1,
+    expect.stringMatching(/users are those of its EVE-NG host[\s\S]*hint: .*labwright login/),
+  ]);
   expect(fake.calls.filter((call) => call.includes("login"))).toEqual([]);
   const up = await shell.runWith({ LABWRIGHT_USER: "admin" }, "up");
   expect([up.code, up.stderr]).toEqual([0, expect.stringContaining("The lab is up. What to do next")]);

@@ -50,7 +50,10 @@ export const exec: Command = {
     const { usable, skipped } = nodes.length > 0 ? { usable: nodes, skipped: [] } : await usableNodes(client, selector);
     if (!context.json) for (const [why, names] of grouped(skipped)) context.terminal.complain(`skipped, ${why}: ${shortList(names)}`);
     if (usable.length === 0 && !context.json)
-      throw new UsageError("no node has a text console that can be used now", "labwright status shows the nodes; labwright start starts them");
+      throw new UsageError(
+        "no node has a text console that can be used now",
+        "labwright status shows the nodes; labwright start starts them",
+      );
     // Node by node, so that the person sees how far it is; the service runs them at the same time all the same.
     const results: Result[] = [];
     let done = 0;

@@ -6,9 +6,9 @@ import { originText, otherOrigin } from "../parts/take-over.ts";
 import { maybeRunning } from "../parts/wait-for-nodes.ts";
 import { checkOffline } from "../project-files/offline-check.ts";
 import { Progress } from "../show/progress.ts";
+import { extrasText, hasChanges, type Plan, showPlan } from "../show/show-plan.ts";
 import { nodeName } from "../show/show-status.ts";
 import { shortList } from "../show/table.ts";
-import { extrasText, hasChanges, type Plan, showPlan } from "../show/show-plan.ts";
 
 export const allowUnsupportedFlag = {
   long: "allow-unsupported",
@@ -62,7 +62,8 @@ export async function showPlanOf(
 async function noteUnknown(context: Context): Promise<void> {
   const { selector } = await context.project();
   const unknown = maybeRunning(await (await context.client()).getProjectStatus(selector)).map(nodeName);
-  if (unknown.length > 0) context.terminal.note(`note: whether ${shortList(unknown)} run${unknown.length === 1 ? "s" : ""} is unknown: labwright status`);
+  if (unknown.length > 0)
+    context.terminal.note(`note: whether ${shortList(unknown)} run${unknown.length === 1 ? "s" : ""} is unknown: labwright status`);
 }
 
 export async function makePlan(

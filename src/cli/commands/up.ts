@@ -25,7 +25,11 @@ import { pathIsTaken } from "./deploy.ts";
 /** As of labwright serve, for a service that is started. */
 const hostFlags: readonly Flag[] = [
   { long: "host-url", value: "URL", summary: "For a service that is started with --host eve: where the EVE-NG host is" },
-  { long: "host-pin", value: "SHA256", summary: "For a service that is started with --host eve: fingerprint of the EVE-NG host's certificate" },
+  {
+    long: "host-pin",
+    value: "SHA256",
+    summary: "For a service that is started with --host eve: fingerprint of the EVE-NG host's certificate",
+  },
   { long: "host-plain-http", summary: "For a service that is started with --host eve: allow an http:// address" },
 ];
 

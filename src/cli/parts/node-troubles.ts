@@ -55,7 +55,9 @@ export async function reportTroubles(
   const unknown = maybeRunning(status);
   if (unknown.length > 0) {
     write(`${head} whether ${shortList(unknown.map(nodeName))} run${unknown.length === 1 ? "s" : ""} is unknown`);
-    write(`  hint: labwright status ${labFlags(project)} names the lab that may run under the same number; labwright stop on the one that should not run`);
+    write(
+      `  hint: labwright status ${labFlags(project)} names the lab that may run under the same number; labwright stop on the one that should not run`,
+    );
   }
   const pending = nodes.filter((node) => !isUp(node) && !hasFailed(node));
   if (pending.length === 0) return;
