@@ -73,6 +73,18 @@ interface FailedStep {
   readonly message?: string;
 }
 
+/** A record that found no room after the host did every step: the failure says that the steps are done, and lists them. */
+export function doneUnrecorded(error: unknown, operations: readonly Operation[]): unknown {
+  if (!(error instanceof Failure) || error.code !== "internal" || operations.length === 0) return error;
+  const { message, data, retryAfter } = error;
+  const applied = operations.map(({ id, op, kind, key }) => ({ id, op, kind, key }));
+  return new Failure("internal", `the host did every step, but the record of it could not be written: ${message}`, {
+    data: { ...data, applied, failed: [], remaining: [] },
+    cause: error,
+    ...(retryAfter !== undefined && { retryAfter }),
+  });
+}
+
 function withProgress(
   error: unknown,
   path: string,

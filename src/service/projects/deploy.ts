@@ -3,7 +3,7 @@ import type { JobStarted } from "../../contract/schemas/jobs.ts";
 import type { DeployData, ProjectPayload } from "../../contract/schemas/project.ts";
 import type { Operation, Plan } from "../../engine/model/plan.ts";
 import { showDiagnostics } from "../../intent/diagnostics/show.ts";
-import { applyOperations } from "../changes/apply.ts";
+import { applyOperations, doneUnrecorded } from "../changes/apply.ts";
 import { keepFolders, noteFolder } from "../changes/lab-folders.ts";
 import { recordApplied, recordBroken, recordIntent, recordUntouched, refuseLocked, runChange } from "../changes/managed.ts";
 import { unstarted } from "../changes/owed-starts.ts";
@@ -83,12 +83,19 @@ export async function applyIntent(
   };
   try {
     const applied = await applyOperations(context.consoles, target.host, job, { path: target.path, operations, ids, owner, madeFolder });
-    return await recordApplied(context, target, applied.ids, intent);
+    return await recordApplied(context, target, applied.ids, intent).catch((error: unknown) => {
+      throw doneUnrecorded(error, operations);
+    });
   } catch (error) {
     const owed = unstarted(operations, error);
-    if (nothingApplied(error)) await recordUntouched(context, target, before, owed);
-    else await recordBroken(context, target, known, intent, owed);
-    await keepFolders(context, target, [...made]);
+    try {
+      if (nothingApplied(error)) await recordUntouched(context, target, before, owed);
+      else await recordBroken(context, target, known, intent, owed);
+      await keepFolders(context, target, [...made]);
+    } catch (unwritten) {
+      // The caller needs the failure of the change, with its steps, more than this one.
+      context.log("error", "what a broken change left could not be recorded", { lab: target.path, error: String(unwritten) });
+    }
     throw error;
   }
 }

@@ -4,7 +4,7 @@ import type { DestroyData, ProjectPayload } from "../../contract/schemas/project
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import { planDestroy } from "../../engine/plan/plan-destroy.ts";
 import { isUnreadableLab } from "../../hosts/host-unreadable.ts";
-import { applyOperations } from "../changes/apply.ts";
+import { applyOperations, doneUnrecorded } from "../changes/apply.ts";
 import { releaseFolders } from "../changes/lab-folders.ts";
 import { refuseLocked, runChange } from "../changes/managed.ts";
 import { type Planned, planAgainstHost } from "../changes/planned.ts";
@@ -82,6 +82,10 @@ export async function destroyLab(context: Context, job: Job, target: Target, { w
   // With --no-wipe they are there for the next lab at the path.
   if (wipe) await host.snapshots?.removeAll(path);
   await releaseFolders(context, host, path, context.store.labs.get(path)?.folders ?? []);
-  context.store.labs.delete(path);
+  try {
+    context.store.labs.delete(path);
+  } catch (error) {
+    throw doneUnrecorded(error, operations);
+  }
   return { lab: path };
 }
