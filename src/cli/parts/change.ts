@@ -77,7 +77,8 @@ async function followedChange<Id extends ChangeId>(
       if (!(error instanceof LabwrightError) || error.status !== 0) throw error;
       return withHint(
         "host_unreachable",
-        `job ${job} has begun; a service that starts again goes on with it, and labwright jobs shows its end`,
+        `job ${job} has begun; labwright jobs shows its end. A service that starts again goes on with it where its host needs no password; ` +
+          "else sign in and run the command again",
       )(error);
     });
   } finally {
