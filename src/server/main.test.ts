@@ -71,7 +71,7 @@ test("says where it listens and with which certificate, answers, and ends cleanl
   await expect.poll(service.out, patient).toMatch(announcement);
   const [, url = "", fingerprint] = announcement.exec(service.out()) ?? [];
   const file = join(dir, "state/service.json");
-  expect(JSON.parse(await readFile(file, "utf8"))).toEqual({ url, fingerprint, pid: service.child.pid });
+  expect(JSON.parse(await readFile(file, "utf8"))).toEqual({ host: "memory", url, fingerprint, pid: service.child.pid });
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   expect((await stat(join(dir, "state"))).mode & 0o777).toBe(0o700);
 
