@@ -17,7 +17,7 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 40_000 } },
-    // One more than the cores of a small machine: much of a test is waiting.
-    maxWorkers: 3,
+    // Twice the cores of a small machine: much of a test is waiting.
+    maxWorkers: 4,
   },
 });

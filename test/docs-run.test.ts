@@ -36,6 +36,7 @@ describe.concurrent("the commands of", () => {
     const { images, holder } = localPaths(process.env, process.getuid?.() ?? 0);
     const env = {
       PATH: `${join(base, "bin")}:${process.env["PATH"]}`,
+      ...(process.env["NODE_COMPILE_CACHE"] !== undefined && { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] }),
       HOME: own,
       XDG_CONFIG_HOME: join(own, "config"),
       LABWRIGHT_STATE_DIR: join(own, "state"),

@@ -27,6 +27,7 @@ function runWith(more: Readonly<Record<string, string>>, ...args: readonly strin
   const { images, holder } = localPaths(process.env, process.getuid?.() ?? 0);
   const env = {
     PATH: process.env.PATH,
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
     HOME: base,
     XDG_CONFIG_HOME: join(base, "config"),
     LABWRIGHT_STATE_DIR: join(base, "state"),

@@ -29,6 +29,7 @@ export class EveShell {
   #spawn(words: readonly string[], more: Env = {}): ChildProcess {
     const env = {
       PATH: process.env["PATH"],
+      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
       HOME: this.#home,
       XDG_CONFIG_HOME: join(this.#home, "config"),
       XDG_CACHE_HOME: join(this.#home, "cache"),
