@@ -19,6 +19,12 @@ import { rightOn } from "../sessions/rights.ts";
 /** Structure changes seldom and is only needed to name rows: not every poll reads it. What is shown is never older than twice this. */
 const structureMs = 2_500;
 
+/** Rows have no names then. What is no failure of the host is a defect, and is reported as one. */
+function withoutNames(error: unknown): null {
+  if (error instanceof Failure) return null;
+  throw error;
+}
+
 /** The light live poll. A failed live read is an answer (live.available false), not an error. */
 export async function projectStatus(context: Context, caller: Caller, payload: ProjectPayload): Promise<StatusData> {
   const target = await addressProject(context, caller, payload);
@@ -30,7 +36,7 @@ export async function projectStatus(context: Context, caller: Caller, payload: P
   // Whether an unknown lab is there cannot be told while the host does not answer: that is a failed read, not a missing lab.
   if (read === null && record === undefined && !makes(context, caller, path)) throw labNotFound(path);
   const reading = () => limit.of(context.observations.recentStructure(host, path, structureMs));
-  const structure = read === null ? null : await reading().catch(() => null);
+  const structure = read === null ? null : await reading().catch(withoutNames);
   const quarantined = read === null && (await isQuarantined(context, path, record));
   const right = record && rightOn(record, caller);
   const operation = context.jobs.running(path);
