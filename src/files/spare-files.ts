@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { open, readdir, rename, rm, statfs } from "node:fs/promises";
+import { open, readdir, rename, rm, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { makeDirectory } from "./make-directory.ts";
 
 /** Files that have their blocks already: what must be written on a full disk is written into one of them, and no node can take its room meanwhile. */
 export interface Spares {
-  /** Moves one to this path. False if there is none left. */
-  take(path: string): Promise<boolean>;
+  /** Moves one that has this many bytes to the path. False if there is none. */
+  take(path: string, bytes: number): Promise<boolean>;
 }
 
 export interface SpareFiles extends Spares {
@@ -21,13 +21,15 @@ const [leastBytes, mostBytes] = [64 * 1024, 2 ** 20];
 export function sparesOf(stateDir: string): Spares {
   const directory = spareDirectory(stateDir);
   return {
-    take: async (path) => {
+    take: async (path, bytes) => {
       const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
         if (error.code === "ENOENT") return [];
         throw error;
       });
       for (const name of names.filter((one) => /^\d+$/.test(one))) {
         try {
+          // One that is too small stays for others: writing more than it has would only give its blocks away.
+          if ((await stat(join(directory, name))).size < bytes) continue;
           await rename(join(directory, name), path);
           return true;
         } catch (error) {
@@ -79,9 +81,9 @@ export async function openSpareFiles(stateDir: string, warn: (text: string) => v
 
   await make();
   return {
-    take: async (path) => {
+    take: async (path, bytes) => {
       later();
-      return sparesOf(stateDir).take(path);
+      return sparesOf(stateDir).take(path, bytes);
     },
     close: async () => {
       isClosed = true;

@@ -13,7 +13,7 @@ export async function writeFileAtomic(file: string, text: string, mode: number, 
     await writeDraft(temporary, text, "wx", mode).catch(async (error: NodeJS.ErrnoException) => {
       if (spares === undefined || (error.code !== "ENOSPC" && error.code !== "EDQUOT")) throw error;
       await rm(temporary, { force: true });
-      if (!(await spares.take(temporary))) throw error;
+      if (!(await spares.take(temporary, Buffer.byteLength(text)))) throw error;
       await writeDraft(temporary, text, "r+", mode);
     });
     await rename(temporary, file);

@@ -211,6 +211,29 @@ test("changes that are refused for want of room do not use up the reserve of tho
   await client.destroyProject({ lab });
 });
 
+test("a large lab is destroyed without any room too, after large changes that found none", hangs, async () => {
+  const { client } = service;
+  const large = (bytes: number) => `name: large
+nodes:
+${Array.from({ length: 10 }, (_, i) => `  h${i}: {template: linux, start: ${i < 3}, startup-config: "# ${String(i).repeat(bytes)}\\n"}`).join("\n")}
+`;
+  await client.deployProject({ yaml: yaml(2) });
+  await client.deployProject({ yaml: large(40_000) });
+  await disk.fill();
+  for (let round = 0; round < 8; round++) {
+    await refused(client.reconcileProject({ yaml: large(39_000 + round) }));
+    await refused(client.deployProject({ yaml: large(30_000).replace("name: large", "name: other") }));
+  }
+  await service.end("SIGKILL");
+  await service.start(disk.within);
+  const stopped = await service.client.execProject({ lab: "/large", action: "stop", node: "h1", stopmode: 1 });
+  expect(stopped).toMatchObject({ stopped: 1, failed: 0 });
+  expect(await service.client.execProject({ lab: "/large", action: "wipe", stopmode: 1 })).toMatchObject({ wiped: 10, failed: 0 });
+  await service.client.destroyProject({ lab: "/large" });
+  await service.client.destroyProject({ lab });
+  expect((await service.client.listLabs()).labs).toEqual([]);
+});
+
 test("a service that starts without room and without a reserve says so in one line, and starts when there is some", hangs, async () => {
   await service.end("SIGTERM");
   await rm(disk.path(join(service.stateDir, "ballast")), { force: true });

@@ -29,12 +29,22 @@ export class DatabaseRoom {
     }
   }
 
-  /** Whether there is room for a write that may take much and is not needed to make room: the rest is for those that are. */
-  admits(): boolean {
-    if (this.#bytes === 0 || this.#free() >= this.#bytes / 2) return true;
-    if (!this.#canGrow()) return false;
-    this.#writeThrough(this.#bytes);
+  /**
+   * Whether there is room for a change that is not needed to make room: the rest is for those that are.
+   * @param bytes of what it was sent: its job, the lab's new contents and what the host then has take so much each
+   */
+  admits(bytes: number): boolean {
+    if (this.#bytes === 0 || this.#free() >= this.#bytes / 2 + 3 * bytes) return true;
+    const wanted = this.#bytes + 3 * bytes;
+    // In the log and in the file.
+    if (!this.#canGrow(2 * wanted)) return false;
+    this.#writeThrough(wanted);
     return true;
+  }
+
+  /** After a large write: it goes to the file while that can grow. What only the log has would keep the log from beginning again on a disk that is full by then. */
+  settle(bytes: number): void {
+    if (this.#bytes > 0 && bytes > this.#bytes / 8) this.rewind();
   }
 
   /** After a write that found no room: the log begins again in the blocks that it has. */
@@ -65,9 +75,9 @@ export class DatabaseRoom {
   /**
    * Far from full: pages that the log has and that the file cannot get any more would keep the log from ever beginning again, and nodes may write meanwhile.
    */
-  #canGrow(): boolean {
+  #canGrow(by = 0): boolean {
     const { blocks, bavail, bsize } = statfsSync(this.#directory);
-    return bavail * bsize > Math.min(enough, (blocks * bsize) / 8);
+    return bavail * bsize > by + Math.min(enough, (blocks * bsize) / 8);
   }
 
   /** Writes so many bytes to the log and from there to the file, and frees them there. */

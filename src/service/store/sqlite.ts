@@ -35,7 +35,12 @@ const migrations = [
    ALTER TABLE job_keys ADD COLUMN answer TEXT;
    CREATE INDEX job_keys_by_job ON job_keys (job);
    UPDATE labs SET record = json_set(record, '$.identity', lower(hex(randomblob(12))));`,
+  // What is large and seldom changes stands apart: on a full disk a lab's power is written all the same. Rows of older versions have it in their record.
+  "CREATE TABLE lab_contents (path TEXT PRIMARY KEY, contents TEXT NOT NULL) STRICT",
 ];
+
+/** What of a lab's record is large: written only when it is another than before. */
+const contentParts = ["yaml", "files", "applied", "source"] as const;
 
 /** ?2 and ?3, identity and owner of the lab, are null for any lab that was at the path. */
 const newestEndOf = `WHERE lab = ?1 AND finished_at IS NOT NULL
@@ -67,10 +72,14 @@ export function sqliteStore(file: string, options: DatabaseOptions = {}): Store 
       "SELECT sessions.* FROM browser_sessions JOIN sessions ON sessions.hash = browser_sessions.session WHERE browser_sessions.hash = ?",
     ),
     endBrowsers: db.prepare("DELETE FROM browser_sessions WHERE session = ?"),
-    getLab: db.prepare("SELECT path, record FROM labs WHERE path = ?"),
+    getLab: db.prepare("SELECT path, record, contents FROM labs LEFT JOIN lab_contents USING (path) WHERE path = ?"),
     putLab: db.prepare("INSERT INTO labs (path, record) VALUES (?, ?) ON CONFLICT (path) DO UPDATE SET record = excluded.record"),
     deleteLab: db.prepare("DELETE FROM labs WHERE path = ?"),
-    listLabs: db.prepare("SELECT path, record FROM labs ORDER BY path"),
+    putContents: db.prepare(
+      "INSERT INTO lab_contents (path, contents) VALUES (?, ?) ON CONFLICT (path) DO UPDATE SET contents = excluded.contents",
+    ),
+    deleteContents: db.prepare("DELETE FROM lab_contents WHERE path = ?"),
+    listLabs: db.prepare("SELECT path, record, contents FROM labs LEFT JOIN lab_contents USING (path) ORDER BY path"),
     plansOf: db.prepare("SELECT direction, identity FROM plans WHERE path = ?"),
     putPlan: db.prepare(
       "INSERT INTO plans (path, direction, identity) VALUES (?, ?, ?) ON CONFLICT (path, direction) DO UPDATE SET identity = excluded.identity",
@@ -121,7 +130,7 @@ export function sqliteStore(file: string, options: DatabaseOptions = {}): Store 
     const path = row["path"] as string;
     const known = records.get(path);
     if (known !== undefined) return known;
-    const record = JSON.parse(row["record"] as string) as LabRecord;
+    const record = { ...JSON.parse(row["record"] as string), ...JSON.parse((row["contents"] as string | null) ?? "{}") } as LabRecord;
     const plans = Object.fromEntries(sql.plansOf.all(path).map((plan) => [plan["direction"] as Direction, plan["identity"] as string]));
     const complete = { ...record, plans };
     records.set(path, complete);
@@ -157,15 +166,20 @@ export function sqliteStore(file: string, options: DatabaseOptions = {}): Store 
     labs: {
       get: (path) => records.get(path) ?? labOf(sql.getLab.get(path)),
       put: (complete) => {
-        const { plans, ...record } = complete;
+        const { plans, yaml, files, applied, source, ...record } = complete;
+        const before = records.get(record.path);
+        const isSame = before !== undefined && contentParts.every((part) => before[part] === complete[part]);
+        const contents = isSame ? undefined : JSON.stringify({ yaml, files, applied, source });
         records.delete(record.path);
         // All of it or nothing: the disk may be full between two of these.
         whole(() => {
           sql.putLab.run(record.path, JSON.stringify(record));
+          if (contents !== undefined) sql.putContents.run(record.path, contents);
           sql.deletePlans.run(record.path);
           for (const [direction, identity] of Object.entries(plans)) sql.putPlan.run(record.path, direction, identity);
         });
         records.set(record.path, complete);
+        if (contents !== undefined) room.settle(contents.length);
       },
       putPlan: (path, direction, identity) => {
         records.delete(path);
@@ -175,6 +189,7 @@ export function sqliteStore(file: string, options: DatabaseOptions = {}): Store 
         records.delete(path);
         whole(() => {
           sql.deleteLab.run(path);
+          sql.deleteContents.run(path);
           sql.deletePlans.run(path);
         });
       },
@@ -183,9 +198,10 @@ export function sqliteStore(file: string, options: DatabaseOptions = {}): Store 
     jobs: {
       insert: (row) => {
         const { id, lab, identity = null, owner = null, operation, user, request, status, startedAt, steps, done } = row;
-        if (!makesRoom(row) && !room.admits()) throw noRoom(file);
         const [asked, planned] = [JSON.stringify(request), JSON.stringify(steps)];
+        if (!makesRoom(row) && !room.admits(asked.length)) throw noRoom(file);
         sql.insertJob.run(id, lab, identity, owner, operation, user, asked, status, startedAt, planned, done);
+        room.settle(asked.length);
       },
       begin: (id, steps) => {
         sql.beginJob.run(JSON.stringify(steps), id);

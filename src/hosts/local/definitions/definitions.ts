@@ -13,7 +13,7 @@ import { Turns } from "../sync/turns.ts";
 import { checkDefinition } from "./check-definition.ts";
 import type { LabDefinition } from "./definition.ts";
 import { KeptLabs } from "./kept-labs.ts";
-import { holdsNothing, lastGoodFile, readLastGood, setAside, writeLastGood } from "./last-good.ts";
+import { endingReserve, holdsNothing, lastGoodFile, readLastGood, setAside, writeLastGood } from "./last-good.ts";
 import { claimsByPath, type PathClaim, type RecordedLab, rightfulLab } from "./path-claims.ts";
 import { sweepLab } from "./sweep-lab.ts";
 
@@ -244,7 +244,9 @@ export async function openDefinitions(
       if (known === undefined) for (const directory of [join(labs, id), join(labs, id, "nodes")]) await makePassage(directory);
       else if (known.isStandIn === true) await setAside(join(labs, id), known.definition);
       const text = `${JSON.stringify(definition, null, 1)}\n`;
-      await writeFileAtomic(file(id), text, 0o600, isEnding ? spares : undefined);
+      // Of a file that does not read the copy is all there is.
+      const reserve = known?.isStandIn === true ? spares : endingReserve(join(labs, id), spares);
+      await writeFileAtomic(file(id), text, 0o600, isEnding ? reserve : undefined);
       const mark = (await fileMark(file(id))) ?? "";
       entries.set(id, { mark, definition });
       index.set(path, id);

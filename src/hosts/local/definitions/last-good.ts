@@ -1,5 +1,6 @@
 import { link, readdir, readFile, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
+import type { Spares } from "../../../files/spare-files.ts";
 import { writeFileAtomic } from "../../../files/write-file-atomic.ts";
 import { exists } from "../files/file-exists.ts";
 import { checkDefinition } from "./check-definition.ts";
@@ -31,6 +32,31 @@ export async function writeLastGood(directory: string, text: string): Promise<vo
   });
   if (before !== text) await writeFileAtomic(file, text, 0o600);
 }
+
+/**
+ * What an ending write of lab.json takes on a full disk: the blocks of the copy, which is about as large however large the lab is, then a spare file. lab.json
+ * gets the copy's name too, so that there is a good one at every moment.
+ */
+export function endingReserve(directory: string, spares: Spares | undefined): Spares {
+  const copy = lastGoodFile(directory);
+  return {
+    take: async (path, bytes) => {
+      const { blocks, ino } = await stat(copy).catch((error: NodeJS.ErrnoException) => {
+        if (error.code === "ENOENT") return { blocks: 0, ino: undefined };
+        throw error;
+      });
+      // A crash between these two steps and the write's last one leaves one file with two names.
+      const isSame = (await stat(join(directory, "lab.json"))).ino === ino;
+      if (isSame || blocks * blockBytes < bytes) return (await spares?.take(path, bytes)) ?? false;
+      await rename(copy, path);
+      await link(join(directory, "lab.json"), copy);
+      return true;
+    },
+  };
+}
+
+/** The unit of stat's blocks. */
+const blockBytes = 512;
 
 /**
  * Keeps what a last good definition would lose when it takes the place of lab.json: an unreadable lab.json, and disks of nodes that it does not have. Their
