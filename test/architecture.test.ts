@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { type Import, imports, isTestCode, root, sources } from "./architecture/imports.ts";
 
 type LayerName =
+  | "base"
   | "contract core"
   | "contract errors"
   | "contract schemas"
@@ -40,6 +41,13 @@ const network = ["node:http", "node:https", "node:http2", "node:net", "node:tls"
 
 /** Who may import whom. A file belongs to the first row that matches. ARCHITECTURE.md shows the same table. */
 const layers: Readonly<Record<LayerName, Layer>> = {
+  base: {
+    files: /^base\//,
+    layers: [],
+    packages: [],
+    node: "none",
+    why: "queues, orders and differences that every layer may need, without any I/O",
+  },
   "contract errors": {
     files: /^contract\/errors\.ts$/,
     layers: [],
@@ -71,7 +79,7 @@ const layers: Readonly<Record<LayerName, Layer>> = {
   },
   engine: {
     files: /^engine\//,
-    layers: ["intent"],
+    layers: ["base", "intent"],
     packages: [],
     node: "none",
     why: "same input, same plan: no I/O, clock or randomness",
@@ -107,7 +115,7 @@ const layers: Readonly<Record<LayerName, Layer>> = {
   },
   "host interface": {
     files: /^hosts\/(host(-[a-z]+)?\.ts|conformance\b.*|memory\/.*)$/,
-    layers: ["contract errors", "intent", "engine"],
+    layers: ["base", "contract errors", "intent", "engine"],
     types: ["packets"],
     packages: ["vitest"],
     node: { except: [...network, "node:child_process"] },
@@ -115,28 +123,28 @@ const layers: Readonly<Record<LayerName, Layer>> = {
   },
   "local host": {
     files: /^hosts\/local\//,
-    layers: ["contract errors", "intent", "engine", "console", "packets", "files", "host interface"],
+    layers: ["base", "contract errors", "intent", "engine", "console", "packets", "files", "host interface"],
     packages: ["yaml"],
     node: "all",
     why: "all privilege lives here; drivers never see each other",
   },
   "eve host": {
     files: /^hosts\/eve\//,
-    layers: ["contract errors", "intent", "engine", "console", "transport", "host interface"],
+    layers: ["base", "contract errors", "intent", "engine", "console", "transport", "host interface"],
     packages: ["@xmldom/xmldom"],
     node: "all",
     why: "a REST host; the package reads its lab files, which are XML",
   },
   service: {
     files: /^service\//,
-    layers: ["contract errors", "contract core", "contract schemas", "intent", "engine", "console", "packets", "host interface"],
+    layers: ["base", "contract errors", "contract core", "contract schemas", "intent", "engine", "console", "packets", "host interface"],
     packages: [],
     node: { except: network },
     why: "use cases: no HTTP, and no driver, so that each can be replaced",
   },
   "server main": {
     files: /^server\/main\.ts$/,
-    layers: ["contract errors", "contract core", "files", "service", "server", "host interface", "local host", "eve host"],
+    layers: ["base", "contract errors", "contract core", "files", "service", "server", "host interface", "local host", "eve host"],
     packages: [],
     node: "all",
     why: "the only place that names concrete drivers",
@@ -159,7 +167,7 @@ const layers: Readonly<Record<LayerName, Layer>> = {
   },
   cli: {
     files: /^cli\//,
-    layers: ["contract errors", "contract core", "client", "transport", "files", "intent", "packets"],
+    layers: ["base", "contract errors", "contract core", "client", "transport", "files", "intent", "packets"],
     types: ["contract schemas"],
     packages: [],
     node: "all",
@@ -167,7 +175,7 @@ const layers: Readonly<Record<LayerName, Layer>> = {
   },
   web: {
     files: /^web\//,
-    layers: ["contract errors", "contract core", "client"],
+    layers: ["base", "contract errors", "contract core", "client"],
     types: ["contract schemas"],
     packages: ["preact", "yaml", "@codemirror", "@lezer", "@xterm"],
     node: "none",

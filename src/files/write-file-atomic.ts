@@ -4,7 +4,8 @@ import { dirname } from "node:path";
 import type { Spares } from "./spare-files.ts";
 
 /**
- * Writes the file so that after a crash there is the old or the new text, never a part: own temporary file, fsync, rename, fsync of the directory.
+ * Writes the file so that after a crash it has the old or the new text, never a part: a temporary file, fsync, rename, fsync of the directory.
+ * @param mode permissions of the file, whatever the umask is
  * @param spares for a write that must succeed on a full disk
  */
 export async function writeFileAtomic(file: string, text: string, mode: number, spares?: Spares): Promise<void> {
@@ -32,6 +33,7 @@ export async function writeFileAtomic(file: string, text: string, mode: number, 
 async function writeDraft(file: string, text: string, flags: "wx" | "r+", mode: number): Promise<void> {
   const handle = await open(file, flags, mode);
   try {
+    await handle.chmod(mode);
     await handle.writeFile(text);
     await handle.truncate(Buffer.byteLength(text));
     await handle.sync();

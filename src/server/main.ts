@@ -4,6 +4,7 @@ import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isatty } from "node:tty";
 import { fileURLToPath } from "node:url";
+import { SerialQueue } from "../base/keyed-queue.ts";
 import { Ballast } from "../files/ballast.ts";
 import { eveHost } from "../hosts/eve/host.ts";
 import type { Host } from "../hosts/host.ts";
@@ -118,7 +119,8 @@ async function serve(options: ServeOptions): Promise<void> {
   cleanup.defer(() => server.close());
   await writeServiceFile(stateDir, { url: server.url, fingerprint: server.fingerprint, pid: process.pid, host: options.host });
   cleanup.defer(() => removeServiceFile(stateDir, process.pid));
-  reload = oneByOne(async () => {
+  const reloads = new SerialQueue();
+  const readAgain = async () => {
     try {
       server.useCertificate(await readCertificate());
       await writeServiceFile(stateDir, { url: server.url, fingerprint: server.fingerprint, pid: process.pid, host: options.host });
@@ -126,7 +128,8 @@ async function serve(options: ServeOptions): Promise<void> {
     } catch (error) {
       log("error", `the certificate was not changed: ${(error as Error).message}`);
     }
-  });
+  };
+  reload = () => void reloads.run(readAgain);
   // Also what expires while the service runs is told.
   setInterval(() => void readCertificate().catch((error: Error) => warn(error.message)), dayMs).unref();
   process.stdout.write(`labwright ${version} listens on ${server.url} (${host.kind} host), certificate sha256:${server.fingerprint}\n`);
@@ -160,14 +163,6 @@ async function openStore({ host, stateDir, adopt }: ServeOptions): Promise<Store
 /** A terminal that was closed is none any more. */
 function isGone(terminal: number): boolean {
   return !isatty(terminal);
-}
-
-/** Runs the work for each call, never two at once. */
-function oneByOne(work: () => Promise<void>): () => void {
-  let last = Promise.resolve();
-  return () => {
-    last = last.then(work);
-  };
 }
 
 async function openHost({ host, eve, stateDir, nat }: ServeOptions, store: Store, warn: (text: string) => void): Promise<Host> {

@@ -1,7 +1,8 @@
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { makeDirectory } from "../../files/make-directory.ts";
+import { writeFileAtomic } from "../../files/write-file-atomic.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** One service that was logged in to. */
@@ -90,8 +91,6 @@ export class Credentials {
 
   async #write(kept: Kept): Promise<void> {
     await makeDirectory(dirname(this.path), 0o700);
-    const temporary = `${this.path}.${process.pid}`;
-    await writeFile(temporary, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600 });
-    await rename(temporary, this.path);
+    await writeFileAtomic(this.path, `${JSON.stringify(kept, null, 2)}\n`, 0o600);
   }
 }

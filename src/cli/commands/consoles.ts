@@ -1,6 +1,6 @@
+import { inNaturalOrder } from "../../base/natural-order.ts";
 import { type Command, labFlag, nodeFlag, topoFlag } from "../command/command.ts";
 import { namedNodes } from "../parts/named-nodes.ts";
-import { inNaturalOrder } from "../show/natural-order.ts";
 import { table } from "../show/table.ts";
 
 export const consoles: Command = {

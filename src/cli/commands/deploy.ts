@@ -1,3 +1,4 @@
+import { inNaturalOrder } from "../../base/natural-order.ts";
 import type { Arguments } from "../command/arguments.ts";
 import { approve } from "../command/ask.ts";
 import { type Command, labFlag, noWaitFlag, topoFlag, waitTimeoutFlag, yesFlag } from "../command/command.ts";
@@ -10,7 +11,6 @@ import { waitAndReport } from "../parts/node-troubles.ts";
 import { mayTakeOver, removeOtherFlag } from "../parts/take-over.ts";
 import { nodesThatShouldRun } from "../parts/wait-for-nodes.ts";
 import { checkOffline } from "../project-files/offline-check.ts";
-import { inNaturalOrder } from "../show/natural-order.ts";
 import { nodeName } from "../show/show-status.ts";
 import { makePlan, showPlanOf } from "./plan.ts";
 

@@ -1,7 +1,7 @@
+import { inNaturalOrder } from "../../base/natural-order.ts";
 import type { LabwrightClient, ResultOf } from "../../client/index.ts";
 import { type Command, labFlag, nodeFlag, timeoutFlag, topoFlag } from "../command/command.ts";
 import { UsageError } from "../command/usage-error.ts";
-import { inNaturalOrder } from "../show/natural-order.ts";
 import { Progress } from "../show/progress.ts";
 import { shortList } from "../show/table.ts";
 import type { Terminal } from "../show/terminal.ts";

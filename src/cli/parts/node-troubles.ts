@@ -1,7 +1,7 @@
+import { inNaturalOrder } from "../../base/natural-order.ts";
 import { type LabwrightClient, LabwrightError } from "../../client/index.ts";
 import type { Context } from "../command/context.ts";
 import { labFlags, type Project } from "../command/project.ts";
-import { inNaturalOrder } from "../show/natural-order.ts";
 import { isUp, type LiveNode, nodeName, type Status, unreadText } from "../show/show-status.ts";
 import { duration, shortList } from "../show/table.ts";
 import { hasFailed, isAllUp, maybeRunning, nodesThatShouldRun, waitForNodes } from "./wait-for-nodes.ts";

@@ -1,6 +1,6 @@
-import { randomBytes } from "node:crypto";
-import { chmod, mkdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { writeFileAtomic } from "../../files/write-file-atomic.ts";
 import { UsageError } from "../command/usage-error.ts";
 
 /**
@@ -10,7 +10,7 @@ import { UsageError } from "../command/usage-error.ts";
 export async function replaceFile(path: string, before: string | undefined, after: string): Promise<void> {
   let target = path;
   let now: string | undefined;
-  let mode: number | undefined;
+  let mode = 0o666 & ~process.umask();
   try {
     target = await realpath(path);
     now = await readFile(target, "utf8");
@@ -20,13 +20,5 @@ export async function replaceFile(path: string, before: string | undefined, afte
   }
   if (now !== before) throw new UsageError(`${path} has changed meanwhile; it was left alone`, "look at the difference again");
   await mkdir(dirname(target), { recursive: true });
-  const temporary = `${target}.${randomBytes(6).toString("hex")}.tmp`;
-  try {
-    await writeFile(temporary, after, { flush: true });
-    if (mode !== undefined) await chmod(temporary, mode);
-    await rename(temporary, target);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
+  await writeFileAtomic(target, after, mode);
 }

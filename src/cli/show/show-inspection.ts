@@ -1,5 +1,5 @@
+import { inNaturalOrder } from "../../base/natural-order.ts";
 import type { ResultOf } from "../../client/index.ts";
-import { inNaturalOrder } from "./natural-order.ts";
 import { qualityText } from "./quality-text.ts";
 import { bytes, table } from "./table.ts";
 

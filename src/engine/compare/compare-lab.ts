@@ -1,3 +1,4 @@
+import { compareNatural } from "../../base/natural-order.ts";
 import { endpointText, type Lab, type LabLink, type LabNetwork, type LabNode } from "../../intent/lab/lab.ts";
 import { interfaceNaming } from "../model/interface-names.ts";
 import { fieldWord, nodeFields } from "../model/node-fields.ts";
@@ -13,7 +14,6 @@ import {
   unsupportedText,
 } from "../model/support.ts";
 import { defined } from "../shared/defined.ts";
-import { compareNatural } from "../shared/natural-order.ts";
 import { type Comparison, type Fate, interfacesOf, type LinkWork, type NetworkWork, type NodeWork } from "./comparison.ts";
 import { diffLab } from "./diff-lab.ts";
 import { diffLink, type LinkDifference, observedLink } from "./diff-link.ts";

@@ -1,3 +1,4 @@
+import { compareNatural } from "../../base/natural-order.ts";
 import type { Lab, LabText, TrafficFilter } from "../../intent/lab/lab.ts";
 import { toLabName } from "../../intent/lab/lab-name.ts";
 import { fieldWord } from "../model/node-fields.ts";
@@ -5,7 +6,6 @@ import type { ObservedLab } from "../model/observed.ts";
 import type { Change, HostRules } from "../model/plan.ts";
 import { type UnsupportedField, unsupportedOnHost } from "../model/support.ts";
 import { canonicalText, sameValue } from "../shared/canonical.ts";
-import { compareNatural } from "../shared/natural-order.ts";
 import type { LabDifference } from "./comparison.ts";
 import { meaning } from "./diff-node.ts";
 

@@ -1,9 +1,9 @@
+import { compareNatural } from "../../base/natural-order.ts";
 import type { LabNode } from "../../intent/lab/lab.ts";
 import { fieldWord, type NodeField, nodeFields } from "../model/node-fields.ts";
 import type { Change } from "../model/plan.ts";
 import { hidden, isSensitive } from "../model/sensitive.ts";
 import { sameValue } from "../shared/canonical.ts";
-import { compareNatural } from "../shared/natural-order.ts";
 
 /** What differs in one field: several changes where the field is a map. */
 export interface FieldDifference {

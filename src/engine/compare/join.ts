@@ -1,7 +1,7 @@
+import { compareNatural } from "../../base/natural-order.ts";
 import type { Endpoint, Lab } from "../../intent/lab/lab.ts";
 import { endpointText, linkKey } from "../../intent/lab/lab.ts";
 import type { ObservedEndpoint, ObservedLab, ObservedLink } from "../model/observed.ts";
-import { compareNatural } from "../shared/natural-order.ts";
 
 /** Intent key → native id, for everything the host holds. */
 export interface JoinedIds {

@@ -1,5 +1,5 @@
+import { compareNatural } from "../../base/natural-order.ts";
 import type { LinkWork, NetworkWork, NodeWork } from "../compare/comparison.ts";
-import { compareNatural } from "../shared/natural-order.ts";
 import { goesDown } from "./settle.ts";
 
 /** Above this many members the network's key stands for them: lists of lists would grow with the square of the lab. */

@@ -1,5 +1,5 @@
+import { compareNatural } from "../../base/natural-order.ts";
 import type { Action, Operation, PlanKind } from "../model/plan.ts";
-import { compareNatural } from "../shared/natural-order.ts";
 
 /**
  * The order of host steps, so that nothing ever dangles: what goes down is stopped, links come off before what they hang on goes, names

@@ -1,6 +1,6 @@
+import { compareNatural } from "../../base/natural-order.ts";
 import { originWords } from "../compare/origin.ts";
 import type { Action, Change, Origin, Plan, PlanOp } from "../model/plan.ts";
-import { compareNatural } from "../shared/natural-order.ts";
 
 /** What planText tells: a plan without its steps, and the lab's name and lock. */
 export type TextInput = Pick<Plan, "actions" | "blocked" | "unsupported" | "summary"> & { readonly name: string; readonly locked: boolean };

@@ -1,9 +1,9 @@
+import { KeyedQueue } from "../../base/keyed-queue.ts";
 import { Failure } from "../../contract/errors.ts";
 import type { Host } from "../host.ts";
 import { EveAccount, readUser } from "./account/account.ts";
 import { probeEdition } from "./account/edition.ts";
 import { HostTransport } from "./api/host-transport.ts";
-import { Turns } from "./api/turns.ts";
 import { OwnersByAccount } from "./labs/number-owners.ts";
 import { OtherLabs } from "./labs/other-labs.ts";
 import { OtherUsers } from "./labs/other-users.ts";
@@ -75,11 +75,11 @@ export function eveHost(options: EveHostOptions): Host {
       address: url.hostname.replace(/^\[|\]$/g, ""),
       edition,
       catalogue: new CatalogueReader(edition),
-      reader: new LabReader(edition, new Turns()),
+      reader: new LabReader(edition, new KeyedQueue()),
       interfaces: new InterfaceLists(),
       others: new OtherLabs(),
-      changes: new Turns(),
-      writes: new Turns(),
+      changes: new KeyedQueue(),
+      writes: new KeyedQueue(),
       owners: new OwnersByAccount(),
       accounts: signedIn,
       users: new OtherUsers(),

@@ -1,5 +1,6 @@
 import { readdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { KeyedQueue } from "../../base/keyed-queue.ts";
 import { Failure } from "../../contract/errors.ts";
 import { openSpareFiles } from "../../files/spare-files.ts";
 import type { Host } from "../host.ts";
@@ -34,7 +35,6 @@ import { endStrays } from "./sandbox/end-strays.ts";
 import type { LocalState } from "./session/local-state.ts";
 import { localQuarantine } from "./session/quarantine.ts";
 import { localSession } from "./session/session.ts";
-import { Turns } from "./sync/turns.ts";
 import { type DiskPace, DiskWatch, diskPace } from "./watches/disk-watch.ts";
 import { NeighbourWatch } from "./watches/neighbour-watch.ts";
 
@@ -147,7 +147,7 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
   const definitions = await openDefinitions(paths.state, trash, warn, { spares, recorded: options.recorded ?? new Map() });
   const decoders = await Decoders.open({ program: paths.decoder, state: paths.state, trash, most: 4, warn });
   const readiness = new Map<string, Readiness>();
-  const turns = new Turns<string>();
+  const changes = new KeyedQueue();
   const shaping = shapingMeans(paths.shaper);
   const catalogue = openCatalogue({
     state: paths.state,
@@ -159,7 +159,7 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
     warn,
   });
 
-  const exclusive = <T>(path: string, work: () => Promise<T>): Promise<T> => turns.run(path, () => tellingTrouble(work));
+  const exclusive = <T>(path: string, work: () => Promise<T>): Promise<T> => changes.run(path, () => tellingTrouble(work));
 
   const natPolicy = options.nat ?? { allow: [], deny: [] };
   const patience = { ...stopPatience, ...options.stopPatience };
@@ -191,7 +191,7 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
   for (const id of (await readdir(paths.run)).sort()) {
     if (known.has(id) || !isUuid(id)) continue;
     await adopt(id);
-    if (lab(id).stands) warn(`lab ${id} runs, and ${paths.state} has no definition of it: labwright quarantine lists it, and can end it`);
+    if (lab(id).isAlive) warn(`lab ${id} runs, and ${paths.state} has no definition of it: labwright quarantine lists it, and can end it`);
     lab(id).release();
     labs.delete(id);
   }
@@ -205,7 +205,8 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
   const reshape = async (path: string) => {
     const definition = await definitions.get(path);
     if (definition === undefined || lab(definition.id).sandbox === null) return;
-    if (definition.links.some(({ quality }) => quality !== undefined)) await lab(definition.id).sync(definition, await catalogue());
+    if (definition.links.some(({ quality }) => quality !== undefined))
+      await lab(definition.id).reconcileFabric(definition, await catalogue());
   };
   const told = (path: string) => (error: Error) => warn(`lab ${path}: ${error.message}`);
   await Promise.all(definitions.paths().map((path) => exclusive(path, () => reshape(path)).catch(told(path))));

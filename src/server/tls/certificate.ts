@@ -1,9 +1,10 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import { open, readFile, rename } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { createSecureContext } from "node:tls";
 import { makeDirectory } from "../../files/make-directory.ts";
+import { writeFileAtomic } from "../../files/write-file-atomic.ts";
 import { selfSigned } from "./self-signed.ts";
 
 /** What the server shows its clients; fingerprint is the SHA-256 that they pin, as AA:BB:… */
@@ -55,7 +56,7 @@ async function ownMade({ stateDir, names = [] }: CertificateOptions, now: Date, 
   const all = [...new Set(["localhost", "127.0.0.1", "::1", hostname(), ...names])];
   const made = selfSigned({ names: all, from: new Date(now.getTime() - days), until: new Date(now.getTime() + 3650 * days) });
   await makeDirectory(stateDir, 0o700);
-  await writeWhole(path, made.certificate + made.key);
+  await writeFileAtomic(path, made.certificate + made.key, 0o600);
   const pair = { ...made, fingerprint: fingerprintOf(made.certificate) };
   if (kept !== undefined) {
     const then = `clients must pin the new one, sha256:${pair.fingerprint} (labwright login asks)`;
@@ -127,17 +128,4 @@ async function readKept(path: string): Promise<CheckedPair | undefined> {
       cause: error,
     });
   }
-}
-
-/** All or nothing, readable by the owner only from its first byte on. */
-async function writeWhole(path: string, text: string): Promise<void> {
-  const draft = `${path}.${process.pid}`;
-  const file = await open(draft, "w", 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(draft, path);
 }

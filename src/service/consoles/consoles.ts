@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import { compareNatural } from "../../base/natural-order.ts";
 import { runDialogue } from "../../console/dialogue.ts";
 import { execCommand } from "../../console/exec.ts";
 import { renderText } from "../../console/terminal.ts";
@@ -21,7 +22,6 @@ import type { ProjectPayload } from "../../contract/schemas/project.ts";
 import { joinIds } from "../../engine/compare/join.ts";
 import { clashText } from "../../engine/effects/blocked.ts";
 import type { ObservedNode } from "../../engine/model/observed.ts";
-import { compareNatural } from "../../engine/shared/natural-order.ts";
 import type { Feature } from "../../hosts/host.ts";
 import type { Call, Caller, Upgrade } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";

@@ -1,9 +1,9 @@
+import { compareNatural } from "../../base/natural-order.ts";
 import type { InspectedInterface, InspectedLink, InspectedNode, InspectionData, NodeLimitsData } from "../../contract/schemas/observe.ts";
 import type { ProjectPayload } from "../../contract/schemas/project.ts";
 import { endpointKeys, endpointOf, joinIds, observedLinkKey } from "../../engine/compare/join.ts";
 import type { ObservedEndpoint, ObservedLab, ObservedLimits, ObservedLink } from "../../engine/model/observed.ts";
 import type { HostRules } from "../../engine/model/plan.ts";
-import { compareNatural } from "../../engine/shared/natural-order.ts";
 import type { LiveLink } from "../../hosts/host.ts";
 import { endpointText } from "../../intent/lab/lab.ts";
 import type { Caller } from "../common/call.ts";

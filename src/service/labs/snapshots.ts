@@ -1,3 +1,4 @@
+import { compareNatural } from "../../base/natural-order.ts";
 import { Failure } from "../../contract/errors.ts";
 import type { JobStarted } from "../../contract/schemas/jobs.ts";
 import type { ProjectPayload } from "../../contract/schemas/project.ts";
@@ -10,7 +11,6 @@ import type {
   SnapshotTakePayload,
 } from "../../contract/schemas/snapshots.ts";
 import { joinIds } from "../../engine/compare/join.ts";
-import { compareNatural } from "../../engine/shared/natural-order.ts";
 import type { HostSession } from "../../hosts/host.ts";
 import type { HostSnapshots, RestoredLab } from "../../hosts/host-snapshots.ts";
 import { recordRestored, refuseLocked, runChange } from "../changes/managed.ts";

@@ -1,10 +1,10 @@
+import { compareNatural } from "../../base/natural-order.ts";
 import { Failure } from "../../contract/errors.ts";
 import type { JobStarted } from "../../contract/schemas/jobs.ts";
 import type { ProjectPayload } from "../../contract/schemas/project.ts";
 import type { SaveConfigsData, SavedNode } from "../../contract/schemas/save.ts";
 import { joinIds } from "../../engine/compare/join.ts";
 import type { ObservedNode } from "../../engine/model/observed.ts";
-import { compareNatural } from "../../engine/shared/natural-order.ts";
 import { refuseLocked, runChange } from "../changes/managed.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";

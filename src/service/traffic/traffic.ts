@@ -1,8 +1,8 @@
+import { compareNatural } from "../../base/natural-order.ts";
 import { Failure } from "../../contract/errors.ts";
 import type { TrafficAttachData, TrafficPayload } from "../../contract/schemas/editing.ts";
 import { endpointKeys, endpointOf, joinIds } from "../../engine/compare/join.ts";
 import type { ObservedLab } from "../../engine/model/observed.ts";
-import { compareNatural } from "../../engine/shared/natural-order.ts";
 import type { HostSession } from "../../hosts/host.ts";
 import type { HostTraffic } from "../../hosts/host-traffic.ts";
 import { type Endpoint, endpointText, type TrafficFilter } from "../../intent/lab/lab.ts";

@@ -1,12 +1,12 @@
 import { useMemo } from "preact/hooks";
-import { lineDiff } from "./line-diff.ts";
+import { lineDiff } from "../../base/line-diff.ts";
 
 /** Lines around a difference that are shown with it. */
 const around = 3;
 
 /** What changed from one text to another, line by line. */
 export function DiffView({ before, after }: { readonly before: string; readonly after: string }) {
-  const lines = useMemo(() => lineDiff(before, after), [before, after]);
+  const lines = useMemo(() => lineDiff(before.split("\n"), after.split("\n")), [before, after]);
   const near = lines.map((_line, at) => lines.slice(Math.max(0, at - around), at + around + 1).some(({ sign }) => sign !== " "));
   if (!near.includes(true)) return <p>The text is as it was.</p>;
   return (

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
+import type { KeyedQueue } from "../../../base/keyed-queue.ts";
 import type { EveAccount } from "../account/account.ts";
 import type { EveEdition } from "../account/edition.ts";
-import type { Turns } from "../api/turns.ts";
 import type { LabReader } from "../read/lab-reader.ts";
 import type { CatalogueReader, EveCatalogue } from "../templates/catalogue.ts";
 import type { InterfaceLists } from "../templates/interface-list.ts";
@@ -19,9 +19,9 @@ export interface EveWorld {
   readonly interfaces: InterfaceLists;
   readonly others: OtherLabs;
   /** One change of a lab at a time. */
-  readonly changes: Turns;
+  readonly changes: KeyedQueue;
   /** One write of a lab's file at a time: between the steps of a change the lab can be locked. */
-  readonly writes: Turns;
+  readonly writes: KeyedQueue;
   readonly owners: OwnersByAccount;
   /** The accounts that are signed in at this process, by user. */
   readonly accounts: ReadonlyMap<string, EveAccount>;

@@ -1,8 +1,8 @@
+import { SerialQueue } from "../../../base/keyed-queue.ts";
 import { Failure } from "../../../contract/errors.ts";
 import type { Answer } from "../../../transport/transport.ts";
 import { entriesOf, numberOf, readAnswer, recordOf, textOf } from "../api/answer.ts";
 import type { EveCall } from "../api/eve-call.ts";
-import { Turns } from "../api/turns.ts";
 import { eveAnswer, jsonOf } from "./pnetlab-answer.ts";
 
 /** Ends a call that takes several: this is what it comes to. */
@@ -35,7 +35,7 @@ const settledMs = 2_000;
  */
 export class PnetlabLabs {
   readonly #send: (call: EveCall) => Promise<Answer>;
-  readonly #turns = new Turns();
+  readonly #queue = new SerialQueue();
   /** File → the number of the user's session of it. */
   readonly #sessions = new Map<string, number>();
   /** Session → the id of its lab. */
@@ -71,7 +71,7 @@ export class PnetlabLabs {
     for (let tries = 0; tries < 2; tries++) {
       const session = await this.#find(file, written);
       if (session === undefined) return this.#view(file, written);
-      const answer = await this.#turns.run("", async () => {
+      const answer = await this.#queue.run(async () => {
         const joined = await this.#call({
           method: "POST",
           path: "/api/labs/session/factory/join",
@@ -94,7 +94,7 @@ export class PnetlabLabs {
 
   /** Runs a call in the lab, in a session that is made where there is none. */
   within(file: string, call: EveCall): Promise<Answer> {
-    return this.#turns.run("", async () => {
+    return this.#queue.run(async () => {
       for (let tries = 0; ; tries++) {
         const session = await this.#enter(file);
         const answer = await this.#call(call);
@@ -153,7 +153,7 @@ export class PnetlabLabs {
 
   /** The lab that a session is of. */
   #ask(session: number): Promise<string | undefined> {
-    return this.#turns.run("", async () => {
+    return this.#queue.run(async () => {
       const joined = await this.#call({
         method: "POST",
         path: "/api/labs/session/factory/join",

@@ -1,7 +1,7 @@
+import type { KeyedQueue } from "../../../base/keyed-queue.ts";
 import type { EveAccount } from "../account/account.ts";
 import type { EveEdition } from "../account/edition.ts";
 import { hostFailure } from "../api/host-failure.ts";
-import type { Turns } from "../api/turns.ts";
 import type { UnlLab } from "../lab-file/unl.ts";
 import { readByCalls } from "./lab-calls-read.ts";
 import { exportLab } from "./lab-export.ts";
@@ -23,10 +23,10 @@ const settledMs = 2_000;
 export class LabReader {
   readonly #edition: EveEdition;
   /** One export at a time: archives of the same second have the same name. */
-  readonly #exports: Turns;
+  readonly #exports: KeyedQueue;
   readonly #kept = new Map<string, Kept>();
 
-  constructor(edition: EveEdition, exports: Turns) {
+  constructor(edition: EveEdition, exports: KeyedQueue) {
     this.#edition = edition;
     this.#exports = exports;
   }

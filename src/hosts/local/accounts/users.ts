@@ -1,6 +1,7 @@
 import { createHash, randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
+import { SerialQueue } from "../../../base/keyed-queue.ts";
 import { Failure } from "../../../contract/errors.ts";
 import { writeFileAtomic } from "../../../files/write-file-atomic.ts";
 import type { HostAccounts } from "../../host.ts";
@@ -44,7 +45,7 @@ interface StoredUser extends LocalUser {
 /** @param file absolute path of users.json; need not exist. It is read again when it changes, so that other processes may add users. */
 export function openUsers(file: string): Users {
   let known: { readonly mark: string | undefined; readonly users: readonly StoredUser[] } = { mark: undefined, users: [] };
-  let changes: Promise<unknown> = Promise.resolve();
+  const changes = new SerialQueue();
 
   function read(): readonly StoredUser[] {
     const mark = fileMarkNow(file);
@@ -55,7 +56,7 @@ export function openUsers(file: string): Users {
 
   /** One change at a time: each sees the one before. */
   function change<T>(edit: (users: readonly StoredUser[]) => Promise<{ users?: readonly StoredUser[]; result: T }>): Promise<T> {
-    const done = changes.then(async () => {
+    return changes.run(async () => {
       const { users, result } = await edit(read());
       if (users !== undefined) {
         const sorted = [...users].sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -63,8 +64,6 @@ export function openUsers(file: string): Users {
       }
       return result;
     });
-    changes = done.catch(() => undefined);
-    return done;
   }
 
   return {

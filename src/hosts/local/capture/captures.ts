@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { chown, mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { SerialQueue } from "../../../base/keyed-queue.ts";
 import { Failure } from "../../../contract/errors.ts";
 import type { CaptureRequest, HostCapture } from "../../host-captures.ts";
 import type { LabDefinition } from "../definitions/definition.ts";
@@ -51,7 +52,7 @@ export class Captures {
   /** Directories of all labs, for what the captures of the host come to. */
   readonly #labs: () => readonly string[];
   /** One start at a time, so that two do not share the last free place. */
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #starts = new SerialQueue();
   /** Ids of those that are being started: their records do not say yet which process they have, and would be taken for lost ones. */
   readonly #starting = new Set<string>();
 
@@ -75,9 +76,7 @@ export class Captures {
 
   /** @param port the device in the fabric */
   start(lab: CapturedLab & { readonly sandbox: Sandbox }, request: StartedCapture, port: string): Promise<HostCapture> {
-    const turn = this.#turn.then(() => this.#start(lab, request, port));
-    this.#turn = turn.catch(() => undefined);
-    return turn;
+    return this.#starts.run(() => this.#start(lab, request, port));
   }
 
   async #start(lab: CapturedLab & { readonly sandbox: Sandbox }, request: StartedCapture, port: string): Promise<HostCapture> {

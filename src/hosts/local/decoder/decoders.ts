@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { access, constants, mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { KeyedQueue } from "../../../base/keyed-queue.ts";
 import { Failure } from "../../../contract/errors.ts";
 import { ringFilesIn } from "../capture/capture-record.ts";
 import type { Trash } from "../files/trash.ts";
 import { FairPlaces } from "../sync/fair-places.ts";
-import { Turns } from "../sync/turns.ts";
 import { readCapture } from "./read-capture.ts";
 import { copyForDecoder, makeDecoderDirectory, Sharkd } from "./sharkd.ts";
 
@@ -62,7 +62,7 @@ export class Decoders {
   readonly #views = new Map<string, OpenView>();
   /** The same keys, also of views that are yet to be opened → directory of the capture. */
   readonly #captures = new Map<string, string>();
-  readonly #turns = new Turns<string>();
+  readonly #queue = new KeyedQueue();
   readonly #places: FairPlaces;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
@@ -85,7 +85,7 @@ export class Decoders {
   with<T>(capture: string, user: string, work: (view: View) => Promise<T>): Promise<T> {
     const key = keyOf(capture, user);
     this.#captures.set(key, capture);
-    return this.#turns.run(key, async () => {
+    return this.#queue.run(key, async () => {
       const view = await this.#fresh(capture, user);
       try {
         return await work(view);
@@ -107,13 +107,13 @@ export class Decoders {
     this.#places.open();
     await this.#forget([...this.#captures.keys()]);
     // Those that are about to have a view are refused.
-    await this.#turns.ended();
+    await this.#queue.idle();
   }
 
   async #forget(keys: readonly string[]): Promise<void> {
     // Whoever waits for an answer has nothing to wait for.
     for (const key of keys) void this.#views.get(key)?.sharkd.close();
-    await Promise.all(keys.map((key) => this.#turns.run(key, () => this.#drop(key))));
+    await Promise.all(keys.map((key) => this.#queue.run(key, () => this.#drop(key))));
   }
 
   async #fresh(capture: string, user: string): Promise<OpenView> {
@@ -172,7 +172,7 @@ export class Decoders {
   async #takePlace(user: string): Promise<void> {
     if (this.#places.isFullFor(user)) {
       const own = this.#places.hasAllOf(user);
-      const idle = [...this.#views].filter(([key, view]) => !view.leaving && !this.#turns.busy(key) && (!own || view.user === user));
+      const idle = [...this.#views].filter(([key, view]) => !view.leaving && !this.#queue.isBusy(key) && (!own || view.user === user));
       const [oldest] = idle.sort(([, a], [, b]) => a.usedAt - b.usedAt);
       if (oldest !== undefined) this.#leave(...oldest);
     }
@@ -181,12 +181,12 @@ export class Decoders {
 
   #leave(key: string, view: OpenView): void {
     view.leaving = true;
-    void this.#turns.run(key, () => this.#drop(key));
+    void this.#queue.run(key, () => this.#drop(key));
   }
 
   #dropIdle(): void {
     const since = Date.now() - idleMs;
-    for (const [key, view] of this.#views) if (view.usedAt < since && !view.leaving && !this.#turns.busy(key)) this.#leave(key, view);
+    for (const [key, view] of this.#views) if (view.usedAt < since && !view.leaving && !this.#queue.isBusy(key)) this.#leave(key, view);
     if (this.#views.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;

@@ -1,6 +1,6 @@
+import { compareNatural } from "../../../base/natural-order.ts";
 import { interfaceNames } from "../../../engine/model/interface-names.ts";
 import type { ObservedEndpoint, ObservedLab, ObservedLink, ObservedNode, Power } from "../../../engine/model/observed.ts";
-import { compareNatural } from "../../../engine/shared/natural-order.ts";
 import type { LabText, Position, Quality, Scalar, TrafficFilter } from "../../../intent/lab/lab.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 import { macAddress } from "./mac-address.ts";

@@ -1,5 +1,6 @@
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { KeyedQueue } from "../../../base/keyed-queue.ts";
 import { Failure } from "../../../contract/errors.ts";
 import type { Spares } from "../../../files/spare-files.ts";
 import { writeFileAtomic } from "../../../files/write-file-atomic.ts";
@@ -9,7 +10,6 @@ import { makePassage } from "../files/passage.ts";
 import { spreadDirectories } from "../files/spread-directories.ts";
 import type { Trash } from "../files/trash.ts";
 import { isUuid } from "../machine/uuid.ts";
-import { Turns } from "../sync/turns.ts";
 import { checkDefinition } from "./check-definition.ts";
 import type { LabDefinition } from "./definition.ts";
 import { KeptLabs } from "./kept-labs.ts";
@@ -101,9 +101,9 @@ export async function openDefinitions(
   /** Uuid → what was last read or written. */
   const entries = new Map<string, Entry>();
 
-  /** One write of a lab's copy at a time. */
-  const copies = new Turns<string>();
-  /** A stale copy is better than none: a full disk must not make a change fail that is written down. */
+  /** Writes of a lab's copy. */
+  const copies = new KeyedQueue();
+  /** Only warns of a failure: a full disk must not make a change fail that lab.json already contains. */
   const saveCopy = (id: string, mark: string, text: string) =>
     copies.run(id, async () => {
       if (entries.get(id)?.mark !== mark) return;
@@ -197,7 +197,7 @@ export async function openDefinitions(
     }
   }
 
-  const turns = new Turns<string>();
+  const changes = new KeyedQueue();
 
   /** What a directory that is not known says of its lab; `problem` if it is not lab.json that says it. */
   async function look(id: string): Promise<{ readonly definition?: LabDefinition | undefined; readonly problem?: string }> {
@@ -255,7 +255,7 @@ export async function openDefinitions(
       await kept.taken(id);
     },
     change: (path, edit, options) =>
-      turns.run(path, async () => {
+      changes.run(path, async () => {
         const definition = await definitions.get(path);
         if (definition === undefined) throw new Failure("lab_not_found", `there is no lab ${path}`);
         await definitions.put(edit(definition), options);

@@ -1,7 +1,7 @@
 import { open, readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { parseDocument } from "yaml";
-import { compareNatural } from "../../../engine/shared/natural-order.ts";
+import { compareNatural } from "../../../base/natural-order.ts";
 import type { LocalImage } from "./images.ts";
 
 /** What a virtual machine's image brings: files of one directory, by name. */

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { KeyedQueue, SerialQueue } from "../../../base/keyed-queue.ts";
 import { writeFileAtomic } from "../../../files/write-file-atomic.ts";
 import { networkBridge } from "../links/fabric.ts";
 import { runOnMachine, succeeded } from "../machine/machine.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
-import { Turns } from "../sync/turns.ts";
 import { connectedNetworks, devicePrefix, type NatPolicy, natRules } from "./nat-rules.ts";
 
 /**
@@ -40,8 +40,8 @@ async function recordedUplinks(directory: string): Promise<readonly NatUplink[]>
   }
 }
 
-/** By the lab's directory. A lab that ends while it is changed removes its uplinks beside the change: without turns, the change would make tables that nobody removes. */
-const labTurns = new Turns<string>();
+/** Changes of a lab's uplinks, by the lab's directory. A lab that ends removes its uplinks, also during a change, which must not recreate them after that. */
+const labQueue = new KeyedQueue();
 
 /**
  * Makes the uplinks that are missing, removes those of networks that are gone, and gives the others the rules of now.
@@ -54,7 +54,7 @@ export function ensureUplinks(
   networks: readonly number[],
   policy: NatPolicy,
 ): Promise<void> {
-  return labTurns.run(directory, () => makeMissing(lab, directory, sandbox, networks, policy));
+  return labQueue.run(directory, () => makeMissing(lab, directory, sandbox, networks, policy));
 }
 
 async function makeMissing(
@@ -75,7 +75,7 @@ async function makeMissing(
       continue;
     }
     if (known !== undefined) await removeUplink(known, sandbox);
-    await inTurn(async () => {
+    await choiceQueue.run(async () => {
       const uplink = known ?? (await newUplink(lab, network));
       all = [...all.filter((one) => one.network !== network), uplink];
       await record(directory, all);
@@ -87,7 +87,7 @@ async function makeMissing(
 
 /** Gives the uplinks of a lab that runs the rules of now: an earlier run of the service may have made them with another policy. */
 export function renewUplinks(directory: string, policy: NatPolicy): Promise<void> {
-  return labTurns.run(directory, async () => {
+  return labQueue.run(directory, async () => {
     for (const uplink of await recordedUplinks(directory)) {
       if (!(await stands(uplink))) continue;
       rulesInForce.delete(uplink.table);
@@ -96,18 +96,12 @@ export function renewUplinks(directory: string, policy: NatPolicy): Promise<void
   });
 }
 
-let turns: Promise<unknown> = Promise.resolve();
-
-/** Labs choose their networks one after the other, so that each sees what the others took. */
-function inTurn(work: () => Promise<void>): Promise<void> {
-  const turn = turns.then(work);
-  turns = turn.catch(() => undefined);
-  return turn;
-}
+/** Labs choose their networks one after the other, so that each sees the networks that the others took. */
+const choiceQueue = new SerialQueue();
 
 /** Removes every recorded uplink of a lab whose sandbox is gone or goes. */
 export function removeUplinks(directory: string): Promise<void> {
-  return labTurns.run(directory, async () => {
+  return labQueue.run(directory, async () => {
     const recorded = await recordedUplinks(directory);
     for (const uplink of recorded) await removeUplink(uplink, null);
     if (recorded.length > 0) await record(directory, []);

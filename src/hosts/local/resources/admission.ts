@@ -1,8 +1,8 @@
+import { SerialQueue } from "../../../base/keyed-queue.ts";
 import { Failure } from "../../../contract/errors.ts";
 import { shortage } from "../../../engine/plan/admission.ts";
 import type { DefinedNode, LabDefinition } from "../definitions/definition.ts";
 import type { Definitions } from "../definitions/definitions.ts";
-import { Turns } from "../sync/turns.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 import { nodeNeed } from "../templates/node-needs.ts";
 
@@ -15,7 +15,7 @@ export class Admission {
   readonly #free: (promised: number) => Promise<number>;
   /** `<lab>/<node>` → how many starts hold its memory. */
   readonly #held = new Map<string, number>();
-  readonly #turns = new Turns<"admission">();
+  readonly #queue = new SerialQueue();
 
   /** @param free MiB that may still be promised when so many are */
   constructor(definitions: Pick<Definitions, "all">, free: (promised: number) => Promise<number>) {
@@ -39,7 +39,7 @@ export class Admission {
    * definition says that they run, or when their start failed. Throws host_error with both figures where they do not fit.
    */
   admit(lab: LabDefinition["id"], starting: readonly DefinedNode[], catalogue: Catalogue): Promise<Disposable> {
-    return this.#turns.run("admission", async () => {
+    return this.#queue.run(async () => {
       const needs = starting.reduce((sum, node) => sum + nodeNeed(node, catalogue.template(node.template)), 0);
       if (needs > 0) {
         const free = await this.room(catalogue);

@@ -2,6 +2,7 @@ import { readFileSync, rmdirSync } from "node:fs";
 import { chown, mkdir, readdir, readFile, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
+import { KeyedQueue } from "../../../base/keyed-queue.ts";
 import { type ControlGroups, type Controller, enableControllers } from "./control-groups.ts";
 
 /** The directories of one lab in each hierarchy; in them one for the holder, `lab`, and one for each node that runs, named by its id. */
@@ -28,7 +29,7 @@ export async function makeLabGroups(
 ): Promise<LabGroups> {
   const directories = groups.hierarchies.map(({ base }) => join(base, lab));
   // Those of the lab's last life.
-  await settling.get(keyOf(directories));
+  await removals.idle(keyOf(directories));
   for (const [i, { base, version }] of groups.hierarchies.entries()) {
     const directory = directories[i]!;
     await mkdir(directory, { recursive: true });
@@ -72,14 +73,8 @@ export interface GroupCeilings {
  * still in one after that keeps it, until the next sweep.
  */
 export function removeLabGroups(lab: LabGroups): void {
-  const key = keyOf(lab.directories);
-  const work: Promise<void> = (settling.get(key) ?? Promise.resolve())
-    .then(() => removeNow(lab))
-    .catch(() => undefined) // the next sweep's
-    .finally(() => {
-      if (settling.get(key) === work) settling.delete(key);
-    });
-  settling.set(key, work);
+  // The next sweep removes the groups that are left after a failure.
+  void removals.run(keyOf(lab.directories), () => removeNow(lab).catch(() => undefined));
 }
 
 async function removeNow({ groups, directories }: LabGroups): Promise<void> {
@@ -94,8 +89,8 @@ async function removeNow({ groups, directories }: LabGroups): Promise<void> {
   );
 }
 
-/** Removals that are not done yet, by the lab's directories. */
-const settling = new Map<string, Promise<void>>();
+/** Removals of groups, by the lab's directories. */
+const removals = new KeyedQueue();
 
 function keyOf(directories: readonly string[]): string {
   return directories.join("\n");
@@ -103,7 +98,7 @@ function keyOf(directories: readonly string[]): string {
 
 /** When nothing is left of the groups that were to be removed. */
 export async function groupsSettled(): Promise<void> {
-  await Promise.all(settling.values());
+  await removals.idle();
 }
 
 async function removeInner(directory: string): Promise<void> {

@@ -1,6 +1,11 @@
+/** Returns a copy sorted by name in natural order. */
+export function inNaturalOrder<T>(items: readonly T[], nameOf: (item: T) => string): readonly T[] {
+  return items.toSorted((a, b) => compareNatural(nameOf(a), nameOf(b)));
+}
+
 /**
- * Orders names as people do: r2 before r10. Total and independent of locale: digit runs compare as numbers, everything else by code
- * unit; names that are equal so far ("r01", "r1") fall back to code units.
+ * Compares names in natural order: r2 comes before r10. Digits compare as numbers, and everything else by code unit, in any locale. Only equal names compare
+ * as equal: for "r01" and "r1" the code units decide.
  */
 export function compareNatural(a: string, b: string): number {
   let i = 0;
@@ -25,7 +30,7 @@ export function compareNatural(a: string, b: string): number {
   return rest !== 0 ? rest : a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Digit runs of any length, without going through a number. */
+/** Compares runs of digits of any length, without a conversion to numbers. */
 function compareDigits(a: string, i: number, iEnd: number, b: string, j: number, jEnd: number): number {
   while (i < iEnd - 1 && a[i] === "0") i++;
   while (j < jEnd - 1 && b[j] === "0") j++;

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { compareNatural } from "./natural-order.ts";
+import { compareNatural, inNaturalOrder } from "./natural-order.ts";
 
-describe("the order for people", () => {
-  it("counts as people do", () => {
+describe("natural order", () => {
+  it("compares digits as numbers and everything else by code unit", () => {
     const names = ["r10", "r2", "r1", "r02", "R1", "r2:eth10", "r2:eth9", "", "r", "9", "10", "a1b2", "a1b10"];
     expect(names.sort(compareNatural)).toEqual([
       "",
@@ -22,7 +22,7 @@ describe("the order for people", () => {
     ]);
   });
 
-  it("is total: equal only for equal names, and the same from both sides, also through a third", () => {
+  it("is a total order, in which only equal names are equal", () => {
     const name = fc.stringMatching(/^[a0-2]{0,6}$/);
     fc.assert(
       fc.property(name, name, name, (a, b, c) => {
@@ -32,5 +32,11 @@ describe("the order for people", () => {
       }),
       { numRuns: 2000 },
     );
+  });
+
+  it("sorts items by name into a copy", () => {
+    const names = ["r10", "sw1", "r2", "r1", "h1"];
+    expect(inNaturalOrder(names, (name) => name)).toEqual(["h1", "r1", "r2", "r10", "sw1"]);
+    expect(names[0]).toBe("r10");
   });
 });
