@@ -3,6 +3,7 @@ import { Failure } from "../../../contract/errors.ts";
 import type { Operation, Step } from "../../../engine/model/plan.ts";
 import type { LabNetwork, LabNode, Position } from "../../../intent/lab/lab.ts";
 import type { Applied, NativeIds, Progress } from "../../host.ts";
+import { StepLog, stepBatches } from "../../host-batches.ts";
 import { isUnreadableLab } from "../../host-unreadable.ts";
 import { settled } from "../api/doubt.ts";
 import { hostFailure } from "../api/host-failure.ts";
@@ -37,27 +38,21 @@ const nobody: NativeIds = { nodes: {}, networks: {}, links: {} };
  */
 export async function applySteps(place: EvePlace, at: EveLabPath, operations: readonly Operation[], progress: Progress): Promise<Applied> {
   const run: Run = { place, at, progress, ids: progress.ids };
-  const finished = new Set<string>();
+  const log = new StepLog(operations, progress);
   let head: LabHead | null = null;
   await refuseOthersNodes(run, operations);
-  for (const batch of batches(operations)) {
+  for (const batch of stepBatches(operations)) {
     progress.signal?.throwIfAborted();
-    const done = (some: readonly Operation[]) => {
-      for (const { id } of some.filter((one) => !finished.has(one.id))) {
-        if (id !== batch[0]?.id) progress.step(id, "running");
-        progress.step(id, "done");
-        finished.add(id);
-      }
-    };
     try {
       const removes = batch[0]?.step.do === "delete-lab";
       head = await (removes ? readHeadToDelete(place, at) : readHead(place.account, at));
-      if (head !== null && head.lock !== 0) throw lockedNow(at, finished, operations);
-      progress.step(batch[0]?.id ?? "", "running");
-      await runBatch(run, head, batch, done);
-      done(batch);
+      if (head !== null && head.lock !== 0)
+        throw log.locked(`lab ${at.path} is locked on the host`, `lab ${at.path} was locked on the host during the change`);
+      log.begin(batch);
+      await runBatch(run, head, batch, (some) => log.finish(some));
+      log.finish(batch);
     } catch (error) {
-      throw cutOff(error, finished, operations);
+      throw cutOff(error, log);
     }
   }
   head = await readHead(place.account, at);
@@ -89,39 +84,6 @@ async function readHeadToDelete({ account }: EvePlace, at: EveLabPath): Promise<
 
 /** The host tells neither lock nor nodes of such a lab. */
 const unreadable: LabHead = { uuid: "", name: "", lock: 0, description: "", author: "", body: "" };
-
-type BatchKind = "create-lab" | "delete-lab" | "edit" | "start" | "stop" | "wipe";
-
-function batchKind(step: Step): BatchKind {
-  switch (step.do) {
-    case "create-lab":
-    case "delete-lab":
-    case "start":
-    case "stop":
-    case "wipe":
-      return step.do;
-    default:
-      return "edit";
-  }
-}
-
-function batches(operations: readonly Operation[]): readonly (readonly Operation[])[] {
-  const all: Operation[][] = [];
-  for (const operation of operations) {
-    const last = all.at(-1)?.[0]?.step;
-    const { step } = operation;
-    const kind = batchKind(step);
-    const joins =
-      last !== undefined &&
-      batchKind(last) === kind &&
-      kind !== "create-lab" &&
-      kind !== "delete-lab" &&
-      !(last.do === "stop" && step.do === "stop" && last.mode !== step.mode);
-    if (joins) all.at(-1)?.push(operation);
-    else all.push([operation]);
-  }
-  return all;
-}
 
 async function runBatch(
   run: Run,
@@ -363,24 +325,13 @@ function idsAsGiven(edit: LabEdit, wanted: UnlLab): NativeIds {
   return renumberedIds(edit.ids, { node: (id) => nodes.get(id) ?? id, network: (id) => networks.get(id) ?? id });
 }
 
-function lockedNow(at: EveLabPath, finished: ReadonlySet<string>, operations: readonly Operation[]): Failure {
-  if (finished.size === 0) return new Failure("lab_locked", `lab ${at.path} is locked on the host`);
-  const data = { applied: [...finished], remaining: remaining(finished, operations) };
-  return new Failure("lab_locked_mid_apply", `lab ${at.path} was locked on the host during the change`, { data });
-}
-
-function remaining(finished: ReadonlySet<string>, operations: readonly Operation[]): readonly string[] {
-  return operations.flatMap(({ id }) => (finished.has(id) ? [] : [id]));
-}
-
 /** What stopped the run, with how far it came. */
-function cutOff(error: unknown, finished: ReadonlySet<string>, operations: readonly Operation[]): unknown {
+function cutOff(error: unknown, { applied, remaining: left }: StepLog): unknown {
   if (!(error instanceof Failure) || error.code.startsWith("lab_locked")) return error;
-  const left = remaining(finished, operations);
   const failures = (error.data?.["failures"] ?? []) as readonly { readonly id: string }[];
   const failed = failures[0]?.id ?? left[0];
   const rest = left.filter((id) => id !== failed && failures.every((one) => one.id !== id));
   // The host's numbers mean nothing to the caller.
   const { nodes: _numbers, ...data } = error.data ?? {};
-  return new Failure(error.code, error.message, { data: { ...data, applied: [...finished], failed, remaining: rest }, cause: error });
+  return new Failure(error.code, error.message, { data: { ...data, applied, failed, remaining: rest }, cause: error });
 }

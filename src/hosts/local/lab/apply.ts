@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Failure } from "../../../contract/errors.ts";
 import type { Operation, Step, StopMode } from "../../../engine/model/plan.ts";
 import type { Applied, NativeIds, Progress } from "../../host.ts";
+import { StepLog, stepBatches } from "../../host-batches.ts";
 import type { LabDefinition } from "../definitions/definition.ts";
 import type { Definitions, PutOptions } from "../definitions/definitions.ts";
 import { type DefinitionEdit, editDefinition } from "../definitions/edit-definition.ts";
@@ -15,122 +16,83 @@ import type { Catalogue } from "../templates/catalogue.ts";
 import { vmOf } from "../templates/vm-template.ts";
 import type { LocalLab } from "./local-lab.ts";
 
-/** What an apply works on. */
+/** The lab and the parts of the host that an apply needs. */
 export interface ApplyContext {
   readonly path: string;
-  /** Who a lab that is made belongs to. */
+  /** Owner of a lab that the apply creates. */
   readonly user: string;
   readonly definitions: Definitions;
   readonly trash: Trash;
   readonly catalogue: Catalogue;
   readonly admission: Admission;
   readonly bootId: string;
-  /** The living part of a lab; made where there is none yet. */
+  /** Returns the live part of a lab. */
   readonly lab: (id: string) => LocalLab;
   readonly forget: (id: string) => void;
 }
 
 /**
- * Runs the steps. Neighbours of one kind are one batch: one write of the definition, one spawn, one `ip` and one `tc` process, however many
- * nodes and links there are. The lock and the signal are looked at before each batch.
+ * Runs the steps in batches. A batch is one write of the definition, one spawn, one `ip` and one `tc` process, however many nodes and links it has. The lab's
+ * lock and the signal are checked before each batch.
  */
 export async function applySteps(context: ApplyContext, operations: readonly Operation[], progress: Progress): Promise<Applied> {
   const { path, definitions } = context;
   let ids = progress.ids;
-  const finished: string[] = [];
-  const done = (all: readonly Operation[]) => {
-    for (const { id } of all) {
-      if (id !== all[0]?.id) progress.step(id, "running");
-      progress.step(id, "done");
-      finished.push(id);
-    }
-  };
+  const log = new StepLog(operations, progress);
 
-  refuseImpossible(context, operations);
-  for (const batch of await batchesNow(context, operations)) {
+  refuseImpossible(context, operations, log);
+  for (const batch of await batchesOf(context, operations)) {
     progress.signal?.throwIfAborted();
     const definition = await definitions.get(path);
-    if (definition?.locked === true) throw lockedNow(finished, operations);
-    progress.step(batch[0]!.id, "running");
-    const rest: Operation[] = [...batch];
+    if (definition?.locked === true) throw log.locked("the lab is locked", "the lab was locked during the change");
+    log.begin(batch);
     try {
-      ids = await runBatch(context, definition, batch, ids, progress, (count) => done(rest.splice(0, count)));
-      done(rest);
+      ids = await runBatch(context, definition, batch, ids, progress, log);
+      log.finish(batch);
     } catch (error) {
-      throw cutOff(error, finished, operations);
+      throw withProgress(error, log);
     }
   }
   const after = await definitions.get(path);
   return after === undefined ? { ids } : { ids, labId: after.id };
 }
 
-/** What no machine can be is refused before the first step: half a lab would be made otherwise. */
-function refuseImpossible({ catalogue }: ApplyContext, operations: readonly Operation[]): void {
+/** Refuses VMs with settings that no VM can have, before the first step: otherwise half of the lab would be made. */
+function refuseImpossible({ catalogue }: ApplyContext, operations: readonly Operation[], log: StepLog): void {
   for (const { step } of operations) {
     if (step.do !== "create-node" && step.do !== "update-node") continue;
     const template = catalogue.template(step.node.template);
     try {
       if (template?.backend === "vm") vmOf(template, step.node);
     } catch (error) {
-      throw cutOff(error, [], operations);
+      throw withProgress(error, log);
     }
   }
 }
 
-type BatchKind = "create-lab" | "delete-lab" | "edit" | "start" | "stop" | "wipe";
-
-/** Steps that end a lab whose disks go with it: what runs has nothing left to save, and is ended with the lab itself. */
+/** Returns whether the steps delete the lab with its disks. Then they are one batch: running nodes have nothing to save, and end with the lab. */
 function isTeardown(operations: readonly Operation[]): boolean {
   const last = operations.at(-1)?.step;
   return last?.do === "delete-lab" && last.wipe && operations.every(({ step }) => ["stop", "wipe", "delete-lab"].includes(step.do));
 }
 
-function batchKind(step: Step): BatchKind {
-  switch (step.do) {
-    case "create-lab":
-    case "delete-lab":
-    case "start":
-    case "stop":
-    case "wipe":
-      return step.do;
-    default:
-      return "edit";
-  }
-}
-
-/** A lab whose holder hangs can only be ended, and cannot stop its nodes first. */
-async function batchesNow({ path, definitions, lab }: ApplyContext, operations: readonly Operation[]): Promise<ReturnType<typeof batches>> {
-  const definition = operations.at(-1)?.step.do === "delete-lab" ? await definitions.get(path) : undefined;
-  return definition !== undefined && lab(definition.id).hanging() !== undefined ? [operations] : batches(operations);
-}
-
-/** Neighbours that can be done as one; their order is kept. */
-export function batches(operations: readonly Operation[]): readonly (readonly Operation[])[] {
+async function batchesOf(
+  { path, definitions, lab }: ApplyContext,
+  operations: readonly Operation[],
+): Promise<ReturnType<typeof stepBatches>> {
   if (isTeardown(operations)) return [operations];
-  const all: Operation[][] = [];
-  for (const operation of operations) {
-    const last = all.at(-1)?.[0]?.step;
-    const { step } = operation;
-    const joins =
-      last !== undefined &&
-      batchKind(last) === batchKind(step) &&
-      step.do !== "create-lab" &&
-      step.do !== "delete-lab" &&
-      !(last.do === "stop" && step.do === "stop" && last.mode !== step.mode);
-    if (joins) all.at(-1)!.push(operation);
-    else all.push([operation]);
-  }
-  return all;
+  const definition = operations.at(-1)?.step.do === "delete-lab" ? await definitions.get(path) : undefined;
+  // A lab whose holder hangs can only be ended: it cannot stop its nodes first.
+  return definition !== undefined && lab(definition.id).hanging() !== undefined ? [operations] : stepBatches(operations);
 }
 
-/** @param partly told that the first so many of the batch are done, where the rest then fails */
 async function runBatch(
   context: ApplyContext,
   definition: LabDefinition | undefined,
   batch: readonly Operation[],
   ids: NativeIds,
   progress: Progress,
-  partly: (count: number) => void,
+  log: StepLog,
 ): Promise<NativeIds> {
   const first = batch[0]!.step;
   const last = batch.at(-1)!.step;
@@ -173,7 +135,7 @@ async function runBatch(
       if (count > 0) await commitEdit(context, definition, edit);
       takeOverConfigs(context, definition, edit, batch.slice(0, count));
       if (failure !== undefined) {
-        partly(count);
+        log.finish(batch.slice(0, count));
         throw failure;
       }
     }
@@ -181,7 +143,7 @@ async function runBatch(
   return edit.ids();
 }
 
-/** Nodes whose configuration these steps set take it over at their next boot, even where it is the one of before and the node saved another. */
+/** Makes nodes boot with the configuration that these steps set, also if it is the old one and the node has saved another since. */
 function takeOverConfigs(
   { catalogue, definitions }: ApplyContext,
   before: LabDefinition,
@@ -234,7 +196,7 @@ async function deleteLab({ path, definitions, lab, forget }: ApplyContext, defin
   forget(definition.id);
 }
 
-/** Nodes that go are stopped before the definition forgets them, and lose their disks after: a crash in between leaves nothing running unknown. */
+/** Stops removed nodes before the definition is written, and removes their disks after: a crash in between leaves no node that the definition lacks running. */
 async function commitEdit(
   { definitions, trash, catalogue, lab }: ApplyContext,
   before: LabDefinition,
@@ -251,7 +213,7 @@ async function commitEdit(
       catalogue,
     );
   if (JSON.stringify(after) !== JSON.stringify(before)) await put(definitions, after);
-  await live.syncEdit(before, after, catalogue);
+  await live.reconcileFabric(after, catalogue, { of: "edit", before });
   const old = new Map(before.nodes.map((node) => [node.id, node]));
   const limited = after.nodes.filter(({ id, cpu, ram }) => cpu !== old.get(id)?.cpu || ram !== old.get(id)?.ram);
   if (limited.length > 0) await live.limit(after, new Set(limited.map(({ id }) => id)), catalogue);
@@ -261,7 +223,7 @@ async function commitEdit(
 async function startNodes(context: ApplyContext, before: LabDefinition, edit: DefinitionEdit, batch: readonly Operation[]): Promise<void> {
   const wanted = nodesOf(edit, batch);
   const named = new Set(wanted);
-  // One that runs, or is suspended, has its memory already.
+  // A running or suspended node has its memory already.
   const starting = edit.result().nodes.filter(({ id, power }) => named.has(id) && power === "stopped");
   using _memory = await context.admission.admit(before.id, starting, context.catalogue);
   for (const id of wanted) edit.power(id, "running", context.bootId);
@@ -289,7 +251,7 @@ async function stopNodes(
 ): Promise<void> {
   const named = new Set(nodesOf(edit, batch));
   const live = lab(before.id);
-  // What is off stays off: only what runs can be hibernated.
+  // Only running nodes can be hibernated; others stay off.
   const up = mode === 2 ? await running(live, before, catalogue) : named;
   const nodes = before.nodes.filter(({ id }) => named.has(id) && up.has(id));
   for (const { id } of nodes) edit.power(id, mode === 2 ? "suspended" : "stopped");
@@ -303,7 +265,7 @@ async function stopNodes(
       for (const operation of batch) warnForced(operation, forced.get(edit.nodeId(operation.key) ?? 0), progress);
     }
   } catch (error) {
-    // Those that could not be hibernated go on, and are not called hibernated; those that could be are.
+    // Only nodes that were hibernated are recorded as such; the others go on running.
     if (mode === 2) {
       const still = await running(live, before, catalogue).catch(() => up);
       const old = new Map(before.nodes.map((node) => [node.id, node]));
@@ -315,7 +277,7 @@ async function stopNodes(
     }
     throw error;
   }
-  await live.sync(after, catalogue);
+  await live.reconcileFabric(after, catalogue);
 }
 
 function warnForced({ key }: Operation, grace: number | undefined, { warn }: Progress): void {
@@ -336,12 +298,12 @@ async function wipeNodes(
   mode: StopMode,
   progress: Progress,
 ): Promise<void> {
-  // A node that is only suspended would go on with a disk that is gone.
+  // A suspended node would resume with a disk that is gone.
   await stopNodes(context, before, edit, batch, mode === 2 ? 3 : mode, progress);
   await removeDisks(context.trash, context.lab(before.id), nodesOf(edit, batch));
 }
 
-/** A lock that was set meanwhile stays. */
+/** Writes the definition, with the lock that it has on disk now. */
 function put(definitions: Definitions, after: LabDefinition, options?: PutOptions): Promise<void> {
   return definitions.change(after.path, (now) => ({ ...after, locked: now.locked }), options);
 }
@@ -356,32 +318,20 @@ function nodesOf(edit: DefinitionEdit, batch: readonly Operation[]): readonly nu
   });
 }
 
-/** Of stopped nodes: nothing writes there any more. */
+/** Removes the disks of stopped nodes: nothing writes there any more. */
 async function removeDisks(trash: Trash, lab: LocalLab, ids: readonly number[]): Promise<void> {
   await Promise.all(ids.map((id) => trash.discard(join(lab.directory, "nodes", String(id)))));
 }
 
-function lockedNow(finished: readonly string[], operations: readonly Operation[]): Failure {
-  if (finished.length === 0) return new Failure("lab_locked", "the lab is locked");
-  return new Failure("lab_locked_mid_apply", "the lab was locked during the change", {
-    data: { applied: finished, remaining: remaining(finished, operations) },
-  });
-}
-
-function remaining(finished: readonly string[], operations: readonly Operation[]): readonly string[] {
-  return operations.slice(finished.length).map(({ id }) => id);
-}
-
-/** What stopped the run, with how far it came. Troubles of the machine (a full disk, a missing program) are the host's. */
-function cutOff(error: unknown, finished: readonly string[], operations: readonly Operation[]): unknown {
-  const left = remaining(finished, operations);
+/** Returns the error with the finished and the remaining steps. Errors of the machine, such as a full disk or a missing program, become host_error. */
+function withProgress(error: unknown, { applied, remaining: left }: StepLog): unknown {
   const named = error instanceof Failure ? error.data?.["failed"] : undefined;
-  // The first step of a batch, unless the error knows which step of it failed.
+  // The error may name the step of the batch that failed; otherwise it is the first one.
   const failed = left.find((id) => id === named) ?? left[0];
-  const far = { applied: finished, failed, remaining: left.filter((id) => id !== failed) };
+  const far = { applied, failed, remaining: left.filter((id) => id !== failed) };
   if (error instanceof Failure) {
-    const told = error.code !== "host_error" || typeof error.data?.host === "object";
-    const host = told ? {} : { host: { message: error.message } };
+    const isComplete = error.code !== "host_error" || typeof error.data?.host === "object";
+    const host = isComplete ? {} : { host: { message: error.message } };
     return new Failure(error.code, error.message, { data: { ...error.data, ...host, ...far }, cause: error });
   }
   const trouble = machineTrouble(error);
