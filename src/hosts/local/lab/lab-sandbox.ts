@@ -11,19 +11,19 @@ import { nodeProcesses } from "../sandbox/node-processes.ts";
 import type { NodeState, Sandbox, SandboxOptions } from "../sandbox/sandbox.ts";
 import { createSandbox, openSandbox } from "../sandbox/sandbox-client.ts";
 
-/** What works on a sandbox and goes with it. */
+/** Is notified of the sandbox's life. */
 export interface SandboxUser {
-  /** A sandbox is there. @param adopted an earlier run of the service left it */
+  /** Called with a new sandbox, or with an adopted one, which an earlier run of the service left. */
   attach(sandbox: Sandbox, adopted: boolean): Promise<void>;
-  /** A node of it did something of its own. */
-  happened(): void;
-  /** It is gone, or let go of. */
+  /** Called when a node of the sandbox started or ended by itself. */
+  nodeEvent(): void;
+  /** Called when the sandbox has ended, or is released. */
   detach(): void;
 }
 
 const none: ReadonlyMap<number, NodeState> = new Map();
 
-/** The sandbox of one lab: made when it is wanted, taken over after a restart of the service, and cleaned up after when it dies. */
+/** Manages the sandbox of one lab: creates it, adopts it after a restart of the service, and removes its remains when it dies. */
 export class LabSandbox {
   readonly id: string;
   /** `<state>/labs/<id>`. */
@@ -32,14 +32,14 @@ export class LabSandbox {
   readonly #resources: LabResources;
   readonly #user: SandboxUser;
   #sandbox: Sandbox | null = null;
-  /** In place of a sandbox: one of another release, which can only be looked at and ended. */
+  /** Set instead of `#sandbox`: the holder of another release, which can only be inspected and ended. */
   #foreign: ForeignHolder | null = null;
-  /** In place of a sandbox: one that did not answer when it was to be adopted. */
+  /** Set instead of `#sandbox`: a sandbox that did not answer when it should be adopted. */
   #hanging: Sandbox | null = null;
   #watch: { close(): void } | null = null;
   #states: { readonly nodes: readonly NodeState[]; readonly byId: ReadonlyMap<number, NodeState> } = { nodes: [], byId: none };
   #adopted: Promise<void> | null = null;
-  /** What a sandbox that died left is being removed. */
+  /** Removes the remains of a sandbox that died. */
   #cleaning: Promise<unknown> = Promise.resolve();
 
   constructor(directory: string, options: SandboxOptions, resources: LabResources, user: SandboxUser) {
@@ -50,7 +50,7 @@ export class LabSandbox {
     this.#user = user;
   }
 
-  /** Takes over the sandbox that an earlier run of the service left; removes what a dead one left. Does so once; again where it failed. */
+  /** Adopts the sandbox that an earlier run of the service left, or removes the remains of a dead one. Works once, and again after a failure. */
   adopt(): Promise<void> {
     this.#adopted ??= this.#adopt()
       .then(() => this.#endUnreleased())
@@ -80,50 +80,50 @@ export class LabSandbox {
     await this.#resources.remove();
   }
 
-  /** Adopts it when it answers. */
+  /** Adopts the sandbox when it answers. */
   #waitFor(hanging: Sandbox): void {
     this.#hanging = hanging;
     void hanging.recovered().then(() => {
-      // It was destroyed or let go of meanwhile.
+      // It was destroyed or released meanwhile.
       if (this.#hanging !== hanging) return;
       this.#hanging = null;
       this.#adopted = null;
-      // Whoever uses the lab next is told of a failure.
+      // The next use of the lab tries again and reports a failure.
       this.adopt().then(
-        () => this.#user.happened(),
+        () => this.#user.nodeEvent(),
         () => undefined,
       );
     });
   }
 
-  /** Nodes of a start that was cut off before their boot: it never comes, and nothing of them is wired or written down for certain. */
+  /** Ends nodes whose start was interrupted before their boot: it is not known whether they are wired and recorded. */
   async #endUnreleased(): Promise<void> {
     const nodes = (await this.#sandbox?.info())?.nodes ?? [];
     const waiting = nodes.filter(({ state }) => state === "waiting").map(({ id }) => id);
     if (waiting.length > 0) await this.kill(waiting);
   }
 
-  /** The one that is there now. */
+  /** Returns the sandbox; `null` if there is none. */
   get sandbox(): Sandbox | null {
     return this.#sandbox;
   }
 
-  /** What a change is refused with while the lab's holder does not answer; undefined while it does. */
+  /** Returns the failure that refuses changes while the lab's holder does not answer; `undefined` if it answers. */
   hanging(): Failure | undefined {
     return (this.#hanging ?? this.#sandbox)?.hanging();
   }
 
-  /** Whether something of the lab lives. */
-  get stands(): boolean {
+  /** Returns whether a process of the lab runs. */
+  get isAlive(): boolean {
     return this.#sandbox !== null || this.#foreign !== null || this.#hanging !== null;
   }
 
-  /** Whether the lab is in the hands of another release's holder. */
+  /** Returns whether the lab's holder is of another release. */
   get isForeign(): boolean {
     return this.#foreign !== null;
   }
 
-  /** The one that is there now. Throws host_error where another release's holder stands in its place. */
+  /** Returns the sandbox; `null` if there is none. Throws host_error if the lab's holder is of another release, and host_timeout if it hangs. */
   changeable(): Sandbox | null {
     if (this.#foreign !== null) throw this.#foreign.refusal();
     const hanging = this.hanging();
@@ -131,17 +131,17 @@ export class LabSandbox {
     return this.#sandbox;
   }
 
-  /** Throws host_error where another release's holder keeps the lab from being changed or used; all that runs of it may be stopped. */
+  /** Throws host_error if the lab's holder is of another release: such a lab can only be stopped as a whole. */
   async refuseForeign(stopping: readonly number[] = []): Promise<void> {
     if (this.#foreign === null) return;
     const states = await this.states();
     if (this.#foreign === null) return;
-    // Nothing runs in it any more, or it is about to end by itself: nothing is lost with it.
+    // Nothing runs in it any more, so that nothing is lost.
     if (states.size === 0) return this.endForeign();
     if (stopping.length === 0 || [...states.keys()].some((id) => !stopping.includes(id))) throw this.#foreign.refusal();
   }
 
-  /** Ends another release's holder, and all of the lab with it. */
+  /** Ends the holder of another release, and the whole lab with it. */
   async endForeign(): Promise<void> {
     await this.#foreign?.end();
     this.#foreign = null;
@@ -149,13 +149,13 @@ export class LabSandbox {
     await this.#cleaning;
   }
 
-  /** Adopted, and clean of what one that died left. */
+  /** Waits until the sandbox is adopted and the remains of a dead one are removed. */
   async settled(): Promise<void> {
     await this.adopt();
     await this.#cleaning;
   }
 
-  /** The nodes that its holder knows, the same object again while they are told as before; none where there is no sandbox. */
+  /** Returns the nodes that the holder reports, and the same object again while nothing has changed; no nodes if there is no sandbox. */
   async states(): Promise<ReadonlyMap<number, NodeState>> {
     await this.settled();
     if (this.#foreign !== null) {
@@ -163,7 +163,7 @@ export class LabSandbox {
       if (nodes !== null) return nodes;
       await this.endForeign();
     }
-    for (let patience = 40; ; patience--) {
+    for (let attempts = 40; ; attempts--) {
       const sandbox = this.#sandbox ?? this.#hanging;
       if (sandbox === null) return none;
       try {
@@ -171,17 +171,17 @@ export class LabSandbox {
         if (this.#states.nodes !== nodes) this.#states = { nodes, byId: new Map(nodes.map((state) => [state.id, state])) };
         return this.#states.byId;
       } catch (error) {
-        // Killed since we looked, and the watcher does not know yet. A process takes a moment to end, in which it neither answers nor is gone.
+        // It was killed just now, and the watcher has not reported it yet. An ending process neither answers nor is gone for a moment.
         if (!(await sandbox.alive())) {
           await sandbox.recovered();
           await this.#lost(sandbox);
-        } else if (patience === 0 || (error instanceof Failure && error.code === "host_timeout")) throw error;
+        } else if (attempts === 0 || (error instanceof Failure && error.code === "host_timeout")) throw error;
         else await delay(50);
       }
     }
   }
 
-  /** The same; of a lab whose holder does not answer, the nodes that run, by the process table. */
+  /** Returns the same. If the lab's holder does not answer, returns the nodes whose processes run. */
   async seenStates(): Promise<ReadonlyMap<number, NodeState>> {
     try {
       return await this.states();
@@ -192,26 +192,29 @@ export class LabSandbox {
     }
   }
 
-  /** The sandbox, made where there is none. @param nodes how many the lab has */
+  /**
+   * Returns the sandbox, or creates one.
+   * @param nodes number of nodes of the lab
+   */
   async ensure(nodes: number): Promise<Sandbox> {
     this.changeable();
-    // One that dies meanwhile is cleaned up after first, or the cleaning would take the new one's files.
+    // The remains of a dead sandbox are removed first, or the removal would take the new one's files.
     await this.#cleaning;
     if (this.#sandbox !== null) return this.#sandbox;
-    // What a sandbox that died left behind.
+    // Uplinks of a sandbox that died.
     await removeUplinks(this.directory);
     await makeDirectory(this.#options.dir, 0o700);
     const share = await this.#resources.prepare(nodes);
     const sandbox = await createSandbox({ ...this.#options, ...share }).catch(async (error: unknown) => {
-      // The launcher may have been killed after its work was done: then the lab lives.
+      // The launcher may have been killed after its work was done: then the sandbox exists.
       const found = await openSandbox(this.#options);
       if (found === null) throw error;
       return found;
     });
     await this.#take(sandbox, false);
     try {
-      // Fabric ports carry frames and never speak themselves: no neighbour discovery of theirs may reach a node. Forwarding would be
-      // inherited from the machine.
+      // Fabric ports only forward frames: their own neighbour discovery must not reach a node. IP forwarding is inherited from the machine, and is
+      // switched off.
       const quiet =
         "for which in all default; do echo 1 > /proc/sys/net/ipv6/conf/$which/disable_ipv6; done; echo 0 > /proc/sys/net/ipv4/ip_forward";
       succeeded(["sh", "-c", quiet], await sandbox.run(["sh", "-c", quiet]));
@@ -222,12 +225,12 @@ export class LabSandbox {
     return sandbox;
   }
 
-  /** Ends these nodes at once. */
+  /** Kills these nodes. */
   async kill(ids: readonly number[]): Promise<void> {
     await this.#sandbox?.stop(ids, "kill", 0);
   }
 
-  /** Ends everything that lives of the lab; its directory of files is left. */
+  /** Ends everything of the lab that runs. Its directory stays. */
   async destroy(): Promise<void> {
     await this.settled();
     await this.#foreign?.end();
@@ -238,14 +241,14 @@ export class LabSandbox {
     await this.#sandbox?.destroy();
     this.release();
     this.#sandbox = null;
-    // Its end may have been seen meanwhile, and the cleaning up after it would take the files of a lab that is made anew.
+    // A removal of remains may have begun, which would take the files of a recreated lab.
     await this.#cleaning;
     await removeUplinks(this.directory);
     await this.#resources.remove();
     await rm(this.#options.dir, { recursive: true, force: true });
   }
 
-  /** Lets go of a sandbox that goes on living. */
+  /** Closes the connections to the sandbox, which goes on running. */
   release(): void {
     this.#hanging = null;
     this.#watch?.close();
@@ -254,13 +257,13 @@ export class LabSandbox {
   }
 
   async #take(sandbox: Sandbox, adopted: boolean): Promise<void> {
-    this.#watch?.close(); // of an adoption that failed half way
+    this.#watch?.close(); // if an earlier adoption failed halfway
     this.#sandbox = sandbox;
     if (adopted) await this.#resources.adopt(sandbox.pid);
     await this.#user.attach(sandbox, adopted);
     this.#watch = await sandbox.watch((change) => {
       if (change === "gone") void this.#lost(sandbox);
-      else this.#user.happened();
+      else this.#user.nodeEvent();
     });
   }
 
@@ -269,7 +272,7 @@ export class LabSandbox {
     return Promise.all([removeUplinks(this.directory), this.#resources.remove(), files]).catch(() => undefined);
   }
 
-  /** The sandbox died; what of the lab was outside it is removed, tried again at the next start or adoption where that fails. */
+  /** Removes everything of a dead sandbox that is outside it. If that fails, the next start or adoption tries again. */
   #lost(sandbox: Sandbox): Promise<unknown> {
     if (this.#sandbox === sandbox) {
       this.#sandbox = null;

@@ -11,32 +11,32 @@ import type { NatPolicy } from "../nat/nat-rules.ts";
 import { backendOf, isSwitch, type NodeLife, nodeLife } from "../nodes/node-life.ts";
 import { nodeAddresses, nodeSpawn } from "../nodes/node-spawn.ts";
 import { naming, nodeTrouble } from "../nodes/node-trouble.ts";
-import type { Sides } from "../quality/quality.ts";
+import type { LinkQuality } from "../quality/quality.ts";
 import type { ShapingMeans } from "../quality/quality-means.ts";
 import { LabResources, type MachineMeans, type NodeLoad } from "../resources/lab-resources.ts";
 import type { NodeState, Sandbox, SpawnedNode } from "../sandbox/sandbox.ts";
-import { Gathering } from "../sync/gathering.ts";
+import { Batcher } from "../sync/batcher.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 import { vmOf } from "../templates/vm-template.ts";
 import { Screens } from "../vm/screens.ts";
 import { dropSavedState, hibernateVm } from "../vm/suspend.ts";
 import { openTun } from "../vm/tun.ts";
 import { LabSandbox } from "./lab-sandbox.ts";
-import { LabWiring, type LinkLife } from "./lab-wiring.ts";
+import { type FabricScope, LabWiring, type LiveQuality } from "./lab-wiring.ts";
 import type { StopPatience } from "./stop-patience.ts";
 
-/** As it was told last, and what it was told of. */
+/** The last computed node states and the inputs they were computed from. */
 interface KnownLife {
   readonly definition: LabDefinition;
   readonly states: ReadonlyMap<number, NodeState>;
   readonly catalogue: Catalogue;
-  readonly stands: boolean;
+  readonly isAlive: boolean;
   readonly life: ReadonlyMap<number, NodeLife>;
 }
 
 /**
- * The living part of one lab: its nodes' power, in the sandbox that it has, with the wiring that its definition asks for. Callers see to it
- * that only one change of a lab runs at a time.
+ * The live part of one lab: starts and stops nodes in the lab's sandbox, and keeps their wiring as the definition asks for. Callers run only one change of a
+ * lab at a time.
  */
 export class LocalLab {
   readonly id: string;
@@ -82,7 +82,7 @@ export class LocalLab {
     const options = { holder: paths.holder, dir: join(paths.run, id), lab: id, ...ids };
     this.#sandbox = new LabSandbox(directory, options, this.#resources, {
       attach: (sandbox, adopted) => this.#wiring.open(sandbox, adopted),
-      happened: () => this.#wiring.happened(),
+      nodeEvent: () => this.#wiring.nodeEvent(),
       detach: () => {
         this.#wiring.close();
         this.#screens.close();
@@ -91,7 +91,7 @@ export class LocalLab {
     this.#wiring = new LabWiring(this.#sandbox, shaping, paths.shaper, natPolicy);
   }
 
-  /** Takes over the sandbox that an earlier run of the service left; removes what a dead one left. Does so once; again where it failed. */
+  /** Adopts the sandbox that an earlier run of the service left, or removes the remains of a dead one. Works once, and again after a failure. */
   adopt(): Promise<void> {
     return this.#sandbox.adopt();
   }
@@ -100,59 +100,59 @@ export class LocalLab {
     return this.#sandbox.sandbox;
   }
 
-  /** Throws host_error where another release's holder keeps the lab from being changed or used; all that runs of it may be stopped. */
+  /** Throws host_error if the lab's holder is of another release: such a lab can only be stopped as a whole. */
   refuseForeign(stopping: readonly number[] = []): Promise<void> {
     return this.#sandbox.refuseForeign(stopping);
   }
 
-  /** Whether something of the lab lives. */
-  get stands(): boolean {
-    return this.#sandbox.stands;
+  /** Returns whether a process of the lab runs. */
+  get isAlive(): boolean {
+    return this.#sandbox.isAlive;
   }
 
-  /** What a change is refused with while the lab's holder does not answer; undefined while it does. */
+  /** Returns the failure that refuses changes while the lab's holder does not answer; `undefined` if it answers. */
   hanging(): Failure | undefined {
     return this.#sandbox.hanging();
   }
 
-  /** Throws host_timeout if the lab's holder does not answer: before a change, so that nothing is written down that cannot be done. */
+  /** Throws host_timeout if the lab's holder does not answer. Called before a change, so that nothing is recorded that cannot be done. */
   async refuseHanging(): Promise<void> {
     await this.#sandbox.states();
   }
 
-  /** Counts what may have changed a node's links: what was ready then need not be ready now. */
-  get wiring(): number {
-    return this.#wiring.count;
+  /** Number of changes of the lab's fabric so far. A readiness check is repeated after each. */
+  get wiringChanges(): number {
+    return this.#wiring.changes;
   }
 
-  /** How each node is, by its id; the same object again for as long as nothing of it changed. Throws host_timeout if the lab's holder hangs. */
+  /** Returns node id → state, and the same object again while nothing has changed. Throws host_timeout if the lab's holder hangs. */
   async life(definition: LabDefinition, catalogue: Catalogue): Promise<ReadonlyMap<number, NodeLife>> {
     return this.#lifeOf(definition, catalogue, await this.#sandbox.states());
   }
 
-  /** The same; if the lab's holder hangs, as far as the process table shows it. */
+  /** Returns the same. If the lab's holder hangs, returns the states that the process table shows. */
   async seenLife(definition: LabDefinition, catalogue: Catalogue): Promise<ReadonlyMap<number, NodeLife>> {
     return this.#lifeOf(definition, catalogue, await this.#sandbox.seenStates());
   }
 
   #lifeOf(definition: LabDefinition, catalogue: Catalogue, states: ReadonlyMap<number, NodeState>): ReadonlyMap<number, NodeLife> {
-    const { stands } = this.#sandbox;
+    const { isAlive } = this.#sandbox;
     const known = this.#life;
-    if (known?.definition === definition && known.states === states && known.catalogue === catalogue && known.stands === stands)
+    if (known?.definition === definition && known.states === states && known.catalogue === catalogue && known.isAlive === isAlive)
       return known.life;
     const life = new Map<number, NodeLife>();
-    const lab = { directory: this.directory, bootId: this.#bootId, stands };
+    const lab = { directory: this.directory, bootId: this.#bootId, stands: isAlive };
     for (const node of definition.nodes) life.set(node.id, nodeLife(lab, node, states.get(node.id), backendOf(node, catalogue)));
-    // Whether a hibernated machine has its state its disk tells, at any time anew.
-    const lasting = definition.nodes.every(({ power }) => power !== "suspended");
-    this.#life = lasting ? { definition, states, catalogue, stands, life } : undefined;
+    // Never cached for labs with hibernated VMs: the saved state is checked on disk each time.
+    const isCacheable = definition.nodes.every(({ power }) => power !== "suspended");
+    this.#life = isCacheable ? { definition, states, catalogue, isAlive, life } : undefined;
     return life;
   }
 
   /**
-   * Starts these nodes of the definition together: spawned and wired some at a time. One boots when all that it is connected to is there, most while
-   * others are still being made. Those that run are left alone. Throws host_error; then none of them runs that did not run before.
-   * @param record writes down which of them are to run, right before they boot: one that is booting was always wanted running
+   * Starts these nodes of the definition together: they are spawned and wired in batches, and a node boots as soon as everything that it is connected to
+   * exists. Running nodes are left alone. Throws host_error; then no node runs that did not run before.
+   * @param record records the nodes that are to run, right before they boot: no node boots that is not recorded
    */
   async start(
     definition: LabDefinition,
@@ -173,7 +173,7 @@ export class LocalLab {
     if (machines.size > 0) await openTun();
     const empty = this.#sandbox.sandbox === null;
     const sandbox = await this.#sandbox.ensure(definition.nodes.length);
-    // What can be limited is known of a sandbox that stands.
+    // The limits that this machine supports are known once the sandbox exists.
     const limits = fresh.map((node) => this.#resources.limitsOf(node, catalogue));
     const booting = new Set<number>();
     let recorded = false;
@@ -183,14 +183,14 @@ export class LocalLab {
       await record(all);
       if (some.length > 0) await sandbox.release(some);
     };
-    const boots = new Gathering<number>((some) => boot(some, booting));
+    const boots = new Batcher<number>((some) => boot(some, booting));
     let early: EarlyWiring | undefined;
     try {
       let spawned: readonly SpawnedNode[] = [];
       if (spawns.length > 0) {
         const plain = new Set(spawns.flatMap(({ id }) => (machines.has(id) ? [] : [id])));
         const onWired = (some: readonly number[]) => boots.add(some.filter((id) => (addresses.get(id) ?? "") === ""));
-        early = await this.#wiring.ahead(sandbox, definition, plain, empty, catalogue, onWired);
+        early = await this.#wiring.spawning(sandbox, definition, plain, empty, catalogue, onWired);
         spawned = await sandbox.spawn(
           spawns.map((spawn, i) => ({ ...spawn, limits: limits[i] ?? [] })),
           (node) => early?.add(node),
@@ -200,7 +200,7 @@ export class LocalLab {
         sandbox,
         spawned.filter(({ id }) => machines.has(id)).map(({ pid }) => pid),
       );
-      await this.#wiring.sync(definition, catalogue, new Set(spawned.map(({ id }) => id)), early);
+      await this.#wiring.reconcileFabric(definition, catalogue, { of: "spawned", nodes: new Set(spawned.map(({ id }) => id)), early });
       await boots.done();
       const rest = spawned.filter(({ id }) => !booting.has(id));
       const byId = new Map(nodes.map((node) => [node.id, node]));
@@ -211,22 +211,22 @@ export class LocalLab {
         ids,
       );
     } catch (error) {
-      // Where these failed too, that is what came here, or adds nothing to it.
+      // If these failed too, their failure is `error`, or adds nothing to it.
       await early?.done().catch(() => undefined);
       await boots.done().catch(() => undefined);
       const half = spawns.map(({ id }) => id);
-      // What went wrong is said; that the sandbox is lost too shows in the status.
+      // `error` is reported. If the sandbox is lost too, the status shows it.
       if (half.length > 0) await this.#sandbox.kill(half).catch(() => undefined);
-      // Where that cannot be written their status tells it all the same: it is that of their processes.
+      // If that cannot be written, the status is still right: it comes from the processes.
       if (recorded) await record(new Set()).catch(() => undefined);
       throw await explained(error, [this.directory, ...spawns.flatMap(({ lower }) => lower)]);
     }
   }
 
   /**
-   * Ends these nodes' processes, or with mode 2 makes them stand still; answers when it is so. Switches have none: a sync after the definition
-   * says so takes them away. A state that a virtual machine was hibernated with goes when it is stopped in another way.
-   * @returns those that were given time to end and were switched off after it, with that time in ms
+   * Ends these nodes' processes, or freezes them in mode 2. Switches have no processes: the next reconcile of the fabric removes them. A stop in another mode
+   * removes the saved state of a hibernated virtual machine.
+   * @returns the nodes that did not end by themselves and were switched off, with the time that they had, in ms
    */
   async stop(nodes: readonly DefinedNode[], mode: StopMode, catalogue: Catalogue): Promise<ReadonlyMap<number, number>> {
     const forced = new Map<number, number>();
@@ -242,7 +242,7 @@ export class LocalLab {
     if (sandbox !== null && mode === 2) {
       const frozen = alive.filter((node) => !isVm(node)).map(({ id }) => id);
       const still = alive.filter(isVm).map(({ id }) => hibernateVm(sandbox, this.directory, id));
-      // One that fails leaves no other half way.
+      // All are awaited, so that a failure of one leaves no other halfway.
       const [failure] = (await Promise.allSettled([sandbox.freeze(frozen, "freeze"), ...still])).filter((one) => one.status === "rejected");
       if (failure !== undefined) throw failure.reason;
     } else if (sandbox !== null) {
@@ -267,22 +267,12 @@ export class LocalLab {
     return forced;
   }
 
-  /** Makes the fabric what the definition asks for, and repairs what a crash left half done. */
-  sync(definition: LabDefinition, catalogue: Catalogue): Promise<void> {
-    return this.#wiring.sync(definition, catalogue);
+  /** Makes the fabric what the definition asks for, and repairs what a crash interrupted. By default, the whole of it. */
+  reconcileFabric(definition: LabDefinition, catalogue: Catalogue, scope?: FabricScope): Promise<void> {
+    return this.#wiring.reconcileFabric(definition, catalogue, scope);
   }
 
-  /** Makes one link what the definition asks for. */
-  syncLink(definition: LabDefinition, link: DefinedLink, catalogue: Catalogue): Promise<void> {
-    return this.#wiring.syncLink(definition, link, catalogue);
-  }
-
-  /** Makes the fabric follow an edit of the definition. */
-  syncEdit(before: LabDefinition, after: LabDefinition, catalogue: Catalogue): Promise<void> {
-    return this.#wiring.syncEdit(before, after, catalogue);
-  }
-
-  /** Puts what the definition declares of these nodes' limits on those that run. */
+  /** Applies the declared limits to the running ones of these nodes. */
   async limit(definition: LabDefinition, ids: ReadonlySet<number>, catalogue: Catalogue): Promise<void> {
     const states = await this.#sandbox.states();
     const { sandbox } = this.#sandbox;
@@ -291,34 +281,34 @@ export class LocalLab {
     await this.#resources.limit(sandbox, running, catalogue);
   }
 
-  /** What nodes take of the machine; of all that run, where the machine counts it. */
+  /** Returns the load of the running nodes, as far as the machine counts it. */
   async load(): Promise<ReadonlyMap<number, NodeLoad>> {
     return this.#resources.load(await this.#sandbox.states());
   }
 
-  /** Changes what a link is like now, not what is declared of it. Takes effect with the next sync. */
-  changeQuality(link: DefinedLink, sides: Sides): void {
-    this.#wiring.changeQuality(link, sides);
+  /** Changes a link's quality until further notice, without declaring it. The next reconcile with the link in its scope puts it in force. */
+  setLiveQuality(link: DefinedLink, quality: LinkQuality): void {
+    this.#wiring.setLiveQuality(link, quality);
   }
 
-  /** The links whose quality is changed, as what shapes them tells it. */
-  linkLife(): Promise<ReadonlyMap<number, LinkLife>> {
+  /** Returns the qualities of impaired links, as the shaper reports them. */
+  liveQualities(): Promise<ReadonlyMap<number, LiveQuality>> {
     const hanging = this.hanging();
     if (hanging !== undefined) return Promise.reject(hanging);
-    return this.#wiring.linkLife();
+    return this.#wiring.liveQualities();
   }
 
-  /** Ends everything that lives of the lab; its directory of files is left. */
+  /** Ends everything of the lab that runs. Its directory stays. */
   destroy(): Promise<void> {
     return this.#sandbox.destroy();
   }
 
-  /** Lets go of a sandbox that goes on living. */
+  /** Closes the connections to the sandbox, which goes on running. */
   release(): void {
     this.#sandbox.release();
   }
 
-  /** Where a VNC client finds the screens of those virtual machines that run and have one: node → path of a socket. */
+  /** Returns node → path of its VNC socket, for running virtual machines with a screen. */
   async screens(definition: LabDefinition, catalogue: Catalogue): Promise<ReadonlyMap<number, string>> {
     const states = await this.#sandbox.states();
     const { sandbox } = this.#sandbox;
@@ -332,7 +322,7 @@ export class LocalLab {
   }
 }
 
-/** Interfaces of a virtual machine's node are the guest's: the kernel that they are in must not speak on them. Before they are made. */
+/** Switches IPv6 off in the namespaces of VMs, before their interfaces exist: only the guest may send on them, not the machine's kernel. */
 async function silence(sandbox: Sandbox, pids: readonly number[]): Promise<void> {
   if (pids.length === 0) return;
   const quiet = "test ! -d /proc/sys/net/ipv6 || for which in all default; do echo 1 > /proc/sys/net/ipv6/conf/$which/disable_ipv6; done";
@@ -340,7 +330,7 @@ async function silence(sandbox: Sandbox, pids: readonly number[]): Promise<void>
   succeeded(argv, await sandbox.run(argv));
 }
 
-/** Runs `ip -batch` in the node's net namespace. Throws host_error with the node, the line that failed, and the kernel's words. */
+/** Runs `ip -batch` in the node's net namespace. Throws host_error with the node, the line that failed, and the kernel's message. */
 async function setAddresses(sandbox: Sandbox, node: DefinedNode, pid: number, lines: string): Promise<void> {
   if (lines === "") return;
   const { code, stderr } = await sandbox.run(["nsenter", "-t", String(pid), "-n", "ip", "-batch", "-"], lines);
@@ -352,7 +342,7 @@ async function setAddresses(sandbox: Sandbox, node: DefinedNode, pid: number, li
   throw nodeTrouble(node, new Failure("host_error", message, { data: { host: { code, message: words } } }));
 }
 
-/** A refusal of the kernel that comes of a full disk or of a directory's mode is told with what to do. */
+/** Adds to a refusal that comes from a full disk or from the mode of a directory what the administrator can do. */
 async function explained(error: unknown, directories: readonly string[]): Promise<unknown> {
   if (error instanceof Failure && /No space left on device/.test(error.message)) {
     const message = `the state directory's file system is full: free space on it and try again: ${error.message}`;

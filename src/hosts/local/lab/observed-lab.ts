@@ -9,11 +9,11 @@ interface Observed {
   readonly lab: ObservedLab;
 }
 
-/** The last look at each definition. */
-const looks = new WeakMap<LabDefinition, Observed>();
+/** Definition → the last result for it. */
+const lastResults = new WeakMap<LabDefinition, Observed>();
 
 /**
- * As observeDefinition(). Where nothing has changed since the last look it is the same object, so that who keeps something beside it sees that at once.
+ * Does the same as observeDefinition(), but returns the same object again if nothing has changed since: callers keep computed values by it.
  * @param saved configurations that nodes saved by themselves, by node id
  */
 export function observedLab(
@@ -22,11 +22,11 @@ export function observedLab(
   catalogue: Catalogue,
   saved: ReadonlyMap<number, string>,
 ): ObservedLab {
-  const known = looks.get(definition);
+  const known = lastResults.get(definition);
   if (known !== undefined && known.life === life && known.catalogue === catalogue && saved.size === 0) return known.lab;
   const power = new Map<number, Power>();
   for (const [id, one] of life) power.set(id, one.power);
   const lab = observeDefinition(definition, power, catalogue, saved);
-  if (saved.size === 0) looks.set(definition, { life, catalogue, lab });
+  if (saved.size === 0) lastResults.set(definition, { life, catalogue, lab });
   return lab;
 }

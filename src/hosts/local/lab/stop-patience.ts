@@ -1,10 +1,10 @@
-/** Milliseconds that nodes get to end by themselves before they are switched off. */
+/** How long a stop waits for nodes to end by themselves before it switches them off, in ms. */
 export interface StopPatience {
-  /** Of all nodes, where a graceful stop was asked for. */
+  /** For all nodes in mode graceful. */
   readonly graceful: number;
-  /** Of a node that is no virtual machine, in mode auto. */
+  /** For namespaces and containers in mode auto. */
   readonly node: number;
-  /** Of a virtual machine, in mode auto. */
+  /** For virtual machines in mode auto. */
   readonly machine: number;
 }
 

@@ -1,35 +1,34 @@
 import { Failure } from "../../../contract/errors.ts";
 import type { Sandbox, SpawnedNode } from "../sandbox/sandbox.ts";
-import { Gathering } from "../sync/gathering.ts";
+import { Batcher } from "../sync/batcher.ts";
+import { carryOut } from "./carry-out.ts";
 import { type Fabric, fabricChange, type Port, type WantedFabric, type WantedPort } from "./fabric.ts";
-import { redirectPorts } from "./redirect-ports.ts";
-import { runBatch } from "./run-batch.ts";
 
 /**
- * Makes ports of nodes while others are still being spawned: making them is the kernel's work under one lock, making nodes mostly is not. What it
- * leaves out (ports at networks' other ends, links through the shaper), or could not do, is the sync's that follows.
+ * Makes the ports of some nodes while others are still being spawned: the kernel makes ports under one lock, which spawning mostly does not need. It leaves
+ * out the other ends of networks and the links that go through the shaper; the reconcile that follows makes these, and everything that failed here.
  */
 export class EarlyWiring {
   readonly #sandbox: Sandbox;
   readonly #program: string;
   readonly #onWired: (ids: readonly number[]) => void;
-  /** Nodes whose ports are there, of which some lead nowhere yet. */
-  readonly #unled = new Set<number>();
-  /** Ports that are still to be made, by node. */
+  /** Nodes whose ports exist, and of which at least one does not redirect yet. */
+  readonly #incomplete = new Set<number>();
+  /** Ports that do not exist yet, by node. */
   readonly #unmade = new Map<number, [name: string, WantedPort][]>();
   readonly #bridges: ReadonlySet<string>;
-  /** What stands, as far as it is known. */
-  readonly #standing: { bridges: ReadonlySet<string>; readonly ports: Map<string, Port> };
-  /** Ports that stand and are to redirect to one that does not yet. */
+  /** The bridges and ports that exist. */
+  readonly #known: { bridges: ReadonlySet<string>; readonly ports: Map<string, Port> };
+  /** Ports that exist, and whose redirect's target does not exist yet. */
   readonly #waiting = new Map<string, WantedPort>();
-  readonly #spawned = new Gathering<SpawnedNode>((nodes) => this.#tryToMake(nodes), fewest);
+  readonly #spawned = new Batcher<SpawnedNode>((nodes) => this.#tryToMake(nodes), minBatch);
   #failed = false;
 
   /**
-   * @param actual what stands before: no port of those nodes
-   * @param wanted the ports that these nodes are to have; the pids in it do not count
-   * @param program labwright-shaper
-   * @param onWired told of nodes as soon as all their ports are there and lead to where they should
+   * @param actual the fabric before the spawn, without ports of these nodes
+   * @param wanted the ports that these nodes are to have; the pids in it are ignored
+   * @param program path of labwright-shaper
+   * @param onWired called with nodes whose ports all exist and redirect
    */
   constructor(
     sandbox: Sandbox,
@@ -42,7 +41,7 @@ export class EarlyWiring {
     this.#program = program;
     this.#onWired = onWired;
     this.#bridges = wanted.bridges;
-    this.#standing = { bridges: actual.bridges, ports: new Map(actual.ports) };
+    this.#known = { bridges: actual.bridges, ports: new Map(actual.ports) };
     for (const [name, port] of wanted.ports) {
       if (port.node === undefined) continue;
       const ports = this.#unmade.get(port.node);
@@ -51,15 +50,15 @@ export class EarlyWiring {
     }
   }
 
-  /** Goes on with this node, which is there now. */
+  /** Adds a node that was just spawned. */
   add(node: SpawnedNode): void {
     this.#spawned.add([node]);
   }
 
-  /** When all of it is done: what stands now; undefined where something failed, so that it must be read. */
+  /** Waits until all added nodes are wired. Returns the fabric; `undefined` if a step failed, so that the fabric must be read. */
   async done(): Promise<Fabric | undefined> {
     await this.#spawned.done();
-    return this.#failed ? undefined : this.#standing;
+    return this.#failed ? undefined : this.#known;
   }
 
   async #tryToMake(nodes: readonly SpawnedNode[]): Promise<void> {
@@ -67,58 +66,60 @@ export class EarlyWiring {
     try {
       await this.#make(nodes);
     } catch (error) {
-      // A node that has died meanwhile, most likely: the sync looks at what there is.
+      // Most likely a node died meanwhile: the reconcile that follows reads the fabric.
       if (!(error instanceof Failure)) throw error;
       this.#failed = true;
     }
   }
 
   async #make(nodes: readonly SpawnedNode[]): Promise<void> {
-    const { ports } = this.#standing;
+    const { ports } = this.#known;
     const fresh = new Map<string, WantedPort>();
     for (const { id, pid } of nodes) {
       for (const [name, port] of this.#unmade.get(id) ?? [])
         fresh.set(name, "pid" in port.far ? { ...port, far: { ...port.far, pid } } : port);
     }
-    const stands = (name: string | undefined) => name === undefined || fresh.has(name) || ports.has(name);
+    const exists = (name: string | undefined) => name === undefined || fresh.has(name) || ports.has(name);
     const actual = new Map<string, Port>();
     const wanted = new Map<string, WantedPort>();
     for (const [name, port] of this.#waiting) {
-      if (!stands(port.redirect)) continue;
-      actual.set(name, unled(port));
+      if (!exists(port.redirect)) continue;
+      actual.set(name, withoutRedirect(port));
       wanted.set(name, port);
       this.#waiting.delete(name);
     }
     for (const [name, port] of fresh) {
-      if (stands(port.redirect)) wanted.set(name, port);
+      if (exists(port.redirect)) wanted.set(name, port);
       else {
-        wanted.set(name, unled(port));
+        wanted.set(name, withoutRedirect(port));
         this.#waiting.set(name, port);
       }
     }
     const change = fabricChange(
-      { bridges: this.#standing.bridges, ports: actual },
+      { bridges: this.#known.bridges, ports: actual },
       { bridges: this.#bridges, ports: wanted, shaped: new Map() },
       new Set(),
     );
-    await runBatch(this.#sandbox, ["ip", "-batch", "-"], change.ip);
-    await redirectPorts(this.#sandbox, this.#program, change);
-    this.#standing.bridges = new Set([...this.#standing.bridges, ...this.#bridges]);
+    await carryOut(this.#sandbox, this.#program, change);
+    this.#known.bridges = new Set([...this.#known.bridges, ...this.#bridges]);
     for (const [name, { up, mtu, master, redirect }] of wanted) {
       ports.set(name, { up, mtu, ...(master === undefined ? {} : { master }), ...(redirect === undefined ? {} : { redirect }) });
     }
-    for (const { id } of nodes) this.#unled.add(id);
+    this.#reportWired(nodes);
+  }
+
+  #reportWired(nodes: readonly SpawnedNode[]): void {
+    for (const { id } of nodes) this.#incomplete.add(id);
     const waiting = new Set([...this.#waiting.values()].map(({ node }) => node));
-    const wired = [...this.#unled].filter((id) => !waiting.has(id));
-    for (const id of wired) this.#unled.delete(id);
+    const wired = [...this.#incomplete].filter((id) => !waiting.has(id));
+    for (const id of wired) this.#incomplete.delete(id);
     if (wired.length > 0) this.#onWired(wired);
   }
 }
 
-/** The port as it is before its frames go anywhere. */
-function unled({ redirect: _, ...port }: WantedPort): WantedPort {
+function withoutRedirect({ redirect: _, ...port }: WantedPort): WantedPort {
   return port;
 }
 
-/** A few nodes' ports cost two processes, as those of many do. */
-const fewest = 32;
+/** A batch costs two processes, however many nodes are in it. */
+const minBatch = 32;

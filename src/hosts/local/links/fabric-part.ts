@@ -2,18 +2,21 @@ import type { DefinedLink, LabDefinition } from "../definitions/definition.ts";
 import type { LocalTemplate } from "../templates/template.ts";
 import { type LiveNodes, type WantedFabric, wantedFabric } from "./fabric.ts";
 
-/** What of a fabric an edit of its definition is about. */
+/** The part of a lab's fabric that a change concerns. */
 export interface FabricPart {
-  /** Nodes with other interfaces than before, or at an end of a link that is new, gone or another. */
+  /** Nodes whose ports are all compared. Of other nodes, only the ports of the part's links are. */
   readonly nodes: ReadonlySet<number>;
-  /** Those links. */
+  /** Ids of the links that the change adds, changes or removes. */
   readonly links: readonly number[];
 }
 
-/** More would cost as much as all of it. */
-const mostNodes = 64;
+/** A part with more nodes than this costs as much as the whole fabric. */
+const maxNodes = 64;
 
-/** undefined: it is about all of it, because nodes come or go, networks or qualities change, no link does, or too many do. */
+/**
+ * Returns the part that an edit of the definition concerns: nodes with more or fewer interfaces, nodes at a changed link, and those links. Returns
+ * `undefined` for edits that need the whole fabric: nodes, networks or qualities change, more than `maxNodes` nodes are concerned, or no port changes.
+ */
 export function editedPart(before: LabDefinition, after: LabDefinition): FabricPart | undefined {
   if (before.nodes.length !== after.nodes.length || JSON.stringify(before.networks) !== JSON.stringify(after.networks)) return undefined;
   const nodes = new Set<number>();
@@ -34,32 +37,45 @@ export function editedPart(before: LabDefinition, after: LabDefinition): FabricP
   changed.push(...left.values());
   if (changed.some(({ quality }) => quality !== undefined)) return undefined;
   for (const { endpoints } of changed) for (const end of endpoints) if ("node" in end) nodes.add(end.node);
-  return nodes.size === 0 || nodes.size > mostNodes ? undefined : { nodes, links: changed.map(({ id }) => id) };
+  if (nodes.size === 0 || nodes.size > maxNodes) return undefined;
+  return { nodes, links: [...new Set(changed.map(({ id }) => id))] };
 }
 
-/** The links at these nodes. */
-export function linksAt({ links }: Pick<LabDefinition, "links">, nodes: ReadonlySet<number>): readonly DefinedLink[] {
-  return links.filter(({ endpoints }) => endpoints.some((end) => "node" in end && nodes.has(end.node)));
+/** Returns the part that a change of one link's carrier or quality concerns. */
+export function linkPart(id: number): FabricPart {
+  return { nodes: new Set(), links: [id] };
 }
 
-/** The nodes and their neighbours. */
-export function withNeighbours(links: readonly DefinedLink[], nodes: ReadonlySet<number>): ReadonlySet<number> {
-  const ends = links.flatMap(({ endpoints }) => endpoints.flatMap((end) => ("node" in end ? [end.node] : [])));
-  return new Set([...nodes, ...ends]);
+/** Returns the definition's links that belong to the part: the changed ones and all links at the part's nodes. */
+export function linksOfPart({ links }: Pick<LabDefinition, "links">, part: FabricPart): readonly DefinedLink[] {
+  const changed = new Set(part.links);
+  return links.filter(({ id, endpoints }) => changed.has(id) || endpoints.some((end) => "node" in end && part.nodes.has(end.node)));
 }
 
-/** What of wantedFabric belongs to these nodes: their ports, and both ends of their links. The bridges stand already. `live` knows the neighbours too. */
+/** Returns the nodes at the ends of these links. */
+export function nodesAt(links: readonly DefinedLink[]): ReadonlySet<number> {
+  return new Set(links.flatMap(({ endpoints }) => endpoints.flatMap((end) => ("node" in end ? [end.node] : []))));
+}
+
+/**
+ * Returns the part's share of `wantedFabric`: the ports of its nodes, and both ends of its links. Bridges are left out, because an edit that adds or removes
+ * one needs the whole fabric.
+ * @param live must contain the neighbours too, if they run
+ */
 export function wantedPart(
   definition: LabDefinition,
-  nodes: ReadonlySet<number>,
+  part: FabricPart,
   live: LiveNodes,
   template: (id: string) => LocalTemplate | undefined,
-  shapes: ReadonlySet<number>,
+  shapedLinks: ReadonlySet<number>,
 ): WantedFabric {
-  const links = linksAt(definition, nodes);
-  const near = withNeighbours(links, nodes);
-  // Of a neighbour only the ports of these links count.
-  const those = definition.nodes.filter(({ id }) => near.has(id)).map((node) => (nodes.has(node.id) ? node : { ...node, ethernet: 0 }));
-  const { ports, shaped } = wantedFabric({ ...definition, nodes: those, networks: [], links }, live, template, shapes);
+  const links = linksOfPart(definition, part);
+  const neighbours = nodesAt(links);
+  const nodes = definition.nodes.flatMap((node) => {
+    if (part.nodes.has(node.id)) return [node];
+    // Without ports of its own, a neighbour has only the ports of these links.
+    return neighbours.has(node.id) ? [{ ...node, ethernet: 0 }] : [];
+  });
+  const { ports, shaped } = wantedFabric({ ...definition, nodes, networks: [], links }, live, template, shapedLinks);
   return { bridges: new Set(), ports, shaped };
 }

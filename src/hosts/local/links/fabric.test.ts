@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { DefinedLink, DefinedNode, LabDefinition } from "../definitions/definition.ts";
 import { macAddress } from "../definitions/mac-address.ts";
 import type { LocalTemplate } from "../templates/template.ts";
-import { type Fabric, fabricChange, type LiveNodes, standingCables, wantedFabric } from "./fabric.ts";
+import { type Fabric, fabricChange, type LiveNodes, shapedLinksIn, wantedFabric } from "./fabric.ts";
 import { parseLinks, parseRedirects, readFabric } from "./read-fabric.ts";
 
 const templates: Readonly<Record<string, Pick<LocalTemplate, "ethFormat" | "backend">>> = {
@@ -173,7 +173,7 @@ describe("planning the fabric", () => {
       redirect("n1i1", "q1a"),
       redirect("n2i1", "q1b"),
     ]);
-    expect(standingCables(standing(shaped))).toEqual([1]);
+    expect(shapedLinksIn(standing(shaped))).toEqual([1]);
 
     const leave = fabricChange(standing(shaped), direct, new Set());
     expect(leave).toEqual({

@@ -3,8 +3,8 @@ import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Fabric, Port } from "./fabric.ts";
 
 /**
- * What stands in the fabric now, as the kernel tells it: nodes that died took their ports with them, and whoever looked before may have been killed.
- * A port that goes while it is read is not there.
+ * Reads all bridges and ports of the fabric from the kernel: ports of nodes that died are gone, and an earlier run of the service may have been killed
+ * during a change. A port that disappears while it is read is left out.
  */
 export async function readFabric(sandbox: Pick<Sandbox, "run">): Promise<Fabric> {
   const argv = ["ip", "-j", "link", "show"];
@@ -13,14 +13,15 @@ export async function readFabric(sandbox: Pick<Sandbox, "run">): Promise<Fabric>
   const asked = [...links.ports.keys()].map((name) => `filter show dev ${name} ingress\n`).join("");
   const { stdout, gone } = await ask(sandbox, ["tc", "-j", "-force", "-batch", "-"], asked);
   const ports = new Map([...links.ports].filter(([name]) => !gone.has(name)));
-  const told = parseRedirects(stdout);
-  const redirects = new Map([...ports.keys()].map((name, i) => [name, told[i]]));
+  const found = parseRedirects(stdout);
+  const redirects = new Map([...ports.keys()].map((name, i) => [name, found[i]]));
   return withRedirects({ bridges: links.bridges, ports }, (name) => redirects.get(name));
 }
 
 /**
- * Those of these ports that stand; costs the same however large the fabric is. To read where one redirects to, tc would list the whole fabric first:
- * that is taken as known.
+ * Reads these ports; missing ports are left out. Its cost does not depend on the size of the fabric, because it does not read redirects: tc would list all
+ * devices first.
+ * @param redirects port → the target of its redirect, as it was last set
  */
 export async function readPorts(
   sandbox: Pick<Sandbox, "run">,
@@ -42,7 +43,7 @@ function withRedirects({ bridges, ports }: Fabric, redirect: (name: string) => s
   return { bridges, ports: new Map(complete) };
 }
 
-/** What a batch of questions about devices is answered, and the devices that are not there: of those nothing is told. */
+/** Runs a batch of queries about devices. Returns the output, and the devices that do not exist, which have no part in the output. */
 async function ask(
   sandbox: Pick<Sandbox, "run">,
   argv: readonly string[],
@@ -59,15 +60,15 @@ async function ask(
   return { stdout: result.stdout, gone };
 }
 
-/** Runs it again while the kernel reports that its list changed as it was read: devices come and go meanwhile. The last result counts in any case. */
+/** Repeats the query, up to `maxReads` times, while the kernel reports that its list of devices changed during the read. Returns the last result. */
 async function runWhole(sandbox: Pick<Sandbox, "run">, argv: readonly string[], stdin: string): Promise<RunResult> {
-  for (let left = mostReads; ; left--) {
+  for (let left = maxReads; ; left--) {
     const result = await sandbox.run(argv, stdin);
     if (left <= 1 || !result.stderr.includes("Dump was interrupted")) return result;
   }
 }
 
-const mostReads = 10;
+const maxReads = 10;
 
 interface IpLink {
   readonly ifname: string;
@@ -76,7 +77,7 @@ interface IpLink {
   readonly master?: string;
 }
 
-/** The answer of `ip -j link show`: ports and bridges of ours; redirects are asked for apart. */
+/** Parses the output of `ip -j link show`: ports and bridges of the fabric, without redirects. */
 export function parseLinks(text: string): Fabric {
   return fabricOf(JSON.parse(text || "[]") as IpLink[]);
 }
@@ -96,7 +97,7 @@ interface TcFilter {
   readonly options?: { readonly actions?: readonly { readonly kind: string; readonly to_dev?: string }[] };
 }
 
-/** The answers of `tc -j -batch` to one `filter show` a line, in that order: where each port redirects to; "*" where that device is gone. */
+/** Parses the output of `tc -j -batch` with one `filter show` per line. Returns the target of each redirect in that order; "*" if the target is gone. */
 export function parseRedirects(text: string): readonly (string | undefined)[] {
   return text
     .split("\n")

@@ -4,7 +4,10 @@ import type { ShapingMeans } from "./quality-means.ts";
 import { LabNetem } from "./quality-netem.ts";
 import { LabShaper, type LinkShaper } from "./quality-shaper.ts";
 
-/** What shapes the links of a lab; null where nothing can. @param adopted an earlier run of the service left the sandbox */
+/**
+ * Returns the shaper of a lab's links; `null` if this machine has none.
+ * @param adopted an earlier run of the service left the sandbox
+ */
 export async function openShaper(
   means: ShapingMeans,
   program: string,
@@ -14,9 +17,9 @@ export async function openShaper(
 ): Promise<LinkShaper | null> {
   if (means === null) return null;
   const process = new LabShaper(program, lab, sandbox);
-  // A lab that a shaper process serves keeps it, whatever the kernel has learnt since.
+  // A lab with a shaper process keeps it, also if the kernel supports netem by now.
   if (adopted && (await exists(program))) await process.adopt();
-  if (means === "shaper" || process.cables.size > 0) return process;
+  if (means === "shaper" || process.links.size > 0) return process;
   const netem = new LabNetem(sandbox);
   if (adopted) await netem.adopt();
   return netem;

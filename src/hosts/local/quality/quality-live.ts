@@ -1,34 +1,37 @@
 import type { DefinedLink } from "../definitions/definition.ts";
-import { hasEffect, isToldAs, type Sides, sameSides, sidesOf } from "./quality.ts";
+import { completeLinkQuality, isImpaired, isReadBackOf, isSameQuality, type LinkQuality } from "./quality.ts";
 
 /**
- * What the links of one lab are to be like now: as declared, except those that were changed live only. A live change lasts until the quality is
- * declared anew, or an end of the link stops.
+ * The wanted qualities of one lab's links: the declared quality, or a live change of it. A live change ends when the declared quality changes, or when a node
+ * at an end of the link stops.
  */
 export class LinkQualities {
-  readonly #live = new Map<number, Sides>();
-  /** As declared when last seen. */
-  readonly #declared = new Map<number, Sides>();
+  readonly #live = new Map<number, LinkQuality>();
+  /** Link → its declared quality when `followLink` was last called. */
+  readonly #declared = new Map<number, LinkQuality>();
 
-  /** Changes the link until further notice, without declaring it. */
-  change(link: DefinedLink, sides: Sides): void {
-    this.#declared.set(link.id, sidesOf(link.quality));
-    this.#live.set(link.id, sides);
+  /** Sets a live change. */
+  setLive(link: DefinedLink, quality: LinkQuality): void {
+    this.#declared.set(link.id, completeLinkQuality(link.quality));
+    this.#live.set(link.id, quality);
   }
 
-  /** Forgets live changes that no longer count. @param standing what is in force, by link, where that is known and may have come from an earlier run */
-  follow(links: readonly DefinedLink[], standing: ReadonlyMap<number, Sides>): void {
+  /**
+   * Ends the live changes of links whose declared quality has changed, and forgets links that are gone.
+   * @param inForce link → the quality that the shaper has, which an earlier run of the service may have set
+   */
+  follow(links: readonly DefinedLink[], inForce: ReadonlyMap<number, LinkQuality>): void {
     const known = new Set(links.map(({ id }) => id));
     for (const id of this.#declared.keys()) if (!known.has(id)) this.forget(id);
-    for (const link of links) this.followLink(link, standing.get(link.id));
+    for (const link of links) this.followLink(link, inForce.get(link.id));
   }
 
-  /** The same for one link of many. */
-  followLink(link: DefinedLink, stands: Sides | undefined): void {
-    const now = sidesOf(link.quality);
+  /** Does the same for one link of many. */
+  followLink(link: DefinedLink, inForce: LinkQuality | undefined): void {
+    const now = completeLinkQuality(link.quality);
     const before = this.#declared.get(link.id);
-    if (before === undefined && stands !== undefined && !isToldAs(now, stands)) this.#live.set(link.id, stands);
-    if (before !== undefined && !sameSides(before, now)) this.#live.delete(link.id);
+    if (before === undefined && inForce !== undefined && !isReadBackOf(now, inForce)) this.#live.set(link.id, inForce);
+    if (before !== undefined && !isSameQuality(before, now)) this.#live.delete(link.id);
     this.#declared.set(link.id, now);
   }
 
@@ -37,22 +40,22 @@ export class LinkQualities {
     this.#declared.delete(id);
   }
 
-  /** The live change of a link whose ends do not both live is over. */
-  settle(standing: ReadonlySet<number>): void {
-    for (const id of this.#live.keys()) this.settleLink(id, standing.has(id));
+  /** Ends the live changes of all links but the shaped ones: a link with a stopped node is not shaped. */
+  keepLive(shaped: { has(id: number): boolean }): void {
+    for (const id of this.#live.keys()) if (!shaped.has(id)) this.endLive(id);
   }
 
-  /** The same for one link. */
-  settleLink(id: number, stands: boolean): void {
-    if (!stands) this.#live.delete(id);
+  /** Ends the live change of the link, if it has one. */
+  endLive(id: number): void {
+    this.#live.delete(id);
   }
 
-  of(link: DefinedLink): Sides {
-    return this.#live.get(link.id) ?? sidesOf(link.quality);
+  of(link: DefinedLink): LinkQuality {
+    return this.#live.get(link.id) ?? completeLinkQuality(link.quality);
   }
 
-  /** Whether frames must go through the shaper: also where a declared effect is cleared live, so that the shaper remembers it. */
-  shapes(link: DefinedLink): boolean {
-    return [this.of(link), sidesOf(link.quality)].some(({ a, b }) => hasEffect(a) || hasEffect(b));
+  /** Returns whether frames must go through the shaper. They do if only the declared quality is impaired, so that the shaper remembers the live change. */
+  needsShaper(link: DefinedLink): boolean {
+    return [this.of(link), completeLinkQuality(link.quality)].some(({ a, b }) => isImpaired(a) || isImpaired(b));
   }
 }

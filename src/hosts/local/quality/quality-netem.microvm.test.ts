@@ -167,7 +167,7 @@ describe.skipIf(lacks !== undefined)(title, { timeout: 600_000 }, () => {
   });
 
   test("a link leaves netem while frames are on their way: all arrive, and then its devices go", async () => {
-    const wanted = { adopted: [3], effective: whole({ delay: 3000 }), stoodMeanwhile: true, received: 20, standsAfter: false };
+    const wanted = { adopted: [3], effective: whole({ delay: 3000 }), existedMeanwhile: true, received: 20, existsAfter: false };
     await figure(
       "drop",
       (text) => JSON.parse(text.trim()),

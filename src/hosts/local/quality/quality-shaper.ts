@@ -1,23 +1,24 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { SerialQueue } from "../../../base/keyed-queue.ts";
 import { Failure } from "../../../contract/errors.ts";
 import type { Quality } from "../../../intent/lab/lab.ts";
 import { succeeded } from "../machine/machine.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
-import type { Sides } from "./quality.ts";
+import type { LinkQuality } from "./quality.ts";
 
-/** A shaped link as the shaper is to hold it, by link id; its devices stand in the fabric. */
-export interface Cable extends Sides {
+/** A link that the shaper delays, drops or limits. Its devices are in the fabric. */
+export interface ShapedLink extends LinkQuality {
   readonly mtu: number;
 }
 
-/** A shaped link as the shaper tells it. */
-export interface CableState extends Cable {
-  /** No longer wanted; delivers what it still holds. */
+/** A shaped link as the shaper reports it. */
+export interface ShapedLinkState extends ShapedLink {
+  /** The link is dropped, and the shaper still delivers the frames that it holds. */
   readonly draining: boolean;
   readonly counters: { readonly a: FlowCounters; readonly b: FlowCounters };
 }
 
-/** Frames of one direction since the shaper took the link. See native/shaper/README.md. */
+/** Counts of frames of one direction since the link was first shaped. See native/shaper/README.md. */
 export interface FlowCounters {
   readonly received: number;
   readonly sent: number;
@@ -28,32 +29,29 @@ export interface FlowCounters {
   readonly queued: number;
 }
 
-/** What shapes the links of one lab: the shaper process or the kernel's netem. Both work on the same devices, and outlive the service. */
+/** Shapes the links of one lab: by the shaper process or by the kernel's netem. Both work on the same devices, and go on when the service ends. */
 export interface LinkShaper {
-  /** What it is to hold, whether it does or not. */
-  readonly cables: ReadonlyMap<number, Cable>;
-  /** Takes over what an earlier run of the service left. */
+  /** The links that are to be shaped, by id, whether the shaper runs or not. */
+  readonly links: ReadonlyMap<number, ShapedLink>;
+  /** Takes over the links that an earlier run of the service left. */
   adopt(): Promise<void>;
-  /** Adds or changes these; their devices stand. What is on its way keeps its time. */
-  put(cables: ReadonlyMap<number, Cable>): Promise<void>;
-  /** These deliver what they hold, and then their devices go. */
+  /** Adds or changes links whose devices exist. Frames that are on their way keep their delay. */
+  put(links: ReadonlyMap<number, ShapedLink>): Promise<void>;
+  /** Lets these links deliver the frames that they hold, and then removes their devices. */
   drop(ids: readonly number[]): Promise<void>;
-  /** As it stands; null where what should shape does not live. */
-  read(): Promise<ReadonlyMap<number, CableState> | null>;
-  /** Lets go of it; it goes on. */
+  /** Reads all states; `null` if the shaper process does not run. */
+  read(): Promise<ReadonlyMap<number, ShapedLinkState> | null>;
+  /** Ends the connection; the shaper goes on. */
   close(): void;
 }
 
-/**
- * One lab's shaper process, as the service knows it. It outlives the service; one that dies while links need it is started again at once,
- * with all their settings.
- */
+/** Client of one lab's shaper process, which outlives the service. If the process dies while links need it, it is restarted with all their settings. */
 export class LabShaper implements LinkShaper {
   readonly #argv: readonly string[];
   readonly #sandbox: Pick<Sandbox, "run">;
-  /** What it is to hold. */
-  #cables = new Map<number, Cable>();
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #links = new Map<number, ShapedLink>();
+  /** Calls of the shaper program. */
+  readonly #calls = new SerialQueue();
   #watch: AbortController | undefined;
   #closed = false;
 
@@ -62,32 +60,32 @@ export class LabShaper implements LinkShaper {
     this.#sandbox = sandbox;
   }
 
-  get cables(): ReadonlyMap<number, Cable> {
-    return this.#cables;
+  get links(): ReadonlyMap<number, ShapedLink> {
+    return this.#links;
   }
 
   async adopt(): Promise<void> {
-    const standing = await this.read();
-    if (standing === null) return;
-    for (const [id, { mtu, a, b, draining }] of standing) if (!draining) this.#cables.set(id, { mtu, a, b });
+    const states = await this.read();
+    if (states === null) return;
+    for (const [id, { mtu, a, b, draining }] of states) if (!draining) this.#links.set(id, { mtu, a, b });
     this.#follow();
   }
 
-  put(cables: ReadonlyMap<number, Cable>): Promise<void> {
-    for (const [id, cable] of cables) this.#cables.set(id, cable);
-    return cables.size === 0 ? Promise.resolve() : this.#change([...cables].map(putLine));
+  put(links: ReadonlyMap<number, ShapedLink>): Promise<void> {
+    for (const [id, link] of links) this.#links.set(id, link);
+    return links.size === 0 ? Promise.resolve() : this.#change([...links].map(putLine));
   }
 
   drop(ids: readonly number[]): Promise<void> {
-    for (const id of ids) this.#cables.delete(id);
+    for (const id of ids) this.#links.delete(id);
     return ids.length === 0 ? Promise.resolve() : this.#change(ids.map((id) => `drop ${id}`));
   }
 
-  read(): Promise<ReadonlyMap<number, CableState> | null> {
-    return this.#inTurn(async () => {
+  read(): Promise<ReadonlyMap<number, ShapedLinkState> | null> {
+    return this.#calls.run(async () => {
       const argv = [...this.#argv, "show"];
       const result = await this.#sandbox.run(argv, "", { timeoutMs: answerMs });
-      return result.code === notThere ? null : parseAnswer(succeeded(argv, result).stdout).cables;
+      return result.code === notRunning ? null : parseAnswer(succeeded(argv, result).stdout).links;
     });
   }
 
@@ -97,7 +95,7 @@ export class LabShaper implements LinkShaper {
   }
 
   #change(lines: readonly string[]): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#calls.run(async () => {
       const argv = [...this.#argv, "ask"];
       const { problems } = parseAnswer(
         succeeded(argv, await this.#sandbox.run(argv, `${lines.join("\n")}\n`, { timeoutMs: answerMs })).stdout,
@@ -110,13 +108,7 @@ export class LabShaper implements LinkShaper {
     });
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(work);
-    this.#turn = turn.catch(() => undefined);
-    return turn;
-  }
-
-  /** A small process in the fabric waits for the shaper's end. */
+  /** Starts a small process in the fabric that ends with the shaper, unless one runs already. */
   #follow(): void {
     if (this.#watch !== undefined || this.#closed) return;
     const watch = new AbortController();
@@ -125,9 +117,9 @@ export class LabShaper implements LinkShaper {
     ended.then(
       ({ code }) => {
         this.#watch = undefined;
-        if (code === notThere) void this.#revive();
+        if (code === notRunning) void this.#revive();
       },
-      // The lab is gone, or this was closed.
+      // The lab has ended, or close() was called.
       () => {
         this.#watch = undefined;
       },
@@ -135,11 +127,11 @@ export class LabShaper implements LinkShaper {
   }
 
   async #revive(): Promise<void> {
-    for (let pause = 50; !this.#closed && this.#cables.size > 0; pause = Math.min(pause * 2, 5000)) {
+    for (let pause = 50; !this.#closed && this.#links.size > 0; pause = Math.min(pause * 2, 5000)) {
       try {
-        return await this.#change([...this.#cables].map(putLine));
+        return await this.#change([...this.#links].map(putLine));
       } catch (error) {
-        // A lab that ends takes its shaper along; what else went wrong is tried again, and shows in the status.
+        // The lab may have ended with its shaper. Any other failure is retried; until then the lab's status shows the links as severed.
         if (!(error instanceof Failure)) throw error;
         await delay(pause, undefined, { ref: false });
       }
@@ -147,18 +139,19 @@ export class LabShaper implements LinkShaper {
   }
 }
 
-const notThere = 3;
+/** Exit code of the shaper program if the lab has no shaper process. */
+const notRunning = 3;
 
-/** A shaper that does not answer for so long hangs; it answers thousands of lines within milliseconds. */
+/** After this time without an answer the shaper hangs: it answers thousands of lines within milliseconds. */
 const answerMs = 20_000;
 
-function putLine([id, { mtu, a, b }]: readonly [number, Cable]): string {
+function putLine([id, { mtu, a, b }]: readonly [number, ShapedLink]): string {
   return `put ${id} ${mtu} ${flowWords(a)} ${flowWords(b)}`;
 }
 
-/** Nanoseconds and parts of 1,000,000,000. */
+/** Returns times in nanoseconds, loss in parts of 1,000,000,000 and bandwidth in kbit/s. */
 function flowWords({ delay, jitter, loss, bandwidth }: Required<Quality>): string {
-  // What is asked for does not round to nothing: no bandwidth would mean unlimited.
+  // At least 1, because 0 means none, and for the bandwidth unlimited.
   return [delay * 1e6, jitter * 1e6, loss * 1e7, bandwidth].map((value) => (value > 0 ? Math.max(1, Math.round(value)) : 0)).join(" ");
 }
 
@@ -169,9 +162,9 @@ interface FlowAnswer extends FlowCounters {
   readonly bandwidth: number;
 }
 
-/** What the shaper answers: one line of JSON. */
+/** Parses the answer of the shaper, one line of JSON. The word "cables" in it means links. */
 export function parseAnswer(text: string): {
-  readonly cables: ReadonlyMap<number, CableState>;
+  readonly links: ReadonlyMap<number, ShapedLinkState>;
   readonly problems: readonly { readonly id: number; readonly problem: string }[];
 } {
   const { cables, problems } = JSON.parse(text) as {
@@ -197,5 +190,5 @@ export function parseAnswer(text: string): {
     const state = { mtu, draining, a: quality(a), b: quality(b), counters: { a: counters(a), b: counters(b) } };
     return [id, state] as const;
   });
-  return { cables: new Map(states.sort(([a], [b]) => a - b)), problems };
+  return { links: new Map(states.sort(([a], [b]) => a - b)), problems };
 }

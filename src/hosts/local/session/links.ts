@@ -4,10 +4,10 @@ import type { LinkQualityState, LinkSides } from "../../host.ts";
 import type { DefinedLink, LabDefinition } from "../definitions/definition.ts";
 import type { Definitions } from "../definitions/definitions.ts";
 import type { LocalLab } from "../lab/local-lab.ts";
-import { sidesOf, storedQuality } from "../quality/quality.ts";
+import { completeLinkQuality, storedQuality } from "../quality/quality.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 
-/** What a change of one link works on. */
+/** The lab and the parts of the host that a change of one link needs. */
 export interface LinkContext {
   readonly definition: LabDefinition;
   readonly definitions: Definitions;
@@ -15,7 +15,7 @@ export interface LinkContext {
   readonly live: LocalLab;
 }
 
-/** A side absent is cleared. Throws link_not_found. */
+/** Sets the link's quality. Clears an omitted side. Throws link_not_found. */
 export async function setLinkQuality(
   context: LinkContext,
   linkId: string,
@@ -28,15 +28,15 @@ export async function setLinkQuality(
   const after = save
     ? await changeLink(context, link.id, ({ quality: _before, ...rest }) => ({ ...rest, ...(stored && { quality: stored }) }))
     : definition;
-  // Also with save: where the same was declared before, and something else is in force.
+  // Also with save: a live change may be in force although the declared quality stays the same.
   const now = linkOf(after, linkId);
-  live.changeQuality(now, sidesOf(quality));
-  await live.syncLink(after, now, catalogue);
-  const effective = (await live.linkLife()).get(link.id) ?? {};
+  live.setLiveQuality(now, completeLinkQuality(quality));
+  await live.reconcileFabric(after, catalogue, { of: "link", id: link.id });
+  const effective = (await live.liveQualities()).get(link.id) ?? {};
   return { stored: now.quality ?? {}, effective };
 }
 
-/** A side absent stays as it is. Throws link_not_found. */
+/** Suspends or resumes the sides of the link. An omitted side stays as it is. Throws link_not_found. */
 export async function setLinkSuspend(
   context: LinkContext,
   linkId: string,
@@ -49,7 +49,7 @@ export async function setLinkSuspend(
     ...rest,
     ...(both.a || both.b ? { suspended: both } : {}),
   }));
-  await live.syncLink(after, linkOf(after, linkId), catalogue);
+  await live.reconcileFabric(after, catalogue, { of: "link", id: link.id });
   return both;
 }
 
@@ -59,7 +59,7 @@ function linkOf({ links, path }: LabDefinition, id: string): DefinedLink {
   return link;
 }
 
-/** Persisted before it takes effect, so that what is in force after a crash is what a repeated call or the next sync makes of it. */
+/** Persists the change before it takes effect: after a crash, a repeated call or the next reconcile puts it in force. */
 async function changeLink(
   { definition, definitions }: LinkContext,
   id: number,

@@ -33,7 +33,7 @@ export async function liveNodes(state: LocalState, definition: LabDefinition, ca
   const ready =
     sandbox === null || candidates.length === 0
       ? new Map<number, boolean>()
-      : await state.readiness(definition.id).ask(sandbox, candidates, live.wiring, 1000);
+      : await state.readiness(definition.id).ask(sandbox, candidates, live.wiringChanges, 1000);
   const [now, load, diskOf] = [Date.now(), await live.load(), state.disks.states(definition.id)];
   return rows.map((row) => liveNode(row, life.get(row.node), { now, load: load.get(row.node), ready: ready.get(row.node), diskOf }));
 }

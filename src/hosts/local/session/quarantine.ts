@@ -42,7 +42,7 @@ export function localQuarantine(state: Omit<LocalState, "quarantine">, run: stri
         await endStrays(run, [id]);
         await lab(id).adopt();
         const definition = await definitions.get(path);
-        if (definition !== undefined && lab(id).sandbox !== null) await lab(id).sync(definition, await catalogue());
+        if (definition !== undefined && lab(id).sandbox !== null) await lab(id).reconcileFabric(definition, await catalogue());
       });
       return path;
     },

@@ -91,7 +91,7 @@ export function localSession(state: LocalState, { name, role }: LocalUser, accou
       }),
     status: async (path) => {
       const definition = await lab(path);
-      const [nodes, links] = await Promise.all([liveNodes(state, definition, await catalogue()), state.lab(definition.id).linkLife()]);
+      const [nodes, links] = await Promise.all([liveNodes(state, definition, await catalogue()), state.lab(definition.id).liveQualities()]);
       return { nodes, links: [...links].map(([id, sides]) => ({ id: String(id), ...sides })) };
     },
     setLinkQuality: (path, linkId, quality, { save }) =>

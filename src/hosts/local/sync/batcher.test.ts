@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { Gathering } from "./gathering.ts";
+import { Batcher } from "./batcher.ts";
 
-test("while it works on some the next gather, and nothing is left when it is done", async () => {
+test("items that arrive while a batch is worked on form the next batch, and done() leaves none", async () => {
   const { begun, work, end } = slow();
-  const numbers = new Gathering(work);
+  const numbers = new Batcher(work);
   numbers.add([1, 2]);
   numbers.add([3]);
   numbers.add([4]);
@@ -24,9 +24,9 @@ test("while it works on some the next gather, and nothing is left when it is don
   await numbers.done();
 });
 
-test("a few are not begun with before it is asked to be done", async () => {
+test("a batch below the minimum size waits for done()", async () => {
   const { begun, work, end } = slow();
-  const numbers = new Gathering(work, 3);
+  const numbers = new Batcher(work, 3);
   numbers.add([1, 2]);
   expect(begun).toEqual([]);
   numbers.add([3]);
@@ -39,18 +39,18 @@ test("a few are not begun with before it is asked to be done", async () => {
   await done;
 });
 
-test("none at all are no work", async () => {
+test("adding no items starts no work", async () => {
   const { begun, work } = slow();
-  const numbers = new Gathering(work);
+  const numbers = new Batcher(work);
   numbers.add([]);
   await numbers.done();
   expect(begun).toEqual([]);
 });
 
-test("a failure is told, and no more is worked on", async () => {
+test("done() throws the failure of the work, and no further batch is started", async () => {
   const begun: (readonly number[])[] = [];
-  const numbers = new Gathering<number>(async (some) => {
-    begun.push(some);
+  const numbers = new Batcher<number>(async (batch) => {
+    begun.push(batch);
     throw new Error("refused");
   });
   numbers.add([1]);
@@ -60,12 +60,12 @@ test("a failure is told, and no more is worked on", async () => {
   expect(begun).toEqual([[1]]);
 });
 
-/** Work that takes until it is told to end. */
+/** Work that lasts until `end` is called. */
 function slow() {
   const begun: (readonly number[])[] = [];
   const ends: (() => void)[] = [];
-  const work = (some: readonly number[]) => {
-    begun.push(some);
+  const work = (batch: readonly number[]) => {
+    begun.push(batch);
     return new Promise<void>((resolve) => ends.push(resolve));
   };
   return { begun, work, end: () => ends.shift()!() };
