@@ -15,10 +15,10 @@ import type { RecordedLab } from "./definitions/path-claims.ts";
 import { hidingPaths } from "./files/hidden-paths.ts";
 import { makePassage } from "./files/passage.ts";
 import { openTrash } from "./files/trash.ts";
-import { hostLacks } from "./images/lacks.ts";
+import { preflight } from "./images/preflight.ts";
 import { LocalLab } from "./lab/local-lab.ts";
 import { type StopPatience, stopPatience } from "./lab/stop-patience.ts";
-import { incarnation } from "./machine/incarnation.ts";
+import { bootEpoch } from "./machine/boot-epoch.ts";
 import { tellingTrouble } from "./machine/machine-trouble.ts";
 import type { LocalPaths } from "./machine/paths.ts";
 import { isUuid } from "./machine/uuid.ts";
@@ -30,7 +30,7 @@ import { Admission } from "./resources/admission.ts";
 import { raiseKernelTables } from "./resources/kernel-tables.ts";
 import { groupsSettled, sweepLabGroups } from "./resources/lab-groups.ts";
 import { freeMemory, machineMemory } from "./resources/machine-capacity.ts";
-import { limitLacks, probeMachine } from "./resources/probe-machine.ts";
+import { limitProblems, probeMachine } from "./resources/probe-machine.ts";
 import { endStrays } from "./sandbox/end-strays.ts";
 import type { LocalState } from "./session/local-state.ts";
 import { localQuarantine } from "./session/quarantine.ts";
@@ -40,27 +40,27 @@ import { NeighbourWatch } from "./watches/neighbour-watch.ts";
 
 export interface LocalHostOptions {
   readonly paths: LocalPaths;
-  /** Told what an administrator should know: a template or lab.json that does not read, a lab that cannot be adopted. Default: process.emitWarning. */
+  /** Called with warnings for the administrator: an unreadable template or lab.json, a lab that cannot be adopted. Default: process.emitWarning. */
   readonly warn?: (text: string) => void;
-  /** Path → the lab that the service has a record of: it decides who a disputed path belongs to. */
+  /** Path → the lab that the service has a record of. The record decides which lab a disputed path belongs to. */
   readonly recorded?: ReadonlyMap<string, RecordedLab>;
-  /** Where labs may go through nat networks, beside the rules that every machine has. */
+  /** Destinations that labs may reach through nat networks, besides the rules that every machine has. */
   readonly nat?: NatPolicy;
-  /** Instead of the usual ones. */
+  /** Replace the defaults. */
   readonly captureLimits?: Partial<CaptureLimits>;
-  /** Instead of the usual one. */
+  /** Replaces the defaults. */
   readonly stopPatience?: Partial<StopPatience>;
-  /** MiB that may still be promised to nodes when so many are, instead of what the machine has. */
+  /** Returns the MiB that may still be promised to nodes, from the MiB that are promised. Default: from the machine's memory. */
   readonly freeMemory?: (promised: number) => number;
-  /** Instead of the usual one. */
+  /** Replaces the default. */
   readonly diskPace?: DiskPace;
-  /** Instead of what the kernel's neighbour tables take. */
-  readonly mostNeighbours?: number;
+  /** Replaces the size of the kernel's neighbour tables. */
+  readonly maxNeighbours?: number;
 }
 
 /**
- * The embedded host: labs as namespaces of this machine. Running labs outlive it: a new one on the same directories takes them over.
- * Work begins at once; what goes wrong on the way shows at login.
+ * Opens the embedded host, which runs labs in namespaces of this machine. Running labs go on when it closes, and the next host on the same directories adopts
+ * them. It starts to work at once; failures on the way are thrown at login.
  */
 export function localHost(options: LocalHostOptions): Host {
   const { paths } = options;
@@ -68,7 +68,7 @@ export function localHost(options: LocalHostOptions): Host {
   const users = openUsers(join(paths.state, "users.json"));
   const labs = new Map<string, LocalLab>();
   const opening = open(options, labs, warn);
-  // Whoever logs in is told.
+  // A failure is thrown at login.
   opening.catch(() => undefined);
 
   const session = async (user: LocalUser) =>
@@ -126,7 +126,7 @@ export function localHost(options: LocalHostOptions): Host {
   };
 }
 
-/** Whoever uses labs has no business with where the machine keeps them. */
+/** Returns the directories whose paths are hidden from users in messages. */
 function privateDirectories({ state, run, images, vmImages, holder, shaper, tap }: LocalPaths): readonly string[] {
   return [state, run, images, vmImages, ...[holder, shaper, tap].map(dirname)];
 }
@@ -135,12 +135,12 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
   const { paths } = options;
   await makePassage(paths.state);
   await makePassage(paths.vmImages);
-  // Drafts whose writing a crash cut off; nobody else writes here now.
+  // Drafts of files whose writing a crash interrupted. Nothing else writes here now.
   for (const name of await readdir(paths.state))
     if (/^(users|service)\.json\.[0-9a-f]{12}\.tmp$/.test(name)) await rm(join(paths.state, name));
-  const bootId = await incarnation(paths.run);
+  const bootId = await bootEpoch(paths.run);
   const means = probeMachine();
-  for (const lack of [...(await hostLacks(paths)), ...limitLacks(await means)]) warn(lack);
+  for (const problem of [...(await preflight(paths)), ...limitProblems(await means)]) warn(problem);
   if (process.getuid?.() === 0) for (const line of raiseKernelTables()) warn(line);
   const trash = await openTrash(join(paths.state, "trash"), warn);
   const spares = await openSpareFiles(paths.state, warn);
@@ -179,11 +179,11 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
   const adopt = (id: string) =>
     lab(id)
       .adopt()
-      // Tried again whenever the lab is used, and told then.
+      // The next use of the lab tries again and reports a failure.
       .catch((error: Error) => warn(`lab ${id}: ${error.message}`));
 
   for (const { lab: id, pid } of await endStrays(paths.run, definitions.ids())) {
-    warn(`lab ${id}: its holder, process ${pid}, was not to be found in ${paths.run} any more and could not be reached: it was ended`);
+    warn(`lab ${id}: its holder, process ${pid}, is missing from ${paths.run} and could not be reached: it was ended`);
   }
   await Promise.all(definitions.ids().map(adopt));
   await sweepLabGroups((await means).groups);
@@ -191,7 +191,7 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
   for (const id of (await readdir(paths.run)).sort()) {
     if (known.has(id) || !isUuid(id)) continue;
     await adopt(id);
-    if (lab(id).isAlive) warn(`lab ${id} runs, and ${paths.state} has no definition of it: labwright quarantine lists it, and can end it`);
+    if (lab(id).isAlive) warn(`lab ${id} runs, but ${paths.state} has no definition of it: labwright quarantine lists it, and can end it`);
     lab(id).release();
     labs.delete(id);
   }
@@ -201,15 +201,15 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
   );
   await captures.sweep();
 
-  // A shaper that died while no service ran left its links without a way through.
+  // Links of a shaper that died while no service ran pass no frames.
   const reshape = async (path: string) => {
     const definition = await definitions.get(path);
     if (definition === undefined || lab(definition.id).sandbox === null) return;
     if (definition.links.some(({ quality }) => quality !== undefined))
       await lab(definition.id).reconcileFabric(definition, await catalogue());
   };
-  const told = (path: string) => (error: Error) => warn(`lab ${path}: ${error.message}`);
-  await Promise.all(definitions.paths().map((path) => exclusive(path, () => reshape(path)).catch(told(path))));
+  const warnOf = (path: string) => (error: Error) => warn(`lab ${path}: ${error.message}`);
+  await Promise.all(definitions.paths().map((path) => exclusive(path, () => reshape(path)).catch(warnOf(path))));
 
   const state: Omit<LocalState, "quarantine"> = {
     definitions,
@@ -236,13 +236,13 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
     decoders,
     views: new CaptureViews(decoders),
     captures,
-    // Only root sees the tables and may raise them; others find small ones.
+    // Only root can read the tables' counters and raise their limits.
     neighbours:
       process.getuid?.() === 0
         ? new NeighbourWatch({
             definitions,
             lab,
-            ...(options.mostNeighbours === undefined ? {} : { most: options.mostNeighbours }),
+            ...(options.maxNeighbours === undefined ? {} : { most: options.maxNeighbours }),
             warn,
           })
         : undefined,

@@ -18,8 +18,8 @@ import { kvmWorks } from "./vm/kvm.ts";
 import { hypervisorImage } from "./vm/vm-spawn.ts";
 
 /**
- * Templates of labwright and of `<state>/templates`, images of the image directory. Read again after `freshMs`, and at once when a file came or
- * went there; what is as it was is the same object.
+ * Returns a function that reads the catalogue: the built-in templates, those of `<state>/templates`, and the images. It reads again after `freshMs`, and at once
+ * when a file was added or removed. While nothing changes, it returns the same object.
  */
 export function openCatalogue(options: {
   readonly state: string;
@@ -34,7 +34,7 @@ export function openCatalogue(options: {
 }): () => Promise<Catalogue> {
   let current: { readonly until: number; readonly mark: string; readonly catalogue: Promise<Catalogue> } | undefined;
   const directories = [join(options.state, "templates"), options.images, options.vmImages];
-  const told = new Set<string>();
+  const warned = new Set<string>();
   const memory: TemplateMemory = new Map();
   const nat = natWorks();
   let kvm: Promise<boolean> | undefined;
@@ -44,18 +44,18 @@ export function openCatalogue(options: {
     const { templates, problems } = await loadTemplates([builtinTemplates, join(options.state, "templates")], memory);
     for (const problem of problems) {
       const text = problemText(problem);
-      if (!told.has(text)) options.warn(text);
-      told.add(text);
+      if (!warned.has(text)) options.warn(text);
+      warned.add(text);
     }
     const own = await findImages(options.images);
-    const brought = await findVmImages(options.vmImages);
-    for (const text of brought.problems) {
-      if (!told.has(text)) options.warn(text);
-      told.add(text);
+    const vm = await findVmImages(options.vmImages);
+    for (const text of vm.problems) {
+      if (!warned.has(text)) options.warn(text);
+      warned.add(text);
     }
     const hypervisor = own.find(({ name }) => name === hypervisorImage);
     if (hypervisor !== undefined) kvm ??= kvmWorks(hypervisor.rootfs);
-    const images = [...own, ...brought.images.filter(({ name }) => !own.some((image) => image.vm !== undefined && image.name === name))];
+    const images = [...own, ...vm.images.filter(({ name }) => !own.some((image) => image.vm !== undefined && image.name === name))];
     const means = await options.means;
     const works = { nat: await nat, shaping: (await options.shaping) !== null, capture: await options.capture, kvm: (await kvm) ?? false };
     const rest = JSON.stringify([images, works]);
@@ -79,13 +79,13 @@ export function openCatalogue(options: {
   };
 }
 
-/** Another text when an entry came into one of the directories or left it. */
+/** Returns a text that changes when an entry is added to one of the directories or removed. */
 async function changeMark(directories: readonly string[]): Promise<string> {
   const times = await Promise.all(
     directories.map((directory) =>
       stat(directory).then(
         ({ mtimeMs }) => mtimeMs,
-        // Absent, or not readable: loading reports that.
+        // Missing or unreadable directories are reported by load().
         () => 0,
       ),
     ),
@@ -93,7 +93,7 @@ async function changeMark(directories: readonly string[]): Promise<string> {
   return times.join(" ");
 }
 
-/** They are read once: the same file gives the same object. */
+/** Compares by identity: an unchanged file gives the same object. */
 function sameTemplates(some: readonly LocalTemplate[], others: readonly LocalTemplate[]): boolean {
   return some.length === others.length && some.every((template, at) => template === others[at]);
 }

@@ -1,9 +1,9 @@
 import type { LabDefinition } from "./definition.ts";
 
 /**
- * A lab.json may have been edited by hand: says what is wrong with it before anything is built from it.
- * @param id the directory's name, which the file must agree with
- * @throws Error whose message names the place
+ * Checks a lab.json, which may have been edited by hand, before it is used.
+ * @param id name of the lab's directory, which must be the file's id
+ * @throws Error whose message names the field
  */
 export function checkDefinition(value: unknown, id: string): LabDefinition {
   const lab = record(value, "the file");

@@ -5,7 +5,7 @@ import type { LabText, Position, Quality, Scalar, TrafficFilter } from "../../..
 import type { Catalogue } from "../templates/catalogue.ts";
 import { macAddress } from "./mac-address.ts";
 
-/** One lab as it is persisted in `<state>/labs/<id>/lab.json`. Ids are numbers here and text on the host interface; none is used twice. */
+/** A lab as it is persisted in `<state>/labs/<id>/lab.json`. Ids are numbers here and text on the host interface. An id is never reused. */
 export interface LabDefinition {
   readonly version: 1;
   /** A uuid; also the directory's name. */
@@ -13,10 +13,10 @@ export interface LabDefinition {
   readonly path: string;
   readonly name: string;
   readonly description?: string;
-  /** Who made it. Users see their own labs, administrators and viewers all. */
+  /** Users see their own labs; administrators and viewers see all. */
   readonly owner: string;
   readonly locked: boolean;
-  /** The next free id of each kind. */
+  /** The next unused id of each kind. */
   readonly next: { readonly node: number; readonly network: number; readonly link: number };
   /** Each list sorted by id. */
   readonly nodes: readonly DefinedNode[];
@@ -24,7 +24,7 @@ export interface LabDefinition {
   readonly links: readonly DefinedLink[];
   readonly texts: readonly LabText[];
   readonly trafficFilters: readonly TrafficFilter[];
-  /** Name → id of nodes whose disks were kept when an earlier lab of this path was removed: a node made with this name gets its disk back. */
+  /** Name → id of nodes whose disks were kept when an earlier lab at this path was removed. A node created with that name gets the disk. */
   readonly disks?: Readonly<Record<string, number>>;
 }
 
@@ -39,17 +39,17 @@ export interface DefinedNode {
   readonly cpu?: number;
   readonly ram?: number;
   readonly ethernet: number;
-  /** The declared wanted power. */
+  /** The declared power state: running if true. */
   readonly start?: boolean;
   readonly position?: Position;
   readonly env: Readonly<Record<string, string>>;
   readonly attributes: Readonly<Record<string, Scalar>>;
   readonly labels: Readonly<Record<string, string>>;
-  /** What was last asked for by a start or stop; suspended: by a hibernate. */
+  /** The power state that the last start, stop or hibernate (`suspended`) asked for. */
   readonly power: "running" | "stopped" | "suspended";
-  /** What the machine was when the node was last started (incarnation.ts): after a reboot, what does not run was not lost but is stopped. */
+  /** Boot epoch (boot-epoch.ts) of the node's last start. In a later epoch, a node that does not run counts as stopped, not as lost. */
   readonly bootId?: string;
-  /** Its last stop gave it time to end, and it did not: it was switched off. */
+  /** Its last stop switched it off, because it did not end in time. */
   readonly forced?: true;
 }
 
@@ -72,7 +72,9 @@ export interface DefinedLink {
 }
 
 /**
- * The definition in the engine's words, with the live power of each node. A node that saved a configuration by itself has that one.
+ * Returns the definition as the engine sees a lab.
+ * @param power node id → its live power state
+ * @param saved node id → the configuration that the node saved by itself, which replaces its startup configuration
  */
 export function observeDefinition(
   definition: LabDefinition,
@@ -120,7 +122,7 @@ function observeNode(lab: string, node: DefinedNode, power: Power, catalogue: Pi
   };
 }
 
-/** The link between these ends, in either order; undefined where there is none, or more than one. */
+/** Returns the link between these ends, in either order; `undefined` if there is none, or more than one. */
 export function findDefinedLink(
   { links }: Pick<LabDefinition, "links">,
   ends: readonly [ObservedEndpoint, ObservedEndpoint],

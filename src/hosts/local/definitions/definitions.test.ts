@@ -89,7 +89,7 @@ describe("labs on disk", () => {
     expect(await labs.get("/courses/one")).toEqual(good);
     expect(await labs.get("/courses/one")).toEqual(good);
     expect(warnings).toEqual([
-      expect.stringMatching(/lab\.json does not read: .*no node 9.*the last good definition of lab \/courses\/one is used/),
+      expect.stringMatching(/lab\.json cannot be read: .*no node 9.*the last good definition of lab \/courses\/one is used/),
     ]);
     await labs.change("/courses/one", (lab) => ({ ...lab, locked: true }));
     expect(JSON.parse(await readFile(file, "utf8"))).toEqual({ ...good, locked: true });
@@ -223,7 +223,7 @@ describe("labs on disk", () => {
     expect((await labs.restore(id)).path).toBe(empty.path);
   });
 
-  test("a file that does not read is warned of at the start and left alone, the others are there", async () => {
+  test("an unreadable lab.json is reported at the start and left alone, and the other labs are there", async () => {
     await (await open()).put(empty);
     const other = "2b4e28ba-2fa1-41d2-883f-0016d3cca427";
     await mkdir(join(state, "labs", other));
@@ -233,7 +233,7 @@ describe("labs on disk", () => {
     expect(await readFile(join(state, "labs", other, "lab.json"), "utf8")).toBe("{");
   });
 
-  test("a file that does not read any more keeps nobody from the labs beside it", async () => {
+  test("a lab.json that became unreadable does not affect other labs", async () => {
     const labs = await open();
     const two = { ...empty, id: "2b4e28ba-2fa1-41d2-883f-0016d3cca427", path: "/courses/two" };
     await labs.put(empty);

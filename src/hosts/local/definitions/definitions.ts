@@ -17,71 +17,71 @@ import { endingReserve, holdsNothing, lastGoodFile, readLastGood, setAside, writ
 import { claimsByPath, type PathClaim, type RecordedLab, rightfulLab } from "./path-claims.ts";
 import { sweepLab } from "./sweep-lab.ts";
 
-/** The persisted labs: one directory each, named by the lab's uuid, below `<state>/labs`. */
+/** The persisted labs. Each has a directory `<state>/labs/<uuid>`. */
 export interface Definitions {
-  /** Paths, sorted. */
+  /** Returns the paths of all labs, sorted. */
   paths(): readonly string[];
-  /** Uuids of all labs. */
+  /** Returns the uuids of all labs. */
   ids(): readonly string[];
   /**
-   * As it is on disk now: an edit by hand is noticed. undefined: no such lab. A file that does not read is warned of, and the last good definition is in its
-   * place; only if there is none, this throws host_error.
+   * Returns the lab as it is on disk now, so that an edit by hand is noticed; `undefined` if there is no such lab. Warns of an unreadable file and returns the
+   * last good definition instead. Throws host_error if there is none.
    */
   get(path: string): Promise<LabDefinition | undefined>;
-  /** All, by path, as `get` returns them. One that throws is left out. */
+  /** Returns all labs, sorted by path, as `get` returns them. Leaves out labs for which `get` throws. */
   all(): Promise<readonly LabDefinition[]>;
   put(definition: LabDefinition, options?: PutOptions): Promise<void>;
-  /** Changes the lab from what it is on disk now; changes of one lab happen one after the other. Throws lab_not_found. */
+  /** Edits the lab as it is on disk now. Changes of one lab run one after the other. Throws lab_not_found. */
   change(path: string, edit: (definition: LabDefinition) => LabDefinition, options?: PutOptions): Promise<void>;
   /**
-   * Forgets the lab, at once; then its files go. With keepDisks the nodes' disks stay, with the definition as kept.json, for a lab that its owner
-   * makes at the same path later.
+   * Forgets the lab, and then removes its files. With keepDisks, the nodes' disks and the definition (as kept.json) stay, for a lab that its owner creates at the
+   * same path later.
    */
   remove(path: string, options: { readonly keepDisks: boolean }): Promise<void>;
   /** Labs that were removed without their disks. */
   readonly kept: KeptLabs;
-  /** Directories of labs that are neither known nor kept, by id: their definition is missing, does not read, or claims the path of another lab. */
+  /** Returns the directories of labs in quarantine, by id: their definition is missing, unreadable, or claims the path of another lab. */
   quarantined(): Promise<readonly QuarantinedDirectory[]>;
   /**
-   * Makes a lab of the quarantine known again, by its file or the last good copy. Throws lab_not_found for an id that is not there, lab_exists if its path is taken,
-   * and bad_request if no definition of it reads.
+   * Takes a lab out of quarantine, by its file or the last good copy. Throws lab_not_found for an unknown id, lab_exists if its path is taken, and bad_request if
+   * none of its definitions is readable.
    */
   restore(id: string): Promise<LabDefinition>;
-  /** The lab's directory; exists once the lab was put. */
+  /** Returns the lab's directory, which exists after the first put. */
   directory(id: string): string;
 }
 
 export interface PutOptions {
-  /** It ends things and must succeed on a full disk: it may take of the reserve. */
+  /** The write ends something and must succeed on a full disk: it may use the reserve. */
   readonly isEnding?: boolean;
 }
 
 export interface OpenOptions {
   /** The reserve for definitions that must be written on a full disk. */
   readonly spares?: Spares;
-  /** Path → the lab that the service has a record of: it decides who a disputed path belongs to. */
+  /** Path → the lab that the service has a record of. The record decides which lab a disputed path belongs to. */
   readonly recorded?: ReadonlyMap<string, RecordedLab>;
 }
 
 export interface QuarantinedDirectory {
   readonly id: string;
-  /** For people. */
+  /** A text for people. */
   readonly reason: string;
-  /** By its file or the last good copy. */
+  /** The definition of its file or of the last good copy. */
   readonly definition?: LabDefinition;
 }
 
 interface Entry {
   readonly mark: string;
   readonly definition: LabDefinition;
-  /** The file itself does not read. */
+  /** The file is unreadable, and the definition is the last good one. */
   readonly isStandIn?: true;
 }
 
 /**
  * @param state the state directory
  * @param trash takes the files of labs that are removed
- * @param warn called for a lab.json that is missing, does not read or claims the path of another lab; nothing of such a lab is removed
+ * @param warn called for a lab.json that is missing, unreadable or claims the path of another lab; nothing of such a lab is removed
  */
 export async function openDefinitions(
   state: string,
@@ -96,9 +96,9 @@ export async function openDefinitions(
   const kept = new KeptLabs(labs, trash);
   /** Path → uuid. */
   const index = new Map<string, string>();
-  /** Path → the lab that has a right to it, also while that lab is in quarantine. */
+  /** Path → the lab that it belongs to, also while that lab is in quarantine. */
   const holders = new Map(recorded);
-  /** Uuid → what was last read or written. */
+  /** Uuid → the definition that was last read or written. */
   const entries = new Map<string, Entry>();
 
   /** Writes of a lab's copy. */
@@ -123,9 +123,9 @@ export async function openDefinitions(
       text = await readFile(file(id), "utf8");
       definition = checkDefinition(JSON.parse(text), id);
     } catch (cause) {
-      // Removed since its mark was read.
+      // The file was removed since its mark was read.
       if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-      const message = `${file(id)} does not read: ${(cause as Error).message}`;
+      const message = `${file(id)} cannot be read: ${(cause as Error).message}`;
       const good = known?.definition ?? (await readLastGood(join(labs, id), id));
       if (good === undefined) throw new Failure("host_error", message, { data: { host: { message } }, cause });
       warn(
@@ -148,7 +148,7 @@ export async function openDefinitions(
     if (entry !== undefined && entry.isStandIn !== true) await saveCopy(id, entry.mark, await readFile(file(id), "utf8"));
   }
 
-  /** Whether a lab whose path was changed by hand may have it: nobody else has a right to it, in quarantine or with a record. */
+  /** Returns whether a lab may have the path that was set by hand: it belongs to no other lab, also not to one in quarantine or in the records. */
   async function isFree({ id, path, owner }: LabDefinition): Promise<boolean> {
     if (index.has(path)) return false;
     const holder = holders.get(path);
@@ -199,13 +199,13 @@ export async function openDefinitions(
 
   const changes = new KeyedQueue();
 
-  /** What a directory that is not known says of its lab; `problem` if it is not lab.json that says it. */
+  /** Reads the definition in the directory of an unknown lab; `problem` if it is not that of lab.json. */
   async function look(id: string): Promise<{ readonly definition?: LabDefinition | undefined; readonly problem?: string }> {
     try {
       return { definition: checkDefinition(JSON.parse(await readFile(file(id), "utf8")), id) };
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
-      const problem = code === "ENOENT" ? "its lab.json is missing" : `its lab.json does not read: ${message}`;
+      const problem = code === "ENOENT" ? "its lab.json is missing" : `its lab.json cannot be read: ${message}`;
       return { definition: await readLastGood(join(labs, id), id), problem };
     }
   }
@@ -218,10 +218,10 @@ export async function openDefinitions(
       const id = index.get(path);
       if (id === undefined) return undefined;
       const definition = await read(id);
-      // Removed meanwhile.
+      // The lab was removed meanwhile.
       if (index.get(path) !== id) return undefined;
       if (definition === undefined || definition.path !== path) {
-        // Removed or renamed by hand.
+        // The lab was removed or renamed by hand.
         index.delete(path);
         if (definition === undefined) {
           entries.delete(id);
@@ -244,7 +244,7 @@ export async function openDefinitions(
       if (known === undefined) for (const directory of [join(labs, id), join(labs, id, "nodes")]) await makePassage(directory);
       else if (known.isStandIn === true) await setAside(join(labs, id), known.definition);
       const text = `${JSON.stringify(definition, null, 1)}\n`;
-      // Of a file that does not read the copy is all there is.
+      // The copy of an unreadable file must not be used up: it is all that is left.
       const reserve = known?.isStandIn === true ? spares : endingReserve(join(labs, id), spares);
       await writeFileAtomic(file(id), text, 0o600, isEnding ? reserve : undefined);
       const mark = (await fileMark(file(id))) ?? "";
@@ -266,14 +266,14 @@ export async function openDefinitions(
       const definition = keepDisks ? await read(id) : undefined;
       if (keepDisks && definition === undefined) throw new Failure("lab_not_found", `there is no lab ${path}`);
       const entry = entries.get(id);
-      // What is kept must be readable.
+      // A kept definition must be readable.
       if (keepDisks && entry?.isStandIn === true) await definitions.put(entry.definition);
-      // First, so that nobody takes a file that is gone for one that was lost.
+      // Forgotten first, so that the missing file is not reported as lost.
       index.delete(path);
       entries.delete(id);
       holders.delete(path);
       try {
-        // One rename each: cut off, it is either done or not.
+        // Each is one rename: after a crash it is either done or not.
         if (definition !== undefined) await kept.keep(definition);
         else await trash.discard(join(labs, id));
       } catch (error) {
@@ -295,7 +295,7 @@ export async function openDefinitions(
         const path = definition?.path ?? "";
         const taken = index.get(path) ?? (holders.get(path)?.id === id ? undefined : holders.get(path)?.id);
         const reason = problem ?? (taken === undefined ? "it was found after the service had started" : `its path belongs to lab ${taken}`);
-        // Removed, or made known, meanwhile.
+        // The lab was removed or restored meanwhile.
         if (definitions.ids().includes(id) || !(await exists(directory))) continue;
         found.push({ id, reason, ...(definition !== undefined && { definition }) });
       }
@@ -327,7 +327,7 @@ export async function openDefinitions(
   return definitions;
 }
 
-/** A directory without a definition in force still has a right to the path of its last good copy, and of its record. */
+/** Returns the claims of a directory without a valid definition: the path of its last good copy, and the paths of its records. */
 function claimsOfLost(id: string, last: LabDefinition | undefined, recorded: ReadonlyMap<string, RecordedLab>): readonly PathClaim[] {
   const paths = new Set([...recorded].flatMap(([path, lab]) => (lab.id === id ? [path] : [])));
   if (last !== undefined) paths.add(last.path);
@@ -340,7 +340,7 @@ function missing(file: string): string {
   return `${file} is missing`;
 }
 
-/** Drafts of files whose writing a crash cut off. Only one service writes here, and it has just begun. */
+/** Removes drafts of files whose writing a crash interrupted. Only for the start of the service: nothing else writes here. */
 async function removeDrafts(directory: string): Promise<void> {
   const drafts = (await readdir(directory)).filter((name) => name.endsWith(".tmp"));
   await Promise.all(drafts.map((name) => rm(join(directory, name), { force: true })));

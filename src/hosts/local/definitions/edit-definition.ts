@@ -10,15 +10,14 @@ import { NamedObjects } from "./named-objects.ts";
 import { endpointWord, PlacedLinks } from "./placed-links.ts";
 
 /**
- * A lab definition being changed by steps. Every step is idempotent: what is already so stays as it is, what is already gone is gone.
- * Nothing is written and nothing live is touched here.
+ * A copy of a lab definition that steps change. Every step is idempotent. Nothing is written to disk, and no live part is changed.
  */
 export interface DefinitionEdit {
-  /** Steps that say what the lab is: all but create-lab, delete-lab, start, stop and wipe. Throws host_error where the host cannot hold it. */
+  /** Does any step but create-lab, delete-lab, start, stop and wipe. Throws host_error if the host does not support the result. */
   step(step: Step): void;
-  /** Notes what start and stop were asked for. */
+  /** Records the power state that a start or stop asks for. */
   power(node: number, power: DefinedNode["power"], bootId?: string): void;
-  /** The native id of a node that the steps name by key; undefined: the lab has no such node. */
+  /** Returns the native id of a node by its key; `undefined` if the lab has no such node. */
   nodeId(key: string): number | undefined;
   result(): LabDefinition;
   ids(): NativeIds;
@@ -52,7 +51,7 @@ export function editDefinition(
         `node ${wanted.key}: ${count} interfaces, template ${found.id} has at most ${found.maxInterfaces}`,
       );
     }
-    // What no machine can be is refused before anything is done.
+    // Refuses settings that no VM can have.
     if (found.backend === "vm") vmOf(found, wanted);
     nodes.set(definedNode(id, wanted, count, nodes.get(id)));
     for (const link of links.atNode(id)) for (const end of link.endpoints) if ("node" in end && end.node === id) growFor(end);
@@ -75,13 +74,13 @@ export function editDefinition(
     if (node === undefined) throw refused("node_unknown", `link ${of.key}: no node ${one.node}`);
     const index = interfaceNaming(template(node.template)?.ethFormat ?? "eth{0}").index(one.interface);
     if (index === undefined) throw refused("interface_unknown", `link ${of.key}: ${one.node} cannot have an interface ${one.interface}`);
-    const most = template(node.template)?.maxInterfaces ?? 0;
-    if (index >= most)
-      throw refused("too_many_interfaces", `link ${of.key}: ${one.interface} is beyond the ${most} interfaces of ${one.node}`);
+    const max = template(node.template)?.maxInterfaces ?? 0;
+    if (index >= max)
+      throw refused("too_many_interfaces", `link ${of.key}: ${one.interface} is beyond the ${max} interfaces of ${one.node}`);
     return { node: node.id, interface: one.interface };
   }
 
-  /** A node has the interfaces that its links need. */
+  /** Gives the node at least the interfaces that its links need. */
   function growFor(end: DefinedEndpoint): void {
     const node = "node" in end ? nodes.get(end.node) : undefined;
     if (node === undefined || !("node" in end)) return;
@@ -91,7 +90,7 @@ export function editDefinition(
 
   function putLink(wanted: LabLink): void {
     const endpoints = [endpoint(wanted, wanted.endpoints[0]), endpoint(wanted, wanted.endpoints[1])] as const;
-    // By the end that is an interface: it has few links, a network may have thousands.
+    // Searches at an interface, which has few links: a network may have thousands.
     const [a, b] = "node" in endpoints[0] ? endpoints : [endpoints[1], endpoints[0]];
     const word = endpointWord(b);
     if (endpointWord(a) === word) throw refused("interface_taken", `link ${wanted.key}: both ends are the same`);
@@ -113,7 +112,7 @@ export function editDefinition(
     linkIds.delete(key);
   }
 
-  /** By its ends in intent words: what a run that was cut off made has no joined id. */
+  /** Finds a link by the keys of its ends. A link that an interrupted apply made has no known id. */
   function linkOf(key: string): number | undefined {
     const words = new Map([...nodes.keys].map(([node, id]) => [Number(id), node]));
     const names = new Map([...networks.keys].map(([network, id]) => [Number(id), network]));
@@ -182,7 +181,7 @@ export function editDefinition(
         links: [...links.values()].sort(byId),
       };
     },
-    ids: () => ({ nodes: there(nodes.keys, nodes), networks: there(networks.keys, networks), links: there(linkIds, links) }),
+    ids: () => ({ nodes: existing(nodes.keys, nodes), networks: existing(networks.keys, networks), links: existing(linkIds, links) }),
   };
 }
 
@@ -202,8 +201,8 @@ function definedLink(id: number, link: LabLink, endpoints: DefinedLink["endpoint
   return { ...rest, id, endpoints };
 }
 
-/** Keys whose objects exist, sorted. */
-function there(ids: ReadonlyMap<string, string>, objects: { has(id: number): boolean }): Readonly<Record<string, string>> {
+/** Returns the keys whose objects exist, sorted. */
+function existing(ids: ReadonlyMap<string, string>, objects: { has(id: number): boolean }): Readonly<Record<string, string>> {
   const pairs = [...ids].filter(([, id]) => objects.has(Number(id)));
   return Object.fromEntries(pairs.sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -33,39 +33,39 @@ export class KeptLabs {
     return true;
   }
 
-  /** The lab is removed from now on, and its disks are kept. */
+  /** Removes the lab and keeps its disks. */
   async keep(definition: LabDefinition): Promise<void> {
     const { id } = definition;
     await rename(join(this.#labs, id, "lab.json"), this.#file(id));
     await this.#add(definition);
   }
 
-  /** A lab was made of it: it is kept no longer. */
+  /** Forgets the kept lab, because a new lab uses its disks. */
   async taken(id: string): Promise<void> {
     if (!this.#kept.delete(id)) return;
     await rm(this.#file(id), { force: true });
   }
 
-  /** The one that this owner's lab at the path kept last. */
+  /** Returns the lab of this owner at this path that was kept last. */
   find(path: string, owner: string): LabDefinition | undefined {
     return this.list().find(({ definition }) => definition.path === path && definition.owner === owner)?.definition;
   }
 
-  /** Sorted by path, then the newest first. */
+  /** Returns all kept labs, sorted by path, then newest first. */
   list(): readonly KeptLab[] {
     return [...this.#kept.values()].sort(
       (a, b) => (a.definition.path < b.definition.path ? -1 : a.definition.path > b.definition.path ? 1 : 0) || b.keptAt - a.keptAt,
     );
   }
 
-  /** Its disks go. */
+  /** Removes the disks of the kept lab. */
   async remove(id: string): Promise<void> {
     if (this.#kept.delete(id)) await this.#trash.discard(join(this.#labs, id));
   }
 
   async #add(definition: LabDefinition): Promise<void> {
     const { id } = definition;
-    // A new name changes nothing else of the file: its last change is when it was kept.
+    // The rename was the last change of the file, so that ctime is the time when the lab was kept.
     this.#kept.set(id, { definition, keptAt: (await stat(this.#file(id))).ctimeMs });
     await sweepKeptLab(join(this.#labs, id), this.#trash);
   }

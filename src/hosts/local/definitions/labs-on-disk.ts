@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { exists } from "../files/file-exists.ts";
 import { isUuid } from "../machine/uuid.ts";
 
-/** How many labs the state directory holds, with those in quarantine and without those of which only disks were kept. */
+/** Returns the number of labs in the state directory. Labs in quarantine count, labs of which only disks were kept do not. */
 export async function labsOnDisk(state: string): Promise<number> {
   const labs = join(state, "labs");
   const names = await readdir(labs).catch((error: NodeJS.ErrnoException) => {

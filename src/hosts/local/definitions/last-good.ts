@@ -6,24 +6,24 @@ import { exists } from "../files/file-exists.ts";
 import { checkDefinition } from "./check-definition.ts";
 import type { LabDefinition } from "./definition.ts";
 
-/** Beside each lab.json: the last definition that was written, or read without a fault. */
+/** Returns the path of the copy beside lab.json: the last definition that was written or read without an error. */
 export function lastGoodFile(directory: string): string {
   return join(directory, "lab.last.json");
 }
 
-/** The last good definition; undefined if there is none that reads. */
+/** Reads the last good definition; `undefined` if it is missing or unreadable. */
 export async function readLastGood(directory: string, id: string): Promise<LabDefinition | undefined> {
   try {
     return checkDefinition(JSON.parse(await readFile(lastGoodFile(directory), "utf8")), id);
   } catch (error) {
-    // A copy is only asked for when lab.json fails, which is what is reported.
+    // The failure of lab.json itself is reported by the caller.
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined || code === "ENOENT") return undefined;
     throw error;
   }
 }
 
-/** Writes the copy, unless it is there already. */
+/** Writes the copy, unless it has this text already. */
 export async function writeLastGood(directory: string, text: string): Promise<void> {
   const file = lastGoodFile(directory);
   const before = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
@@ -34,8 +34,8 @@ export async function writeLastGood(directory: string, text: string): Promise<vo
 }
 
 /**
- * What an ending write of lab.json takes on a full disk: the blocks of the copy, which is about as large however large the lab is, then a spare file. lab.json
- * gets the copy's name too, so that there is a good one at every moment.
+ * Returns the reserve for a write of lab.json that ends something on a full disk: the blocks of the copy, which is about as large as lab.json, then a spare
+ * file. lab.json gets the copy's name too, so that a good copy exists at every moment.
  */
 export function endingReserve(directory: string, spares: Spares | undefined): Spares {
   const copy = lastGoodFile(directory);
@@ -45,7 +45,7 @@ export function endingReserve(directory: string, spares: Spares | undefined): Sp
         if (error.code === "ENOENT") return { blocks: 0, ino: undefined };
         throw error;
       });
-      // A crash between these two steps and the write's last one leaves one file with two names.
+      // After a crash between these steps, both names may belong to one file.
       const isSame = (await stat(join(directory, "lab.json"))).ino === ino;
       if (isSame || blocks * blockBytes < bytes) return (await spares?.take(path, bytes)) ?? false;
       await rename(copy, path);
@@ -55,16 +55,16 @@ export function endingReserve(directory: string, spares: Spares | undefined): Sp
   };
 }
 
-/** The unit of stat's blocks. */
+/** The unit of `blocks` in stat. */
 const blockBytes = 512;
 
 /**
- * Keeps what a last good definition would lose when it takes the place of lab.json: an unreadable lab.json, and disks of nodes that it does not have. Their
- * names then say so, and no sweep takes them.
+ * Renames files that would be lost when a last good definition replaces lab.json: the unreadable lab.json, and disks of nodes that the definition does not
+ * have. Under their new names no sweep removes them.
  */
 export async function setAside(directory: string, { nodes, disks = {} }: LabDefinition): Promise<void> {
   const file = join(directory, "lab.json");
-  // A second name needs no room on a full disk; what is written next gets a file of its own.
+  // A hard link needs no space on a full disk. The next write of lab.json makes a new file.
   if (await exists(file)) {
     await link(file, `${file}.unreadable-${Math.round((await stat(file)).mtimeMs)}`).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "EEXIST") throw error;
@@ -78,7 +78,7 @@ export async function setAside(directory: string, { nodes, disks = {} }: LabDefi
   }
 }
 
-/** Whether a lab's directory holds neither a definition nor anything of a node: it was being made when the service died. */
+/** Returns whether the directory has neither a definition nor files of nodes: the service died while it made the lab. */
 export async function holdsNothing(directory: string): Promise<boolean> {
   for (const name of await namesIn(directory)) {
     if (name !== "nodes" && name !== "captures") return false;

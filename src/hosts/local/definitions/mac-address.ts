@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
 
 /**
- * The address of a node's interface: locally administered, the same at every start. Two bytes tell the lab (labs may meet behind one
- * NAT), two the node, one the interface, so that no two interfaces of a lab share one.
+ * Returns the address of a node's interface: locally administered, and the same at every start. Two bytes come from the lab (labs may meet behind one NAT), two
+ * from the node and one from the interface, so that it is unique in the lab.
  */
 export function macAddress(lab: string, node: number, index: number): string {
   if (last.lab !== lab) last = { lab, prefix: prefixOf(lab) };
   return `${last.prefix}:${byte(node >> 8)}:${byte(node)}:${byte(index)}`;
 }
 
-/** They are asked for lab by lab. */
+/** Caches the prefix of the last lab, because calls come lab by lab. */
 let last = { lab: "", prefix: "" };
 
 function prefixOf(lab: string): string {

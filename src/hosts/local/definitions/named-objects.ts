@@ -1,10 +1,10 @@
-/** The nodes or the networks of a definition that is being changed: by id, by name, and by the keys that its user has for them. */
+/** The nodes or the networks of a definition that is being edited, by id, by name and by the keys of its user. */
 export class NamedObjects<T extends { readonly id: number; readonly name: string }> {
   readonly #objects: Map<number, T>;
-  /** Key → native id, as the engine knows them. An object that is gone may still have one. */
+  /** Key → native id, as the engine has joined them. A deleted object may still have a key. */
   readonly #keys: Map<string, string>;
   readonly #ofName = new Map<string, Set<number>>();
-  /** How many keys stand for an id. */
+  /** Id → number of keys that are joined with it. */
   readonly #keysOf = new Map<string, number>();
 
   constructor(objects: readonly T[], keys: Readonly<Record<string, string>>) {
@@ -30,7 +30,7 @@ export class NamedObjects<T extends { readonly id: number; readonly name: string
     return this.#objects.values();
   }
 
-  /** The id that the key stands for: the joined one, or that of an object of this name which no other key stands for. */
+  /** Returns the id that is joined with the key, or the id of an object with this name that is joined with no key. */
   find(key: string, name = key): number | undefined {
     const joined = Number(this.#keys.get(key));
     if (this.#objects.has(joined)) return joined;
@@ -38,7 +38,7 @@ export class NamedObjects<T extends { readonly id: number; readonly name: string
     return undefined;
   }
 
-  /** Adds it, or takes the place of the one of its id. */
+  /** Adds the object, or replaces the object with its id. */
   set(object: T): void {
     const before = this.#objects.get(object.id);
     this.#objects.set(object.id, object);
@@ -54,7 +54,7 @@ export class NamedObjects<T extends { readonly id: number; readonly name: string
     this.#ofName.get(object.name)?.delete(id);
   }
 
-  /** From now on the key stands for this id; undefined: for none. */
+  /** Joins the key with this id; `undefined`: with none. */
   join(key: string, id: number | undefined): void {
     const before = this.#keys.get(key);
     if (before !== undefined) this.#count(before, -1);

@@ -1,6 +1,6 @@
 import type { LabDefinition } from "./definition.ts";
 
-/** The lab that the service has a record of, at one path. */
+/** The lab at a path in the service's records. */
 export interface RecordedLab {
   readonly id: string;
   readonly owner: string;
@@ -10,9 +10,9 @@ export interface RecordedLab {
 export interface PathClaim {
   readonly id: string;
   readonly path: string;
-  /** Absent if nothing of the directory reads but its claim. */
+  /** Omitted if only the claim is readable. */
   readonly definition?: LabDefinition;
-  /** Of the last good copy, if there is one. */
+  /** The path in the last good copy, if there is one. */
   readonly lastPath?: string;
 }
 

@@ -1,11 +1,11 @@
 import type { DefinedEndpoint, DefinedLink } from "./definition.ts";
 
-/** The same for the same place in the lab. */
+/** Returns a text that is the same for the same interface or network. */
 export function endpointWord(endpoint: DefinedEndpoint): string {
   return "node" in endpoint ? `${endpoint.node} ${endpoint.interface}` : `network ${endpoint.network}`;
 }
 
-/** The links of a definition that is being changed: by id, and by what they are at. */
+/** The links of a definition that is being edited, by id and by their ends. */
 export class PlacedLinks {
   readonly #links = new Map<number, DefinedLink>();
   readonly #atPlace = new Map<string, Set<number>>();
@@ -23,7 +23,7 @@ export class PlacedLinks {
     return this.#links.has(id);
   }
 
-  /** Those with an end at this interface, or in this network. */
+  /** Returns the links with an end at this interface or in this network. */
   at(endpoint: DefinedEndpoint): readonly DefinedLink[] {
     return this.#all(this.#atPlace.get(endpointWord(endpoint)));
   }
@@ -32,13 +32,13 @@ export class PlacedLinks {
     return this.#all(this.#atNode.get(node));
   }
 
-  /** Adds it, or takes the place of the one of its id. */
+  /** Adds the link, or replaces the link with its id. */
   set(link: DefinedLink): void {
     this.delete(link.id);
     this.#links.set(link.id, link);
     for (const end of link.endpoints) {
-      enter(this.#atPlace, endpointWord(end), link.id);
-      if ("node" in end) enter(this.#atNode, end.node, link.id);
+      addTo(this.#atPlace, endpointWord(end), link.id);
+      if ("node" in end) addTo(this.#atNode, end.node, link.id);
     }
   }
 
@@ -57,7 +57,7 @@ export class PlacedLinks {
   }
 }
 
-function enter<K>(index: Map<K, Set<number>>, key: K, id: number): void {
+function addTo<K>(index: Map<K, Set<number>>, key: K, id: number): void {
   const ids = index.get(key);
   if (ids === undefined) index.set(key, new Set([id]));
   else ids.add(id);

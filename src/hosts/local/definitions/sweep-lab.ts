@@ -4,8 +4,8 @@ import type { Trash } from "../files/trash.ts";
 import type { LabDefinition } from "./definition.ts";
 
 /**
- * Finishes what a crash cut off in a lab's directory: the disks of nodes that the lab has not any more, and what it was when its disks
- * were kept, go. Only at the start of the service: nobody else works there.
+ * Finishes a change that a crash interrupted: removes the disks of nodes that the lab no longer has, and kept.json. Only for the start of the service, when
+ * nothing else works in the directory.
  */
 export async function sweepLab(directory: string, { nodes, disks = {} }: LabDefinition, trash: Trash): Promise<void> {
   await rm(join(directory, "kept.json"), { force: true });
@@ -13,7 +13,7 @@ export async function sweepLab(directory: string, { nodes, disks = {} }: LabDefi
   await discardFrom(join(directory, "nodes"), (name) => /^\d+$/.test(name) && !known.has(name), trash);
 }
 
-/** Of a lab that is removed and whose disks are kept: all else goes. Also what is left of that after a crash. */
+/** Removes everything but the disks and kept.json of a removed lab whose disks are kept. Finishes this after a crash too. */
 export async function sweepKeptLab(directory: string, trash: Trash): Promise<void> {
   await discardFrom(directory, (name) => name !== "kept.json" && name !== "nodes", trash);
 }

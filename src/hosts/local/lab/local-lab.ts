@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { Failure } from "../../../contract/errors.ts";
 import type { StopMode } from "../../../engine/model/plan.ts";
 import type { DefinedLink, DefinedNode, LabDefinition } from "../definitions/definition.ts";
-import { impassable } from "../images/lacks.ts";
+import { impassable } from "../images/preflight.ts";
 import type { EarlyWiring } from "../links/early-wiring.ts";
 import { idRange, ownRange } from "../machine/idmap.ts";
 import { succeeded } from "../machine/machine.ts";

@@ -21,7 +21,7 @@ export interface NodeLife {
 export interface LifeOfLab {
   /** `<state>/labs/<id>`. */
   readonly directory: string;
-  /** What the machine is now (incarnation.ts). */
+  /** What the machine is now (boot-epoch.ts). */
   readonly bootId: string;
   /** Its sandbox is there. */
   readonly stands: boolean;

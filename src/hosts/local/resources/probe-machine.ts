@@ -9,7 +9,7 @@ export async function probeMachine(): Promise<MachineMeans> {
 }
 
 /** What an administrator should know of limits that this machine cannot keep. */
-export function limitLacks({ groups: { why } }: MachineMeans): readonly string[] {
+export function limitProblems({ groups: { why } }: MachineMeans): readonly string[] {
   if (process.env["LABWRIGHT_CGROUP"] === "none") return [];
   const words = { cpu: "CPU", memory: "memory", pids: "processes" } as const;
   return (["cpu", "memory", "pids"] as const).flatMap((name) =>

@@ -4,7 +4,7 @@ import { eventually, labOf, type TestLocalHost, testLocalHost } from "../testing
 describe.runIf(process.getuid?.() === 0)("a node that fills the shared neighbour table", () => {
   let local: TestLocalHost;
   beforeAll(async () => {
-    local = await testLocalHost({ mostNeighbours: 16_000 });
+    local = await testLocalHost({ maxNeighbours: 16_000 });
     await local.deploy(
       "/table",
       labOf('name: table\nnodes:\n  full: {template: linux}\n  other: {template: linux}\nlinks: [["full:eth0", "other:eth0"]]\n'),

@@ -3,10 +3,10 @@ import { readFile, stat } from "node:fs/promises";
 import { makeDirectory } from "../../../files/make-directory.ts";
 
 /**
- * A text that changes when everything that ran here is gone through no fault of a lab: another boot of the kernel, another first process
- * (of a container that was started anew), another run directory. Makes the run directory where it is missing.
+ * Returns a text that changes when all processes of labs have ended for an outside reason: the kernel booted again, the first process is another one (a
+ * container was restarted), or the run directory was recreated. Makes the run directory if it is missing.
  */
-export async function incarnation(run: string): Promise<string> {
+export async function bootEpoch(run: string): Promise<string> {
   await makeDirectory(run, 0o700);
   const [bootId, init, { ino, birthtimeNs }] = await Promise.all([
     readFile("/proc/sys/kernel/random/boot_id", "utf8"),

@@ -4,8 +4,8 @@ import { idRange } from "../machine/idmap.ts";
 import type { LocalPaths } from "../machine/paths.ts";
 import { findImages } from "./images.ts";
 
-/** What keeps this host from running nodes, each with what to do about it; none where all is well. */
-export async function hostLacks(paths: LocalPaths): Promise<readonly string[]> {
+/** Returns the problems that keep this host from running nodes, each with its remedy. */
+export async function preflight(paths: LocalPaths): Promise<readonly string[]> {
   const holder = await access(paths.holder, constants.X_OK).then(
     () => [],
     () => [`there is no lab holder at ${paths.holder}: labwright setup makes it`],
@@ -15,8 +15,8 @@ export async function hostLacks(paths: LocalPaths): Promise<readonly string[]> {
 }
 
 /**
- * Directories at or above these that labs cannot pass on their way to images and disks, outermost first, each with what to do. As root
- * labs have ids of their own out here; without, they pass what their user passes.
+ * Returns a problem, with its remedy, for each of these directories and their parents that labs cannot traverse on the way to images and disks, outermost
+ * first. Only labs of a service that runs as root have ids of their own; other labs can traverse what their user can.
  */
 export async function impassable(directories: readonly string[]): Promise<readonly string[]> {
   if (process.getuid?.() !== 0) return [];
@@ -24,7 +24,7 @@ export async function impassable(directories: readonly string[]): Promise<readon
   const closed: string[] = [];
   for (const directory of all) {
     const found = await stat(directory).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return undefined; // made later, by us
+      if (error.code === "ENOENT") return undefined; // the service makes it later
       throw error;
     });
     if (found === undefined || (found.mode & 0o001) !== 0 || (found.gid === idRange.base && (found.mode & 0o010) !== 0)) continue;
