@@ -83,7 +83,7 @@ test("a lab that runs without any directory is listed, and can be ended", hangs,
   await restart(() => rm(join(service.stateDir, "labs", id), { recursive: true, force: true, maxRetries: 20 }));
   await isLogged(`lab ${id} runs, and`);
   const { labs } = await service.client.listQuarantine();
-  expect(labs).toEqual([{ id, reason: "it runs, and its directory is missing", running: true, restorable: false }]);
+  expect(labs).toEqual([{ id, reason: "it runs, but its directory is missing", running: true, restorable: false }]);
   await service.client.deleteQuarantined({ id });
   expect(await processesOf(service.labs)).toEqual([]);
 });

@@ -112,7 +112,7 @@ function memorySession(user: MemoryUser, labs: Map<string, MemoryLab>, world: Wo
   };
   const ownerOf = ({ owner = user.name }: Progress): string => {
     if (owner !== user.name && user.role !== "admin")
-      throw new Failure("operation_not_allowed", "only an admin makes labs for other users");
+      throw new Failure("operation_not_allowed", "only an admin can create labs for other users");
     return owner;
   };
   const mayChange = () => {
@@ -174,7 +174,7 @@ function memorySession(user: MemoryUser, labs: Map<string, MemoryLab>, world: Wo
     },
     setOwner: async (path, owner) => {
       const lab = labAt(path);
-      if (user.role !== "admin") throw new Failure("operation_not_allowed", "only an admin gives a lab to another user");
+      if (user.role !== "admin") throw new Failure("operation_not_allowed", "only an admin can give a lab to another user");
       labs.set(path, Object.assign(lab, { owner }));
     },
     setLock: async (path, locked) => {
@@ -183,7 +183,7 @@ function memorySession(user: MemoryUser, labs: Map<string, MemoryLab>, world: Wo
     },
     users: async () => {
       alive();
-      if (user.role !== "admin") throw new Failure("operation_not_allowed", "only an admin lists the host's users");
+      if (user.role !== "admin") throw new Failure("operation_not_allowed", "only an admin can list the host's users");
       return world.users.map(({ name, role }) => ({ user: name, role }));
     },
     saveConfigs: async (path, ids) => {

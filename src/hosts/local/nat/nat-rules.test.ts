@@ -9,10 +9,10 @@ const uplink = { network: 1, prefix: "100.64.7", device: "lw-test", table: "labw
 const resolver = "192.168.77.53";
 const none: NatPolicy = { allow: [], deny: [] };
 
-/** Three namespaces of the test's own, lab – machine – world. The world answers at addresses of all kinds. */
+/** Uses three namespaces of its own: lab – machine – outside. The outside answers at addresses of all kinds. */
 describe.skipIf(process.getuid?.() !== 0)("a nat network", () => {
   const id = randomBytes(3).toString("hex");
-  const [lab, machine, world] = ["lab", "machine", "world"].map((name) => `lwtest-${id}-${name}`) as [string, string, string];
+  const [lab, machine, outside] = ["lab", "machine", "outside"].map((name) => `lwtest-${id}-${name}`) as [string, string, string];
   const answering = [
     "169.254.169.254",
     "168.63.129.16",
@@ -33,17 +33,17 @@ describe.skipIf(process.getuid?.() !== 0)("a nat network", () => {
   }
 
   beforeAll(async () => {
-    for (const space of [lab, machine, world]) succeeded(["ip", "netns", "add"], await runOnMachine(["ip", "netns", "add", space]));
+    for (const space of [lab, machine, outside]) succeeded(["ip", "netns", "add"], await runOnMachine(["ip", "netns", "add", space]));
     await ip(machine, [
       `link add name ${uplink.device} type veth peer name eth0 netns ${lab}`,
-      `link add name up type veth peer name eth0 netns ${world}`,
+      `link add name up type veth peer name eth0 netns ${outside}`,
       `addr add ${uplink.prefix}.1/24 dev ${uplink.device}`,
       "addr add 203.0.113.1/24 dev up",
       ...["lo", uplink.device, "up"].map((device) => `link set dev ${device} up`),
       "route add default via 203.0.113.2",
     ]);
     succeeded(["sysctl"], await inside(machine, "sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"));
-    await ip(world, [
+    await ip(outside, [
       ...answering.map((address) => `addr add ${address}/32 dev lo`),
       "addr add 203.0.113.2/24 dev eth0",
       "link set dev lo up",
@@ -58,7 +58,7 @@ describe.skipIf(process.getuid?.() !== 0)("a nat network", () => {
     ]);
     const program = `const net = require("node:net"); let ready = 0;
       for (const port of [53, 80]) net.createServer((one) => { one.on("error", () => {}); one.end("hello\\n"); }).listen(port, "0.0.0.0", () => ++ready === 2 && console.log("ready"));`;
-    server = spawn("ip", ["netns", "exec", world, process.execPath, "-e", program], { stdio: ["ignore", "pipe", "inherit"] });
+    server = spawn("ip", ["netns", "exec", outside, process.execPath, "-e", program], { stdio: ["ignore", "pipe", "inherit"] });
     await once(server.stdout!, "data");
   });
   afterAll(async () => {
@@ -67,7 +67,7 @@ describe.skipIf(process.getuid?.() !== 0)("a nat network", () => {
       server.kill("SIGKILL");
       await gone;
     }
-    for (const space of [lab, machine, world]) await runOnMachine(["ip", "netns", "del", space]);
+    for (const space of [lab, machine, outside]) await runOnMachine(["ip", "netns", "del", space]);
   });
 
   async function connected(): Promise<readonly string[]> {
@@ -85,7 +85,7 @@ describe.skipIf(process.getuid?.() !== 0)("a nat network", () => {
     return stdout === "hello\n";
   }
 
-  test("without rules it reaches everything, so that the others can fail", async () => {
+  test("without rules, a nat network reaches every address of this test", async () => {
     await runOnMachine(
       ["ip", "netns", "exec", machine, "nft", "-f", "-"],
       natRules(uplink, { allow: ["0.0.0.0/0"], deny: [] }, { connected: [], resolvers: [] }),
@@ -93,19 +93,19 @@ describe.skipIf(process.getuid?.() !== 0)("a nat network", () => {
     for (const address of [...answering, "203.0.113.2"]) expect([address, await reaches(address)]).toEqual([address, true]);
   });
 
-  test("it reaches the world, and no metadata service, no private network and no neighbour of the machine", async () => {
+  test("a nat network reaches public addresses, but no metadata service, no private network and no neighbour of the machine", async () => {
     await setPolicy(none);
     expect(await connected()).toEqual(["203.0.113.0/24"]);
     for (const address of [...answering, "203.0.113.2"])
       expect([address, await reaches(address)]).toEqual([address, address === farAddress]);
   });
 
-  test("it reaches the resolver that it is given, for questions only", async () => {
+  test("a nat network reaches its resolver, but only for DNS", async () => {
     await setPolicy(none);
     expect([await reaches(resolver, 53), await reaches(resolver, 80), await reaches("192.168.1.1", 53)]).toEqual([true, false, false]);
   });
 
-  test("the administrator allows and denies networks, and the narrower one counts", async () => {
+  test("the administrator's rule for the narrower network decides", async () => {
     await setPolicy({
       allow: ["10.0.0.0/8", "203.0.113.2/32", "172.16.5.5/32"],
       deny: ["10.9.0.0/16", "172.16.5.5/32", "198.51.100.0/24"],
@@ -116,7 +116,7 @@ describe.skipIf(process.getuid?.() !== 0)("a nat network", () => {
     expect([await reaches("10.9.9.9"), await reaches(farAddress), await reaches(resolver, 53)]).toEqual([true, false, false]);
   });
 
-  test("the machine answers echo requests of the network's own addresses only", async () => {
+  test("the machine answers echo requests only from the network's own addresses", async () => {
     await setPolicy(none);
     const replies = async () => {
       const [names = "", values = ""] = (await inside(machine, "grep", "^Icmp:", "/proc/net/snmp")).stdout.split("\n");
@@ -130,13 +130,13 @@ describe.skipIf(process.getuid?.() !== 0)("a nat network", () => {
     expect(await replies()).toBe(before + 1);
   });
 
-  test("its nodes make the machine remember neighbours of the network only", async () => {
+  test("nodes add only addresses of their network to the machine's neighbour table", async () => {
     const neighbours = async () => (await inside(machine, "ip", "-4", "neigh", "show", "dev", uplink.device)).stdout;
     const ask = (from: string) => inside(lab, "busybox", "arping", "-c", "1", "-w", "1", "-I", "eth0", "-s", from, `${uplink.prefix}.1`);
     await setPolicy(none);
     await inside(machine, "ip", "neigh", "flush", "all");
     await ask("198.18.0.9");
-    // What was sent before this one has been looked at.
+    // The answer shows that the packets before it were processed.
     expect((await inside(lab, "busybox", "ping", "-c", "1", "-W", "5", `${uplink.prefix}.1`)).code).toBe(0);
     expect(await neighbours()).toContain(`${uplink.prefix}.100 `);
     expect(await neighbours()).not.toContain("198.18.0.9");
@@ -145,7 +145,7 @@ describe.skipIf(process.getuid?.() !== 0)("a nat network", () => {
     await expect.poll(neighbours).toContain("198.18.0.9");
   });
 
-  test("it takes a part of the connections that the machine can track, not all", async () => {
+  test("a nat network uses only a part of the connections that the machine can track", async () => {
     await setPolicy(none);
     const flood = `const socket = require("node:dgram").createSocket("udp4"); let left = 8000;
       const next = () => (left-- > 0 ? socket.send("x", 1000 + left, ${JSON.stringify(farAddress)}, next) : socket.close()); next();`;

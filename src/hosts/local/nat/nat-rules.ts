@@ -1,29 +1,29 @@
 import type { NatUplink } from "./nat.ts";
 
-/** The names of the machine's ends of all uplinks begin so. */
+/** Prefix of the names of the machine's ends of all uplinks. */
 export const devicePrefix = "lw-";
 
-/** Of one nat network at a time, and as many that end at the machine itself. The smallest machines track 65,536. */
-const mostConnections = 4_096;
+/** Limit for connections of one nat network at a time, and for those to the machine itself. The smallest machines track 65,536. */
+const maxConnections = 4_096;
 
-/** Where labs may go through nat networks beside the rules that every machine has. Networks are IPv4, `10.0.0.0/8` or one address. */
+/** Destinations that labs may reach through nat networks, besides the rules that every machine has. IPv4 networks such as `10.0.0.0/8`, or addresses. */
 export interface NatPolicy {
   readonly allow: readonly string[];
   readonly deny: readonly string[];
 }
 
-/** What of the machine decides where its labs may go. */
+/** The machine's networks that decide which destinations its labs may reach. */
 export interface MachineNetworks {
   /** Networks that the machine is directly connected to. */
   readonly connected: readonly string[];
-  /** Resolvers that labs are given. */
+  /** DNS resolvers that labs get by DHCP. */
   readonly resolvers: readonly string[];
 }
 
 /**
- * From the lab, with an address of the network's own: out to the world as the policy says, echo requests to the machine, and nothing else – not the
- * machine's services, not other labs. Into the lab: answers only. Of the tables that the machine has for all, neighbours and connections, a network gets
- * a bounded part. Replaces the tables, if there are some, in one step.
+ * Returns the nftables rules of a nat network. Packets from the lab must have an address of the network. They may leave to the destinations of the policy, and
+ * send echo requests to the machine, but reach neither the machine's services nor other labs. Only answers enter the lab. The network gets a limited share of
+ * the machine's neighbour and connection tables. Existing rules of the network are replaced in one step.
  */
 export function natRules({ prefix, device, table }: NatUplink, policy: NatPolicy, networks: MachineNetworks): string {
   return `table inet ${table}
@@ -32,7 +32,7 @@ table inet ${table} {
   chain input {
     type filter hook input priority filter; policy accept;
     iifname "${device}" ip saddr != ${prefix}.0/24 drop
-    iifname "${device}" ct state new ct count over ${mostConnections} drop
+    iifname "${device}" ct state new ct count over ${maxConnections} drop
     iifname "${device}" ct state established,related accept
     iifname "${device}" icmp type echo-request accept
     iifname "${device}" drop
@@ -42,7 +42,7 @@ table inet ${table} {
     iifname "${device}" ip saddr != ${prefix}.0/24 drop
     iifname "${device}" meta nfproto ipv6 drop
     iifname "${device}" oifname "${devicePrefix}*" drop
-    iifname "${device}" ct state new ct count over ${mostConnections} drop
+    iifname "${device}" ct state new ct count over ${maxConnections} drop
     iifname "${device}" jump destinations
     oifname "${device}" ct state established,related accept
     oifname "${device}" drop
@@ -68,8 +68,8 @@ table arp ${table} {
 }
 
 /**
- * Refused unless the administrator allows it: addresses of the machine itself, of links (cloud machines give their credentials to whoever asks
- * 169.254.169.254), of private networks, and those that are no single machine of the internet.
+ * Destinations that are refused unless the administrator allows them: the machine itself, link-local addresses (169.254.169.254 serves the credentials of a
+ * cloud machine), private networks, and multicast and reserved addresses.
  */
 const refusedByDefault = [
   "0.0.0.0/8",
@@ -86,15 +86,16 @@ const refusedByDefault = [
 ];
 
 /**
- * The nftables statements for packets that leave a lab, first match decides. What the administrator says comes first, the narrower network before
- * the wider one, and of one network deny before allow; then questions to the resolvers; then what is refused on every machine.
+ * Returns the nftables statements for packets that leave a lab; the first match decides. The administrator's rules come first, narrower networks before wider
+ * ones, and deny before allow for the same network. Then come queries to the resolvers, and last the destinations that are refused on every machine.
  */
 function destinationRules({ allow, deny }: NatPolicy, { connected, resolvers }: MachineNetworks): readonly string[] {
-  const said = [...deny.map((network) => ({ network, verdict: refuse })), ...allow.map((network) => ({ network, verdict: "accept" }))].sort(
-    (a, b) => bitsOf(b.network) - bitsOf(a.network),
-  );
+  const policyRules = [
+    ...deny.map((network) => ({ network, verdict: refuse })),
+    ...allow.map((network) => ({ network, verdict: "accept" })),
+  ].sort((a, b) => bitsOf(b.network) - bitsOf(a.network));
   return [
-    ...said.map(({ network, verdict }) => `ip daddr ${network} ${verdict}`),
+    ...policyRules.map(({ network, verdict }) => `ip daddr ${network} ${verdict}`),
     ...resolvers.flatMap((address) => ["udp", "tcp"].map((protocol) => `ip daddr ${address} ${protocol} dport 53 accept`)),
     ...[...refusedByDefault, ...connected].map((network) => `ip daddr ${network} ${refuse}`),
   ];
@@ -102,12 +103,12 @@ function destinationRules({ allow, deny }: NatPolicy, { connected, resolvers }: 
 
 const refuse = "reject with icmp admin-prohibited";
 
-/** Of equals the sort keeps the order. */
+/** The sort is stable: rules for networks of one size keep their order. */
 function bitsOf(network: string): number {
   return Number(network.split("/")[1] ?? 32);
 }
 
-/** The networks in the output of `ip -4 route show table all scope link`, without those of uplinks. */
+/** Parses the output of `ip -4 route show table all scope link`. Returns the networks without those of uplinks. */
 export function connectedNetworks(routes: string): readonly string[] {
   const found = [...routes.matchAll(/^(\d+\.\d+\.\d+\.\d+(?:\/\d+)?) dev (\S+)/gm)];
   return [...new Set(found.flatMap(([, network, device]) => (device!.startsWith(devicePrefix) ? [] : [network!])))].sort();

@@ -35,7 +35,7 @@ describe.skipIf(!works)("uplinks", () => {
 
   const sandbox = () => {
     const pid = init.pid ?? 0;
-    // Into the pid namespace, too: what is left running there ends with it.
+    // Also in the pid namespace: processes that are left there end with it.
     const enter = ["nsenter", "-t", String(pid), "--net", "--mount", `--pid=/proc/${pid}/ns/pid_for_children`];
     return { pid, run: (argv: readonly string[], stdin?: string) => runOnMachine([...enter, ...argv], stdin) };
   };
@@ -47,7 +47,7 @@ describe.skipIf(!works)("uplinks", () => {
       .map(([, family]) => family!);
   }
 
-  test("that are made while others remove them stand whole, or not at all", async () => {
+  test("uplinks that are made and removed at the same time exist completely or not at all", async () => {
     for (let round = 0; round < 10; round++) {
       await ensureUplinks(lab, directory, sandbox(), [1], policy);
       await Promise.all([removeUplinks(directory), ensureUplinks(lab, directory, sandbox(), [1], policy)]);

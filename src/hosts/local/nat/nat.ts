@@ -9,13 +9,12 @@ import type { Sandbox } from "../sandbox/sandbox.ts";
 import { connectedNetworks, devicePrefix, type NatPolicy, natRules } from "./nat-rules.ts";
 
 /**
- * The way out of a lab: a nat network's bridge has a veth to the machine, which masquerades what comes from it. The only part of
- * the embedded host that touches the machine's own network. Everything made here is recorded first, in the lab's nat.json, and undone by
- * its recorded name.
+ * The uplink of a nat network: a veth from its bridge to the machine, which masquerades the packets of the lab. Uplinks are the only part of the embedded host
+ * that changes the machine's own network. Each is recorded in the lab's nat.json before it is made, and removed by its recorded names.
  */
 export interface NatUplink {
   readonly network: number;
-  /** First three bytes of its /24: "100.64.7". The machine is .1, the DHCP server .2, leases .100–.250; nodes may take .3–.99 by hand. */
+  /** First three bytes of its /24: "100.64.7". The machine has .1, the DHCP server .2, and leases .100–.250; nodes may have static addresses .3–.99. */
   readonly prefix: string;
   /** The machine's end of the veth. */
   readonly device: string;
@@ -23,14 +22,14 @@ export interface NatUplink {
   readonly table: string;
 }
 
-/** Whether this host can do it now: real root, nftables that answers, and busybox for DHCP. */
+/** Returns whether this host can make uplinks now: it is real root, nftables works, and busybox has a DHCP server. */
 export async function natWorks(): Promise<boolean> {
   if (process.getuid?.() !== 0) return false;
   const [nft, dhcp] = await Promise.all([runOnMachine(["nft", "list", "tables"]), runOnMachine(["busybox", "--list"])]);
   return nft.code === 0 && dhcp.code === 0 && dhcp.stdout.split("\n").includes("udhcpd");
 }
 
-/** What is recorded as made for the lab in `directory`. */
+/** Returns the recorded uplinks of the lab in `directory`. */
 async function recordedUplinks(directory: string): Promise<readonly NatUplink[]> {
   try {
     return JSON.parse(await readFile(join(directory, "nat.json"), "utf8")) as NatUplink[];
@@ -44,8 +43,8 @@ async function recordedUplinks(directory: string): Promise<readonly NatUplink[]>
 const labQueue = new KeyedQueue();
 
 /**
- * Makes the uplinks that are missing, removes those of networks that are gone, and gives the others the rules of now.
- * @param networks ids of the lab's nat networks, whose bridges stand in the fabric
+ * Makes missing uplinks, removes uplinks of removed networks, and updates the rules of the others.
+ * @param networks ids of the lab's nat networks; their bridges must exist in the fabric
  */
 export function ensureUplinks(
   lab: string,
@@ -54,10 +53,10 @@ export function ensureUplinks(
   networks: readonly number[],
   policy: NatPolicy,
 ): Promise<void> {
-  return labQueue.run(directory, () => makeMissing(lab, directory, sandbox, networks, policy));
+  return labQueue.run(directory, () => updateUplinks(lab, directory, sandbox, networks, policy));
 }
 
-async function makeMissing(
+async function updateUplinks(
   lab: string,
   directory: string,
   sandbox: Pick<Sandbox, "pid" | "run">,
@@ -70,7 +69,7 @@ async function makeMissing(
   let all = kept;
   for (const network of networks) {
     const known = kept.find((uplink) => uplink.network === network);
-    if (known !== undefined && (await stands(known))) {
+    if (known !== undefined && (await exists(known))) {
       await setRules(known, policy);
       continue;
     }
@@ -85,11 +84,11 @@ async function makeMissing(
   if (all.length !== recorded.length || kept.length !== recorded.length) await record(directory, all);
 }
 
-/** Gives the uplinks of a lab that runs the rules of now: an earlier run of the service may have made them with another policy. */
+/** Updates the rules of a running lab's uplinks, which an earlier run of the service may have made with another policy. */
 export function renewUplinks(directory: string, policy: NatPolicy): Promise<void> {
   return labQueue.run(directory, async () => {
     for (const uplink of await recordedUplinks(directory)) {
-      if (!(await stands(uplink))) continue;
+      if (!(await exists(uplink))) continue;
       rulesInForce.delete(uplink.table);
       await setRules(uplink, policy);
     }
@@ -99,7 +98,7 @@ export function renewUplinks(directory: string, policy: NatPolicy): Promise<void
 /** Labs choose their networks one after the other, so that each sees the networks that the others took. */
 const choiceQueue = new SerialQueue();
 
-/** Removes every recorded uplink of a lab whose sandbox is gone or goes. */
+/** Removes all recorded uplinks of a lab whose sandbox has ended or is about to end. */
 export function removeUplinks(directory: string): Promise<void> {
   return labQueue.run(directory, async () => {
     const recorded = await recordedUplinks(directory);
@@ -108,12 +107,12 @@ export function removeUplinks(directory: string): Promise<void> {
   });
 }
 
-/** Removes the tables of a lab whose record is lost, once it has ended; the machine's ends of its uplinks went with it. */
+/** Removes the nftables tables of an ended lab whose record is lost. The machine's ends of its uplinks ended with the lab. */
 export async function removeUnrecordedTables(lab: string): Promise<void> {
   const { code, stdout } = await runOnMachine(["nft", "list", "tables"]);
-  if (code !== 0) return; // who may not look has made none
+  if (code !== 0) return; // a user who may not list tables has made none
   for (const [, family = "", table = ""] of stdout.matchAll(/^table (inet|arp) (\S+)$/gm))
-    if (table.startsWith(tableOf(lab, ""))) await gone(["nft", "delete", "table", family, table]);
+    if (table.startsWith(tableOf(lab, ""))) await deleteIfExists(["nft", "delete", "table", family, table]);
 }
 
 async function record(directory: string, uplinks: readonly NatUplink[]): Promise<void> {
@@ -121,10 +120,10 @@ async function record(directory: string, uplinks: readonly NatUplink[]): Promise
   else await writeFileAtomic(join(directory, "nat.json"), JSON.stringify(uplinks), 0o600);
 }
 
-/** Table → the rules that this process gave it last. */
+/** Table → the rules that this process set last. */
 const rulesInForce = new Map<string, string>();
 
-/** Replaces the table in one step, where its rules are not those already. */
+/** Replaces the rules of the uplink in one step, unless they are unchanged. */
 async function setRules(uplink: NatUplink, policy: NatPolicy): Promise<void> {
   const { stdout } = await machine(["ip", "-4", "route", "show", "table", "all", "scope", "link"], "");
   const rules = natRules(uplink, policy, { connected: connectedNetworks(stdout), resolvers: await nameservers() });
@@ -137,7 +136,7 @@ async function makeUplink(uplink: NatUplink, sandbox: Pick<Sandbox, "pid" | "run
   const { network, prefix, device } = uplink;
   const inner = `u${network}`;
   await machine(["ip", "-batch", "-"], `link add name ${device} type veth peer name ${inner} netns ${sandbox.pid}\n`);
-  // Nodes get no way to the machine's IPv6 services.
+  // Nodes must not reach the machine's IPv6 services.
   await writeFile(`/proc/sys/net/ipv6/conf/${device}/disable_ipv6`, "1").catch(ignoreMissing);
   rulesInForce.delete(uplink.table);
   await setRules(uplink, policy);
@@ -151,10 +150,10 @@ async function makeUplink(uplink: NatUplink, sandbox: Pick<Sandbox, "pid" | "run
   succeeded(["busybox", "udhcpd"], await sandbox.run(server, await dhcpConfiguration(prefix, bridge)));
 }
 
-/** Goes to the background and ends with the lab. By itself udhcpd would do that before it reads its configuration. */
+/** Runs udhcpd in the background until the lab ends. In its own background mode udhcpd could not read its configuration from stdin. */
 const dhcpServer = `conf=$(cat); printf '%s\\n' "$conf" | busybox udhcpd -f -a 100 -I "$1" /dev/stdin >/dev/null 2>&1 &`;
 
-/** By its command line: the lab's pid namespace has no other with this address. */
+/** Ends the DHCP server with this address, which it finds by the command line. */
 const endDhcpServer = `for p in /proc/[0-9]*; do
   case "$(tr '\\0' ' ' 2>/dev/null < "$p/cmdline")" in "busybox udhcpd -f -a 100 -I $1 "*) kill "\${p#/proc/}" ;; esac
 done
@@ -166,8 +165,8 @@ async function removeUplink({ prefix, device, table }: NatUplink, sandbox: Pick<
     succeeded(["kill", "udhcpd"], await sandbox.run(argv));
   }
   rulesInForce.delete(table);
-  for (const family of ["inet", "arp"]) await gone(["nft", "delete", "table", family, table]);
-  await gone(["ip", "link", "del", "dev", device]);
+  for (const family of ["inet", "arp"]) await deleteIfExists(["nft", "delete", "table", family, table]);
+  await deleteIfExists(["ip", "link", "del", "dev", device]);
 }
 
 async function newUplink(lab: string, network: number): Promise<NatUplink> {
@@ -179,7 +178,7 @@ async function newUplink(lab: string, network: number): Promise<NatUplink> {
   };
 }
 
-/** Name of the machine's end of a nat network's uplink. */
+/** Returns the name of the machine's end of a nat network's uplink. */
 export function natDevice(lab: string, network: number): string {
   return `${devicePrefix}${hashOf(lab, network).toString("hex").slice(0, 12)}`;
 }
@@ -192,7 +191,7 @@ function tableOf(lab: string, network: number | ""): string {
   return `labwright_${lab.replaceAll("-", "_")}_${network}`;
 }
 
-/** The /24 of 100.64.0.0/10 (shared address space, RFC 6598) that `start` points to, or the next one that nothing uses. */
+/** Returns the first unused /24 of 100.64.0.0/10 (shared address space, RFC 6598), beginning with number `start`. */
 function freePrefix(start: number, used: ReadonlySet<string>): string {
   const count = 64 * 256;
   for (let i = 0; i < count; i++) {
@@ -203,13 +202,13 @@ function freePrefix(start: number, used: ReadonlySet<string>): string {
   throw new Error("every network of 100.64.0.0/10 is in use");
 }
 
-/** Whatever the machine has an address in or a route to, whoever made it. */
+/** Returns the /24 prefixes of all addresses and routes of the machine. */
 async function prefixesInUse(): Promise<ReadonlySet<string>> {
   const { stdout } = await machine(["ip", "-4", "route", "show", "table", "all"], "");
   return new Set([...stdout.matchAll(/\b(\d+\.\d+\.\d+)\.\d+/g)].map((match) => match[1]!));
 }
 
-async function stands(uplink: NatUplink): Promise<boolean> {
+async function exists(uplink: NatUplink): Promise<boolean> {
   const results = await Promise.all([
     runOnMachine(["ip", "link", "show", "dev", uplink.device]),
     runOnMachine(["nft", "list", "table", "inet", uplink.table]),
@@ -224,7 +223,7 @@ async function dhcpConfiguration(prefix: string, bridge: string): Promise<string
     `end ${prefix}.250`,
     `interface ${bridge}`,
     "max_leases 151",
-    // Leases live as long as the lab; a path that cannot be made is no pid file.
+    // Leases last as long as the lab. The path of the pid file cannot be created, so that none is written.
     "lease_file /dev/null",
     "pidfile /nonexistent/udhcpd.pid",
     "option subnet 255.255.255.0",
@@ -235,7 +234,7 @@ async function dhcpConfiguration(prefix: string, bridge: string): Promise<string
   ].join("\n");
 }
 
-/** The machine's resolvers that a lab can reach: not those on its own loopback. */
+/** Returns the machine's resolvers, without those on its loopback, which labs cannot reach. */
 async function nameservers(): Promise<readonly string[]> {
   for (const file of ["/run/systemd/resolve/resolv.conf", "/etc/resolv.conf"]) {
     const text = await readFile(file, "utf8").catch(ignoreMissing);
@@ -250,8 +249,8 @@ async function machine(argv: readonly string[], stdin: string) {
   return succeeded(argv, await runOnMachine(argv, stdin));
 }
 
-/** Deletes; that it is gone already is as good. */
-async function gone(argv: readonly string[]): Promise<void> {
+/** Runs a command that deletes something. Ignores that it is gone already. */
+async function deleteIfExists(argv: readonly string[]): Promise<void> {
   const result = await runOnMachine(argv);
   if (result.code !== 0 && !/No such file or directory|Cannot find device|No such device/.test(result.stderr)) succeeded(argv, result);
 }

@@ -5,22 +5,22 @@ import type { Candidate } from "../nodes/readiness.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 import type { LocalState } from "./local-state.ts";
 
-/** What of a node's row follows from definition and catalogue. */
-interface Fixed {
+/** The fields of a node's row that follow from definition and catalogue. */
+interface FixedRow {
   readonly node: number;
   readonly id: string;
   readonly name: string;
-  /** Of the template's ready check. */
+  /** Command line of the template's ready check. */
   readonly ready: readonly string[] | undefined;
-  /** It has processes, and a disk of its own. */
+  /** It has a disk of its own. */
   readonly disk: boolean;
   readonly runs: boolean;
 }
 
-/** Rows are asked for several times a second, and change with the definition only in what is not in here. */
-const fixedRows = new WeakMap<LabDefinition, { readonly catalogue: Catalogue; readonly rows: readonly Fixed[] }>();
+/** Caches the fixed fields, because rows are read several times a second. */
+const fixedRows = new WeakMap<LabDefinition, { readonly catalogue: Catalogue; readonly rows: readonly FixedRow[] }>();
 
-/** How each node of a lab is now, in the definition's order. */
+/** Returns the current state of each node, in the definition's order. */
 export async function liveNodes(state: LocalState, definition: LabDefinition, catalogue: Catalogue): Promise<readonly LiveNode[]> {
   const live = state.lab(definition.id);
   const life = await live.life(definition, catalogue);
@@ -46,13 +46,13 @@ interface Measured {
   readonly diskOf: (node: number) => { readonly bytes: number; readonly over: boolean } | undefined;
 }
 
-/** Field by field: thousands a second are made. */
-function liveNode(row: Fixed, life: NodeLife | undefined, { now, load, ready, diskOf }: Measured): LiveNode {
+/** Sets field by field for speed: thousands of rows are made per second. */
+function liveNode(row: FixedRow, life: NodeLife | undefined, { now, load, ready, diskOf }: Measured): LiveNode {
   const status = life?.power ?? "stopped";
   const up = status === "running" || status === "starting" || status === "stopping";
   const held = up || status === "suspended";
   const disk = row.disk && held ? diskOf(row.node) : undefined;
-  // The load is read once in a while: what is kept of a node that has ended since then is no load of it.
+  // The load is read at intervals, and may be older than the end of the node.
   const taken = held ? load : undefined;
   const live: { -readonly [Field in keyof LiveNode]: LiveNode[Field] } = { id: row.id, name: row.name, status };
   if (row.ready !== undefined) live.ready = ready ?? false;
@@ -60,7 +60,7 @@ function liveNode(row: Fixed, life: NodeLife | undefined, { now, load, ready, di
   if (life?.lost !== undefined) live.lost = life.lost;
   if (life?.forced !== undefined) live.forced = life.forced;
   if (disk !== undefined) live.disk_bytes = disk.bytes;
-  // A hibernated one is so by the definition.
+  // Only the definition distinguishes a hibernated node from one that was frozen because its disk is full.
   if (disk?.over === true && status === "suspended" && row.runs) live.disk_full = true;
   if (taken?.cpuPercent !== undefined) live.cpu_percent = taken.cpuPercent;
   if (taken?.memoryBytes !== undefined) live.memory_bytes = taken.memoryBytes;
@@ -68,10 +68,10 @@ function liveNode(row: Fixed, life: NodeLife | undefined, { now, load, ready, di
   return live;
 }
 
-function fixedRowsOf(definition: LabDefinition, catalogue: Catalogue): readonly Fixed[] {
+function fixedRowsOf(definition: LabDefinition, catalogue: Catalogue): readonly FixedRow[] {
   const known = fixedRows.get(definition);
   if (known?.catalogue === catalogue) return known.rows;
-  const rows = definition.nodes.map((node): Fixed => {
+  const rows = definition.nodes.map((node): FixedRow => {
     const { id, name, template, power } = node;
     const ready = catalogue.template(template)?.ready?.argv;
     return { node: id, id: String(id), name, ready, disk: catalogue.limits(node) !== undefined, runs: power === "running" };

@@ -11,7 +11,7 @@ import type { Catalogue } from "../templates/catalogue.ts";
 import type { LocalState } from "./local-state.ts";
 import { notRunning } from "./not-running.ts";
 
-/** The captures of the embedded host, as one user sees them. `lab` throws lab_not_found, `mayChange` operation_not_allowed. */
+/** Returns the captures of the embedded host for one user. `lab` throws lab_not_found, `mayChange` operation_not_allowed. */
 export function localCaptures(
   state: LocalState,
   user: { readonly name: string; readonly lab: (path: string) => Promise<LabDefinition>; readonly mayChange: () => void },
@@ -43,8 +43,8 @@ export function localCaptures(
       const program = request.filter === undefined ? undefined : await compileFilter(catalogue.images, request.filter, user.name);
       const life = (await state.lab(definition.id).life(definition, catalogue)).get(node.id);
       const { sandbox, ...lab } = await captured(path);
-      const stands = life !== undefined && ["running", "starting", "stopping"].includes(life.power);
-      if (sandbox === null || !stands) throw notRunning(node.name, life?.power);
+      const isUp = life !== undefined && ["running", "starting", "stopping"].includes(life.power);
+      if (sandbox === null || !isUp) throw notRunning(node.name, life?.power);
       return tellingTrouble(() => captures.start({ ...lab, sandbox }, { ...request, ...(program !== undefined && { program }) }, port));
     },
     list: async (path) => captures.list(await captured(path)),
@@ -71,7 +71,7 @@ export function localCaptures(
   };
 }
 
-/** The device of a node's interface in the fabric. Throws node_not_found, bad_request for an interface that it does not have. */
+/** Returns the fabric's device of a node's interface. Throws node_not_found, or bad_request for an interface that the node does not have. */
 export function portOf(
   definition: LabDefinition,
   { nodeId, interface: name }: Pick<CaptureRequest, "nodeId" | "interface">,

@@ -6,7 +6,7 @@ import type { Definitions } from "../definitions/definitions.ts";
 import type { KeptLab } from "../definitions/kept-labs.ts";
 import { diskUsage } from "../watches/disk-usage.ts";
 
-/** Counting files may take so long, ms; what is not counted by then is reported as 0 bytes. */
+/** Limit for counting the size of disks, ms. Disks that are not counted by then are reported as 0 bytes. */
 const countMs = 10_000;
 
 /** @param exclusive runs one change of a lab at a time */
@@ -38,9 +38,9 @@ export function localDisks(
       const missing = () => new Failure("disks_not_found", `there are no kept disks ${id}`);
       const found = seen().find(({ definition }) => definition.id === id);
       if (found === undefined) throw missing();
-      if (role === "viewer") throw new Failure("operation_not_allowed", "a viewer may look and not change");
+      if (role === "viewer") throw new Failure("operation_not_allowed", "a viewer cannot change anything");
       await exclusive(found.definition.path, async () => {
-        // A lab may have been made of them meanwhile.
+        // A new lab may have taken the disks meanwhile.
         if (!seen().some(({ definition }) => definition.id === id)) throw missing();
         await definitions.kept.remove(id);
       });

@@ -12,7 +12,7 @@ import type { Catalogue } from "../templates/catalogue.ts";
 import type { DiskWatch } from "../watches/disk-watch.ts";
 import type { NeighbourWatch } from "../watches/neighbour-watch.ts";
 
-/** What all sessions of the embedded host share. */
+/** The parts of the embedded host that all sessions share. */
 export interface LocalState {
   readonly definitions: Definitions;
   readonly trash: Trash;
@@ -29,6 +29,6 @@ export interface LocalState {
   readonly decoders: Decoders;
   readonly views: CaptureViews;
   readonly quarantine: HostQuarantine;
-  /** One change of a lab at a time. */
+  /** Runs changes of one lab one after the other. */
   readonly exclusive: <T>(path: string, work: () => Promise<T>) => Promise<T>;
 }

@@ -7,12 +7,12 @@ import type { LabDefinition } from "../definitions/definition.ts";
 import { portOf } from "./local-captures.ts";
 import type { LocalState } from "./local-state.ts";
 
-/** Headers and the beginning of what they carry: all that a line of text needs. */
-const seenBytes = 256;
-/** How soon after the end of a watch, with its node or its lab, another is tried, ms. */
-const againMs = 500;
+/** Bytes that are read of each packet: headers and the beginning of the payload are enough for a line of text. */
+const snapLength = 256;
+/** Pause before a watch is repeated that ended with its node or its lab, ms. */
+const retryMs = 500;
 
-/** The traffic of the embedded host, as one user sees it: a tap on the fabric's end of a link's first port. `lab` throws lab_not_found. */
+/** Returns the traffic of the embedded host for one user, from a tap on the fabric's end of a link's first port. `lab` throws lab_not_found. */
 export function localTraffic(
   state: LocalState,
   user: { readonly name: string; readonly lab: (path: string) => Promise<LabDefinition> },
@@ -38,7 +38,7 @@ export function localTraffic(
         dropped = all;
       },
     });
-    await live.sandbox.pipe([tap, "watch", `port=${port}`, `snaplen=${seenBytes}`], (chunk) => reader.push(chunk), signal);
+    await live.sandbox.pipe([tap, "watch", `port=${port}`, `snaplen=${snapLength}`], (chunk) => reader.push(chunk), signal);
   }
 
   return {
@@ -48,11 +48,11 @@ export function localTraffic(
           await watchOnce(path, linkId, listener, signal);
         } catch (error) {
           if (signal.aborted) return;
-          // The lab's holder went away in the midst of it: the lab was stopped, and may be started again.
+          // The lab's holder ended meanwhile: the lab was stopped, and may be started again.
           if (!(error instanceof Failure) || error.code !== "host_error") throw error;
         }
-        // No port, or no lab that runs, now. Of the pause only its end by the signal can fail, and the loop looks at that.
-        await delay(againMs, undefined, { signal }).catch(() => undefined);
+        // The port does not exist now, or the lab does not run. The pause fails only if the signal aborts it, which ends the loop.
+        await delay(retryMs, undefined, { signal }).catch(() => undefined);
       }
     },
     compile: async (filter) => compileFilter((await state.catalogue()).images, filter, user.name),

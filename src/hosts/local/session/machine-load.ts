@@ -6,10 +6,13 @@ import type { LabDefinition } from "../definitions/definition.ts";
 import { tellingTrouble } from "../machine/machine-trouble.ts";
 import type { LocalState } from "./local-state.ts";
 
-/** The processors are watched for this long, ms. */
-const watchMs = 250;
+/** Time over which the load of the processors is measured, ms. */
+const sampleMs = 250;
 
-/** @param directory where the labs are kept */
+/**
+ * Returns the load of this machine.
+ * @param directory the directory of the labs, whose file system is measured
+ */
 export async function machineLoad(
   state: Pick<LocalState, "lab" | "catalogue">,
   labs: readonly LabDefinition[],
@@ -17,7 +20,7 @@ export async function machineLoad(
 ): Promise<HostLoad> {
   const before = processorTimes();
   const [memory, disk, running] = await tellingTrouble(() =>
-    Promise.all([memoryUse(), diskUse(directory), runningNodes(state, labs), wait(watchMs)]),
+    Promise.all([memoryUse(), diskUse(directory), runningNodes(state, labs), wait(sampleMs)]),
   );
   const after = processorTimes();
   const all = after.all - before.all;
@@ -50,7 +53,7 @@ async function memoryUse(): Promise<Pick<HostLoad, "memoryPercent" | "memoryByte
   };
 }
 
-/** As df reports it: of what users may take. */
+/** Returns the used percentage of the space that users can have, as df does. */
 async function diskUse(directory: string): Promise<number> {
   const { blocks, bfree, bavail } = await statfs(directory);
   const used = blocks - bfree;

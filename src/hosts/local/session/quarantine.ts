@@ -7,7 +7,10 @@ import { isUuid } from "../machine/uuid.ts";
 import { endStrays } from "../sandbox/end-strays.ts";
 import type { LocalState } from "./local-state.ts";
 
-/** Labs with a directory or a holder, and without a definition in force. @param run the run directory */
+/**
+ * Manages labs that have a directory or a holder, but no valid definition.
+ * @param run the run directory
+ */
 export function localQuarantine(state: Omit<LocalState, "quarantine">, run: string): HostQuarantine {
   const { definitions, lab, forget, exclusive, catalogue, trash } = state;
 
@@ -29,7 +32,7 @@ export function localQuarantine(state: Omit<LocalState, "quarantine">, run: stri
       restorable: definition !== undefined,
     }));
     const strays = [...running].filter((id) => !known.has(id));
-    const reason = "it runs, and its directory is missing";
+    const reason = "it runs, but its directory is missing";
     return [...labs, ...strays.map((id) => ({ id, reason, running: true, restorable: false }))].sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
@@ -52,14 +55,14 @@ export function localQuarantine(state: Omit<LocalState, "quarantine">, run: stri
         await endStrays(run, [id]);
         await lab(id).destroy();
         forget(id);
-        // It may have been restored meanwhile.
+        // The lab may have been restored meanwhile.
         if (!definitions.ids().includes(id)) await trash.discard(definitions.directory(id));
       });
     },
   };
 }
 
-/** Ids of labs whose holder lives and is known to the run directory. */
+/** Returns the ids of labs in the run directory whose holder runs. */
 async function runningIn(run: string): Promise<ReadonlySet<string>> {
   const ids = (await readdir(run)).filter(isUuid);
   const alive = await Promise.all(
@@ -71,11 +74,11 @@ async function runningIn(run: string): Promise<ReadonlySet<string>> {
   return new Set(ids.filter((_id, at) => alive[at]));
 }
 
-/** The same for one session: only an admin may look and decide. */
+/** Returns the quarantine for one session: only an admin can use it. */
 export function quarantineFor(quarantine: HostQuarantine, isAdmin: boolean): HostQuarantine {
   const allowed =
     <Given extends readonly unknown[], Result>(call: (...given: Given) => Promise<Result>) =>
     (...given: Given): Promise<Result> =>
-      isAdmin ? call(...given) : Promise.reject(new Failure("operation_not_allowed", "only an admin may look at labs in quarantine"));
+      isAdmin ? call(...given) : Promise.reject(new Failure("operation_not_allowed", "only an admin can use the quarantine"));
   return { list: allowed(quarantine.list), restore: allowed(quarantine.restore), remove: allowed(quarantine.remove) };
 }

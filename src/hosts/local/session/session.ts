@@ -20,11 +20,14 @@ import { machineLoad } from "./machine-load.ts";
 import { notRunning } from "./not-running.ts";
 import { quarantineFor } from "./quarantine.ts";
 
-/** @param accounts all users of this host */
+/**
+ * Returns the session of one user.
+ * @param accounts returns all users of this host
+ */
 export function localSession(state: LocalState, { name, role }: LocalUser, accounts: () => Promise<readonly LocalUser[]>): HostSession {
   const { definitions, catalogue } = state;
 
-  /** Another user's lab is as none, so that names do not leak. */
+  /** Hides other users' labs, so that their names do not leak. */
   async function seen(path: string): Promise<LabDefinition | undefined> {
     const definition = await definitions.get(path);
     return definition !== undefined && isMine(definition) ? definition : undefined;
@@ -41,12 +44,12 @@ export function localSession(state: LocalState, { name, role }: LocalUser, accou
   }
 
   function ownerOf({ owner = name }: Progress): string {
-    if (owner !== name && role !== "admin") throw new Failure("operation_not_allowed", "only an admin makes labs for other users");
+    if (owner !== name && role !== "admin") throw new Failure("operation_not_allowed", "only an admin can create labs for other users");
     return owner;
   }
 
   function mayChange(): void {
-    if (role === "viewer") throw new Failure("operation_not_allowed", "a viewer may look and not change");
+    if (role === "viewer") throw new Failure("operation_not_allowed", "a viewer cannot change anything");
   }
 
   async function changing(path: string, feature: Feature): Promise<LinkContext> {
@@ -113,12 +116,12 @@ export function localSession(state: LocalState, { name, role }: LocalUser, accou
     setOwner: (path, owner) =>
       state.exclusive(path, async () => {
         await lab(path);
-        if (role !== "admin") throw new Failure("operation_not_allowed", "only an admin gives a lab to another user");
+        if (role !== "admin") throw new Failure("operation_not_allowed", "only an admin can give a lab to another user");
         await definitions.change(path, (definition) => ({ ...definition, owner }));
       }),
     quarantine: quarantineFor(state.quarantine, role === "admin"),
     users: async () => {
-      if (role !== "admin") throw new Failure("operation_not_allowed", "only an admin lists the host's users");
+      if (role !== "admin") throw new Failure("operation_not_allowed", "only an admin can list the host's users");
       return (await tellingTrouble(accounts)).map((one) => ({ user: one.name, role: one.role }));
     },
     load: async () => machineLoad(state, await definitions.all(), definitions.directory("")),
@@ -134,7 +137,7 @@ export function localSession(state: LocalState, { name, role }: LocalUser, accou
           signal,
         );
       }),
-    // Not in turn with apply: a lock that is set meanwhile is what stops one.
+    // Does not wait for an apply: the lock stops it before its next batch.
     setLock: async (path, locked) => {
       mayChange();
       await lab(path);
@@ -160,7 +163,7 @@ async function consoleLog(state: LocalState, definition: LabDefinition, nodeId: 
   try {
     return (await live.sandbox?.tail(node.id)) ?? "";
   } catch (error) {
-    // The lab's holder knows nothing of a node that has not started since the lab did.
+    // The lab's holder does not have a node that has not run since the holder started.
     if (error instanceof Failure && error.code === "node_not_found") return "";
     throw error;
   }
@@ -185,7 +188,7 @@ async function openConsole(state: LocalState, definition: LabDefinition, nodeId:
     recalled: stream.recalled,
     listen: (each) => stream.listen(each),
     resize: (columns, rows) => {
-      // The console ends with its node; a size for one that has ended means nothing.
+      // Fails if the console has ended with its node, which needs no size any more.
       sandbox.resize(node.id, columns, rows).catch(() => undefined);
     },
   };

@@ -4,25 +4,25 @@ interface Waiter {
 }
 
 /**
- * A bounded number of places for work of many users. No user has more than a part of them, and a place that becomes free goes to the waiting user who has
- * fewest, among equals to the one who was served longest ago: one user's work delays another's only while more users work than there are places for.
+ * A limited number of places for work of many users. Each user can have only a part of the places. A free place goes to the waiting user with the fewest places,
+ * and among equals to the user who got a place longest ago. So a user waits for others only if more users work than there are places.
  */
 export class FairPlaces {
-  readonly #most: number;
-  readonly #mostOfUser: number;
+  readonly #max: number;
+  readonly #maxPerUser: number;
   readonly #held = new Map<string, number>();
   readonly #waiting: Waiter[] = [];
-  /** User → the number of its last turn. */
-  readonly #turns = new Map<string, number>();
-  #turn = 0;
+  /** User → number of the last entry. */
+  readonly #lastEntries = new Map<string, number>();
+  #entries = 0;
   #taken = 0;
 
-  constructor(most: number, mostOfUser = Math.ceil(most / 2)) {
-    this.#most = most;
-    this.#mostOfUser = mostOfUser;
+  constructor(max: number, maxPerUser = Math.ceil(max / 2)) {
+    this.#max = max;
+    this.#maxPerUser = maxPerUser;
   }
 
-  /** Resolves when the user has a place. Each needs its free(). */
+  /** Resolves when the user has a place. Each call needs a call of free(). */
   take(user: string): Promise<void> {
     return new Promise((enter) => {
       this.#waiting.push({ user, enter });
@@ -38,7 +38,7 @@ export class FairPlaces {
     this.#serve();
   }
 
-  /** Runs the work in a place of the user's. */
+  /** Runs the work in a place of the user. */
   async run<T>(user: string, work: () => Promise<T>): Promise<T> {
     await this.take(user);
     try {
@@ -48,22 +48,22 @@ export class FairPlaces {
     }
   }
 
-  /** Whether the user can have a place only if one that somebody has becomes free. */
+  /** Returns whether the user would have to wait for a place. */
   isFullFor(user: string): boolean {
-    return this.#taken >= this.#most || this.hasAllOf(user);
+    return this.#taken >= this.#max || this.hasAllOf(user);
   }
 
-  /** Whether the user has as many places as one user may have. */
+  /** Returns whether the user has the maximum number of places per user. */
   hasAllOf(user: string): boolean {
-    return this.#of(user) >= this.#mostOfUser;
+    return this.#of(user) >= this.#maxPerUser;
   }
 
-  /** Whether somebody waits for whom a place of this user would do. */
+  /** Returns whether a waiting user could get a place that this user frees. */
   isWantedOf(user: string): boolean {
     return this.#waiting.some((waiter) => waiter.user === user || !this.hasAllOf(waiter.user));
   }
 
-  /** Lets everybody in: whoever waits is to see by itself that nothing is left to do. */
+  /** Gives all waiting users a place, for the end of the program: their work must check by itself that it is not needed any more. */
   open(): void {
     for (const { user, enter } of this.#waiting.splice(0)) this.#enter(user, enter);
   }
@@ -73,23 +73,23 @@ export class FairPlaces {
   }
 
   #serve(): void {
-    while (this.#taken < this.#most) {
-      const may = this.#waiting.filter(({ user }) => !this.hasAllOf(user));
-      const [first] = may.sort((a, b) => this.#of(a.user) - this.#of(b.user) || this.#lastTurn(a.user) - this.#lastTurn(b.user));
+    while (this.#taken < this.#max) {
+      const allowed = this.#waiting.filter(({ user }) => !this.hasAllOf(user));
+      const [first] = allowed.sort((a, b) => this.#of(a.user) - this.#of(b.user) || this.#lastEntry(a.user) - this.#lastEntry(b.user));
       if (first === undefined) return;
       this.#waiting.splice(this.#waiting.indexOf(first), 1);
       this.#enter(first.user, first.enter);
     }
   }
 
-  #lastTurn(user: string): number {
-    return this.#turns.get(user) ?? 0;
+  #lastEntry(user: string): number {
+    return this.#lastEntries.get(user) ?? 0;
   }
 
   #enter(user: string, enter: () => void): void {
     this.#held.set(user, this.#of(user) + 1);
     this.#taken += 1;
-    this.#turns.set(user, ++this.#turn);
+    this.#lastEntries.set(user, ++this.#entries);
     enter();
   }
 }
