@@ -8,7 +8,7 @@ import { findImages } from "./images/images.ts";
 import { runOnMachine, succeeded } from "./machine/machine.ts";
 import { eventually, exampleLab, labOf, noIds, operation, type TestLocalHost, testLocalHost } from "./testing/test-local-host.fixture.ts";
 
-/** Nodes with an address each, on links as given. */
+/** A lab of nodes with one address each. */
 function hosts(names: readonly string[], links: readonly string[], more = ""): string {
   const nodes = names.map(
     (name, i) => `  ${name}:\n    template: linux\n    ethernet: 2\n    exec: ["ip addr add 10.0.0.${i + 1}/24 dev eth0"]\n`,
@@ -58,7 +58,7 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     await reaches("/p2p", "a", "10.0.0.2");
     const again = await local.deploy("/p2p", lab);
     expect(again.plan.operations).toEqual([]);
-    // The fabric itself says nothing: it has no addresses of its own.
+    // The fabric itself sends nothing: it has no addresses.
     const fabric = await (await local.sandbox("/p2p")).run(["ip", "-o", "addr", "show"]);
     expect(fabric.stdout).not.toMatch(/\bn\d+i\d+\b/);
 
@@ -68,7 +68,7 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     await expect(stat(join(local.paths.run, applied.labId!))).rejects.toThrow("ENOENT");
   });
 
-  test("a bridge and a switch join their nodes, and a switch that is off joins none", async () => {
+  test("a bridge and a switch connect their nodes, and a stopped switch connects none", async () => {
     const yaml = hosts(
       ["a", "b", "c", "d"],
       ['"a:eth0", "lan"', '"b:eth0", "lan"', '"c:eth0", "sw:eth3"', '"d:eth0", "sw:eth0"'],
@@ -91,7 +91,7 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     await local.deploy("/l2", null);
   });
 
-  test("a link, an interface and a node are added to a running lab and taken away, and the others keep running", async () => {
+  test("a link, an interface and a node are added to a running lab and removed, and the other nodes keep running", async () => {
     await local.deploy("/hot", labOf(hosts(["a", "b"], [])));
     await allRun("/hot");
     const before = (await local.session.status("/hot")).nodes.map((node) => node.uptime_ms ?? 0);
@@ -118,7 +118,7 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     await local.deploy("/hot", null);
   });
 
-  test("the MTU of a link holds inside the nodes, from the start and when it changes", async () => {
+  test("the MTU of a link is that of the interfaces inside its nodes, from the start and after a change", async () => {
     const yaml = (mtu: number) => `${hosts(["a", "b"], [])}`.replace("  []\n", `  - {endpoints: ["a:eth0", "b:eth0"], mtu: ${mtu}}\n`);
     const inside = async (node: string) => (await local.exec("/mtu", node, "cat", "/sys/class/net/eth0/mtu")).stdout.trim();
     await local.deploy("/mtu", labOf(yaml(1400)));
@@ -135,7 +135,7 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     await local.deploy("/mtu", null);
   });
 
-  test("a node behind nat gets an address, reaches the machine and is cut off from other nats; destroy takes it all away", async () => {
+  test("a node behind nat gets an address and reaches the machine, but no other nat network; destroy removes everything", async () => {
     expect((await local.session.capabilities()).features.nat).toBe(true);
     const yaml =
       'name: t\nnodes:\n  a: {template: linux, exec: [udhcpc -S -n -q -i eth0]}\nnetworks: {inet: {type: nat}}\nlinks: [["a:eth0", inet]]\n';
@@ -157,7 +157,7 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     const rules = async () =>
       (await runOnMachine(["nft", "list", "ruleset"])).stdout.split("table inet ").find((text) => text.startsWith(table)) ?? "";
     expect(await rules()).toMatch(/ip daddr 169\.254\.0\.0\/16 reject/);
-    // The rules of a lab that runs on are those of the service that takes it over.
+    // The service that adopts a running lab sets its own rules.
     const { stdout: listed } = await runOnMachine(["nft", "list", "tables"]);
     const name = new RegExp(`${table}_\\d+`).exec(listed)![0];
     succeeded(["nft", "flush"], await runOnMachine(["nft", "flush", "chain", "inet", name, "destinations"]));
@@ -169,10 +169,10 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
       [(await runOnMachine(["nft", "list", "tables"])).stdout, (await runOnMachine(["ip", "-o", "link"])).stdout].join("");
     const ids = await Promise.all(["/nat1", "/nat2"].map(async (path) => (await local.session.observe(path))!.id.replaceAll("-", "_")));
     for (const id of ids) expect(await made()).toContain(id);
-    // Killed, not destroyed: what is outside the sandbox goes too.
+    // Killed, not destroyed: everything outside the sandbox is removed too.
     process.kill((await local.sandbox("/nat1")).pid, "SIGKILL");
     await eventually("its table is gone", 30_000, made, (text) => !text.includes(ids[0]!));
-    // Taken from a running lab.
+    // Removed from a running lab.
     await local.deploy("/nat2", labOf("name: t\nnodes:\n  a: {template: linux, exec: [udhcpc -S -n -q -i eth0], ethernet: 1}\n"));
     expect(await made()).not.toContain(ids[1]!);
     const left = await (await local.sandbox("/nat2")).run(["ps", "ax", "-o", "args"]);
@@ -200,18 +200,18 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     await local.deploy("/ospf", null);
   });
 
-  test("a lab whose init is killed leaves no process, namespace or file, says so, and starts again", async () => {
+  test("a lab whose init is killed leaves no process, namespace or file, has failed nodes, and starts again", async () => {
     const lab = labOf(hosts(["a", "b"], ['"a:eth0", "b:eth0"']));
     const { applied } = await local.deploy("/killed", lab);
     await allRun("/killed");
     const { pid } = await local.sandbox("/killed");
     const namespaces = new Set(await Promise.all(["net", "mnt", "pid", "user"].map((kind) => readlink(`/proc/${pid}/ns/${kind}`))));
-    // Open, their numbers are theirs: the kernel gives those of namespaces that are gone to others, such as those of tests beside this one.
+    // Held open, because the kernel gives the inode numbers of ended namespaces to new ones, such as those of other tests.
     const held = await Promise.all(["net", "mnt", "pid", "user"].map((kind) => open(`/proc/${pid}/ns/${kind}`)));
     process.kill(pid, "SIGKILL");
     try {
       await eventually(
-        "nodes are told as failed",
+        "the status of the nodes is failed",
         30_000,
         () => power("/killed"),
         (all) => all.a === "failed" && all.b === "failed",
@@ -239,7 +239,7 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     await local.deploy("/killed", null);
   });
 
-  test("a lab outlives the process that started it, even killed, and is taken over with its consoles", async () => {
+  test("a lab survives the end of the service that started it, even by a kill, and the next service adopts it with its consoles", async () => {
     const script = `
       import { localHost } from ${JSON.stringify(new URL("./host.ts", import.meta.url).href)};
       import { planLab } from ${JSON.stringify(new URL("../../engine/plan/plan-lab.ts", import.meta.url).href)};
@@ -259,7 +259,7 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
 
     await local.reopen();
     await allRun("/orphan");
-    // Nothing to do: ids join by name, and links and power are as they were.
+    // The plan is empty: ids join by name, and links and power states are the same.
     const { plan } = await local.deploy("/orphan", lab);
     expect(plan.operations).toEqual([]);
     await reaches("/orphan", "a", "10.0.0.2");
@@ -277,13 +277,13 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
       (all) => all.includes("kept"),
     );
     stream.destroy();
-    // And it can be changed.
+    // The adopted lab can be changed.
     await local.deploy("/orphan", labOf(hosts(["a", "b", "c"], ['"a:eth0", "b:eth0"'])));
     await allRun("/orphan");
     await local.deploy("/orphan", null);
   });
 
-  test("a start that was cut off before its nodes boot ends with them stopped, and the next start brings them up", async () => {
+  test("after a start that was interrupted before its nodes booted, they are stopped, and the next start starts them", async () => {
     const lab = labOf("name: t\nnodes: {a: {template: linux, start: false}, b: {template: linux}}");
     await local.deploy("/cutoff", lab);
     await powers("/cutoff", { a: "stopped", b: "running" });
@@ -311,7 +311,7 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     await allRun("/boot");
     process.kill((await local.sandbox("/boot")).pid, "SIGKILL");
     await local.host.close();
-    // What a reboot leaves: no run directory, and another boot id than the one that is written down.
+    // The state after a reboot: no run directory, and another boot epoch than the recorded one.
     await rm(local.paths.run, { recursive: true });
     const file = join(local.paths.state, "labs", applied.labId!, "lab.json");
     await writeFile(file, (await readFile(file, "utf8")).replace(/"bootId": "[^"]*"/g, '"bootId": "00000000-0000-0000-0000-000000000000"'));
@@ -323,7 +323,7 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     await local.deploy("/boot", null);
   });
 
-  test("a disk lives through stop and start, not through wipe, and wipe does not follow what a node planted", async () => {
+  test("a disk survives stop and start but not wipe, and wipe does not follow links that a node made", async () => {
     const lab = labOf(hosts(["a"], []));
     const { applied } = await local.deploy("/disk", lab);
     await allRun("/disk");
@@ -352,7 +352,7 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     expect((await local.exec("/disk", "a", "ls", "/root")).stdout.trim()).toBe("");
     expect(await readFile(outside, "utf8")).toBe("mine");
 
-    // Destroyed without wiping, and made again: the disk is back.
+    // The lab is destroyed without wiping and created again: the disk is back.
     await local.exec("/disk", "a", "sh", "-c", "echo still > /root/file");
     await apply([{ do: "delete-lab", wipe: false }]);
     expect(await local.session.observe("/disk")).toBeNull();
@@ -378,7 +378,7 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     await local.deploy("/fails", null);
   });
 
-  test("an apply stops where the lab is locked meanwhile, and says how far it came", async () => {
+  test("an apply stops when the lab is locked, and reports the finished steps", async () => {
     const { applied } = await local.deploy("/lock", labOf(hosts(["a"], [])));
     const run = (steps: readonly object[], onStep: (id: string) => void = () => undefined) =>
       local.session.apply("/lock", steps.map(operation), { ids: applied.ids, step: (id, state) => state === "done" && onStep(id) });
@@ -404,7 +404,7 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     await local.deploy("/lock", null);
   });
 
-  test("a directory that nodes may not pass is named with what to do, when a service starts and when a node does", async () => {
+  test("a directory that nodes cannot traverse is reported with a remedy, when a service starts and when a node starts", async () => {
     const above = dirname(local.paths.state);
     const lab = labOf("name: t\nnodes: {a: {template: linux, start: true}}");
     const words = `their ids may not pass ${above} (mode 0700); chmod o+x ${above}`;
@@ -412,7 +412,7 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     try {
       await expect(local.deploy("/closed", lab)).rejects.toMatchObject({ code: "host_error", message: expect.stringContaining(words) });
       await local.reopen();
-      // A machine without control groups is named, too.
+      // A machine without control groups is reported too.
       expect(local.warnings.filter((warning) => !/^(nodes have no limit|net\.|kernel\.)/.test(warning))).toEqual([
         expect.stringContaining(words),
       ]);
@@ -424,11 +424,11 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded host on this kernel", ()
     await local.deploy("/closed", null);
   });
 
-  test("a full disk is told as such, and what was there stays", async () => {
+  test("a full disk is reported as such, and existing files stay", async () => {
     const lab = labOf("name: t\nnodes: {a: {template: linux, start: false}}");
     await local.deploy("/full", lab);
     const directory = join(local.paths.state, "labs", (await local.session.observe("/full"))!.id);
-    // The lab's directory on a file system with next to no room.
+    // The lab's directory is on a file system with almost no space.
     const kept = await readFile(join(directory, "lab.json"));
     await runOnMachine(["mount", "-t", "tmpfs", "-o", "size=16k,mode=710,gid=1000000", "none", directory]);
     try {

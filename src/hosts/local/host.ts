@@ -1,4 +1,5 @@
-import { readdir, rm } from "node:fs/promises";
+import { existsSync, readdirSync, rmSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { KeyedQueue } from "../../base/keyed-queue.ts";
 import { Failure } from "../../contract/errors.ts";
@@ -131,13 +132,19 @@ function privateDirectories({ state, run, images, vmImages, holder, shaper, tap 
   return [state, run, images, vmImages, ...[holder, shaper, tap].map(dirname)];
 }
 
+/**
+ * Removes drafts of files whose writing a crash interrupted. Synchronous, so that it is done when localHost() returns: after that the service writes here.
+ */
+function removeDrafts(state: string): void {
+  if (!existsSync(state)) return;
+  for (const name of readdirSync(state)) if (/^(users|service)\.json\.[0-9a-f]{12}\.tmp$/.test(name)) rmSync(join(state, name));
+}
+
 async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn: (text: string) => void): Promise<LocalState> {
   const { paths } = options;
+  removeDrafts(paths.state);
   await makePassage(paths.state);
   await makePassage(paths.vmImages);
-  // Drafts of files whose writing a crash interrupted. Nothing else writes here now.
-  for (const name of await readdir(paths.state))
-    if (/^(users|service)\.json\.[0-9a-f]{12}\.tmp$/.test(name)) await rm(join(paths.state, name));
   const bootId = await bootEpoch(paths.run);
   const means = probeMachine();
   for (const problem of [...(await preflight(paths)), ...limitProblems(await means)]) warn(problem);

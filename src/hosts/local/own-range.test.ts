@@ -9,17 +9,17 @@ import { boot, sandboxBench } from "./sandbox/sandbox.fixture.ts";
 const { create, newLab, node, top } = sandboxBench("range");
 const root = process.getuid?.() === 0;
 
-/** What the lab's user namespace maps 0 to. */
+/** Returns the id to which the lab's user namespace maps 0. */
 const firstId = (pid: number) => Number(readFileSync(`/proc/${pid}/uid_map`, "utf8").trim().split(/\s+/)[1]);
 
-test("the directories whose files a lab sees in its own range are named once, without those below another", () => {
+test("the directories whose files a lab sees in its own range are listed once, without directories below another", () => {
   expect(ownRange({ state: "/s", images: "/s/images", vmImages: "/s/vm-images" }).files).toEqual(["/s"]);
   expect(ownRange({ state: "/s", images: "/srv", vmImages: "/srv/vm" }).files).toEqual(["/s", "/srv"]);
   expect(ownRange({ state: "/s", images: "/s2", vmImages: "/s2" }).files).toEqual(["/s", "/s2"]);
 });
 
 describe.runIf(root)("a lab's range of user ids", () => {
-  test("reaches images below a directory that only the range on disk may pass, such as another service's state", async () => {
+  test("reaches images below a directory that only the range on disk can traverse, such as another service's state", async () => {
     const other = join(top(), "other");
     await makePassage(other);
     mkdirSync(join(other, "images"));
@@ -27,7 +27,7 @@ describe.runIf(root)("a lab's range of user ids", () => {
     expect(ownRange(paths).files).toEqual([paths.state, other]);
   });
 
-  test("is no other running lab's, and is free again when the lab has ended", async () => {
+  test("belongs to no other running lab, and is free again when the lab has ended", async () => {
     const own = { locks: join(top(), "locks"), files: [top()] };
     const one = newLab();
     const two = { ...newLab(), lab: one.lab }; // the same name: both try the same range first
@@ -40,7 +40,7 @@ describe.runIf(root)("a lab's range of user ids", () => {
     expect(firstId(third.pid)).toBe(ids[0]);
   });
 
-  test("is asked of a holder that knows it: one of an earlier release is named, with what to do", async () => {
+  test("needs a holder that supports it: an older holder is reported with a remedy", async () => {
     const holder = join(top(), "old-holder");
     writeFileSync(holder, "#!/bin/sh\necho 'usage: labwright-holder lab=<id>' >&2\nexit 2\n", { mode: 0o755 });
     const own = { locks: join(top(), "locks"), files: [top()] };
@@ -51,7 +51,7 @@ describe.runIf(root)("a lab's range of user ids", () => {
     });
   });
 
-  test("is the shared one where a file system has no idmapped mounts; the reason is reported and nodes run", async () => {
+  test("is the shared range if a file system has no idmapped mounts; the reason is reported and nodes run", async () => {
     const plain = join(top(), "ramfs");
     mkdirSync(plain);
     execFileSync("mount", ["-t", "ramfs", "ramfs", plain]);

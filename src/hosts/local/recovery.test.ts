@@ -1,8 +1,10 @@
+import { existsSync, writeFileSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { lives } from "./holder/identity.ts";
 import { holderProcesses } from "./holder/processes.ts";
+import { localHost } from "./host.ts";
 import { eventually, labOf, noIds, type TestLocalHost, testLocalHost } from "./testing/test-local-host.fixture.ts";
 
 let local: TestLocalHost;
@@ -28,7 +30,7 @@ async function deployed(): Promise<{ readonly dir: string; readonly pid: number 
   return { dir: join(local.paths.run, applied.labId ?? ""), pid: (await local.sandbox("/t")).pid };
 }
 
-/** A power step of the driver. */
+/** Runs a power step of the driver. */
 async function power(op: "start" | "stop", ...nodes: readonly string[]): Promise<void> {
   const ids = Object.fromEntries((await local.session.observe("/t"))?.nodes.map(({ id, name }) => [name, id]) ?? []);
   const operations = nodes.map((node) => ({
@@ -59,7 +61,7 @@ describe("a lab that another release of Labwright started", () => {
     await local.reopen();
   });
 
-  test("is told as it is, and refuses what it cannot do with what to do instead", async () => {
+  test("has its real status, and refuses other changes with a remedy", async () => {
     expect(await powers()).toEqual({ a: "running", b: "running" });
     const words = /another release of Labwright \(its holder, process \d+, speaks protocol 99.*stop all its nodes/;
     const definition = () => readFile(join(local.paths.state, "labs", id, "lab.json"), "utf8");
@@ -94,7 +96,7 @@ describe("a lab that another release of Labwright started", () => {
     expect(await readdir(local.paths.run)).toEqual([]);
   });
 
-  test("that ends by itself is seen as ended", async () => {
+  test("that ends by itself has ended for the service too", async () => {
     process.kill(pid, "SIGKILL");
     await eventually(
       "both failed",
@@ -110,19 +112,19 @@ async function lost(): Promise<readonly string[]> {
   return (await local.session.status("/t")).nodes.flatMap(({ name, lost: reason }) => (reason === undefined ? [] : [`${name}: ${reason}`]));
 }
 
-test("a lab whose run directory was removed while no service ran is ended, told, and starts again", async () => {
+test("a lab whose run directory was removed while no service ran is ended with a warning, and starts again", async () => {
   const { pid } = await deployed();
   const [holder] = (await holderProcesses()).filter((one) => one.pid === pid);
   await local.host.close();
   await rm(local.paths.run, { recursive: true });
   await mkdir(local.paths.run);
   await local.reopen();
-  expect(local.warnings.join("\n")).toContain(`its holder, process ${pid}, was not to be found`);
+  expect(local.warnings.join("\n")).toContain(`its holder, process ${pid}, is missing from`);
   expect(await lives({ ...holder!, version: 1 })).toBe(false);
   expect(await powers()).toEqual({ a: "stopped", b: "stopped" });
   expect(await lost()).toEqual(["a: host_restart", "b: host_restart"]);
   await power("start", "a");
-  // What the machine's restart took is stopped, also when another node of the lab has started since.
+  // Nodes that ended with a restart of the machine are stopped, also if another node of the lab has started since.
   await eventually(
     "a runs",
     30_000,
@@ -143,12 +145,22 @@ test("drafts of the users' file that a crash left are removed at the next start"
   expect((await readdir(local.paths.state)).filter((name) => name.endsWith(".tmp"))).toEqual(["users.json.mine.tmp"]);
 });
 
-test("pollers and starts while the holder is killed again and again never take each other's files", async () => {
+test("a draft that is written while the host opens is not removed", async () => {
+  await local.host.close();
+  const opened = localHost({ paths: local.paths });
+  const draft = join(local.paths.state, "service.json.0123456789ab.tmp");
+  writeFileSync(draft, "");
+  await opened.quarantined?.();
+  await opened.close();
+  expect(existsSync(draft)).toBe(true);
+});
+
+test("polls and starts during repeated kills of the holder never remove each other's files", async () => {
   const { dir } = await deployed();
   let polling = true;
   const pollers = Array.from({ length: 4 }, async () => {
     while (polling) {
-      // A read may find the lab between two lives; what counts is what stands at the end.
+      // A read may find the lab between two starts; only the state at the end counts.
       await powers().catch(() => undefined);
       await new Promise((resolve) => setImmediate(resolve));
     }
@@ -160,13 +172,13 @@ test("pollers and starts while the holder is killed again and again never take e
         await power("start", "a", "b");
         break;
       } catch (error) {
-        // A start that meets the end of the lab fails, and says so; the next one starts it.
+        // A start during the end of the lab fails; the next start works.
         if (tries === 5) throw error;
       }
     }
     const { pid } = await local.sandbox("/t");
     expect((await readdir(dir)).sort()).toEqual(["holder.json", "holder.log", "holder.sock"]);
-    // A process that it has just forked has its name for a moment.
+    // A process that the holder has just forked has its name for a moment.
     await expect
       .poll(async () =>
         (await holderProcesses()).filter((one) => one.role === "init" && one.lab === dir.split("/").at(-1)).map((one) => one.pid),
@@ -195,7 +207,7 @@ test("two starts of one lab at once make one sandbox", async () => {
   expect((await readdir(local.paths.run)).length).toBe(1);
 });
 
-test("a destroy while others look and the lab is adopted anew leaves nothing", async () => {
+test("a destroy during polls and another adoption of the lab leaves nothing", async () => {
   await deployed();
   await local.reopen();
   const looks = Array.from({ length: 20 }, () => powers().catch((error: unknown) => error));

@@ -1,7 +1,7 @@
 import { eventually, labOf, testLocalHost } from "./testing/test-local-host.fixture.ts";
 
 /**
- * What an ordinary user can do with the embedded host, told as JSON on standard output. rootless.test.ts runs it as one.
+ * Uses the embedded host as an ordinary user, and prints the results as JSON. rootless.test.ts runs it.
  */
 await using local = await testLocalHost();
 const path = "/rootless";
@@ -12,7 +12,7 @@ nodes:
   b: {template: linux, exec: ["ip addr add 10.0.0.2/24 dev eth0", "ip link set eth0 up"]}
 links: [["a:eth0", "b:eth0"]]
 `);
-/** A node that has less than it takes, where there are limits. */
+/** A lab with a node that needs more than its limits allow, if there are limits. */
 const small = labOf("name: small\nnodes:\n  s: {template: linux, ram: 64, cpu: 0.5}\n");
 const { features } = await local.session.capabilities();
 const delegated = features.cpuLimit && features.memoryLimit && features.processLimit;
@@ -65,7 +65,7 @@ const hog = delegated
   : undefined;
 const load = delegated
   ? await eventually(
-      "what the node takes is told",
+      "the status has the node's load",
       20_000,
       async () => (await local.session.status("/small")).nodes[0],
       (one) => one?.memory_bytes !== undefined,

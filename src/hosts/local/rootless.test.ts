@@ -9,7 +9,7 @@ import { localPaths } from "./machine/paths.ts";
 import { buildProgram } from "./setup/programs/build-program.ts";
 import { eventually } from "./testing/test-local-host.fixture.ts";
 
-/** Nobody's, and in nobody's range. */
+/** An id that no user has, outside all ranges. */
 const user = 61_234;
 const repository = fileURLToPath(new URL("../../../", import.meta.url));
 const as = ["--reuid", String(user), "--regid", String(user), "--clear-groups"];
@@ -32,7 +32,7 @@ describe.runIf(possible)("an ordinary user", () => {
     node = reachable ? process.execPath : join(top, "node");
     if (!reachable) cpSync(process.execPath, node);
     await buildProgram("holder", { out: join(top, "bin", "labwright-holder") });
-    // As set-up makes them for the user who runs it: the files are the user's own.
+    // As set-up makes them for a user who runs it: the files belong to the user.
     const base = (await findImages(localPaths(process.env, 0).images)).find(({ name }) => name === "base");
     if (base === undefined) throw new Error("no image base: npm run setup makes it");
     const image = join(base.rootfs, "..");
@@ -45,7 +45,7 @@ describe.runIf(possible)("an ordinary user", () => {
   }, 60_000);
 
   afterAll(async () => {
-    // The last of a lab are reaped a moment after its holder.
+    // The last processes of a lab are reaped a moment after its holder.
     await eventually(
       "no process is left",
       30_000,
@@ -78,7 +78,7 @@ describe.runIf(possible)("an ordinary user", () => {
       kept: "kept",
       labs: [],
     });
-    // Limits are where a group was delegated to the user, and otherwise told as not there.
+    // Limits work if a control group was delegated to the user, and are reported as missing otherwise.
     const { cpu } = JSON.parse(child.stdout) as { readonly cpu: readonly [string, string?] };
     expect(cpu[0] === "unsupported" ? cpu[1] : "").toMatch(cpu[0] === "unsupported" ? /^this machine cannot limit it: / : /^$/);
     expect(readdirSync(join(top, "tmp"))).toEqual([]);
@@ -112,7 +112,7 @@ describe.runIf(possible)("an ordinary user", () => {
   }, 240_000);
 });
 
-/** Where root can delegate all that limits nodes. */
+/** Returns a control group in which root can delegate all limits of nodes. */
 function unifiedGroup(): string | undefined {
   const mount = readFileSync("/proc/self/mounts", "utf8")
     .split("\n")
@@ -136,7 +136,7 @@ function processesOf(uid: number): string[] {
     try {
       return readFileSync(`/proc/${pid}/status`, "utf8").includes(`\nUid:\t${uid}\t`);
     } catch {
-      return false; // ended just now
+      return false; // the process has just ended
     }
   });
 }

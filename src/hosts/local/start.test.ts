@@ -4,12 +4,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Failure } from "../../contract/errors.ts";
 import { eventually, labOf, operation, type TestLocalHost, testLocalHost } from "./testing/test-local-host.fixture.ts";
 
-/** More than are made together. */
+/** More nodes than one batch has. */
 const count = 150;
 const name = (i: number) => `n${i % count}`;
 const ring = Array.from({ length: count }, (_, i) => i);
 
-describe.skipIf(process.getuid?.() !== 0)("more nodes than are made at once", () => {
+describe.skipIf(process.getuid?.() !== 0)("more nodes than one batch has", () => {
   let local: TestLocalHost;
   beforeAll(async () => {
     local = await testLocalHost();
@@ -18,7 +18,7 @@ describe.skipIf(process.getuid?.() !== 0)("more nodes than are made at once", ()
     await local[Symbol.asyncDispose]();
   });
 
-  /** A ring whose nodes write down at boot whether their links carry. */
+  /** A ring whose nodes record at boot whether their links have carrier. */
   const lab = () =>
     labOf(
       `name: t
@@ -31,14 +31,14 @@ ${ring.map((i) => `  - ["${name(i)}:eth1", "${name(i + 1)}:eth0"]`).join("\n")}
   const status = async () => (await local.session.status("/t")).nodes;
   const run = () => eventually("all run", 60_000, status, (nodes) => nodes.every((node) => node.status === "running"));
 
-  test("boot when their links carry, and all of them run", async () => {
+  test("boot when their links have carrier, and all of them run", async () => {
     await local.deploy("/t", lab());
     await run();
     for (const node of [0, 63, 64, 100, count - 1].map(name))
       expect((await local.exec("/t", node, "cat", "/root/carrier")).stdout).toBe("1\n1\n");
   });
 
-  test("are all stopped as before where one of the last cannot be made, also after the service began anew; then they start", async () => {
+  test("are all stopped if one of the last cannot be made, also after a restart of the service; then they start", async () => {
     const ids = local.ids("/t").nodes;
     const power = (what: "start" | "stop") =>
       local.session.apply(
@@ -55,7 +55,7 @@ ${ring.map((i) => `  - ["${name(i)}:eth1", "${name(i + 1)}:eth0"]`).join("\n")}
     const failure = await power("start").catch((error: Failure) => error);
     expect(failure).toMatchObject({ code: "host_error", message: expect.stringContaining("1 of 150 nodes could not be made") });
     expect(new Set((await status()).map((node) => node.status))).toEqual(new Set(["stopped"]));
-    // Those that booted while others were still being made were written down as running.
+    // Nodes that booted while others were still being made were recorded as running.
     const written = JSON.parse(await readFile(join(directory, "lab.json"), "utf8")) as { nodes: { power: string }[] };
     expect(new Set(written.nodes.map((node) => node.power))).toEqual(new Set(["stopped"]));
     await local.reopen();

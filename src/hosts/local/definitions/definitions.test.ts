@@ -45,7 +45,7 @@ const link = (a: string, b: string, more: object = {}) => {
   return { key: [a, b].sort().join(" -- "), endpoints: [end(a), end(b)] as const, ...more };
 };
 
-/** When a file that is written now is stamped. */
+/** Returns the timestamp that a file written now gets. */
 async function tick(file: string): Promise<number> {
   await writeFile(file, "");
   return (await stat(file)).ctimeMs;
@@ -64,7 +64,7 @@ describe("labs on disk", () => {
   });
   afterEach(async () => rm(state, { recursive: true }));
 
-  test("a lab that was put is there for the next who opens the directory, as a file for us alone", async () => {
+  test("a lab that was put exists after the directory is opened again, in a file that only its owner can read", async () => {
     const one = await open();
     await one.put(empty);
     const two = await open();
@@ -77,7 +77,7 @@ describe("labs on disk", () => {
     expect((await stat(join(state, "labs", id, "lab.last.json"))).mode & 0o777).toBe(0o600);
   });
 
-  test("an edit by hand is seen; of one that makes no sense the place is warned of, the last good definition is used, and the file is kept", async () => {
+  test("an edit by hand is noticed; for an invalid one a warning names the place, the last good definition is used, and the file is kept", async () => {
     const labs = await open();
     await labs.put(empty);
     const file = join(state, "labs", id, "lab.json");
@@ -109,7 +109,7 @@ describe("labs on disk", () => {
       await labs.put(impostor);
     });
 
-    test("while the service is stopped is in quarantine, at each start, and the other lab keeps its path", async () => {
+    test("while the service is stopped is in quarantine at each start, and the other lab keeps its path", async () => {
       await claim();
       for (const _start of [1, 2]) {
         const labs = await open();
@@ -119,7 +119,7 @@ describe("labs on disk", () => {
       }
     });
 
-    test("does not get it when the other lab is in quarantine itself, also while the service runs", async () => {
+    test("does not get it if the other lab is in quarantine itself, also while the service runs", async () => {
       const running = await open();
       await rm(join(state, "labs", id, "lab.json"));
       expect(await running.get(empty.path)).toBeUndefined();
@@ -131,7 +131,7 @@ describe("labs on disk", () => {
       expect((await reasons(labs)).map(([of]) => of).sort()).toEqual([impostor.id, id]);
     });
 
-    test("does not get it against the service's record, also if the recorded lab kept no copy or is gone", async () => {
+    test("does not get it against the service's record, also if the recorded lab has no copy or is gone", async () => {
       await claim();
       await rm(join(state, "labs", id, "lab.last.json"));
       await rm(join(state, "labs", impostor.id, "lab.last.json"));
@@ -143,13 +143,13 @@ describe("labs on disk", () => {
       expect((await open(recorded)).paths()).toEqual([]);
     });
 
-    test("that nobody else has a right to moves there", async () => {
+    test("moves the lab there if the path belongs to no other lab", async () => {
       await writeFile(join(state, "labs", impostor.id, "lab.json"), JSON.stringify({ ...impostor, path: "/courses/three" }));
       for (const _start of [1, 2]) expect((await open()).paths()).toEqual([empty.path, "/courses/three"]);
     });
   });
 
-  test("a lab whose file is removed by hand is in quarantine, and comes back by its last good definition", async () => {
+  test("a lab whose file is removed by hand is in quarantine, and is restored from its last good definition", async () => {
     const labs = await open();
     await labs.put(empty);
     const file = join(state, "labs", id, "lab.json");
@@ -169,7 +169,7 @@ describe("labs on disk", () => {
     await expect(again.restore(id)).rejects.toMatchObject({ code: "lab_not_found" });
   });
 
-  test("a file that is torn, empty or missing at the start never costs a disk, with a last good definition or without", async () => {
+  test("no disk is lost if a file is truncated, empty or missing at the start, with a last good definition or without", async () => {
     const disk = join(state, "labs", id, "nodes", "7", "upper");
     for (const lost of ["torn", "empty", "missing"]) {
       for (const isOld of [false, true]) {
@@ -177,7 +177,7 @@ describe("labs on disk", () => {
         await mkdir(disk, { recursive: true });
         const [file, copy] = ["lab.json", "lab.last.json"].map((name) => join(state, "labs", id, name)) as [string, string];
         const text = await readFile(file, "utf8");
-        // A lab of a release before there were copies.
+        // A lab of a release that made no copies.
         if (isOld) await rm(copy);
         if (lost === "missing") await rm(file);
         else await writeFile(file, lost === "torn" ? text.slice(0, 60) : "");
@@ -201,7 +201,7 @@ describe("labs on disk", () => {
     }
   });
 
-  test("disks that a last good definition does not know are set aside when it is written in place of the file", async () => {
+  test("disks that a last good definition does not have are renamed when it replaces the file", async () => {
     await (await open()).put(empty);
     const directory = join(state, "labs", id);
     await mkdir(join(directory, "nodes", "7", "upper"), { recursive: true });
@@ -212,7 +212,7 @@ describe("labs on disk", () => {
     expect(await readdir(join(directory, "nodes"))).toEqual([expect.stringMatching(/^7\.unknown-\d+$/)]);
   });
 
-  test("a lab in quarantine whose path is another lab's is not restored over it", async () => {
+  test("a lab in quarantine is not restored if its path belongs to another lab", async () => {
     const labs = await open();
     await labs.put(empty);
     await rm(join(state, "labs", id, "lab.json"));
@@ -244,7 +244,7 @@ describe("labs on disk", () => {
     expect(await labs.all()).toEqual([two]);
   });
 
-  test("changes made at the same time all count", async () => {
+  test("changes made at the same time are all in the result", async () => {
     const labs = await open();
     await labs.put(empty);
     await Promise.all(
@@ -254,7 +254,7 @@ describe("labs on disk", () => {
     await expect(labs.change("/none", (lab) => lab)).rejects.toMatchObject({ code: "lab_not_found" });
   });
 
-  test("a removed lab is gone with its files; one whose disks are kept can be asked for", async () => {
+  test("a removed lab is gone with its files; a lab whose disks are kept can be found", async () => {
     const labs = await open();
     await labs.put(empty);
     await labs.remove("/courses/one", { keepDisks: true });
@@ -266,7 +266,7 @@ describe("labs on disk", () => {
     expect(await readdir(join(state, "labs"))).toEqual([]);
   });
 
-  test("labs of two owners are kept at one path, and each owner finds the own one", async () => {
+  test("labs of two owners are kept at one path, and each owner finds their own", async () => {
     const labs = await open();
     const bobs = { ...empty, id: "2b4e28ba-2fa1-41d2-883f-0016d3cca427", owner: "bob" };
     for (const lab of [empty, bobs]) {
@@ -280,7 +280,7 @@ describe("labs on disk", () => {
     }
   });
 
-  test("a draft that a crash left is cleared at the next start", async () => {
+  test("a draft that a crash left is removed at the next start", async () => {
     await (await open()).put(empty);
     const directory = join(state, "labs", id);
     await writeFile(join(directory, "lab.json.0123456789ab.tmp"), "half");
@@ -288,7 +288,7 @@ describe("labs on disk", () => {
     expect((await readdir(directory)).sort()).toEqual(["lab.json", "lab.last.json", "nodes"]);
   });
 
-  test("what a creation that was cut off left is cleared at the next start; what holds a disk is not", async () => {
+  test("the directory of an interrupted creation is removed at the next start, unless it has a disk", async () => {
     const other = "2b4e28ba-2fa1-41d2-883f-0016d3cca427";
     await mkdir(join(state, "labs", id, "nodes"), { recursive: true });
     await mkdir(join(state, "labs", other, "nodes", "1"), { recursive: true });
@@ -298,7 +298,7 @@ describe("labs on disk", () => {
     expect((await labs.quarantined()).map((one) => one.id)).toEqual([other]);
   });
 
-  test("of a lab whose disks are kept nothing else stays, also where the removal was cut off", async () => {
+  test("only the disks stay of a lab whose disks are kept, also after an interrupted removal", async () => {
     const directory = join(state, "labs", id);
     const labs = await open();
     await labs.put(empty);
@@ -310,16 +310,16 @@ describe("labs on disk", () => {
     expect((await readdir(directory)).sort()).toEqual(["kept.json", "nodes"]);
   });
 
-  test("of several labs that one owner kept at one path, the next lab there takes the latest, and the others stay", async () => {
+  test("a new lab takes the disks of the owner's lab that was kept last at its path, and the others stay", async () => {
     const ids = ["0b4e28ba-2fa1-41d2-883f-0016d3cca427", id, "2b4e28ba-2fa1-41d2-883f-0016d3cca427"];
     for (const last of ids) {
-      // As the killed service left it: renamed one after the other, and none of those before is gone.
+      // As a killed service leaves them: renamed one after the other, with all earlier ones still there.
       for (const one of [...ids.filter((other) => other !== last), last]) {
         const directory = join(state, "labs", one);
         await mkdir(join(directory, "nodes", "1"), { recursive: true });
         await writeFile(join(directory, "lab.json"), JSON.stringify({ ...empty, id: one }));
         await rename(join(directory, "lab.json"), join(directory, "kept.json"));
-        // The clock that files are stamped by goes in steps.
+        // The clock of file timestamps advances in steps.
         const { ctimeMs } = await stat(join(directory, "kept.json"));
         await expect.poll(() => tick(join(state, "clock"))).toBeGreaterThan(ctimeMs);
       }
@@ -331,7 +331,7 @@ describe("labs on disk", () => {
     }
   });
 
-  test("a lab that was made anew with kept disks is not a kept one as well, where that was cut off", async () => {
+  test("after an interrupted creation of a lab with kept disks, it is not in the list of kept labs", async () => {
     await (await open()).put(empty);
     const directory = join(state, "labs", id);
     await writeFile(join(directory, "kept.json"), JSON.stringify(empty));
@@ -340,7 +340,7 @@ describe("labs on disk", () => {
     expect((await readdir(directory)).sort()).toEqual(["lab.json", "lab.last.json", "nodes"]);
   });
 
-  test("disks of nodes that a lab has not any more, because their removal was cut off, go at the next start; those that are kept stay", async () => {
+  test("disks of removed nodes whose removal was interrupted are removed at the next start; kept disks stay", async () => {
     const lab = {
       ...empty,
       nodes: [
@@ -358,7 +358,7 @@ describe("labs on disk", () => {
 });
 
 describe("editing a definition", () => {
-  test("steps make nodes, networks and links, grow interfaces for links, and say the ids", () => {
+  test("steps create nodes, networks and links, add interfaces for links, and return the ids", () => {
     const edit = editDefinition(empty, noIds, template);
     edit.step({ do: "create-network", network: { key: "lan", name: "LAN", type: "bridge" } });
     edit.step({ do: "create-node", node: node("r1", { startupConfigFile: "r1.conf", startupConfig: "hi" }) });
@@ -409,7 +409,7 @@ describe("editing a definition", () => {
     }
   });
 
-  test("an id is never given twice, and a removed node takes its links along", () => {
+  test("an id is never reused, and the links of a removed node are removed too", () => {
     const edit = editDefinition(empty, noIds, template);
     edit.step({ do: "create-node", node: node("a") });
     edit.step({ do: "create-node", node: node("b") });
@@ -420,7 +420,7 @@ describe("editing a definition", () => {
     expect(edit.ids().nodes).toEqual({ a: "1", b: "3" });
   });
 
-  test("what cannot be is refused with the host's words", () => {
+  test("impossible steps are refused with the host's message", () => {
     const edit = editDefinition(empty, noIds, template);
     edit.step({ do: "create-node", node: node("a") });
     edit.step({ do: "create-node", node: node("b") });
@@ -446,7 +446,7 @@ describe("editing a definition", () => {
     expect(edit.result().links).toEqual(before.links);
   });
 
-  test("a node of the name that had a kept disk gets its id back", () => {
+  test("a node with the name of a kept disk gets the disk's id", () => {
     const edit = editDefinition({ ...empty, next: { node: 5, network: 1, link: 1 }, disks: { b: 4, z: 9 } }, noIds, template);
     for (const key of ["a", "b", "z"]) edit.step({ do: "create-node", node: node(key) });
     expect(edit.ids().nodes).toEqual({ a: "5", b: "4", z: "6" });

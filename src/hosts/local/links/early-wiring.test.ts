@@ -46,7 +46,7 @@ const { shaper } = localPaths(process.env, process.getuid?.() ?? 0);
 test.each([
   ["", shaper],
   [", also without the program for it", "/no/such/program"],
-])("ports that are made some nodes at a time are all there, and what is told of them is what the kernel tells%s", async (_, program) => {
+])("ports that are made in batches all exist, and done() returns the fabric that the kernel has%s", async (_, program) => {
   const sandbox = await bench.create();
   const wired: (readonly number[])[] = [];
   const early = new EarlyWiring(sandbox, nothing, wanted(), program, (ids) => wired.push(ids));
@@ -62,16 +62,16 @@ test.each([
     );
     expect(some.sort()).toEqual([...ids].sort());
   }
-  const told = await early.done();
-  expect(told?.ports.size).toBe(9);
-  expect(sorted(told)).toEqual(sorted(await readFabric(sandbox)));
-  expect(told?.ports.get("n2i1")).toEqual({ up: true, mtu: 1400, redirect: "n1i1" });
-  expect(told?.ports.get("n1i1")?.redirect).toBe("n2i1");
-  expect(told?.ports.get("n2i0")?.master).toBe("b1");
+  const known = await early.done();
+  expect(known?.ports.size).toBe(9);
+  expect(sorted(known)).toEqual(sorted(await readFabric(sandbox)));
+  expect(known?.ports.get("n2i1")).toEqual({ up: true, mtu: 1400, redirect: "n1i1" });
+  expect(known?.ports.get("n1i1")?.redirect).toBe("n2i1");
+  expect(known?.ports.get("n2i0")?.master).toBe("b1");
   expect(wired.map((ids) => [...ids].sort())).toEqual([[1, 2, 3]]);
 });
 
-test("a node is told of when the other ends of its links are there too", async () => {
+test("a node is reported as wired when the other ends of its links exist too", async () => {
   const sandbox = await bench.create();
   const wired: (readonly number[])[] = [];
   const early = new EarlyWiring(sandbox, nothing, wanted(), shaper, (ids) => wired.push(ids));
@@ -90,7 +90,7 @@ test("a node is told of when the other ends of its links are there too", async (
   expect(inOrder).toEqual([[1], [2, 3]]);
 });
 
-test("where a node has died meanwhile nothing is told, and the ports of the others stand", async () => {
+test("if a node has died meanwhile, done() returns nothing, no node is reported, and the ports of other nodes exist", async () => {
   const sandbox = await bench.create();
   const wired: (readonly number[])[] = [];
   const early = new EarlyWiring(sandbox, nothing, wanted(), shaper, (ids) => wired.push(ids));
@@ -104,7 +104,7 @@ test("where a node has died meanwhile nothing is told, and the ports of the othe
   expect([...(await readFabric(sandbox)).ports.keys()].filter((name) => name.startsWith("n1"))).toEqual(["n1i0", "n1i1", "n1i2"]);
 });
 
-/** As while all nodes are still being spawned. */
+/** Returns the wanted fabric while all nodes are still being spawned. */
 function wanted() {
   const template = () => ({ ethFormat: "eth{0}", backend: "namespace" }) as LocalTemplate;
   return wantedFabric(chain, new Map(chain.nodes.map(({ id }) => [id, 0])), template);

@@ -42,8 +42,8 @@ function lab(nodes: readonly DefinedNode[], links: readonly DefinedLink[], netwo
 
 const live = (...pairs: readonly (readonly [number, number | "bridge"])[]): LiveNodes => new Map(pairs);
 
-/** What the kernel would hold after the change. */
-function standing(wanted: ReturnType<typeof wantedFabric>): Fabric {
+/** Returns the fabric that the kernel has after the change. */
+function actualOf(wanted: ReturnType<typeof wantedFabric>): Fabric {
   return {
     bridges: wanted.bridges,
     ports: new Map(
@@ -78,9 +78,9 @@ describe("planning the fabric", () => {
     expect(change.tc).toContain("redirect dev n1i1\n");
   });
 
-  test("what stands as wanted needs no process", () => {
+  test("a fabric that is as wanted needs no process", () => {
     const wanted = wantedFabric(pair, both, template);
-    expect(fabricChange(standing(wanted), wanted, new Set())).toEqual({
+    expect(fabricChange(actualOf(wanted), wanted, new Set())).toEqual({
       remove: "",
       ip: "",
       tc: "",
@@ -91,16 +91,16 @@ describe("planning the fabric", () => {
     });
   });
 
-  test("a node that goes takes its ports along in one deletion, and its neighbour loses carrier", () => {
-    const change = fabricChange(standing(wantedFabric(pair, both, template)), wantedFabric(pair, live([1, 11]), template), new Set());
+  test("the ports of a removed node are removed in one deletion, and its neighbour loses carrier", () => {
+    const change = fabricChange(actualOf(wantedFabric(pair, both, template)), wantedFabric(pair, live([1, 11]), template), new Set());
     expect(change.remove).toBe("link set dev n2i0 group 66\nlink set dev n2i1 group 66\nlink del group 66\n");
     expect(change.ip).toBe("link set dev n1i1 down\n");
     expect(change.tc).toBe("filter del dev n1i1 ingress\n");
   });
 
-  test("a node that is born again gets new ports, and its neighbour's redirect is renewed", () => {
+  test("a node that was spawned again gets new ports, and its neighbour's redirect is renewed", () => {
     const wanted = wantedFabric(pair, live([1, 11], [2, 99]), template);
-    const change = fabricChange(standing(wanted), wanted, new Set([2]));
+    const change = fabricChange(actualOf(wanted), wanted, new Set([2]));
     expect(change.remove).toContain("link del group 66\n");
     expect(change.ip).toContain(`netns 99 up type veth peer name n2i1${oneQueue} group `);
     expect(change.tc.split("\n").filter((line) => line.includes("dev n1i1 ingress"))).toEqual([
@@ -108,7 +108,7 @@ describe("planning the fabric", () => {
     ]);
   });
 
-  test("a network is a bridge that the ports of its links are in", () => {
+  test("a network is a bridge with the ports of its links", () => {
     const three = lab([node(1), node(2)], [link(1, eth(1, 0), { network: 7 }), link(2, eth(2, 0), { network: 7 })], [7, 8]);
     const change = fabricChange(nothing, wantedFabric(three, both, template), new Set([1, 2]));
     expect(change.ip).toContain("link add name b7 up type bridge stp_state 0 mcast_snooping 0\n");
@@ -116,7 +116,7 @@ describe("planning the fabric", () => {
     expect(change.ip).toMatch(/\nlink set dev n1i0 master b7 up\n(.*\n)*link show dev n1i0\n/);
     expect(change.tc).not.toContain("redirect");
     const without = fabricChange(
-      standing(wantedFabric(three, both, template)),
+      actualOf(wantedFabric(three, both, template)),
       wantedFabric(lab(three.nodes, [], [8]), both, template),
       new Set(),
     );
@@ -135,7 +135,7 @@ describe("planning the fabric", () => {
     expect(change.ip.match(/n5i/g)?.length).toBe(1);
     expect(change.tc).toContain("redirect dev n5i3\n");
     const off = wantedFabric(switched, live([1, 11]), template);
-    const gone = fabricChange(standing(on), off, new Set());
+    const gone = fabricChange(actualOf(on), off, new Set());
     expect(gone.remove).toBe("link set dev n5i3 group 66\nlink set dev s5 group 66\nlink del group 66\n");
     expect(gone.ip).toBe("link set dev n1i0 down\n");
   });
@@ -145,7 +145,7 @@ describe("planning the fabric", () => {
     expect(fabricChange(nothing, wantedFabric(of(9000), both, template), new Set([1, 2])).ip).toContain(
       `mtu 9000${oneQueue} netns 11 up type veth peer name n1i1 mtu 9000${oneQueue} group `,
     );
-    const change = fabricChange(standing(wantedFabric(of(9000), both, template)), wantedFabric(of(), both, template), new Set());
+    const change = fabricChange(actualOf(wantedFabric(of(9000), both, template)), wantedFabric(of(), both, template), new Set());
     expect(change.ip).toBe("link set dev n1i1 mtu 1500\nlink set dev n2i1 mtu 1500\n");
     expect(change.mtu).toEqual([
       { pid: 11, name: "eth1", mtu: 1500 },
@@ -157,7 +157,7 @@ describe("planning the fabric", () => {
     const direct = wantedFabric(pair, both, template);
     const shaped = wantedFabric(pair, both, template, new Set([1, 77]));
     expect(shaped.shaped).toEqual(new Map([[1, 1500]]));
-    const enter = fabricChange(standing(direct), shaped, new Set(), 4711);
+    const enter = fabricChange(actualOf(direct), shaped, new Set(), 4711);
     expect(enter.remove).toBe("");
     expect(enter.ip).toBe(
       `link add name p1a${oneQueue} up type veth peer name q1a${oneQueue} group 4711 gso_max_segs 1\n` +
@@ -173,9 +173,9 @@ describe("planning the fabric", () => {
       redirect("n1i1", "q1a"),
       redirect("n2i1", "q1b"),
     ]);
-    expect(shapedLinksIn(standing(shaped))).toEqual([1]);
+    expect(shapedLinksIn(actualOf(shaped))).toEqual([1]);
 
-    const leave = fabricChange(standing(shaped), direct, new Set());
+    const leave = fabricChange(actualOf(shaped), direct, new Set());
     expect(leave).toEqual({
       remove: "",
       ip: "",
@@ -187,7 +187,7 @@ describe("planning the fabric", () => {
     });
   });
 
-  test("a shaped link to a network is in its bridge by the shaper's pair; one whose end is down is not shaped", () => {
+  test("a shaped link to a network enters its bridge by the shaper's pair; a link with a stopped node is not shaped", () => {
     const net = lab([node(1), node(2)], [link(4, eth(1, 0), { network: 7 }, { mtu: 9000 })], [7]);
     const shaped = wantedFabric(net, both, template, new Set([4]));
     expect(shaped.ports.get("n1i0")).toMatchObject({ up: true, redirect: "q4a" });
@@ -195,11 +195,11 @@ describe("planning the fabric", () => {
     expect(shaped.ports.get("q4a")).toMatchObject({ redirect: "n1i0", mtu: 9000 });
     expect(shaped.ports.get("q4b")).toMatchObject({ up: true, master: "b7", mtu: 9000 });
     const direct = wantedFabric(net, both, template);
-    const enter = fabricChange(standing(direct), shaped, new Set());
+    const enter = fabricChange(actualOf(direct), shaped, new Set());
     expect(enter.ip).toContain("link set dev q4b master b7 up\n");
     expect(enter.ip).not.toContain("nomaster");
     expect(enter.late).toBe("link set dev n1i0 nomaster\n");
-    const leave = fabricChange(standing(shaped), direct, new Set());
+    const leave = fabricChange(actualOf(shaped), direct, new Set());
     expect([leave.ip, leave.tc, leave.late]).toEqual(["link set dev n1i0 master b7\n", "filter del dev n1i0 ingress\n", ""]);
     const down = wantedFabric(net, live([2, 12]), template, new Set([4]));
     expect([...down.ports.keys()].filter((name) => name.startsWith("q"))).toEqual([]);
@@ -213,7 +213,7 @@ describe("planning the fabric", () => {
 });
 
 describe("reading the fabric", () => {
-  test("ports and bridges of ours are told, other devices are not", () => {
+  test("only ports and bridges of the fabric are read", () => {
     const text = JSON.stringify([
       { ifname: "lo", flags: ["LOOPBACK", "UP"], mtu: 65536 },
       { ifname: "b1", flags: ["UP"], mtu: 1500 },
@@ -239,7 +239,7 @@ describe("reading the fabric", () => {
         program === "ip" ? { code: 0, stdout: links, stderr: "" } : { code: stderr === "" ? 0 : 1, stdout, stderr },
     });
 
-    test("one that is gone when its redirect is asked for is not there, and the others keep theirs", async () => {
+    test("a port that is gone when its redirect is read is left out, and the others keep theirs", async () => {
       const reading = readFabric(sandbox(`${to("n3i0")}\n${to("*")}\n`, 'Cannot find device "n2i0"\nCommand failed -:2\n'));
       expect([...(await reading).ports]).toEqual([
         ["n1i0", { up: true, mtu: 1500, redirect: "n3i0" }],
@@ -247,7 +247,7 @@ describe("reading the fabric", () => {
       ]);
     });
 
-    test("a list that changed while the kernel gave it is read again, but not for ever", async () => {
+    test("a list that changed during the read is read again, but not forever", async () => {
       const interrupted = "Dump was interrupted and may be inconsistent.\n";
       const reads: string[] = [];
       const changing = (times: number) => ({
@@ -266,7 +266,7 @@ describe("reading the fabric", () => {
     });
 
     test.each(["", "RTNETLINK answers: Operation not permitted\n", 'Cannot find device "n2i0"\nsomething else\n'])(
-      "any other failure is told: %j",
+      "any other failure is thrown: %j",
       async (stderr) => {
         const { run } = sandbox("[]\n[]\n", stderr);
         const failing = async (argv: readonly string[]) => ({ ...(await run(argv)), code: argv[0] === "ip" ? 0 : 1 });
@@ -275,14 +275,14 @@ describe("reading the fabric", () => {
     );
   });
 
-  test("each line of tc tells one port: its redirect, a lost one as *, or none", () => {
+  test("each line of tc is one port: its redirect, * if the target is gone, or none", () => {
     const filter = (to: string) =>
       JSON.stringify([{ kind: "u32" }, { kind: "u32", options: { actions: [{ kind: "mirred", to_dev: to }] } }]);
     expect(parseRedirects(`${filter("n2i1")}\n${filter("*")}\n[]\n`)).toEqual(["n2i1", "*", undefined]);
   });
 });
 
-test("a MAC address is the same at every start, locally administered, and one of a kind in its lab", () => {
+test("a MAC address is the same at every start, locally administered, and unique in its lab", () => {
   const all = new Set<string>();
   for (let n = 1; n <= 600; n++) for (let i = 0; i < 8; i++) all.add(macAddress("lab", n, i));
   expect(all.size).toBe(600 * 8);

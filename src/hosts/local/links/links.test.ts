@@ -43,15 +43,15 @@ describe.skipIf(process.getuid?.() !== 0)("changes of one link of many", () => {
   const nameOf = (node: string, index: number) => portName(Number(local.ids("/t").nodes[node]), index);
   const ports = async () => (await readFabric(await local.sandbox("/t"))).ports;
   const port = async (node: string, index: number) => (await ports()).get(nameOf(node, index));
-  /** Nodes have booted, which is the last that happens by itself, and the fabric is known to be whole. */
-  const settle = async () => {
+  /** Waits until all nodes have booted, after which there are no node events, and lets a reconcile make the fabric known. */
+  const whenKnown = async () => {
     const running = (nodes: readonly { readonly status: string }[]) => nodes.every(({ status }) => status === "running");
     await eventually("all run", 60_000, async () => (await local.session.status("/t")).nodes, running);
     await suspend(0, false);
   };
 
-  test("what was shaped, cleared, suspended and resumed is as before, also in the kernel's own words", async () => {
-    await settle();
+  test("a link that was shaped, cleared, suspended and resumed has the same ports in the kernel as before", async () => {
+    await whenKnown();
     const before = await ports();
     expect(before.get(nameOf("a", 0))).toEqual({ up: true, mtu: 1500, redirect: nameOf("b", 0) });
     expect((await shape(0, 20)).effective.a?.delay).toBe(20);
@@ -66,7 +66,7 @@ describe.skipIf(process.getuid?.() !== 0)("changes of one link of many", () => {
   });
 
   test("a link to a network is shaped and goes back into its bridge", async () => {
-    await settle();
+    await whenKnown();
     const before = await port("c", 1);
     expect(before?.master).toMatch(/^b\d+$/);
     await shape(2, 5);
@@ -75,8 +75,8 @@ describe.skipIf(process.getuid?.() !== 0)("changes of one link of many", () => {
     expect(await port("c", 1)).toEqual(before);
   });
 
-  test("what of the link is gone is made anew by its change, and the rest of the lab is looked at with it", async () => {
-    await settle();
+  test("a change of a link recreates its missing port, and then repairs the rest of the lab too", async () => {
+    await whenKnown();
     await byHand("set", "dev", nameOf("c", 0), "down");
     await byHand("del", "dev", nameOf("a", 0));
     await suspend(0, false);
@@ -85,16 +85,16 @@ describe.skipIf(process.getuid?.() !== 0)("changes of one link of many", () => {
     expect((await port("c", 0))?.up).toBe(true);
   });
 
-  test("what was changed by hand elsewhere is put right by the next change of the lab", async () => {
-    await settle();
+  test("a change by hand elsewhere is repaired by the next deploy of the lab", async () => {
+    await whenKnown();
     await byHand("set", "dev", nameOf("c", 0), "down");
     await suspend(0, true);
     await local.deploy("/t", chain(", labels: {changed: yes}"));
     expect((await port("c", 0))?.up).toBe(true);
   });
 
-  test("a link that an edit brings, changes or takes away is made so in the kernel; of the rest of the lab nothing is touched", async () => {
-    await settle();
+  test("an edit adds, changes and removes a link in the kernel, and changes nothing else of the lab", async () => {
+    await whenKnown();
     const before = await ports();
     await byHand("set", "dev", nameOf("d", 0), "mtu", "1400");
     const extended = (more: string) => ({ ...chain(), links: [...chain().links, ...labOf(`${more}`).links] });
@@ -116,14 +116,14 @@ describe.skipIf(process.getuid?.() !== 0)("changes of one link of many", () => {
     expect((await local.exec("/t", "a", "cat", "/sys/class/net/eth1/mtu")).stdout).toBe("1300\n");
     await local.deploy("/t", chain());
     await byHand("set", "dev", nameOf("d", 0), "mtu", "1500");
-    // The interfaces stay, as nothing says how many there are to be.
+    // The interfaces stay, because the lab declares no number of them.
     const free = { up: false, mtu: 1500 };
     const stay = [a1, c2, nameOf("a", 2)].map((name) => [name, free] as const);
     expect(await ports()).toEqual(new Map([...before, ...stay]));
   });
 
-  test("after a node died, a change of any link takes the carrier from its neighbours", async () => {
-    await settle();
+  test("after a node died, its neighbours lose carrier with the change of any link", async () => {
+    await whenKnown();
     await (await local.sandbox("/t")).stop([Number(local.ids("/t").nodes["c"])], "kill", 0);
     const died = (nodes: readonly { readonly name: string; readonly status: string }[]) =>
       nodes.some(({ name, status }) => name === "c" && status !== "running");
@@ -141,7 +141,7 @@ describe.skipIf(process.getuid?.() !== 0)("changes of one link of many", () => {
   });
 });
 
-test("a link is found by its ends in either order; where there are two between them, none is", () => {
+test("a link is found by its ends in either order; if there are two between them, none is found", () => {
   const end = (node: number) => ({ node, interface: "eth0" });
   const [one, other] = [
     { id: 4, endpoints: [end(1), end(2)], mtu: 9000 } as const,

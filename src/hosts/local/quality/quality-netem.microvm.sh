@@ -1,5 +1,5 @@
 # Two namespaces on a link shaped by netem. Run in a virtual machine by quality-netem.microvm.test.ts, with a batch of tc for each step in /batches,
-# the root file system of nodes at /image, and the steps' names as arguments. Prints "= STEP" before what each of the steps prints.
+# the root file system of nodes at /image, and the steps' names as arguments. Prints "= STEP" before the output of each step.
 mkdir /run/netns
 mount -o bind /dev /image/dev
 mount -t tmpfs tmpfs /image/tmp
@@ -13,7 +13,7 @@ link add name p3a up type veth peer name q3a gso_max_segs 1
 link add name p3b up type veth peer name q3b gso_max_segs 1
 EOF
 for device in n1i0 n2i0 q3a q3b; do $fabric ip link set "$device" up; done
-# Neighbours are known: the first packet of a step would wait for ARP, which is delayed and lost like any other frame.
+# Static neighbours: otherwise the first packet of a step would wait for ARP, which is delayed and lost like any other frame.
 for end in a:1:b:2 b:2:a:1; do
   IFS=: read -r name own _ other << EOF
 $end
@@ -34,11 +34,11 @@ redirect q3b n2i0
 a() { ip netns exec a chroot /image "$@"; }
 b() { ip netns exec b chroot /image "$@"; }
 change() { $fabric tc -batch "/batches/$1"; }
-tell() { echo "netem $($fabric tc -s -j qdisc show)"; }
-# COUNT MANY: so many are on their way, and each answer sends another. ping itself may have no room for all the answers of a moment: netem's counters
-# have what the link did.
+report() { echo "netem $($fabric tc -s -j qdisc show)"; }
+# COUNT PRELOAD: PRELOAD packets are on their way, and each answer sends another. ping may lose answers that come at once: the counters of netem show what
+# the link did.
 pings() { a ping -q -f -c "$1" -l "$2" -W 5 10.0.0.2; }
-# What iperf3 tells, on one line. Its server takes one client, may not listen yet, and is started again for the next try.
+# Prints the result of iperf3 on one line. Its server takes one client, may not listen yet, and is started again for the next try.
 iperf() {
   while :; do
     b iperf3 -s -1 -D 2> /dev/null
@@ -51,7 +51,7 @@ iperf() {
 
 delay() {
   a ping -c 20 -i 0.05 10.0.0.2
-  tell
+  report
 }
 jitter() {
   a ping -c 60 -i 0.025 10.0.0.2
@@ -59,9 +59,9 @@ jitter() {
   a ping -c 200 -i 0.002 10.0.0.2
 }
 loss() {
-  tell
+  report
   pings 10200 50
-  tell
+  report
 }
 tcp() { iperf -t 2.5 -O 1; }
 udp() {
@@ -69,20 +69,20 @@ udp() {
   iperf -R -u -l 1400 -b 15M -t 2
 }
 thousand() {
-  tell
+  report
   pings 1000 250
-  tell
+  report
 }
 changes() {
   change thousand
-  tell
+  report
   pings 3000 50 &
   for name in delay thousand delay none thousand none; do
     sleep 0.2
     change "$name"
   done
   wait
-  tell
+  report
 }
 drop() { /node/bin/node /repository/src/hosts/local/quality/quality-netem.fixture.ts /image; }
 

@@ -15,7 +15,7 @@ const lacks = await microVmLacks(images);
 const title = `netem, on a kernel that has it${lacks === undefined ? "" : ` (skipped: ${lacks})`}`;
 
 const whole = (some: object) => ({ delay: 0, jitter: 0, loss: 0, bandwidth: 0, ...some });
-/** Batches by name: what leaves a, and what leaves b. Those of a step's name are in force during it. */
+/** Name of a step → the qualities of both directions in force during it. */
 const batches = {
   none: [{}, {}],
   delay: [{ delay: 50 }, { delay: 20.5 }],
@@ -25,11 +25,11 @@ const batches = {
   udp: [{ delay: 10 }, { delay: 50, bandwidth: 10_000 }],
   thousand: [{ delay: 100 }, { delay: 100 }],
 } as const;
-/** In their order, as quality-netem.microvm.sh has them. */
+/** The steps of quality-netem.microvm.sh, in order. */
 const steps = ["delay", "jitter", "loss", "tcp", "udp", "thousand", "changes", "drop"] as const;
 type Step = (typeof steps)[number];
 
-/** The questions that quality.test.ts asks of the shaper, asked of netem. The kernel's clock is a virtual one: other work on the machine changes no figure. */
+/** The measurements of quality.test.ts for netem. The kernel has a virtual clock, so that other work on the machine does not change them. */
 describe.skipIf(lacks !== undefined)(title, { timeout: 600_000 }, () => {
   let files: readonly CpioEntry[];
   let output: Map<string, string>;
@@ -74,7 +74,7 @@ describe.skipIf(lacks !== undefined)(title, { timeout: 600_000 }, () => {
     return printed;
   }
 
-  /** Reads a figure of the step. Netem draws at random: a figure that is not right is taken again, twice at most, with other random numbers. */
+  /** Returns a measurement of the step. A wrong one is repeated up to twice with other random numbers, because netem is random. */
   async function figure<T>(step: Step, read: (printed: string) => T, right: (value: T) => boolean): Promise<T> {
     for (let seed = 1; ; seed++) {
       const text = (seed === 1 ? output : await boot([step], seed)).get(step) ?? "";
@@ -87,24 +87,24 @@ describe.skipIf(lacks !== undefined)(title, { timeout: 600_000 }, () => {
   const of = (step: Step) => output.get(step) ?? "";
   const trips = (text: string) => [...text.matchAll(/time=([\d.]+)/g)].map(([, ms]) => Number(ms)).sort((x, y) => x - y);
   const sequence = (text: string) => [...text.matchAll(/icmp_seq=(\d+)/g)].map(([, n]) => Number(n));
-  const tells = (step: "delay" | "loss" | "thousand", text: string) => {
+  const reports = (step: "delay" | "loss" | "thousand", text: string) => {
     const [a, b] = batches[step].map(whole);
     const wanted = new Map([[3, { mtu: 1500, a: a!, b: b! }]]);
     return [...text.matchAll(/^netem (.*)$/gm)].map(([, json]) => parseNetem(json!, wanted).get(3)!);
   };
   const isNear = (value: number, wanted: number, part: number) => Math.abs(value / wanted - 1) < part;
 
-  test("delay is exact to a millisecond, for each direction by itself, and is read back", async () => {
+  test("delay is exact to a millisecond in each direction, and is read back", async () => {
     await figure(
       "delay",
       (text) => trips(text)[0]!,
       (shortest) => Math.abs(shortest - 70.5) < 1,
     );
-    expect(tells("delay", of("delay"))[0]).toMatchObject({ a: whole({ delay: 50 }), b: whole({ delay: 20.5 }) });
+    expect(reports("delay", of("delay"))[0]).toMatchObject({ a: whole({ delay: 50 }), b: whole({ delay: 20.5 }) });
   });
 
   test("jitter is spread evenly around the delay, and frames keep their order", async () => {
-    // Far enough apart that none waits for the one before it.
+    // Far enough apart that no packet waits for the one before it.
     const apart = (text: string) => trips(text.split("close together")[0]!);
     const all = await figure("jitter", apart, (some) => {
       const mean = some.reduce((sum, one) => sum + one, 0) / some.length;
@@ -116,9 +116,9 @@ describe.skipIf(lacks !== undefined)(title, { timeout: 600_000 }, () => {
   });
 
   test("loss is exact to 0.3 % over 10,000 packets, in both directions", async () => {
-    // One of some 20 draws is further off than that, three in a row are not.
+    // About one of 20 results is further off than that, but not three in a row.
     const rates = (text: string) => {
-      const [before, after] = tells("loss", text);
+      const [before, after] = reports("loss", text);
       return (["a", "b"] as const).map((side) => {
         const [from, to] = [before!.counters[side], after!.counters[side]];
         return { frames: to.received - from.received, percent: (100 * (to.lost - from.lost)) / (to.received - from.received) };
@@ -126,7 +126,7 @@ describe.skipIf(lacks !== undefined)(title, { timeout: 600_000 }, () => {
     };
     const both = await figure("loss", rates, (some) => some.every(({ percent }) => Math.abs(percent - 2) < 0.3));
     for (const { frames } of both) expect(frames).toBeGreaterThan(9_900);
-    expect(tells("loss", of("loss"))[1]).toMatchObject({ a: whole({ loss: 2 }), b: whole({ loss: 2 }) });
+    expect(reports("loss", of("loss"))[1]).toMatchObject({ a: whole({ loss: 2 }), b: whole({ loss: 2 }) });
   });
 
   test("bandwidth is exact to 5 %, for TCP and UDP, in each direction, also with delay", async () => {
@@ -152,9 +152,9 @@ describe.skipIf(lacks !== undefined)(title, { timeout: 600_000 }, () => {
       ["thousand", 1000],
       ["changes", 3000],
     ] as const) {
-      // An answer to each, and a few frames that are no pings.
+      // Each ping has an answer, and a few frames are no pings.
       const passed = (text: string) => {
-        const [before, after] = tells("thousand", text);
+        const [before, after] = reports("thousand", text);
         return (["a", "b"] as const).map((side) => {
           const [from, to] = [before!.counters[side], after!.counters[side]];
           return { sent: to.sent - from.sent, lost: to.lost - from.lost, queued: to.queued };
@@ -171,7 +171,7 @@ describe.skipIf(lacks !== undefined)(title, { timeout: 600_000 }, () => {
     await figure(
       "drop",
       (text) => JSON.parse(text.trim()),
-      (told) => isDeepStrictEqual(told, wanted),
+      (result) => isDeepStrictEqual(result, wanted),
     );
   });
 });

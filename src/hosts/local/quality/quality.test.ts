@@ -17,7 +17,7 @@ function pair(more = ""): Lab {
 
 const whole = (some: object) => ({ delay: 0, jitter: 0, loss: 0, bandwidth: 0, ...some });
 
-// What is measured may be disturbed by what else runs here: a wrong figure counts when it comes three times.
+// Other work on the machine may disturb a measurement: a test fails only if it fails three times.
 describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry: 2 }, () => {
   let local: TestLocalHost;
   let means: ShapingMeans;
@@ -26,7 +26,7 @@ describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry
     means = await shapingMeans(local.paths.shaper);
     await local.deploy("/t", pair());
     await reaches("/t", "a", "10.0.0.2");
-    // Answers each client in turn, for as long as the lab lives.
+    // Serves one client after the other until the lab ends.
     void local.exec("/t", "b", "sh", "-c", "iperf3 -s -D >/dev/null 2>&1");
   });
   afterAll(async () => {
@@ -44,13 +44,13 @@ describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry
   const shape = async (sides: LinkSides<object>, path = "/t") =>
     local.session.setLinkQuality(path, await linkId(path), sides, { save: false });
 
-  /** Round trips, ms, sorted. */
+  /** Returns the round trip times in ms, sorted. */
   async function roundTrips(count: number, everyMs: number, path = "/t", address = "10.0.0.2"): Promise<readonly number[]> {
     const { stdout } = await local.exec(path, "a", "ping", "-c", String(count), "-i", String(everyMs / 1000), "-W", "2", address);
     return [...stdout.matchAll(/time=([\d.]+)/g)].map(([, ms]) => Number(ms)).sort((x, y) => x - y);
   }
 
-  /** Within a millisecond, the quickest of some: what else runs on this machine can only add. */
+  /** Waits until the shortest of some round trips is this time, to a millisecond: other work on the machine can only add to it. */
   const roundTripIs = (ms: number, path = "/t", address = "10.0.0.2") =>
     eventually(
       `round trip ${ms} ms`,
@@ -59,7 +59,7 @@ describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry
       (quickest) => quickest !== undefined && Math.abs(quickest - ms) < 1,
     );
 
-  /** Four at once: a single ping does not get beyond some 450 a second. */
+  /** Runs four pings at once, because a single ping sends only about 450 packets per second. */
   async function pings(path: string, count: number, everyMs: number) {
     const one = `ping -q -c ${count / 4} -i ${everyMs / 1000} -W 2 10.0.0.2`;
     const { stdout } = await local.exec(path, "a", "sh", "-c", `${one} & ${one} & ${one} & ${one} & wait`);
@@ -72,7 +72,7 @@ describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry
     return all;
   }
 
-  /** Of the lab's only link. */
+  /** Returns the counters of the lab's only link. */
   async function counters(path: string) {
     const { id, links } = (await local.session.observe(path))!;
     const sandbox = await local.sandbox(path);
@@ -80,7 +80,7 @@ describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry
     return (await shaper.read())!.get(Number(links[0]!.id))!.counters;
   }
 
-  /** What iperf3 received: payload bits per second. */
+  /** Returns the payload that iperf3 received, in bits per second. */
   async function iperf(path: string, ...options: readonly string[]): Promise<number> {
     const argv = ["iperf3", "-c", "10.0.0.2", "-J", ...options];
     const answer = await eventually(
@@ -92,7 +92,7 @@ describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry
     return (answer.end.sum_received ?? answer.end.sum).bits_per_second;
   }
 
-  test("delay is exact to a millisecond, for each direction by itself, and declared or live", { timeout: 300_000 }, async () => {
+  test("delay is exact to a millisecond in each direction, declared or live", { timeout: 300_000 }, async () => {
     expect(await shape({ a: { delay: 50 } })).toEqual({ stored: {}, effective: { a: whole({ delay: 50 }) } });
     await roundTripIs(50);
     await shape({ a: { delay: 50 }, b: { delay: 20.5 } });
@@ -110,10 +110,10 @@ describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry
     const trips = await measured(
       context,
       "jitter",
-      // Far enough apart that none waits for the one before it.
+      // Far enough apart that no packet waits for the one before it.
       () => roundTrips(60, 25),
       (all) => {
-        // The last few may have met with what else runs here.
+        // The largest few may come from other work on the machine.
         const [least = 0, most = 0] = [all[0], all.at(-4)];
         const mean = all.slice(0, -3).reduce((sum, one) => sum + one, 0) / (all.length - 3);
         return most < 31 && Math.abs(mean - 20) < 3 && most - least > 12;
@@ -126,7 +126,7 @@ describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry
   });
 
   test("loss is exact to 0.3 % over 10,000 packets, in both directions", { timeout: 300_000 }, async () => {
-    // A lab of its own: with the shaper the n-th frame of a link that was just shaped has the same luck in every run.
+    // A lab of its own: the shaper drops the same frames of a newly shaped link in every run.
     await local.deploy("/loss", pair(", quality: {loss: 2}"));
     await reaches("/loss", "a", "10.0.0.2");
     const before = await counters("/loss");
@@ -138,7 +138,7 @@ describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry
       expect(Math.abs((100 * lost[side]) / (after[side].received - before[side].received) - 2)).toBeLessThan(0.3);
       expect(after[side]).toMatchObject({ overflow: 0, missed: 0, refused: 0 });
     }
-    // Nothing else was lost: but for a few address resolutions among the frames, what ping misses is what the shaper dropped.
+    // The shaper dropped all frames that ping misses, and perhaps a few ARP frames.
     expect(Math.abs(sent - received - lost.a - lost.b)).toBeLessThanOrEqual(3);
     await local.session.setLinkQuality("/loss", await linkId("/loss"), { a: { loss: 100 } }, { save: false });
     expect(await roundTrips(3, 10, "/loss")).toEqual([]);
@@ -166,17 +166,17 @@ describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry
     expect(await going).toEqual({ sent: 3000, received: 3000, duplicates: 0 });
   });
 
-  test("a link that is shaped by next to nothing adds next to nothing, and passes all that TCP gives it", {
+  test("a link with a delay of a nanosecond adds no measurable delay, and passes all data of TCP", {
     timeout: 300_000,
   }, async () => {
     await shape({ a: { delay: 1e-6 }, b: { delay: 1e-6 } });
     await roundTripIs(0);
-    // How fast is a figure: bench/link.ts.
+    // bench/link.ts measures the speed.
     expect(await iperf("/t", "-n", "4M")).toBeGreaterThan(0);
     await shape({});
   });
 
-  test("what is saved stays in force when nodes restart or are wiped, when the service restarts, and when the shaper is killed", {
+  test("a saved quality stays in force when nodes restart or are wiped, when the service restarts, and when the shaper is killed", {
     timeout: 300_000,
   }, async () => {
     const id = await linkId("/t");
@@ -199,7 +199,7 @@ describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry
     await local.session.setLinkQuality("/t", id, { b: { delay: 31 } }, { save: false });
     await local.reopen();
     expect((await local.session.status("/t")).links).toEqual([{ id, b: whole({ delay: 31 }) }]);
-    // What was not saved ends with the node; what was saved has nothing to do with its disk.
+    // A live change ends with the node; a saved quality does not depend on the node's disk.
     for (const what of ["stop", "wipe", "start"] as const) await power(what, "b");
     await isSlow();
     expect((await local.session.status("/t")).links).toEqual([there]);
@@ -231,7 +231,7 @@ describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry
     for (const one of seen) expect([JSON.stringify([severed]), JSON.stringify([there])]).toContain(one);
     await isSlow();
 
-    // Nobody is there to see it.
+    // The shaper is killed while no service runs.
     await local.host.close();
     end(await shaperPid());
     await local.reopen();
@@ -260,7 +260,7 @@ describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry
     await local.session.apply("/t", [operation], { ids, step: () => undefined });
   }
 
-  /** As the machine sees it; 0: none, or none yet. */
+  /** Returns the shaper's pid outside the lab; 0 if there is none, or none yet. */
   async function shaperPid(path = "/t"): Promise<number> {
     const { id } = (await local.session.observe(path))!;
     for (const pid of await readdir("/proc")) {
@@ -311,7 +311,7 @@ links:
     await local.deploy("/t", pair());
   });
 
-  test("a suspended side has no carrier, and resume gives it back", async () => {
+  test("a suspended side has no carrier, and gets it back when it is resumed", async () => {
     const carrier = async (node: string) => {
       const { stdout } = await local.exec("/t", node, "cat", "/sys/class/net/eth0/carrier");
       return stdout.trim() === "1";
@@ -358,7 +358,7 @@ links:
     await local.deploy("/ospf", null);
   });
 
-  test("a shaper is its lab's: one that is not there is told, and ends with its lab", async (context) => {
+  test("a shaper process ends with its lab, and read() returns null for a lab without one", async (context) => {
     if (means !== "shaper") return context.skip("this kernel has netem, which needs no process");
     await local.deploy("/end", pair(", quality: {a: {delay: 5}}"));
     const pid = await shaperPid("/end");
