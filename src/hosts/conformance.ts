@@ -741,7 +741,7 @@ let count = 0;
 function operation(step: Step): Operation {
   const id = `step-${++count}`;
   const key = "node" in step ? (typeof step.node === "string" ? step.node : step.node.key) : "lab";
-  const reason = { code: "asked", text: "asked for" };
+  const reason = { code: "requested", text: "asked for" } as const;
   return { id, of: id, op: "update", kind: "node", key, reason, disruption: "none", affects: [], changes: [], prune: false, step };
 }
 

@@ -119,7 +119,7 @@ test("a lab that no text can hold is refused to whoever may only look without a 
     const { name = "", template = "", image = "" } = (await host.observe(lab))?.nodes.find((one) => one.name === "r1") ?? {};
     const r1 = { key: "r1", name, template, image, exec: [], env: {}, attributes: {}, labels: {}, startupConfig: config };
     const step = { do: "update-node", node: r1, fields: ["startupConfig"] } as const;
-    const reason = { code: "asked", text: "asked for" };
+    const reason = { code: "requested", text: "asked for" } as const;
     const about = { id: "1", of: "1", op: "update", kind: "node", key: "r1", reason, disruption: "none" } as const;
     const ids = bench.store.labs.get(lab)?.ids ?? { nodes: {}, networks: {}, links: {} };
     await host.apply(lab, [{ ...about, affects: [], changes: [], prune: false, step }], { ids, step: () => {} });

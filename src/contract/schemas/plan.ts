@@ -37,7 +37,10 @@ export const PlanAction = Type.Object({
   /** field: of a blocked action, what of the resource is wrong, such as image or attributes.daemons. */
   reason: Type.Object({ code: text, text, field: optionalText }),
   disruption: word(["none", "link", "restart", "stop", "recreate"]),
+  /** Keys of the other nodes and links that the change disturbs. A network with more than 100 members is listed in place of them. */
   affects: list(text),
+  /** The things of affects with their kinds. Of actions; absent if affects is empty. */
+  affected: Type.Optional(list(Type.Object({ kind: word(["node", "link", "network"]), key: text }))),
   changes: list(PlanChange),
   prune: flag,
   /** Where the intent says it, from 1. */

@@ -4,6 +4,7 @@ import { interfaceNaming } from "../model/interface-names.ts";
 import { fieldWord, nodeFields } from "../model/node-fields.ts";
 import type { ObservedLab, ObservedNode } from "../model/observed.ts";
 import type { Change, HostRules, TemplateRules } from "../model/plan.ts";
+import type { Reason } from "../model/reasons.ts";
 import { serialPort } from "../model/serial-port.ts";
 import {
   type UnsupportedField,
@@ -237,7 +238,7 @@ interface ComparedLink {
   readonly before: LabLink | undefined;
   readonly after: LabLink | undefined;
   readonly differences: readonly LinkDifference[];
-  readonly reason: { readonly code: string; readonly text: string } | undefined;
+  readonly reason: Reason<"interface_taken" | "interface_gone"> | undefined;
   readonly takenBy: readonly string[];
   readonly missing: readonly UnsupportedField[];
 }
@@ -299,7 +300,7 @@ function compareLinks(
     const taken = ends.map(endpointText).filter((end) => newLinkAt.has(end));
     const takenBy = taken.flatMap((end) => newLinkAt.get(end) ?? []);
     const lost = input.prune ? undefined : ends.map((end) => goneInterface(end.node, end.interface)).find((text) => text !== undefined);
-    const reason =
+    const reason: ComparedLink["reason"] =
       takenBy.length > 0
         ? { code: "interface_taken", text: taken.map((end) => `${end} is wanted by ${newLinkAt.get(end)}`).join(", ") }
         : lost !== undefined

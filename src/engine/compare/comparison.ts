@@ -1,6 +1,7 @@
 import type { Endpoint, Lab, LabLink, LabNetwork, LabNode } from "../../intent/lab/lab.ts";
 import type { ObservedLab, ObservedNode } from "../model/observed.ts";
 import type { Change, Disruption, HostRules, TemplateRules } from "../model/plan.ts";
+import type { Reason } from "../model/reasons.ts";
 import type { UnsupportedField } from "../model/support.ts";
 import type { LinkDifference } from "./diff-link.ts";
 import type { FieldDifference } from "./diff-node.ts";
@@ -58,7 +59,7 @@ export interface LinkWork {
   readonly after: LabLink | undefined;
   readonly differences: readonly LinkDifference[];
   /** Why an extra link goes although the intent does not name it. */
-  readonly reason: { readonly code: string; readonly text: string } | undefined;
+  readonly reason: Reason<"interface_taken" | "interface_gone"> | undefined;
   readonly nodes: readonly NodeWork[];
   readonly network: NetworkWork | undefined;
   /** The action whose recreation takes this link off and puts it back. */

@@ -1,6 +1,7 @@
 import type { Lab, LabNetwork, LabNode } from "../../intent/lab/lab.ts";
 import type { ObservedLab } from "../model/observed.ts";
 import type { Action, Change, HostRules, Origin } from "../model/plan.ts";
+import type { Reason } from "../model/reasons.ts";
 import { sameValue } from "../shared/canonical.ts";
 import { defined } from "../shared/defined.ts";
 import { diffLab } from "./diff-lab.ts";
@@ -82,7 +83,7 @@ function actions(input: OriginInput, mark: (action: Action) => Action): readonly
 }
 
 /** The words that plan texts use, and the codes of the actions' reasons. */
-export const originWords: Readonly<Record<Origin, { readonly code: string; readonly text: string }>> = {
+export const originWords: Readonly<Record<Origin, Reason<"changed_in_file" | "changed_on_host" | "changed_in_both">>> = {
   intent: { code: "changed_in_file", text: "changed in the file" },
   host: { code: "changed_on_host", text: "changed on the host" },
   both: { code: "changed_in_both", text: "changed in both" },

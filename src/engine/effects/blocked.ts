@@ -6,27 +6,25 @@ import { type InterfaceNaming, interfaceAlias, interfaceNaming } from "../model/
 import { modulePorts } from "../model/module-ports.ts";
 import type { NumberClash } from "../model/observed.ts";
 import type { HostRules, ModuleRule, SerialRule, TemplateRules, ValueRule } from "../model/plan.ts";
+import type { Reason } from "../model/reasons.ts";
 import { type SerialPort, serialPort } from "../model/serial-port.ts";
 import { unsupportedOnNode } from "../model/support.ts";
 
-export interface Obstacle {
-  readonly code:
-    | "unknown_template"
-    | "unknown_image"
-    | "bad_name"
-    | "bad_value"
-    | "unknown_attribute"
-    | "no_image"
-    | "unknown_network_type"
-    | "unknown_interface"
-    | "unknown_node"
-    | "unknown_network"
-    | "number_clash"
-    | "node_stuck";
-  readonly text: string;
-  /** In the words of the intent, dotted: image, attributes.daemons. Absent: it is about the whole. */
-  readonly field?: string;
-}
+/** Why an action is blocked. */
+export type Obstacle = Reason<
+  | "unknown_template"
+  | "unknown_image"
+  | "bad_name"
+  | "bad_value"
+  | "unknown_attribute"
+  | "no_image"
+  | "unknown_network_type"
+  | "unknown_interface"
+  | "unknown_node"
+  | "unknown_network"
+  | "number_clash"
+  | "node_stuck"
+>;
 
 /** Why a node cannot be made or changed as wanted. Only what is about to be done is looked at. */
 export function nodeObstacle(node: NodeWork, rules: HostRules, template: TemplateRules | undefined): Obstacle | undefined {

@@ -1,4 +1,5 @@
 import type { Lab, LabLink, LabNetwork, LabNode, LabText, TrafficFilter } from "../../intent/lab/lab.ts";
+import type { Reason } from "./reasons.ts";
 import type { UnsupportedField } from "./support.ts";
 
 /** What running things feel: nothing, a link that flaps, or a node that goes down. */
@@ -18,6 +19,12 @@ export interface Change {
 /** Who made a difference since the last apply: the intent, the host (a change by hand), or both. */
 export type Origin = "intent" | "host" | "both";
 
+/** A node, link or network that feels the change of another resource. */
+export interface Affected {
+  readonly kind: "node" | "link" | "network";
+  readonly key: string;
+}
+
 /** One changed resource, for people. On the wire as it is (api-v1 PlanAction). */
 export interface Action {
   readonly id: string;
@@ -26,11 +33,13 @@ export interface Action {
   readonly key: string;
   readonly native_id?: string;
   readonly name?: string;
-  /** Explains, never steers. code is a stable word, text is for people; field is what of the resource is wrong, where it is blocked for one. */
-  readonly reason: { readonly code: string; readonly text: string; readonly field?: string };
+  /** Explains the action. Nothing is decided by it. */
+  readonly reason: Reason;
   readonly disruption: Disruption;
-  /** Keys of every other node or link that is touched because of this. */
+  /** Keys of the other nodes and links that the change disturbs. */
   readonly affects: readonly string[];
+  /** The same things with their kinds, in the order of `affects`. Absent: `affects` is empty, or this is a step: its action has the list. */
+  readonly affected?: readonly Affected[];
   readonly changes: readonly Change[];
   readonly prune: boolean;
   /** Where the intent says it, from 1. */

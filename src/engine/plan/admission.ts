@@ -1,7 +1,9 @@
 import type { Lab } from "../../intent/lab/lab.ts";
 import { type JoinedIds, joinIds } from "../compare/join.ts";
+import { affectedNodes } from "../effects/affects.ts";
 import type { ObservedLab } from "../model/observed.ts";
 import type { Action, HostRules, Plan, TemplateRules } from "../model/plan.ts";
+import type { Reason } from "../model/reasons.ts";
 import { planText } from "../show/text.ts";
 
 export interface Admitted {
@@ -30,7 +32,7 @@ function admitMemory(plan: Plan, { desired, observed, rules, ids }: Admitted): P
   const before = new Map((observed?.nodes ?? []).map((node) => [node.id, node]));
   let needs = 0;
   let grows = false;
-  const affects: string[] = [];
+  const grown: string[] = [];
   for (const node of desired.nodes) {
     const then = before.get(joined.nodes[node.key] ?? "");
     const had = then === undefined || then.power === "stopped" ? 0 : needOf(then, templates);
@@ -42,12 +44,12 @@ function admitMemory(plan: Plan, { desired, observed, rules, ids }: Admitted): P
     // What one that runs on gives back is not free before the others start, either.
     needs += starting ? more : Math.max(0, more);
     if (more <= 0) continue;
-    affects.push(node.key);
+    grown.push(node.key);
     grows ||= runs;
   }
   if (needs <= rules.freeMemory) return plan;
-  const reason = { code: "no_memory", text: shortage(needs, rules.freeMemory, grows) };
-  return refused(plan, { desired, observed }, { id: "admit:lab", op: "start", reason, affects: affects.sort() });
+  const reason: Reason = { code: "no_memory", text: shortage(needs, rules.freeMemory, grows) };
+  return refused(plan, { desired, observed }, { id: "admit:lab", op: "start", reason, ...affectedNodes(grown) });
 }
 
 /** Blocks a plan that gives a lab more nodes than the host allows. Nodes that only the host has count too, unless the plan deletes them. */
@@ -64,7 +66,7 @@ function admitCount(plan: Plan, { desired, observed, rules }: Admitted): Plan {
 function refused(
   plan: Plan,
   { desired, observed }: Pick<Admitted, "desired" | "observed">,
-  why: Pick<Action, "id" | "op" | "reason" | "affects">,
+  why: Pick<Action, "id" | "op" | "reason" | "affects" | "affected">,
 ): Plan {
   const action: Action = { ...why, kind: "lab", key: desired.name, disruption: "none", changes: [], prune: false };
   const blocked = [...plan.blocked, action];

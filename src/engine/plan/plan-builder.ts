@@ -45,7 +45,7 @@ export function planBuilder(): PlanBuilder {
     add: (action) => actions.push(action),
     block: (action) => blocked.push(action),
     run: (phase, action, { op, step, disruption, about, reason, changes, part }) => {
-      const { native_id, name, ...shared } = action;
+      const { native_id, name, affected: _affected, ...shared } = action;
       const own = about === undefined ? { native_id, name } : { native_id: about.native_id, name: about.name };
       const kind = about?.kind ?? action.kind;
       const key = about?.key ?? action.key;

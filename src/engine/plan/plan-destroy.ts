@@ -1,6 +1,7 @@
 import { endpointKeys, type JoinedIds, joinIds } from "../compare/join.ts";
 import type { ObservedLab } from "../model/observed.ts";
 import type { Action, Disruption, HostRules, Plan, PlanKind } from "../model/plan.ts";
+import type { Reason } from "../model/reasons.ts";
 import { defined } from "../shared/defined.ts";
 import { type PlanBuilder, planBuilder } from "./plan-builder.ts";
 
@@ -9,7 +10,7 @@ export function planDestroy(observed: ObservedLab | null, rules: HostRules, stat
   const builder = planBuilder();
   if (observed === null) return builder.finish({ name: "", locked: false, unsupported: [], unchanged: 0, skippedPrune: 0 });
   const ids = joinIds(null, observed, stateIds);
-  const reason = { code: "destroy", text: "the lab is destroyed" };
+  const reason: Reason = { code: "destroy", text: "the lab is destroyed" };
   const up = runningIds(observed);
   const disruption = up.size > 0 ? "stop" : "none";
   const names = new Map([...observed.nodes, ...observed.networks].map(({ id, name }) => [id, name]));
@@ -24,6 +25,7 @@ export function planDestroy(observed: ObservedLab | null, rules: HostRules, stat
       reason,
       disruption: kind === "lab" ? disruption : "none",
       affects: [],
+      affected: undefined,
       changes: [],
       prune: false,
       line: undefined,

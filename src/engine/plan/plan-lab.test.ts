@@ -254,6 +254,29 @@ describe("the plan of a lab", () => {
     expect(planned.actions).toMatchObject([{ op: "replace", kind: "network", disruption: "link", affects: ["a", "a:eth0 -- lan"] }]);
   });
 
+  it("lists affected things with their kinds in actions alone, also a node and a network with one key", () => {
+    const before = lab([node("a"), node("lan")], [link("a:eth0", "lan"), link("a:eth1", "lan:eth0")], {
+      networks: [{ key: "lan", name: "lan", type: "bridge" }],
+    });
+    const many = Array.from({ length: 100 }, (_, i) => `n${i}`);
+    const large = {
+      ...before,
+      nodes: [...before.nodes, ...many.map((key) => node(key))],
+      links: [...before.links, ...many.map((key) => link(`${key}:eth0`, "lan"))],
+    };
+    const restarted = (from: Lab) => plan({ ...from, nodes: [node("a", { env: { MODE: "x" } }), ...from.nodes.slice(1)] }, host(from));
+    const planned = restarted(large);
+    expect(planned.actions[0]?.affects).toEqual(["a:eth0 -- lan", "a:eth1 -- lan:eth0", "lan"]);
+    expect(planned.actions[0]?.affected).toEqual([
+      { kind: "link", key: "a:eth0 -- lan" },
+      { kind: "link", key: "a:eth1 -- lan:eth0" },
+      { kind: "node", key: "lan" },
+      { kind: "network", key: "lan" },
+    ]);
+    expect(planned.operations.filter((step) => "affected" in step)).toEqual([]);
+    expect(plan(before, null).actions.filter((action) => "affected" in action)).toEqual([]);
+  });
+
   it("changes quality in place, whatever side was written first, and zero is nothing", () => {
     const shaped = { ...triangle, links: [link("b:eth0", "a:eth0", { quality: { a: { delay: 5 } } }), ...triangle.links.slice(1)] };
     const planned = plan(shaped, host(triangle));

@@ -6,6 +6,7 @@ import { linkObstacle } from "../effects/blocked.ts";
 import { heavier } from "../effects/disruption.ts";
 import { linkAction } from "../effects/settle.ts";
 import type { Action, PlanOp } from "../model/plan.ts";
+import type { Reason } from "../model/reasons.ts";
 import { defined } from "../shared/defined.ts";
 import { announce, differs, onlyInIntent, onlyOnHost, type Planning } from "./planning.ts";
 
@@ -27,7 +28,8 @@ export function announceLink(plan: Planning, link: LinkWork): void {
     name: undefined,
     reason: op === "create" ? onlyInIntent : op === "delete" ? (link.reason ?? onlyOnHost) : differs(changes),
     disruption: link.level,
-    affects: affectedByLink(link),
+    affected: undefined,
+    ...affectedByLink(link),
     changes,
     prune: op === "delete" && link.reason === undefined,
     line: undefined,
@@ -45,7 +47,7 @@ export function runLink(plan: Planning, link: LinkWork): void {
     const owner = own ?? plan.actions.get(link.relink);
     if (owner === undefined || after === undefined) return;
     const about = { kind: "link" as const, key, native_id: link.id };
-    const reason = { code: "put_back", text: `taken off and put back for ${link.relink}` };
+    const reason: Reason = { code: "put_back", text: `taken off and put back for ${link.relink}` };
     builder.run("delete-link", owner, { op: "delete", disruption: level, about, reason, step: { do: "delete-link", link: key } });
     builder.run("create-link", owner, {
       op: "create",

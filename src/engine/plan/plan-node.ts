@@ -6,6 +6,7 @@ import { clashObstacle, nodeObstacle, stuckObstacle } from "../effects/blocked.t
 import { heavier } from "../effects/disruption.ts";
 import { fieldRule, goesDown, nodeAction } from "../effects/settle.ts";
 import type { Action, Change, Disruption, PlanOp } from "../model/plan.ts";
+import type { Reason } from "../model/reasons.ts";
 import { unsupportedOnNode } from "../model/support.ts";
 import { defined } from "../shared/defined.ts";
 import { announce, differs, onlyInIntent, onlyOnHost, type Planning } from "./planning.ts";
@@ -160,7 +161,7 @@ function planRecreate(plan: Planning, node: NodeWork): void {
   const template: Change[] =
     before.template === after.template ? [] : [{ field: "template", before: before.template, after: after.template }];
   const changes = [...template, ...node.differences.flatMap((one) => one.changes), ...declared, ...power];
-  const reason =
+  const reason: Reason =
     cause === undefined
       ? { code: "recreate_needed", text: `${differs(changes).text} and cannot change in place` }
       : { code: "link_change", text: `its template takes another link only when made anew, for ${cause}` };
@@ -190,7 +191,8 @@ function nodeActionOf(
     name: (node.after ?? node.before)?.name,
     reason,
     disruption,
-    affects: disruption === "none" ? [] : affectedByNode(node),
+    affected: undefined,
+    ...(disruption === "none" ? { affects: [] } : affectedByNode(node)),
     changes,
     prune,
     line: undefined,
@@ -206,7 +208,7 @@ function runPower(plan: Planning, node: NodeWork, owner: Action): void {
 function runStop(plan: Planning, node: NodeWork, action: Action): void {
   if (!goesDown(node)) return;
   const about = { kind: "node" as const, key: node.key, native_id: node.observed?.id, name: node.observed?.name };
-  const reason = node.wantUp ? { code: "stopped_for_change", text: `stopped for ${action.id}` } : action.reason;
+  const reason: Reason = node.wantUp ? { code: "stopped_for_change", text: `stopped for ${action.id}` } : action.reason;
   plan.builder.run("stop", action, { op: "stop", disruption: node.level, about, reason, step: { do: "stop", node: node.key, mode: 3 } });
 }
 
@@ -214,7 +216,7 @@ function runStart(plan: Planning, node: NodeWork, action: Action): void {
   const restarted = goesDown(node);
   if (!node.wantUp || (node.up && !restarted)) return;
   const about = { kind: "node" as const, key: node.key, native_id: node.observed?.id, name: node.after?.name };
-  const reason = restarted ? { code: "started_again", text: "it ran before" } : action.reason;
+  const reason: Reason = restarted ? { code: "started_again", text: "it ran before" } : action.reason;
   const disruption = restarted || node.need === "recreate" ? node.level : "none";
   plan.builder.run("start", action, { op: "start", disruption, about, reason, step: { do: "start", node: node.key } });
 }

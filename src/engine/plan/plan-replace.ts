@@ -2,6 +2,7 @@ import type { Lab } from "../../intent/lab/lab.ts";
 import { type JoinedIds, joinIds } from "../compare/join.ts";
 import type { ObservedLab } from "../model/observed.ts";
 import type { Action, HostRules, Plan } from "../model/plan.ts";
+import type { Reason } from "../model/reasons.ts";
 import { planBuilder } from "./plan-builder.ts";
 import { runningIds, runTeardown } from "./plan-destroy.ts";
 
@@ -19,7 +20,7 @@ export function planReplace(input: {
   const up = runningIds(observed);
   const disruption = up.size > 0 ? "recreate" : "none";
   const builder = planBuilder();
-  const reason = { code: "replace", text: "the lab is replaced" };
+  const reason: Reason = { code: "replace", text: "the lab is replaced" };
 
   const native = new Map<string, string>([[`lab:${desired.name}`, observed.id]]);
   for (const [kind, record] of [

@@ -1,5 +1,6 @@
 import type { Comparison, LinkWork, NetworkWork, NodeWork } from "../compare/comparison.ts";
 import type { Action, Change, TemplateRules } from "../model/plan.ts";
+import type { Reason } from "../model/reasons.ts";
 import type { PlanBuilder } from "./plan-builder.ts";
 
 /** What the planning functions share. */
@@ -13,8 +14,8 @@ export interface Planning {
   readonly powered: Set<NodeWork>;
 }
 
-export const onlyInIntent = { code: "not_on_host", text: "not on the host yet" };
-export const onlyOnHost = { code: "not_in_intent", text: "not in the intent (prune)" };
+export const onlyInIntent: Reason = { code: "not_on_host", text: "not on the host yet" };
+export const onlyOnHost: Reason = { code: "not_in_intent", text: "not in the intent (prune)" };
 
 /** Announces the action, or blocks it; answers whether its steps may be planned. */
 export function announce(

@@ -103,7 +103,7 @@ export const pair: Lab = lab({
 /** A step as the power operations give it, outside any plan. */
 export function operation(step: Step): Operation {
   const key = "node" in step && typeof step.node === "string" ? step.node : "lab";
-  const reason = { code: "asked", text: "asked for" };
+  const reason = { code: "requested", text: "asked for" } as const;
   const id = `${step.do}:${key}`;
   return { id, of: id, op: "update", kind: "node", key, reason, disruption: "none", affects: [], changes: [], prune: false, step };
 }

@@ -39,7 +39,7 @@ async function power(op: "start" | "stop", ...nodes: readonly string[]): Promise
     op,
     kind: "node" as const,
     key: node,
-    reason: { code: "requested", text: "" },
+    reason: { code: "requested" as const, text: "" },
     disruption: "none" as const,
     affects: [],
     changes: [],

@@ -32,7 +32,7 @@ async function power(node: string, step: "stop" | "start", mode: 0 | 1 | 2 | 3):
     changes: [],
     prune: false,
   } as const;
-  const reason = { code: "test", text: "" };
+  const reason = { code: "requested", text: "" } as const;
   const operation = { ...action, reason, step: step === "stop" ? { do: step, node, mode } : { do: step, node } };
   await local.session.apply(path, [operation], { ids: { nodes, networks: {}, links: {} }, step: () => undefined });
   return (await local.session.status(path)).nodes.find(({ name }) => name === node)?.status;

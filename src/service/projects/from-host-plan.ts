@@ -1,5 +1,6 @@
 import { originWords } from "../../engine/compare/origin.ts";
 import type { Action, Change } from "../../engine/model/plan.ts";
+import type { Reason } from "../../engine/model/reasons.ts";
 import { orderActions } from "../../engine/plan/order.ts";
 import type { Lab, LabNetwork, LabNode } from "../../intent/lab/lab.ts";
 
@@ -18,8 +19,9 @@ export function reversed(actions: readonly Action[]): readonly Action[] {
     if (op === undefined || (op === "update" && changes.length === 0)) return [];
     const text = { create: "on the host, not in the intent", delete: "in the intent, not on the host", update: "differs on the host" }[op];
     const who = action.origin && originWords[action.origin];
-    const reason = who === undefined ? { code: `host_${op}`, text } : { code: who.code, text: `${text}: ${who.text}` };
-    return [{ ...action, op, reason, disruption: "none", affects: [], prune: false, changes }];
+    const reason: Reason = who === undefined ? { code: `host_${op}`, text } : { code: who.code, text: `${text}: ${who.text}` };
+    const { affected: _affected, ...kept } = action;
+    return [{ ...kept, op, reason, disruption: "none", affects: [], prune: false, changes }];
   });
 }
 
@@ -54,6 +56,6 @@ function unmanaged(wanted: LabNode | LabNetwork, has: LabNode | LabNetwork | und
 }
 
 function hostUpdate(kind: "network" | "node", { key, name }: LabNode | LabNetwork, changes: readonly Change[]): Action {
-  const reason = { code: "host_update", text: "differs on the host" };
+  const reason: Reason = { code: "host_update", text: "differs on the host" };
   return { id: `${kind}:${key}`, op: "update", kind, key, name, reason, disruption: "none", affects: [], prune: false, changes };
 }

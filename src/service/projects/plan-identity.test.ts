@@ -63,7 +63,7 @@ const power =
       op: step.do,
       kind: "node",
       key: "r1",
-      reason: { code: "x", text: "x" },
+      reason: { code: "requested", text: "x" },
       disruption: "stop",
     } as const;
     await host.apply("/pair", [{ ...operation, affects: [], changes: [], prune: false, step }], { ids, step: () => {} });

@@ -13,9 +13,9 @@ interface StopQuestionProps {
 export function StopQuestion({ actions, onConfirm, onCancel }: StopQuestionProps) {
   const stopping = actions.filter(stops);
   const down = new Set(stopping.map(({ key }) => key));
-  const felt = [...new Set(stopping.flatMap(({ affects }) => affects))].filter((key) => !down.has(key));
-  const nodes = felt.filter((key) => !isLink(key));
-  const links = felt.filter(isLink);
+  const felt = stopping.flatMap(({ affected }) => affected ?? []).filter(({ key }) => !down.has(key));
+  const links = unique(felt.filter(({ kind }) => kind === "link"));
+  const others = unique(felt.filter(({ kind }) => kind !== "link"));
   return (
     <Confirm title="Nodes will stop" action="Stop them and apply" onConfirm={onConfirm} onCancel={onCancel}>
       <span class="question">
@@ -29,10 +29,10 @@ export function StopQuestion({ actions, onConfirm, onCancel }: StopQuestionProps
           ))}
         </span>
         <span>
-          {nodes.length === 0 && links.length === 0 && "Nothing else will feel it."}
-          {nodes.length > 0 && (
+          {others.length === 0 && links.length === 0 && "Nothing else will feel it."}
+          {others.length > 0 && (
             <>
-              Nodes that will feel it: <strong>{nodes.join(", ")}</strong>.{" "}
+              Nodes that will feel it: <strong>{others.join(", ")}</strong>.{" "}
             </>
           )}
           {links.length > 0 && <>Links that lose their carrier: {links.join("; ")}.</>}
@@ -48,6 +48,6 @@ export function stops({ disruption }: PlanAction): boolean {
   return disruption !== "none" && disruption !== "link";
 }
 
-function isLink(key: string): boolean {
-  return key.includes(" -- ");
+function unique(things: readonly { readonly key: string }[]): readonly string[] {
+  return [...new Set(things.map(({ key }) => key))];
 }

@@ -67,8 +67,25 @@ test("a plan is drawn: what comes, changes, goes down, goes, and who feels it", 
   const { nodes, links } = graphOf(lab, {
     actions: [
       action({ op: "create", kind: "node", key: "r3", changes: [{ field: "template", before: null, after: "linux" }] }),
-      action({ op: "create", kind: "link", key: "r2:eth2 -- r3:eth0", disruption: "link", affects: ["r2"] }),
-      action({ op: "update", kind: "node", key: "r1", disruption: "restart", affects: ["r2", "r1:eth0 -- r2:eth0"] }),
+      action({
+        op: "create",
+        kind: "link",
+        key: "r2:eth2 -- r3:eth0",
+        disruption: "link",
+        affects: ["r2"],
+        affected: [{ kind: "node", key: "r2" }],
+      }),
+      action({
+        op: "update",
+        kind: "node",
+        key: "r1",
+        disruption: "restart",
+        affects: ["r2", "r1:eth0 -- r2:eth0"],
+        affected: [
+          { kind: "node", key: "r2" },
+          { kind: "link", key: "r1:eth0 -- r2:eth0" },
+        ],
+      }),
       action({ op: "update", kind: "network", key: "lan" }),
       action({ op: "delete", kind: "link", key: "r1:eth2 -- lan", disruption: "link" }),
     ],

@@ -24,7 +24,7 @@ export function planMarks(actions: readonly PlanAction[]): ReadonlyMap<string, P
     const kind = action.kind === "config" ? "node" : action.kind;
     if (kind === "lab" || kind === "text") continue;
     put(`${kind}:${action.key}`, markOf(action));
-    for (const key of action.affects) put(`${key.includes(" -- ") ? "link" : "node"}:${key}`, "feels");
+    for (const { kind, key } of action.affected ?? []) put(`${kind}:${key}`, "feels");
   }
   return marks;
 }

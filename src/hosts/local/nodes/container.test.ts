@@ -224,7 +224,7 @@ links: []
         op: "stop",
         kind: "node",
         key: node,
-        reason: { code: "test", text: "" },
+        reason: { code: "requested", text: "" },
         disruption: "none",
       } as const;
       const rest = { affects: [], changes: [], prune: false, step: { do: "stop", node, mode: 3 } } as const;

@@ -241,7 +241,7 @@ describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry
 
   async function power(what: "start" | "stop" | "wipe", node: string): Promise<void> {
     const step = what === "stop" ? ({ do: "stop", node, mode: 1 } as const) : ({ do: what, node } as const);
-    const reason = { code: "asked", text: "" };
+    const reason = { code: "requested", text: "" } as const;
     const operation = {
       id: what,
       of: what,

@@ -37,7 +37,7 @@ afterAll(async () => {
 
 async function power(step: Step & { readonly node: string }): Promise<void> {
   const nodes = Object.fromEntries((await local.session.observe(path))!.nodes.map(({ id, name }) => [name, id]));
-  const reason = { code: "test", text: "" };
+  const reason = { code: "requested", text: "" } as const;
   const action = { id: "0", of: "0", op: "update", kind: "node", key: step.node, disruption: "none", affects: [], changes: [] } as const;
   const operation: Operation = { ...action, reason, prune: false, step };
   await local.session.apply(path, [operation], { ids: { nodes, networks: {}, links: {} }, step: () => undefined });

@@ -147,7 +147,7 @@ export function operation(step: object, index: number): Operation {
     op: "update",
     kind: "node",
     key: "k",
-    reason: { code: "test", text: "" },
+    reason: { code: "requested", text: "" },
     disruption: "none",
     affects: [],
     changes: [],

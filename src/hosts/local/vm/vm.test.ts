@@ -98,7 +98,7 @@ async function power(names: string, step: Power): Promise<readonly ChangeWarning
     op: step.do,
     kind: "node" as const,
     key: name,
-    reason: { code: "test", text: "test" },
+    reason: { code: "requested" as const, text: "test" },
     disruption: "none" as const,
     affects: [],
     changes: [],

@@ -123,7 +123,7 @@ describe.skipIf(process.getuid?.() !== 0)("a node whose files together take more
       } as const;
       const step = { do: "stop", node: "a", mode } as const;
       const ids = { nodes: { a: id }, networks: {}, links: {} };
-      await local.session.apply(path, [{ ...operation, reason: { code: "test", text: "" }, step }], { ids, step: () => undefined });
+      await local.session.apply(path, [{ ...operation, reason: { code: "requested", text: "" }, step }], { ids, step: () => undefined });
     };
     await stop(1);
     expect(await status("a")).toMatchObject({ status: "stopped" });
