@@ -18,7 +18,7 @@ import { makePassage } from "./files/passage.ts";
 import { openTrash } from "./files/trash.ts";
 import { preflight } from "./images/preflight.ts";
 import { LocalLab } from "./lab/local-lab.ts";
-import { type StopPatience, stopPatience } from "./lab/stop-patience.ts";
+import { type StopGrace, stopGrace } from "./lab/stop-grace.ts";
 import { bootEpoch } from "./machine/boot-epoch.ts";
 import { tellingTrouble } from "./machine/machine-trouble.ts";
 import type { LocalPaths } from "./machine/paths.ts";
@@ -50,7 +50,7 @@ export interface LocalHostOptions {
   /** Replace the defaults. */
   readonly captureLimits?: Partial<CaptureLimits>;
   /** Replaces the defaults. */
-  readonly stopPatience?: Partial<StopPatience>;
+  readonly stopGrace?: Partial<StopGrace>;
   /** Returns the MiB that may still be promised to nodes, from the MiB that are promised. Default: from the machine's memory. */
   readonly freeMemory?: (promised: number) => number;
   /** Replaces the default. */
@@ -169,7 +169,7 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
   const exclusive = <T>(path: string, work: () => Promise<T>): Promise<T> => changes.run(path, () => tellingTrouble(work));
 
   const natPolicy = options.nat ?? { allow: [], deny: [] };
-  const patience = { ...stopPatience, ...options.stopPatience };
+  const grace = { ...stopGrace, ...options.stopGrace };
   let sharedRange = "";
   const onSharedRange = (why: string): void => {
     if (why !== sharedRange)
@@ -179,7 +179,7 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
   const lab = (id: string): LocalLab => {
     const known = labs.get(id);
     if (known !== undefined) return known;
-    const made = new LocalLab(id, definitions.directory(id), { paths, bootId, shaping, means, patience, natPolicy, onSharedRange });
+    const made = new LocalLab(id, definitions.directory(id), { paths, bootId, shaping, means, stopGrace: grace, natPolicy, onSharedRange });
     labs.set(id, made);
     return made;
   };

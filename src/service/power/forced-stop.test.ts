@@ -34,7 +34,7 @@ async function running(): Promise<void> {
 
 beforeAll(async () => {
   // Nothing is told of h2, which is never asked to end by itself: a busy machine might take longer.
-  local = await testLocalHost({ stopPatience: { graceful: 300, node: 300 } });
+  local = await testLocalHost({ stopGrace: { graceful: 300, node: 300 } });
   service = createService({ host: local.host, store: sqliteStore(":memory:"), log: () => {}, version: "test" });
   const request = { body: { username: "admin", password: "test" }, query: undefined, params: undefined };
   token = (await service.handlers.login(request, null, call)).token!;

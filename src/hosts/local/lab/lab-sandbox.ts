@@ -150,14 +150,14 @@ export class LabSandbox {
   }
 
   /** Waits until the sandbox is adopted and the remains of a dead one are removed. */
-  async settled(): Promise<void> {
+  async ready(): Promise<void> {
     await this.adopt();
     await this.#cleaning;
   }
 
   /** Returns the nodes that the holder reports, and the same object again while nothing has changed; no nodes if there is no sandbox. */
   async states(): Promise<ReadonlyMap<number, NodeState>> {
-    await this.settled();
+    await this.ready();
     if (this.#foreign !== null) {
       const nodes = await this.#foreign.nodes();
       if (nodes !== null) return nodes;
@@ -232,7 +232,7 @@ export class LabSandbox {
 
   /** Ends everything of the lab that runs. Its directory stays. */
   async destroy(): Promise<void> {
-    await this.settled();
+    await this.ready();
     await this.#foreign?.end();
     this.#foreign = null;
     const hanging = this.#hanging;

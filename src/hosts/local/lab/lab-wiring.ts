@@ -182,12 +182,12 @@ export class LabWiring {
 
   async #reconcileLab(sandbox: Sandbox, definition: LabDefinition, catalogue: Catalogue, scope: FabricScope): Promise<void> {
     const early = scope.of === "spawned" ? scope.early : undefined;
-    const reborn = scope.of === "spawned" && early === undefined ? scope.nodes : new Set<number>();
+    const respawned = scope.of === "spawned" && early === undefined ? scope.nodes : new Set<number>();
     let known = await early?.done();
     if (early !== undefined) this.#changes++;
     for (let attempts = 50; ; attempts--) {
       try {
-        await this.#compareLab(sandbox, definition, catalogue, reborn, known);
+        await this.#compareLab(sandbox, definition, catalogue, respawned, known);
         break;
       } catch (error) {
         // The kernel removes the devices of a node that ended, at any moment, also between the read and the change: then the next attempt reads again.
@@ -204,28 +204,28 @@ export class LabWiring {
   }
 
   /**
-   * @param reborn nodes that were spawned since the fabric was read, or while it was
+   * @param respawned nodes that were spawned since the fabric was read, or while it was
    * @param known the fabric, if it need not be read
    */
   async #compareLab(
     sandbox: Sandbox,
     definition: LabDefinition,
     catalogue: Catalogue,
-    reborn: ReadonlySet<number>,
+    respawned: ReadonlySet<number>,
     known: Fabric | undefined,
   ): Promise<void> {
     const states = await this.#lab.states();
     const live = liveNodes(definition.nodes, states, catalogue);
     const defined = new Set(definition.nodes.map((node) => node.id));
-    const strangers = [...states.values()].filter((state) => state.pid > 0 && !defined.has(state.id)).map((state) => state.id);
-    if (strangers.length > 0) await this.#lab.kill(strangers);
+    const unknownNodes = [...states.values()].filter((state) => state.pid > 0 && !defined.has(state.id)).map((state) => state.id);
+    if (unknownNodes.length > 0) await this.#lab.kill(unknownNodes);
 
     this.#qualities.follow(definition.links, this.#shaper?.links ?? new Map());
     const impaired = this.#impaired(definition.links, catalogue);
     const actual = known ?? (await readFabric(sandbox));
     this.#redirects.clear();
     const wanted = wantedFabric(definition, live, catalogue.template, new Set(impaired.keys()));
-    await this.#change(sandbox, actual, wanted, reborn, impaired);
+    await this.#change(sandbox, actual, wanted, respawned, impaired);
     this.#qualities.keepLive(wanted.shaped);
   }
 
@@ -238,10 +238,10 @@ export class LabWiring {
     sandbox: Sandbox,
     actual: Fabric,
     wanted: WantedFabric,
-    reborn: ReadonlySet<number>,
+    respawned: ReadonlySet<number>,
     impaired: ReadonlyMap<number, DefinedLink>,
   ): Promise<void> {
-    const change = fabricChange(actual, wanted, reborn);
+    const change = fabricChange(actual, wanted, respawned);
     const shaper = this.#shaper;
     const put = [...wanted.shaped].map(([id, mtu]) => [id, { mtu, ...this.#qualities.of(impaired.get(id)!) }] as const);
     const drop = shapedLinksIn(actual).filter((id) => !wanted.shaped.has(id));
@@ -265,7 +265,7 @@ export class LabWiring {
 
   /** Returns the qualities of impaired links, as the shaper reports them. While a shaper that died is restarted, its links have a loss of 100 %. */
   async liveQualities(): Promise<ReadonlyMap<number, LiveQuality>> {
-    await this.#lab.settled();
+    await this.#lab.ready();
     const shaper = this.#shaper;
     const sandbox = this.#lab.sandbox;
     if (sandbox === null || shaper === null || shaper.links.size === 0) return new Map();

@@ -23,7 +23,7 @@ import { dropSavedState, hibernateVm } from "../vm/suspend.ts";
 import { openTun } from "../vm/tun.ts";
 import { LabSandbox } from "./lab-sandbox.ts";
 import { type FabricScope, LabWiring, type LiveQuality } from "./lab-wiring.ts";
-import type { StopPatience } from "./stop-patience.ts";
+import type { StopGrace } from "./stop-grace.ts";
 
 /** The last computed node states and the inputs they were computed from. */
 interface KnownLife {
@@ -43,7 +43,7 @@ export class LocalLab {
   /** `<state>/labs/<id>`. */
   readonly directory: string;
   readonly #bootId: string;
-  readonly #patience: StopPatience;
+  readonly #stopGrace: StopGrace;
   readonly #resources: LabResources;
   readonly #screens: Screens;
   readonly #sandbox: LabSandbox;
@@ -58,7 +58,7 @@ export class LocalLab {
       bootId,
       shaping,
       means,
-      patience,
+      stopGrace,
       natPolicy,
       onSharedRange,
     }: {
@@ -66,7 +66,7 @@ export class LocalLab {
       readonly bootId: string;
       readonly shaping: Promise<ShapingMeans>;
       readonly means: Promise<MachineMeans>;
-      readonly patience: StopPatience;
+      readonly stopGrace: StopGrace;
       readonly natPolicy: NatPolicy;
       readonly onSharedRange: (why: string) => void;
     },
@@ -74,7 +74,7 @@ export class LocalLab {
     this.id = id;
     this.directory = directory;
     this.#bootId = bootId;
-    this.#patience = patience;
+    this.#stopGrace = stopGrace;
     const root = process.getuid?.() === 0;
     this.#screens = new Screens(join(paths.run, id));
     this.#resources = new LabResources(id, means, root ? idRange.base : undefined);
@@ -246,8 +246,8 @@ export class LocalLab {
       const [failure] = (await Promise.allSettled([sandbox.freeze(frozen, "freeze"), ...still])).filter((one) => one.status === "rejected");
       if (failure !== undefined) throw failure.reason;
     } else if (sandbox !== null) {
-      const end = async (those: readonly DefinedNode[], patience: number) => {
-        const grace = mode === 0 ? this.#patience.graceful : mode === 3 ? patience : 0;
+      const end = async (those: readonly DefinedNode[], graceAuto: number) => {
+        const grace = mode === 0 ? this.#stopGrace.graceful : mode === 3 ? graceAuto : 0;
         const ids = those.map(({ id }) => id);
         if (ids.length === 0) return;
         await sandbox.stop(ids, mode === 1 ? "kill" : "graceful", grace);
@@ -258,9 +258,9 @@ export class LocalLab {
       await Promise.all([
         end(
           alive.filter((node) => !isVm(node)),
-          this.#patience.node,
+          this.#stopGrace.node,
         ),
-        end(alive.filter(isVm), this.#patience.machine),
+        end(alive.filter(isVm), this.#stopGrace.machine),
       ]);
     }
     if (mode !== 2) for (const { id } of nodes.filter(isVm)) dropSavedState(this.directory, id);

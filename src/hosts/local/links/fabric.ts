@@ -177,16 +177,16 @@ export interface FabricChange {
 
 /**
  * Returns the change from the actual to the wanted fabric.
- * @param reborn nodes that were spawned since `actual` was read, or while it was: their ports in it belong to an earlier boot
+ * @param respawned nodes that were spawned since `actual` was read, or while it was: their ports in it belong to an earlier boot
  * @param group a device group that no device of the fabric has
  */
-export function fabricChange(actual: Fabric, wanted: WantedFabric, reborn: ReadonlySet<number>, group = freshGroup()): FabricChange {
+export function fabricChange(actual: Fabric, wanted: WantedFabric, respawned: ReadonlySet<number>, group = freshGroup()): FabricChange {
   const gone = new Set<string>();
   for (const name of actual.ports.keys()) {
     const port = wanted.ports.get(name);
     // The shaper removes its ends itself, after it has delivered the frames in them.
     if (isShaperEnd(name)) continue;
-    if (port === undefined || (port.node !== undefined && reborn.has(port.node))) gone.add(name);
+    if (port === undefined || (port.node !== undefined && respawned.has(port.node))) gone.add(name);
   }
   for (const name of actual.bridges) if (!wanted.bridges.has(name)) gone.add(name);
 

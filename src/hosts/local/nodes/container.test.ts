@@ -30,7 +30,7 @@ describe.skipIf(process.getuid?.() !== 0)("container nodes", () => {
     const machine = localPaths(process.env, 0);
     const base = (await findImages(machine.images)).find(({ name }) => name === "base")!;
     await symlink(dirname(base.rootfs), join(images, basename(dirname(base.rootfs))));
-    local = await testLocalHost({ images, stopPatience: { node: 60_000 } });
+    local = await testLocalHost({ images, stopGrace: { node: 60_000 } });
     const system = busyboxLayer(base.rootfs);
     const web = tarArchive([file("srv/index.html", "hello from a container\n"), file("etc/.wh.group", "")]);
     const archives: (readonly [string, Buffer])[] = [

@@ -21,7 +21,7 @@ describe.skipIf(process.getuid?.() !== 0)("on this kernel", () => {
     "the embedded host, with virtual machines,",
     async () => {
       // A guest that boots does not heed the power button yet.
-      const local = await testLocalHost({ stopPatience: { graceful: 100, machine: 100 } });
+      const local = await testLocalHost({ stopGrace: { graceful: 100, machine: 100 } });
       return { host: local.host, user: "admin", password: "test", close: async () => local[Symbol.asyncDispose]() };
     },
     {

@@ -34,10 +34,10 @@ links: [${(change.links ?? links).join(", ")}]
 
 let local: TestLocalHost;
 /** Of guests that heed the power button, however busy the machine is; taken over by a host that is opened anew. */
-const stopPatience = { graceful: hang, machine: hang };
+const stopGrace = { graceful: hang, machine: hang };
 
 beforeAll(async () => {
-  local = await testLocalHost({ stopPatience });
+  local = await testLocalHost({ stopGrace });
   await local.deploy(at, labOf(yaml()));
   await ready("v1", "v2");
 }, hang);
@@ -304,14 +304,14 @@ describe.runIf(process.getuid?.() === 0)("virtual machines", { timeout: hang }, 
 
   test("that do not heed the power button are switched off after a while, and that is told; at once in mode poweroff", async () => {
     for (const name of ["v1", "v2"]) await guest(name, "echo '#!/bin/sh' > /etc/acpi/PWRF/00000080; sync");
-    Object.assign(stopPatience, { graceful: 500, machine: 400 });
+    Object.assign(stopGrace, { graceful: 500, machine: 400 });
     await local.reopen();
     const told = (node: string, ms: number) => [
       { code: "stop_forced", node, message: `${node} did not end within ${ms / 1000} s and was switched off` },
     ];
     expect(await power("v1", { do: "stop", mode: 0 })).toEqual(told("v1", 500));
     expect(await power("v2", { do: "stop", mode: 3 })).toEqual(told("v2", 400));
-    Object.assign(stopPatience, { graceful: hang, machine: hang });
+    Object.assign(stopGrace, { graceful: hang, machine: hang });
     await local.reopen();
     for (const name of ["v1", "v2"]) expect(await live(name)).toMatchObject({ status: "stopped", forced: true });
     await power("v1", { do: "start" });

@@ -1,5 +1,5 @@
 /** How long a stop waits for nodes to end by themselves before it switches them off, in ms. */
-export interface StopPatience {
+export interface StopGrace {
   /** For all nodes in mode graceful. */
   readonly graceful: number;
   /** For namespaces and containers in mode auto. */
@@ -8,4 +8,4 @@ export interface StopPatience {
   readonly machine: number;
 }
 
-export const stopPatience: StopPatience = { graceful: 60_000, node: 5_000, machine: 30_000 };
+export const stopGrace: StopGrace = { graceful: 60_000, node: 5_000, machine: 30_000 };
