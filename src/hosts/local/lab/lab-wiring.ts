@@ -35,16 +35,20 @@ const wholeLab: FabricScope = { of: "lab" };
 
 /**
  * Makes one lab's fabric – ports, bridges, redirects, shaped links – what the lab's definition asks for. `reconcileFabric(scope)` is the only entry.
- * The state says how much of the kernel's side is known:
+ * Its states, and the work of each scope in them:
  *
- * | state       | meaning                                              | reached by                                           | scope `link`, `edit`                                        | scope `lab`, `spawned`                        |
- * |-------------|------------------------------------------------------|------------------------------------------------------|-------------------------------------------------------------|-----------------------------------------------|
- * | no sandbox  | nothing of the lab runs                              | `close`                                              | does nothing                                                | does nothing                                  |
- * | unknown     | devices may differ from the last reconcile           | `open`, `spawning`, a node event, a failed reconcile | as scope `lab`                                              | reads all devices; changes all that differ    |
- * | reconciling | a reconcile of the whole lab runs                    | scope `lab` or `spawned`                             | (one call of a lab at a time)                               | (one call of a lab at a time)                 |
- * | known       | no node event since the last reconcile of the whole lab | the end of a reconcile of the whole lab, if no node event came meanwhile | reads and changes the scope's ports; if one is missing, or a command fails: as scope `lab` | reads all devices; changes all that differ |
+ * | state         | meaning                                       | entered by                                             |
+ * |---------------|-----------------------------------------------|--------------------------------------------------------|
+ * | no sandbox    | nothing of the lab runs                       | the end of the sandbox                                 |
+ * | `unknown`     | the kernel's devices may have changed         | `open`, `spawning`, `nodeEvent`, a failed reconcile    |
+ * | `reconciling` | the whole fabric is being compared            | `reconcileFabric`                                      |
+ * | `known`       | the kernel has what the last reconcile wanted | the end of `reconciling`, unless a node event came     |
  *
- * Scope `spawned` with `early` does not read: the early wiring returns the fabric, unless one of its steps failed.
+ * | scope          | no sandbox | `unknown`                                          | `known`                                                        |
+ * |----------------|------------|----------------------------------------------------|----------------------------------------------------------------|
+ * | `lab`          | nothing    | reads and compares the whole fabric                | reads and compares the whole fabric                            |
+ * | `spawned`      | nothing    | the same; does not read what `early` has made      | does not happen: `spawning` comes first                        |
+ * | `link`, `edit` | nothing    | as `lab`                                           | compares a part; as `lab` if a port is missing or a step fails |
  */
 export class LabWiring {
   readonly #lab: LabSandbox;

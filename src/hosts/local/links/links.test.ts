@@ -85,6 +85,18 @@ describe.skipIf(process.getuid?.() !== 0)("changes of one link of many", () => {
     expect((await port("c", 0))?.up).toBe(true);
   });
 
+  test("an edit at a node with a missing port recreates the port, and then repairs the rest of the lab too", async () => {
+    await whenKnown();
+    await byHand("del", "dev", nameOf("a", 0));
+    await byHand("set", "dev", nameOf("d", 0), "down");
+    const { links } = labOf("name: t\nnodes: {a: {template: linux}, c: {template: linux}}\nlinks: [['a:eth1', 'c:eth2']]");
+    await local.deploy("/t", { ...chain(), links: [...chain().links, ...links] });
+    expect(await port("a", 0)).toEqual({ up: true, mtu: 1500, redirect: nameOf("b", 0) });
+    expect(await port("a", 1)).toEqual({ up: true, mtu: 1500, redirect: nameOf("c", 2) });
+    expect((await port("d", 0))?.up).toBe(true);
+    await local.deploy("/t", chain());
+  });
+
   test("a change by hand elsewhere is repaired by the next deploy of the lab", async () => {
     await whenKnown();
     await byHand("set", "dev", nameOf("c", 0), "down");
