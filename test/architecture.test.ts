@@ -151,7 +151,7 @@ const layers: Readonly<Record<LayerName, Layer>> = {
   },
   server: {
     files: /^server\//,
-    layers: ["contract errors", "contract core", "contract schemas", "files", "transport"],
+    layers: ["base", "contract errors", "contract core", "contract schemas", "files", "transport"],
     types: ["service"],
     packages: ["fastify", "typebox", "ws"],
     node: "all",

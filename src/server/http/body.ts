@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { SerialQueue } from "../../base/keyed-queue.ts";
 import { Failure } from "../../contract/errors.ts";
 import { badRequest } from "./failures.ts";
 
@@ -24,17 +25,17 @@ export interface BodyOptions {
   readonly limit: number;
   readonly parse: ParseJson;
   /** Makes big bodies be parsed one after another, with the event loop free in between. */
-  readonly turn: Turn;
+  readonly parsing: YieldingQueue;
   /** How long the body may take, ms. Absent: as long as the server gives a whole request. */
   readonly withinMs?: number;
 }
 
 /** The JSON body of a request. Throws unsupported_media_type, payload_too_large, bad_request. */
-export async function readJsonBody(request: IncomingMessage, { limit, parse, turn, withinMs }: BodyOptions): Promise<unknown> {
+export async function readJsonBody(request: IncomingMessage, { limit, parse, parsing, withinMs }: BodyOptions): Promise<unknown> {
   if (!isJson(request)) throw new Failure("unsupported_media_type", "the body must be application/json, not encoded");
   const bytes = await readBytes(request, limit, withinMs);
   if (bytes.length === 0) throw badRequest([{ path: "", message: "a JSON object is required as body" }]);
-  return bytes.length < 256 * 1024 ? parseBytes(bytes, parse) : turn.take(() => parseBytes(bytes, parse));
+  return bytes.length < 256 * 1024 ? parseBytes(bytes, parse) : parsing.run(() => parseBytes(bytes, parse));
 }
 
 /**
@@ -56,18 +57,18 @@ export function drain(request: IncomingMessage, idleMs: number): boolean {
   return Number(request.headers["content-length"] ?? 0) <= drainLimit;
 }
 
-/** One at a time, in order; the event loop runs between two. */
-export class Turn {
-  #last: Promise<void> = Promise.resolve();
+/** Runs work one after the other. The event loop runs other work between two pieces. */
+export class YieldingQueue {
+  readonly #queue = new SerialQueue();
 
-  take<T>(run: () => T): Promise<T> {
-    const result = this.#last.then(run);
-    this.#last = result.then(nextTurn, nextTurn);
+  run<T>(work: () => T): Promise<T> {
+    const result = this.#queue.run(async () => work());
+    void this.#queue.run(yieldToEventLoop);
     return result;
   }
 }
 
-function nextTurn(): Promise<void> {
+function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 

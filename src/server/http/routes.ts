@@ -10,7 +10,7 @@ import { deadlineOf, inTime } from "../streams/deadline.ts";
 import { accept, isWebSocket, upgradeProblem } from "../streams/upgrades.ts";
 import type { WebSockets } from "../streams/web-sockets.ts";
 import { eventsType, sendBytes, sendEvents } from "./answers.ts";
-import { drain, type ParseJson, readJsonBody, Turn } from "./body.ts";
+import { drain, type ParseJson, readJsonBody, YieldingQueue } from "./body.ts";
 import { browserCookie, keepCookie } from "./browser.ts";
 import { envelopeBody } from "./envelope-body.ts";
 import { badRequest, failureEnvelope, loggedFailure, toFailure } from "./failures.ts";
@@ -60,7 +60,7 @@ export function addRoutes(app: FastifyInstance, service: Service, options: Route
     const ms = operation !== undefined && operations[operation].answer === "events" && status === 200 ? undefined : reply.elapsedTime;
     service.requestEnded({ operation, status, ms });
   };
-  const turn = new Turn();
+  const parsing = new YieldingQueue();
   const parse = jsonParser(app);
   // Bodies are read by readJsonBody: the framework's own reader closes the connection of a body that is too large.
   app.removeAllContentTypeParsers();
@@ -106,7 +106,7 @@ export function addRoutes(app: FastifyInstance, service: Service, options: Route
             // Whatever is unknown is refused by its name there, __proto__ too; nothing of it reaches a handler.
             const read = row.unknownFields === "refuse" ? (text: string): unknown => JSON.parse(text) : parse;
             const within = row.auth === "bearer" ? {} : { withinMs: bodyWaitMs };
-            request.body = await readJsonBody(request.raw, { limit: row.maxBody, parse: read, turn, ...within });
+            request.body = await readJsonBody(request.raw, { limit: row.maxBody, parse: read, parsing, ...within });
           },
           preHandler: async (request) => refuseLocalPaths(request.body as Readonly<Record<string, unknown>>, local),
         }),
