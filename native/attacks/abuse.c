@@ -22,7 +22,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { BATCH = 256, MOST = 5000 };
+enum { BATCH = 256, MAX_OBJECTS = 5000 };
 
 struct entry {
   struct nlmsghdr header;
@@ -178,17 +178,17 @@ static int unix_pair(void) {
 
 int main(int argc, char **argv) {
   static const struct { const char *name; int (*take)(void); int most; } tables[] = {
-    {"inotify", inotify_init, MOST}, {"rings", ring, 16}, {"small-rings", small_ring, MOST}, {"aio", aio, MOST}, {"netlink", netlink, MOST}, {"messages", message, MOST},
-    {"large-netlink", large_netlink, 64}, {"packet", packet, MOST}, {"raw", raw, MOST}, {"udp", udp, MOST}, {"tcp", tcp, 400}, {"unix", unix_pair, 1000},
+    {"inotify", inotify_init, MAX_OBJECTS}, {"rings", ring, 16}, {"small-rings", small_ring, MAX_OBJECTS}, {"aio", aio, MAX_OBJECTS}, {"netlink", netlink, MAX_OBJECTS}, {"messages", message, MAX_OBJECTS},
+    {"large-netlink", large_netlink, 64}, {"packet", packet, MAX_OBJECTS}, {"raw", raw, MAX_OBJECTS}, {"udp", udp, MAX_OBJECTS}, {"tcp", tcp, 400}, {"unix", unix_pair, 1000},
   };
   const char *name = argc > 1 ? argv[1] : "";
-  struct rlimit files = {MOST + 100, MOST + 100};
+  struct rlimit files = {MAX_OBJECTS + 100, MAX_OBJECTS + 100};
   setrlimit(RLIMIT_NOFILE, &files);
   int taken = 0;
   if (!strcmp(name, "neighbours") && argc > 2) neighbours((unsigned)atoi(argv[2]));
   if (!strcmp(name, "scan")) scan();
   if (!strcmp(name, "terminals"))
-    while (taken < MOST && open("/dev/ptmx", O_RDWR | O_NOCTTY) >= 0) taken++;
+    while (taken < MAX_OBJECTS && open("/dev/ptmx", O_RDWR | O_NOCTTY) >= 0) taken++;
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
     if (!strcmp(name, tables[i].name))
       while (taken < tables[i].most && tables[i].take() >= 0) taken++;

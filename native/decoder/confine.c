@@ -1,12 +1,9 @@
-/* What a decoder that packets have taken over can still do: compute, read what it sees, and answer. */
+/* Confines the decoder: even if a packet takes it over, it can only compute, read the files that it sees, and answer. */
+#include "../common/seccomp.h"
 #include "decoder.h"
 #include <errno.h>
 #include <grp.h>
-#include <linux/audit.h>
-#include <linux/capability.h>
-#include <linux/filter.h>
 #include <linux/prctl.h>
-#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
@@ -33,78 +30,61 @@ static const unsigned allowed_calls[] = {
 #endif
 };
 
-#define INSTRUCTION(...) filter[length++] = (struct sock_filter)__VA_ARGS__
-#define LOAD(field) INSTRUCTION(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field)))
-#define RETURN(value) INSTRUCTION(BPF_STMT(BPF_RET | BPF_K, value))
-#define UNLESS_EQUAL_SKIP(value, skip) INSTRUCTION(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, skip))
+static struct filter filter;
 
-static struct sock_filter filter[2 * sizeof allowed_calls / sizeof *allowed_calls + 64];
-static unsigned short length;
-
-/* Allows the call where the low half of one of its arguments has this value. */
+/* Allows the call if the low half of one of its arguments has this value. */
 static void allow_with(unsigned call, unsigned offset, unsigned value) {
-  UNLESS_EQUAL_SKIP(call, 4);
-  INSTRUCTION(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset));
-  UNLESS_EQUAL_SKIP(value, 1);
-  RETURN(SECCOMP_RET_ALLOW);
-  LOAD(nr);
+  FILTER_UNLESS_EQUAL_SKIP(&filter, call, 4);
+  FILTER_OP(&filter, BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset));
+  FILTER_UNLESS_EQUAL_SKIP(&filter, value, 1);
+  FILTER_RETURN(&filter, SECCOMP_RET_ALLOW);
+  FILTER_LOAD(&filter, nr);
 }
 
-/* Default deny. Libraries take ENOSYS for an older kernel, and do without. */
+/* Refuses by default. Libraries take ENOSYS for an older kernel, and work without the call. */
 static void make_filter(void) {
-#if defined __x86_64__
-  const unsigned arch = AUDIT_ARCH_X86_64;
-#elif defined __aarch64__
-  const unsigned arch = AUDIT_ARCH_AARCH64;
-#else
-#error "no seccomp architecture for this machine"
-#endif
   const unsigned first = offsetof(struct seccomp_data, args[0]), second = offsetof(struct seccomp_data, args[1]);
   const unsigned thread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
-  LOAD(arch);
-  INSTRUCTION(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, arch, 1, 0));
-  RETURN(SECCOMP_RET_KILL_PROCESS);
-  LOAD(nr);
+  filter_begin(&filter);
   for (size_t i = 0; i < sizeof allowed_calls / sizeof *allowed_calls; i++) {
-    UNLESS_EQUAL_SKIP(allowed_calls[i], 1);
-    RETURN(SECCOMP_RET_ALLOW);
+    FILTER_UNLESS_EQUAL_SKIP(&filter, allowed_calls[i], 1);
+    FILTER_RETURN(&filter, SECCOMP_RET_ALLOW);
   }
   allow_with(SYS_ioctl, second, 0x5401); /* TCGETS: is it a terminal */
   allow_with(SYS_prlimit64, first, 0);   /* of itself */
   allow_with(SYS_prctl, first, PR_SET_NAME);
-  /* Threads, and no processes. */
-  UNLESS_EQUAL_SKIP(SYS_clone, 5);
-  INSTRUCTION(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, first));
-  INSTRUCTION(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, thread));
-  UNLESS_EQUAL_SKIP(thread, 1);
-  RETURN(SECCOMP_RET_ALLOW);
-  LOAD(nr);
-  RETURN(SECCOMP_RET_ERRNO | ENOSYS);
+  /* Threads, but no processes. */
+  FILTER_UNLESS_EQUAL_SKIP(&filter, SYS_clone, 5);
+  FILTER_LOAD(&filter, args[0]);
+  FILTER_OP(&filter, BPF_STMT(BPF_ALU | BPF_AND | BPF_K, thread));
+  FILTER_UNLESS_EQUAL_SKIP(&filter, thread, 1);
+  FILTER_RETURN(&filter, SECCOMP_RET_ALLOW);
+  FILTER_LOAD(&filter, nr);
+  FILTER_RETURN(&filter, SECCOMP_RET_ERRNO | ENOSYS);
+  if (filter.full) errno = E2BIG, fail("system call filter");
 }
 
-static void bound(__rlimit_resource_t resource, rlim_t most) {
-  struct rlimit both = {most, most};
+static void limit(__rlimit_resource_t resource, rlim_t max) {
+  struct rlimit both = {max, max};
   if (setrlimit(resource, &both) < 0) fail("resource limits");
 }
 
 void confine(long id) {
-  bound(RLIMIT_AS, (rlim_t)2 << 30);
-  bound(RLIMIT_CPU, 600);
-  bound(RLIMIT_NOFILE, 64);
-  bound(RLIMIT_FSIZE, 0);
-  bound(RLIMIT_CORE, 0);
-  bound(RLIMIT_MEMLOCK, 0);
-  bound(RLIMIT_MSGQUEUE, 0);
-  for (int cap = 0; cap < 64 && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0; cap++) continue;
+  limit(RLIMIT_AS, (rlim_t)2 << 30);
+  limit(RLIMIT_CPU, 600);
+  limit(RLIMIT_NOFILE, 64);
+  limit(RLIMIT_FSIZE, 0);
+  limit(RLIMIT_CORE, 0);
+  limit(RLIMIT_MEMLOCK, 0);
+  limit(RLIMIT_MSGQUEUE, 0);
+  (void)!capabilities_bound(0); /* a process that may not change the set has no capabilities to lose */
   /* An ordinary user has no other id to become. */
   if (id > 0 && (setgroups(0, NULL) < 0 || setresgid((gid_t)id, (gid_t)id, (gid_t)id) < 0 || setresuid((uid_t)id, (uid_t)id, (uid_t)id) < 0)) fail("ids");
-  struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-  struct __user_cap_data_struct none[2] = {0};
-  if (syscall(SYS_capset, &header, none) < 0) fail("capabilities");
+  if (capabilities_set(0) < 0) fail("capabilities");
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) fail("no_new_privs");
-  /* Another user's id, or fewer capabilities, make the kernel forget it: it is asked for after them. */
+  /* Set last: the kernel resets it when the user id or the capabilities change. */
   if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0) fail("pdeathsig");
   make_filter();
-  struct sock_fprog program = {.len = length, .filter = filter};
+  struct sock_fprog program = {.len = filter.length, .filter = filter.ops};
   if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) < 0) fail("seccomp");
 }

@@ -79,6 +79,7 @@ test("a decoder that has been taken over can compute and read, and has no other 
       join(work, "probe"),
       join(work, "probe.c"),
       join(folder, "confine.c"),
+      join(folder, "../common/seccomp.c"),
     ]);
     const asRoot = process.getuid?.() === 0;
     const apart = asRoot ? [] : ["--user", "--map-root-user"];

@@ -4,19 +4,10 @@
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
-
-void *need(void *p) {
-  if (!p || p == MAP_FAILED) {
-    dprintf(2, "labwright-holder: out of memory\n");
-    _exit(70);
-  }
-  return p;
-}
 
 int64_t clock_ms(clockid_t clock) {
   struct timespec t;
@@ -72,7 +63,7 @@ void sync_carriers(void) {
   if (fd >= 0) close(fd);
 }
 
-unsigned long time_flags(const char *path) {
+unsigned long access_time_flags(const char *path) {
   struct statvfs v;
   if (statvfs(path, &v) < 0) return 0;
   return (v.f_flag & ST_NOATIME ? MS_NOATIME : 0) | (v.f_flag & ST_NODIRATIME ? MS_NODIRATIME : 0) |

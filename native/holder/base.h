@@ -1,6 +1,7 @@
 /* What every part of the holder uses. */
 #pragma once
 #include "../common/io.h"
+#include "../common/memory.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -33,7 +34,6 @@ enum {
   RANGE_FD = 20, /* and the lock of its range of ids, which lasts as long as the lab */
 };
 
-void *need(void *p);
 int64_t clock_ms(clockid_t clock);
 
 /* fork() with namespaces. */
@@ -44,4 +44,4 @@ int loopback_up(void);
 void sync_carriers(void);
 
 /* proc and sysfs may only be mounted in a user namespace with the access-time flags that the machine's own have. */
-unsigned long time_flags(const char *path);
+unsigned long access_time_flags(const char *path);

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_WORDS = 10 };
+enum { MAX_WORDS = 10 };
 
 struct prefix { int family; size_t size; unsigned char length; unsigned char bytes[16]; };
 
-static bool take_address(const char *text, struct prefix *p) {
+static bool parse_address(const char *text, struct prefix *p) {
   p->family = strchr(text, ':') ? AF_INET6 : AF_INET;
   p->size = p->family == AF_INET6 ? 16 : 4;
   p->length = (unsigned char)(p->size * 8);
@@ -17,19 +17,19 @@ static bool take_address(const char *text, struct prefix *p) {
 }
 
 /* Digits only: what else numbers may look like is for the programs that know it. */
-static bool take_count(const char *text, unsigned long most, unsigned long *count) {
+static bool parse_count(const char *text, unsigned long max, unsigned long *count) {
   if (!*text || strlen(text) > 9 || text[strspn(text, "0123456789")]) return false;
   *count = strtoul(text, NULL, 10);
-  return *count <= most;
+  return *count <= max;
 }
 
-static bool take_prefix(char *text, struct prefix *p) {
+static bool parse_prefix(char *text, struct prefix *p) {
   char *slash = strchr(text, '/');
   unsigned long length;
   if (slash) *slash = 0;
-  if (!take_address(text, p)) return false;
+  if (!parse_address(text, p)) return false;
   if (!slash) return true;
-  if (!take_count(slash + 1, p->size * 8, &length)) return false;
+  if (!parse_count(slash + 1, p->size * 8, &length)) return false;
   p->length = (unsigned char)length;
   return true;
 }
@@ -37,7 +37,7 @@ static bool take_prefix(char *text, struct prefix *p) {
 static bool add_address(char **words, size_t count) {
   struct prefix p;
   struct netlink_request r;
-  if (count != 3 || strcmp(words[1], "dev") || !take_prefix(words[0], &p)) return false;
+  if (count != 3 || strcmp(words[1], "dev") || !parse_prefix(words[0], &p)) return false;
   struct ifaddrmsg address = {
     .ifa_family = (unsigned char)p.family, .ifa_prefixlen = p.length, .ifa_index = if_nametoindex(words[2]),
     .ifa_scope = p.family == AF_INET && p.bytes[0] == 127 ? RT_SCOPE_HOST : RT_SCOPE_UNIVERSE,
@@ -55,7 +55,7 @@ static bool set_link(char **words, size_t count) {
   unsigned long mtu;
   if (count > 0 && !strcmp(words[0], "dev")) words++, count--;
   bool state = count == 2 && (!strcmp(words[1], "up") || !strcmp(words[1], "down"));
-  if (!state && (count != 3 || strcmp(words[1], "mtu") || !take_count(words[2], UINT32_MAX, &mtu))) return false;
+  if (!state && (count != 3 || strcmp(words[1], "mtu") || !parse_count(words[2], UINT32_MAX, &mtu))) return false;
   plain_line_set_link = true;
   struct ifinfomsg link = {.ifi_index = (int)if_nametoindex(words[0])};
   if (state) {
@@ -73,9 +73,9 @@ static bool set_link(char **words, size_t count) {
 static bool add_route(char **words, size_t count) {
   struct prefix to = {.length = 0}, via;
   struct netlink_request r;
-  if ((count != 3 && count != 5) || strcmp(words[1], "via") || !take_address(words[2], &via)) return false;
+  if ((count != 3 && count != 5) || strcmp(words[1], "via") || !parse_address(words[2], &via)) return false;
   bool anywhere = !strcmp(words[0], "default");
-  if (!anywhere && (!take_prefix(words[0], &to) || to.family != via.family)) return false;
+  if (!anywhere && (!parse_prefix(words[0], &to) || to.family != via.family)) return false;
   struct rtmsg route = {
     .rtm_family = (unsigned char)via.family, .rtm_dst_len = to.length, .rtm_table = RT_TABLE_MAIN, .rtm_protocol = RTPROT_BOOT,
     .rtm_scope = RT_SCOPE_UNIVERSE, .rtm_type = RTN_UNICAST,
@@ -96,11 +96,11 @@ bool plain_line(char *line) {
   static const struct { const char *object, *verb; bool (*run)(char **, size_t); } commands[] = {
     {"addr", "add", add_address}, {"address", "add", add_address}, {"link", "set", set_link}, {"route", "add", add_route},
   };
-  char *words[MOST_WORDS], *rest = NULL;
+  char *words[MAX_WORDS], *rest = NULL;
   size_t count = 0;
   if (line[strspn(line, plain)]) return false;
   for (char *word = strtok_r(line, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
-    if (count == MOST_WORDS) return false;
+    if (count == MAX_WORDS) return false;
     words[count++] = word;
   }
   if (count < 4 || strcmp(words[0], "ip")) return count == 0;

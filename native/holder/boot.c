@@ -11,7 +11,7 @@
 #define COMMANDS "/etc/labwright/exec"
 #define NAME "labwright-boot"
 
-enum { MOST_TEXT = 64 << 10 };
+enum { MAX_TEXT = 64 << 10 };
 
 /* Said either way, for a new network namespace takes after the machine, which may forward. Read first: writing takes the kernel's one lock of networking. */
 static bool set_switch(const char *path, char wanted, bool optional) {
@@ -53,7 +53,7 @@ static long run_plain(void) {
   int fd = open(COMMANDS, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return -1;
   long done = 0;
-  char *text = fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_size <= MOST_TEXT ? malloc((size_t)s.st_size + 1) : NULL;
+  char *text = fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_size <= MAX_TEXT ? malloc((size_t)s.st_size + 1) : NULL;
   if (text && read(fd, text, (size_t)s.st_size) == s.st_size && !memchr(text, 0, (size_t)s.st_size)) {
     text[s.st_size] = 0;
     done = run_lines(text);

@@ -10,12 +10,7 @@ bool only_own_id;
 static const char *const state_names[] = {"waiting", "waiting", "booting", "running", "stopping", "stopped", "failed", "suspended"};
 
 void reply(struct client *c, char type, const void *data, size_t length) {
-  char *at = buffer_reserve(&c->out, length + 5);
-  uint32_t n = (uint32_t)length + 1;
-  memcpy(at, &n, 4);
-  at[4] = type;
-  if (length) memcpy(at + 5, data, length);
-  c->out.end += length + 5;
+  frame_add(&c->out, type, data, length);
 }
 
 void reply_texts(struct client *c, char type, struct text *fields) {
@@ -56,24 +51,24 @@ void reply_problem(struct client *c, long id, pid_t pid, const char *problem) {
   reply_texts(c, 'S', &fields);
 }
 
-void settle(struct client *c) {
-  bool done = c->mode == AWAITING, news = false;
+void report_waits(struct client *c) {
+  bool done = c->mode == AWAITING, is_new = false;
   for (size_t i = 0; i < c->wait_count; i++) {
     struct wait *w = &c->waits[i];
     const struct node *n = w->node;
-    if (w->told) continue;
+    if (w->reported) continue;
     if (!w->refused && (c->spawned ? n->state == SETUP : n->pid != 0)) {
       done = false;
       continue;
     }
-    w->told = news = true;
+    w->reported = is_new = true;
     const char *problem = w->refused ? "id: the node is there already" : n->problem;
     if (c->spawned) reply_problem(c, n->id, *problem ? 0 : n->pid, problem);
   }
   if (done) {
     reply(c, 'R', NULL, 0);
     finish(c);
-  } else if (c->spawned && news) {
+  } else if (c->spawned && is_new) {
     client_update(c);
   }
 }
@@ -87,6 +82,7 @@ void client_close(struct client *c) {
       break;
     }
   client_count--;
+  freeze_forget_client(c);
   if (c->job) job_kill(c->job), job_drop(c->job); /* nobody is left to hear of it */
   struct node *n = c->mode == VIEWING ? c->node : NULL;
   c->mode = ENDING;
@@ -94,7 +90,7 @@ void client_close(struct client *c) {
   buffer_free(&c->out);
   free(c->waits);
   c->waits = NULL;
-  bury(c);
+  free_later(c);
   source_watch(&listener, EPOLLIN);
   if (n) viewers_flush(n);
 }

@@ -1,12 +1,10 @@
 /* What a root in a node may not do. */
+#include "../common/seccomp.h"
 #include "calls.h"
 #include "init.h"
 #include "node.h"
 #include "rings.h"
-#include <linux/audit.h>
 #include <linux/capability.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -35,20 +33,14 @@ static const struct { unsigned call; enum action action; } other_rules[] = {
   {SYS_socket, IF_SOCKET}, {SYS_socketpair, IF_NETWORK}, {SYS_personality, IF_PERSONALITY}, {SYS_setsockopt, IF_OPTION},
 };
 
-enum { CALLS = 512 /* numbers above the highest known call */, MOST_OPS = 512 };
+enum { CALLS = 512 /* numbers above the highest known call */ };
 
-/* A filter, and how far it is written. */
-struct program { struct sock_filter ops[MOST_OPS]; unsigned short length; };
-static struct program usual, wide;
+static struct filter usual, wide;
 
-static void op(struct program *p, struct sock_filter one) {
-  if (p->length < MOST_OPS) p->ops[p->length++] = one;
-}
-
-#define OP(...) op(p, (struct sock_filter)__VA_ARGS__)
-#define LOAD(field) OP(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field)))
-#define RETURN(value) OP(BPF_STMT(BPF_RET | BPF_K, value))
-#define UNLESS_EQUAL_SKIP(value, skip) OP(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, skip))
+#define OP(...) FILTER_OP(p, __VA_ARGS__)
+#define LOAD(field) FILTER_LOAD(p, field)
+#define RETURN(value) FILTER_RETURN(p, value)
+#define UNLESS_EQUAL_SKIP(value, skip) FILTER_UNLESS_EQUAL_SKIP(p, value, skip)
 #define JUMP_TO_ACTION (BPF_JMP | BPF_JA)
 
 /* Numbers from `first` up to the next span's are treated alike. */
@@ -56,7 +48,7 @@ struct span { unsigned first; enum action action; };
 
 /* Finds the call's span by halves: the kernel tries a new filter with every number there is, which otherwise takes longer than all else of
  * confining. A jump to an action has the action's number until the action's place is known. */
-static void filter_search(struct program *p, const struct span *spans, size_t from, size_t to) {
+static void filter_search(struct filter *p, const struct span *spans, size_t from, size_t to) {
   if (to - from > 1) {
     size_t middle = (from + to) / 2;
     unsigned short branch = p->length;
@@ -73,7 +65,7 @@ static void filter_search(struct program *p, const struct span *spans, size_t fr
   }
 }
 
-static void allow_only(struct program *p, const unsigned *values, size_t count, unsigned otherwise) {
+static void allow_only(struct filter *p, const unsigned *values, size_t count, unsigned otherwise) {
   for (size_t i = 0; i < count; i++) {
     UNLESS_EQUAL_SKIP(values[i], 1);
     RETURN(SECCOMP_RET_ALLOW);
@@ -82,7 +74,7 @@ static void allow_only(struct program *p, const unsigned *values, size_t count, 
 }
 
 /* UNIX, TCP and UDP are allowed, as the kernel counts their memory for the node. The holder decides on the others of the families. */
-static void filter_socket(struct program *p) {
+static void filter_socket(struct filter *p) {
   LOAD(args[0]);
   UNLESS_EQUAL_SKIP(AF_UNIX, 1);
   RETURN(SECCOMP_RET_ALLOW);
@@ -105,7 +97,7 @@ static void filter_socket(struct program *p) {
   RETURN(SECCOMP_RET_ERRNO | EAFNOSUPPORT);
 }
 
-static void filter_action(struct program *p, enum action action) {
+static void filter_action(struct filter *p, enum action action) {
   const unsigned deny = SECCOMP_RET_ERRNO | EPERM;
   switch (action) {
   case NO_CLONE3: /* its flags are in memory, out of a filter's sight; libraries then use clone */
@@ -153,14 +145,7 @@ static void filter_action(struct program *p, enum action action) {
   }
 }
 
-static void build(struct program *p, enum action otherwise) {
-#if defined __x86_64__
-  const unsigned arch = AUDIT_ARCH_X86_64;
-#elif defined __aarch64__
-  const unsigned arch = AUDIT_ARCH_AARCH64;
-#else
-#error "no seccomp architecture for this machine"
-#endif
+static void build(struct filter *p, enum action otherwise) {
   static enum action actions[CALLS];
   static struct span spans[CALLS + 1];
   unsigned places[ACTIONS];
@@ -172,12 +157,7 @@ static void build(struct program *p, enum action otherwise) {
   for (unsigned i = 0; i < CALLS; i++)
     if (i == 0 || actions[i] != actions[i - 1]) spans[count++] = (struct span){i, actions[i]};
   if (spans[count - 1].action != otherwise) spans[count++] = (struct span){CALLS, otherwise};
-  LOAD(arch);
-  OP(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, arch, 1, 0));
-  RETURN(SECCOMP_RET_KILL_PROCESS);
-  LOAD(nr);
-  OP(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1)); /* x32 */
-  RETURN(SECCOMP_RET_KILL_PROCESS);
+  filter_begin(p);
   unsigned short search = p->length;
   filter_search(p, spans, 0, count);
   unsigned short end = p->length;
@@ -187,7 +167,7 @@ static void build(struct program *p, enum action otherwise) {
     places[action] = p->length;
     filter_action(p, action);
   }
-  if (p->length >= MOST_OPS) errno = E2BIG, unready("system call filter");
+  if (p->full) errno = E2BIG, unready("system call filter");
   for (unsigned short i = search; i < end; i++)
     if (p->ops[i].code == JUMP_TO_ACTION) p->ops[i].k = places[p->ops[i].k] - i - 1;
 }
@@ -216,7 +196,7 @@ void confine_init(void) {
 }
 
 /* The profile that the node's template asks for. */
-static const struct program *profile(const struct node *n) {
+static const struct filter *profile(const struct node *n) {
   for (char **e = n->env; e && *e; e++)
     if (!strcmp(*e, "LABWRIGHT_SYSTEM_CALLS=wide")) return &wide;
   return &usual;
@@ -226,21 +206,12 @@ int confine(const struct node *n) {
   uint64_t kept = 0;
   if (enter_profile() < 0) return -1;
   for (size_t i = 0; i < ARRAY(kept_capabilities); i++) kept |= 1ull << kept_capabilities[i];
-  for (int cap = 0; cap < 64; cap++) {
-    if (kept >> cap & 1 || prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0) continue;
-    if (errno != EINVAL) return -1;
-    break; /* past the kernel's last */
-  }
-  struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-  struct __user_cap_data_struct caps[2] = {
-    {.effective = (uint32_t)kept, .permitted = (uint32_t)kept},
-    {.effective = (uint32_t)(kept >> 32), .permitted = (uint32_t)(kept >> 32)},
-  };
-  struct rlimit none = {0, 0}, file = {(rlim_t)n->largest_file, (rlim_t)n->largest_file};
-  if (syscall(SYS_capset, &header, caps) < 0 || setrlimit(RLIMIT_CORE, &none) < 0 || setrlimit(RLIMIT_NOFILE, &file_limit) < 0) return -1;
-  if (n->largest_file && setrlimit(RLIMIT_FSIZE, &file) < 0) return -1;
+  struct rlimit none = {0, 0}, file = {(rlim_t)n->max_file_bytes, (rlim_t)n->max_file_bytes};
+  if (capabilities_bound(kept) < 0 || capabilities_set(kept) < 0) return -1;
+  if (setrlimit(RLIMIT_CORE, &none) < 0 || setrlimit(RLIMIT_NOFILE, &file_limit) < 0) return -1;
+  if (n->max_file_bytes && setrlimit(RLIMIT_FSIZE, &file) < 0) return -1;
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) return -1;
-  const struct program *calls = profile(n);
+  const struct filter *calls = profile(n);
   struct sock_fprog filter = {.len = calls->length, .filter = (struct sock_filter *)(uintptr_t)calls->ops};
   int listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter);
   return listener < 0 ? -1 : rings_hand_over(n->id, listener);

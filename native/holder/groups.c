@@ -39,16 +39,16 @@ int group_limit(long id, long hierarchy, const char *file, const char *value) {
   return !*file || group_write((size_t)hierarchy, id, file, value) ? 0 : -1;
 }
 
-struct door door_open(long id) {
-  struct door d;
+struct group_handles groups_open(long id) {
+  struct group_handles h;
   /* A process of one thread enters the first generation's by `tasks`, for which the kernel need not hold back every fork and exit of the machine. */
-  for (size_t i = 0; i < ARRAY(d.fds); i++)
-    d.fds[i] = i >= hierarchies ? -1 : i == unified ? group_open(i, id, "", O_PATH | O_DIRECTORY) : group_open(i, id, "tasks", O_WRONLY);
-  return d;
+  for (size_t i = 0; i < ARRAY(h.fds); i++)
+    h.fds[i] = i >= hierarchies ? -1 : i == unified ? group_open(i, id, "", O_PATH | O_DIRECTORY) : group_open(i, id, "tasks", O_WRONLY);
+  return h;
 }
 
-pid_t door_clone(struct door *d, unsigned long flags) {
-  int *group = unified < hierarchies ? &d->fds[unified] : NULL;
+pid_t groups_clone(struct group_handles *h, unsigned long flags) {
+  int *group = unified < hierarchies ? &h->fds[unified] : NULL;
   if (!group || *group < 0) return clone_process(flags);
   struct clone_args args = {.flags = flags | CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (uint64_t)*group};
   pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);
@@ -60,16 +60,16 @@ pid_t door_clone(struct door *d, unsigned long flags) {
   return pid == 0 ? 0 : clone_process(flags);
 }
 
-int door_enter(const struct door *d) {
-  for (size_t i = 0; i < ARRAY(d->fds); i++)
-    if (d->fds[i] >= 0 && write(d->fds[i], "0", 1) < 0) return -1;
+int groups_enter(const struct group_handles *h) {
+  for (size_t i = 0; i < ARRAY(h->fds); i++)
+    if (h->fds[i] >= 0 && write(h->fds[i], "0", 1) < 0) return -1;
   return 0;
 }
 
-void door_close(struct door *d) {
+void groups_close(struct group_handles *h) {
   int problem = errno;
-  for (size_t i = 0; i < ARRAY(d->fds); i++)
-    if (d->fds[i] >= 0) close(d->fds[i]);
+  for (size_t i = 0; i < ARRAY(h->fds); i++)
+    if (h->fds[i] >= 0) close(h->fds[i]);
   errno = problem;
 }
 

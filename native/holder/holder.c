@@ -130,14 +130,14 @@ static int launch(int argc, char **argv) {
   char *files[MAX_FILES];
   size_t file_count = 0;
   const char *group_paths[MAX_GROUPS_DIRS];
-  unsigned long base = 0, count = 0, most = MAX_PROCESSES;
+  unsigned long base = 0, count = 0, max_processes = MAX_PROCESSES;
   int groups = 0;
   for (int i = 1; i < argc; i++) {
     if (!strncmp(argv[i], "lab=", 4)) lab_arg = argv[i];
     else if (!strncmp(argv[i], "dir=", 4)) dir = argv[i] + 4;
     else if (!strncmp(argv[i], "uid-base=", 9)) base = strtoul(argv[i] + 9, NULL, 10);
     else if (!strncmp(argv[i], "uid-count=", 10)) count = strtoul(argv[i] + 10, NULL, 10);
-    else if (!strncmp(argv[i], "processes=", 10)) most = strtoul(argv[i] + 10, NULL, 10);
+    else if (!strncmp(argv[i], "processes=", 10)) max_processes = strtoul(argv[i] + 10, NULL, 10);
     else if (!strncmp(argv[i], "ranges=/", 8)) ranges = argv[i] + 7;
     else if (!strncmp(argv[i], "files=/", 7) && file_count < MAX_FILES) files[file_count++] = argv[i] + 6;
     else if (!strncmp(argv[i], "cgroup=/", 8) && groups < MAX_GROUPS_DIRS) group_paths[groups++] = argv[i] + 7;
@@ -145,7 +145,7 @@ static int launch(int argc, char **argv) {
   }
   bool named = lab_arg && lab_arg[4] && strlen(lab_arg) < 256;
   for (const char *p = lab_arg; named && *p; p++) named = (unsigned char)*p >= ' ' && !strchr("\"\\", *p);
-  if (!named || !dir || !most || (base > 0) != (count > 0) || (ranges && (count != RANGE_IDS || geteuid() != 0))) {
+  if (!named || !dir || !max_processes || (base > 0) != (count > 0) || (ranges && (count != RANGE_IDS || geteuid() != 0))) {
     fprintf(stderr, "usage: labwright-holder lab=<id> dir=<directory> [uid-base=N uid-count=N [ranges=<directory> files=<directory>...]] [processes=N] [cgroup=<directory>]...\n");
     return 2;
   }
@@ -157,7 +157,7 @@ static int launch(int argc, char **argv) {
   close_range(3, ~0u, 0);
   umask(077);
   if (chdir(dir) < 0) fail(dir);
-  struct rlimit none = {0, 0}, descriptors = {1 << 20, 1 << 20}, processes = {most, most};
+  struct rlimit none = {0, 0}, descriptors = {1 << 20, 1 << 20}, processes = {max_processes, max_processes};
   setrlimit(RLIMIT_CORE, &none);
   setrlimit(RLIMIT_NPROC, &processes);
   setrlimit(RLIMIT_NOFILE, &descriptors); /* refused to all but root: then what we have must do */
@@ -175,7 +175,7 @@ static int launch(int argc, char **argv) {
 
   profile_loaded = has_profile();
   int lock = -1, program = count > 0 ? read_only_program() : -1;
-  unsigned long own_range = ranges ? range_take(ranges, lab_arg + 4, &lock) : 0;
+  unsigned long own_range = ranges ? range_lock(ranges, lab_arg + 4, &lock) : 0;
   if (count > 0 && program < 0) fail("read-only program");
   /* Files keep the ids that they have on disk, whichever range a lab happens to get. */
   if (ranges && !own_range) shared = "no range is free";

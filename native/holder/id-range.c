@@ -10,7 +10,7 @@
 /* Below 2^31, above all ids that systemd gives away, and no reserved one among them. */
 enum { FIRST_RANGE = 0x70000000, RANGES = 4094 };
 
-unsigned long range_take(const char *directory, const char *lab, int *lock) {
+unsigned long range_lock(const char *directory, const char *lab, int *lock) {
   unsigned long at = 5381;
   for (const char *p = lab; *p; p++) at = at * 33 + (unsigned char)*p;
   if (mkdir(directory, 0700) < 0 && errno != EEXIST) return 0;

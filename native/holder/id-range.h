@@ -8,7 +8,7 @@ enum { RANGE_IDS = 65536 };
  * Takes a range that no other lab has: locks a file of the directory, named by the range's number. The lock lasts as long as the descriptor, which goes to
  * *lock. Answers the range's first id; 0: there is none.
  */
-unsigned long range_take(const char *directory, const char *lab, int *lock);
+unsigned long range_lock(const char *directory, const char *lab, int *lock);
 
 /*
  * Enters a mount namespace in which the files of these directories that belong to ids from `on_disk` on belong to the ids from `base` on. False where the

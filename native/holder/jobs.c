@@ -3,6 +3,8 @@
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 
+enum { OUTPUT_PIECE = 32768 /* bytes of output in a frame */ };
+
 struct job *jobs;
 
 void job_kill(struct job *j) {
@@ -26,14 +28,12 @@ void job_update(struct job *j) {
 
 /* False at the end of the pipe, or when nothing is there now. */
 static bool job_output(struct job *j, struct source *s) {
-  char *at = buffer_reserve(&j->client->out, 5 + 32768);
-  ssize_t got = read(s->fd, at + 5, 32768);
+  char *frame = buffer_reserve(&j->client->out, FRAME_HEAD + OUTPUT_PIECE);
+  ssize_t got = read(s->fd, frame + FRAME_HEAD, OUTPUT_PIECE);
   if (got == 0) source_close(s);
   if (got <= 0) return false;
-  uint32_t length = (uint32_t)got + 1;
-  memcpy(at, &length, 4);
-  at[4] = s == &j->out ? 'O' : 'X';
-  j->client->out.end += 5 + (size_t)got;
+  frame_head(frame, s == &j->out ? 'O' : 'X', (size_t)got);
+  j->client->out.end += FRAME_HEAD + (size_t)got;
   return true;
 }
 
@@ -90,13 +90,13 @@ void job_died(struct job *j, int status) {
     job_drop(j);
     finish(c);
   }
-  bury(j);
+  free_later(j);
 }
 
 void job_start(struct client *c, struct node *n, struct list argv, const char *input, size_t length, long timeout) {
   int in[2] = {-1, -1}, out[2] = {-1, -1}, err[2] = {-1, -1}, node_fd = -1;
-  struct door door = door_open(n ? n->id : -1);
-  char **program = take_vector(argv);
+  struct group_handles handles = groups_open(n ? n->id : -1);
+  char **program = list_to_vector(argv);
   pid_t pid = -1;
   if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0 || pipe2(err, O_CLOEXEC) < 0) goto failed;
   if (n) {
@@ -104,12 +104,12 @@ void job_start(struct client *c, struct node *n, struct list argv, const char *i
     node_fd = (int)syscall(SYS_pidfd_open, n->pid, 0);
     if (node_fd < 0 || setns(node_fd, CLONE_NEWPID) < 0) goto failed;
   }
-  pid = door_clone(&door, 0);
+  pid = groups_clone(&handles, 0);
   if (pid == 0) {
     setsid();
     dup2(in[0], 0), dup2(out[1], 1), dup2(err[1], 2);
     const int all = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWCGROUP;
-    if (n && (door_enter(&door) < 0 || setns(node_fd, all) < 0 || confine(n) < 0)) {
+    if (n && (groups_enter(&handles) < 0 || setns(node_fd, all) < 0 || confine(n) < 0)) {
       dprintf(2, "labwright: entering the node: %s\n", strerror(errno));
       _exit(126);
     }
@@ -125,7 +125,7 @@ void job_start(struct client *c, struct node *n, struct list argv, const char *i
   errno = problem;
 failed:
   problem = errno;
-  door_close(&door);
+  groups_close(&handles);
   free(program);
   if (node_fd >= 0) close(node_fd);
   const int theirs[] = {in[0], out[1], err[1]}, ours[] = {in[1], out[0], err[0]};
@@ -153,18 +153,19 @@ failed:
 
 /* A program in the node that has the connection itself as its input and output, from its own "R" on: nobody here hears of it again. */
 void job_join(struct client *c, struct node *n, struct list argv) {
-  struct door door = door_open(n->id);
-  char **program = take_vector(argv);
+  struct group_handles handles = groups_open(n->id);
+  char **program = list_to_vector(argv);
   int node_fd = (int)syscall(SYS_pidfd_open, n->pid, 0);
-  pid_t pid = node_fd < 0 || setns(node_fd, CLONE_NEWPID) < 0 ? -1 : door_clone(&door, 0);
+  pid_t pid = node_fd < 0 || setns(node_fd, CLONE_NEWPID) < 0 ? -1 : groups_clone(&handles, 0);
   if (pid == 0) {
     setsid();
     fcntl(c->source.fd, F_SETFL, 0);
     dup2(c->source.fd, 0), dup2(c->source.fd, 1);
     const int all = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWCGROUP;
-    if (door_enter(&door) < 0 || setns(node_fd, all) < 0 || confine(n) < 0) _exit(126);
+    if (groups_enter(&handles) < 0 || setns(node_fd, all) < 0 || confine(n) < 0) _exit(126);
     close_range(3, ~0u, 0);
-    static const char result[] = {1, 0, 0, 0, 'R'};
+    char result[FRAME_HEAD];
+    frame_head(result, 'R', 0);
     if (!write_all(1, result, sizeof result)) _exit(126);
     dup2(open("/dev/null", O_WRONLY), 2);
     become(program, n->env);
@@ -174,7 +175,7 @@ void job_join(struct client *c, struct node *n, struct list argv) {
     dprintf(2, "cannot return to the lab's pid namespace: %s\n", strerror(errno));
     _exit(71);
   }
-  door_close(&door);
+  groups_close(&handles);
   free(program);
   if (node_fd >= 0) close(node_fd);
   if (pid < 0) return refuse(c, "system", strerror(problem));

@@ -35,7 +35,8 @@ static void signals_ready(struct source *s, uint32_t events) {
     struct job *j = jobs;
     while (j && j->pid != pid) j = j->next;
     if (j) job_died(j, status);
-    for (size_t i = 0; !j && i < node_count; i++)
+    if (j || signaller_died(pid)) continue;
+    for (size_t i = 0; i < node_count; i++)
       if (nodes[i]->pid == pid) {
         node_died(nodes[i], status);
         break;
@@ -61,7 +62,7 @@ _Noreturn void lab_init(char **argv) {
   /* What the machine unmounts goes here too; what we mount is never seen there. */
   if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0) unready("mount propagation");
   const unsigned long quiet = MS_NOSUID | MS_NODEV | MS_NOEXEC;
-  proc_times = time_flags("/proc"), sys_times = time_flags("/sys");
+  proc_times = access_time_flags("/proc"), sys_times = access_time_flags("/sys");
   if (mount("proc", "/proc", "proc", quiet | proc_times, NULL) < 0) unready("mount /proc");
   if (mount("sysfs", "/sys", "sysfs", quiet | sys_times, NULL) < 0) unready("mount /sys");
   if (mount("tmpfs", "/" EMPTY_DIRECTORY, "tmpfs", quiet | MS_RDONLY, "size=4k,nr_inodes=2,mode=555") < 0) unready("mount an empty directory");
@@ -81,8 +82,8 @@ _Noreturn void lab_init(char **argv) {
   signals = (struct source){.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), .ready = signals_ready};
   if (own_pid_ns < 0 || epoll_fd < 0 || signals.fd < 0) unready("event loop");
   getrlimit(RLIMIT_NOFILE, &file_limit);
-  struct rlimit most = {file_limit.rlim_max, file_limit.rlim_max};
-  setrlimit(RLIMIT_NOFILE, &most);
+  struct rlimit highest = {file_limit.rlim_max, file_limit.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &highest);
   if (file_limit.rlim_cur > 1024) file_limit.rlim_cur = 1024; /* programs that close every possible descriptor */
   source_watch(&rings_line, EPOLLIN);
   source_watch(&signals, EPOLLIN);
@@ -101,7 +102,8 @@ _Noreturn void lab_init(char **argv) {
       if (s->fd >= 0 && s->events) s->ready(s, events[i].events);
     }
     timers_fire();
+    handle_deferred();
     if (spawning && spawning->mode == SPAWNING) spawn_some(spawning);
-    bury_dead();
+    free_pending();
   }
 }

@@ -1,9 +1,9 @@
 /* What there is in a lab: nodes, clients, jobs. */
 #pragma once
 #include "../common/text.h"
+#include "../common/wire.h"
 #include "groups.h"
 #include "loop.h"
-#include "wire.h"
 
 enum {
   MAX_REQUEST = 256 << 20, /* memory is taken as bytes arrive, not as a length announces them */
@@ -22,8 +22,9 @@ enum state { SETUP, WAITING, BOOTING, RUNNING, STOPPING, STOPPED, FAILED, SUSPEN
 struct node {
   long id;
   pid_t pid; /* in the lab's pid namespace; 0: not there */
-  enum state state, thawed; /* thawed: what it is again when it is no longer suspended */
-  long largest_file; /* bytes; 0: no limit */
+  enum state state, resumed_state; /* resumed_state: what it is again when it is no longer suspended */
+  bool signalling; /* being suspended or resumed by signals: requests that this could overtake are deferred */
+  long max_file_bytes; /* bytes; 0: no limit */
   int64_t ring_bytes; /* of packet rings made, where the kernel does not report those that are there */
   int exit_code; /* -1: none */
   int boot_code;
@@ -41,15 +42,16 @@ struct node {
   size_t input_at, input_end;
 };
 
-struct wait { struct node *node; bool refused, told; };
+struct wait { struct node *node; bool refused, reported; };
 
 /* A connection; it carries one request. */
 struct client {
   struct source source;
-  enum { READING, SPAWNING, AWAITING, WORKING, VIEWING, WATCHING, ENDING } mode;
+  enum { READING, DEFERRED, RETRIED, SPAWNING, AWAITING, FREEZING, WORKING, VIEWING, WATCHING, ENDING } mode;
   struct buffer in, out;
   struct client *next;
   struct job *job;
+  struct freeze *freeze; /* FREEZING */
   /* SPAWNING, AWAITING */
   struct reader rest;
   struct wait *waits;
@@ -82,7 +84,7 @@ extern struct source listener;
 extern char *lab;
 extern bool only_own_id;         /* the user namespace maps nothing but the launching user */
 extern int own_pid_ns;
-extern unsigned long proc_times, sys_times; /* time_flags of /proc and /sys */
+extern unsigned long proc_times, sys_times; /* access_time_flags of /proc and /sys */
 extern struct rlimit file_limit; /* what programs get; the holder itself has all it can */
 
 /* nodes.c */
@@ -92,12 +94,22 @@ void node_changed(struct node *n, enum state state);
 void node_died(struct node *n, int status);
 void node_kill(struct timer *t);
 struct node *node_make(long id);
-bool take_spawn(struct reader *r, struct spawn *s);
+bool reader_spawn(struct reader *r, struct spawn *s);
 void spawn_some(struct client *c);
 
 /* freeze.c */
-/* Of nodes that can be, each once. Answers 0, or -1 with errno: then all are as they were. */
-int nodes_freeze(struct node **which, size_t count, bool freeze);
+struct freeze;
+/*
+ * Suspends or resumes nodes; each is named once and can be changed. Returns 0, or -1 with errno if nothing was changed. If a node has to be signalled,
+ * the change ends later: its `signalling` is set until then, and the client, if there is one, is in the mode FREEZING and gets its reply.
+ */
+int nodes_freeze(struct client *c, struct node **which, size_t count, bool freeze);
+/* Handles the end of a signaller. False: the process is none. */
+bool signaller_died(pid_t pid);
+void freeze_forget_node(struct node *n);
+void freeze_forget_client(struct client *c);
+/* Handles the requests that waited for changes which have ended, the oldest first. */
+void handle_deferred(void);
 
 /* console.c */
 uint64_t scrollback_start(const struct node *n);
@@ -129,7 +141,7 @@ void reply_problem(struct client *c, long id, pid_t pid, const char *problem);
 void reply_node(struct client *c, const struct node *n);
 void refuse(struct client *c, const char *code, const char *text);
 void finish(struct client *c);
-void settle(struct client *c);
+void report_waits(struct client *c);
 void client_update(struct client *c);
 void client_close(struct client *c);
 void listener_ready(struct source *s, uint32_t events);

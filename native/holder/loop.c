@@ -4,8 +4,8 @@
 
 int epoll_fd;
 static struct timer *timers;
-static void **graves;
-static size_t buried, grave_room;
+static void **pending_frees;
+static size_t pending_count, pending_room;
 
 void source_watch(struct source *s, uint32_t events) {
   struct epoll_event e = {.events = events, .data.ptr = s};
@@ -23,9 +23,9 @@ void source_close(struct source *s) {
   s->fd = -1;
 }
 
-void bury(void *object) {
-  if (buried == grave_room) graves = need(realloc(graves, sizeof *graves * (grave_room = grave_room ? grave_room * 2 : 64)));
-  graves[buried++] = object;
+void free_later(void *object) {
+  if (pending_count == pending_room) pending_frees = need(realloc(pending_frees, sizeof *pending_frees * (pending_room = pending_room ? pending_room * 2 : 64)));
+  pending_frees[pending_count++] = object;
 }
 
 void timer_stop(struct timer *t) {
@@ -63,6 +63,6 @@ void timers_fire(void) {
   }
 }
 
-void bury_dead(void) {
-  while (buried > 0) free(graves[--buried]);
+void free_pending(void) {
+  while (pending_count > 0) free(pending_frees[--pending_count]);
 }

@@ -15,5 +15,5 @@ int timers_wait(void);
 void timers_fire(void);
 
 /* Frees it after this turn: events of the turn may still name it. */
-void bury(void *object);
-void bury_dead(void);
+void free_later(void *object);
+void free_pending(void);

@@ -17,16 +17,16 @@ void report(int fd, int kind, int value, const char *step) {
   if (write(fd, &r, sizeof r) < 0) _exit(71);
 }
 
-void broken(const char *step, const char *detail) {
+void setup_failed(const char *step, const char *detail) {
   int problem = errno;
   char text[112];
   snprintf(text, sizeof text, *detail ? "%s %s" : "%s", step, detail);
-  report(CONTROL_FD, BROKEN, problem, text);
+  report(CONTROL_FD, SETUP_FAILED, problem, text);
   _exit(71);
 }
 
-void must(int rc, const char *step, const char *detail) {
-  if (rc < 0) broken(step, detail);
+void require(int rc, const char *step, const char *detail) {
+  if (rc < 0) setup_failed(step, detail);
 }
 
 /* Becomes the program, in a node or in the fabric. */
@@ -101,7 +101,7 @@ int exit_code(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128
 static sigset_t wanted_signals(void) {
   sigset_t set;
   sigemptyset(&set);
-  const int all[] = {SIGCHLD, SIGTERM, SIGUSR1, SIGUSR2, SIG_LOOKED_AT};
+  const int all[] = {SIGCHLD, SIGTERM, SIGUSR1, SIGUSR2, SIG_CONSOLE_OPENED};
   for (size_t i = 0; i < ARRAY(all); i++) sigaddset(&set, all[i]);
   return set;
 }
@@ -125,7 +125,7 @@ static _Noreturn void node_init(struct node *n, int slave, const struct termios 
   if (rest) sync_carriers(); /* those of a boot without a program are looked at when it is done */
   pid_t boot = rest ? start_program(n, rest, slave, false) : 0, console = 0;
   /* A program that is the node itself is wanted at once; a shell that nobody sees would only cost. */
-  bool booted = false, ending = false, looked_at = *n->main != NULL;
+  bool booted = false, ending = false, console_opened = *n->main != NULL;
   int64_t not_before = 0;
   const int stop_signal = own_stop_signal(n);
   if (boot < 0) _exit(126);
@@ -147,10 +147,10 @@ static _Noreturn void node_init(struct node *n, int slave, const struct termios 
     if (!boot && !booted && !ending) {
       booted = true;
       sync_carriers(); /* those that boot brought up */
-      report(CONTROL_FD, still ? BOOTED_STILL : BOOTED, 0, "boot");
+      report(CONTROL_FD, still ? BOOTED_WITHOUT_LINKS : BOOTED, 0, "boot");
     }
     int64_t now = clock_ms(CLOCK_MONOTONIC);
-    bool want_console = booted && looked_at && !ending && !console && *n->console;
+    bool want_console = booted && console_opened && !ending && !console && *n->console;
     if (want_console && now >= not_before) {
       tcsetattr(slave, TCSANOW, fresh);
       console = start_program(n, n->console, slave, true);
@@ -160,8 +160,8 @@ static _Noreturn void node_init(struct node *n, int slave, const struct termios 
     }
     struct timespec pause = {.tv_sec = (not_before - now) / 1000, .tv_nsec = (not_before - now) % 1000 * 1000000};
     int signal = want_console ? sigtimedwait(&wanted, NULL, &pause) : sigwaitinfo(&wanted, NULL);
-    if (signal == SIG_LOOKED_AT) looked_at = true;
-    if (signal == SIGCHLD || signal == SIG_LOOKED_AT || signal < 0 || ending) continue;
+    if (signal == SIG_CONSOLE_OPENED) console_opened = true;
+    if (signal == SIGCHLD || signal == SIG_CONSOLE_OPENED || signal < 0 || ending) continue;
     ending = true;
     if (console && stop_signal > 0) {
       kill(console, stop_signal);
@@ -174,11 +174,11 @@ static _Noreturn void node_init(struct node *n, int slave, const struct termios 
   }
 }
 
-_Noreturn void node_main(struct node *n, struct spawn *s, int control, const struct door *door, struct buffer *request) {
+_Noreturn void node_main(struct node *n, struct spawn *s, int control, const struct group_handles *h, struct buffer *request) {
   char text[32];
   sigset_t wanted = wanted_signals();
   sigprocmask(SIG_SETMASK, &wanted, NULL);
-  int entered = door_enter(door), problem = errno;
+  int entered = groups_enter(h), problem = errno;
   if (dup3(control, CONTROL_FD, O_CLOEXEC) < 0) _exit(71);
   close_range(CONTROL_FD + 1, RINGS_FD - 1, 0);
   close_range(RINGS_FD + 1, ~0u, 0);
@@ -189,24 +189,24 @@ _Noreturn void node_main(struct node *n, struct spawn *s, int control, const str
   umask(022);
   int master = -1;
   errno = problem;
-  must(entered, "enter", "the node's control groups");
-  must(unshare(CLONE_NEWCGROUP), "new", "cgroup namespace"); /* of the groups just entered: others are out of its sight */
-  must(sethostname(s->hostname, strlen(s->hostname)), "hostname", s->hostname);
-  must(loopback_up(), "interface", "lo");
+  require(entered, "enter", "the node's control groups");
+  require(unshare(CLONE_NEWCGROUP), "new", "cgroup namespace"); /* of the groups just entered: others are out of its sight */
+  require(sethostname(s->hostname, strlen(s->hostname)), "hostname", s->hostname);
+  require(loopback_up(), "interface", "lo");
   umask(0);
   int slave = make_root(s, &master);
   umask(022);
   for (uint32_t i = 0; i < s->files.count; i++) {
-    const char *path = take_text(&s->files.items);
-    mode_t mode = (mode_t)take_number(&s->files.items, 07777);
+    const char *path = reader_text(&s->files.items);
+    mode_t mode = (mode_t)reader_number(&s->files.items, 07777);
     size_t length;
-    const char *data = take(&s->files.items, &length);
+    const char *data = reader_bytes(&s->files.items, &length);
     write_file(path, mode, data, length);
   }
   struct termios fresh;
-  must(tcgetattr(slave, &fresh), "attributes of", "/dev/pts/0");
-  for (int fd = 0; fd < 3; fd++) must(dup2(slave, fd), "terminal", "");
-  must(confine(n), "confine", "");
+  require(tcgetattr(slave, &fresh), "attributes of", "/dev/pts/0");
+  for (int fd = 0; fd < 3; fd++) require(dup2(slave, fd), "terminal", "");
+  require(confine(n), "confine", "");
   struct report ready = {.kind = READY};
   struct iovec body = {&ready, sizeof ready};
   union { struct cmsghdr header; char room[CMSG_SPACE(sizeof master)]; } extra = {

@@ -6,20 +6,20 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-static void must_mount(const char *source, const char *target, const char *type, unsigned long flags, const char *data) {
-  must(mount(source, target, type, flags, data), "mount", target);
+static void require_mount(const char *source, const char *target, const char *type, unsigned long flags, const char *data) {
+  require(mount(source, target, type, flags, data), "mount", target);
 }
 
-static void must_make(const char *path, mode_t type, mode_t mode) {
+static void require_path(const char *path, mode_t type, mode_t mode) {
   int rc = type == S_IFDIR ? mkdir(path, mode) : mknod(path, S_IFREG | mode, 0);
-  must(rc < 0 && errno != EEXIST ? -1 : 0, "make", path);
+  require(rc < 0 && errno != EEXIST ? -1 : 0, "make", path);
 }
 
 /* A file system of this type. Most roots have the directory, and trying to make it would cost as much as the mount. */
-static void must_mount_new(const char *type, const char *target, mode_t mode, unsigned long flags, const char *data) {
+static void require_new_mount(const char *type, const char *target, mode_t mode, unsigned long flags, const char *data) {
   if (mount(type, target, type, flags, data) == 0) return;
-  if (errno == ENOENT) must_make(target, S_IFDIR, mode);
-  must_mount(type, target, type, flags, data);
+  if (errno == ENOENT) require_path(target, S_IFDIR, mode);
+  require_mount(type, target, type, flags, data);
 }
 
 /* Mount options: a comma, and in lower a colon, would end the path. */
@@ -30,7 +30,7 @@ static char *escape(char *at, const char *end, const char *path) {
   }
   if (*path) {
     errno = E2BIG;
-    broken("overlay options", "");
+    setup_failed("overlay options", "");
   }
   *at = 0;
   return at;
@@ -41,33 +41,33 @@ static void mount_overlay(struct spawn *s) {
   char path[4096], *at = stpcpy(options, "userxattr,lowerdir="), *end = options + sizeof options - 64;
   for (uint32_t i = 0; i < s->lower.count; i++) {
     if (i) *at++ = ':';
-    at = escape(at, end, take_text(&s->lower.items));
+    at = escape(at, end, reader_text(&s->lower.items));
   }
   const char *const names[] = {"upper", "work"};
   for (int i = 0; i < 2; i++) {
     int length = snprintf(path, sizeof path, "%s/%s", s->disk, names[i]);
-    if (length >= (int)sizeof path) errno = ENAMETOOLONG, broken("disk", "");
-    must_make(path, S_IFDIR, 0755);
+    if (length >= (int)sizeof path) errno = ENAMETOOLONG, setup_failed("disk", "");
+    require_path(path, S_IFDIR, 0755);
     at = stpcpy(at, i ? ",workdir=" : ",upperdir=");
     at = escape(at, end, path);
   }
-  must(mount("overlay", s->disk, "overlay", 0, options), "overlay on", s->disk);
+  require(mount("overlay", s->disk, "overlay", 0, options), "overlay on", s->disk);
 }
 
 /* Devices of the machine that this node gets beside those that all have. */
-static const char *const lent_devices[] = {"kvm"};
+static const char *const machine_devices[] = {"kvm"};
 
-static void lend_devices(struct list wanted) {
+static void mount_machine_devices(struct list wanted) {
   for (uint32_t i = 0; i < wanted.count; i++) {
-    const char *name = take_text(&wanted.items);
+    const char *name = reader_text(&wanted.items);
     bool known = false;
-    for (size_t k = 0; k < ARRAY(lent_devices); k++) known = known || strcmp(name, lent_devices[k]) == 0;
-    if (!known) errno = EINVAL, broken("device", name);
+    for (size_t k = 0; k < ARRAY(machine_devices); k++) known = known || strcmp(name, machine_devices[k]) == 0;
+    if (!known) errno = EINVAL, setup_failed("device", name);
     char from[32], to[32];
     snprintf(from, sizeof from, "dev/%s", name); /* relative: the machine's */
     snprintf(to, sizeof to, "/dev/%s", name);
-    must_make(to, S_IFREG, 0666);
-    must_mount(from, to, NULL, MS_BIND, NULL);
+    require_path(to, S_IFREG, 0666);
+    require_mount(from, to, NULL, MS_BIND, NULL);
   }
 }
 
@@ -78,36 +78,36 @@ static int mount_dev(int *master, struct list lent) {
     {"/proc/self/fd", "/dev/fd"}, {"fd/0", "/dev/stdin"}, {"fd/1", "/dev/stdout"}, {"fd/2", "/dev/stderr"}, {"pts/ptmx", "/dev/ptmx"},
   };
   /* One file system with /dev/shm, which alone is written to: every one more makes every control group of the machine dearer. */
-  must_mount_new("tmpfs", "/dev", 0755, MS_NOSUID | MS_NOEXEC, "mode=755,size=64m");
-  must_make("/dev/pts", S_IFDIR, 0755);
-  must_make("/dev/net", S_IFDIR, 0755);
-  must_make("/dev/shm", S_IFDIR, 01777);
-  must_mount("/dev/shm", "/dev/shm", NULL, MS_BIND, NULL);
-  must_mount(NULL, "/dev/shm", NULL, MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV, NULL);
+  require_new_mount("tmpfs", "/dev", 0755, MS_NOSUID | MS_NOEXEC, "mode=755,size=64m");
+  require_path("/dev/pts", S_IFDIR, 0755);
+  require_path("/dev/net", S_IFDIR, 0755);
+  require_path("/dev/shm", S_IFDIR, 01777);
+  require_mount("/dev/shm", "/dev/shm", NULL, MS_BIND, NULL);
+  require_mount(NULL, "/dev/shm", NULL, MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV, NULL);
   for (size_t i = 0; i < ARRAY(devices); i++) {
     char from[32], to[32];
     sprintf(from, "dev/%s", devices[i]); /* relative: the machine's */
     sprintf(to, "/dev/%s", devices[i]);
     if (access(from, F_OK) < 0 && strcmp(devices[i], "net/tun") == 0) continue;
-    must_make(to, S_IFREG, 0666);
-    must_mount(from, to, NULL, MS_BIND, NULL);
+    require_path(to, S_IFREG, 0666);
+    require_mount(from, to, NULL, MS_BIND, NULL);
   }
-  lend_devices(lent);
-  for (size_t i = 0; i < ARRAY(links); i++) must(symlink(links[i][0], links[i][1]), "link", links[i][1]);
+  mount_machine_devices(lent);
+  for (size_t i = 0; i < ARRAY(links); i++) require(symlink(links[i][0], links[i][1]), "link", links[i][1]);
   unsigned long flags = MS_NOSUID | MS_NOEXEC;
   /* Where only one id is mapped there is no group tty. Bounded, because all nodes share the machine's kernel.pty.max. */
   if (mount("devpts", "/dev/pts", "devpts", flags, "newinstance,ptmxmode=0666,mode=0620,max=64,gid=5") < 0)
-    must_mount("devpts", "/dev/pts", "devpts", flags, "newinstance,ptmxmode=0666,mode=0620,max=64");
+    require_mount("devpts", "/dev/pts", "devpts", flags, "newinstance,ptmxmode=0666,mode=0620,max=64");
   int unlock = 0, slave = -1;
   *master = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
-  must(*master, "open", "/dev/pts/ptmx");
-  must(ioctl(*master, TIOCSPTLCK, &unlock), "unlock", "/dev/pts/ptmx");
+  require(*master, "open", "/dev/pts/ptmx");
+  require(ioctl(*master, TIOCSPTLCK, &unlock), "unlock", "/dev/pts/ptmx");
   slave = ioctl(*master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
-  must(slave, "open", "/dev/pts/0");
+  require(slave, "open", "/dev/pts/0");
   struct winsize size = {.ws_row = 24, .ws_col = 80};
-  must(ioctl(*master, TIOCSWINSZ, &size), "size of", "/dev/pts/0");
-  must_make("/dev/console", S_IFREG, 0600);
-  must_mount("/dev/pts/0", "/dev/console", NULL, MS_BIND, NULL);
+  require(ioctl(*master, TIOCSWINSZ, &size), "size of", "/dev/pts/0");
+  require_path("/dev/console", S_IFREG, 0600);
+  require_mount("/dev/pts/0", "/dev/console", NULL, MS_BIND, NULL);
   return slave;
 }
 
@@ -124,9 +124,9 @@ static void mask_machine(void) {
     "/sys/kernel/boot_params", "/sys/kernel/slab", "/sys/devices/virtual/powercap", "/sys/devices/virtual/thermal", "/sys/devices/virtual/dmi",
   };
   for (size_t i = 0; i < ARRAY(files); i++)
-    if (mount("/dev/null", files[i], NULL, MS_BIND, NULL) < 0 && errno != ENOENT) broken("mask", files[i]);
+    if (mount("/dev/null", files[i], NULL, MS_BIND, NULL) < 0 && errno != ENOENT) setup_failed("mask", files[i]);
   for (size_t i = 0; i < ARRAY(dirs); i++)
-    if (mount(EMPTY_DIRECTORY, dirs[i], NULL, MS_BIND, NULL) < 0 && errno != ENOENT) broken("mask", dirs[i]);
+    if (mount(EMPTY_DIRECTORY, dirs[i], NULL, MS_BIND, NULL) < 0 && errno != ENOENT) setup_failed("mask", dirs[i]);
 }
 
 /*
@@ -137,19 +137,19 @@ int make_root(struct spawn *s, int *master) {
   const unsigned long quiet = MS_NOSUID | MS_NODEV | MS_NOEXEC;
   mount_overlay(s);
   int old = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-  must(old, "open", "/");
-  must(chdir(s->disk), "enter", s->disk);
-  must((int)syscall(SYS_pivot_root, ".", "."), "pivot_root", "");
-  must(fchdir(old), "enter", "the old root");
+  require(old, "open", "/");
+  require(chdir(s->disk), "enter", s->disk);
+  require((int)syscall(SYS_pivot_root, ".", "."), "pivot_root", "");
+  require(fchdir(old), "enter", "the old root");
   close(old);
-  must_mount_new("proc", "/proc", 0555, quiet | proc_times, NULL);
-  must_mount_new("sysfs", "/sys", 0555, quiet | MS_RDONLY | sys_times, NULL);
+  require_new_mount("proc", "/proc", 0555, quiet | proc_times, NULL);
+  require_new_mount("sysfs", "/sys", 0555, quiet | MS_RDONLY | sys_times, NULL);
   int slave = mount_dev(master, s->devices);
   mask_machine();
-  must_mount_new("tmpfs", "/run", 0755, MS_NOSUID | MS_NODEV, "mode=755,size=64m");
-  must_mount_new("tmpfs", "/tmp", 01777, MS_NOSUID | MS_NODEV, "mode=1777,size=256m");
-  must(umount2(".", MNT_DETACH), "detach", "the old root");
-  must(chdir("/"), "enter", "/");
+  require_new_mount("tmpfs", "/run", 0755, MS_NOSUID | MS_NODEV, "mode=755,size=64m");
+  require_new_mount("tmpfs", "/tmp", 01777, MS_NOSUID | MS_NODEV, "mode=1777,size=256m");
+  require(umount2(".", MNT_DETACH), "detach", "the old root");
+  require(chdir("/"), "enter", "/");
   return slave;
 }
 
@@ -174,16 +174,16 @@ static int make_directory(char *path) {
 
 void write_file(const char *path, mode_t mode, const char *text, size_t length) {
   char dir[4096];
-  if (snprintf(dir, sizeof dir, "%s", path) >= (int)sizeof dir) errno = ENAMETOOLONG, broken("file", path);
+  if (snprintf(dir, sizeof dir, "%s", path) >= (int)sizeof dir) errno = ENAMETOOLONG, setup_failed("file", path);
   char *name = strrchr(dir, '/');
   *name++ = 0;
   int at = *dir ? make_directory(dir) : open_directory("/");
-  must(at, "file", path);
+  require(at, "file", path);
   /* A new file, never what stands there: it may be a link. */
-  must(unlinkat(at, name, 0) < 0 && errno != ENOENT ? -1 : 0, "file", path);
+  require(unlinkat(at, name, 0) < 0 && errno != ENOENT ? -1 : 0, "file", path);
   int fd = openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  must(fd, "file", path);
-  must(write_all(fd, text, length) && fchmod(fd, mode) == 0 ? 0 : -1, "file", path);
+  require(fd, "file", path);
+  require(write_all(fd, text, length) && fchmod(fd, mode) == 0 ? 0 : -1, "file", path);
   close(fd);
   close(at);
 }

@@ -4,7 +4,7 @@
 
 enum { CONTROL_FD = 3 /* in a node's init: its line to the holder */ };
 /* The holder tells a node's init by this signal that somebody looks at its console. */
-#define SIG_LOOKED_AT SIGRTMIN
+#define SIG_CONSOLE_OPENED SIGRTMIN
 
 /* An empty directory that cannot be written to, in the lab's own root: all nodes share it as a mask. */
 #define EMPTY_DIRECTORY "proc/fs"
@@ -12,14 +12,14 @@ enum { CONTROL_FD = 3 /* in a node's init: its line to the holder */ };
 /* One node of a spawn request; texts lie in the request. */
 struct spawn { long id; const char *hostname, *disk; struct list lower, files, env, boot, console, main, devices; };
 
-/* What a node's init tells the holder. READY brings the terminal's holder side along. BOOTED_STILL: booted, and no port's state was touched by it. */
-struct report { enum { READY, BROKEN, BOOTED, BOOTED_STILL } kind; int value; char step[112]; };
+/* What a node's init tells the holder. READY brings the terminal's holder side along. BOOTED_WITHOUT_LINKS: booted, and no port's state was touched by it. */
+struct report { enum { READY, SETUP_FAILED, BOOTED, BOOTED_WITHOUT_LINKS } kind; int value; char step[112]; };
 
 void report(int fd, int kind, int value, const char *step);
 
 /* Set-up steps: on failure the holder is told step and errno, and the node ends. */
-void broken(const char *step, const char *detail);
-void must(int rc, const char *step, const char *detail);
+void setup_failed(const char *step, const char *detail);
+void require(int rc, const char *step, const char *detail);
 
 /* Overlay, /proc, /sys, /dev, console; answers the terminal's node side. */
 int make_root(struct spawn *s, int *master);
@@ -39,4 +39,4 @@ int exit_code(int status);
 
 /* Tells ps whose process this is. */
 void mark_process(const char *text);
-_Noreturn void node_main(struct node *n, struct spawn *s, int control, const struct door *door, struct buffer *request);
+_Noreturn void node_main(struct node *n, struct spawn *s, int control, const struct group_handles *h, struct buffer *request);

@@ -48,7 +48,7 @@ void node_changed(struct node *n, enum state state) {
   n->state = state;
   for (struct client *c = clients, *next; c; c = next) {
     next = c->next;
-    if (c->mode == AWAITING || c->mode == SPAWNING) settle(c);
+    if (c->mode == AWAITING || c->mode == SPAWNING) report_waits(c);
     if (c->mode != WATCHING) continue;
     reply_node(c, n);
     /* It will connect anew and be told all states: better than memory without end. */
@@ -86,14 +86,14 @@ static void control_read(struct node *n) {
       n->pty = (struct source){.fd = terminal, .ready = pty_ready};
       node_update(n);
       node_changed(n, WAITING);
-    } else if (r.kind == BROKEN && n->state == SETUP) {
+    } else if (r.kind == SETUP_FAILED && n->state == SETUP) {
       r.step[sizeof r.step - 1] = 0;
       snprintf(n->problem, sizeof n->problem, "%s: %s", r.step, strerror(r.value));
       dprintf(2, "node %ld: %s\n", n->id, n->problem);
-    } else if (r.kind == BOOTED || r.kind == BOOTED_STILL) {
+    } else if (r.kind == BOOTED || r.kind == BOOTED_WITHOUT_LINKS) {
       n->boot_code = r.value;
       if (n->state == BOOTING && r.value == 0) node_changed(n, RUNNING);
-      if (n->state == SUSPENDED) n->thawed = RUNNING; /* said just before */
+      if (n->state == SUSPENDED) n->resumed_state = RUNNING; /* said just before */
       if (r.kind == BOOTED) fabric_sync_soon();
     }
   }
@@ -107,6 +107,7 @@ static void control_ready(struct source *s, uint32_t events) {
 void node_died(struct node *n, int status) {
   control_read(n);
   source_close(&n->control);
+  freeze_forget_node(n);
   timer_stop(&n->grace);
   timer_stop(&n->stall);
   n->paused = false;
@@ -138,10 +139,10 @@ static void spawn_node(struct client *c, struct node *n, struct spawn *s) {
     if (v->mode == VIEWING && v->node == n) client_close(v);
   }
   free(n->env), free(n->boot), free(n->console), free(n->main);
-  n->env = take_vector(s->env);
-  n->boot = take_vector(s->boot);
-  n->console = take_vector(s->console);
-  n->main = take_vector(s->main);
+  n->env = list_to_vector(s->env);
+  n->boot = list_to_vector(s->boot);
+  n->console = list_to_vector(s->console);
+  n->main = list_to_vector(s->main);
   n->first = n->total;
   n->exit_code = -1;
   n->ring_bytes = 0;
@@ -151,10 +152,10 @@ static void spawn_node(struct client *c, struct node *n, struct spawn *s) {
   n->state = SETUP;
   pid_t pid = -1;
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) == 0) {
-    struct door door = door_open(n->id);
-    pid = door_clone(&door, CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID);
-    if (pid == 0) node_main(n, s, pair[1], &door, &c->in);
-    door_close(&door);
+    struct group_handles handles = groups_open(n->id);
+    pid = groups_clone(&handles, CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID);
+    if (pid == 0) node_main(n, s, pair[1], &handles, &c->in);
+    groups_close(&handles);
     int problem = errno;
     close(pair[1]);
     if (pid < 0) close(pair[0]);
@@ -175,7 +176,7 @@ void spawn_some(struct client *c) {
   madvise(c->in.data, c->in.size, MADV_DOFORK);
   for (int i = 0; i < SPAWN_SLICE && c->rest.at < c->rest.end; i++) {
     struct spawn s;
-    take_spawn(&c->rest, &s);
+    reader_spawn(&c->rest, &s);
     struct node *n = node_make(s.id);
     struct wait *w = &c->waits[c->wait_count++];
     *w = (struct wait){.node = n, .refused = n->pid != 0};
@@ -184,7 +185,7 @@ void spawn_some(struct client *c) {
   madvise(c->in.data, c->in.size, MADV_DONTFORK);
   if (c->rest.at < c->rest.end) return;
   c->mode = AWAITING;
-  settle(c);
+  report_waits(c);
 }
 
 void node_kill(struct timer *t) {

@@ -4,11 +4,11 @@
 
 /* Of the nodes that are asked for, or of all. */
 static void do_info(struct client *c, struct reader *r) {
-  struct list ids = r->at < r->end ? take_list(r, 1) : (struct list){0};
+  struct list ids = r->at < r->end ? reader_list(r, 1) : (struct list){0};
   bool some = ids.count > 0;
   if (r->bad) return refuse(c, "protocol", "malformed info");
   for (uint32_t i = 0; i < ids.count; i++) {
-    const struct node *n = node_find(take_number(&ids.items, INT32_MAX));
+    const struct node *n = node_find(reader_number(&ids.items, INT32_MAX));
     if (!ids.items.bad && n) reply_node(c, n);
   }
   for (size_t i = 0; i < node_count && !some; i++) reply_node(c, nodes[i]);
@@ -30,7 +30,7 @@ static void do_spawn(struct client *c, struct reader *r) {
   struct reader check = *r;
   struct spawn s;
   size_t count = 0;
-  while (!check.bad && check.at < check.end && take_spawn(&check, &s)) count++;
+  while (!check.bad && check.at < check.end && reader_spawn(&check, &s)) count++;
   if (check.bad) return refuse(c, "protocol", "malformed spawn");
   c->waits = need(calloc(count + 1, sizeof *c->waits));
   c->rest = *r;
@@ -39,16 +39,16 @@ static void do_spawn(struct client *c, struct reader *r) {
 }
 
 static void do_release(struct client *c, struct reader *r) {
-  struct list ids = take_list(r, 1);
+  struct list ids = reader_list(r, 1);
   struct reader check = ids.items;
   if (r->bad) return refuse(c, "protocol", "malformed release");
   for (uint32_t i = 0; i < ids.count; i++) {
-    struct node *n = node_find(take_number(&check, INT32_MAX));
+    struct node *n = node_find(reader_number(&check, INT32_MAX));
     if (check.bad) return refuse(c, "protocol", "malformed release");
     if (!n) return refuse(c, "no-node", "a node that is to be released is not there");
   }
   for (uint32_t i = 0; i < ids.count; i++) {
-    struct node *n = node_find(take_number(&ids.items, INT32_MAX));
+    struct node *n = node_find(reader_number(&ids.items, INT32_MAX));
     if (n->state != WAITING) continue; /* released before, or dead: its state tells */
     if (write(n->control.fd, "R", 1) != 1) continue; /* dead, and its signal on the way */
     n->started = clock_ms(CLOCK_REALTIME);
@@ -62,18 +62,18 @@ static void do_release(struct client *c, struct reader *r) {
 static void do_limits(struct client *c, struct reader *r) {
   struct reader check = *r;
   while (!check.bad && check.at < check.end) {
-    take_number(&check, INT32_MAX);
-    struct list items = take_list(&check, 3);
-    for (uint32_t i = 0; i < items.count * 3 && !check.bad; i++) take_text(&items.items);
+    reader_number(&check, INT32_MAX);
+    struct list items = reader_list(&check, 3);
+    for (uint32_t i = 0; i < items.count * 3 && !check.bad; i++) reader_text(&items.items);
     check.bad = check.bad || items.items.bad;
   }
   if (check.bad) return refuse(c, "protocol", "malformed limits");
   while (r->at < r->end) {
-    long id = take_number(r, INT32_MAX);
-    struct list items = take_list(r, 3);
+    long id = reader_number(r, INT32_MAX);
+    struct list items = reader_list(r, 3);
     for (uint32_t i = 0; i < items.count; i++) {
-      const char *where = take_text(&items.items), *file = take_text(&items.items), *value = take_text(&items.items);
-      if (strcmp(where, "rlimit") == 0) node_make(id)->largest_file = strtol(value, NULL, 10);
+      const char *where = reader_text(&items.items), *file = reader_text(&items.items), *value = reader_text(&items.items);
+      if (strcmp(where, "rlimit") == 0) node_make(id)->max_file_bytes = strtol(value, NULL, 10);
       else if (group_limit(id, strtol(where, NULL, 10), file, value) < 0) {
         const char *reason = strerror(errno);
         struct text problem = {0};
@@ -89,72 +89,99 @@ static void do_limits(struct client *c, struct reader *r) {
   finish(c);
 }
 
+/* Defers the request if one of its nodes is being suspended or resumed. */
+static bool defer(struct client *c, struct list ids) {
+  for (uint32_t i = 0; i < ids.count; i++) {
+    const struct node *n = node_find(reader_number(&ids.items, INT32_MAX));
+    if (!n || !n->signalling) continue;
+    c->mode = DEFERRED;
+    return true;
+  }
+  return false;
+}
+
+static bool defer_for(struct client *c, const struct node *n) {
+  if (n->signalling) c->mode = DEFERRED;
+  return n->signalling;
+}
+
 static void do_freeze(struct client *c, struct reader *r) {
-  bool freeze = strcmp(take_text(r), "freeze") == 0;
-  struct list ids = take_list(r, 1);
+  bool freeze = strcmp(reader_text(r), "freeze") == 0;
+  struct list ids = reader_list(r, 1);
   if (r->bad) return refuse(c, "protocol", "malformed freeze");
+  if (defer(c, ids)) return;
   struct node **which = need(calloc(ids.count + 1, sizeof *which));
   size_t count = 0;
   for (uint32_t i = 0; i < ids.count; i++) {
-    struct node *n = node_find(take_number(&ids.items, INT32_MAX));
+    struct node *n = node_find(reader_number(&ids.items, INT32_MAX));
     bool can = !ids.items.bad && n && n->pid && (freeze ? n->state == RUNNING || n->state == BOOTING : n->state == SUSPENDED);
     for (size_t k = 0; can && k < count; k++) can = which[k] != n; /* named twice */
     if (can) which[count++] = n;
   }
-  int rc = nodes_freeze(which, count, freeze);
+  int rc = nodes_freeze(c, which, count, freeze);
   free(which);
   if (rc < 0) return refuse(c, "system", strerror(errno));
+  if (c->mode == FREEZING) return; /* it gets its reply when all are signalled */
   reply(c, 'R', NULL, 0);
   finish(c);
 }
 
 static void do_stop(struct client *c, struct reader *r) {
-  bool graceful = strcmp(take_text(r), "graceful") == 0;
-  long grace = take_number(r, INT32_MAX);
-  struct list ids = take_list(r, 1);
+  bool graceful = strcmp(reader_text(r), "graceful") == 0;
+  long grace = reader_number(r, INT32_MAX);
+  struct list ids = reader_list(r, 1);
   if (r->bad) return refuse(c, "protocol", "malformed stop");
+  if (defer(c, ids)) return;
+  /* A frozen node could not end. */
+  struct reader suspended = ids.items;
+  for (uint32_t i = 0; i < ids.count; i++) {
+    struct node *n = node_find(reader_number(&suspended, INT32_MAX));
+    if (!suspended.bad && n && n->pid && n->state == SUSPENDED) nodes_freeze(NULL, &n, 1, false);
+  }
+  if (defer(c, ids)) return;
   c->waits = need(calloc(ids.count + 1, sizeof *c->waits));
   for (uint32_t i = 0; i < ids.count; i++) {
-    struct node *n = node_find(take_number(&ids.items, INT32_MAX));
+    struct node *n = node_find(reader_number(&ids.items, INT32_MAX));
     if (ids.items.bad || !n || !n->pid) continue;
     c->waits[c->wait_count++].node = n;
-    if (n->state == SUSPENDED) nodes_freeze(&n, 1, false); /* frozen, it could not end */
     bool gently = graceful && grace > 0 && (n->state == BOOTING || n->state == RUNNING || n->state == STOPPING);
     if (gently && (!n->grace.armed || n->grace.due > clock_ms(CLOCK_MONOTONIC) + grace)) timer_start(&n->grace, grace, node_kill);
     if (n->state != STOPPING || !gently) kill(n->pid, gently ? SIGTERM : SIGKILL);
     if (n->state != STOPPING) node_changed(n, STOPPING);
   }
   c->mode = AWAITING;
-  settle(c);
+  report_waits(c);
 }
 
 static void do_job(struct client *c, struct reader *r, bool in_node) {
-  struct node *n = in_node ? node_find(take_number(r, INT32_MAX)) : NULL;
-  long timeout = take_number(r, INT32_MAX);
-  struct list argv = take_list(r, 1);
+  struct node *n = in_node ? node_find(reader_number(r, INT32_MAX)) : NULL;
+  long timeout = reader_number(r, INT32_MAX);
+  struct list argv = reader_list(r, 1);
   size_t length;
-  const char *input = take(r, &length);
+  const char *input = reader_bytes(r, &length);
   struct reader check = argv.items;
-  for (uint32_t i = 0; i < argv.count; i++) take_text(&check);
+  for (uint32_t i = 0; i < argv.count; i++) reader_text(&check);
   if (r->bad || check.bad || argv.count == 0) return refuse(c, "protocol", "malformed program");
   if (in_node && !n) return refuse(c, "no-node", "no such node");
+  if (in_node && defer_for(c, n)) return;
   if (in_node && (!n->pid || n->state == SETUP || n->state == SUSPENDED)) return refuse(c, "not-running", "the node does not run");
   job_start(c, n, argv, input, length, timeout);
 }
 
 static void do_join(struct client *c, struct reader *r) {
-  struct node *n = node_find(take_number(r, INT32_MAX));
-  struct list argv = take_list(r, 1);
+  struct node *n = node_find(reader_number(r, INT32_MAX));
+  struct list argv = reader_list(r, 1);
   struct reader check = argv.items;
-  for (uint32_t i = 0; i < argv.count; i++) take_text(&check);
+  for (uint32_t i = 0; i < argv.count; i++) reader_text(&check);
   if (r->bad || check.bad || argv.count == 0) return refuse(c, "protocol", "malformed program");
   if (!n) return refuse(c, "no-node", "no such node");
+  if (defer_for(c, n)) return;
   if (!n->pid || n->state == SETUP || n->state == SUSPENDED) return refuse(c, "not-running", "the node does not run");
   job_join(c, n, argv);
 }
 
 static void do_console(struct client *c, struct reader *r, bool stay) {
-  struct node *n = node_find(take_number(r, INT32_MAX));
+  struct node *n = node_find(reader_number(r, INT32_MAX));
   if (r->bad) return refuse(c, "protocol", "malformed console");
   if (!n) return refuse(c, "no-node", "no such node");
   if (stay && n->pty.fd < 0) return refuse(c, "not-running", "the node does not run");
@@ -167,7 +194,7 @@ static void do_console(struct client *c, struct reader *r, bool stay) {
     c->at = at;
     c->until = UINT64_MAX;
     c->mode = VIEWING;
-    kill(n->pid, SIG_LOOKED_AT);
+    kill(n->pid, SIG_CONSOLE_OPENED);
     return client_update(c);
   }
   while (at < n->total) {
@@ -180,10 +207,10 @@ static void do_console(struct client *c, struct reader *r, bool stay) {
 }
 
 static void do_resize(struct client *c, struct reader *r) {
-  struct node *n = node_find(take_number(r, INT32_MAX));
+  struct node *n = node_find(reader_number(r, INT32_MAX));
   struct winsize size = {0};
-  size.ws_col = (unsigned short)take_number(r, 10000);
-  size.ws_row = (unsigned short)take_number(r, 10000);
+  size.ws_col = (unsigned short)reader_number(r, 10000);
+  size.ws_row = (unsigned short)reader_number(r, 10000);
   if (r->bad) return refuse(c, "protocol", "malformed resize");
   if (!n) return refuse(c, "no-node", "no such node");
   if (n->pty.fd < 0) return refuse(c, "not-running", "the node does not run");
@@ -200,8 +227,8 @@ static void do_destroy(struct client *c) {
 
 void handle(struct client *c) {
   struct reader r = {.at = c->in.data + 4, .end = c->in.data + c->in.end};
-  long version = take_number(&r, INT32_MAX);
-  const char *what = take_text(&r);
+  long version = reader_number(&r, INT32_MAX);
+  const char *what = reader_text(&r);
   if (r.bad) return refuse(c, "protocol", "malformed request");
   if (version != PROTOCOL) return refuse(c, "version", "this holder speaks protocol 1");
   if (!strcmp(what, "info")) do_info(c, &r);

@@ -26,7 +26,7 @@
 #endif
 
 /* A filter's listener; all processes that share the filter are of one node. */
-struct keeper { struct source source; long node; };
+struct filter_listener { struct source source; long node; };
 
 static void line_ready(struct source *s, uint32_t events);
 struct source rings_line = {.fd = -1, .ready = line_ready};
@@ -112,10 +112,10 @@ static int64_t rings_of(const struct node *n, int packet_socket) {
 static int make_ring(struct node *n, int packet_socket, int option, const struct tpacket_req3 *size, socklen_t length) {
   int64_t bytes = (int64_t)size->tp_block_size * size->tp_block_nr;
   if (bytes > 0) {
-    int64_t there = bytes > RING_BYTES ? -2 : rings_of(n, packet_socket), most = RING_BYTES;
+    int64_t there = bytes > RING_BYTES ? -2 : rings_of(n, packet_socket), max = RING_BYTES;
     /* A kernel without packet_diag does not report them: what was ever made counts. */
-    if (there == -1) there = n->ring_bytes, n->ring_bytes += bytes, most = RING_BYTES_EVER;
-    if (there < 0 || there + bytes > most) return errno = ENOMEM, -1;
+    if (there == -1) there = n->ring_bytes, n->ring_bytes += bytes, max = RING_BYTES_EVER;
+    if (there < 0 || there + bytes > max) return errno = ENOMEM, -1;
   }
   return setsockopt(packet_socket, SOL_PACKET, option, size, length);
 }
@@ -125,10 +125,10 @@ static int set_option(struct node *n, int listener, const struct seccomp_notif *
   union { struct tpacket_req3 ring; int bytes; } value = {0};
   const __u64 *args = asked->data.args;
   bool is_ring = (int)args[1] == SOL_PACKET;
-  int length = (int)args[4], least = is_ring ? sizeof(struct tpacket_req) : sizeof value.bytes, most = is_ring ? sizeof value.ring : sizeof value.bytes;
+  int length = (int)args[4], min = is_ring ? sizeof(struct tpacket_req) : sizeof value.bytes, max = is_ring ? sizeof value.ring : sizeof value.bytes;
   pid_t caller = (pid_t)asked->pid;
-  if (length < least) return errno = EINVAL, -1;
-  if (length > most) length = most;
+  if (length < min) return errno = EINVAL, -1;
+  if (length > max) length = max;
   struct iovec here = {&value, (size_t)length}, there = {(void *)(uintptr_t)args[3], (size_t)length};
   int process = (int)syscall(SYS_pidfd_open, caller, 0);
   if (process < 0 && (caller = process_of(caller)) > 0) process = (int)syscall(SYS_pidfd_open, caller, 0); /* it was a thread */
@@ -147,8 +147,8 @@ static int set_option(struct node *n, int listener, const struct seccomp_notif *
 }
 
 /* One call a turn: making a ring takes milliseconds. */
-static void keeper_ready(struct source *s, uint32_t events) {
-  struct keeper *k = container_of(s, struct keeper, source);
+static void filter_listener_ready(struct source *s, uint32_t events) {
+  struct filter_listener *k = container_of(s, struct filter_listener, source);
   union { struct seccomp_notif notif; char room[256]; } asked = {0};
   union { struct seccomp_notif_resp resp; char room[256]; } answer = {0};
   if (events & EPOLLIN && ioctl(s->fd, SECCOMP_IOCTL_NOTIF_RECV, &asked) == 0) {
@@ -163,7 +163,7 @@ static void keeper_ready(struct source *s, uint32_t events) {
     ioctl(s->fd, SECCOMP_IOCTL_NOTIF_SEND, &answer); /* fails if the caller has ended */
   } else if (events & (EPOLLHUP | EPOLLERR)) {
     source_close(s);
-    bury(k);
+    free_later(k);
   }
 }
 
@@ -177,8 +177,8 @@ static void line_ready(struct source *s, uint32_t events) {
     if (recvmsg(s->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != sizeof node) return;
     const struct cmsghdr *c = CMSG_FIRSTHDR(&message);
     if (!c || c->cmsg_type != SCM_RIGHTS) continue;
-    struct keeper *k = need(calloc(1, sizeof *k));
-    *k = (struct keeper){.source = {.ready = keeper_ready}, .node = node};
+    struct filter_listener *k = need(calloc(1, sizeof *k));
+    *k = (struct filter_listener){.source = {.ready = filter_listener_ready}, .node = node};
     memcpy(&k->source.fd, CMSG_DATA(c), sizeof k->source.fd);
     /* From Linux 6.6 on: the caller waits, so its processor is free for the answer. */
     ioctl(k->source.fd, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);

@@ -38,7 +38,7 @@ static long uncounted(const struct node *n) {
 
 int socket_grant(const struct node *n) {
   long there = uncounted(n);
-  return there >= 0 && there < MOST_SOCKETS ? 0 : (errno = ENOBUFS, -1);
+  return there >= 0 && there < MAX_SOCKETS ? 0 : (errno = ENOBUFS, -1);
 }
 
 static int number_of(int there, int option) {
@@ -58,8 +58,8 @@ int buffer_set(const struct node *n, int there, int option, int bytes) {
     bool is_queue = option == SO_RCVBUF, grows = (unsigned)bytes > (unsigned)number_of(there, option) / 2;
     long others = is_queue && grows ? uncounted(n) : 0;
     if (others < 0 || others > RAISED_SOCKETS) return 0;
-    int most = is_queue ? RAISED_BUFFER : SENT_BUFFER;
-    if ((unsigned)bytes > (unsigned)most) bytes = most;
+    int max = is_queue ? RAISED_BUFFER : SENT_BUFFER;
+    if ((unsigned)bytes > (unsigned)max) bytes = max;
   }
   return setsockopt(there, SOL_SOCKET, option, &bytes, sizeof bytes);
 }

@@ -3,7 +3,7 @@
 #include "lab.h"
 
 enum {
-  MOST_SOCKETS = 256,      /* of these in a node. Routing daemons have one or two for each interface */
+  MAX_SOCKETS = 256,      /* of these in a node. Routing daemons have one or two for each interface */
   RAISED_SOCKETS = 32,     /* buffers grow only while the node has no more of these, so no more of them are large */
   RAISED_BUFFER = 1 << 20, /* bytes of SO_RCVBUF that may be asked for; the kernel takes twice as much */
   SENT_BUFFER = 212992,    /* the same of SO_SNDBUF: it bounds a message, and each queue takes one message more than its size */

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-enum { MANY = 16 /* cables from which on each gets a shorter ring */, THREADS = 16, MOST_LINE = 512 /* bytes of a line that can be a put */ };
+enum { MANY = 16 /* links from which on each gets a shorter ring */, THREADS = 16, MAX_LINE = 512 /* bytes of a line that can be a put */ };
 
 /* A cable whose sockets are to be opened. */
 struct opening { long id; int mtu; struct end ends[2]; const char *problem[2]; int error[2]; };
@@ -96,7 +96,7 @@ static void *open_some(void *none) {
   }
 }
 
-/* Whether the shaper has the cable with this MTU, on the devices that exist now. @list its cables, each on a line between line ends */
+/* Whether the shaper has the cable with this MTU, on the devices that exist now. @list its links, each on a line between line ends */
 static bool is_there(const char *list, long id, int mtu) {
   char name[2][16], have[96];
   for (int side = 0; side < 2; side++) name_of(name[side], 'p', id, side);
@@ -109,7 +109,7 @@ static bool collect_openings(const char *request, const char *list) {
   size_t room = 0;
   for (const char *line = request, *end; *line; line = *end ? end + 1 : end) {
     end = strchrnul(line, '\n');
-    char text[MOST_LINE];
+    char text[MAX_LINE];
     struct request r;
     /* The shaper reports what is wrong with a line. */
     if ((size_t)(end - line) >= sizeof text) continue;
@@ -140,13 +140,13 @@ static bool send_sockets(int fd, const struct opening *o) {
 static int open_sockets(const char *lab, const char *request) {
   int fd = connect_or_start(lab, true);
   if (fd < 0) return fail("no shaper, and none can be started");
-  char *told = send_all(fd, "list\n", 5) && shutdown(fd, SHUT_WR) == 0 ? whole_answer(fd) : NULL;
-  if (!told) return fail("no whole answer of the shaper");
+  char *answer = send_all(fd, "list\n", 5) && shutdown(fd, SHUT_WR) == 0 ? whole_answer(fd) : NULL;
+  if (!answer) return fail("no whole answer of the shaper");
   close(fd);
-  size_t length = strlen(told) + 2;
+  size_t length = strlen(answer) + 2;
   char *list = malloc(length);
   if (!list) return fail("memory");
-  snprintf(list, length, "\n%s", told);
+  snprintf(list, length, "\n%s", answer);
   if (!collect_openings(request, list)) return fail("memory");
   size_t there = 0;
   for (const char *c = list; *c; c++) there += *c == '\n';

@@ -37,7 +37,7 @@ static void drop(struct client *c) {
 }
 
 static void show_flow(struct client *c, char side, struct direction *d) {
-  d->count.missed += end_missed(&d->cable->ends[d - d->cable->flow]);
+  d->count.missed += end_missed(&d->link->ends[d - d->link->flow]);
   text_format(&c->out, ",\"%c\":{\"delay\":%lld,\"jitter\":%lld,\"loss\":%llu,\"bandwidth\":%llu", side, (long long)d->set.delay, (long long)d->set.jitter,
       (unsigned long long)d->set.loss, (unsigned long long)d->set.kbit);
   const struct counters *n = &d->count;
@@ -50,7 +50,7 @@ static void show_flow(struct client *c, char side, struct direction *d) {
 static const char *run_take(struct client *c, struct request *r) {
   if (c->socket_next + 2 > c->socket_count) return errno = 0, "a cable without its sockets";
   for (int i = 0; i < 2; i++) r->ends[i].fd = c->sockets[c->socket_next++];
-  if (!cable_leaves(r->id)) return cable_take(r->id, r->mtu, r->ends);
+  if (!link_is_being_removed(r->id)) return link_attach(r->id, r->mtu, r->ends);
   for (int i = 0; i < 2; i++) end_close(&r->ends[i]);
   return errno = ENODEV, "Cannot find device";
 }
@@ -62,8 +62,8 @@ static const char *run_line(struct client *c, const char *line, long *id) {
   *id = r.id;
   if (problem) return errno = 0, problem;
   if (r.kind == TAKE) return run_take(c, &r);
-  if (r.kind == PUT) return cable_put(r.id, r.mtu, r.set);
-  if (r.kind == DROP) cable_drop(r.id);
+  if (r.kind == PUT) return link_configure(r.id, r.mtu, r.set);
+  if (r.kind == DROP) link_remove(r.id);
   return NULL;
 }
 
@@ -72,7 +72,7 @@ static void answer(struct client *c) {
   c->answering = true;
   if (!strcmp(request, "list\n")) {
     /* For the asker: what need not be opened again. A draining one may go at any moment, and is then told as a device that is not there. */
-    for (const struct cable *one = cables; one; one = one->next)
+    for (const struct shaped_link *one = links; one; one = one->next)
       text_format(&c->out, "%ld %d %d %d\n", one->id, one->mtu, one->ends[0].index, one->ends[1].index);
     text_format(&c->out, ".\n");
     return;
@@ -88,10 +88,10 @@ static void answer(struct client *c) {
     text_format(&c->out, "%s{\"id\":%ld,\"problem\":\"%s%s%s\"}", any ? "," : "", id, problem, errno ? ": " : "", errno ? strerror(errno) : "");
     any = true;
   }
-  cables_drained();
+  links_remove_drained();
   text_format(&c->out, "],\"cables\":[");
   any = false;
-  for (struct cable *one = cables; one; one = one->next) {
+  for (struct shaped_link *one = links; one; one = one->next) {
     text_format(&c->out, "%s{\"id\":%ld,\"mtu\":%d,\"draining\":%s", any ? "," : "", one->id, one->mtu, one->draining ? "true" : "false");
     show_flow(c, 'a', &one->flow[0]);
     show_flow(c, 'b', &one->flow[1]);
@@ -127,7 +127,7 @@ static void client_ready(struct client *c) {
     char data[65536];
     ssize_t got = receive(c, data, sizeof data);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (got < 0 || c->in.length + (size_t)got > MOST_REQUEST) return drop(c);
+    if (got < 0 || c->in.length + (size_t)got > MAX_REQUEST) return drop(c);
     text_add(&c->in, data, (size_t)got);
     if (c->in.failed) return drop(c); /* the asker reports that there is no answer: nothing of it is done */
     if (got > 0 && !c->watching) c->watching = !strcmp(c->in.data, "watch\n");
@@ -144,7 +144,7 @@ static void client_ready(struct client *c) {
   if (sent < 0 || c->sent == c->out.length) drop(c);
 }
 
-static void greet(int listener) {
+static void accept_client(int listener) {
   int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
   struct ucred peer;
   socklen_t size = sizeof peer;
@@ -185,22 +185,22 @@ int serve(int listener) {
     /* Frames first: a request must not find those that came before it still waiting. */
     for (int i = 0; i < n; i++) {
       void *source = events[i].data.ptr;
-      if (!source || client_of(source) || leaving_find(source)) continue;
+      if (!source || client_of(source) || removal_find(source)) continue;
       struct direction *d = source;
       int error;
       socklen_t size = sizeof error;
       /* A device that went down says so until it was heard. */
-      if (events[i].events & EPOLLERR) getsockopt(d->cable->ends[d - d->cable->flow].fd, SOL_SOCKET, SO_ERROR, &error, &size);
-      take_frames(d, &d->cable->ends[d - d->cable->flow]);
+      if (events[i].events & EPOLLERR) getsockopt(d->link->ends[d - d->link->flow].fd, SOL_SOCKET, SO_ERROR, &error, &size);
+      receive_frames(d, &d->link->ends[d - d->link->flow]);
     }
     release_due();
     for (int i = 0; i < n; i++) {
       void *source = events[i].data.ptr;
       struct client *c = source ? client_of(source) : NULL;
-      if (!source) greet(listening);
+      if (!source) accept_client(listening);
       else if (c) client_ready(c);
-      else if (leaving_find(source)) leaving_ended(source);
+      else if (removal_find(source)) removal_ended(source);
     }
-    cables_drained();
+    links_remove_drained();
   }
 }

@@ -93,13 +93,13 @@ int group_request(int fd, unsigned short type, int index, unsigned flags, uint32
 }
 
 /*
- * Removes the pairs of these cables; that one is gone already is as good. As a group, because the kernel waits for its readers once for each
+ * Removes the pairs of these links; that one is gone already is as good. As a group, because the kernel waits for its readers once for each
  * removal.
  */
-void devices_delete(const struct cable *first, size_t count) {
+void devices_delete(const struct shaped_link *first, size_t count) {
   int fd = netlink_open(NETLINK_ROUTE);
   if (fd < 0) return;
-  for (const struct cable *c = first; c && count; c = c->next, count--) {
+  for (const struct shaped_link *c = first; c && count; c = c->next, count--) {
     for (int i = 0; i < 2; i++) {
       char name[16];
       snprintf(name, sizeof name, "q%ld%c", c->id, "ab"[i]);

@@ -37,12 +37,12 @@ static uint64_t draw(struct direction *d) {
 }
 
 /* Evenly among 0 … most-1. */
-static uint64_t below(struct direction *d, uint64_t most) {
-  return (uint64_t)(((unsigned __int128)draw(d) * most) >> 64);
+static uint64_t random_below(struct direction *d, uint64_t max) {
+  return (uint64_t)(((unsigned __int128)draw(d) * max) >> 64);
 }
 
 /* Frames on their way keep their time; those that come after may overtake them. */
-bool flow_settings(struct direction *d, const struct settings *set) {
+bool flow_configure(struct direction *d, const struct settings *set) {
   if (memcmp(&d->set, set, sizeof *set) == 0) return false;
   d->set = *set;
   d->free_at = d->last = 0;
@@ -121,26 +121,26 @@ void release_due(void) {
 }
 
 /* When a frame that arrived at this time leaves; -1: never. */
-static int64_t leaves(struct direction *d, int64_t arrived, size_t length) {
+static int64_t departure(struct direction *d, int64_t arrived, size_t length) {
   const struct settings *s = &d->set;
-  if (s->loss && below(d, 1000000000) < s->loss) {
+  if (s->loss && random_below(d, 1000000000) < s->loss) {
     d->count.lost++;
     return -1;
   }
   int64_t at = arrived;
   if (s->kbit) {
     /* A token bucket that holds one frame: each begins when the one before it has passed. */
-    uint64_t most = s->kbit * QUEUE_MS / 8;
-    if (most < QUEUE_FRAMES * FRAME) most = QUEUE_FRAMES * FRAME;
+    uint64_t max = s->kbit * QUEUE_MS / 8;
+    if (max < QUEUE_FRAMES * FRAME) max = QUEUE_FRAMES * FRAME;
     int64_t begin = d->free_at > arrived ? d->free_at : arrived;
-    if (begin - arrived > (int64_t)(most * 8000000 / s->kbit)) {
+    if (begin - arrived > (int64_t)(max * 8000000 / s->kbit)) {
       d->count.overflow++;
       return -1;
     }
     at = d->free_at = begin + (int64_t)(length * 8000000 / s->kbit);
   }
   int64_t delay = s->delay;
-  if (s->jitter) delay += (int64_t)below(d, (uint64_t)s->jitter * 2 + 1) - s->jitter;
+  if (s->jitter) delay += (int64_t)random_below(d, (uint64_t)s->jitter * 2 + 1) - s->jitter;
   if (delay > 0) at += delay;
   if (at < d->last) at = d->last;
   d->last = at;
@@ -148,7 +148,7 @@ static int64_t leaves(struct direction *d, int64_t arrived, size_t length) {
 }
 
 static void keep(struct direction *d, int64_t due, const char *data, size_t length) {
-  struct packet *p = held + length + sizeof *p > MOST_HELD ? NULL : malloc(sizeof *p + length);
+  struct packet *p = held + length + sizeof *p > MAX_HELD ? NULL : malloc(sizeof *p + length);
   if (p) {
     *p = (struct packet){.due = due, .order = order++, .way = d, .length = length};
     memcpy(p->data, data, length);
@@ -179,7 +179,7 @@ bool end_waiting(const struct end *e) {
   return e->ring && __atomic_load_n(&h->tp_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER;
 }
 
-void take_frames(struct direction *d, struct end *in) {
+void receive_frames(struct direction *d, struct end *in) {
   struct timespec wall;
   clock_gettime(CLOCK_REALTIME, &wall);
   int64_t now = now_ns();
@@ -199,7 +199,7 @@ void take_frames(struct direction *d, struct end *in) {
     char *frame = tagged(h, (char *)h + h->tp_mac, &length);
     /* The kernel noted when it came. Its clock may have been set since: then it came now. */
     int64_t age = (wall.tv_sec - (int64_t)h->tp_sec) * 1000000000 + wall.tv_nsec - (int64_t)h->tp_nsec;
-    int64_t due = leaves(d, now - (age > 0 && age < 1000000000 ? age : 0), length);
+    int64_t due = departure(d, now - (age > 0 && age < 1000000000 ? age : 0), length);
     if (due < 0) continue;
     if (due <= now && d->queued == 0) send_frame(d, frame, length, NULL);
     else keep(d, due, frame, length);

@@ -25,7 +25,7 @@ int64_t now_ns(void) {
 }
 
 /* Woken in time: no slack on timers, and a short slice, for which the scheduler lets a waking process go first. */
-static void be_prompt(void) {
+static void lower_wakeup_latency(void) {
   struct { uint32_t size, policy; uint64_t flags; int32_t nice; uint32_t priority; uint64_t runtime, deadline, period; } slice = {
     .size = 48, .runtime = 200000,
   };
@@ -46,7 +46,7 @@ int become_daemon(int listener) {
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   epoll_fd = epoll_create1(EPOLL_CLOEXEC);
   if (epoll_fd < 0) return 1;
-  be_prompt();
+  lower_wakeup_latency();
   return serve(listener);
 }
 

@@ -60,11 +60,11 @@ struct step {
 };
 
 /* Splits a line at its blanks. Returns the number of words, or one more than `most` if there are more. */
-static size_t split(char *line, char **words, size_t most) {
+static size_t split(char *line, char **words, size_t max) {
   size_t count = 0;
   for (char *word; (word = strsep(&line, " "));) {
     if (!*word) continue;
-    if (count == most) return most + 1;
+    if (count == max) return max + 1;
     words[count++] = word;
   }
   return count;

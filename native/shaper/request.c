@@ -2,9 +2,9 @@
 #include "../common/number.h"
 #include <limits.h>
 
-enum { MOST_LOSS = 1000000000 /* parts per 1e9 */, MOST_KBIT = 1000000000, LEAST_MTU = 68, MOST_MTU = 65535 };
+enum { MAX_LOSS = 1000000000 /* parts per 1e9 */, MAX_KBIT = 1000000000, MIN_MTU = 68, MAX_MTU = 65535 };
 
-static const uint64_t most_ns = 3600000000000ull;
+static const uint64_t max_ns = 3600000000000ull;
 static const char malformed[] = "not a request";
 
 /* A word of the line: a blank and digits. */
@@ -34,10 +34,10 @@ static const char *read_put(const char *at, struct request *r) {
   if (!read_id(&at, &r->id) || !words(&at, 9, v) || *at) return malformed;
   for (int i = 0; i < 2; i++) {
     const uint64_t *of = v + 1 + 4 * i;
-    if (of[0] > most_ns || of[1] > most_ns || of[2] > MOST_LOSS || of[3] > MOST_KBIT) return "out of range";
+    if (of[0] > max_ns || of[1] > max_ns || of[2] > MAX_LOSS || of[3] > MAX_KBIT) return "out of range";
     r->set[i] = (struct settings){.delay = (int64_t)of[0], .jitter = (int64_t)of[1], .loss = of[2], .kbit = of[3]};
   }
-  if (v[0] < LEAST_MTU || v[0] > MOST_MTU) return "no such MTU";
+  if (v[0] < MIN_MTU || v[0] > MAX_MTU) return "no such MTU";
   r->mtu = (int)v[0];
   r->kind = PUT;
   return NULL;
@@ -46,8 +46,8 @@ static const char *read_put(const char *at, struct request *r) {
 static const char *read_take(const char *at, struct request *r) {
   uint64_t v[6];
   if (!read_id(&at, &r->id) || !words(&at, 6, v) || *at) return malformed;
-  if (v[0] < LEAST_MTU || v[0] > MOST_MTU || v[4] > INT_MAX || v[5] > INT_MAX) return malformed;
-  /* take_frames divides by the slots, and reads the ring in slots. */
+  if (v[0] < MIN_MTU || v[0] > MAX_MTU || v[4] > INT_MAX || v[5] > INT_MAX) return malformed;
+  /* receive_frames divides by the slots, and reads the ring in slots. */
   if (v[1] == 0 || v[2] == 0 || v[2] > v[3] / v[1]) return malformed;
   r->mtu = (int)v[0];
   for (int i = 0; i < 2; i++) r->ends[i] = (struct end){.fd = -1, .index = (int)v[4 + i], .slot = v[1], .slots = v[2], .bytes = v[3]};

@@ -13,11 +13,11 @@
 
 enum {
   BATCH = 64,                 /* frames taken from one device, and sent, in one go */
-  MOST_HELD = 256 << 20,      /* bytes that all delay lines together may hold */
+  MAX_HELD = 256 << 20,      /* bytes that all delay lines together may hold */
   QUEUE_MS = 100,             /* what waits for bandwidth, at most; */
   QUEUE_FRAMES = 16,          /* but so many full frames may wait however slow it is */
   FRAME = 1514,
-  MOST_REQUEST = 4 << 20,
+  MAX_REQUEST = 4 << 20,
 };
 
 /* What is asked of one direction, and what came of it. */
@@ -38,7 +38,7 @@ struct end {
 };
 
 struct direction {
-  struct cable *cable;
+  struct shaped_link *link;
   struct end *out;
   struct settings set;
   struct counters count;
@@ -48,32 +48,32 @@ struct direction {
 };
 
 /* A shaped link. What comes in at ends[i] is flow[i] and leaves at the other end. */
-struct cable {
+struct shaped_link {
   long id;
   int mtu;
   bool draining;
   struct end ends[2];
   struct direction flow[2];
-  struct cable *next;
+  struct shaped_link *next;
 };
 
 struct packet { int64_t due; uint64_t order; struct direction *way; size_t length; char data[]; };
 
 extern int epoll_fd;
-extern struct cable *cables;
+extern struct shaped_link *links;
 extern uint64_t seed;
 
 int64_t now_ns(void);
 
 /* cable.c. Those that can fail answer NULL or what failed, with errno set. */
-struct cable *cable_find(long id);
-const char *cable_take(long id, int mtu, struct end ends[2]);
-const char *cable_put(long id, int mtu, const struct settings set[2]);
-void cable_drop(long id);
-bool cable_leaves(long id);
-bool leaving_find(const void *source);
-void leaving_ended(const void *source);
-void cables_drained(void);
+struct shaped_link *link_find(long id);
+const char *link_attach(long id, int mtu, struct end ends[2]);
+const char *link_configure(long id, int mtu, const struct settings set[2]);
+void link_remove(long id);
+bool link_is_being_removed(long id);
+bool removal_find(const void *source);
+void removal_ended(const void *source);
+void links_remove_drained(void);
 
 /* device.c */
 const char *end_open(struct end *e, const char *name, int mtu, bool many);
@@ -81,15 +81,15 @@ const char *end_map(struct end *e);
 void end_close(struct end *e);
 uint64_t end_missed(struct end *e);
 int device_index(const char *name);
-void devices_delete(const struct cable *first, size_t count);
+void devices_delete(const struct shaped_link *first, size_t count);
 /* RTM_NEWLINK with an index: puts this device into the group; without: brings all of the group up, where flags say so. RTM_DELLINK: removes the group. */
 int group_request(int fd, unsigned short type, int index, unsigned flags, uint32_t group);
 
 /* line.c */
-bool flow_settings(struct direction *d, const struct settings *set);
+bool flow_configure(struct direction *d, const struct settings *set);
 void flow_seed(struct direction *d, uint64_t number);
 bool end_waiting(const struct end *e);
-void take_frames(struct direction *d, struct end *in);
+void receive_frames(struct direction *d, struct end *in);
 int64_t next_due(void);
 void release_due(void);
 

@@ -14,7 +14,7 @@ static char *slurp(const char *path) {
   return text;
 }
 
-static void take(struct config *c, const char *arg) {
+static void add_arg(struct config *c, const char *arg) {
   if (c->arg_count + 1 >= c->arg_room) {
     c->arg_room = c->arg_room ? c->arg_room * 2 : 128;
     c->args = realloc(c->args, c->arg_room * sizeof *c->args);
@@ -30,7 +30,7 @@ void config_arg(struct config *c, const char *format, ...) {
   va_start(args, format);
   if (vasprintf(&text, format, args) < 0) fail("no memory");
   va_end(args);
-  take(c, text);
+  add_arg(c, text);
 }
 
 void config_read(struct config *c, const char *path) {
@@ -40,7 +40,7 @@ void config_read(struct config *c, const char *path) {
     char *rest = strchr(line, ' ');
     if (!rest) fail("%s: %s has no value", path, line);
     *rest++ = 0;
-    if (!strcmp(line, "arg")) take(c, rest);
+    if (!strcmp(line, "arg")) add_arg(c, rest);
     else if (!strcmp(line, "ready")) c->ready = rest;
     else if (!strcmp(line, "failed")) c->failed = rest;
     else if (!strcmp(line, "drive")) c->label = rest;

@@ -67,7 +67,7 @@ static bool matches_failure(void) {
 }
 
 /* A guest that failed before it was ready does not become ready; one that is ready no longer fails its boot. */
-static void look_at_seen(void) {
+static void match_seen(void) {
   seen[seen_length] = 0;
   if (matches_failure()) watching = false;
   else if (regexec(&ready_pattern, seen, 0, NULL, 0) == 0) mark_ready();
@@ -76,12 +76,12 @@ static void look_at_seen(void) {
 static void look_for_patterns(const char *bytes, size_t length) {
   for (size_t i = 0; i < length && watching; i++) {
     if (seen_length == sizeof seen - 1) {
-      look_at_seen();
+      match_seen();
       memmove(seen, seen + sizeof seen / 2, seen_length -= sizeof seen / 2);
     }
     if (is_text((unsigned char)bytes[i])) seen[seen_length++] = bytes[i];
   }
-  if (watching) look_at_seen();
+  if (watching) match_seen();
 }
 
 bool console_stuck(void) { return pending_at < pending_end; }

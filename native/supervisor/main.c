@@ -75,7 +75,7 @@ static void launch(void) {
 }
 
 /* What the guest said last, after the hypervisor's end; bounded, as nobody may keep the node from ending. */
-static void last_words(void) {
+static void drain_serial(void) {
   fcntl(terminal_fd, F_SETFL, 0);
   console_drain();
   for (int i = 0; i < 64 && serial_ready(); i++) console_drain();
@@ -86,16 +86,16 @@ static _Noreturn void end(void) {
   int status = 0;
   kill(hypervisor, SIGKILL); /* where it hung up without ending; what ended already keeps its code */
   while (waitpid(hypervisor, &status, 0) < 0 && errno == EINTR) {}
-  last_words();
+  drain_serial();
   exit(exit_code(status));
 }
 
-static _Noreturn void end_gently(void) {
+static _Noreturn void end_after_hypervisor(void) {
   int status;
   for (int i = 0; i < 200; i++) {
     pid_t pid = waitpid(hypervisor, &status, WNOHANG);
     if (pid == hypervisor) {
-      last_words();
+      drain_serial();
       exit(exit_code(status));
     }
     nanosleep(&(struct timespec){.tv_nsec = 25000000}, NULL);
@@ -107,13 +107,13 @@ static _Noreturn void end_gently(void) {
 static _Noreturn void end_failed(void) {
   kill(hypervisor, SIGKILL);
   while (waitpid(hypervisor, NULL, 0) < 0 && errno == EINTR) {}
-  last_words();
+  drain_serial();
   exit(guest_failed());
 }
 
 static void go_on(void) {
   ports_attach(&config);
-  if (!qmp(-1, "{\"execute\":\"cont\"}")) dprintf(2, "labwright: the guest does not go on: %s\r\n", qmp_problem), end_gently();
+  if (!qmp(-1, "{\"execute\":\"cont\"}")) dprintf(2, "labwright: the guest does not go on: %s\r\n", qmp_problem), end_after_hypervisor();
 }
 
 static int64_t now_ms(void) {
@@ -140,7 +140,7 @@ static int boot(void) {
   int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signals < 0) fail("signals: %s", strerror(errno));
   launch();
-  if (!qmp_open()) end_gently();
+  if (!qmp_open()) end_after_hypervisor();
   bool running = false;
   int64_t powerdown = 0;
   for (;;) {
@@ -173,7 +173,7 @@ static int boot(void) {
     }
     if (p[2].revents) ports_events();
     if (p[3].revents) control_ready();
-    if (p[0].revents && !qmp_events()) end_gently();
+    if (p[0].revents && !qmp_events()) end_after_hypervisor();
   }
 }
 

@@ -9,9 +9,9 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-enum { LARGEST_MTU = 65521, CARRIER = 1 << 16 /* IFF_LOWER_UP, which linux/if.h and net/if.h quarrel about */ };
+enum { MAX_MTU = 65521, CARRIER = 1 << 16 /* IFF_LOWER_UP, which linux/if.h and net/if.h quarrel about */ };
 
-static struct port { int tap; bool there, carrier, plugged, released; unsigned mtu; unsigned char mac[6]; } ports[MAX_PORTS];
+static struct port { int tap; bool exists, carrier, plugged, released; unsigned mtu; unsigned char mac[6]; } ports[MAX_PORTS];
 static const struct config *attached;
 int link_fd = -1;
 
@@ -31,7 +31,7 @@ static int tap_open(int index) {
   int fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC | O_NONBLOCK);
   snprintf(r.ifr_name, sizeof r.ifr_name, "tap%d", index);
   if (fd < 0 || ioctl(fd, TUNSETIFF, &r) < 0) fail("tap%d: %s", index, strerror(errno));
-  device_up(r.ifr_name, LARGEST_MTU);
+  device_up(r.ifr_name, MAX_MTU);
   return fd;
 }
 
@@ -54,7 +54,7 @@ static void nic_words(const struct config *c, int index, char *text, size_t size
   snprintf(text, size, format, c->nic, index, index, mac, c->bus, FIRST_SLOT + index);
 }
 
-static void trouble(const char *what, int index) { dprintf(2, "labwright: interface %d: %s: %s\r\n", index, what, qmp_problem); }
+static void interface_problem(const char *what, int index) { dprintf(2, "labwright: interface %d: %s: %s\r\n", index, what, qmp_problem); }
 
 static void plug(int index) {
   char words[512];
@@ -63,10 +63,10 @@ static void plug(int index) {
             "\"driver\":\"%s\",\"netdev\":\"net%d\",\"id\":\"nic%d\",\"mac\":\"%s\",\"bus\":\"%s\",\"addr\":\"0x%x\",\"romfile\":\"\"");
   if (!qmp(p->tap, "{\"execute\":\"getfd\",\"arguments\":{\"fdname\":\"tap%d\"}}", index) ||
       !qmp(-1, "{\"execute\":\"netdev_add\",\"arguments\":{\"type\":\"tap\",\"id\":\"net%d\",\"fd\":\"tap%d\"}}", index, index))
-    return trouble("it could not be added", index);
+    return interface_problem("it could not be added", index);
   p->plugged = qmp(-1, "{\"execute\":\"device_add\",\"arguments\":{%s}}", words);
   if (!p->plugged) {
-    trouble("it could not be plugged in", index);
+    interface_problem("it could not be plugged in", index);
     qmp(-1, "{\"execute\":\"netdev_del\",\"arguments\":{\"id\":\"net%d\"}}", index);
   }
 }
@@ -74,12 +74,12 @@ static void plug(int index) {
 static void set_carrier(int index) {
   const struct port *p = &ports[index];
   if (attached && p->plugged && !qmp(-1, "{\"execute\":\"set_link\",\"arguments\":{\"name\":\"nic%d\",\"up\":%s}}", index, p->carrier ? "true" : "false"))
-    trouble("its carrier could not be set", index);
+    interface_problem("its carrier could not be set", index);
 }
 
-static void appeared(int index, bool carrier, unsigned mtu, const unsigned char *mac) {
+static void interface_added(int index, bool carrier, unsigned mtu, const unsigned char *mac) {
   struct port *p = &ports[index];
-  bool fresh = !p->there;
+  bool fresh = !p->exists;
   if (fresh) {
     bool had = p->tap > 0;
     memcpy(p->mac, mac, sizeof p->mac);
@@ -94,7 +94,7 @@ static void appeared(int index, bool carrier, unsigned mtu, const unsigned char 
       if (!had) close(p->tap), p->tap = 0;
       return;
     }
-    p->there = true;
+    p->exists = true;
     if (attached && !p->plugged) plug(index);
   }
   if (!fresh && p->carrier == carrier) return;
@@ -102,13 +102,13 @@ static void appeared(int index, bool carrier, unsigned mtu, const unsigned char 
   set_carrier(index);
 }
 
-static void vanished(int index) {
+static void interface_removed(int index) {
   struct port *p = &ports[index];
-  if (!p->there) return;
-  p->there = p->carrier = false;
+  if (!p->exists) return;
+  p->exists = p->carrier = false;
   set_carrier(index);
   if (!attached || !p->plugged) return;
-  if (!qmp(-1, "{\"execute\":\"device_del\",\"arguments\":{\"id\":\"nic%d\"}}", index)) trouble("it cannot be unplugged", index);
+  if (!qmp(-1, "{\"execute\":\"device_del\",\"arguments\":{\"id\":\"nic%d\"}}", index)) interface_problem("it cannot be unplugged", index);
 }
 
 /* The guest let go of it. */
@@ -127,7 +127,7 @@ void ports_settle(void) {
     if (!p->released) continue;
     p->released = p->plugged = false;
     qmp(-1, "{\"execute\":\"netdev_del\",\"arguments\":{\"id\":\"net%d\"}}", i);
-    if (p->there) {
+    if (p->exists) {
       plug(i);
       set_carrier(i);
       continue;
@@ -152,8 +152,8 @@ static void link_message(const struct nlmsghdr *m) {
   if (!name || strncmp(name, "eth", 3) != 0 || !mac) return;
   long index = strtol(name + 3, &end, 10);
   if (*end || end == name + 3 || index < 0 || index >= MAX_PORTS) return;
-  if (m->nlmsg_type == RTM_DELLINK) vanished((int)index);
-  else appeared((int)index, (info->ifi_flags & CARRIER) != 0, mtu, mac);
+  if (m->nlmsg_type == RTM_DELLINK) interface_removed((int)index);
+  else interface_added((int)index, (info->ifi_flags & CARRIER) != 0, mtu, mac);
 }
 
 static bool ask_for_all(void) { return netlink_dump(link_fd, RTM_GETLINK, &(struct ifinfomsg){0}, sizeof(struct ifinfomsg)); }
@@ -183,7 +183,7 @@ void ports_arguments(struct config *c, int *keep, size_t *keep_count) {
   char words[512];
   for (int i = 0; i < MAX_PORTS; i++) {
     struct port *p = &ports[i];
-    if (!p->there) continue;
+    if (!p->exists) continue;
     config_arg(c, "-netdev");
     config_arg(c, "tap,id=net%d,fd=%d", i, p->tap);
     nic_words(c, i, words, sizeof words, "%s,netdev=net%d,id=nic%d,mac=%s,bus=%s,addr=0x%x,romfile=");

@@ -1,20 +1,17 @@
 /* Programs that the supervisor runs. */
+#include "../common/seccomp.h"
 #include "vm.h"
 #include <grp.h>
-#include <linux/capability.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 int exit_code(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
 
 /* An ordinary user without any capability. Where the node has no other user than its root, root without any capability. */
 void drop_privilege(void) {
-  for (int cap = 0; cap < 64 && prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++) prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+  (void)!capabilities_bound(0); /* a process that may not change the set has no capabilities to lose */
   if (setgroups(0, NULL) == 0 && setresgid(VM_UID, VM_UID, VM_UID) == 0) (void)!setresuid(VM_UID, VM_UID, VM_UID);
-  struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-  struct __user_cap_data_struct none[2] = {0};
-  if (syscall(SYS_capset, &header, none) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) _exit(71);
+  if (capabilities_set(0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) _exit(71);
 }
 
 static void signals_for_child(bool heeds_term) {

@@ -2,7 +2,7 @@
 #include "tap.h"
 #include <stdlib.h>
 
-enum { MOST_INSTRUCTIONS = 4096, CELLS = BPF_MEMWORDS };
+enum { MAX_INSTRUCTIONS = 4096, CELLS = BPF_MEMWORDS };
 
 static bool jumps_inside(const struct program *p) {
   for (size_t i = 0; i < p->length; i++) {
@@ -21,7 +21,7 @@ static bool jumps_inside(const struct program *p) {
 bool read_program(const char *text, struct program *p) {
   char *at;
   unsigned long count = strtoul(text, &at, 10);
-  if (at == text || count == 0 || count > MOST_INSTRUCTIONS) return false;
+  if (at == text || count == 0 || count > MAX_INSTRUCTIONS) return false;
   *p = (struct program){.code = calloc(count, sizeof *p->code), .length = count};
   if (!p->code) return false;
   for (size_t i = 0; i < count; i++) {

@@ -9,11 +9,11 @@
  */
 #include "tap.h"
 #include "../common/number.h"
+#include "../common/seccomp.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/capability.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
@@ -26,7 +26,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -35,7 +34,7 @@ enum {
   BLOCKS = 16,
   RETIRE_MS = 20, /* a block that is not full is handed over after so long */
   WHOLE = 262144,
-  MOST_SECONDS = 1 << 30,
+  MAX_SECONDS = 1 << 30,
 };
 
 static const char *capture, *port, *name, *description = "", *filter = "", *directory;
@@ -108,14 +107,12 @@ static void open_ring(void) {
 
 /* What it does from here on needs no privilege. */
 static void drop_privileges(void) {
-  struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-  struct __user_cap_data_struct none[2] = {0};
-  if (syscall(SYS_capset, &header, none) < 0) fail("give up privileges");
+  if (capabilities_set(0) < 0) fail("give up privileges");
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-static void take_packet(const struct tpacket3_hdr *h) {
+static void handle_packet(const struct tpacket3_hdr *h) {
   static uint8_t tagged[WHOLE + 4];
   const struct sockaddr_ll *from = (const void *)((const uint8_t *)h + TPACKET_ALIGN(sizeof *h));
   struct packet p = {
@@ -148,7 +145,7 @@ static bool drain(void) {
     const uint8_t *frame = (const uint8_t *)block + block->hdr.bh1.offset_to_first_pkt;
     for (uint32_t i = 0; i < block->hdr.bh1.num_pkts; i++) {
       const struct tpacket3_hdr *h = (const void *)frame;
-      take_packet(h);
+      handle_packet(h);
       frame += h->tp_next_offset;
     }
     __atomic_store_n(&block->hdr.bh1.block_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
@@ -164,19 +161,19 @@ static void count_drops(void) {
 }
 
 /* For whoever looks while it runs. One write: never half of it. */
-static void tell_counters(bool at_end) {
-  static struct counters told = {UINT64_MAX, 0};
+static void report_counters(bool at_end) {
+  static struct counters reported = {UINT64_MAX, 0};
   count_drops();
   if (!capture) {
-    if (told.packets != counters.packets || told.dropped != counters.dropped) output_counters(&counters);
-  } else if (told.packets != counters.packets || told.dropped != counters.dropped) {
+    if (reported.packets != counters.packets || reported.dropped != counters.dropped) output_counters(&counters);
+  } else if (reported.packets != counters.packets || reported.dropped != counters.dropped) {
     static int file = -1;
     char text[64];
     int length = snprintf(text, sizeof text, "%20llu %20llu\n", (unsigned long long)counters.packets, (unsigned long long)counters.dropped);
     if (file < 0) file = open("counters", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     if (file < 0 || pwrite(file, text, (size_t)length, 0) != length) fail("counters");
   }
-  told = counters;
+  reported = counters;
   if (at_end && capture) output_counters(&counters);
   output_flush();
 }
@@ -187,7 +184,7 @@ static bool port_is_gone(void) {
 }
 
 static _Noreturn void run(void) {
-  int64_t told = 0, until = seconds ? now_ms() + (int64_t)seconds * 1000 : INT64_MAX;
+  int64_t reported = 0, until = seconds ? now_ms() + (int64_t)seconds * 1000 : INT64_MAX;
   const char *how = "stopped", *words = "";
   struct pollfd poller[2] = {{.fd = ring_fd, .events = POLLIN | POLLERR}, {.fd = capture ? -1 : 1, .events = 0}};
   for (;;) {
@@ -201,8 +198,8 @@ static _Noreturn void run(void) {
     bool any = drain();
     if (any) output_flush();
     int64_t now = now_ms();
-    bool due = now - told >= 250;
-    if (due) tell_counters(false), told = now;
+    bool due = now - reported >= 250;
+    if (due) report_counters(false), reported = now;
     /* Now and then, not when it goes down: the kernel tells that, and then removes it without a word. */
     if (due && port_is_gone()) how = "gone";
     else if (now >= until) how = "seconds";
@@ -212,7 +209,7 @@ static _Noreturn void run(void) {
   /* What the kernel has not handed over yet. */
   for (int64_t last = now_ms() + 4 * RETIRE_MS; now_ms() < last; poll(NULL, 0, RETIRE_MS)) drain();
   drain();
-  tell_counters(true);
+  report_counters(true);
   end(how, words);
 }
 
@@ -247,7 +244,7 @@ static const char *value_of(const char *argument, const char *key) {
 
 static bool number_of(const char *text, uint64_t max, uint64_t *number) { return read_number(&text, max, number) && !*text; }
 
-static bool take_argument(const char *argument) {
+static bool read_argument(const char *argument) {
   const char *v;
   uint64_t number;
   if ((v = value_of(argument, "capture"))) capture = v;
@@ -260,14 +257,14 @@ static bool take_argument(const char *argument) {
   else if ((v = value_of(argument, "snaplen"))) return number_of(v, WHOLE, &number) ? snaplen = (uint32_t)number, true : false;
   else if ((v = value_of(argument, "files"))) return number_of(v, UINT_MAX, &number) ? files = (unsigned)number, true : false;
   else if ((v = value_of(argument, "file-bytes"))) return number_of(v, INT64_MAX, &file_bytes);
-  else if ((v = value_of(argument, "seconds"))) return number_of(v, MOST_SECONDS, &seconds);
+  else if ((v = value_of(argument, "seconds"))) return number_of(v, MAX_SECONDS, &seconds);
   else return strcmp(argument, "watch") == 0 || strcmp(argument, "probe") == 0;
   return true;
 }
 
 int main(int argc, char **argv) {
   bool good = true, probe = argc > 1 && !strcmp(argv[1], "probe");
-  for (int i = 1; i < argc; i++) good = take_argument(argv[i]) && good;
+  for (int i = 1; i < argc; i++) good = read_argument(argv[i]) && good;
   if (!name) name = port;
   good = good && port && strlen(port) < IF_NAMESIZE && strlen(name) < 1024 && strlen(description) < 4096 && snaplen >= 1 && snaplen <= WHOLE;
   if (!good || files < 2 || file_bytes < 4096 || !capture != !directory) {

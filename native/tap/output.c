@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BUFFER = 1 << 20, MOST_OPTION = UINT16_MAX /* bytes of an option, whose length has 16 bits */ };
+enum { BUFFER = 1 << 20, MAX_OPTION = UINT16_MAX /* bytes of an option, whose length has 16 bits */ };
 
 static struct output_options options;
 static uint8_t buffer[BUFFER];
@@ -41,7 +41,7 @@ static void put16(uint16_t value) { put(&value, sizeof value); }
 static void pad(size_t length) { put("\0\0\0", -length & 3); }
 static size_t padded(size_t length) { return (length + 3) & ~(size_t)3; }
 
-static size_t option_length(const char *value) { return strnlen(value, MOST_OPTION); }
+static size_t option_length(const char *value) { return strnlen(value, MAX_OPTION); }
 
 static void option(uint16_t code, const void *value, size_t length) {
   put16(code), put16((uint16_t)length);
@@ -61,9 +61,9 @@ static void header(void) {
   put32(0), put32(size);
 
   /* A text that is too long for its option is cut there, so that the block stays valid. A filter's option has its kind, 0 for text, before it. */
-  char filter[MOST_OPTION + 1] = {0};
+  char filter[MAX_OPTION + 1] = {0};
   size_t name = option_length(options.name), description = option_length(options.description), filtered = 0;
-  if (options.filter && *options.filter) filtered = 1 + strnlen(options.filter, MOST_OPTION - 1);
+  if (options.filter && *options.filter) filtered = 1 + strnlen(options.filter, MAX_OPTION - 1);
   if (filtered) memcpy(filter + 1, options.filter, filtered - 1);
   size = (uint32_t)(20 + option_size(name) + option_size(description) + option_size(1) + 4);
   if (filtered) size += (uint32_t)option_size(filtered);

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <linux/filter.h>
 
-/* One packet as it is told: the Ethernet frame with its VLAN tag where the sender put it. */
+/* One packet as it is reported: the Ethernet frame with its VLAN tag where the sender put it. */
 struct packet {
   uint64_t at; /* ns since 1970 */
   const uint8_t *data;

@@ -1,6 +1,5 @@
 /* What a node writes to its terminal, in the scrollback and to a viewer. The first byte gives the size of the pieces. */
 #include "../base.c"
-#include "../wire.c"
 #include "../console.c"
 
 struct client *clients;

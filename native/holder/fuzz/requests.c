@@ -1,6 +1,5 @@
 /* Requests of the holder's socket, all commands, up to where they act on nodes. */
 #include "../base.c"
-#include "../wire.c"
 #include "../spawn.c"
 #include <signal.h>
 /* Instead of ending the lab or a process. */
@@ -20,14 +19,15 @@ struct node *node_find(long id) { return id == 1 || id == 2 ? table[id - 1] : NU
 struct node *node_make(long id) { return table[id & 1]; }
 void node_changed(struct node *n, enum state state) { (void)n, (void)state; }
 void node_kill(struct timer *t) { (void)t; }
-int nodes_freeze(struct node **which, size_t count, bool freeze) {
+int nodes_freeze(struct client *c, struct node **which, size_t count, bool freeze) {
+  (void)c;
   for (size_t i = 0; i < count; i++) freeze = freeze && which[i]->pid;
   return freeze ? 0 : -1;
 }
 int group_limit(long id, long hierarchy, const char *file, const char *value) { return id + hierarchy + *file + *value > 100 ? 0 : -1; }
 uint64_t scrollback_start(const struct node *n) { return n->first; }
 void timer_start(struct timer *t, int64_t delay, void (*fire)(struct timer *)) { (void)t, (void)delay, (void)fire; }
-void settle(struct client *c) { (void)c; }
+void report_waits(struct client *c) { (void)c; }
 void finish(struct client *c) { c->mode = ENDING; }
 void client_update(struct client *c) { (void)c; }
 void reply(struct client *c, char type, const void *data, size_t length) { (void)c, (void)type, (void)data, (void)length; }
@@ -41,7 +41,7 @@ void refuse(struct client *c, const char *code, const char *text) {
 
 /* Reads every text as exec would. */
 static void use(struct list list) {
-  char **vector = take_vector(list);
+  char **vector = list_to_vector(list);
   size_t count = 0, bytes = 0;
   for (; vector[count]; count++) bytes += strlen(vector[count]);
   if (count != list.count || bytes > (size_t)(list.items.end - list.items.at)) abort();
@@ -62,14 +62,14 @@ void job_start(struct client *c, struct node *n, struct list argv, const char *i
 static void spawn(struct client *c) {
   while (c->rest.at < c->rest.end) {
     struct spawn s;
-    if (!take_spawn(&c->rest, &s)) abort(); /* it was checked before */
+    if (!reader_spawn(&c->rest, &s)) abort(); /* it was checked before */
     const struct list lists[] = {s.lower, s.env, s.boot, s.console, s.main, s.devices};
     for (size_t i = 0; i < ARRAY(lists); i++) use(lists[i]);
     for (uint32_t i = 0; i < s.files.count; i++) {
       size_t length;
-      if (*take_text(&s.files.items) != '/') abort();
-      take_number(&s.files.items, 07777);
-      take(&s.files.items, &length);
+      if (*reader_text(&s.files.items) != '/') abort();
+      reader_number(&s.files.items, 07777);
+      reader_bytes(&s.files.items, &length);
       if (s.files.items.bad) abort();
     }
   }

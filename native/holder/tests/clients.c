@@ -2,7 +2,6 @@
 #include "../clients.c"
 #include "../../fuzz/check.h"
 #include "../base.c"
-#include "../wire.c"
 
 struct source listener;
 char *lab;
@@ -10,7 +9,7 @@ char *lab;
 void source_watch(struct source *s, uint32_t events) { s->events = events; }
 void source_close(struct source *s) { s->fd = -1; }
 void timer_start(struct timer *t, int64_t delay, void (*fire)(struct timer *)) { (void)delay, (void)fire, (void)t; }
-void bury(void *object) { (void)object; }
+void free_later(void *object) { (void)object; }
 void job_update(struct job *j) { (void)j; }
 void job_kill(struct job *j) { (void)j; }
 void job_drop(struct job *j) { (void)j; }
@@ -19,6 +18,7 @@ bool viewer_behind(const struct client *c) { return !c; }
 void viewers_flush(struct node *n) { (void)n; }
 bool viewer_input(struct client *c) { return c; }
 void handle(struct client *c) { (void)c; }
+void freeze_forget_client(struct client *c) { (void)c; }
 
 /* Sends the refusal and returns its frame's data. */
 static size_t refusal(const char *text, char *data, size_t room) {

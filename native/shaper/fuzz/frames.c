@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     .delay = bytes(data) % 3600000000, .jitter = bytes(data + 4) % 3600000000, .loss = bytes(data + 8) % 1000000001, .kbit = bytes(data + 12) % 1000000001,
   };
   flow_seed(&d, 1);
-  flow_settings(&d, &set);
+  flow_configure(&d, &set);
   for (size_t at = 16, slot = 0; at + 3 <= size; slot = (slot + 1) % SLOTS) {
     size_t length = (data[at + 1] | (size_t)data[at + 2] << 8) % (SLOT - FRAME_AT);
     if (length > size - at - 3) length = size - at - 3;
@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     memcpy((char *)h + FRAME_AT, data + at + 3, length);
     at += 3 + length;
     if (!end_waiting(&in)) abort();
-    take_frames(&d, &in);
+    receive_frames(&d, &in);
     if (h->tp_status != TP_STATUS_KERNEL) abort();
     now += data[at - 1] * 1000;
     release_due();

@@ -2,47 +2,36 @@
 #include "../request.c"
 #include "../ask.c"
 #include "../control.c"
+#include "../tests/fakes.h"
 
-int epoll_fd = -1;
-struct cable *cables;
 
 int device_index(const char *name) { return name[0] == 'p' ? 7 : 0; }
 const char *end_open(struct end *e, const char *name, int mtu, bool many) {
   (void)e, (void)name, (void)mtu, (void)many;
   return NULL;
 }
-void end_close(struct end *e) { e->fd = -1; }
-uint64_t end_missed(struct end *e) { return e->fd < 0; }
 int become_daemon(int listener) { return listener; }
-bool cable_leaves(long id) { return id == 3; }
-bool leaving_find(const void *source) { return !source; }
-void leaving_ended(const void *source) { (void)source; }
-void cables_drained(void) {}
-int64_t next_due(void) { return INT64_MAX; }
-int64_t now_ns(void) { return 0; }
-void release_due(void) {}
-void take_frames(struct direction *d, struct end *in) { (void)d, (void)in; }
 
-static struct cable *cable(long id) {
-  struct cable *c = cables;
+static struct shaped_link *fake_link(long id) {
+  struct shaped_link *c = links;
   while (c && c->id != id) c = c->next;
   if (!c) {
     c = calloc(1, sizeof *c);
-    *c = (struct cable){.id = id, .flow = {{.cable = c}, {.cable = c}}, .next = cables};
-    cables = c;
+    *c = (struct shaped_link){.id = id, .flow = {{.link = c}, {.link = c}}, .next = links};
+    links = c;
   }
   return c;
 }
 
-const char *cable_take(long id, int mtu, struct end ends[2]) {
+const char *link_attach(long id, int mtu, struct end ends[2]) {
   if (ends[0].fd < 0 || ends[1].fd < 0) abort(); /* a cable without sockets */
   if (ends[0].slot == 0 || ends[0].slots > ends[0].bytes / ends[0].slot) abort(); /* a ring that ends before its last slot */
-  cable(id)->mtu = mtu;
+  fake_link(id)->mtu = mtu;
   return NULL;
 }
 
-const char *cable_put(long id, int mtu, const struct settings set[2]) {
-  struct cable *c = cable(id);
+const char *link_configure(long id, int mtu, const struct settings set[2]) {
+  struct shaped_link *c = fake_link(id);
   for (int i = 0; i < 2; i++) {
     if (set[i].delay < 0 || set[i].jitter < 0 || set[i].jitter > 3600000000000) abort();
     c->flow[i].set = set[i];
@@ -51,7 +40,7 @@ const char *cable_put(long id, int mtu, const struct settings set[2]) {
   return NULL;
 }
 
-void cable_drop(long id) { cable(id)->draining = true; }
+void link_remove(long id) { fake_link(id)->draining = true; }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   char *request = malloc(size + 1);
@@ -68,10 +57,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (c.out.failed || c.out.length == 0 || c.out.data[c.out.length - 1] != '\n') abort();
   text_free(&c.in);
   text_free(&c.out);
-  while (cables) {
-    struct cable *next = cables->next;
-    free(cables);
-    cables = next;
+  while (links) {
+    struct shaped_link *next = links->next;
+    free(links);
+    links = next;
   }
   return 0;
 }

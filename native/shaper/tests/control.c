@@ -6,8 +6,8 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
-static size_t most_memory = SIZE_MAX;
-static void *scarce_realloc(void *old, size_t size) { return size > most_memory ? NULL : realloc(old, size); }
+static size_t max_memory = SIZE_MAX;
+static void *scarce_realloc(void *old, size_t size) { return size > max_memory ? NULL : realloc(old, size); }
 
 #define text_add tested_add
 #define text_format tested_format
@@ -18,31 +18,20 @@ static void *scarce_realloc(void *old, size_t size) { return size > most_memory 
 #undef realloc
 #include "../request.c"
 #include "../control.c"
+#include "fakes.h"
 
-int epoll_fd;
-struct cable *cables;
 static int puts_done;
 
-void end_close(struct end *e) { e->fd = -1; }
-uint64_t end_missed(struct end *e) { return e->fd < 0; }
-bool cable_leaves(long id) { return id < 0; }
-bool leaving_find(const void *source) { return !source; }
-void leaving_ended(const void *source) { (void)source; }
-void cables_drained(void) {}
-int64_t next_due(void) { return INT64_MAX; }
-int64_t now_ns(void) { return 0; }
-void release_due(void) {}
-void take_frames(struct direction *d, struct end *in) { (void)d, (void)in; }
-const char *cable_take(long id, int mtu, struct end ends[2]) {
+const char *link_attach(long id, int mtu, struct end ends[2]) {
   (void)id, (void)mtu, (void)ends;
   return NULL;
 }
-const char *cable_put(long id, int mtu, const struct settings set[2]) {
+const char *link_configure(long id, int mtu, const struct settings set[2]) {
   (void)id, (void)mtu, (void)set;
   puts_done++;
   return NULL;
 }
-void cable_drop(long id) { (void)id; }
+void link_remove(long id) { (void)id; }
 
 /* Returns the length of the shaper's answer to the request. */
 static size_t ask_for(const char *request) {
@@ -70,22 +59,22 @@ static size_t ask_for(const char *request) {
 int main(void) {
   static const char put[] = "put 1 1500 0 0 0 0 0 0 0 0\n";
   epoll_fd = epoll_create1(0);
-  struct cable *many = calloc(500, sizeof *many);
+  struct shaped_link *many = calloc(500, sizeof *many);
   for (long i = 0; i < 500; i++) {
-    many[i] = (struct cable){.id = i, .mtu = 1500, .flow = {{.cable = &many[i]}, {.cable = &many[i]}}, .next = cables};
-    cables = &many[i];
+    many[i] = (struct shaped_link){.id = i, .mtu = 1500, .flow = {{.link = &many[i]}, {.link = &many[i]}}, .next = links};
+    links = &many[i];
   }
   size_t whole = ask_for(put);
   CHECK(whole > 100000 && puts_done == 1);
   CHECK(ask_for("list\n") > 1000);
 
   /* No part of the answer. */
-  most_memory = whole / 2;
+  max_memory = whole / 2;
   CHECK(ask_for(put) == 0);
   CHECK(puts_done == 2);
 
   /* No line of a request that did not come whole. */
-  most_memory = 16;
+  max_memory = 16;
   CHECK(ask_for(put) == 0);
   CHECK(puts_done == 2);
   free(many);

@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   memcpy(&frame->header.hv1.tp_vlan_tpid, data + 4, 2);
   frame->from.sll_pkttype = data[6];
   memcpy(frame + 1, data + 8, captured);
-  take_packet(&frame->header);
+  handle_packet(&frame->header);
   free(frame);
   return 0;
 }

@@ -1,5 +1,8 @@
-/* Bytes in and out. */
 #include "wire.h"
+#include "memory.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 void buffer_free(struct buffer *b) {
@@ -28,7 +31,20 @@ char *buffer_reserve(struct buffer *b, size_t more) {
   return b->data + b->end;
 }
 
-const char *take(struct reader *r, size_t *length) {
+void frame_head(char head[FRAME_HEAD], char type, size_t length) {
+  uint32_t bytes = (uint32_t)length + 1; /* the type counts */
+  memcpy(head, &bytes, sizeof bytes);
+  head[sizeof bytes] = type;
+}
+
+void frame_add(struct buffer *b, char type, const void *data, size_t length) {
+  char *at = buffer_reserve(b, FRAME_HEAD + length);
+  frame_head(at, type, length);
+  if (length) memcpy(at + FRAME_HEAD, data, length);
+  b->end += FRAME_HEAD + length;
+}
+
+const char *reader_bytes(struct reader *r, size_t *length) {
   uint32_t n = 0;
   *length = 0;
   if (!r->bad && (size_t)(r->end - r->at) >= sizeof n) memcpy(&n, r->at, sizeof n);
@@ -43,15 +59,15 @@ const char *take(struct reader *r, size_t *length) {
   return data;
 }
 
-const char *take_text(struct reader *r) {
+const char *reader_text(struct reader *r) {
   size_t length;
-  const char *text = take(r, &length);
+  const char *text = reader_bytes(r, &length);
   if (strlen(text) != length) r->bad = true;
   return r->bad ? "" : text;
 }
 
-long take_number(struct reader *r, long max) {
-  const char *text = take_text(r);
+long reader_number(struct reader *r, long max) {
+  const char *text = reader_text(r);
   char *end;
   errno = 0;
   long value = strtol(text, &end, 10);
@@ -59,25 +75,23 @@ long take_number(struct reader *r, long max) {
   return r->bad ? 0 : value;
 }
 
-/* A count and then that many groups of `width` fields. */
-struct list take_list(struct reader *r, uint32_t width) {
-  struct list list = {.count = (uint32_t)take_number(r, 1 << 20)};
+struct list reader_list(struct reader *r, uint32_t width) {
+  struct list list = {.count = (uint32_t)reader_number(r, 1 << 20)};
   list.items = *r;
   size_t length;
-  for (uint32_t i = 0; i < list.count * width && !r->bad; i++) take(r, &length);
+  for (uint32_t i = 0; i < list.count * width && !r->bad; i++) reader_bytes(r, &length);
   return list;
 }
 
-/* The texts of a list as one block that ends with NULL, for exec. */
-char **take_vector(struct list list) {
+char **list_to_vector(struct list list) {
   size_t bytes = (size_t)(list.items.end - list.items.at);
   struct reader r = list.items;
-  for (uint32_t i = 0; i < list.count; i++) take_text(&r);
+  for (uint32_t i = 0; i < list.count; i++) reader_text(&r);
   bytes -= (size_t)(list.items.end - r.at);
   char **vector = need(malloc((list.count + 1) * sizeof *vector + bytes));
   char *at = (char *)(vector + list.count + 1);
   for (uint32_t i = 0; i < list.count; i++) {
-    const char *text = take_text(&list.items);
+    const char *text = reader_text(&list.items);
     vector[i] = at;
     at = stpcpy(at, text) + 1;
   }

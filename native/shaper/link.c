@@ -3,34 +3,34 @@
 #include <fcntl.h>
 #include <sys/epoll.h>
 
-struct cable *cables;
+struct shaped_link *links;
 
 /*
  * Devices that a child of ours removes. Whoever closes a packet socket last, or deletes a device, waits some 10 ms for the kernel's readers: that must not
  * be the process that passes frames.
  */
-struct leaving { int done; size_t count; struct leaving *next; long ids[]; };
+struct removal { int done; size_t count; struct removal *next; long ids[]; };
 
-static struct leaving *leaving;
+static struct removal *removals;
 static int begin[2] = {-1, -1}; /* the child of this turn waits for its end, until when our sockets are closed */
 
-bool cable_leaves(long id) {
-  for (const struct leaving *l = leaving; l; l = l->next)
+bool link_is_being_removed(long id) {
+  for (const struct removal *l = removals; l; l = l->next)
     for (size_t i = 0; i < l->count; i++)
       if (l->ids[i] == id) return true;
   return false;
 }
 
-bool leaving_find(const void *source) {
-  const struct leaving *l = leaving;
+bool removal_find(const void *source) {
+  const struct removal *l = removals;
   while (l && l != source) l = l->next;
   return l;
 }
 
 /* Its child has ended: the devices are gone. */
-void leaving_ended(const void *source) {
-  for (struct leaving **at = &leaving; *at; at = &(*at)->next) {
-    struct leaving *l = *at;
+void removal_ended(const void *source) {
+  for (struct removal **at = &removals; *at; at = &(*at)->next) {
+    struct removal *l = *at;
     if (l != source) continue;
     *at = l->next;
     epoll_ctl(epoll_fd, EPOLL_CTL_DEL, l->done, NULL);
@@ -40,9 +40,9 @@ void leaving_ended(const void *source) {
   }
 }
 
-static void remove_apart(const struct cable *first, size_t count) {
+static void remove_in_child(const struct shaped_link *first, size_t count) {
   int done[2] = {-1, -1};
-  struct leaving *l = calloc(1, sizeof *l + count * sizeof *l->ids);
+  struct removal *l = calloc(1, sizeof *l + count * sizeof *l->ids);
   bool able = l && pipe2(done, O_CLOEXEC) == 0 && (begin[0] >= 0 || pipe2(begin, O_CLOEXEC) == 0);
   pid_t pid = able ? fork() : -1;
   if (pid == 0) {
@@ -61,40 +61,40 @@ static void remove_apart(const struct cable *first, size_t count) {
   }
   close(done[1]);
   l->done = done[0];
-  for (const struct cable *c = first; c && l->count < count; c = c->next) l->ids[l->count++] = c->id;
-  l->next = leaving;
-  leaving = l;
+  for (const struct shaped_link *c = first; c && l->count < count; c = c->next) l->ids[l->count++] = c->id;
+  l->next = removals;
+  removals = l;
   struct epoll_event e = {.events = EPOLLIN, .data.ptr = l};
   epoll_ctl(epoll_fd, EPOLL_CTL_ADD, l->done, &e);
 }
 
 /* Our sockets are closed: this turn's children may go on. */
-static void leaving_begin(void) {
+static void removals_begin(void) {
   for (int i = 0; i < 2; i++) {
     if (begin[i] >= 0) close(begin[i]);
     begin[i] = -1;
   }
 }
 
-struct cable *cable_find(long id) {
-  struct cable *c = cables;
+struct shaped_link *link_find(long id) {
+  struct shaped_link *c = links;
   while (c && c->id != id) c = c->next;
   return c;
 }
 
 /* What waits in the rings comes along; then they are closed. */
-static void close_ends(struct cable *c) {
+static void close_ends(struct shaped_link *c) {
   if (c->ends[0].fd < 0) return;
   for (int i = 0; i < 2; i++) {
-    while (end_waiting(&c->ends[i])) take_frames(&c->flow[i], &c->ends[i]);
+    while (end_waiting(&c->ends[i])) receive_frames(&c->flow[i], &c->ends[i]);
     epoll_ctl(epoll_fd, EPOLL_CTL_DEL, c->ends[i].fd, NULL);
     end_close(&c->ends[i]);
   }
 }
 
 /* Takes sockets that were opened for the cable, which is made where there is none. They are its own from here on, whatever the answer is. */
-const char *cable_take(long id, int mtu, struct end ends[2]) {
-  struct cable *c = cable_find(id);
+const char *link_attach(long id, int mtu, struct end ends[2]) {
+  struct shaped_link *c = link_find(id);
   const char *problem = NULL;
   for (int i = 0; i < 2 && !problem; i++) problem = end_map(&ends[i]);
   bool fresh = !c;
@@ -107,12 +107,12 @@ const char *cable_take(long id, int mtu, struct end ends[2]) {
   }
   if (fresh) {
     c->id = id;
-    c->next = cables;
-    cables = c;
+    c->next = links;
+    links = c;
   }
   for (int i = 0; i < 2 && fresh; i++) {
     c->ends[i].fd = -1;
-    c->flow[i].cable = c;
+    c->flow[i].link = c;
     c->flow[i].out = &c->ends[1 - i];
     flow_seed(&c->flow[i], (uint64_t)id << 1 | (unsigned)i);
   }
@@ -126,38 +126,38 @@ const char *cable_take(long id, int mtu, struct end ends[2]) {
   return problem;
 }
 
-const char *cable_put(long id, int mtu, const struct settings set[2]) {
-  struct cable *c = cable_find(id);
-  if (!c || c->mtu != mtu || cable_leaves(id)) return errno = ENODEV, "Cannot find device";
+const char *link_configure(long id, int mtu, const struct settings set[2]) {
+  struct shaped_link *c = link_find(id);
+  if (!c || c->mtu != mtu || link_is_being_removed(id)) return errno = ENODEV, "Cannot find device";
   c->draining = false;
-  for (int i = 0; i < 2; i++) flow_settings(&c->flow[i], &set[i]);
+  for (int i = 0; i < 2; i++) flow_configure(&c->flow[i], &set[i]);
   return NULL;
 }
 
 /* Nothing comes in any more; its devices go when what is on its way has left. */
-void cable_drop(long id) {
-  struct cable *c = cable_find(id);
+void link_remove(long id) {
+  struct shaped_link *c = link_find(id);
   if (c) {
     c->draining = true;
     return;
   }
-  if (cable_leaves(id)) return;
-  struct cable stranger = {.id = id, .ends = {{.fd = -1}, {.fd = -1}}};
-  remove_apart(&stranger, 1);
+  if (link_is_being_removed(id)) return;
+  struct shaped_link stranger = {.id = id, .ends = {{.fd = -1}, {.fd = -1}}};
+  remove_in_child(&stranger, 1);
 }
 
-static bool drained(struct cable *c) {
+static bool drained(struct shaped_link *c) {
   for (int i = 0; i < 2 && c->draining; i++)
-    while (end_waiting(&c->ends[i])) take_frames(&c->flow[i], &c->ends[i]);
+    while (end_waiting(&c->ends[i])) receive_frames(&c->flow[i], &c->ends[i]);
   return c->draining && !c->flow[0].queued && !c->flow[1].queued;
 }
 
 /* Of those that drain, the ones that are empty go. */
-void cables_drained(void) {
-  struct cable *empty = NULL;
+void links_remove_drained(void) {
+  struct shaped_link *empty = NULL;
   size_t count = 0;
-  for (struct cable **at = &cables; *at;) {
-    struct cable *c = *at;
+  for (struct shaped_link **at = &links; *at;) {
+    struct shaped_link *c = *at;
     if (!drained(c)) {
       at = &c->next;
       continue;
@@ -167,11 +167,11 @@ void cables_drained(void) {
     empty = c;
     count++;
   }
-  if (empty) remove_apart(empty, count);
-  for (struct cable *next; empty; empty = next) {
+  if (empty) remove_in_child(empty, count);
+  for (struct shaped_link *next; empty; empty = next) {
     next = empty->next;
     close_ends(empty);
     free(empty);
   }
-  leaving_begin();
+  removals_begin();
 }
