@@ -58,7 +58,7 @@ static int put(const char *path, const char *text) {
   return fd < 0 ? -1 : (int)write(fd, text, strlen(text));
 }
 
-/* What can be read of it: a masked file has nothing. */
+/* Reads the file's content: a masked file is empty. */
 static int get(const char *path) {
   char text[16];
   int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -161,7 +161,7 @@ static int audit(void) {
   return answer.error.error;
 }
 
-/* What the kernel tells the machine's udev of devices goes to no other net namespace. */
+/* The kernel's device events for the machine's udev must not reach other net namespaces. */
 static int uevents(void) {
   struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = 1};
   int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK, 15 /* NETLINK_KOBJECT_UEVENT */);
@@ -170,7 +170,7 @@ static int uevents(void) {
   return (int)recv(fd, zeros, sizeof zeros, 0);
 }
 
-/* A device of its own, in whatever net namespace this is. */
+/* Makes a device in the current net namespace. */
 static int make_tap(void) {
   struct ifreq r = {.ifr_name = "escape", .ifr_flags = 2 /* IFF_TAP */};
   int fd = open("/dev/net/tun", O_RDWR);

@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 
 const run = promisify(execFile);
 
-/** What a decoder that packets have taken over would try. Each line: a name, and the error of the call, 0 for none. */
+/** Tries the calls that a decoder would use after a packet took it over. Each line of output: a name, and the error of the call, 0 for none. */
 const probe = `
 #include "decoder.h"
 #include <errno.h>

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Directories and files by these names, where the machine has them. Where one is a link, as /lib is mostly, it is one here too. */
+/* Directories and files that sharkd reads, if the machine has them. A symbolic link, as /lib often is, stays a link. */
 static const char *const libraries[] = {"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/share/wireshark", "/etc/ld.so.cache"};
 
 /* A remount would have to name every flag that the machine's own mount has; this changes only what is asked for. */

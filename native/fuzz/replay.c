@@ -16,7 +16,7 @@ int main(int argc, char **argv) {
       return 1;
     }
     fclose(file);
-    fprintf(stderr, "%s\n", argv[i]); /* the last one named is the one that ended the run */
+    fprintf(stderr, "%s\n", argv[i]); /* the last printed name is the input that ended the run */
     LLVMFuzzerTestOneInput(data, (size_t)size);
     free(data);
   }

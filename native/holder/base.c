@@ -1,4 +1,4 @@
-/* Small things, and what the kernel is asked for. */
+/* Clocks, processes, carriers. */
 #include "base.h"
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
@@ -40,13 +40,12 @@ static void sync_carrier(int fd, const char *line, const char *end) {
   const char *colon = memchr(line, ':', (size_t)(end - line));
   if (!colon || colon - line >= (int)sizeof request.ifr_name) return;
   memcpy(request.ifr_name, line, (size_t)(colon - line));
-  if (strcmp(request.ifr_name, "lo")) (void)!ioctl(fd, SIOCETHTOOL, &request); /* one that has gone has nothing pending */
+  if (strcmp(request.ifr_name, "lo")) (void)!ioctl(fd, SIOCETHTOOL, &request); /* an interface that is gone has no pending change */
 }
 
 /*
- * Asks the kernel for the carrier of each interface of this net namespace. The answer must be one that already holds, so asking makes the kernel handle a
- * pending change now, where by itself it handles about a hundred a second. By the ethtool call, which tells nothing else: all that there is to tell of an
- * interface takes ten times as long.
+ * Asks the kernel for the carrier of each interface of this net namespace. The kernel handles a pending change before it answers; by itself it handles only
+ * about a hundred of them a second. Uses the ethtool call, because a request for all attributes of an interface takes ten times as long.
  */
 void sync_carriers(void) {
   char text[4096], *end;

@@ -1,4 +1,4 @@
-/* What every part of the holder uses. */
+/* Shared by all parts of the holder. */
 #pragma once
 #include "../common/io.h"
 #include "../common/memory.h"
@@ -30,7 +30,7 @@
 enum {
   PROTOCOL = 1,
   LISTEN_FD = 3, /* handed from the launcher to the lab's init: the socket */
-  READY_FD = 4,  /* and the pipe on which it tells that it is ready, or why not */
+  READY_FD = 4,  /* and the pipe on which it reports that it is ready, or why not */
   RANGE_FD = 20, /* and the lock of its range of ids, which lasts as long as the lab */
 };
 

@@ -1,4 +1,4 @@
-/* The boot command labwright-boot: what most nodes want of their boot, without a shell or any other program. README.md tells what is done here. */
+/* The boot command labwright-boot: does what most nodes need at boot without a shell or any other program. README.md lists it. */
 #include "boot.h"
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 enum { MAX_TEXT = 64 << 10 };
 
-/* Said either way, for a new network namespace takes after the machine, which may forward. Read first: writing takes the kernel's one lock of networking. */
+/* Sets the switch in both cases, because a new net namespace inherits the machine's value. Reads it first: writing takes the kernel's one lock of networking. */
 static bool set_switch(const char *path, char wanted, bool optional) {
   char now;
   int fd = open(path, O_RDWR | O_CLOEXEC);

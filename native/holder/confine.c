@@ -1,4 +1,4 @@
-/* What a root in a node may not do. */
+/* Confines the root of a node: capabilities, system calls, AppArmor. */
 #include "../common/seccomp.h"
 #include "calls.h"
 #include "init.h"
@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-/* What routers, hosts and their tools use of root's powers. zebra and its kin refuse to start without SYS_ADMIN. */
+/* The capabilities that routers, hosts and their tools use. zebra and FRR's other daemons refuse to start without SYS_ADMIN. */
 static const int kept_capabilities[] = {
   CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_KILL, CAP_SETGID, CAP_SETUID, CAP_SETPCAP, CAP_NET_BIND_SERVICE,
   CAP_NET_BROADCAST, CAP_NET_ADMIN, CAP_NET_RAW, CAP_IPC_LOCK, CAP_SYS_CHROOT, CAP_SYS_ADMIN, CAP_SYS_NICE, CAP_SYS_RESOURCE,
@@ -23,7 +23,7 @@ static const unsigned families[] = {1 /* UNIX */, 2 /* INET */, 10 /* INET6 */, 
 /* Typing into a terminal for others; selecting and pasting on the machine's console; line disciplines, which are modules that the kernel would load. */
 static const unsigned denied_ioctls[] = {0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */, 0x5423 /* TIOCSETD */};
 
-/* What personality() may set: the usual one, what uname reports (32 bit, 2.6), and nothing but asking. Others weaken a program's own defences. */
+/* The values that personality() may set: the usual one, those that change what uname reports (32 bit, 2.6), and the query. Others weaken a program's own defences. */
 static const unsigned personalities[] = {0, 8 /* LINUX32 */, 0x20000 /* UNAME26 */, 0x20008, 0xffffffff};
 
 enum action { ALLOW, UNKNOWN, DENY, NO_CLONE3, IF_NOT_USER_0, IF_NOT_USER_1, IF_HARMLESS_IOCTL, IF_NETWORK, IF_SOCKET, IF_PERSONALITY, IF_OPTION, ACTIONS };

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-/* Where a late viewer begins: a scrollback that lost its beginning starts at a line or an escape sequence, never inside one. */
+/* Returns where a new viewer begins. A scrollback that lost its beginning starts at a line or an escape sequence, never inside one. */
 uint64_t scrollback_start(const struct node *n) {
   if (n->total - n->first <= RING) return n->first;
   for (uint64_t at = n->total - RING; at < n->total; at++) {
@@ -62,7 +62,7 @@ void viewers_flush(struct node *n) {
   }
 }
 
-/* A viewer that did not read for so long loses bytes from here on, until it has caught up; the node goes on. */
+/* A viewer that did not read within STALL_MS loses bytes from here on, until it has caught up; the node goes on. */
 static void node_stalled(struct timer *t) {
   struct node *n = container_of(t, struct node, stall);
   for (struct client *c = clients; c; c = c->next)
@@ -109,7 +109,7 @@ void pty_ready(struct source *s, uint32_t events) {
   struct node *n = container_of(s, struct node, pty);
   if (events & EPOLLOUT) pty_write(n);
   bool open = !(events & (EPOLLIN | EPOLLHUP | EPOLLERR)) || pty_read(n, false);
-  /* The node's init holds the other side: an end can only mean that it is dying, and its death is told by the signal. */
+  /* The node's init holds the other side: an end can only mean that init is dying, which SIGCHLD reports. */
   if (!open) source_watch(s, 0);
   else node_update(n);
   viewers_flush(n);

@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 
 static size_t hierarchies;
-/* The one of the second generation; as many as there are where there is none. */
+/* Index of the cgroup v2 hierarchy; `hierarchies` if there is none. */
 static size_t unified;
 
 void groups_init(void) {
@@ -41,7 +41,7 @@ int group_limit(long id, long hierarchy, const char *file, const char *value) {
 
 struct group_handles groups_open(long id) {
   struct group_handles h;
-  /* A process of one thread enters the first generation's by `tasks`, for which the kernel need not hold back every fork and exit of the machine. */
+  /* A process with one thread enters cgroup v1 groups by `tasks`: then the kernel need not hold back each fork and exit of the machine. */
   for (size_t i = 0; i < ARRAY(h.fds); i++)
     h.fds[i] = i >= hierarchies ? -1 : i == unified ? group_open(i, id, "", O_PATH | O_DIRECTORY) : group_open(i, id, "tasks", O_WRONLY);
   return h;
@@ -54,7 +54,7 @@ pid_t groups_clone(struct group_handles *h, unsigned long flags) {
   pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);
   if (pid > 0) return pid;
   int directory = *group;
-  /* Born into it: there is nothing left to enter. Where the kernel is older, or that was refused, it is entered as the others are. */
+  /* The child starts inside the group and need not enter it. If the kernel is older, or refused that, the child enters it as it enters the others. */
   *group = pid == 0 ? -1 : openat(directory, "cgroup.procs", O_WRONLY | O_CLOEXEC);
   close(directory);
   return pid == 0 ? 0 : clone_process(flags);

@@ -26,7 +26,7 @@
 #include <sys/wait.h>
 
 enum {
-  MAX_PROCESSES = 8 << 10, /* of a lab, where nobody says better; a small machine has 32768 pids */
+  MAX_PROCESSES = 8 << 10, /* default for a lab; a small machine has 32768 pids */
   MAX_FILES = 8,           /* directories of files */
   PROGRAM_FD = 21,         /* in the lab's init, until it has become the program */
 };
@@ -81,8 +81,8 @@ static bool has_profile(void) {
   return found;
 }
 
-/* In the clone: root of the new user namespace, then this program anew. Anew, because only then do the kernel's rules on tracing count
- * by the lab's user namespace. */
+/* In the clone: becomes root of the new user namespace and executes this program again. Only after an exec do the kernel's rules on tracing use
+ * the lab's user namespace. */
 static _Noreturn void become_init(int go, const char *lab_arg, bool range, int groups) {
   char first;
   if (read(go, &first, 1) != 1) _exit(0); /* the launcher died */
@@ -102,8 +102,8 @@ static _Noreturn void become_init(int go, const char *lab_arg, bool range, int g
   unready("run the holder");
 }
 
-/* clone_process with a user namespace that belongs to this user, who therefore is the one that the kernel counts its inotify instances and the like for.
- * Files are still opened with the launcher's rights. */
+/* clone_process with a user namespace that belongs to `owner`: the kernel counts its inotify instances and the like for that user. Files are still
+ * opened with the launcher's rights. */
 static pid_t clone_as(unsigned long owner, unsigned long flags) {
   if (owner) {
     prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0); /* where unprivileged users may not make user namespaces */

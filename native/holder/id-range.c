@@ -39,7 +39,7 @@ static bool put_map(pid_t pid, const char *name, unsigned long inside, unsigned 
   return done;
 }
 
-/* A user namespace that only says which ids become which. */
+/* Returns a user namespace that only maps ids, or -1. */
 static int open_map(unsigned long on_disk, unsigned long base) {
   char path[64];
   int fd = -1;

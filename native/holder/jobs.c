@@ -61,7 +61,7 @@ static void job_in_ready(struct source *s, uint32_t events) {
   ssize_t sent = write(s->fd, j->input, j->input_left);
   if (sent < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (sent > 0) j->input += sent, j->input_left -= (size_t)sent;
-  if (sent <= 0 || j->input_left == 0) source_close(s); /* it does not want the rest: its exit code tells */
+  if (sent <= 0 || j->input_left == 0) source_close(s); /* it does not read the rest; its exit code shows whether that is an error */
 }
 
 void job_drop(struct job *j) {
@@ -80,7 +80,7 @@ void job_died(struct job *j, int status) {
       break;
     }
   if (c) {
-    /* What it wrote is in the pipes. Not until their end: something left in the background may hold them for ever. */
+    /* Its output is still in the pipes. They are not read to their end, because a background process may hold them open for ever. */
     for (int i = 0; i < 64 && j->out.fd >= 0 && job_output(j, &j->out); i++) {}
     for (int i = 0; i < 64 && j->err.fd >= 0 && job_output(j, &j->err); i++) {}
     struct text fields = {0};
@@ -151,7 +151,7 @@ failed:
   job_update(j);
 }
 
-/* A program in the node that has the connection itself as its input and output, from its own "R" on: nobody here hears of it again. */
+/* Starts a program in the node that has the connection as its input and output after it has sent "R". The holder does not follow it any further. */
 void job_join(struct client *c, struct node *n, struct list argv) {
   struct group_handles handles = groups_open(n->id);
   char **program = list_to_vector(argv);

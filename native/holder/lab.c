@@ -18,7 +18,7 @@ static struct source signals;
 static char *mark; /* the command line's last argument */
 static size_t mark_room;
 
-/* Tells ps whose process this is, in the place of the command line's last argument. */
+/* Shows in ps whose process this is, in place of the command line's last argument. */
 void mark_process(const char *text) {
   memset(mark, 0, mark_room);
   strncpy(mark, text, mark_room - 1);
@@ -59,7 +59,7 @@ _Noreturn void lab_init(char **argv) {
   prctl(PR_SET_NAME, "labwright-lab", 0, 0, 0);
   /* Nodes share our user id: without this their root could trace their init, which knows of other nodes. */
   if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) unready("prctl");
-  /* What the machine unmounts goes here too; what we mount is never seen there. */
+  /* Unmounts of the machine are repeated here; mounts of the lab are never visible to the machine. */
   if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0) unready("mount propagation");
   const unsigned long quiet = MS_NOSUID | MS_NODEV | MS_NOEXEC;
   proc_times = access_time_flags("/proc"), sys_times = access_time_flags("/sys");

@@ -1,4 +1,4 @@
-/* What there is in a lab: nodes, clients, jobs. */
+/* The objects of a lab: nodes, clients, jobs. */
 #pragma once
 #include "../common/text.h"
 #include "../common/wire.h"
@@ -13,10 +13,10 @@ enum {
   MAX_CLIENTS = 2048,
   ACCEPT_PAUSE = 200, /* ms, after a connection that could not be accepted */
   MAX_GROUPS = 32, /* of the user that a node's own program runs as */
-  SPAWN_SLICE = 8, /* nodes cloned between two looks at the other clients */
+  SPAWN_SLICE = 8, /* nodes cloned before the other clients are served again */
 };
 
-/* SETUP is told as waiting. */
+/* Clients see SETUP as waiting. */
 enum state { SETUP, WAITING, BOOTING, RUNNING, STOPPING, STOPPED, FAILED, SUSPENDED };
 
 struct node {
@@ -25,7 +25,7 @@ struct node {
   enum state state, resumed_state; /* resumed_state: what it is again when it is no longer suspended */
   bool signalling; /* being suspended or resumed by signals: requests that this could overtake are deferred */
   long max_file_bytes; /* bytes; 0: no limit */
-  int64_t ring_bytes; /* of packet rings made, where the kernel does not report those that are there */
+  int64_t ring_bytes; /* bytes of all packet rings ever made, used if the kernel does not report the present ones */
   int exit_code; /* -1: none */
   int boot_code;
   int64_t started;

@@ -10,7 +10,7 @@ static size_t pending_count, pending_room;
 void source_watch(struct source *s, uint32_t events) {
   struct epoll_event e = {.events = events, .data.ptr = s};
   if (s->fd < 0 || s->events == events) return;
-  /* Nothing wanted means not registered: a hang-up would be told again and again otherwise. */
+  /* A source without wanted events is not registered: otherwise epoll would report its hang-up again and again. */
   int how = !events ? EPOLL_CTL_DEL : s->events ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
   if (epoll_ctl(epoll_fd, how, s->fd, &e) < 0) dprintf(2, "epoll_ctl: %s\n", strerror(errno));
   s->events = events;

@@ -67,9 +67,9 @@ void become_user(char **main, int terminal) {
   }
   mkdir(path, 0755);
   const char *step = chdir(path) < 0 ? path : NULL;
-  /* Programs open /dev/stdout anew, which leads to this terminal. */
+  /* Programs open /dev/stdout, which leads to this terminal. */
   if (!step && uid != 0 && fchown(terminal, uid, (gid_t)-1) < 0) step = "terminal";
-  /* Where only one id is mapped no groups may be set, and the only user is root. */
+  /* If only one id is mapped, no groups may be set, and the only user is root. */
   if (!step && (uid != 0 || groups[0] != 0 || count > 1) &&
       (setgroups(count, groups) < 0 || setresgid(groups[0], groups[0], groups[0]) < 0 || setresuid(uid, uid, uid) < 0))
     step = "user";
@@ -96,8 +96,8 @@ static pid_t start_program(struct node *n, char **argv, int slave, bool on_termi
 
 int exit_code(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
 
-/* What a node's init waits for; blocked from the clone on, or a signal that comes early would be lost: TERM, what a halt or poweroff typed in the
- * node sends, and that somebody looks at the console. */
+/* The signals that a node's init waits for: TERM, those of halt and poweroff in the node, and SIG_CONSOLE_OPENED. They are blocked from the clone on, or an
+ * early one would be lost. */
 static sigset_t wanted_signals(void) {
   sigset_t set;
   sigemptyset(&set);
@@ -106,7 +106,7 @@ static sigset_t wanted_signals(void) {
   return set;
 }
 
-/* Of a program that is the node itself: the signal that asks it to end, where its image names one; it alone gets it then, as it would elsewhere. */
+/* Returns the signal that stops a program that is the node itself, if its image names one, else 0. Only that program gets it then, as in a container. */
 static int own_stop_signal(const struct node *n) {
   static const char name[] = "LABWRIGHT_STOP_SIGNAL=";
   for (char **e = n->env; *n->main && e && *e; e++)
@@ -122,9 +122,9 @@ static _Noreturn void node_init(struct node *n, int slave, const struct termios 
     if (errno != EINTR) _exit(0);
   char **rest = *n->boot ? boot_here(n->boot, n->env) : NULL;
   const bool still = !rest && !plain_line_set_link;
-  if (rest) sync_carriers(); /* those of a boot without a program are looked at when it is done */
+  if (rest) sync_carriers(); /* a boot without a program syncs them at its end */
   pid_t boot = rest ? start_program(n, rest, slave, false) : 0, console = 0;
-  /* A program that is the node itself is wanted at once; a shell that nobody sees would only cost. */
+  /* A program that is the node itself starts at once; a shell starts when somebody opens the console. */
   bool booted = false, ending = false, console_opened = *n->main != NULL;
   int64_t not_before = 0;
   const int stop_signal = own_stop_signal(n);
@@ -146,7 +146,7 @@ static _Noreturn void node_init(struct node *n, int slave, const struct termios 
     if (ending && pid < 0 && errno == ECHILD) _exit(0);
     if (!boot && !booted && !ending) {
       booted = true;
-      sync_carriers(); /* those that boot brought up */
+      sync_carriers(); /* of the links that boot brought up */
       report(CONTROL_FD, still ? BOOTED_WITHOUT_LINKS : BOOTED, 0, "boot");
     }
     int64_t now = clock_ms(CLOCK_MONOTONIC);
@@ -170,7 +170,7 @@ static _Noreturn void node_init(struct node *n, int slave, const struct termios 
     }
     kill(-1, SIGTERM);
     kill(-1, SIGCONT);
-    if (console) kill(-console, SIGHUP); /* interactive shells do not heed TERM */
+    if (console) kill(-console, SIGHUP); /* interactive shells ignore TERM */
   }
 }
 

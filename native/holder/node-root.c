@@ -54,7 +54,7 @@ static void mount_overlay(struct spawn *s) {
   require(mount("overlay", s->disk, "overlay", 0, options), "overlay on", s->disk);
 }
 
-/* Devices of the machine that this node gets beside those that all have. */
+/* Devices of the machine that a node can get beside the standard ones. */
 static const char *const machine_devices[] = {"kvm"};
 
 static void mount_machine_devices(struct list wanted) {
@@ -95,7 +95,7 @@ static int mount_dev(int *master, struct list lent) {
   mount_machine_devices(lent);
   for (size_t i = 0; i < ARRAY(links); i++) require(symlink(links[i][0], links[i][1]), "link", links[i][1]);
   unsigned long flags = MS_NOSUID | MS_NOEXEC;
-  /* Where only one id is mapped there is no group tty. Bounded, because all nodes share the machine's kernel.pty.max. */
+  /* If only one id is mapped, there is no group tty. `max` is set because all nodes share the machine's kernel.pty.max. */
   if (mount("devpts", "/dev/pts", "devpts", flags, "newinstance,ptmxmode=0666,mode=0620,max=64,gid=5") < 0)
     require_mount("devpts", "/dev/pts", "devpts", flags, "newinstance,ptmxmode=0666,mode=0620,max=64");
   int unlock = 0, slave = -1;
@@ -131,7 +131,7 @@ static void mask_machine(void) {
 
 /*
  * The old root stays the working directory until all is in place: relative paths are the machine's, absolute ones the node's own.
- * So whatever links the node left on its disk, they lead nowhere but within it.
+ * So links that the node left on its disk stay within the node's root.
  */
 int make_root(struct spawn *s, int *master) {
   const unsigned long quiet = MS_NOSUID | MS_NODEV | MS_NOEXEC;

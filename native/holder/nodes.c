@@ -14,7 +14,7 @@ static struct timer fabric_sync;
 
 enum {
   FABRIC_SYNC_MS = 50, /* one sync for all that boot within this time */
-  FABRIC_SYNC_SHARE = 20, /* and only one part in so many of the time is spent on them */
+  FABRIC_SYNC_SHARE = 20, /* at most one part in FABRIC_SYNC_SHARE of the time is spent on them */
 };
 static int64_t fabric_sync_took;
 
@@ -51,7 +51,7 @@ void node_changed(struct node *n, enum state state) {
     if (c->mode == AWAITING || c->mode == SPAWNING) report_waits(c);
     if (c->mode != WATCHING) continue;
     reply_node(c, n);
-    /* It will connect anew and be told all states: better than memory without end. */
+    /* A slow watcher must not take memory without end. It connects again and gets all states. */
     if (c->out.end - c->out.start > OUT_HIGH) client_close(c);
     else client_update(c);
   }
@@ -93,7 +93,7 @@ static void control_read(struct node *n) {
     } else if (r.kind == BOOTED || r.kind == BOOTED_WITHOUT_LINKS) {
       n->boot_code = r.value;
       if (n->state == BOOTING && r.value == 0) node_changed(n, RUNNING);
-      if (n->state == SUSPENDED) n->resumed_state = RUNNING; /* said just before */
+      if (n->state == SUSPENDED) n->resumed_state = RUNNING; /* it booted just before it was suspended */
       if (r.kind == BOOTED) fabric_sync_soon();
     }
   }

@@ -1,8 +1,8 @@
-/* What can be asked for. */
+/* The requests of the holder's socket. */
 #include "node.h"
 #include <sys/ioctl.h>
 
-/* Of the nodes that are asked for, or of all. */
+/* Reports the nodes that the request names, or all. */
 static void do_info(struct client *c, struct reader *r) {
   struct list ids = r->at < r->end ? reader_list(r, 1) : (struct list){0};
   bool some = ids.count > 0;
@@ -45,11 +45,11 @@ static void do_release(struct client *c, struct reader *r) {
   for (uint32_t i = 0; i < ids.count; i++) {
     struct node *n = node_find(reader_number(&check, INT32_MAX));
     if (check.bad) return refuse(c, "protocol", "malformed release");
-    if (!n) return refuse(c, "no-node", "a node that is to be released is not there");
+    if (!n) return refuse(c, "no-node", "no such node to release");
   }
   for (uint32_t i = 0; i < ids.count; i++) {
     struct node *n = node_find(reader_number(&ids.items, INT32_MAX));
-    if (n->state != WAITING) continue; /* released before, or dead: its state tells */
+    if (n->state != WAITING) continue; /* released before, or dead; clients see that in its state */
     if (write(n->control.fd, "R", 1) != 1) continue; /* dead, and its signal on the way */
     n->started = clock_ms(CLOCK_REALTIME);
     node_changed(n, BOOTING);
@@ -58,7 +58,7 @@ static void do_release(struct client *c, struct reader *r) {
   finish(c);
 }
 
-/* Before nodes are spawned, and of those that run at once: id, then a list of (hierarchy or "rlimit", file, value). */
+/* Sets limits: id, then a list of (hierarchy or "rlimit", file, value). They apply at once to nodes that run, else when they are spawned. */
 static void do_limits(struct client *c, struct reader *r) {
   struct reader check = *r;
   while (!check.bad && check.at < check.end) {

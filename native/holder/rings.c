@@ -87,7 +87,7 @@ static bool same_file(int a, int b) {
   return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* The same for the node's own net namespace, if the socket is of that one. Of another one that the node made, -2: who counts those? */
+/* Returns the same for the node's own net namespace; -2 if the socket is in another one that the node made, whose rings nobody counts. */
 static int64_t rings_of(const struct node *n, int packet_socket) {
   char path[64];
   snprintf(path, sizeof path, "/proc/%d/ns/net", n->pid);
@@ -131,12 +131,12 @@ static int set_option(struct node *n, int listener, const struct seccomp_notif *
   if (length > max) length = max;
   struct iovec here = {&value, (size_t)length}, there = {(void *)(uintptr_t)args[3], (size_t)length};
   int process = (int)syscall(SYS_pidfd_open, caller, 0);
-  if (process < 0 && (caller = process_of(caller)) > 0) process = (int)syscall(SYS_pidfd_open, caller, 0); /* it was a thread */
+  if (process < 0 && (caller = process_of(caller)) > 0) process = (int)syscall(SYS_pidfd_open, caller, 0); /* the caller is a thread */
   int copy = process < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process, (int)args[0], 0);
   int rc = -1;
   if (copy < 0 && errno != EBADF) errno = ENOMEM;
   if (copy >= 0 && process_vm_readv(caller, &here, 1, &there, 1, 0) != length) errno = EFAULT;
-  /* It may have ended, and its number be another process's. */
+  /* The caller may have ended, and its pid may belong to another process now. */
   else if (copy >= 0 && ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &asked->id) < 0) errno = ENOMEM;
   else if (copy >= 0) rc = is_ring ? make_ring(n, copy, (int)args[2], &value.ring, (socklen_t)length) : buffer_set(n, copy, (int)args[2], value.bytes);
   int problem = errno;

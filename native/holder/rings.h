@@ -5,7 +5,7 @@
 enum {
   RINGS_FD = 5,               /* in the holder and in what becomes a node: the line on which listeners are handed over */
   RING_BYTES = 8 << 20,       /* of all rings of a node together; tcpdump takes 2 MiB each */
-  RING_BYTES_EVER = 64 << 20, /* in the life of a node, where the kernel does not report those that are there */
+  RING_BYTES_EVER = 64 << 20, /* in the life of a node, used if the kernel does not report the present ones */
 };
 
 /* The holder's end of the line. */

@@ -27,7 +27,7 @@ static long counted_there(char *text) {
   return sum;
 }
 
-/* How many of these sockets the node has, never too few; -1: the kernel does not report it. If there are few sockets in all, they are not told apart. */
+/* Returns how many of these sockets the node has, never too few; -1: the kernel does not report it. If there are few sockets in all, counts all of them. */
 static long uncounted(const struct node *n) {
   static char text[32 << 10];
   long all;

@@ -11,7 +11,7 @@
 
 enum { MANY = 16 /* links from which on each gets a shorter ring */, THREADS = 16, MAX_LINE = 512 /* bytes of a line that can be a put */ };
 
-/* A cable whose sockets are to be opened. */
+/* A link whose sockets are to be opened. */
 struct opening { long id; int mtu; struct end ends[2]; const char *problem[2]; int error[2]; };
 
 static struct opening *openings;
@@ -96,7 +96,7 @@ static void *open_some(void *none) {
   }
 }
 
-/* Whether the shaper has the cable with this MTU, on the devices that exist now. @list its links, each on a line between line ends */
+/* Whether the shaper has the link with this MTU, on the devices that exist now. @list its links, each on a line between line ends */
 static bool is_there(const char *list, long id, int mtu) {
   char name[2][16], have[96];
   for (int side = 0; side < 2; side++) name_of(name[side], 'p', id, side);

@@ -1,4 +1,4 @@
-/* What the shaper is asked: one request a connection, over an abstract socket of the fabric's net namespace, where only the lab's root is. */
+/* Requests to the shaper: one a connection, over an abstract socket of the fabric's net namespace, where only the lab's root is. */
 #include "../common/text.h"
 #include "request.h"
 #include <fcntl.h>
@@ -48,7 +48,7 @@ static void show_flow(struct client *c, char side, struct direction *d) {
 
 /* Takes the packet sockets that came with the line. */
 static const char *run_take(struct client *c, struct request *r) {
-  if (c->socket_next + 2 > c->socket_count) return errno = 0, "a cable without its sockets";
+  if (c->socket_next + 2 > c->socket_count) return errno = 0, "a link without its sockets";
   for (int i = 0; i < 2; i++) r->ends[i].fd = c->sockets[c->socket_next++];
   if (!link_is_being_removed(r->id)) return link_attach(r->id, r->mtu, r->ends);
   for (int i = 0; i < 2; i++) end_close(&r->ends[i]);
@@ -71,7 +71,7 @@ static void answer(struct client *c) {
   char *request = c->in.data;
   c->answering = true;
   if (!strcmp(request, "list\n")) {
-    /* For the asker: what need not be opened again. A draining one may go at any moment, and is then told as a device that is not there. */
+    /* For ask.c: the links whose sockets need not be opened again. A draining link may go at any moment; a put for it then reports that the device does not exist. */
     for (const struct shaped_link *one = links; one; one = one->next)
       text_format(&c->out, "%ld %d %d %d\n", one->id, one->mtu, one->ends[0].index, one->ends[1].index);
     text_format(&c->out, ".\n");
@@ -129,7 +129,7 @@ static void client_ready(struct client *c) {
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (got < 0 || c->in.length + (size_t)got > MAX_REQUEST) return drop(c);
     text_add(&c->in, data, (size_t)got);
-    if (c->in.failed) return drop(c); /* the asker reports that there is no answer: nothing of it is done */
+    if (c->in.failed) return drop(c); /* nothing of it is done; ask.c reports that there is no answer */
     if (got > 0 && !c->watching) c->watching = !strcmp(c->in.data, "watch\n");
     if (got > 0) return;
     if (c->watching || c->in.length == 0) return drop(c);
@@ -182,14 +182,14 @@ int serve(int listener) {
     struct timespec pause = {.tv_sec = wait / 1000000000, .tv_nsec = wait % 1000000000};
     int n = epoll_pwait2(epoll_fd, events, 64, due == INT64_MAX ? NULL : &pause, NULL);
     if (n < 0 && errno != EINTR) return 1;
-    /* Frames first: a request must not find those that came before it still waiting. */
+    /* Frames first: frames that came before a request must have left the ring when it is carried out. */
     for (int i = 0; i < n; i++) {
       void *source = events[i].data.ptr;
       if (!source || client_of(source) || removal_find(source)) continue;
       struct direction *d = source;
       int error;
       socklen_t size = sizeof error;
-      /* A device that went down says so until it was heard. */
+      /* A device that went down is reported until the error is read. */
       if (events[i].events & EPOLLERR) getsockopt(d->link->ends[d - d->link->flow].fd, SOL_SOCKET, SO_ERROR, &error, &size);
       receive_frames(d, &d->link->ends[d - d->link->flow]);
     }

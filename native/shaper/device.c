@@ -1,4 +1,4 @@
-/* Devices: a ring of frames that came, and a socket for those that go. */
+/* Devices: a ring of received frames, and a socket that sends frames. */
 #include "../common/netlink.h"
 #include "shaper.h"
 #include <linux/ethtool.h>
@@ -39,9 +39,9 @@ const char *end_map(struct end *e) {
 }
 
 /*
- * Everything but the mapping. Takes some 10 ms, which the kernel waits for its readers: not for a process that passes frames.
- * @name the shaper's end of a veth pair, p<id><side>. At the other end, q<id><side>, the kernel is told to compute checksums and to cut what is larger
- * than a frame (gso_max_segs 1 was given when it was made), so that what comes here is frames as a wire has them.
+ * Opens the end, all except the mapping. Takes some 10 ms, while the kernel waits for its readers, so a process that passes frames must not call it.
+ * @name the shaper's end of a veth pair, p<id><side>. At the other end, q<id><side>, the kernel is set to compute checksums and to cut packets that are
+ * larger than a frame (the pair was made with gso_max_segs 1). So the shaper receives frames as a wire has them.
  */
 const char *end_open(struct end *e, const char *name, int mtu, bool many) {
   char outer[IFNAMSIZ];

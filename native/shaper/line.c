@@ -41,7 +41,7 @@ static uint64_t random_below(struct direction *d, uint64_t max) {
   return (uint64_t)(((unsigned __int128)draw(d) * max) >> 64);
 }
 
-/* Frames on their way keep their time; those that come after may overtake them. */
+/* Frames on their way keep their time; later frames may overtake them. */
 bool flow_configure(struct direction *d, const struct settings *set) {
   if (memcmp(&d->set, set, sizeof *set) == 0) return false;
   d->set = *set;

@@ -1,4 +1,4 @@
-/* Cables: the shaped links. */
+/* Shaped links. */
 #include "shaper.h"
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -6,13 +6,13 @@
 struct shaped_link *links;
 
 /*
- * Devices that a child of ours removes. Whoever closes a packet socket last, or deletes a device, waits some 10 ms for the kernel's readers: that must not
- * be the process that passes frames.
+ * Devices that a child process removes. The process that closes a packet socket last, or deletes a device, waits some 10 ms for the kernel's readers; it
+ * must not be the process that passes frames.
  */
 struct removal { int done; size_t count; struct removal *next; long ids[]; };
 
 static struct removal *removals;
-static int begin[2] = {-1, -1}; /* the child of this turn waits for its end, until when our sockets are closed */
+static int begin[2] = {-1, -1}; /* the child of this turn starts at its end of file, when the shaper's sockets are closed */
 
 bool link_is_being_removed(long id) {
   for (const struct removal *l = removals; l; l = l->next)
@@ -52,7 +52,7 @@ static void remove_in_child(const struct shaped_link *first, size_t count) {
     while (read(begin[0], &none, 1) < 0 && errno == EINTR) {}
   }
   if (pid <= 0) {
-    /* Where there can be no child, here. */
+    /* Without a child: in this process. */
     devices_delete(first, count);
     if (pid == 0) _exit(0);
     close(done[0]), close(done[1]);
@@ -82,7 +82,7 @@ struct shaped_link *link_find(long id) {
   return c;
 }
 
-/* What waits in the rings comes along; then they are closed. */
+/* Takes the frames that wait in the rings, then closes them. */
 static void close_ends(struct shaped_link *c) {
   if (c->ends[0].fd < 0) return;
   for (int i = 0; i < 2; i++) {
@@ -92,7 +92,7 @@ static void close_ends(struct shaped_link *c) {
   }
 }
 
-/* Takes sockets that were opened for the cable, which is made where there is none. They are its own from here on, whatever the answer is. */
+/* Gives a link the sockets that ask.c opened for it; makes the link if it does not exist. The sockets are the link's from here on, also after a failure. */
 const char *link_attach(long id, int mtu, struct end ends[2]) {
   struct shaped_link *c = link_find(id);
   const char *problem = NULL;
@@ -134,7 +134,7 @@ const char *link_configure(long id, int mtu, const struct settings set[2]) {
   return NULL;
 }
 
-/* Nothing comes in any more; its devices go when what is on its way has left. */
+/* The link takes no frames any more. Its devices are removed when the frames on their way have left. */
 void link_remove(long id) {
   struct shaped_link *c = link_find(id);
   if (c) {
@@ -152,7 +152,7 @@ static bool drained(struct shaped_link *c) {
   return c->draining && !c->flow[0].queued && !c->flow[1].queued;
 }
 
-/* Of those that drain, the ones that are empty go. */
+/* Removes draining links that are empty. */
 void links_remove_drained(void) {
   struct shaped_link *empty = NULL;
   size_t count = 0;

@@ -1,10 +1,10 @@
 /*
  * labwright-shaper: delay, jitter, loss and bandwidth for the links of one lab. See README.md.
  *
- *   labwright-shaper lab=<id> [seed=<number>] ask    requests from standard input; starts the lab's shaper where none runs
- *   labwright-shaper lab=<id> show                   what stands, or exit code 3 where none runs
+ *   labwright-shaper lab=<id> [seed=<number>] ask    requests from standard input; starts the lab's shaper if none runs
+ *   labwright-shaper lab=<id> show                   the links, or exit code 3 if none runs
  *   labwright-shaper lab=<id> watch                  ends, with code 3, when the lab's shaper does
- *   labwright-shaper redirect                        ports lead to others, as lines of standard input say
+ *   labwright-shaper redirect                        redirects ports as lines of standard input ask for
  *   labwright-shaper probe                           whether this kernel lets it work
  */
 #include "shaper.h"
@@ -24,13 +24,13 @@ int64_t now_ns(void) {
   return t.tv_sec * 1000000000ll + t.tv_nsec;
 }
 
-/* Woken in time: no slack on timers, and a short slice, for which the scheduler lets a waking process go first. */
+/* Wakes the process in time: no slack on timers, and a short slice, for which the scheduler runs a waking process first. */
 static void lower_wakeup_latency(void) {
   struct { uint32_t size, policy; uint64_t flags; int32_t nice; uint32_t priority; uint64_t runtime, deadline, period; } slice = {
     .size = 48, .runtime = 200000,
   };
   prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
-  /* Where the kernel is older, or does not allow it, the rest still holds. */
+  /* An older kernel, or one that does not allow it, only has no short slice. */
   syscall(SYS_sched_setattr, 0, &slice, 0);
 }
 

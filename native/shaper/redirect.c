@@ -101,9 +101,9 @@ static int carry_out(int fd, const struct step *s) {
 }
 
 /*
- * Lines "from to": every frame that comes in at the one goes out of the other; "from -": none does any more; "from": it will be told later; "group N up":
- * the ports of this group come up. Before all else each port gets the place that filters have. To give it to a port that is up, the kernel waits for its readers,
- * under the one lock of networking; and for the first filter of a place just given, so that all places come before all filters.
+ * Carries out lines. "from to": each frame that comes in at `from` goes out of `to`. "from -": removes the redirect. "from": prepares the port for a later
+ * redirect. "group N up": sets the ports of this group up. All ports get their clsact qdisc before any filter is set: for a qdisc on a port that is up, and
+ * for the first filter of a fresh qdisc, the kernel waits for its readers under networking's one lock.
  */
 int redirects(char *text) {
   size_t count = 0, room = 0;
@@ -122,7 +122,7 @@ int redirects(char *text) {
     }
     struct step *s = &steps[count++];
     error = read_step(line, s);
-    /* A port that never redirected has nowhere to put a filter. */
+    /* A port without a clsact qdisc cannot have a filter. */
     if (!error && (s->kind == PREPARE || s->kind == REDIRECT)) error = add_clsact(fd, s->from);
   }
   for (size_t i = 0; !error && i < count; i++) error = carry_out(fd, &steps[i]), line = steps[i].line;

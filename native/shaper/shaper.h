@@ -14,13 +14,13 @@
 enum {
   BATCH = 64,                 /* frames taken from one device, and sent, in one go */
   MAX_HELD = 256 << 20,      /* bytes that all delay lines together may hold */
-  QUEUE_MS = 100,             /* what waits for bandwidth, at most; */
-  QUEUE_FRAMES = 16,          /* but so many full frames may wait however slow it is */
+  QUEUE_MS = 100,             /* maximum wait for bandwidth; */
+  QUEUE_FRAMES = 16,          /* but this many full frames may wait on a slow line too */
   FRAME = 1514,
   MAX_REQUEST = 4 << 20,
 };
 
-/* What is asked of one direction, and what came of it. */
+/* Settings and counters of one direction. */
 struct settings { int64_t delay, jitter; /* ns */ uint64_t loss; /* parts per 1e9 */ uint64_t kbit; /* 0: unlimited */ };
 struct counters {
   uint64_t received, sent;
@@ -47,7 +47,7 @@ struct direction {
   uint64_t queued;
 };
 
-/* A shaped link. What comes in at ends[i] is flow[i] and leaves at the other end. */
+/* A shaped link. Frames that come in at ends[i] are flow[i] and leave at the other end. */
 struct shaped_link {
   long id;
   int mtu;
@@ -65,7 +65,7 @@ extern uint64_t seed;
 
 int64_t now_ns(void);
 
-/* cable.c. Those that can fail answer NULL or what failed, with errno set. */
+/* link.c. Those that can fail answer NULL or what failed, with errno set. */
 struct shaped_link *link_find(long id);
 const char *link_attach(long id, int mtu, struct end ends[2]);
 const char *link_configure(long id, int mtu, const struct settings set[2]);
@@ -82,7 +82,7 @@ void end_close(struct end *e);
 uint64_t end_missed(struct end *e);
 int device_index(const char *name);
 void devices_delete(const struct shaped_link *first, size_t count);
-/* RTM_NEWLINK with an index: puts this device into the group; without: brings all of the group up, where flags say so. RTM_DELLINK: removes the group. */
+/* RTM_NEWLINK with an index puts this device into the group; without one it sets the flags of the whole group. RTM_DELLINK removes the group's devices. */
 int group_request(int fd, unsigned short type, int index, unsigned flags, uint32_t group);
 
 /* line.c */

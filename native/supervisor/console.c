@@ -5,7 +5,7 @@
 #include <termios.h>
 
 int serial_fd = -1, terminal_fd = -1;
-static char pending[16384]; /* said by the guest, not yet taken by the terminal */
+static char pending[16384]; /* output of the guest that the terminal has not taken yet */
 static size_t pending_at, pending_end;
 static char seen[4096]; /* the guest's last output, for the patterns */
 static size_t seen_length;
@@ -48,7 +48,7 @@ bool is_ready(void) { return marked; }
 
 int guest_failed(void) { return failure; }
 
-/* Control sequences to a terminal are no part of what is said. */
+/* Removes control sequences of terminals from the guest's output. */
 static bool is_text(unsigned char c) {
   static enum { TEXT, ESCAPE, CONTROL } state;
   if (c == 0x1b) return state = ESCAPE, false;
@@ -66,7 +66,7 @@ static bool matches_failure(void) {
   return true;
 }
 
-/* A guest that failed before it was ready does not become ready; one that is ready no longer fails its boot. */
+/* A guest that failed before it was ready does not become ready. A guest that is ready can no longer fail its boot. */
 static void match_seen(void) {
   seen[seen_length] = 0;
   if (matches_failure()) watching = false;

@@ -63,7 +63,7 @@ void control_ready(void) {
     give_up(qmp_problem);
 }
 
-/* A guest that goes on does not say again what showed that it was ready. */
+/* A restored guest does not print again the line that showed that it was ready. */
 static bool save_ready(void) {
   if (unlink(SAVED_READY) < 0 && errno != ENOENT) return false;
   if (!is_ready()) return true;
@@ -101,7 +101,7 @@ int saved_state_open(void) {
 bool resuming(void) { return loading; }
 
 void resume_step(void) {
-  if (!qmp(-1, "{\"execute\":\"query-status\"}")) return; /* its end tells why */
+  if (!qmp(-1, "{\"execute\":\"query-status\"}")) return; /* the hypervisor's exit code and messages show why */
   if (!strcmp(qmp_returned("status"), "inmigrate")) return;
   loading = false;
   if (unlink(SAVED_STATE) < 0) fail("%s: %s", SAVED_STATE, strerror(errno));

@@ -74,7 +74,7 @@ static void launch(void) {
   fcntl(serial_fd, F_SETFL, O_NONBLOCK);
 }
 
-/* What the guest said last, after the hypervisor's end; bounded, as nobody may keep the node from ending. */
+/* Relays the guest's last output after the hypervisor's end; bounded, because nobody may keep the node from ending. */
 static void drain_serial(void) {
   fcntl(terminal_fd, F_SETFL, 0);
   console_drain();
@@ -128,7 +128,7 @@ static int boot(void) {
   sigaddset(&set, SIGTERM);
   sigprocmask(SIG_SETMASK, &set, NULL);
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGHUP, SIG_IGN); /* TERM says it all */
+  signal(SIGHUP, SIG_IGN); /* the node's init sends TERM too */
   umask(022);
   config_read(&config, CONFIG);
   be_quiet();

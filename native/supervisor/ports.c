@@ -87,7 +87,7 @@ static void interface_added(int index, bool carrier, unsigned mtu, const unsigne
     if (!had) p->tap = tap_open(index);
     if (!join(index, !had)) {
       if (!attached) fail("interface %d could not be joined", index);
-      /* It was taken away again before we came to it: no reason for the guest to end. Should it be there, it is told, and joined when it changes. */
+      /* It was probably removed meanwhile, which must not end the guest. If it still exists, the failure is reported, and its next change tries again. */
       char name[16];
       snprintf(name, sizeof name, "eth%d", index);
       if (if_nametoindex(name) != 0) dprintf(2, "labwright: interface %d could not be joined\r\n", index);
@@ -162,7 +162,7 @@ static bool ask_for_all(void) { return netlink_dump(link_fd, RTM_GETLINK, &(stru
 static bool receive(int flags, bool *done) {
   static char bytes[65536];
   ssize_t got = recv(link_fd, bytes, sizeof bytes, flags);
-  if (got < 0 && errno == ENOBUFS) return ask_for_all(); /* too much at once: look at all anew */
+  if (got < 0 && errno == ENOBUFS) return ask_for_all(); /* messages were lost: read all interfaces again */
   if (got <= 0) return false;
   size_t left = (size_t)got;
   for (struct nlmsghdr *m = (void *)bytes; NLMSG_OK(m, left); m = NLMSG_NEXT(m, left)) {

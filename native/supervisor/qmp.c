@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <sys/socket.h>
 
-enum { PATIENCE_MS = 60000 /* a hypervisor on a busy machine; one that does not answer for so long is told as broken */ };
+enum { PATIENCE_MS = 60000 /* for a busy machine; a hypervisor that takes longer is reported as broken */ };
 
 int qmp_fd = -1;
 char qmp_problem[4096];
@@ -26,7 +26,7 @@ static char *next_line(int timeout) {
       memmove(input, end + 1, filled -= length + 1);
       return line;
     }
-    if (filled == sizeof input) filled = 0; /* no line of ours is so long */
+    if (filled == sizeof input) filled = 0; /* a line that fills the buffer is none that is needed */
     struct pollfd p = {.fd = qmp_fd, .events = POLLIN};
     if (gone || poll(&p, 1, timeout) <= 0) return NULL;
     ssize_t got = read(qmp_fd, input + filled, sizeof input - filled);
@@ -43,7 +43,7 @@ static const char *text_of(const json_t *object, const char *key) {
   return text ? text : "";
 }
 
-/* What came unasked. */
+/* Handles an event. */
 static void event(const json_t *message) {
   if (!strcmp(text_of(message, "event"), "DEVICE_DELETED")) port_unplugged(text_of(json_object_get(message, "data"), "device"));
 }

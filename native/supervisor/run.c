@@ -7,17 +7,17 @@
 
 int exit_code(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
 
-/* An ordinary user without any capability. Where the node has no other user than its root, root without any capability. */
+/* Becomes an ordinary user without any capability; in a node whose only user is root, root without any capability. */
 void drop_privilege(void) {
   (void)!capabilities_bound(0); /* a process that may not change the set has no capabilities to lose */
   if (setgroups(0, NULL) == 0 && setresgid(VM_UID, VM_UID, VM_UID) == 0) (void)!setresuid(VM_UID, VM_UID, VM_UID);
   if (capabilities_set(0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) _exit(71);
 }
 
-static void signals_for_child(bool heeds_term) {
+static void signals_for_child(bool takes_term) {
   sigset_t set;
   sigemptyset(&set);
-  if (!heeds_term) sigaddset(&set, SIGTERM);
+  if (!takes_term) sigaddset(&set, SIGTERM);
   sigprocmask(SIG_SETMASK, &set, NULL);
   signal(SIGPIPE, SIG_DFL);
   signal(SIGHUP, SIG_DFL);
@@ -51,10 +51,10 @@ pid_t start_hypervisor(char **argv, const int *keep, size_t keep_count) {
   pid_t pid = fork();
   if (pid != 0) return pid;
   for (size_t i = 0; i < keep_count; i++) fcntl(keep[i], F_SETFD, 0);
-  /* It ends with its supervisor, whatever ends that one. */
+  /* The hypervisor ends with its supervisor, also if that is killed. */
   drop_privilege();
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  /* The node's init asks everything in the node to end. That is for the guest to do: the supervisor tells it. */
+  /* The node's init sends TERM to all processes of the node. The hypervisor ignores it: the supervisor presses the guest's power button. */
   signals_for_child(false);
   setsid();
   char *const environment[] = {"PATH=/usr/bin", "HOME=" DISKS, "TMPDIR=" DISKS, NULL};

@@ -1,4 +1,4 @@
-/* What the service runs in the node: ready, hibernate, relay <socket>; and on the machine: probe-kvm. */
+/* Commands that the service runs: ready, hibernate and relay <socket> in the node, probe-kvm on the machine. */
 #include "vm.h"
 #include <poll.h>
 #include <sys/socket.h>
@@ -6,7 +6,7 @@
 
 enum { STEP_MS = 25, BEGIN_MS = 120000 /* a busy machine: until the supervisor listens, the node may be called running already */ };
 
-/* @param patience in ms, for one that does not listen yet */
+/* @param patience in ms, for a socket that does not listen yet */
 static int reach(const char *path, int patience) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   snprintf(address.sun_path, sizeof address.sun_path, "%s", path);

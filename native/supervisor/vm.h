@@ -1,4 +1,4 @@
-/* The supervisor of a VM node: what its parts share. README.md tells what it does. */
+/* The supervisor of a VM node: declarations of its parts. README.md describes it. */
 #pragma once
 #include <errno.h>
 #include <fcntl.h>
@@ -55,7 +55,7 @@ void make_config_drive(const struct config *c);
 /* qmp.c: the hypervisor's control line. */
 extern int qmp_fd;
 bool qmp_open(void);
-/* Sends one command, with a file descriptor if fd is not -1. Returns whether it was done; if not, qmp_problem says why. */
+/* Sends one command, with a file descriptor if fd is not -1. Returns whether it was done; if not, the reason is in qmp_problem. */
 extern char qmp_problem[4096];
 __attribute__((format(printf, 2, 3))) bool qmp(int fd, const char *format, ...);
 /* A text that the last command returned; empty if it returned none by that name. */

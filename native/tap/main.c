@@ -32,7 +32,7 @@
 enum {
   BLOCK = 512 << 10,
   BLOCKS = 16,
-  RETIRE_MS = 20, /* a block that is not full is handed over after so long */
+  RETIRE_MS = 20, /* a block that is not full is handed over after this time */
   WHOLE = 262144,
   MAX_SECONDS = 1 << 30,
 };
@@ -47,7 +47,7 @@ static uint8_t *ring;
 static struct counters counters;
 static volatile sig_atomic_t stopping;
 
-/* The last words: a capture's are in the file "end", for whoever looks later. */
+/* Ends the program. The reason of a capture's end goes to the file "end", which the service reads later. */
 _Noreturn void end(const char *how, const char *words) {
   if (ready_fd >= 0) dprintf(ready_fd, "%s: %s", how, words);
   else if (!capture) dprintf(2, "labwright-tap: %s: %s\n", how, words);
@@ -66,7 +66,7 @@ static void fail(const char *step) {
   end("error", words);
 }
 
-/* Room for the last words is taken while there is some: when the disk is full they must be said too. */
+/* Reserves room for the file "end": it must be written also when the disk is full. */
 static void reserve_end(void) {
   static const char room[512];
   end_file = open("end.new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -91,7 +91,7 @@ static void open_ring(void) {
   if (port_index == 0) end("gone", "there is no such device");
   int version = TPACKET_V3;
   if (setsockopt(ring_fd, SOL_PACKET, PACKET_VERSION, &version, sizeof version) < 0) fail("packet ring of version 3");
-  /* What is not kept need not be copied; a filter may want to see all of it. A tag that is put back takes 4 bytes more. */
+  /* The kernel copies only the bytes that are kept, or all if a filter reads them. A tag that is put back takes 4 bytes more. */
   struct sock_filter keep = {BPF_RET | BPF_K, 0, 0, program.code ? WHOLE : snaplen};
   struct sock_fprog kept = {1, &keep};
   if (setsockopt(ring_fd, SOL_SOCKET, SO_ATTACH_FILTER, &kept, sizeof kept) < 0) fail("packet filter");
@@ -105,7 +105,7 @@ static void open_ring(void) {
   if (bind(ring_fd, (struct sockaddr *)&address, sizeof address) < 0) fail(port);
 }
 
-/* What it does from here on needs no privilege. */
+/* The rest of the program needs no privilege. */
 static void drop_privileges(void) {
   if (capabilities_set(0) < 0) fail("give up privileges");
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -117,7 +117,7 @@ static void handle_packet(const struct tpacket3_hdr *h) {
   const struct sockaddr_ll *from = (const void *)((const uint8_t *)h + TPACKET_ALIGN(sizeof *h));
   struct packet p = {
     .at = (uint64_t)h->tp_sec * 1000000000u + h->tp_nsec, .data = (const uint8_t *)h + h->tp_mac, .length = h->tp_len, .captured = h->tp_snaplen,
-    /* What leaves the fabric's end of the port arrives at the node. */
+    /* Frames that leave the fabric's end of the port arrive at the node. */
     .sent = from->sll_pkttype != PACKET_OUTGOING,
   };
   if (h->tp_status & TP_STATUS_VLAN_VALID && p.captured >= 12 && p.captured <= WHOLE) {
@@ -160,7 +160,7 @@ static void count_drops(void) {
   if (getsockopt(ring_fd, SOL_PACKET, PACKET_STATISTICS, &stats, &size) == 0) counters.dropped += stats.tp_drops;
 }
 
-/* For whoever looks while it runs. One write: never half of it. */
+/* Writes the counters for the service, in one write, so that they are never half written. */
 static void report_counters(bool at_end) {
   static struct counters reported = {UINT64_MAX, 0};
   count_drops();
@@ -189,7 +189,7 @@ static _Noreturn void run(void) {
   struct pollfd poller[2] = {{.fd = ring_fd, .events = POLLIN | POLLERR}, {.fd = capture ? -1 : 1, .events = 0}};
   for (;;) {
     poll(poller, 2, 250);
-    if (poller[1].revents & (POLLERR | POLLHUP)) _exit(0); /* nobody looks any more */
+    if (poller[1].revents & (POLLERR | POLLHUP)) _exit(0); /* the reader has gone */
     if (poller[0].revents & POLLERR) {
       int error;
       socklen_t size = sizeof error;
@@ -200,13 +200,13 @@ static _Noreturn void run(void) {
     int64_t now = now_ms();
     bool due = now - reported >= 250;
     if (due) report_counters(false), reported = now;
-    /* Now and then, not when it goes down: the kernel tells that, and then removes it without a word. */
+    /* Checked from time to time: the kernel reports that a device goes down, but not that it is removed. */
     if (due && port_is_gone()) how = "gone";
     else if (now >= until) how = "seconds";
     else if (!stopping) continue;
     break;
   }
-  /* What the kernel has not handed over yet. */
+  /* The blocks that the kernel has not handed over yet. */
   for (int64_t last = now_ms() + 4 * RETIRE_MS; now_ms() < last; poll(NULL, 0, RETIRE_MS)) drain();
   drain();
   report_counters(true);

@@ -1,4 +1,4 @@
-/* pcapng: one section with one interface, in every file anew, so that each file is whole by itself. */
+/* pcapng: each file has a section with one interface, so that each file is whole by itself. */
 #include "tap.h"
 #include "../common/io.h"
 #include <errno.h>
@@ -20,7 +20,7 @@ static uint64_t written;
 
 static void send_out(const uint8_t *data, size_t length) {
   if (write_all(fd, data, length)) return;
-  if (options.pipe && errno == EPIPE) _exit(0); /* nobody looks any more */
+  if (options.pipe && errno == EPIPE) _exit(0); /* the reader has gone */
   end("error", strerror(errno));
 }
 

@@ -1,11 +1,11 @@
-/* What the parts of the tap share. */
+/* Declarations of the tap's parts. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 #include <stddef.h>
 #include <linux/filter.h>
 
-/* One packet as it is reported: the Ethernet frame with its VLAN tag where the sender put it. */
+/* One captured packet: the Ethernet frame with its VLAN tag where the sender put it. */
 struct packet {
   uint64_t at; /* ns since 1970 */
   const uint8_t *data;
@@ -22,7 +22,7 @@ bool read_program(const char *text, struct program *p);
 /* Bytes of the packet that the program keeps; 0: none of it. Classic BPF over data alone. */
 uint32_t run_program(const struct program *p, const uint8_t *data, uint32_t length, uint32_t captured);
 
-/* output.c: a ring of files in the working directory, or standard output. Each ends the process with its words where it cannot write. */
+/* output.c: a ring of files in the working directory, or standard output. Each function ends the process with a message if it cannot write. */
 struct output_options { const char *name, *description, *filter; uint32_t snaplen; uint64_t file_bytes; unsigned files; bool pipe; };
 void output_open(const struct output_options *options);
 void output_packet(const struct packet *p);

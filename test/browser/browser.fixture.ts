@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { onTestFailed } from "vitest";
-import { getCurrentTest } from "vitest/suite";
+import { onTestFailed, TestRunner } from "vitest";
 import { loadPages } from "../../src/server/http/pages.ts";
 import { type Served, type ServedOptions, serve } from "../wire/served.ts";
 import { launchChromium } from "./launch-chromium.ts";
@@ -38,7 +37,7 @@ async function openPage(browser: Browser, options: BrowserContextOptions = {}): 
   const allowed: RegExp[] = [];
   let shown = "";
   // What a person would have seen, for whoever reads of the failure only. A page that is opened for all tests is of none.
-  if (getCurrentTest() !== undefined) onTestFailed(() => console.error(`the page showed ${shown}`));
+  if (TestRunner.getCurrentTest() !== undefined) onTestFailed(() => console.error(`the page showed ${shown}`));
   let own: string | undefined;
   page.on("pageerror", (error) => complaints.push(`exception: ${error.message}`));
   page.on("console", (message) => {

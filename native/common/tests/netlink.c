@@ -1,4 +1,4 @@
-/* Messages have the bytes that the kernel reads, and one that is too long is never sent. */
+/* Messages have the bytes that the kernel reads. A message that is too long is never sent. */
 #include "../../fuzz/check.h"
 #include "../netlink.h"
 #include <errno.h>

@@ -7,7 +7,7 @@
 static bool no_memory;
 static void *scarce_realloc(void *old, size_t size) { return no_memory ? NULL : realloc(old, size); }
 
-/* Instead of the one that is linked. */
+/* Replaces the linked function. */
 #define text_add tested_add
 #define text_format tested_format
 #define text_free tested_free

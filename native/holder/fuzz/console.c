@@ -1,4 +1,4 @@
-/* What a node writes to its terminal, in the scrollback and to a viewer. The first byte gives the size of the pieces. */
+/* The output of a node's terminal, in the scrollback and to a viewer. The first byte gives the size of the pieces. */
 #include "../base.c"
 #include "../console.c"
 

@@ -24,7 +24,7 @@ static struct shaped_link *fake_link(long id) {
 }
 
 const char *link_attach(long id, int mtu, struct end ends[2]) {
-  if (ends[0].fd < 0 || ends[1].fd < 0) abort(); /* a cable without sockets */
+  if (ends[0].fd < 0 || ends[1].fd < 0) abort(); /* a link without sockets */
   if (ends[0].slot == 0 || ends[0].slots > ends[0].bytes / ends[0].slot) abort(); /* a ring that ends before its last slot */
   fake_link(id)->mtu = mtu;
   return NULL;

@@ -1,4 +1,4 @@
-/* What a guest writes to its serial line, as the patterns see it. The first byte gives the size of the pieces. */
+/* Output of a guest's serial line, as the patterns see it. The first byte gives the size of the pieces. */
 #include "../vm.h"
 #undef READY_MARK
 #define READY_MARK "/dev/null"

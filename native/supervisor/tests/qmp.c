@@ -1,4 +1,4 @@
-/* Answers of the hypervisor are JSON, whatever its blanks, its order and its length. */
+/* Answers of the hypervisor are read as JSON: blanks, order and length do not matter. */
 #include "../qmp.c"
 #include "../../fuzz/check.h"
 
@@ -10,7 +10,7 @@ void fail(const char *format, ...) {
 }
 void port_unplugged(const char *device) { snprintf(unplugged, sizeof unplugged, "%s", device); }
 
-/* A hypervisor that has said this and hung up. */
+/* A hypervisor that has sent this text and hung up. */
 static void hypervisor(const char *lines) {
   int pair[2];
   CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);

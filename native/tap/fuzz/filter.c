@@ -1,4 +1,4 @@
-/* A compiled filter (up to the first line end) and a packet that it looks at. */
+/* A compiled filter (up to the first line end) and a packet for it. */
 #include "../filter.c"
 #include <string.h>
 
