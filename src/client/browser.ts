@@ -1,6 +1,6 @@
 /**
- * The SDK for web pages: `import { connect } from "labwright/browser"`. The same operations and types as in Node, over fetch and WebSocket.
- * The browser checks the certificate; a page of the service's own origin is known by its cookie (docs/browser.md).
+ * The SDK for web pages: `import { connect } from "labwright/browser"`. It has the same operations and types as in Node, over fetch and WebSocket.
+ * The browser checks the certificate. A page of the service's own origin is authenticated by its cookie (docs/browser.md).
  */
 import { type OperationId, type OperationRow, operations } from "../contract/operations.ts";
 import { type ComposedCall, composeCall, type Input } from "./compose.ts";
@@ -15,11 +15,11 @@ export type { Job, JobMethods, JobOptions, StartedJob } from "./jobs.ts";
 export type { CallOptions, InputOf, Stream } from "./methods.ts";
 
 export interface BrowserOptions {
-  /** The service: https://host[:port]; default: where the page comes from. */
+  /** The service: https://host[:port]. Default: the origin of the page. */
   readonly url?: string | undefined;
   /** A bearer token. Absent: the cookie of the page's browser session. */
   readonly token?: string | undefined;
-  /** Milliseconds by operation id, instead of the operation's own time-out. */
+  /** Time-outs by operation id, ms. They replace the operation's own time-out. */
   readonly timeouts?: Readonly<Partial<Record<OperationId, number>>> | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface BrowserDownload {
 
 type AnswerOf<Id extends OperationId> = (typeof operations)[Id]["answer"];
 
-/** As ResultOf, with what a browser has: a WebSocket for an upgrade, a ReadableStream for bytes. */
+/** ResultOf for browsers: an upgrade returns a WebSocket, bytes are a ReadableStream. */
 export type BrowserResultOf<Id extends OperationId> =
   AnswerOf<Id> extends "upgrade" ? WebSocket : AnswerOf<Id> extends "bytes" ? BrowserDownload : ResultOf<Id>;
 
@@ -41,11 +41,11 @@ export interface BrowserClient extends BrowserMethods, JobMethods {
   readonly url: string;
   /** The bearer token in use; undefined with a cookie. */
   readonly token: string | undefined;
-  /** A console as a WebSocket: binary frames are its bytes, `{"resize": [columns, rows]}` in a text frame its size. By cookie only. */
+  /** Opens a console as a WebSocket. Binary frames carry its bytes; a text frame `{"resize": [columns, rows]}` sets its size. Needs the cookie. */
   openConsole(input: InputOf<"attachConsole"> & { readonly node: string }, options?: CallOptions): Promise<WebSocket>;
 }
 
-/** A client of the service for a page. Nothing is sent until the first call. */
+/** Returns a client of the service for a page. It sends nothing before the first call. */
 export function connect(options: BrowserOptions = {}): BrowserClient {
   const { location } = globalThis as { readonly location?: { readonly origin: string } };
   const url = (options.url ?? location?.origin ?? "").replace(/\/$/, "");
@@ -77,7 +77,7 @@ export function connect(options: BrowserOptions = {}): BrowserClient {
       id,
       (input: object = {}, callOptions?: CallOptions) => call(id, input as Input, callOptions),
     ]),
-    // As in Node: the table is the only list of operations.
+    // As in Node, the table of operations is the only list of methods.
   ) as unknown as BrowserMethods;
 
   return {
@@ -102,7 +102,7 @@ export function connect(options: BrowserOptions = {}): BrowserClient {
   };
 }
 
-/** The time-out counts until the answer begins; a stream may last. */
+/** Sends a request. The time-out ends when the answer begins: a stream may last longer. */
 async function send(
   url: string,
   { method, path, headers, body, timeoutMs, signal }: ComposedCall,
@@ -123,7 +123,7 @@ async function send(
     if (signal?.aborted === true) throw signal.reason;
     if (late.signal.aborted)
       throw new LabwrightError(`no answer from ${url} within ${timeoutMs / 1000} s`, { status: 0, code: "host_timeout" });
-    // A browser does not tell pages why: no connection, or a certificate that it does not trust.
+    // Browsers do not report the reason to pages: either no connection, or a certificate that is not trusted.
     throw new LabwrightError(`no connection to ${url}`, { status: 0, code: "host_unreachable", cause: error });
   } finally {
     clearTimeout(timer);
@@ -145,7 +145,7 @@ function download(response: Response): BrowserDownload {
 
 function eventStream(response: Response): Stream<unknown> {
   const reader = (response.body ?? new ReadableStream<Uint8Array>()).getReader();
-  // What is cancelled may have failed before; whoever reads is told that.
+  // The stream may have failed already. The reader gets that error.
   const stop = () => void reader.cancel().catch(() => {});
   async function* lines(): AsyncGenerator<unknown, void, undefined> {
     const decoder = new TextDecoder();
@@ -164,7 +164,7 @@ function eventStream(response: Response): Stream<unknown> {
   return { [Symbol.asyncIterator]: () => items, [Symbol.dispose]: stop };
 }
 
-/** Resolves when it is open. A browser does not tell why it was refused. */
+/** Resolves when the WebSocket is open. Browsers do not report why a WebSocket was refused. */
 function openSocket(url: string, signal: AbortSignal | undefined): Promise<WebSocket> {
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(url);

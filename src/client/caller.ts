@@ -15,26 +15,25 @@ export interface Credentials {
 export interface ConnectOptions {
   /** The service: https://host[:port]. */
   readonly url: string;
-  /** SHA-256 fingerprint of its certificate; hex, colons and a sha256: prefix allowed. Absent: normal certificate authorities. */
+  /** SHA-256 fingerprint of the certificate: hex, optionally with colons and a sha256: prefix. Absent: the usual certificate authorities. */
   readonly pin?: string | undefined;
-  /** PEM certificates to trust instead of the usual ones, where no pin is given. */
+  /** PEM certificates to trust instead of the usual authorities. Ignored with a pin. */
   readonly ca?: string | undefined;
   /** A bearer token from an earlier login. */
   readonly token?: string | undefined;
-  /** Used to log in before the first call, and again when the session has expired. A function may ask a person. */
+  /** Used to log in before the first call, and again after the session has expired. A function may ask a person. */
   readonly credentials?: Credentials | (() => Promise<Credentials>) | undefined;
-  /** Told each new token, so that it can be kept. */
+  /** Called with each new token, so that the program can store it. */
   readonly onToken?: ((token: string) => void) | undefined;
-  /** Milliseconds by operation id, instead of the operation's own time-out. */
+  /** Time-outs by operation id, ms. They replace the operation's own time-out. */
   readonly timeouts?: Readonly<Partial<Record<OperationId, number>>> | undefined;
 }
 
 const expired: ReadonlySet<string | undefined> = new Set(["unauthenticated", "expired_agent_session", "expired_host_session"]);
 
 /**
- * Sends operations and keeps the session. After an expired session it logs in again and sends the same request once more, but only
- * operations whose table row allows a replay: those that change nothing. For the others the caller gets the error and decides;
- * the next call logs in first.
+ * Sends operations and holds the session. If the session has expired, it logs in again and repeats the request once. It repeats only operations whose
+ * table row allows a replay, because they change nothing. For other operations the program gets the error, and the next call logs in first.
  */
 export class Caller implements Disposable {
   readonly #transport: Transport;
@@ -60,7 +59,7 @@ export class Caller implements Disposable {
     return this.#transport.url.href.replace(/\/$/, "");
   }
 
-  /** `headers` come on top of those that every call has. */
+  /** Sends an operation. `headers` are added to the headers of every call. */
   async call(id: OperationId, input: Input, options: CallOptions = {}, headers: Readonly<Record<string, string>> = {}): Promise<unknown> {
     const row: OperationRow = operations[id];
     const call = composeCall(id, row, input, options, { headers, usualMs: this.#options.timeouts?.[id] });
@@ -85,7 +84,7 @@ export class Caller implements Disposable {
     this.#transport.close();
   }
 
-  /** Logs in with the credentials, where there are any and nobody else renewed the used token already; one login at a time. */
+  /** Logs in with the credentials, if there are any and no other call has renewed the token already. One login runs at a time. */
   async #renew(used: string | undefined, signal: AbortSignal | undefined): Promise<void> {
     const { credentials } = this.#options;
     if (credentials === undefined || this.#token !== used) return;
@@ -97,7 +96,7 @@ export class Caller implements Disposable {
     });
     const login = this.#login;
     if (signal === undefined) return await login;
-    // Another caller may wait for the same login: an abort ends the waiting, not the login.
+    // Another call may wait for the same login: an abort ends the waiting, not the login.
     let onAbort: () => void = () => undefined;
     const aborted = new Promise<never>((_resolve, reject) => {
       onAbort = () => reject(signal.reason);

@@ -29,7 +29,7 @@ const credentials = { username: "ada", password: "secret" };
 let server: Server;
 let url: string;
 let seen: Seen[];
-/** Bytes of requests, after TLS. */
+/** Bytes of requests that were received over TLS. */
 let received: number;
 let logins: number;
 let reply: (seen: Seen, turn: number) => Reply | undefined;
@@ -84,7 +84,7 @@ function answerFor(entry: Seen): Reply {
 }
 
 describe("methods", () => {
-  test("there is one for every operation, typed by the table", () => {
+  test("the client has one method for every operation, typed by the table", () => {
     using client = connect({ url, pin });
     for (const id of Object.keys(operations) as OperationId[]) expect(client[id]).toBeTypeOf("function");
     expectTypeOf<keyof LabwrightClient & OperationId>().toEqualTypeOf<OperationId>();
@@ -95,7 +95,7 @@ describe("methods", () => {
     expect(wrong).toBeTypeOf("function");
   });
 
-  test("parameters go into the path, the rest into the query or the body", async () => {
+  test("parameters are sent in the path, other fields in the query or the body", async () => {
     using client = connect({ url, pin, token: "t" });
     await client.getTemplate({ id: "a b/c" });
     await client.listTemplates({ provisioned: "true" });
@@ -117,7 +117,7 @@ describe("methods", () => {
     expect(new Set(seen.map(({ authorization }) => authorization))).toEqual(new Set(["Bearer t"]));
   });
 
-  test("health and login are called without the token, and login keeps the new one", async () => {
+  test("health and login are called without the token, and login stores the new one", async () => {
     reply = () => undefined;
     const tokens: string[] = [];
     using client = connect({ url, pin, token: "old", onToken: (token) => tokens.push(token) });
@@ -151,7 +151,7 @@ describe("errors", () => {
     });
   });
 
-  test("an answer that is no envelope is an error without a code", async () => {
+  test("an answer without an envelope is an error without a code", async () => {
     using client = connect({ url, pin, token: "t" });
     for (const raw of ["<html>proxy</html>", "[]", '{"status":"ok"}']) {
       reply = () => ({ raw });
@@ -159,13 +159,13 @@ describe("errors", () => {
     }
   });
 
-  test("another certificate than the pinned one is told before a byte of the request is sent", async () => {
+  test("a certificate other than the pinned one is reported before a byte of the request is sent", async () => {
     using client = connect({ url, pin: "ab".repeat(32) });
     await expect(client.login(credentials)).rejects.toMatchObject({ name: "LabwrightError", code: "tls_pin_mismatch", status: 0 });
     expect([seen, received]).toEqual([[], 0]);
   });
 
-  test("an unknown certificate, no service, no time and plain http each have their code with status 0", async () => {
+  test("an unknown certificate, a missing service, a time-out and plain HTTP each have their own code with status 0", async () => {
     using untrusting = connect({ url });
     await expect(untrusting.getHealth()).rejects.toMatchObject({
       code: "tls_untrusted",
@@ -203,14 +203,14 @@ describe("the session", () => {
   const ids = Object.keys(operations) as OperationId[];
   const requests = () => seen.filter(({ line }) => line !== "POST /api/v1/login").length;
 
-  test("with credentials the first call logs in by itself, once for calls at the same time", async () => {
+  test("with credentials the first call logs in, once for simultaneous calls", async () => {
     reply = () => undefined;
     using client = connect({ url, pin, credentials });
     await Promise.all([client.getSession(), client.listTemplates(), client.listLabs()]);
     expect([logins, requests()]).toEqual([1, 3]);
   });
 
-  test("after an expired session exactly the replayable operations are sent once more", async () => {
+  test("after an expired session only replayable operations are sent again", async () => {
     reply = () => undefined;
     for (const id of ids) {
       const row = operations[id];
@@ -251,7 +251,7 @@ describe("the session", () => {
     expect(seen.length).toBe(1);
   });
 
-  test("wrong credentials are told as such and not tried again", async () => {
+  test("wrong credentials fail with invalid_credentials and are not tried again", async () => {
     reply = () => ({ status: 401, code: "invalid_credentials", error: "wrong user name or password" });
     using client = connect({ url, pin, credentials });
     await expect(client.getSession()).rejects.toMatchObject({ code: "invalid_credentials" });
@@ -260,7 +260,7 @@ describe("the session", () => {
 });
 
 describe("streams and jobs", () => {
-  test("openConsole attaches and gives the raw connection, with the bearer token on both", async () => {
+  test("openConsole attaches and returns the raw connection, with the bearer token in both requests", async () => {
     reply = () => ({ data: { stream: "f".repeat(64), transport: "host-telnet" } });
     using client = connect({ url, pin, token: "t" });
     const connection = await client.openConsole({ lab: "/x", node: "r1" });
@@ -271,7 +271,7 @@ describe("streams and jobs", () => {
     ]);
   });
 
-  test("openTraffic gives one object a packet, and leaving the loop closes the connection", async () => {
+  test("openTraffic yields one object per packet, and leaving the loop closes the connection", async () => {
     reply = () => ({ data: { stream: "e".repeat(64), transport: "host-traffic" } });
     using client = connect({ url, pin, token: "t" });
     using packets = await client.openTraffic({ lab: "/x" });
@@ -280,7 +280,7 @@ describe("streams and jobs", () => {
     expect(senders).toEqual(["r1", "r2"]);
   });
 
-  test("events come one by one, also when a line is cut in two or has no end", async () => {
+  test("events arrive one by one, also if a line is cut in two or has no end", async () => {
     reply = (_seen, turn) =>
       turn === 1 ? { raw: '{"id":"1","type":"node","name":"gr\u00fcn"}\n\n{"id":"2","type":"heartbeat"}' } : { raw: '{"id":"3"}\n' };
     using client = connect({ url, pin, token: "t" });
@@ -293,7 +293,7 @@ describe("streams and jobs", () => {
     expect(seen.map(({ line }) => line)).toEqual(["GET /api/v1/events?lab=%2Fx", "GET /api/v1/events?lab=%2Fx&after=2"]);
   });
 
-  test("a download gives its media type, file name and bytes, and a refused one its error", async () => {
+  test("a download returns its media type, file name and bytes, and a refused download throws its error", async () => {
     reply = () => ({
       raw: "bytes",
       headers: { "Content-Type": "application/x-pcapng", "Content-Disposition": 'attachment; filename="r1.pcapng"' },
@@ -305,7 +305,7 @@ describe("streams and jobs", () => {
     await expect(client.downloadCapture({ id: "c1" })).rejects.toMatchObject({ code: "capture_not_found" });
   });
 
-  test("an idempotency key goes with changes, and with nothing else; a PUT has a body", async () => {
+  test("an idempotency key is sent with changes only, and a PUT has a body", async () => {
     reply = () => ({ data: {} });
     using client = connect({ url, pin, token: "t" });
     await client.deployProject({ lab: "/x" }, { idempotencyKey: "k-1" });
@@ -315,7 +315,7 @@ describe("streams and jobs", () => {
     expect(seen[2]).toMatchObject({ line: "PUT /api/v1/labs/grants", body: { lab: "/x", grants: [{ user: "bob", right: "view" }] } });
   });
 
-  test("a job tells each new step and gives the operation's result, or its error", async () => {
+  test("a job reports each new step and returns the operation's result or throws its error", async () => {
     const states = [
       { status: "running", step: 1, steps: 2 },
       { status: "running", step: 1, steps: 2 },
@@ -351,7 +351,7 @@ describe("streams and jobs", () => {
     expect(seen[1]).toMatchObject({ line: "POST /api/v1/projects/public", body: { lab: "/copy", as_written: true } });
   });
 
-  test("a base path in the URL comes before every operation's own", async () => {
+  test("a base path in the URL precedes the path of every operation", async () => {
     using client = connect({ url: `${url}/labs/`, pin, token: "t" });
     await client.getHealth();
     expect([seen[0]?.line, client.url]).toEqual(["GET /labs/api/v1/health", `${url}/labs`]);

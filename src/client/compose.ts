@@ -1,7 +1,7 @@
 import type { OperationId, OperationRow } from "../contract/operations.ts";
 import type { CallOptions } from "./methods.ts";
 
-/** An operation as a request: what Node and browsers send alike. */
+/** An operation as a request, the same in Node and in browsers. */
 export interface ComposedCall {
   readonly method: OperationRow["method"];
   readonly path: string;
@@ -10,18 +10,18 @@ export interface ComposedCall {
   /** Milliseconds; 0: no limit. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
-  /** Changes nothing: may be sent again on a fresh connection. */
+  /** The operation changes nothing, so that it may be repeated on a new connection. */
   readonly repeatable: boolean;
 }
 
 export type Input = Readonly<Record<string, unknown>>;
 
-/** Seconds: what Prefer: wait says for a call that waits as long as it takes. */
-const longestWait = 86_400;
+/** Seconds for Prefer: wait of a call without a time-out. */
+const maxWaitSeconds = 86_400;
 
 /**
- * The request of an operation: parameters in the path, the rest in the query or the body. `headers` come on top of those that every call
- * has; `usualMs` is the caller's own time-out for this operation. Throws TypeError where a path parameter is missing.
+ * Returns the request of an operation: parameters in the path, the other fields in the query or the body. `headers` are added to the headers of every call.
+ * `usualMs` is the program's own time-out for this operation. Throws TypeError if a path parameter is missing.
  */
 export function composeCall(
   id: OperationId,
@@ -43,8 +43,8 @@ export function composeCall(
     if (query.size > 0) path += `?${query}`;
   }
   const own = options.timeoutMs ?? usualMs;
-  // The service has the same default, and would give up first where the caller waits longer.
-  const wait = own === undefined ? [] : [`wait=${own > 0 ? Math.ceil(own / 1000) : longestWait}`];
+  // The service has the same default time-out. Without the header it would give up earlier than a client with a longer one.
+  const wait = own === undefined ? [] : [`wait=${own > 0 ? Math.ceil(own / 1000) : maxWaitSeconds}`];
   const prefer = [headers.Prefer ?? [], wait].flat().join(", ");
   const body = row.body === "json" ? JSON.stringify(rest) : row.body === "unread" ? "{}" : undefined;
   return {
@@ -64,20 +64,20 @@ export function composeCall(
   };
 }
 
-/** What a step of a dialogue may take that does not say, ms. */
+/** The default time limit of a dialogue step, ms. */
 const stepMs = 15_000;
-/** What an answer needs besides, to travel, ms. */
+/** Time for the transport of an answer, ms. */
 const travelMs = 5_000;
 
 /**
- * A console command, one of several targets, or the steps of a dialogue together may be given more time than the call's default. The service ends a call
- * that waits for its host in the same time: its answer, which names the host, gets time to travel.
+ * Returns the time-out of a call, ms. The input may give a console command, one of several targets, or the steps of a dialogue more time than the default.
+ * The service uses the same limits. Its answer, which names the host that did not respond, needs additional time for the transport.
  */
 function defaultTimeout(row: OperationRow, input: Input): number {
   const own = timeOf(input);
-  const most = Math.max(own ?? 0, ...itemsOf(input.targets).map((target) => timeOf(target) ?? 0));
+  const max = Math.max(own ?? 0, ...itemsOf(input.targets).map((target) => timeOf(target) ?? 0));
   const steps = itemsOf(input.steps).reduce<number>((sum, step) => sum + (timeOf(step) ?? own ?? stepMs), 0);
-  const asked = Math.max(most, steps);
+  const asked = Math.max(max, steps);
   const usual = row.errors.includes("host_timeout") ? row.timeoutMs + travelMs : row.timeoutMs;
   return asked > 0 ? Math.max(usual, asked + travelMs) : usual;
 }

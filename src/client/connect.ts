@@ -11,18 +11,18 @@ export interface LabwrightClient extends Methods, JobMethods, Disposable, AsyncD
   readonly url: string;
   /** The bearer token in use. */
   readonly token: string | undefined;
-  /** A console's raw bytes: attach and stream in one. A late viewer first gets the recent scrollback. */
+  /** Attaches to a console and opens its stream of raw bytes. The stream begins with the recent scrollback. */
   openConsole(input: InputOf<"attachConsole"> & { readonly node: string }, options?: CallOptions): Promise<Duplex>;
-  /** A capture's packets as one pcapng: those there are, then each that comes. */
+  /** Opens the packets of a capture as one pcapng: first the existing packets, then each new one. */
   openCapture(input: InputOf<"attachCapture">, options?: CallOptions): Promise<Duplex>;
-  /** Translated packets of a lab, one by one. */
+  /** Opens the live traffic of a lab: one decoded packet per item. */
   openTraffic(input: InputOf<"attachTraffic">, options?: CallOptions): Promise<Stream<Readonly<Record<string, unknown>>>>;
-  /** Closes idle connections and ends calls under way. Does not log out: the token stays good. Open consoles stay open. */
+  /** Closes idle connections and ends running calls. Does not log out: the token stays valid. Open consoles stay open. */
   close(): void;
 }
 
 /**
- * A client of the service, one method per operation. Nothing is sent until the first call.
+ * Returns a client of the service with one method per operation. It sends nothing before the first call.
  * Throws LabwrightError with tls_required for a URL that is not https.
  */
 export function connect(options: ConnectOptions): LabwrightClient {

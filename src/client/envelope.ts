@@ -1,14 +1,14 @@
 import { LabwrightError } from "./error.ts";
 
-/** An answer as a text, whatever carried it. */
+/** An answer as text, independent of its transport. */
 export interface TextAnswer {
   readonly status: number;
   readonly text: string;
-  /** A header by its name in lower case. */
+  /** Returns a header by its name in lower case. */
   readonly header: (name: string) => string | undefined;
 }
 
-/** `data` of a success. Throws the error that any other answer stands for. */
+/** Returns the `data` of a success. Throws the error of any other answer. */
 export function envelopeData(answer: TextAnswer): unknown {
   const envelope = parseJson(answer);
   if (isRecord(envelope) && envelope.ok === true) return envelope.data;
@@ -23,7 +23,7 @@ export function parseJson(answer: TextAnswer): unknown {
   }
 }
 
-/** The error that an answer other than success stands for; also one that is no envelope, such as a proxy's page. */
+/** Returns the error of an answer that is not a success. The answer may have no envelope, such as a page of a proxy. */
 export function refusal({ status, text, header }: TextAnswer): LabwrightError {
   let envelope: unknown;
   try {
@@ -34,7 +34,7 @@ export function refusal({ status, text, header }: TextAnswer): LabwrightError {
   const retryAfter = Number(header("retry-after") ?? Number.NaN);
   const fields = { status, requestId: header("x-request-id"), retryAfter: Number.isFinite(retryAfter) ? retryAfter : undefined };
   if (!isRecord(envelope) || envelope.ok !== false) {
-    return new LabwrightError(`what answered is not a Labwright service (HTTP ${status}, no envelope)`, fields);
+    return new LabwrightError(`the answer is not from a Labwright service (HTTP ${status}, no envelope)`, fields);
   }
   const { error, code, data } = envelope;
   return new LabwrightError(typeof error === "string" ? error : `HTTP ${status}`, {

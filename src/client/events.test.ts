@@ -6,7 +6,7 @@ import { type EventTimes, type OpenEvents, resumingEvents } from "./events.ts";
 const times: EventTimes = { silenceMs: 200, pauses: [1, 5], patienceMs: 300 };
 const event = (id: number): EventData => ({ id: String(id), at: "2026-01-01T00:00:00Z", type: "node" });
 
-/** What each connection does, in turn: give events and end, fail to open, or (a function) whatever it does with its signal. */
+/** The behaviour of each connection in turn: a list of events, an error of opening, or a function that gets the signal. */
 type Turn = readonly EventData[] | Error | ((signal: AbortSignal) => AsyncGenerator<EventData>);
 
 function service(turns: readonly Turn[]): { readonly open: OpenEvents; readonly asked: (string | undefined)[]; closed: number } {
@@ -33,7 +33,7 @@ function service(turns: readonly Turn[]): { readonly open: OpenEvents; readonly 
 const away = new LabwrightError("away", { status: 0, code: "host_unreachable" });
 const gone = new LabwrightError("gone", { status: 404, code: "lab_not_found" });
 
-/** Gives one event, then nothing until it is closed. */
+/** Yields one event, then nothing until it is closed. */
 const quiet = (id: number) =>
   async function* (signal: AbortSignal): AsyncGenerator<EventData> {
     yield event(id);
@@ -50,7 +50,7 @@ async function take(open: OpenEvents, count: number, signal?: AbortSignal): Prom
 }
 
 describe("events", () => {
-  test("go on after the last one when a connection ends or breaks", async () => {
+  test("events continue after the last one when a connection ends or breaks", async () => {
     const broken = async function* () {
       yield event(3);
       throw new Error("reset");
@@ -60,14 +60,14 @@ describe("events", () => {
     expect(asked).toEqual([undefined, "2", "3"]);
   });
 
-  test("go on when the service comes back", async () => {
+  test("events continue when the service is available again", async () => {
     const restarting = new LabwrightError("bad gateway", { status: 502 });
     const { open, asked } = service([[event(1)], away, restarting, [event(2)]]);
     expect(await take(open, 2)).toEqual(["1", "2"]);
     expect(asked).toEqual([undefined, "1", "1", "1"]);
   });
 
-  test("go on after a connection that fell silent", async () => {
+  test("events continue after a connection that fell silent", async () => {
     const { open, asked } = service([quiet(1), [event(2)]]);
     const began = performance.now();
     expect(await take(open, 2)).toEqual(["1", "2"]);
@@ -75,7 +75,7 @@ describe("events", () => {
     expect(asked).toEqual([undefined, "1"]);
   });
 
-  test("begin after the id that was given", async () => {
+  test("events begin after the given id", async () => {
     const { open, asked } = service([[event(8)]]);
     for await (const { id } of await resumingEvents(open, "7", {}, times)) {
       expect(id).toBe("8");
@@ -84,20 +84,20 @@ describe("events", () => {
     expect(asked).toEqual(["7"]);
   });
 
-  test("are refused at once where the first connection is, and later where it will not pass", async () => {
+  test("a refusal of the first connection is thrown at once, and a later permanent refusal too", async () => {
     await expect(take(service([away]).open, 1)).rejects.toBe(away);
     const { open, asked } = service([[event(1)], gone, [event(2)]]);
     await expect(take(open, 2)).rejects.toBe(gone);
     expect(asked).toEqual([undefined, "1"]);
   });
 
-  test("are given up when the service stays away", async () => {
+  test("the stream fails if the service stays unavailable", async () => {
     const { open, asked } = service([[event(1)], ...Array.from({ length: 1_000 }, () => away)]);
     await expect(take(open, 2)).rejects.toBe(away);
     expect(asked.length).toBeGreaterThan(5);
   });
 
-  test("end with the caller's signal, with its reason", async () => {
+  test("the stream ends with the reason of the caller's signal", async () => {
     const leaving = new AbortController();
     const reason = new Error("enough");
     const { open } = service([quiet(1)]);
@@ -106,7 +106,7 @@ describe("events", () => {
     await expect(taken).rejects.toBe(reason);
   });
 
-  test("end without an error when they are disposed, also while they are waited for, and close the connection", async () => {
+  test("a stream that is disposed ends without an error, also during a wait, and closes the connection", async () => {
     const state = service([quiet(1)]);
     const events = await resumingEvents(state.open, undefined, {}, times);
     const ids: string[] = [];

@@ -3,23 +3,23 @@ import { LabwrightError } from "./error.ts";
 import type { CallOptions, Stream } from "./methods.ts";
 import { pause } from "./pause.ts";
 
-/** Opens a stream of events after an id; `signal` closes it. */
+/** Opens a stream of the events after an id. `signal` closes it. */
 export type OpenEvents = (after: string | undefined, signal: AbortSignal) => Promise<Stream<EventData>>;
 
 export interface EventTimes {
-  /** The service is never quiet for longer than 15 s: after this a connection counts as dead, ms. */
+  /** A connection without an event for this time is considered dead, ms. The service sends at least a heartbeat every 15 s. */
   readonly silenceMs: number;
-  /** Pauses before connecting again, ms: the first after each event that came, then on to the last. */
+  /** Pauses before connecting again, ms. Each attempt uses the next one; the last one repeats. An event starts from the first again. */
   readonly pauses: readonly number[];
-  /** Without an event for so long it is given up, ms. */
+  /** The stream fails after this time without an event, ms. */
   readonly patienceMs: number;
 }
 
 const usual: EventTimes = { silenceMs: 45_000, pauses: [250, 500, 1_000, 2_000, 5_000], patienceMs: 120_000 };
 
 /**
- * Events without end: a connection that breaks or falls silent is opened again after the last event, so that nothing is missed and nothing
- * comes twice; what cannot be made up for comes as a gap event. The first connection, and a refusal that will not pass, are the caller's errors.
+ * Returns an endless stream of events. A connection that breaks or falls silent is opened again after the last event, so that no event is lost or repeated.
+ * If the service has dropped events meanwhile, the stream contains a gap event. An error of the first connection and a permanent refusal are thrown.
  */
 export async function resumingEvents(
   open: OpenEvents,
@@ -35,7 +35,7 @@ export async function resumingEvents(
   return {
     [Symbol.asyncIterator]: () => ({
       next: () => items.next(),
-      // What is waited for ends at once, and with it the generator.
+      // Ends the pending wait at once, and with it the generator.
       return: () => {
         close();
         return items.return();
@@ -47,7 +47,7 @@ export async function resumingEvents(
 
 interface Ends {
   readonly after: string | undefined;
-  /** The caller's signal, or the stream was closed. */
+  /** Aborted by the caller's signal, or when the stream is closed. */
   readonly until: AbortSignal;
   readonly closed: AbortSignal;
 }
@@ -77,7 +77,7 @@ async function* eventsFrom(first: Connection, open: OpenEvents, ends: Ends, time
     if (ends.closed.aborted) return;
     ends.until.throwIfAborted();
     if (performance.now() - heardAt > times.patienceMs) throw broken ?? new LabwrightError("the service sends no events", { status: 0 });
-    // A pause fails only where it is cut short: the next lines look at why.
+    // A pause fails only if it is aborted. The next lines check by whom.
     await pause(times.pauses[Math.min(turn, times.pauses.length - 1)] ?? 0, ends.until).catch(() => {});
     turn += 1;
     if (ends.closed.aborted) return;
@@ -85,7 +85,7 @@ async function* eventsFrom(first: Connection, open: OpenEvents, ends: Ends, time
     try {
       connection = await connectOnce(open, after, ends.until, times.silenceMs);
     } catch (error) {
-      if (!passes(error)) throw error;
+      if (!isTemporary(error)) throw error;
       broken = error;
     }
   }
@@ -96,7 +96,7 @@ interface Connection {
   close(): void;
 }
 
-/** One connection, which ends itself when it is silent. */
+/** Opens one connection. It ends itself after `silenceMs` without an event. */
 async function connectOnce(open: OpenEvents, after: string | undefined, until: AbortSignal, silenceMs: number): Promise<Connection> {
   const cut = new AbortController();
   const stream = await open(after, AbortSignal.any([until, cut.signal]));
@@ -106,7 +106,7 @@ async function connectOnce(open: OpenEvents, after: string | undefined, until: A
       let timer = setTimeout(silent, silenceMs);
       try {
         for await (const event of stream) {
-          // While the reader is busy nothing is expected.
+          // No event is expected while the reader is busy.
           clearTimeout(timer);
           yield event;
           timer = setTimeout(silent, silenceMs);
@@ -119,8 +119,8 @@ async function connectOnce(open: OpenEvents, after: string | undefined, until: A
   };
 }
 
-/** No answer came, or one that only says: not now. */
-function passes(error: unknown): boolean {
+/** Returns whether an error is temporary: no answer, or a refusal for the moment. */
+function isTemporary(error: unknown): boolean {
   if (!(error instanceof LabwrightError)) return false;
   if (error.status === 0) return error.code === "host_unreachable" || error.code === "host_timeout";
   return error.status === 429 || error.status >= 502;

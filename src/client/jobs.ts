@@ -6,24 +6,24 @@ import { pause } from "./pause.ts";
 
 export type Job = ResultOf<"getJob">;
 
-/** A change that runs as a job: what the operation would have answered is in `result`. */
+/** A change that runs as a job. `result` contains the answer of the operation. */
 export interface StartedJob {
   readonly job: string;
 }
 
 export interface JobOptions extends CallOptions {
-  /** Told each state that differs from the one before; the last one has ended. */
+  /** Called with each state that differs from the previous one. The last state has ended. */
   readonly onProgress?: ((job: Job) => void) | undefined;
 }
 
 export interface JobMethods {
-  /** Begins a change and comes back at once (Prefer: respond-async). */
+  /** Begins a change and returns at once (Prefer: respond-async). */
   startJob<Id extends ChangeOperationId>(id: Id, input: InputOf<Id>, options?: CallOptions): Promise<StartedJob>;
-  /** Waits for a job's end and gives its result; a failed or cancelled one throws its error as LabwrightError. timeoutMs: the whole wait. */
+  /** Waits for the end of a job and returns its result. Throws a LabwrightError if the job fails or is cancelled. timeoutMs: the whole wait. */
   waitForJob<Id extends ChangeOperationId>(id: Id, job: string, options?: JobOptions): Promise<ResultOf<Id>>;
 }
 
-/** How often waitForJob looks, milliseconds: often at first, for short changes. */
+/** The intervals of waitForJob, ms: short ones first, for short changes. */
 const jobPolls = [50, 100, 200, 300, 500] as const;
 
 type IntentReader = (
@@ -31,7 +31,7 @@ type IntentReader = (
   options: CallOptions,
 ) => Promise<{ readonly yaml?: string; readonly files?: Readonly<Record<string, string>> }>;
 
-/** `begin` sends a change with these headers on top; `getJob` looks at one; `getIntent` reads what jobs leave out. */
+/** `begin` sends a change with additional headers. `getJob` reads a job. `getIntent` reads the intent, which jobs leave out. */
 export function jobMethods(
   begin: (
     id: ChangeOperationId,
@@ -55,7 +55,7 @@ export function jobMethods(
         if (state.status === "done") return (await wholeResult(state, getIntent, { signal })) as never;
         if (state.status !== "running") throw jobError(state);
         if (Date.now() > deadline) {
-          throw new LabwrightError(`${id} has not ended within ${timeoutMs / 1000} s; job ${job} goes on`, {
+          throw new LabwrightError(`${id} has not ended within ${timeoutMs / 1000} s; job ${job} continues`, {
             status: 0,
             code: "host_timeout",
             data: { job },
@@ -67,7 +67,7 @@ export function jobMethods(
   };
 }
 
-/** Jobs keep no intent: what the change itself would have answered is read from its lab. */
+/** Returns the complete answer of the change. Jobs contain no intent, which is read from the lab. */
 async function wholeResult({ result, left_out: leftOut = [] }: Job, getIntent: IntentReader, options: CallOptions): Promise<unknown> {
   const { lab } = (result ?? {}) as { readonly lab?: unknown };
   if (!leftOut.includes("yaml") || typeof lab !== "string") return result;
@@ -75,7 +75,7 @@ async function wholeResult({ result, left_out: leftOut = [] }: Job, getIntent: I
   return { ...(result as object), yaml, files };
 }
 
-/** What the change itself would have answered, its HTTP status too. */
+/** Returns the error that the change itself would have had, with its HTTP status. */
 function jobError(job: Job): LabwrightError {
   const { code, error, data } = job.error ?? { code: undefined, error: `the change was ${job.status}` };
   const known = typeof data === "object" && data !== null ? (data as Readonly<Record<string, unknown>>) : undefined;
@@ -84,6 +84,6 @@ function jobError(job: Job): LabwrightError {
 
 function statusOf(code: string | undefined): number {
   const rows: Readonly<Record<string, ErrorRow>> = errors;
-  // A newer service may have more codes.
+  // A newer service may use codes that this client does not have.
   return code !== undefined && Object.hasOwn(rows, code) ? rows[code]!.status : 200;
 }

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 
-/** The JSON value of each line (NDJSON). Ends with the stream; leaving the loop early destroys it. */
+/** Yields the JSON value of each line (NDJSON). Ends with the stream. Leaving the loop early destroys the stream. */
 export async function* jsonLines<T>(stream: Readable): AsyncGenerator<T, void, undefined> {
   let rest = "";
   for await (const chunk of stream.setEncoding("utf8") as AsyncIterable<string>) {

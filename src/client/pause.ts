@@ -1,4 +1,4 @@
-/** Waits; a signal ends it with its reason. Only what Node and browsers both have. */
+/** Waits. Rejects with the signal's reason if the signal is aborted. Uses only functions that Node and browsers have. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) return reject(signal.reason);

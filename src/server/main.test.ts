@@ -32,7 +32,7 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-/** @param within a command that runs it */
+/** Starts `labwright serve`. @param within a command that runs it */
 function serve(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}, within: readonly string[] = []): Started {
   const [program = "", ...argv] = [
     ...within,
@@ -60,13 +60,13 @@ function serve(args: readonly string[] = [], env: Readonly<Record<string, string
   return started;
 }
 
-/** A command that runs another where the state directory is on a file system that is read-only. */
+/** A command that runs another command with the state directory on a read-only file system. */
 const onReadOnly = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o ro none "$LABWRIGHT_STATE_DIR" && exec "$0" "$@"'];
 const patient = { timeout: 40_000 };
 const announcement =
   /^labwright \S+ listens on (https:\/\/127\.0\.0\.1:\d+) \(memory host\), certificate sha256:((?:[0-9A-F]{2}:){31}[0-9A-F]{2})$/m;
 
-test("says where it listens and with which certificate, answers, and ends cleanly at SIGTERM", async () => {
+test("the service prints its address and fingerprint, answers, and ends cleanly at SIGTERM", async () => {
   const service = serve([], { LABWRIGHT_ADMIN_PASSWORD: "hunter2" });
   await expect.poll(service.out, patient).toMatch(announcement);
   const [, url = "", fingerprint] = announcement.exec(service.out()) ?? [];
@@ -87,7 +87,7 @@ test("says where it listens and with which certificate, answers, and ends cleanl
   for (const line of service.err().trim().split("\n")) expect(JSON.parse(line)).toHaveProperty("level");
 });
 
-test("ends cleanly at SIGTERM also with a console open, a command running and a change under way", async () => {
+test("the service ends cleanly at SIGTERM with an open console, a running command and a running change", async () => {
   const service = serve([], { LABWRIGHT_ADMIN_PASSWORD: "hunter2" });
   await expect.poll(service.out, patient).toMatch(announcement);
   const [, url = "", pin] = announcement.exec(service.out()) ?? [];
@@ -97,7 +97,7 @@ test("ends cleanly at SIGTERM also with a console open, a command running and a 
   const closed = new Promise((resolve) => console.on("error", () => {}).once("close", resolve));
   console.resume();
   const codeOf = async (answer: Promise<unknown>) => ((await answer.catch((error: unknown) => error)) as { readonly code?: string }).code;
-  const dialogue = codeOf(client.runConsole({ lab: "/x", node: "h2", steps: [{ expect: "what never comes" }] }));
+  const dialogue = codeOf(client.runConsole({ lab: "/x", node: "h2", steps: [{ expect: "no such output" }] }));
   await expect.poll(() => codeOf(client.execConsole({ lab: "/x", node: "h2", command: "a", timeout_ms: 50 }))).toBe("console_in_use");
   const { job } = await client.startJob("reconcileProject", { yaml: "name: x\nnodes: {h1: {template: linux}}\n", prune: true });
   expect(job).toEqual(expect.any(String));
@@ -107,7 +107,7 @@ test("ends cleanly at SIGTERM also with a console open, a command running and a 
   expect(await dialogue).toEqual(expect.any(String));
 });
 
-test("SIGHUP reads the certificate again, and keeps the old one where the new one is broken", async () => {
+test("SIGHUP reads the certificate again, and keeps the old one if the new one is broken", async () => {
   const paths = { certificate: join(dir, "own.crt"), key: join(dir, "own.key") };
   const renew = async (until: Date) => {
     const made = selfSigned({ names: ["127.0.0.1"], from: new Date(Date.now() - 1e10), until });
@@ -136,7 +136,7 @@ test("SIGHUP reads the certificate again, and keeps the old one where the new on
   await expect.poll(kept).toBe(second);
   await writeFile(paths.key, "torn");
   service.child.kill("SIGHUP");
-  await expect.poll(service.err).toMatch(/the certificate was not changed: the key \S+own\.key is no PEM file/);
+  await expect.poll(service.err).toMatch(/the certificate was not changed: the key \S+own\.key is not a usable PEM file/);
   expect(await shown()).toBe(second);
   expect(service.child.exitCode).toBeNull();
 });
@@ -150,7 +150,7 @@ test("a terminal that is closed ends the service", async () => {
   await expect.poll(() => existsSync(`/proc/${pid}`), patient).toBe(false);
 });
 
-test("a token and the certificate outlive a restart", async () => {
+test("a token and the certificate survive a restart", async () => {
   const env = { LABWRIGHT_ADMIN_PASSWORD: "hunter2" };
   const first = serve([], env);
   await expect.poll(first.out, patient).toMatch(announcement);
@@ -173,11 +173,11 @@ test("a second service on the same state directory is refused", async () => {
   expect(await second.ended).toEqual([1, null]);
   expect(second.err()).toMatch(
     new RegExp(
-      `^labwright serve: another service runs on the state directory .* \\(https:.*, process ${first.child.pid}\\): end that one first`,
+      `^labwright serve: another service runs on the state directory .* \\(https:.*, process ${first.child.pid}\\): stop that service first`,
     ),
   );
   expect(second.err().trim().split("\n")).toHaveLength(1);
-  // Also one that sees the directory and nothing else of the first, as in a container.
+  // A third service shares only the directory with the first, as in a container.
   const third = serve([], {}, process.getuid?.() === 0 ? ["unshare", "--net"] : []);
   expect(await third.ended).toEqual([1, null]);
   expect(third.err()).toMatch(/^labwright serve: another service runs on the state directory/);
@@ -188,7 +188,7 @@ test("a second service on the same state directory is refused", async () => {
   await expect.poll(fourth.out, patient).toMatch(announcement);
 });
 
-test("a wrong flag and a port that is taken end it with one line", async () => {
+test("a wrong flag and a port in use end the service with one line", async () => {
   const wrong = serve(["--prot", "1"]);
   expect(await wrong.ended).toEqual([1, null]);
   expect(wrong.err()).toMatch(/^labwright serve: Unknown option '--prot'.*; labwright serve --help shows the flags\n$/);
@@ -198,23 +198,25 @@ test("a wrong flag and a port that is taken end it with one line", async () => {
   const second = serve(["--port", port, "--state-dir", join(dir, "other")]);
   expect(await second.ended).toEqual([1, null]);
   expect(second.err()).toBe(
-    `labwright serve: port ${port} of 127.0.0.1 is taken: end the program that listens there, or take another port with --port (0 is any free one)\n`,
+    `labwright serve: port ${port} of 127.0.0.1 is in use: end the program that listens there, or choose another port with --port (0 is any free port)\n`,
   );
   const nowhere = serve(["--listen", "192.0.2.1", "--state-dir", join(dir, "other")]);
   expect(await nowhere.ended).toEqual([1, null]);
-  expect(nowhere.err()).toMatch(/^labwright serve: this machine has no address "192\.0\.2\.1": --listen takes .*\n$/);
+  expect(nowhere.err()).toMatch(
+    /^labwright serve: this machine has no address "192\.0\.2\.1": --listen takes an address of this machine.*\n$/,
+  );
 });
 
 test.each<readonly [name: string, within: readonly string[] | undefined, why: string]>([
-  ["/proc/labwright", undefined, "the system makes nothing at /proc/labwright (ENOENT): make it by hand"],
+  ["/proc/labwright", undefined, "the system cannot create /proc/labwright (ENOENT): create it by hand"],
   // Root without the capability that lets it write everywhere.
   [
     "theirs/state",
     process.getuid?.() === 0 ? ["setpriv", "--bounding-set=-dac_override"] : [],
-    "may not write DIR (EACCES): let that user",
+    "may not write DIR (EACCES): give that user",
   ],
-  ...(process.getuid?.() === 0 ? [["theirs", onReadOnly, "DIR/service.lock is on a file system that is read-only (EROFS)"] as const] : []),
-])("a state directory that cannot be used is told in one line, with why and what to do: %s", async (name, within, why) => {
+  ...(process.getuid?.() === 0 ? [["theirs", onReadOnly, "DIR/service.lock is on a read-only file system (EROFS)"] as const] : []),
+])("a state directory that cannot be used is reported in one line, with the reason and the remedy: %s", async (name, within, why) => {
   await mkdir(join(dir, "theirs"), { mode: 0o555 });
   const directory = resolve(dir, name);
   const service = serve([], { LABWRIGHT_STATE_DIR: directory }, within);
@@ -225,7 +227,7 @@ test.each<readonly [name: string, within: readonly string[] | undefined, why: st
   expect(service.err().trim().split("\n")).toHaveLength(1);
 });
 
-test("on a machine that is not set up the embedded host says what to run", async () => {
+test("on a machine that is not set up the embedded host names the command to run", async () => {
   const env = { LABWRIGHT_HOLDER: join(dir, "none"), LABWRIGHT_IMAGE_DIR: join(dir, "no-images") };
   const service = serve(["--host", "embedded"], env);
   expect(await service.ended).toEqual([1, null]);

@@ -1,4 +1,4 @@
-/** The process of `labwright serve`: options, host, store, service, HTTPS server – and a clean end, with labs left running. */
+/** The process of `labwright serve`. Opens the host and the store, starts the service and the HTTPS server, and ends cleanly while labs keep running. */
 import { randomBytes } from "node:crypto";
 import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -31,11 +31,11 @@ const env = process.env;
 const uid = process.getuid?.() ?? 0;
 
 let stateDir: string | undefined;
-/** After so long a service that started is one that stays. */
+/** A service that has run for this time is unlikely to end soon. */
 const settledMs = 1_000;
 const dayMs = 24 * 3_600_000;
 
-/** Those that the service was started in: one that is gone sends SIGHUP, too. */
+/** The terminals that the service was started in. A terminal that is closed sends SIGHUP too. */
 const terminals = [0, 1, 2].filter((fd) => isatty(fd));
 
 try {
@@ -55,17 +55,17 @@ async function serve(options: ServeOptions): Promise<void> {
   process.once("exit", lines.flush);
   const log = jsonLog(logLevel, lines.write);
   let reload = () => {};
-  // Heard from the first moment on: a signal during start must not leave half of it behind.
+  // Handled from the beginning: a signal during the start must not leave it half done.
   const ending = new Promise<NodeJS.Signals>((resolve) => {
-    let told = false;
-    const tell = (signal: NodeJS.Signals) => {
-      // A second signal does not wait, but for that of a terminal that is gone: its programs are told by several.
-      if (told && signal !== "SIGHUP") process.exit(1);
-      told = true;
+    let isEnding = false;
+    const end = (signal: NodeJS.Signals) => {
+      // A second signal ends the process at once. A second SIGHUP does not: a closed terminal can send several.
+      if (isEnding && signal !== "SIGHUP") process.exit(1);
+      isEnding = true;
       resolve(signal);
     };
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, tell);
-    process.on("SIGHUP", (signal) => (terminals.some(isGone) ? tell(signal) : reload()));
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, end);
+    process.on("SIGHUP", (signal) => (terminals.some(isClosed) ? end(signal) : reload()));
   });
   const { version } = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
   await using cleanup = new AsyncDisposableStack();
@@ -77,7 +77,7 @@ async function serve(options: ServeOptions): Promise<void> {
   const isFull = await ballast.drop();
   if (isFull)
     log("warn", "the file system of the state directory is full: labs can be stopped and destroyed; free space on it", { stateDir });
-  // Before anything is made that only a first start makes.
+  // Opened before anything that only a first start creates.
   const store = await openStore(options);
   const readCertificate = () => serverCertificate({ stateDir, names: options.names, warn, ...(options.own && { own: options.own }) });
   const certificate = await readCertificate();
@@ -102,10 +102,10 @@ async function serve(options: ServeOptions): Promise<void> {
     ...(sessionAbsoluteMs === undefined ? {} : { sessionAbsoluteMs }),
   });
   cleanup.defer(() => service.close());
-  // Labs whose changes go on are busy from here on; the service answers meanwhile, and can be told to end.
+  // Labs with an unfinished change are busy from here on. The service answers requests and signals meanwhile.
   service
     .recover()
-    .catch((error: unknown) => log("error", "changes that a restart cut off could not be looked at", { error: String(error) }));
+    .catch((error: unknown) => log("error", "the recovery of changes that a restart cut off failed", { error: String(error) }));
   const server = await startServer({
     service,
     certificate,
@@ -130,12 +130,12 @@ async function serve(options: ServeOptions): Promise<void> {
     }
   };
   reload = () => void reloads.run(readAgain);
-  // Also what expires while the service runs is told.
+  // Warns of a certificate that expires while the service runs.
   setInterval(() => void readCertificate().catch((error: Error) => warn(error.message)), dayMs).unref();
   process.stdout.write(`labwright ${version} listens on ${server.url} (${host.kind} host), certificate sha256:${server.fingerprint}\n`);
 
   cleanup.defer(() => ballast.close());
-  // Not before it is known to stay: those who start many services in a row would pay for it each time.
+  // Delayed, so that services that run only for a moment do not pay for it.
   setTimeout(() => {
     service.keepReady();
     ballast.keep();
@@ -145,7 +145,7 @@ async function serve(options: ServeOptions): Promise<void> {
   log("info", "ending; labs keep running", { signal });
 }
 
-/** Throws where the database was lost, and not the labs. */
+/** Opens the database. Throws if it was lost although labs exist. */
 async function openStore({ host, stateDir, adopt }: ServeOptions): Promise<Store> {
   const labs = host === "embedded" && !adopt ? await labsOnDisk(stateDir) : 0;
   const file = join(stateDir, "labwright.db");
@@ -153,15 +153,15 @@ async function openStore({ host, stateDir, adopt }: ServeOptions): Promise<Store
     whenNew: (state) => {
       if (labs === 0) return;
       throw new Error(
-        `the database ${file} is ${state}, and ${stateDir} holds ${labs === 1 ? "a lab" : `${labs} labs`}: restore the database from a backup; ` +
-          "or start once with labwright serve --adopt, which makes a new one: labs run on, only admins see them until labwright adopt gives them back to their owners, and users must sign in again",
+        `the database ${file} is ${state}, and ${stateDir} contains ${labs === 1 ? "a lab" : `${labs} labs`}: restore the database from a backup; ` +
+          "or start once with labwright serve --adopt, which creates a new one: labs keep running, only admins see them until labwright adopt returns them to their owners, and users must sign in again",
       );
     },
   });
 }
 
-/** A terminal that was closed is none any more. */
-function isGone(terminal: number): boolean {
+/** A closed terminal is no longer a terminal for isatty. */
+function isClosed(terminal: number): boolean {
   return !isatty(terminal);
 }
 
@@ -174,7 +174,7 @@ async function openHost({ host, eve, stateDir, nat }: ServeOptions, store: Store
     return memoryHost({ users: [{ name: "admin", password, role: "admin" }] });
   }
   const paths = localPaths({ ...env, LABWRIGHT_STATE_DIR: stateDir }, uid);
-  await needSetUp(paths);
+  await requireSetup(paths);
   const users = join(stateDir, "users.json");
   const first = await openUsers(users)
     .ensureFirstAdmin({ password: given })
@@ -184,8 +184,8 @@ async function openHost({ host, eve, stateDir, nat }: ServeOptions, store: Store
   return localHost({ paths, warn, nat, recorded });
 }
 
-/** Without these no node can start: better told now than at the first lab. */
-async function needSetUp({ holder, images }: LocalPaths): Promise<void> {
+/** Throws if the machine is not set up: without these files no node can start. */
+async function requireSetup({ holder, images }: LocalPaths): Promise<void> {
   const missing = [
     ...(await access(holder).then(
       () => [],
@@ -194,10 +194,12 @@ async function needSetUp({ holder, images }: LocalPaths): Promise<void> {
     ...((await imageRecords(images)).size === 0 ? [`root file systems (${images})`] : []),
   ];
   if (missing.length === 0) return;
-  throw new Error(`this machine is not set up for labs: no ${missing.join(", no ")}. Run labwright setup first; --host memory needs none`);
+  throw new Error(
+    `this machine is not set up for labs: no ${missing.join(", no ")}. Run labwright setup first; --host memory needs no set-up`,
+  );
 }
 
-/** The one time that a made password is shown; it is stored nowhere. */
+/** Prints a generated password. It is never shown again, and stored only as a hash. */
 function announce(password: string): void {
   process.stdout.write(`first start: sign in as admin with the password ${password}\n`);
 }

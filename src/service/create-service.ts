@@ -162,7 +162,6 @@ export function createService(options: ServiceOptions): Service {
   const captures = new Captures(context, browsers);
   return {
     handlers: handlersOf(context, new Tickets<ConsoleGrant>(clock), browsers, { captures, traffic, metrics }),
-    health: healthOf(version),
     requestEnded: (request) => metrics.request(request),
     authenticate: (token) => sessions.authenticate(token),
     authenticateBrowser: (cookie) => sessions.authenticateBrowser(cookie),

@@ -21,8 +21,6 @@ export type Handlers = {
 };
 
 export interface Service {
-  /** What getHealth answers for as long as the service runs: watchers are answered without a handler. */
-  readonly health: DataOf<"getHealth">;
   readonly handlers: Handlers;
   /** The caller of a bearer token. Throws unauthenticated or expired_agent_session. */
   authenticate(token: string | undefined): Caller;

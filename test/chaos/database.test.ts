@@ -42,7 +42,7 @@ test("a damaged database ends the start with its path, the fault and what to do;
   await writeFile(database, bytes.fill("?", 0, 4096));
   await refused(/is not a SQLite database.*Restore it from a backup/);
   await rm(database);
-  await refused(/is missing, and .* holds a lab: restore the database from a backup; or start once with labwright serve --adopt/);
+  await refused(/is missing, and .* contains a lab: restore the database from a backup; or start once with labwright serve --adopt/);
   await writeFile(database, "");
   await refused(/is empty, and .* holds a lab/);
   await rename(`${database}.backup`, database);

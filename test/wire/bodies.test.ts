@@ -53,7 +53,6 @@ beforeAll(async () => {
       }),
       authenticate: () => ({ user: "ann", role: "user", session: "s" }),
       authenticateBrowser: () => ({ user: "ann", role: "user", session: "s" }),
-      health: {},
       requestEnded: () => {},
       recover: async () => {},
       keepReady: () => undefined,

@@ -95,7 +95,7 @@ describe("more connections than there may be", () => {
     const many = await Promise.allSettled(Array.from({ length: 40 }, () => open("GET /api/v1/events HTTP/1.1\r\nHost: x\r\nX-Slow: ")));
     expect(many.some(({ status }) => status === "fulfilled")).toBe(true);
     await expect.poll(() => connections.filter(({ socket }) => !socket.destroyed).length).toBeLessThanOrEqual(20);
-    await expect.poll(() => served.log.filter((line) => line.includes("as many connections as may be")).length).toBe(1);
+    await expect.poll(() => served.log.filter((line) => line.includes("the maximum of connections is open")).length).toBe(1);
     // Whoever is served already stays.
     expect([stream.socket.destroyed, stream.heard()]).toEqual([false, expect.stringContaining("200 OK")]);
     for (const { socket } of connections) socket.destroy();

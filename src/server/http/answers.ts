@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { BytesAnswer } from "../../contract/operations.ts";
 import type { EventData } from "../../contract/schemas/observe.ts";
 
-/** A body with its own media type, as a download where it has a file name. */
+/** Sends a body with its own media type. If it has a file name, browsers save it as a download. */
 export function sendBytes(answer: BytesAnswer, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   reply.type(answer.mediaType);
   if (answer.filename !== undefined) {
@@ -18,7 +18,7 @@ export function sendBytes(answer: BytesAnswer, request: FastifyRequest, reply: F
   return reply.send(typeof body === "string" || body instanceof Readable ? body : Readable.from(body));
 }
 
-/** Events as they come: one JSON object a line, or server-sent events where Accept asks for them. */
+/** Sends events as they occur: one JSON object per line, or server-sent events if the Accept header asks for them. */
 export function sendEvents(events: AsyncIterable<EventData>, request: FastifyRequest, reply: FastifyReply, stallMs: number): FastifyReply {
   const sse = wantsSse(request);
   reply.hijack();
@@ -26,10 +26,11 @@ export function sendEvents(events: AsyncIterable<EventData>, request: FastifyReq
     ...(reply.getHeaders() as Record<string, string>),
     "Content-Type": eventsType(request),
   });
-  // The header goes out at once: the first event may be long in coming.
+  // The header is sent at once: the first event may come much later.
   reply.raw.flushHeaders();
   pipeline(Readable.from(lines(events, sse, stallMs, () => reply.raw.destroy())), reply.raw).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ERR_STREAM_PREMATURE_CLOSE" || error.name === "AbortError") request.log.debug("the reader of events went away");
+    if (error.code === "ERR_STREAM_PREMATURE_CLOSE" || error.name === "AbortError")
+      request.log.debug("the reader of events has disconnected");
     else request.log.error({ err: error }, "events failed");
   });
   return reply;
@@ -43,7 +44,7 @@ function wantsSse({ headers }: FastifyRequest): boolean {
   return /text\/event-stream/i.test(headers.accept ?? "");
 }
 
-/** `cut` is called when a line is not taken for so long: there is no end to wait for at a reader that is gone without a word. */
+/** Calls `cut` if the reader accepts no line for `stallMs`: a reader that vanished without closing the connection never ends it. */
 async function* lines(events: AsyncIterable<EventData>, sse: boolean, stallMs: number, cut: () => void): AsyncGenerator<string> {
   for await (const event of events) {
     const json = JSON.stringify(event);

@@ -3,19 +3,19 @@ import { SerialQueue } from "../../base/keyed-queue.ts";
 import { Failure } from "../../contract/errors.ts";
 import { badRequest } from "./failures.ts";
 
-/** Nesting deeper than any real state; deeper values would overflow the stack of code that walks them. */
+/** No real request is nested deeper. Deeper values would overflow the stack of recursive code. */
 const maxDepth = 500;
 
-/** Far more than the largest state has. 32 MiB of the shortest values would hold the event loop for seconds, and take a gigabyte to keep. */
+/** Far more than the largest lab has. 32 MiB of the shortest values would block the event loop for seconds and take a gigabyte of memory. */
 const maxValues = 1_000_000;
 
-/** Of one list or map in the body: every entry may be a problem of its own, and all problems are told at once. */
+/** The maximum for one list or map in the body: each entry may be a problem, and the answer contains all problems. */
 const maxEntries = 50_000;
 
-/** What is not wanted of a request is read up to here, so that its connection stays usable; more ends the connection. */
+/** Up to this many bytes of a refused request are read, so that its connection stays usable. More bytes end the connection. */
 const drainLimit = 4 * 33_554_432;
 
-/** Requests whose body did not come in time. */
+/** Requests whose body did not arrive in time. */
 const late = new WeakSet<IncomingMessage>();
 
 export type ParseJson = (text: string) => unknown;
@@ -24,13 +24,13 @@ export interface BodyOptions {
   /** Bytes. */
   readonly limit: number;
   readonly parse: ParseJson;
-  /** Makes big bodies be parsed one after another, with the event loop free in between. */
+  /** Parses large bodies one after another, so that the event loop runs between them. */
   readonly parsing: YieldingQueue;
-  /** How long the body may take, ms. Absent: as long as the server gives a whole request. */
+  /** The time that the client has to send the body, ms. Absent: the time that the server allows for a whole request. */
   readonly withinMs?: number;
 }
 
-/** The JSON body of a request. Throws unsupported_media_type, payload_too_large, bad_request. */
+/** Reads and parses the JSON body of a request. Throws unsupported_media_type, payload_too_large, bad_request. */
 export async function readJsonBody(request: IncomingMessage, { limit, parse, parsing, withinMs }: BodyOptions): Promise<unknown> {
   if (!isJson(request)) throw new Failure("unsupported_media_type", "the body must be application/json, not encoded");
   const bytes = await readBytes(request, limit, withinMs);
@@ -39,8 +39,8 @@ export async function readJsonBody(request: IncomingMessage, { limit, parse, par
 }
 
 /**
- * Reads what is left of a request and throws it away; a client that sends nothing for `idleMs` is cut off. Returns false if the connection must be
- * closed instead: the request says to be too long, or came too late.
+ * Reads and discards the rest of a request. Disconnects a client that sends nothing for `idleMs`. Returns false if the connection must be
+ * closed instead, because the declared length is too large or the body came too late.
  */
 export function drain(request: IncomingMessage, idleMs: number): boolean {
   if (request.readableEnded || request.destroyed) return true;
@@ -57,7 +57,7 @@ export function drain(request: IncomingMessage, idleMs: number): boolean {
   return Number(request.headers["content-length"] ?? 0) <= drainLimit;
 }
 
-/** Runs work one after the other. The event loop runs other work between two pieces. */
+/** Runs tasks in order, one at a time. The event loop runs between two tasks. */
 export class YieldingQueue {
   readonly #queue = new SerialQueue();
 
@@ -85,7 +85,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }
 
-/** A body that is somewhat too large is read to its end before it is refused: many clients give up a connection that answers while they write. */
+/** Reads a body to its end. This includes a body that is slightly too large: many clients drop a connection that answers while they write. */
 function readBytes(request: IncomingMessage, limit: number, withinMs: number | undefined): Promise<Buffer> {
   const tooLarge = () => new Failure("payload_too_large", `the body is over ${limit} bytes`);
   if (Number(request.headers["content-length"] ?? 0) > drainLimit) return Promise.reject(tooLarge());
@@ -129,7 +129,7 @@ function parseBytes(bytes: Buffer, parse: ParseJson): unknown {
     return body;
   } catch (cause) {
     if (cause instanceof Failure) throw cause;
-    // The parser's own words quote the body, which may hold a password: only the place is told.
+    // The parser's message quotes the body, which may contain a password: only the place is reported.
     const place = /\(line \d+ column \d+\)/.exec(String(cause))?.[0];
     const message = place === undefined ? "is not JSON" : `is not JSON ${place}`;
     throw new Failure("bad_request", `the body ${message}`, { data: { problems: [{ path: "", message }] }, cause });
@@ -143,15 +143,15 @@ function refuseLong(body: unknown): void {
   throw badRequest(long.map(([name]) => ({ path: `/${name}`, message: `has more than ${maxEntries} entries` })));
 }
 
-function hasMoreEntries(value: unknown, most: number): boolean {
+function hasMoreEntries(value: unknown, max: number): boolean {
   if (typeof value !== "object" || value === null) return false;
-  if (Array.isArray(value)) return value.length > most;
+  if (Array.isArray(value)) return value.length > max;
   let count = 0;
-  for (const _ in value) if (++count > most) return true;
+  for (const _ in value) if (++count > max) return true;
   return false;
 }
 
-/** What is too much about a text of JSON, seen before it is parsed. */
+/** Checks the nesting and the number of values of a JSON text before it is parsed. Returns the problem, if there is one. */
 function excessOf(bytes: Buffer): string | undefined {
   let depth = 0;
   let values = 1;

@@ -4,13 +4,13 @@ import type { OperationId } from "../../contract/operations.ts";
 import type { BrowserGrant } from "../../service/common/call.ts";
 import { isUpgrade } from "../streams/upgrades.ts";
 
-/** A browser takes a name with this prefix only with Secure, Path=/ and no Domain: no other host or port can plant one. */
+/** A browser accepts a name with this prefix only with Secure, Path=/ and no Domain, so that no other host can set the cookie. */
 const cookieName = "__Host-labwright";
 const attributes = "Path=/; Secure; HttpOnly; SameSite=Strict";
-/** Pages of another origin cannot send it: they would have to ask first, and are never allowed to. */
+/** Pages of another origin cannot send this header: the browser asks the service first, which never allows it. */
 const proofHeader = "x-labwright-csrf";
 
-/** The value of our cookie in a Cookie header. */
+/** Returns the value of Labwright's cookie in a Cookie header. */
 export function browserCookie(header: string | undefined): string | undefined {
   return header
     ?.split(";")
@@ -20,9 +20,13 @@ export function browserCookie(header: string | undefined): string | undefined {
 }
 
 /**
- * A cookie goes with every request to this host, also with those that a page of another origin makes; another port of the same
- * host is such an origin, and SameSite does not see the difference. So what the browser says of the origin must be ours, a request that is no
- * GET must carry our header, and a WebSocket, which browsers open across origins unasked, must name its origin. Throws unauthenticated.
+ * Refuses requests with a cookie that a page of another origin has sent. A browser adds the cookie to every request to this host. Another port of the same
+ * host is another origin, but SameSite does not distinguish ports. Therefore:
+ * - The origin that the browser reports must be the service's.
+ * - A request other than GET must have the service's own header.
+ * - A WebSocket must name its origin, because browsers open WebSockets across origins.
+ *
+ * Throws unauthenticated.
  */
 export function refuseForeign(request: FastifyRequest): void {
   refuseForeignPage(request);
@@ -33,12 +37,12 @@ export function refuseForeign(request: FastifyRequest): void {
   }
 }
 
-/** Refuses what a page of another origin or site sends, as far as the browser says so. Throws unauthenticated. */
+/** Refuses a request of a page of another origin or site, if the browser reports one. Throws unauthenticated. */
 export function refuseForeignPage(request: FastifyRequest): void {
   const { origin, host, "sec-fetch-site": site } = request.headers;
   if (origin !== undefined && origin.toLowerCase() !== `https://${host}`.toLowerCase())
     throw refuse("the request comes from another origin");
-  // "none": typed by the person, or from a bookmark.
+  // "none": the user typed the address or used a bookmark.
   if (site !== undefined && site !== "same-origin" && !(site === "none" && isRead(request))) {
     throw refuse("the request comes from another site");
   }
@@ -49,10 +53,10 @@ function isRead({ method }: FastifyRequest): boolean {
 }
 
 function refuse(why: string): Failure {
-  return new Failure("unauthenticated", `the cookie does not count: ${why}`);
+  return new Failure("unauthenticated", `the cookie is not accepted: ${why}`);
 }
 
-/** Sets the cookie of a new browser session, or clears it at logout. Answers what the body shows. */
+/** Sets the cookie of a new browser session, or clears it at logout. Returns the data for the body. */
 export function keepCookie(id: OperationId, answer: unknown, reply: FastifyReply): unknown {
   if (id === "logout") reply.header("Set-Cookie", `${cookieName}=; Max-Age=0; ${attributes}`);
   if (id !== "createBrowserSession") return answer;

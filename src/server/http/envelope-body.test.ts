@@ -4,7 +4,7 @@ import { envelopeBody } from "./envelope-body.ts";
 
 const envelopeText = (data: unknown): string => String(envelopeBody(data));
 
-test("an envelope with shared parts reads as one without", () => {
+test("an envelope with shared parts equals an envelope without", () => {
   const live = { available: true, nodes: [{ id: "1", name: 'n "1" ä', ready: undefined, exit_code: 0 }] };
   for (const data of [{ lab: "/a", live, last: undefined, list: [1, null] }, { live }, {}, null, [live], "text", 7]) {
     const plain = JSON.stringify({ ok: true, data });
@@ -14,7 +14,7 @@ test("an envelope with shared parts reads as one without", () => {
   }
 });
 
-test("a shared part is written once, whatever stands beside it", () => {
+test("a shared part is converted to JSON once, also beside different other parts", () => {
   let written = 0;
   const part = share({
     toJSON: () => {
@@ -29,7 +29,7 @@ test("a shared part is written once, whatever stands beside it", () => {
   expect(written).toBe(1);
 });
 
-test("the whole answer is the same bytes as long as what stands around the part is the same", () => {
+test("the whole answer is the same buffer while the JSON around the part is unchanged", () => {
   const part = share({ rows: 3 });
   const first = envelopeBody({ a: 1, part });
   expect(envelopeBody({ a: 1, part })).toBe(first);

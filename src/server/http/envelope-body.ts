@@ -1,20 +1,19 @@
 import { isShared } from "../../contract/shared-answer.ts";
 
-/** A shared part as the bytes of its JSON, and the last whole answer it was in. */
+/** A shared part as the bytes of its JSON, and the last complete answer that contained it. */
 interface Written {
   readonly bytes: Buffer;
-  /** What stands around it in the answer. */
+  /** The JSON text around the part in that answer. */
   around: string;
   answer: Buffer;
 }
 
-/** As long as the parts live. */
+/** Entries live as long as the parts. */
 const written = new WeakMap<object, Written>();
 
 /**
- * The envelope of a success, just as JSON.stringify would write it. Parts of the data that many callers get are put into words, and these into
- * bytes, once for all of them; and so is the whole answer, where what stands around its last shared part is the same again. Its bytes belong to all
- * who get them.
+ * Returns the envelope of a success, exactly as JSON.stringify would write it. Parts of the data that many callers get are converted to bytes only once. The
+ * complete answer is cached too, if the text around its only shared part is unchanged. Callers share the returned bytes and must not change them.
  */
 export function envelopeBody(data: unknown): string | Buffer {
   if (!hasSharedParts(data)) return JSON.stringify({ ok: true, data });
@@ -33,7 +32,7 @@ export function envelopeBody(data: unknown): string | Buffer {
   }
   const rest = `${text}}}`;
   const only = parts.length === 1 ? parts[0] : undefined;
-  // No word of JSON holds this character as it is.
+  // JSON never contains this character unescaped.
   const around = only === undefined ? "" : `${only.before}\0${rest}`;
   if (only !== undefined && only.part.around === around) return only.part.answer;
   const answer = Buffer.concat([...parts.flatMap(({ before, part }) => [Buffer.from(before), part.bytes]), Buffer.from(rest)]);

@@ -16,26 +16,28 @@ export interface Problem {
 
 const problemLimit = 100;
 
-/** Characters of a text that may repeat what the caller sent, which may be megabytes. */
-const longest = { error: 262_144, problem: 1_000 } as const;
+/** Maximum characters of texts that may quote the request, which may be megabytes. */
+const maxCharacters = { error: 262_144, problem: 1_000 } as const;
 
 export function failureEnvelope(code: ErrorCode, error: string, data?: Readonly<Record<string, unknown>>): FailureEnvelope {
-  return { ok: false, error: clipped(error, longest.error), code, ...(data === undefined ? {} : { data: withShortProblems(data) }) };
+  return { ok: false, error: clipped(error, maxCharacters.error), code, ...(data === undefined ? {} : { data: withShortProblems(data) }) };
 }
 
 function withShortProblems(data: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   if (!Array.isArray(data.problems)) return data;
-  const problems = (data.problems as readonly Problem[])
-    .slice(0, problemLimit)
-    .map((problem) => ({ ...problem, path: clipped(problem.path, longest.problem), message: clipped(problem.message, longest.problem) }));
+  const problems = (data.problems as readonly Problem[]).slice(0, problemLimit).map((problem) => ({
+    ...problem,
+    path: clipped(problem.path, maxCharacters.problem),
+    message: clipped(problem.message, maxCharacters.problem),
+  }));
   return { ...data, problems };
 }
 
-function clipped(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, most)}…`;
+function clipped(text: string, max: number): string {
+  return text.length <= max ? text : `${text.slice(0, max)}…`;
 }
 
-/** bad_request that lists every problem, up to a hundred. */
+/** Returns a bad_request that lists every problem, up to a hundred. */
 export function badRequest(problems: readonly Problem[]): Failure {
   const text = problems
     .slice(0, 3)
@@ -46,7 +48,7 @@ export function badRequest(problems: readonly Problem[]): Failure {
   });
 }
 
-/** What is thrown by a handler, by the framework or by a defect, as the one failure that the caller may see. */
+/** Converts an error of a handler, of the framework or of a defect to the failure that the caller gets. */
 export function toFailure(error: unknown): Failure {
   if (error instanceof Failure && error.status !== 0) return error;
   if (isFrameworkError(error)) {
@@ -60,7 +62,7 @@ export function toFailure(error: unknown): Failure {
   return new Failure("internal", "internal error", { cause: error });
 }
 
-/** A failure as the log tells it: with where it came from and the host's words, without the rest of its data, which may be what a console said. */
+/** Returns a failure for the log: with its stack and the host's message. The other data is left out, because it may contain console output. */
 export function loggedFailure(failure: Failure): object {
   const stacks: string[] = [];
   for (let error: unknown = failure; error instanceof Error && stacks.length < 10; error = error.cause)

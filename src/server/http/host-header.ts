@@ -1,4 +1,4 @@
-/** How many Host headers a request has; Node keeps the first and drops the others, and a proxy in front may have looked at another. */
+/** Counts the Host headers of a request. Node keeps only the first, and a proxy in front of the service may have used another. */
 export function hostCount(rawHeaders: readonly string[]): number {
   let count = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -5,13 +5,13 @@ import type { Service } from "../../service/service.ts";
 import { browserCookie, refuseForeign, refuseForeignPage } from "./browser.ts";
 
 /**
- * Who calls: by bearer token, else by the cookie of a browser session. null where the operation takes a ticket from its body instead.
- * Throws unauthenticated or expired_agent_session.
+ * Returns the caller: from the bearer token, otherwise from the cookie of a browser session. `null` if the operation needs no caller, or takes a ticket from
+ * its body. Throws unauthenticated or expired_agent_session.
  */
 export function identify(service: Service, request: FastifyRequest, auth: OperationRow["auth"]): Caller | null {
   const { authorization, cookie } = request.headers;
   if (auth === "none") return null;
-  // A cookie makes no further cookies.
+  // A ticket is required: a cookie cannot create another cookie.
   if (auth === "ticket" && authorization === undefined) {
     refuseForeignPage(request);
     return null;

@@ -1,66 +1,42 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { lastAnswer, previousAnswer } from "../streams/last-answer.ts";
 import { badRequest, failureEnvelope } from "./failures.ts";
 import { newRequestId } from "./request-id.ts";
 
-/** The answer to the last request of a connection that had a header as it should be. A property: a map would cost each request more. */
-const last = Symbol("last answer");
-/** Of an answer: the one before, where it was not through when this one began. */
-const before = Symbol("answer before");
-
-interface Noted {
-  [last]?: ServerResponse & NotedAnswer;
-}
-interface NotedAnswer {
-  [before]?: ServerResponse | undefined;
-}
-
 const refused = new WeakSet<Socket>();
 
-/** How long a refused client may take to read its answer and to end, ms. */
+/** The time that a refused client has to read its answer and to close its connection, ms. */
 const lingerMs = 1_000;
 
-/** Remembers what a connection was last asked, so that answerMalformed knows whose turn it is. */
-export function noteRequest(request: IncomingMessage, response: ServerResponse & NotedAnswer): void {
-  const socket = request.socket as Noted;
-  const known = socket[last];
-  if (known?.writableFinished === false) {
-    response[before] = known;
-    // Only the last answer is asked for the one before it: a chain would keep them all.
-    known[before] = undefined;
-  }
-  socket[last] = response;
-}
-
 /**
- * What the HTTP parser refuses never reaches a route, or never ends for the route that reads it: it gets its envelope here, after the
- * answers before it, and the connection ends.
+ * Answers a request that Node's HTTP parser refused: such a request never reaches a route, or its body never ends for the route that reads it.
+ * The answer is sent after the answers to earlier requests of the connection. Then the connection is closed.
  */
 export function answerMalformed(error: Error & { readonly code?: string }, socket: Socket): void {
-  // What still comes on the connection is refused again and again.
+  // The parser reports further bytes of the same connection again.
   if (refused.has(socket)) return;
-  // Failed handshakes and resets come here too: nobody is there to read an answer.
+  // Failed handshakes and resets are reported here too. There is no client that could read an answer.
   if (!/^(HPE_|ERR_HTTP_REQUEST_TIMEOUT)/.test(error.code ?? "") || !socket.writable) {
     socket.destroy();
     return;
   }
-  // It never asked for anything: an answer would be taken for that to its first request.
+  // The client never sent a byte. It would take an answer for the answer to its first request.
   if (error.code === "ERR_HTTP_REQUEST_TIMEOUT" && socket.bytesRead === 0) {
     socket.destroySoon();
     return;
   }
   refused.add(socket);
-  const answered = (socket as Noted)[last];
-  const bodyIsIt = answered?.req.complete === false;
-  if (bodyIsIt && answered.headersSent) {
-    // It has its answer already.
+  const last = lastAnswer(socket);
+  const isInBody = last?.req.complete === false;
+  if (isInBody && last.headersSent) {
+    // The request with the malformed body was already answered.
     socket.destroy();
     return;
   }
-  const wait = bodyIsIt ? answered[before] : answered;
+  const earlier = isInBody ? previousAnswer(last) : last;
   const answer = () => refuse(socket, malformation(error.code));
-  if (wait === undefined || wait.writableFinished) answer();
-  else wait.once("finish", answer);
+  if (earlier === undefined || earlier.writableFinished) answer();
+  else earlier.once("finish", answer);
 }
 
 function refuse(socket: Socket, message: string): void {
@@ -71,7 +47,7 @@ function refuse(socket: Socket, message: string): void {
     `HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${newRequestId()}\r\n\r\n${body}`,
   );
-  // What is still on its way is read: closing before would reset the connection, and the answer could be lost.
+  // Reads what is still on its way: closing with unread bytes resets the connection, and the client could lose the answer.
   socket.resume();
   const cut = setTimeout(() => socket.destroy(), lingerMs);
   socket.once("end", () => socket.destroy()).once("close", () => clearTimeout(cut));

@@ -10,14 +10,14 @@ import { sendFailure } from "./routes.ts";
 interface PageFile {
   readonly type: string;
   readonly body: Buffer;
-  /** Absent where it would save nothing. */
+  /** Absent if compression saves nothing. */
   readonly zipped: Buffer | undefined;
   readonly etag: string;
-  /** Its name changes with its content. */
-  readonly lasting: boolean;
+  /** The file name contains a hash of the content, so that browsers may cache the file forever. */
+  readonly isImmutable: boolean;
 }
 
-/** The web pages as they are served: path below /ui/ → file. */
+/** Web pages: path below /ui/ → file. */
 export type Pages = ReadonlyMap<string, PageFile>;
 
 const types: Readonly<Record<string, string>> = {
@@ -29,7 +29,7 @@ const types: Readonly<Record<string, string>> = {
   ".png": "image/png",
 };
 
-/** Our scripts and styles and nothing else, to our own service and nowhere else, in nobody's frame. */
+/** Allows only Labwright's own scripts, styles and connections, and no embedding in frames. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -42,7 +42,7 @@ const policy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** Reads the pages that the build made, into memory: they are few and small. undefined where they were not built. */
+/** Reads the built pages into memory; they are few and small. `undefined` if the pages were not built. */
 export async function loadPages(directory: string): Promise<Pages | undefined> {
   const names = await readdir(directory, { recursive: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
@@ -56,12 +56,18 @@ export async function loadPages(directory: string): Promise<Pages | undefined> {
     const body = await readFile(join(directory, name));
     const zipped = await promisify(gzip)(body, { level: 9 });
     const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;
-    pages.set(name, { type, body, zipped: zipped.length < body.length ? zipped : undefined, etag, lasting: name.startsWith("assets/") });
+    pages.set(name, {
+      type,
+      body,
+      zipped: zipped.length < body.length ? zipped : undefined,
+      etag,
+      isImmutable: name.startsWith("assets/"),
+    });
   }
   return pages.has("index.html") ? pages : undefined;
 }
 
-/** Every address below /ui/ that is no file is the application's own, which reads it in the browser. */
+/** Serves the pages below /ui/. A path that is not a file gets index.html: the application interprets the path in the browser. */
 export function addPages(app: FastifyInstance, pages: Pages): void {
   const method = ["GET", "HEAD"];
   for (const url of ["/", "/ui"]) app.route({ method, url, handler: async (_request, reply) => reply.redirect("/ui/", 302) });
@@ -78,7 +84,7 @@ export function addPages(app: FastifyInstance, pages: Pages): void {
   refuseChanges(app, "/ui/*");
 }
 
-/** The documentation: files of these names and nothing else. It is loaded at the first request, so that a start does not wait for it. */
+/** Serves the documentation below /docs/. It is loaded at the first request, so that the start of the service does not wait for it. */
 export function addDocs(app: FastifyInstance, load: () => Promise<Pages | undefined>): void {
   let loading: Promise<Pages | undefined> | undefined;
   const docs = () => {
@@ -107,18 +113,18 @@ function refuseChanges(app: FastifyInstance, url: string): void {
     url,
     handler: async (request, reply) => {
       reply.header("Allow", "GET");
-      return sendFailure(new Failure("method_not_allowed", "pages have only GET"), request, reply);
+      return sendFailure(new Failure("method_not_allowed", "pages allow only GET"), request, reply);
     },
   });
 }
 
-function send({ type, body, zipped, etag, lasting }: PageFile, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function send({ type, body, zipped, etag, isImmutable }: PageFile, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   reply.headers({
     "Content-Type": type,
     "Content-Security-Policy": policy,
     "Cross-Origin-Opener-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
-    "Cache-Control": lasting ? "public, max-age=31536000, immutable" : "no-cache",
+    "Cache-Control": isImmutable ? "public, max-age=31536000, immutable" : "no-cache",
     Vary: "Accept-Encoding",
     ETag: etag,
   });

@@ -1,37 +1,37 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** Requests of one connection that are worked on at once: their answers wait in memory until the client has read those before them. */
-const most = 8;
+/** The maximum of requests of one connection in progress: their answers wait in memory until the client has read the earlier answers. */
+const maxInProgress = 8;
 
-interface Line {
-  busy: number;
+interface Pipeline {
+  inProgress: number;
   readonly waiting: (() => void)[];
 }
 
-const lines = new WeakMap<Socket, Line>();
+const pipelines = new WeakMap<Socket, Pipeline>();
 
 /**
- * Resolves when it is a request's turn. Requests that a client sends without waiting for answers come many in one packet; worked on all
- * at once, their answers would fill the memory of the process as fast as a client that reads nothing can ask.
+ * Waits until a request may begin. Returns `undefined` if it may begin at once. A client can send many requests in one packet without reading any answer:
+ * without this limit, the answers would fill the memory of the process.
  */
-export function turnOf(socket: Socket, response: ServerResponse): Promise<void> | undefined {
-  const line = lines.get(socket) ?? { busy: 0, waiting: [] };
-  lines.set(socket, line);
+export function waitInPipeline(socket: Socket, response: ServerResponse): Promise<void> | undefined {
+  const pipeline = pipelines.get(socket) ?? { inProgress: 0, waiting: [] };
+  pipelines.set(socket, pipeline);
   const begin = () => {
-    line.busy++;
+    pipeline.inProgress++;
     response.once("close", () => {
-      line.busy--;
-      // Nobody is left to answer to.
-      if (!socket.destroyed) line.waiting.shift()?.();
+      pipeline.inProgress--;
+      // A destroyed connection cannot be answered.
+      if (!socket.destroyed) pipeline.waiting.shift()?.();
     });
   };
-  if (line.busy < most && line.waiting.length === 0) {
+  if (pipeline.inProgress < maxInProgress && pipeline.waiting.length === 0) {
     begin();
     return undefined;
   }
   return new Promise((resolve) => {
-    line.waiting.push(() => {
+    pipeline.waiting.push(() => {
       begin();
       resolve();
     });

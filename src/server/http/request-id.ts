@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 
-/** The X-Request-Id of one answer; the same word stands in its log line. Never the client's own, which could forge lines. */
+/** Returns an id for the X-Request-Id header and the log line of a request. The client's own id is never used: it could forge log lines. */
 export function newRequestId(): string {
   return randomUUID();
 }

@@ -16,7 +16,7 @@ import { envelopeBody } from "./envelope-body.ts";
 import { badRequest, failureEnvelope, loggedFailure, toFailure } from "./failures.ts";
 import { hostCount } from "./host-header.ts";
 import { identify } from "./identify.ts";
-import { turnOf } from "./pipeline.ts";
+import { waitInPipeline } from "./pipeline.ts";
 
 type Handler = (request: unknown, caller: Caller | null, call: Call) => Promise<unknown>;
 
@@ -31,49 +31,49 @@ interface RequestParts {
 }
 
 const callers = new WeakMap<FastifyRequest, Caller>();
-/** Of refused requests, for the log line. */
+/** The error codes of refused requests, for the log line. */
 const codes = new WeakMap<FastifyRequest, ErrorCode>();
 
 export interface RouteOptions {
   readonly openApi: unknown;
-  /** Aborted when the server closes, with what callers are told then. */
+  /** Aborted when the server closes. The reason is the failure that callers get. */
   readonly closing: AbortSignal;
-  /** Aborted when calls that still run then are cut off. */
+  /** Aborted when the time for running calls is over. */
   readonly cut: AbortSignal;
   readonly webSockets: WebSockets;
-  /** A reader of events that takes nothing for so long is cut off, ms. */
+  /** A reader of events that accepts no data for this time is disconnected, ms. */
   readonly stallMs: number;
-  /** How long a client without a token may take to send its body, and any client between two parts of one that is refused, ms. */
+  /** The time that a client without a token has to send its body, ms. Also the time between two parts of a refused body. */
   readonly bodyWaitMs: number;
 }
 
 /**
- * One route per operation of the contract. The order of a request: route, authentication, media type, size, JSON, schema,
- * dir and out, handler – so nothing of a body is read for a caller who showed no token.
+ * Adds one route per operation of the contract. The order of the checks of a request: route, authentication, media type, size, JSON, schema,
+ * dir and out, handler. Therefore the body of a caller without a token is never read.
  */
 export function addRoutes(app: FastifyInstance, service: Service, options: RouteOptions): void {
   const { openApi, closing, cut, bodyWaitMs } = options;
   const ended = (request: FastifyRequest, reply: FastifyReply, status: number | undefined) => {
     logRequest(request, reply, status);
     const operation = operationOf(request);
-    // A stream lasts as long as somebody looks.
+    // The duration of a stream is not a response time.
     const ms = operation !== undefined && operations[operation].answer === "events" && status === 200 ? undefined : reply.elapsedTime;
     service.requestEnded({ operation, status, ms });
   };
   const parsing = new YieldingQueue();
   const parse = jsonParser(app);
-  // Bodies are read by readJsonBody: the framework's own reader closes the connection of a body that is too large.
+  // readJsonBody reads bodies: the framework's own reader closes the connection if a body is too large.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
   app.addHook("onRequest", async (request, reply) => {
     reply.headers({ "X-Request-Id": request.id, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" });
-    // No status: the client went away before its answer was sent.
+    // No status: the client disconnected before its answer was sent.
     reply.raw.once("close", () => ended(request, reply, reply.raw.writableFinished ? reply.raw.statusCode : undefined));
     closing.throwIfAborted();
     const hosts = hostCount(request.raw.rawHeaders);
     if (hosts === 0 && request.raw.httpVersion === "1.1") throw badRequest([{ path: "", message: "the header Host is missing" }]);
     if (hosts > 1) throw badRequest([{ path: "", message: "the header Host is there more than once" }]);
-    await turnOf(request.socket, reply.raw);
+    await waitInPipeline(request.socket, reply.raw);
   });
   app.addHook("onSend", async (request, reply) => {
     if (!drain(request.raw, bodyWaitMs) || closing.aborted) reply.header("Connection", "close");
@@ -103,7 +103,7 @@ export function addRoutes(app: FastifyInstance, service: Service, options: Route
         }),
         ...(row.body === "json" && {
           preValidation: async (request) => {
-            // Whatever is unknown is refused by its name there, __proto__ too; nothing of it reaches a handler.
+            // The schema refuses every unknown field by its name, including __proto__. No unknown field reaches a handler.
             const read = row.unknownFields === "refuse" ? (text: string): unknown => JSON.parse(text) : parse;
             const within = row.auth === "bearer" ? {} : { withinMs: bodyWaitMs };
             request.body = await readJsonBody(request.raw, { limit: row.maxBody, parse: read, parsing, ...within });
@@ -116,7 +116,7 @@ export function addRoutes(app: FastifyInstance, service: Service, options: Route
             if (isWebSocket(request.raw)) reply.header("Sec-WebSocket-Version", "13");
             throw badRequest([{ path: "", message: problem }]);
           }
-          // The stream has no length, and its headers are known: nothing of it is opened.
+          // HEAD needs only the headers, which are known: no stream is opened.
           if (request.method === "HEAD" && row.answer === "events") return reply.type(eventsType(request)).send();
           const parts: RequestParts = {
             body: schema.body && request.body,
@@ -132,7 +132,7 @@ export function addRoutes(app: FastifyInstance, service: Service, options: Route
             request.log.warn({ operation: id, outcome: outcome.status }, "ended after its answer"),
           );
           if (row.answer === "upgrade") {
-            // What was granted while the server began to close has ended with the call's signal.
+            // A stream that was granted while the server began to close has ended with the call's signal.
             closing.throwIfAborted();
             reply.hijack();
             accept(request.raw, reply.raw, answer as Upgrade, { "X-Request-Id": request.id }, options.webSockets);
@@ -146,7 +146,7 @@ export function addRoutes(app: FastifyInstance, service: Service, options: Route
   }
 }
 
-/** 404 for a path that no operation has, 405 with Allow for a method that its path does not have. */
+/** Answers 404 for a path without an operation, and 405 with the header Allow for a method without an operation. */
 export function answerUnknown(app: FastifyInstance): void {
   const paths = (Object.values(operations) as OperationRow[]).flatMap(({ method, path, aliases = [] }) =>
     [path, ...aliases].map((each) => ({ method, pattern: new RegExp(`^${each.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "[^/]+")}$`) })),
@@ -156,7 +156,7 @@ export function answerUnknown(app: FastifyInstance): void {
     const allowed = [...new Set(paths.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))].sort();
     if (allowed.length === 0) return sendFailure(new Failure("not_found", "no such path"), request, reply);
     reply.header("Allow", allowed.join(", "));
-    return sendFailure(new Failure("method_not_allowed", `this path has only ${allowed.join(", ")}`), request, reply);
+    return sendFailure(new Failure("method_not_allowed", `this path allows only ${allowed.join(", ")}`), request, reply);
   });
 }
 
@@ -194,7 +194,7 @@ function send(
   }
 }
 
-/** Names of the caller's own disk mean nothing here, and must not be taken for the service's. `names`: those that the operation knows. */
+/** Refuses paths on the caller's disk: the service must not use them as its own. @param names the fields of the operation that contain such paths */
 function refuseLocalPaths(body: Readonly<Record<string, unknown>>, names: readonly string[]): void {
   const given = names.filter((name) => Object.hasOwn(body, name) && typeof body[name] === "string" && body[name] !== "");
   if (given.length > 0) {
@@ -211,7 +211,7 @@ function queryOf(request: FastifyRequest, row: OperationRow): unknown {
   return query;
 }
 
-/** The call as the service sees it, and what its deadline needs. */
+/** Returns the call for the service, with the values that its deadline needs. */
 function callOf(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -238,7 +238,7 @@ function callOf(
   };
 }
 
-/** One line per request, by operation: a path may hold a ticket, a header a token, a body a password; none of them is logged. */
+/** Writes one log line per request, with the operation. Paths, headers and bodies are not logged: they may contain tickets, tokens and passwords. */
 function logRequest(request: FastifyRequest, reply: FastifyReply, status: number | undefined): void {
   request.log.info(
     {
@@ -259,13 +259,13 @@ function operationOf(request: FastifyRequest): OperationId | undefined {
 }
 
 function jsonParser(app: FastifyInstance): ParseJson {
-  // "remove": a __proto__ key is an unknown field like any other, and ignored.
+  // "remove": a __proto__ key is ignored like any other unknown field.
   const parse = app.getDefaultJsonParser("remove", "remove");
   return (text) => {
     let result: unknown;
     parse(undefined as never, text, (error, value) => {
       if (error === null) result = value;
-      // Parsed again only for the place of the mistake, which the framework drops.
+      // JSON.parse throws an error with the place of the mistake. The framework's error has no place.
       else JSON.parse(text);
       if (error !== null) throw error;
     });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { batchedLines } from "./batched-lines.ts";
 
-test("lines that come together are written together, in their order and without being asked", async () => {
+test("lines that arrive together are written together and in order, without a call of flush", async () => {
   const written: string[] = [];
   const lines = batchedLines((text) => written.push(text));
   for (const line of ["a\n", "b\n"]) lines.write(line);
@@ -11,7 +11,7 @@ test("lines that come together are written together, in their order and without 
   await expect.poll(() => written).toEqual(["a\nb\n", "c\n"]);
 });
 
-test("what waits is written at once where it is much, and when it is asked for, and no line twice", () => {
+test("waiting lines are written at once if they are long and at flush, and no line is written twice", () => {
   const written: string[] = [];
   const lines = batchedLines((text) => written.push(text));
   const long = `${"x".repeat(40_000)}\n`;

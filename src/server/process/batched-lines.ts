@@ -1,11 +1,11 @@
-/** A line is written at the latest so many ms after it came, */
-const longestWaitMs = 5;
-/** or when so many characters have come. */
-const mostCharacters = 64 << 10;
+/** A line is written at most this time after it arrived, */
+const maxWaitMs = 5;
+/** or as soon as this many characters wait. */
+const maxCharacters = 64 << 10;
 
 /**
- * A stream for log lines: those of a few milliseconds are written together, because one write costs a system call however short it is. `flush` writes at once, for
- * the end of the process.
+ * Collects the log lines of a few milliseconds and writes them together: each write is a system call, however short it is. Call `flush` at the end of the
+ * process, which does not wait for the timer.
  */
 export function batchedLines(write: (text: string) => void) {
   let lines = "";
@@ -19,10 +19,9 @@ export function batchedLines(write: (text: string) => void) {
   };
   return {
     write(line: string): void {
-      // The end of the process does not wait for it: it flushes.
-      if (lines === "") timer = setTimeout(flush, longestWaitMs).unref();
+      if (lines === "") timer = setTimeout(flush, maxWaitMs).unref();
       lines += line;
-      if (lines.length >= mostCharacters) flush();
+      if (lines.length >= maxCharacters) flush();
     },
     flush,
   };

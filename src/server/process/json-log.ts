@@ -2,15 +2,15 @@ export type LogLevel = "debug" | "info" | "warn" | "error";
 
 const numbers: Readonly<Record<LogLevel, number>> = { debug: 20, info: 30, warn: 40, error: 50 };
 
-/** Lines for what is no request, in the form of the server's own: level, time, pid, msg and fields. */
-export function jsonLog(lowest: LogLevel, write: (line: string) => void) {
+/** Returns a log function for messages outside of requests. Lines have the form of the request log: level, time, pid, msg and fields. */
+export function jsonLog(minLevel: LogLevel, write: (line: string) => void) {
   return (level: LogLevel, message: string, fields: Readonly<Record<string, unknown>> = {}): void => {
-    if (numbers[level] < numbers[lowest]) return;
+    if (numbers[level] < numbers[minLevel]) return;
     write(`${JSON.stringify({ level: numbers[level], time: Date.now(), pid: process.pid, ...plain(fields), msg: message })}\n`);
   };
 }
 
-/** Errors have no fields of their own that JSON would show. */
+/** Replaces errors by objects: JSON.stringify shows no field of an error. */
 function plain(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [

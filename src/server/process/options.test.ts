@@ -20,14 +20,14 @@ test("without flags it listens on loopback only", () => {
   });
 });
 
-test("what ended with the machine comes back by itself only where that is said, and only on the embedded host", () => {
+test("nodes start again after a reboot only if an option requests it, and only on the embedded host", () => {
   expect(serveOptions(["--resume", "always"], {}, "/s")).toMatchObject({ resume: "always" });
   expect(serveOptions([], { LABWRIGHT_RESUME: "always" }, "/s")).toMatchObject({ resume: "always" });
   expect(() => serveOptions(["--resume", "sometimes"], {}, "/s")).toThrow(/--resume takes one of always, never/);
   expect(() => serveOptions(["--resume", "always", "--host", "memory"], {}, "/s")).toThrow(/--resume always is for --host embedded/);
 });
 
-test("networks that labs may or may not reach are taken as networks, and anything else is refused", () => {
+test("--nat-allow and --nat-deny take networks and addresses, and refuse anything else", () => {
   const flags = ["--nat-allow", "10.1.2.3/16", "--nat-allow", "192.168.1.7", "--nat-deny", "0.0.0.0/0"];
   expect(serveOptions(flags, { LABWRIGHT_NAT_ALLOW: "10.0.0.0/8" }, "/s")).toMatchObject({
     nat: { allow: ["10.1.0.0/16", "192.168.1.7/32"], deny: ["0.0.0.0/0"] },
@@ -41,7 +41,7 @@ test("networks that labs may or may not reach are taken as networks, and anythin
   expect(() => serveOptions(["--nat-deny", "10.0.0.0/8", "--host", "memory"], {}, "/s")).toThrow(/--nat-deny are for --host embedded/);
 });
 
-test("flags win over the environment", () => {
+test("flags override the environment", () => {
   const env = {
     LABWRIGHT_PORT: "1",
     LABWRIGHT_HOST: "embedded",
@@ -59,7 +59,7 @@ test("flags win over the environment", () => {
   expect(serveOptions([], env, "/s")).toMatchObject({ port: 1, names: ["a", "b"] });
 });
 
-test("an EVE-NG host is named by its URL, and spoken to in the clear only when that is said", () => {
+test("an EVE-NG host is named by its URL, and plain HTTP needs --host-plain-http", () => {
   const eve = (...args: string[]) => serveOptions(["--host", "eve", ...args], {}, "/s");
   expect(eve("--url", "https://eve.lab")).toMatchObject({ host: "eve", eve: { url: "https://eve.lab", plainHttp: false } });
   for (const pin of [`${"AB:".repeat(31)}AB`, "ab".repeat(32), `sha256:${"ab".repeat(32)}`]) {
@@ -73,18 +73,18 @@ test("an EVE-NG host is named by its URL, and spoken to in the clear only when t
   expect(serveOptions(["--host=eve"], { LABWRIGHT_HOST_URL: "https://eve.lab" }, "/s")).toMatchObject({ eve: { url: "https://eve.lab" } });
   expect(() => eve()).toThrow("--host eve needs --host-url");
   for (const url of ["https://u@eve.lab", "https://:p@eve.lab", "https://user:hush@eve.lab"]) {
-    expect(() => eve("--host-url", url)).toThrow(/^--host-url holds a user name or a password(?!.*hush)/);
+    expect(() => eve("--host-url", url)).toThrow(/^--host-url contains a user name or a password(?!.*hush)/);
   }
   for (const rest of ["/lab", "/?a=b", "?", "#x"])
     expect(() => eve("--host-url", `https://eve.lab${rest}`)).toThrow("address of the host alone");
   expect(eve("--host-url", "https://eve.lab:8443/")).toMatchObject({ eve: { url: "https://eve.lab:8443/" } });
-  expect(() => eve("--host-url", "http://eve.lab")).toThrow("in the clear");
+  expect(() => eve("--host-url", "http://eve.lab")).toThrow("unencrypted");
   expect(() => eve("--host-url", "eve.lab")).toThrow("takes a URL");
   expect(() => serveOptions(["--host-url", "https://eve.lab"], {}, "/s")).toThrow("--host eve, not embedded");
   expect(() => serveOptions(["--host", "pnetlab"], {}, "/s")).toThrow("--host eve");
 });
 
-test("the lifetimes of a token are given in the unit that a person would take", () => {
+test("the lifetimes of a token are given with a unit", () => {
   expect(serveOptions(["--session-idle", "90s"], { LABWRIGHT_SESSION_LIFETIME: "2d" }, "/s")).toMatchObject({
     sessionIdleMs: 90_000,
     sessionAbsoluteMs: 2 * 86_400_000,
@@ -116,7 +116,7 @@ test("one state directory is held by one service at a time", async () => {
   }
 });
 
-test("the service file is the owner's, and is taken away only by its own process", async () => {
+test("only its owner can read the service file, and only its own process removes it", async () => {
   const dir = await mkdtemp(join(tmpdir(), "labwright-state-"));
   try {
     const file = { url: "https://127.0.0.1:1", fingerprint: "AA", pid: 7, host: "memory" };

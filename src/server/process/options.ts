@@ -4,24 +4,24 @@ import { parseFingerprint } from "../../transport/fingerprint.ts";
 
 export interface ServeOptions {
   readonly listen: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number;
   readonly stateDir: string;
   readonly host: "embedded" | "memory" | "eve";
-  /** The EVE-NG host, where that is the kind. */
+  /** Present if `host` is eve. */
   readonly eve?: EveOptions;
   /** Paths of the user's own PEM files. */
   readonly own?: { readonly certificate: string; readonly key: string };
-  /** More names for a certificate that is made here. */
+  /** More names for the self-signed certificate. */
   readonly names: readonly string[];
-  /** Lifetimes of a bearer token, ms; absent: the service's own defaults. */
+  /** Lifetimes of a bearer token, ms. Absent: the defaults of the service. */
   readonly sessionIdleMs?: number;
   readonly sessionAbsoluteMs?: number;
-  /** Whether what ended with the machine comes back by itself, in labs that do not say. */
+  /** Whether nodes start again after a reboot of the machine, in labs without a setting of their own. */
   readonly resume: "always" | "never";
-  /** Starts with a new database beside labs whose records are lost. */
+  /** Starts with a new database although labs exist: their records are lost. */
   readonly adopt: boolean;
-  /** Networks, as ADDRESS or ADDRESS/BITS, that labs may or may not reach through nat networks. */
+  /** Networks, as ADDRESS or ADDRESS/BITS, that labs may reach (`allow`) or may not reach (`deny`) through nat networks. */
   readonly nat: { readonly allow: readonly string[]; readonly deny: readonly string[] };
   readonly logLevel: "debug" | "info" | "warn" | "error";
 }
@@ -35,33 +35,34 @@ export interface EveOptions {
 
 export const usage = `Usage: labwright serve [FLAG...]
 
-  --listen ADDRESS         where to listen (default 127.0.0.1; 0.0.0.0 or :: for every address)
-  --port PORT              default 8443; 0 takes any free one
+  --listen ADDRESS         address to listen on (default 127.0.0.1; 0.0.0.0 or :: for every address)
+  --port PORT              default 8443; 0 takes any free port
   --host KIND              embedded (default), memory or eve
-  --host-url URL           where the EVE-NG host is: https://eve.lab (also --url)
-  --host-pin SHA256        fingerprint of its certificate, where that is self-signed
-  --host-plain-http        lets an http:// URL be: passwords then cross the network in the clear
+  --host-url URL           address of the EVE-NG host, such as https://eve.lab (also --url)
+  --host-pin SHA256        fingerprint of its certificate, if the certificate is self-signed
+  --host-plain-http        allows an http:// URL: passwords then cross the network unencrypted
   --state-dir DIR          default LABWRIGHT_STATE_DIR, else /var/lib/labwright or ~/.local/state/labwright
   --cert FILE              your own certificate chain and key, PEM; without them
-  --key FILE               a certificate is made at the first start
+  --key FILE               the first start creates a certificate
   --name NAME              one more name or address for that certificate; may be repeated
-  --session-idle TIME      a token ends after so long without a call: 90s, 15m, 12h (default) or 7d
-  --session-lifetime TIME  a token ends so long after its login (default 7d)
-  --resume WHEN            always or never (default): whether nodes that ran when the machine went down come back by
-                           themselves, in labs for which labwright resume --after-reboot has not said it
-  --adopt                  starts with a new database beside labs that exist, if theirs is lost and there is no backup:
-                           only admins see such labs
-  --nat-allow NETWORK      lets labs reach 10.1.0.0/16 or 10.1.2.3 through nat networks, although it is private or near; may be repeated
-  --nat-deny NETWORK       keeps labs from it; may be repeated. The narrower network counts, of the same one --nat-deny
+  --session-idle TIME      a token expires after this time without a call: 90s, 15m, 12h (default) or 7d
+  --session-lifetime TIME  a token expires this time after its login (default 7d)
+  --resume WHEN            always or never (default): whether nodes that ran when the machine went down start again after
+                           the reboot, in labs without a setting of their own (labwright resume --after-reboot)
+  --adopt                  starts with a new database although labs exist, if their database is lost and there is no
+                           backup: only admins see such labs
+  --nat-allow NETWORK      allows labs to reach this network or address through nat networks, such as 10.1.0.0/16 or 10.1.2.3,
+                           although it is private or local; may be repeated
+  --nat-deny NETWORK       forbids it; may be repeated. The narrower network takes precedence; for equal networks, --nat-deny does
   --log-level LEVEL        debug, info (default), warn or error; JSON lines on standard error
   --help
 
 Environment: LABWRIGHT_LISTEN, LABWRIGHT_PORT, LABWRIGHT_HOST, LABWRIGHT_HOST_URL, LABWRIGHT_HOST_PIN, LABWRIGHT_STATE_DIR, LABWRIGHT_CERT, LABWRIGHT_KEY, LABWRIGHT_NAMES (comma
-list), LABWRIGHT_SESSION_IDLE, LABWRIGHT_SESSION_LIFETIME, LABWRIGHT_RESUME, LABWRIGHT_NAT_ALLOW and LABWRIGHT_NAT_DENY (comma lists), LABWRIGHT_LOG_LEVEL stand for the flags. LABWRIGHT_ADMIN_PASSWORD is the
-password of the user admin, made at the first start.
+list), LABWRIGHT_SESSION_IDLE, LABWRIGHT_SESSION_LIFETIME, LABWRIGHT_RESUME, LABWRIGHT_NAT_ALLOW and LABWRIGHT_NAT_DENY (comma lists), LABWRIGHT_LOG_LEVEL replace the flags. LABWRIGHT_ADMIN_PASSWORD is the
+password of the user admin, which the first start creates.
 `;
 
-/** Flags before environment before defaults. stateDir is what the environment says. "help" when that is what was asked. Throws with a text for the user. */
+/** Parses the flags of `serve`. A flag overrides the environment, the environment overrides the default. Returns "help" for --help. Throws an error for the user. */
 export function serveOptions(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
@@ -71,7 +72,7 @@ export function serveOptions(
   if (values.help) return "help";
   const certificate = values.cert ?? env.LABWRIGHT_CERT;
   const key = values.key ?? env.LABWRIGHT_KEY;
-  if ((certificate === undefined) !== (key === undefined)) throw new Error("--cert and --key are given together or not at all");
+  if ((certificate === undefined) !== (key === undefined)) throw new Error("--cert and --key must be given together");
   const idle = values["session-idle"] ?? env.LABWRIGHT_SESSION_IDLE;
   const lifetime = values["session-lifetime"] ?? env.LABWRIGHT_SESSION_LIFETIME;
   const host = hostOf(values.host ?? env.LABWRIGHT_HOST ?? "embedded");
@@ -144,7 +145,7 @@ function listOf(text: string | undefined): string[] {
   return text?.split(",").filter((item) => item !== "") ?? [];
 }
 
-/** As ADDRESS/BITS without bits behind those, as nftables compares them. */
+/** Returns networks as ADDRESS/BITS with the host bits cleared, as nftables compares them. */
 function networksOf(flag: string, given: readonly string[]): string[] {
   return given.map((text) => {
     const [, address = "", bits = "32"] = /^([\d.]+)(?:\/(\d{1,2}))?$/.exec(text.trim()) ?? [];
@@ -164,7 +165,7 @@ function directoryOf(given: string): string {
 
 function hostOf(given: string): ServeOptions["host"] {
   if (/^pnet(lab)?$/i.test(given)) {
-    throw new Error("PNETLab is driven by --host eve with its --host-url: the service finds out which of the two the host is");
+    throw new Error("PNETLab uses --host eve with its --host-url: the service detects which of the two the host is");
   }
   return oneOf("--host", given, ["embedded", "memory", "eve"]);
 }
@@ -176,13 +177,13 @@ function eveOf(url: string | undefined, pin: string | undefined, plainHttp: bool
     throw new Error(`--host-url takes a URL such as https://eve.lab, not ${JSON.stringify(url)}`);
   if (protocol === "http:" && !plainHttp) {
     throw new Error(
-      "--host-url is http://: passwords would cross the network in the clear; say --host-plain-http if that is meant, or give an https:// URL",
+      "--host-url is http://: passwords would cross the network unencrypted; add --host-plain-http to allow that, or give an https:// URL",
     );
   }
   const { username, password, pathname, search, hash } = new URL(url);
   if (username !== "" || password !== "") {
     throw new Error(
-      "--host-url holds a user name or a password, which every user of the service would see: leave it out; users sign in with their own",
+      "--host-url contains a user name or a password, which every user of the service would see: remove it; users sign in with their own",
     );
   }
   if (pathname !== "/" || search !== "" || hash !== "" || /[?#]/.test(url)) {
@@ -215,7 +216,7 @@ function oneOf<const W extends string>(flag: string, given: string, words: reado
 
 const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** 90s, 15m, 12h, 7d as milliseconds. */
+/** Parses 90s, 15m, 12h or 7d to milliseconds. */
 function timeOf(flag: string, text: string): number {
   const [, count, unit] = /^([1-9]\d{0,5})([smhd])$/.exec(text) ?? [];
   if (count === undefined || unit === undefined)

@@ -5,19 +5,19 @@ import { writeFileAtomic } from "../../files/write-file-atomic.ts";
 
 export interface ServiceFile {
   readonly url: string;
-  /** SHA-256 of the certificate, AA:BB:… */
+  /** SHA-256 fingerprint of the certificate, as AA:BB:… */
   readonly fingerprint: string;
   readonly pid: number;
-  /** embedded, eve, memory. */
+  /** embedded, eve or memory. */
   readonly host: string;
 }
 
-/** Tells programs on this machine, and of this user only, where the service is: `<stateDir>/service.json`. */
+/** Writes the address of the service to `<stateDir>/service.json`, for programs of the same user on this machine. */
 export async function writeServiceFile(stateDir: string, file: ServiceFile): Promise<void> {
   await writeFileAtomic(join(stateDir, "service.json"), `${JSON.stringify(file)}\n`, 0o600, sparesOf(stateDir));
 }
 
-/** What the service on this directory said last; undefined where none did, or the file does not read. */
+/** Reads the service file of a state directory. `undefined` if there is no file or if it is not valid JSON. */
 export async function serviceAt(stateDir: string): Promise<ServiceFile | undefined> {
   try {
     return JSON.parse(await readFile(join(stateDir, "service.json"), "utf8")) as ServiceFile;
@@ -27,7 +27,7 @@ export async function serviceAt(stateDir: string): Promise<ServiceFile | undefin
   }
 }
 
-/** Takes the file away, unless it is another process's by now. */
+/** Removes the file, unless another process has replaced it. */
 export async function removeServiceFile(stateDir: string, pid: number): Promise<void> {
   const path = join(stateDir, "service.json");
   try {

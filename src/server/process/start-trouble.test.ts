@@ -11,8 +11,8 @@ beforeEach(async () => {
 });
 afterEach(async () => rm(directory, { recursive: true }));
 
-test("a file system without blocks is not called full", async () => {
-  expect(await startTrouble(new Error("the true reason"), "/proc")).toBe("the true reason");
+test("a file system without blocks is not reported as full", async () => {
+  expect(await startTrouble(new Error("the actual reason"), "/proc")).toBe("the actual reason");
 });
 
 test.each([
@@ -25,7 +25,7 @@ test.each([
     .ensureFirstAdmin()
     .catch((thrown: unknown) => thrown);
   const text = await startTrouble(usersTrouble(file, error), directory);
-  expect(text).toContain(`${file} does not read: `);
+  expect(text).toContain(`${file} cannot be read: `);
   expect(text).toContain(reason);
   expect(text).toContain("restore it from a backup; or move it away");
 });

@@ -1,37 +1,37 @@
 import { statfs } from "node:fs/promises";
 import { Failure } from "../../contract/errors.ts";
 
-/** A start needs less than this; with less, whatever it failed with came of the full disk. Bytes. */
-const leastRoom = 256 * 1024;
+/** A start needs less than this, in bytes. With less free space, the full disk is the cause of any failure. */
+const minFreeBytes = 256 * 1024;
 
-/** Why the service did not start, in one line. What programs say of a full disk does not always name it. */
+/** Returns one line that explains why the service did not start. The errors of a full disk do not always name it. */
 export async function startTrouble(error: unknown, stateDir: string | undefined): Promise<string> {
-  const said = listenTrouble(error) ?? (error instanceof Error ? error.message : String(error));
-  // A directory that is not there has no room either, and what was said tells of it.
-  const room = stateDir === undefined ? undefined : await statfs(stateDir).catch(() => undefined);
+  const message = listenTrouble(error) ?? (error instanceof Error ? error.message : String(error));
+  // If the directory does not exist, the message names it.
+  const space = stateDir === undefined ? undefined : await statfs(stateDir).catch(() => undefined);
   // A file system without blocks, such as /proc, is never full.
-  if (room === undefined || room.blocks === 0 || room.bavail * room.bsize >= leastRoom) return said;
-  return `the file system of ${stateDir} is full: free space on it and start again; labs run on meanwhile (${said})`;
+  if (space === undefined || space.blocks === 0 || space.bavail * space.bsize >= minFreeBytes) return message;
+  return `the file system of ${stateDir} is full: free space on it and start again; labs keep running meanwhile (${message})`;
 }
 
-/** The error of a users.json that does not read, with its path and what to do; any other error as it is. */
+/** Adds the path and the remedy to the error of a users.json that cannot be read. Returns any other error unchanged. */
 export function usersTrouble(file: string, error: unknown): unknown {
   if (!(error instanceof Failure)) return error;
   const { message = error.message } = (error.data?.["host"] ?? {}) as { readonly message?: string };
   return new Error(
-    `${file} does not read: ${message}: restore it from a backup; or move it away and start again, which makes a new user admin and no other users`,
+    `${file} cannot be read: ${message}: restore it from a backup; or move it away and start again, which creates only a new user admin`,
     { cause: error },
   );
 }
 
-/** Where the service may not listen, with what to do; undefined where something else went wrong. */
+/** Explains an error of listening, with the remedy. `undefined` for other errors. */
 function listenTrouble(error: unknown): string | undefined {
   const { syscall, code, address, port } = (error ?? {}) as NodeJS.ErrnoException & { readonly address?: string; readonly port?: number };
   if (syscall !== "listen" && syscall !== "getaddrinfo") return undefined;
   if (code === "EADDRINUSE")
-    return `port ${port} of ${address} is taken: end the program that listens there, or take another port with --port (0 is any free one)`;
-  if (code === "EACCES") return `port ${port} of ${address} is for root only: take one from 1024 on with --port`;
+    return `port ${port} of ${address} is in use: end the program that listens there, or choose another port with --port (0 is any free port)`;
+  if (code === "EACCES") return `port ${port} of ${address} needs root: choose a port from 1024 on with --port`;
   if (code === "EADDRNOTAVAIL" || syscall === "getaddrinfo")
-    return `this machine has no address ${JSON.stringify(address ?? (error as { hostname?: string }).hostname)}: --listen takes one of its own, such as 127.0.0.1, or 0.0.0.0 for all`;
+    return `this machine has no address ${JSON.stringify(address ?? (error as { hostname?: string }).hostname)}: --listen takes an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all`;
   return undefined;
 }

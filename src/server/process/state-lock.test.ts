@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true }));
 
-test("a state directory is made where it is missing, for its owner alone, and held by one until released", async () => {
+test("a missing state directory is created for its owner only, and one process holds it until the release", async () => {
   const state = join(dir, "a/b");
   const held = await holdStateDir(state);
   expect((await stat(state)).mode & 0o777).toBe(0o700);
@@ -20,11 +20,11 @@ test("a state directory is made where it is missing, for its owner alone, and he
 });
 
 test.each([
-  ["/proc/1/labwright/state", "the system makes nothing at /proc/1/labwright (ENOENT): make it by hand"],
-  ["/proc", "the system makes nothing at /proc/service.lock (ENOENT)"],
-  ["FILE", "FILE is no directory (EEXIST): move that away"],
-  ["FILE/below/it", "FILE is no directory (ENOTDIR): move that away"],
-])("%s is none: %s", async (place, why) => {
+  ["/proc/1/labwright/state", "the system cannot create /proc/1/labwright (ENOENT): create it by hand"],
+  ["/proc", "the system cannot create /proc/service.lock (ENOENT)"],
+  ["FILE", "FILE is not a directory (EEXIST): move it away"],
+  ["FILE/below/it", "FILE is not a directory (ENOTDIR): move it away"],
+])("%s cannot be a state directory: %s", async (place, why) => {
   const file = join(dir, "file");
   await writeFile(file, "mine\n");
   const state = place.replace("FILE", file);

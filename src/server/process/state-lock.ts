@@ -7,9 +7,9 @@ import { serviceAt } from "./service-file.ts";
 import { unusableStateDir } from "./unusable-state-dir.ts";
 
 /**
- * Holds a state directory, made where it is missing, for this process: two services on one would each finish the other's jobs. A lock of the kernel on a file there,
- * taken by SQLite since Node has none: it goes with the process, however that ends, and counts in every container and namespace that sees
- * the file. Throws when another process holds it, and when nothing can be kept there.
+ * Locks a state directory for this process and creates the directory if it is missing. Two services on one directory would each finish the other's jobs.
+ * The lock is a kernel lock on a file in the directory. SQLite takes it, because Node has no function for it. It ends with the process in any case, and it
+ * works across all containers and namespaces that see the file. Throws if another process has the lock, or if the directory cannot be written.
  */
 export async function holdStateDir(stateDir: string): Promise<{ release(): Promise<void> }> {
   const directory = await madeReady(stateDir).catch(async (error: unknown) => {
@@ -18,7 +18,7 @@ export async function holdStateDir(stateDir: string): Promise<{ release(): Promi
   const file = join(directory, lockName);
   const lock = new DatabaseSync(file);
   try {
-    // Nothing is written there, and a journal on disk would need room for its header.
+    // Nothing is written to this database, and a journal on disk would need space for its header.
     lock.exec(`PRAGMA busy_timeout = ${patienceMs}; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE`);
   } catch (error) {
     lock.close();
@@ -27,7 +27,7 @@ export async function holdStateDir(stateDir: string): Promise<{ release(): Promi
     const other = await serviceAt(directory);
     const who = other === undefined ? "" : ` (${other.url}, process ${other.pid})`;
     throw new Error(
-      `another service runs on the state directory ${stateDir}${who}: end that one first, or give this one another --state-dir`,
+      `another service runs on the state directory ${stateDir}${who}: stop that service first, or give this one another --state-dir`,
     );
   }
   return { release: async () => lock.close() };
@@ -35,15 +35,15 @@ export async function holdStateDir(stateDir: string): Promise<{ release(): Promi
 
 const lockName = "service.lock";
 
-/** Made where it is missing, with a lock file that can be written; its real path. */
+/** Creates the directory and a writable lock file if they are missing. Returns the real path of the directory. */
 async function madeReady(stateDir: string): Promise<string> {
   await makeDirectory(stateDir, 0o700);
   const directory = await realpath(stateDir);
-  closeSync(openSync(join(directory, lockName), "a", 0o600)); // SQLite would make it readable by all
+  closeSync(openSync(join(directory, lockName), "a", 0o600)); // SQLite would create it readable for all users
   return directory;
 }
 
-/** Of two that take the lock at the same moment each is in the other's way for an instant: without patience neither would have it. */
+/** If two processes take the lock at the same moment, each blocks the other for an instant. Without waiting, neither would get it. */
 const patienceMs = 300;
 
 /** SQLITE_BUSY */

@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 
-/** The error of a state directory that cannot be made or written, as one line that says which, why and what to do; any other error as it is. */
+/** Replaces the error of a state directory that cannot be created or written: one line with the directory, the reason and the remedy. Returns any other error unchanged. */
 export async function unusableStateDir(directory: string, error: unknown): Promise<unknown> {
   const { code, path = directory } = error as NodeJS.ErrnoException;
   const why = await reason(code, path);
@@ -13,26 +13,26 @@ export async function unusableStateDir(directory: string, error: unknown): Promi
 async function reason(code: string | undefined, path: string): Promise<{ readonly what: string; readonly remedy: string } | undefined> {
   const user = process.getuid?.() ?? 0;
   switch (code) {
-    // Where directories above it are missing they are made: this is /proc and its like.
+    // Missing parent directories are created, so that this is a file system such as /proc.
     case "ENOENT":
-      return { what: `the system makes nothing at ${path}`, remedy: "make it by hand" };
+      return { what: `the system cannot create ${path}`, remedy: "create it by hand" };
     case "EEXIST":
     case "ENOTDIR":
-      return { what: `${await obstacle(path)} is no directory`, remedy: "move that away" };
+      return { what: `${await obstacle(path)} is not a directory`, remedy: "move it away" };
     case "EROFS":
-      return { what: `${path} is on a file system that is read-only`, remedy: "mount that writable" };
+      return { what: `${path} is on a read-only file system`, remedy: "mount it writable" };
     case "EACCES":
     case "EPERM":
       return {
         what: `user ${user} may not write ${path}`,
-        remedy: `let that user write there (chown, chmod), start the service as its owner`,
+        remedy: `give that user write permission (chown, chmod), start the service as the owner of the directory`,
       };
     default:
       return undefined;
   }
 }
 
-/** Of a path and what is above it, the lowest that is there. */
+/** Returns the deepest existing path among `path` and its parents. */
 async function obstacle(path: string): Promise<string> {
   for (let at = resolve(path); ; at = dirname(at)) {
     const there = await stat(at).then(

@@ -38,7 +38,7 @@ describe("the deadline of an operation", () => {
 
 const never = new AbortController().signal;
 
-test("what still runs when the service goes down is told so, with the job that a change has become", async () => {
+test("a call that still runs at the shutdown fails with shutting_down, and names the job of the change", async () => {
   for (const [job, data] of [
     [undefined, undefined],
     ["4711", { job: "4711" }],
@@ -51,7 +51,7 @@ test("what still runs when the service goes down is told so, with the job that a
   }
 });
 
-test("what comes too late is told as such, with the job that goes on, and its outcome is not lost", async () => {
+test("a call over its deadline fails with host_timeout, names the job that continues, and its outcome is not lost", async () => {
   const late = new AbortController();
   const outcomes: unknown[] = [];
   let fail = (_error: Error): void => {};
@@ -65,7 +65,7 @@ test("what comes too late is told as such, with the job that goes on, and its ou
   await expect.poll(() => outcomes).toEqual(["rejected"]);
 });
 
-test("what comes in time is answered, failures too", async () => {
+test("a result or a failure before the deadline is returned unchanged", async () => {
   const timed = { late: new AbortController(), cut: never, job: () => undefined };
   await expect(inTime(60_000, timed, Promise.resolve(7), () => {})).resolves.toBe(7);
   await expect(inTime(60_000, timed, Promise.reject(new Error("no")), () => {})).rejects.toThrow("no");

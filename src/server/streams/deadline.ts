@@ -1,46 +1,49 @@
 import { Failure } from "../../contract/errors.ts";
 import type { OperationRow } from "../../contract/operations.ts";
 
-/** What a console command may take when its caller does not say, ms. */
+/** The default time limit of a console command, ms. */
 const consoleMs = 15_000;
-/** An answer that tells a console's time-out comes after it. */
+/** Added to the time limit of console commands, so that the answer can report their time-out, ms. */
 const travelMs = 2_000;
-/** Longest wait that a caller may ask for, s. */
-const longestWait = 86_400;
+/** The maximum wait that a caller may request, s. */
+const maxWaitSeconds = 86_400;
 
 /**
- * Milliseconds that an operation may take until its answer begins: `Prefer: wait=SECONDS` where the caller says so, else the time-out of its
- * row, or what the console commands in the body may take together with it, where that is more.
+ * Returns the time limit of an operation until its answer begins, ms. `Prefer: wait=SECONDS` sets it. Without this header it is the larger of the operation's
+ * own time-out and the total time of the console commands in the body.
  */
 export function deadlineOf({ timeoutMs }: Pick<OperationRow, "timeoutMs">, prefer: string | undefined, body: unknown): number {
   const wait = /(?:^|,)\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:,|;|$)/i.exec(prefer ?? "")?.[1];
-  if (wait !== undefined) return Math.min(Math.max(Number(wait), 1), longestWait) * 1000;
+  if (wait !== undefined) return Math.min(Math.max(Number(wait), 1), maxWaitSeconds) * 1000;
   return Math.max(timeoutMs, consoleTime(body));
 }
 
-/** The console time-outs that a body names, as they add up: targets at once, steps one after another. 0 where it names none. */
+/** Returns the total time of the console commands in a body, ms: targets run at the same time, steps one after another. 0 without console commands. */
 function consoleTime(body: unknown): number {
   if (typeof body !== "object" || body === null) return 0;
   const { command, timeout_ms: own, targets, steps } = body as Readonly<Record<string, unknown>>;
   const named = (value: unknown) => (typeof value === "number" && value > 0 ? value : undefined);
   const of = (item: unknown) => named((item as { readonly timeout_ms?: unknown } | null)?.timeout_ms) ?? named(own) ?? consoleMs;
   if (Array.isArray(steps)) return steps.reduce<number>((sum, step) => sum + of(step), travelMs);
-  if (Array.isArray(targets)) return targets.reduce<number>((most, target) => Math.max(most, of(target)), 0) + travelMs;
-  // A command without a time-out has the default, and is told to have ended there, with what came until then.
+  if (Array.isArray(targets)) return targets.reduce<number>((max, target) => Math.max(max, of(target)), 0) + travelMs;
+  // A command without a time-out has the default. Its answer contains the output until then.
   return named(own) === undefined && typeof command !== "string" ? 0 : of(body) + travelMs;
 }
 
-/** What of a call the deadline needs to know. */
+/** The parts of a call that the deadline needs. */
 export interface Timed {
-  /** Aborted when the time is over: what still runs for the answer ends. */
+  /** Aborted when the time is over, which ends the work for the answer. */
   readonly late: AbortController;
-  /** Aborted when the service goes down and waits no longer. */
+  /** Aborted when the service shuts down and the time for running calls is over. */
   readonly cut: AbortSignal;
-  /** The job that a change has become by then: it goes on. */
+  /** The job of the change, if it has become one. The job continues. */
   readonly job: () => string | undefined;
 }
 
-/** The result of `work`; host_timeout once `ms` are over, shutting_down once it is cut. What `work` comes to after that is given to `ended`. */
+/**
+ * Returns the result of `work`. Throws host_timeout after `ms`, and shutting_down if `cut` is aborted. In both cases `ended` receives the later outcome of
+ * `work`.
+ */
 export async function inTime<T>(
   ms: number | undefined,
   { late, cut, job }: Timed,
@@ -64,13 +67,13 @@ export async function inTime<T>(
     };
     if (ms !== undefined) {
       timer = setTimeout(() => {
-        const [rest, data] = about("goes on");
+        const [rest, data] = about("continues");
         end(new Failure("host_timeout", `no result within ${ms / 1000} s: the host may hang${rest}`, data));
       }, ms);
     }
     cutOff = () => {
-      const [rest, data] = about("is finished after the restart at the latest");
-      end(new Failure("shutting_down", `the service goes down: the call was cut off${rest}`, data));
+      const [rest, data] = about("will be completed now or after the restart");
+      end(new Failure("shutting_down", `the service is shutting down and has cut off the call${rest}`, data));
     };
     cut.addEventListener("abort", cutOff, { once: true });
   });

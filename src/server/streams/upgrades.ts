@@ -3,24 +3,25 @@ import type { Server } from "node:https";
 import type { Duplex } from "node:stream";
 import { type OperationRow, operations } from "../../contract/operations.ts";
 import type { Upgrade } from "../../service/common/call.ts";
+import { lastAnswer } from "./last-answer.ts";
 import { type WebSockets, webSocketProblem } from "./web-sockets.ts";
 
 interface Pending {
   readonly connection: Duplex;
   readonly head: Buffer;
-  /** In the request's own order of preference. */
+  /** The first supported protocol in the order of the request's header. */
   readonly protocol: "raw" | "websocket";
 }
 
 const pending = new WeakMap<IncomingMessage, Pending>();
-/** Connections whose request has no answer yet. */
+/** Connections whose upgrade request has no answer yet. */
 const asking = new WeakSet<Duplex>();
 
 const streams = (Object.values(operations) as OperationRow[])
   .filter(({ answer }) => answer === "upgrade")
   .map(({ path, protocol }) => ({ prefix: path.slice(0, path.indexOf("{")), protocol }));
 
-/** Whether a request asks for the upgrade that its path offers; any other Upgrade header is ignored, as HTTP allows. */
+/** Returns whether a request asks for the upgrade that its path offers. HTTP allows a server to ignore any other Upgrade header. */
 export function wantsStream(request: IncomingMessage): boolean {
   return request.method === "GET" && protocolOf(request) !== undefined;
 }
@@ -33,7 +34,7 @@ function protocolOf(request: IncomingMessage): Pending["protocol"] | undefined {
   return taken === undefined ? undefined : taken === "websocket" ? "websocket" : "raw";
 }
 
-/** Sends upgrade requests through the same routing as all others, so that a refused one is answered with its envelope. */
+/** Routes upgrade requests like all other requests, so that a refusal has an envelope too. */
 export function routeUpgrades(server: Server, route: (request: IncomingMessage, response: ServerResponse) => void): OpenStreams {
   const open = new OpenStreams();
   const begin = (request: IncomingMessage, connection: Duplex, head: Buffer) => {
@@ -54,32 +55,32 @@ export function routeUpgrades(server: Server, route: (request: IncomingMessage, 
 }
 
 /**
- * A client may send an upgrade along with other requests, or as soon as it has the last byte of an answer, which is before that answer has ended here. Node
- * keeps the answer that a connection is at in `_httpMessage`; to note it ourselves for every request would cost a tenth of what the quickest ones take.
+ * Calls `then` when the connection's earlier answers are completely sent. A client may send an upgrade together with other requests. It may also send one
+ * when it has the last byte of an answer, which can be before Node has finished with that answer.
  */
-function whenAnswered(connection: Duplex & { readonly _httpMessage?: ServerResponse | null }, then: () => void): void {
-  const answer = connection._httpMessage;
-  if (answer === undefined || answer === null || connection.destroyed) then();
-  else answer.once("close", () => whenAnswered(connection, then));
+function whenAnswered(connection: Duplex, then: () => void): void {
+  const answer = lastAnswer(connection);
+  if (answer === undefined || answer.closed || connection.destroyed) then();
+  else answer.once("close", then);
 }
 
-/** The connection of a request that came as an upgrade. */
+/** Returns whether the request came as an upgrade that is not accepted yet. */
 export function isUpgrade(request: IncomingMessage): boolean {
   return pending.has(request);
 }
 
-/** Whether it asks for WebSocket frames. */
+/** Returns whether the request asks for WebSocket frames. */
 export function isWebSocket(request: IncomingMessage): boolean {
   return pending.get(request)?.protocol === "websocket";
 }
 
-/** What is wrong with the way that an upgrade is asked for; looked at before its ticket is used up. */
+/** Returns the problem of an upgrade request, if there is one. Checked before the ticket of the request is consumed. */
 export function upgradeProblem(request: IncomingMessage, protocol: string | undefined): string | undefined {
   if (!isUpgrade(request)) return `needs the headers Connection: Upgrade and Upgrade: ${protocol} or websocket`;
   return isWebSocket(request) ? webSocketProblem(request) : undefined;
 }
 
-/** Answers 101 and gives the connection, raw or in frames, with the bytes that came early, to the grant. */
+/** Answers 101 and gives the connection, raw or in frames, to the grant. Bytes that arrived early are delivered too. */
 export function accept(
   request: IncomingMessage,
   response: ServerResponse,
@@ -93,7 +94,7 @@ export function accept(
   const { connection, head, protocol } = waiting;
   asking.delete(connection);
   if (!connection.readable || !connection.writable) {
-    // It went away meanwhile: the call's signal, which watches the response, frees what was granted.
+    // The client has disconnected: the signal of the call, which observes the response, releases the grant.
     connection.destroy();
     return;
   }
@@ -109,18 +110,18 @@ export function accept(
   grant.attach(connection);
 }
 
-/** Connections that left HTTP: they must be ended at close, or it would wait for them for ever. */
+/** Connections that left HTTP. The server ends them when it closes, because it would wait for them forever. */
 export class OpenStreams {
   readonly #connections = new Set<Duplex>();
 
   add(connection: Duplex): void {
     this.#connections.add(connection);
     connection.once("close", () => this.#connections.delete(connection));
-    // A reset ends the stream: "close" follows, and whoever is attached hears it.
+    // A reset destroys the stream. The attached reader receives "close".
     connection.on("error", () => connection.destroy());
   }
 
-  /** Ends the streams; who still waits for one is answered. */
+  /** Ends the streams. Upgrade requests that have no answer yet still get one. */
   destroy(): void {
     for (const connection of this.#connections) if (!asking.has(connection)) connection.destroy();
   }

@@ -2,21 +2,21 @@ import { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 
 export interface WebSocketStreamOptions {
-  /** Told each text frame; binary frames are the stream's bytes. */
+  /** Called with each text frame. Binary frames are the bytes of the stream. */
   readonly onText: (text: string) => void;
-  /** How often the peer must show that it is there, ms. */
+  /** The interval of pings, ms. A peer that does not answer is disconnected. */
   readonly pingMs: number;
 }
 
-/** How long the peer has for its part of the closing handshake, ms. */
+/** The time that the peer has for its part of the closing handshake, ms. */
 const closeWaitMs = 2_000;
 
-/** How long an answer that has come may wait for this process to look at it, ms. */
-const lateMs = 1_000;
+/** The time that an answer may wait in this process before it is handled, ms. */
+const maxDelayMs = 1_000;
 
 /**
- * The bytes of a WebSocket's binary frames as a stream. A chunk is written when it left this process, so that a peer that does not read holds up
- * its writer; a reader that does not read holds up the peer. A peer that answers no ping is cut off.
+ * The bytes of a WebSocket's binary frames as a stream. A write ends when the chunk has left this process. Therefore a peer that does not read blocks its
+ * writer, and a reader that does not read blocks the peer. A peer that answers no ping is disconnected.
  */
 export class WebSocketStream extends Duplex {
   readonly #socket: WebSocket;
@@ -38,12 +38,12 @@ export class WebSocketStream extends Duplex {
     socket.on("pong", () => {
       this.#heard = true;
     });
-    // A broken frame, or one that is too large: the socket closes with the code for it, and "close" follows.
+    // A malformed frame, or a frame that is too large: the socket closes with the code for it, and "close" follows.
     socket.on("error", () => {});
     socket.on("close", () => {
       this.#rest();
       this.push(null);
-      // What is not taken by now may never be: its reader is held up.
+      // The reader may be blocked forever: data that it has not read by then is dropped.
       setTimeout(() => this.destroy(), closeWaitMs).unref();
     });
     this.once("end", () => this.destroy());
@@ -70,7 +70,7 @@ export class WebSocketStream extends Duplex {
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     this.#rest();
-    // 1001: we go away; nothing is wrong with what the peer sent.
+    // 1001: this side ends the connection, and the peer made no error.
     this.#close(1001, () => {});
     done(error);
   }
@@ -86,7 +86,7 @@ export class WebSocketStream extends Duplex {
       clearTimeout(cut);
       closed();
     });
-    // The peer's answer is only seen by who reads.
+    // The peer's answer arrives only if the socket is read.
     socket.resume();
     socket.close(code);
   }
@@ -94,13 +94,13 @@ export class WebSocketStream extends Duplex {
   #ping(): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     if (this.#silent) {
-      // Its answer may be here already, and this process had no time for it.
+      // The answer may have arrived already, but this process was too busy to handle it.
       this.#cut ??= setTimeout(
         () => {
           this.#cut = undefined;
           if (this.#silent) this.#socket.terminate();
         },
-        Math.min(this.#pingMs, lateMs),
+        Math.min(this.#pingMs, maxDelayMs),
       ).unref();
       return;
     }
@@ -108,7 +108,7 @@ export class WebSocketStream extends Duplex {
     this.#socket.ping();
   }
 
-  /** Nothing is heard of a peer that we do not listen to. */
+  /** True if the peer has sent nothing since the last ping. A paused socket is not read, so that its peer is never silent. */
   get #silent(): boolean {
     return !this.#heard && !this.#socket.isPaused;
   }

@@ -5,15 +5,15 @@ import type { Upgrade } from "../../service/common/call.ts";
 import { WebSocketStream } from "./web-socket-stream.ts";
 
 export interface WebSocketLimits {
-  /** How often a peer must show that it is there, ms. Default 30,000. */
+  /** The interval of pings, ms. A peer that does not answer is disconnected. Default: 30,000. */
   readonly pingMs?: number;
 }
 
-/** Largest frame, bytes: what a person pastes at once. Over it the socket is closed with 1009. */
+/** Maximum size of a frame, bytes: enough for text that a person pastes. A larger frame closes the socket with 1009. */
 const maxFrame = 1 << 20;
 const maxControl = 1024;
-/** A window that is dragged changes its size all the time; the console is told this often, ms. */
-const resizeMs = 50;
+/** Minimum time between two changes of a console's size, ms: a window that is dragged changes its size all the time. */
+const minResizeMs = 50;
 
 /** Carries granted streams in WebSocket frames: bytes in binary ones, `{"resize":[columns,rows]}` in text ones. */
 export class WebSockets {
@@ -35,31 +35,31 @@ export class WebSockets {
     });
   }
 
-  /** Answers 101 and hands the stream over. `request` has passed webSocketProblem(), `connection` is open. */
+  /** Answers 101 and attaches the stream. `request` has passed webSocketProblem(), and `connection` is open. */
   accept(request: IncomingMessage, connection: Duplex, head: Buffer, grant: Upgrade, headers: Readonly<Record<string, string>>): void {
     this.#headers.set(request, headers);
     this.#server.handleUpgrade(request, connection, head, (socket) => this.#attach(socket, grant));
   }
 
   #attach(socket: WebSocket, { attach, resize }: Upgrade): void {
-    const tell = resize && latest(resize, resizeMs);
+    const setSize = resize && throttle(resize, minResizeMs);
     const onText = (text: string) => {
       const size = sizeIn(text);
       if (size === "malformed") socket.close(1008, 'a text frame is a JSON object such as {"resize":[80,24]}');
-      else if (size !== undefined) tell?.(...size);
+      else if (size !== undefined) setSize?.(...size);
     };
     attach(new WebSocketStream(socket, { onText, pingMs: this.#pingMs }));
   }
 }
 
-/** What is wrong with a WebSocket handshake. */
+/** Returns the problem of a WebSocket handshake, if there is one. */
 export function webSocketProblem({ headers }: IncomingMessage): string | undefined {
   if (headers["sec-websocket-version"] !== "13") return "Sec-WebSocket-Version must be 13";
   if (!/^[+/0-9A-Za-z]{22}==$/.test(headers["sec-websocket-key"] ?? "")) return "Sec-WebSocket-Key must be 16 bytes in base64";
   return undefined;
 }
 
-/** The size in a control frame; undefined where the frame is about something else, which a newer client may know. */
+/** Returns the size in a control frame. `undefined` if the frame has no size: a newer client may send other control frames. */
 function sizeIn(text: string): readonly [number, number] | "malformed" | undefined {
   if (text.length > maxControl) return "malformed";
   let control: unknown;
@@ -79,8 +79,8 @@ function isExtent(value: unknown): value is number {
   return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 10_000;
 }
 
-/** Calls at once, then at most every `ms`, with what was said last. */
-function latest(call: (columns: number, rows: number) => void, ms: number): (columns: number, rows: number) => void {
+/** Calls `call` at once, then at most every `ms`, with the latest arguments. */
+function throttle(call: (columns: number, rows: number) => void, ms: number): (columns: number, rows: number) => void {
   let waiting: readonly [number, number] | undefined;
   let timer: NodeJS.Timeout | undefined;
   const next = () => {

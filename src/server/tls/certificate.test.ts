@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
-test("the made certificate names localhost, the loopback addresses, the host and the configured names", async () => {
+test("the self-signed certificate contains localhost, the loopback addresses, the machine's name and the configured names", async () => {
   const made = await serverCertificate({ stateDir: dir, names: ["lab.example", "2001:db8::10"] });
   const certificate = new X509Certificate(made.certificate);
   for (const name of ["localhost", hostname(), "lab.example"]) expect(certificate.checkHost(name)).toBe(name);
@@ -20,7 +20,7 @@ test("the made certificate names localhost, the loopback addresses, the host and
   expect(certificate.checkHost("other.example")).toBeUndefined();
 });
 
-test("it is a valid P-256 certificate signed by its own key, and no authority", async () => {
+test("the self-signed certificate is a valid P-256 certificate signed by its own key, and no authority", async () => {
   const made = await serverCertificate({ stateDir: dir });
   const certificate = new X509Certificate(made.certificate);
   expect(certificate.publicKey.asymmetricKeyDetails?.namedCurve).toBe("prime256v1");
@@ -30,14 +30,14 @@ test("it is a valid P-256 certificate signed by its own key, and no authority", 
   expect(made.fingerprint).toBe(certificate.fingerprint256);
 });
 
-test("a second start shows the same certificate, kept for the owner's eyes only", async () => {
+test("a second start uses the same certificate, in a file that only its owner can read", async () => {
   const first = await serverCertificate({ stateDir: dir });
   const second = await serverCertificate({ stateDir: dir, names: ["new.example"] });
   expect(second.fingerprint).toBe(first.fingerprint);
   expect((await stat(join(dir, "server.pem"))).mode & 0o777).toBe(0o600);
 });
 
-test("an expired certificate is replaced, which is told with the fingerprint to pin, and told of before", async () => {
+test("an expired certificate is replaced with a warning that names the new fingerprint, and an early warning precedes it", async () => {
   const warnings: string[] = [];
   const options = { stateDir: dir, warn: (text: string) => void warnings.push(text) };
   const first = await serverCertificate(options);
@@ -47,12 +47,12 @@ test("an expired certificate is replaced, which is told with the fingerprint to 
   expect(warnings.splice(0)).toEqual([expect.stringMatching(/server\.pem\) expires on \d{4}-\d\d-\d\d: .*clients must pin/)]);
   const later = new Date(Date.now() + 3651 * 24 * 60 * 60 * 1000);
   const second = await serverCertificate(options, later);
-  expect(warnings).toEqual([expect.stringMatching(new RegExp(`expired on .*new one was made: .*sha256:${second.fingerprint}`))]);
+  expect(warnings).toEqual([expect.stringMatching(new RegExp(`expired on .*new one was created: .*sha256:${second.fingerprint}`))]);
   expect(second.fingerprint).not.toBe(first.fingerprint);
   expect(new Date(new X509Certificate(second.certificate).validTo) > later).toBe(true);
 });
 
-test("dates from 2050 on are read back as they were given", () => {
+test("dates from 2050 on are encoded correctly", () => {
   const from = new Date("2049-12-31T23:59:59Z");
   const until = new Date("2050-01-01T00:00:00Z");
   const certificate = new X509Certificate(selfSigned({ names: ["localhost"], from, until }).certificate);
@@ -60,7 +60,7 @@ test("dates from 2050 on are read back as they were given", () => {
   expect(new Date(certificate.validTo)).toEqual(until);
 });
 
-test("the user's own certificate is used as it is", async () => {
+test("the user's own certificate is used unchanged", async () => {
   const own = selfSigned({ names: ["own.example"], from: new Date(), until: new Date(Date.now() + 1e9) });
   const paths = { certificate: join(dir, "own.crt"), key: join(dir, "own.key") };
   await writeFile(paths.certificate, own.certificate);
@@ -77,7 +77,7 @@ async function ownFiles(from: Date, until: Date) {
   return paths;
 }
 
-test("the user's own certificate is warned of when it has expired, or soon will, with its file and what to do", async () => {
+test("a warning names the file of the user's own certificate and the remedy, if it has expired or expires soon", async () => {
   const warnings: string[] = [];
   const warn = (text: string) => void warnings.push(text);
   const day = 24 * 60 * 60 * 1000;
@@ -92,7 +92,7 @@ test("the user's own certificate is warned of when it has expired, or soon will,
   ]);
 });
 
-test("files that cannot be used are named, with what is wrong with them", async () => {
+test("an error names a certificate file that cannot be used, and the problem", async () => {
   const own = await ownFiles(new Date(), new Date(Date.now() + 1e10));
   const other = selfSigned({ names: ["x"], from: new Date(), until: new Date(Date.now() + 1e9) });
   const fails = async (file: string, text: string, expected: RegExp) => {
@@ -101,15 +101,15 @@ test("files that cannot be used are named, with what is wrong with them", async 
     await expect(serverCertificate({ stateDir: dir, own })).rejects.toThrow(expected);
     await writeFile(file, before);
   };
-  await fails(own.certificate, "nonsense", /certificate \S+own\.crt is no PEM file/);
-  await fails(own.key, "-----BEGIN PRIVATE KEY-----\nAAAA\n", /key \S+own\.key is no PEM file/);
-  await fails(own.key, other.key, /key \S+own\.key is not that of the certificate \S+own\.crt/);
+  await fails(own.certificate, "nonsense", /certificate \S+own\.crt is not a usable PEM file/);
+  await fails(own.key, "-----BEGIN PRIVATE KEY-----\nAAAA\n", /key \S+own\.key is not a usable PEM file/);
+  await fails(own.key, other.key, /key \S+own\.key does not belong to the certificate \S+own\.crt/);
   const key = createPrivateKey(other.key).export({ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "x" });
   await fails(own.key, String(key), /own\.key is encrypted/);
   await rm(own.key);
   await expect(serverCertificate({ stateDir: dir, own })).rejects.toThrow(/key \S+own\.key cannot be read \(ENOENT\)/);
   await writeFile(join(dir, "server.pem"), "torn");
-  await expect(serverCertificate({ stateDir: dir })).rejects.toThrow(/server\.pem is no PEM file .*restore it, or remove it/);
+  await expect(serverCertificate({ stateDir: dir })).rejects.toThrow(/server\.pem is not a usable PEM file.*restore it, or remove it/);
   expect(await readFile(join(dir, "server.pem"), "utf8")).toBe("torn");
 });
 

@@ -7,9 +7,9 @@ import { makeDirectory } from "../../files/make-directory.ts";
 import { writeFileAtomic } from "../../files/write-file-atomic.ts";
 import { selfSigned } from "./self-signed.ts";
 
-/** What the server shows its clients; fingerprint is the SHA-256 that they pin, as AA:BB:… */
+/** The certificate and key of the server. Clients pin `fingerprint`, the SHA-256 as AA:BB:… */
 export interface ServerCertificate {
-  /** PEM, with any chain. */
+  /** PEM, optionally with a chain. */
   readonly certificate: string;
   /** PEM. */
   readonly key: string;
@@ -18,11 +18,11 @@ export interface ServerCertificate {
 
 export interface CertificateOptions {
   readonly stateDir: string;
-  /** More names and addresses for a certificate that is made here. */
+  /** More names and addresses for the self-signed certificate. */
   readonly names?: readonly string[];
-  /** The user's own, instead: paths of PEM files. */
+  /** Paths of the user's own PEM files, which replace the self-signed certificate. */
   readonly own?: { readonly certificate: string; readonly key: string };
-  /** Told what clients will meet: a certificate that has expired, expires soon, or was replaced. Default: nobody is told. */
+  /** Called if the certificate has expired, expires soon, or was replaced. Default: no warning. */
   readonly warn?: (text: string) => void;
 }
 
@@ -30,8 +30,8 @@ const days = 24 * 60 * 60 * 1000;
 const soonMs = 30 * days;
 
 /**
- * The user's certificate; or the one made at the first start, kept with its key in `<stateDir>/server.pem` (mode 0600). A new one is
- * made only when there is none or it has expired: its fingerprint is what clients have pinned. Throws an error that names the file.
+ * Returns the user's certificate, or the self-signed one in `<stateDir>/server.pem` (mode 0600, with its key). A self-signed certificate is
+ * created only if there is none or it has expired, because clients have pinned its fingerprint. Throws an error that names the file.
  */
 export async function serverCertificate(options: CertificateOptions, now = new Date()): Promise<ServerCertificate> {
   const { own, warn = () => {} } = options;
@@ -40,15 +40,15 @@ export async function serverCertificate(options: CertificateOptions, now = new D
     warnOfExpiry(own.certificate, checked, now, warn);
     return checked.pair;
   }
-  return ownMade(options, now, warn);
+  return selfMade(options, now, warn);
 }
 
-async function ownMade({ stateDir, names = [] }: CertificateOptions, now: Date, warn: (text: string) => void): Promise<ServerCertificate> {
+async function selfMade({ stateDir, names = [] }: CertificateOptions, now: Date, warn: (text: string) => void): Promise<ServerCertificate> {
   const path = join(stateDir, "server.pem");
   const kept = await readKept(path);
   if (kept !== undefined && kept.until > now) {
     if (kept.until.getTime() - now.getTime() < soonMs) {
-      const then = "the first start or reload after that makes a new one, and clients must pin its fingerprint";
+      const then = "the first start or reload after that date creates a new one, and clients must pin its fingerprint";
       warn(`the certificate of this service (${path}) expires on ${dayOf(kept.until)}: ${then}`);
     }
     return kept.pair;
@@ -60,7 +60,7 @@ async function ownMade({ stateDir, names = [] }: CertificateOptions, now: Date, 
   const pair = { ...made, fingerprint: fingerprintOf(made.certificate) };
   if (kept !== undefined) {
     const then = `clients must pin the new one, sha256:${pair.fingerprint} (labwright login asks)`;
-    warn(`the certificate of this service (${path}) expired on ${dayOf(kept.until)}, and a new one was made: ${then}`);
+    warn(`the certificate of this service (${path}) expired on ${dayOf(kept.until)}, and a new one was created: ${then}`);
   }
   return pair;
 }
@@ -74,21 +74,23 @@ interface CheckedPair {
   readonly until: Date;
 }
 
-/** Throws an error that names the file that is wrong, and how. */
+/** Reads and checks a certificate and its key. Throws an error that names the wrong file and the problem. */
 async function readPair(certificateFile: string, keyFile: string): Promise<CheckedPair> {
   const certificate = await readText("certificate", certificateFile);
   const key = await readText("key", keyFile);
   if (/^-----BEGIN ENCRYPTED|^Proc-Type: 4,ENCRYPTED/m.test(key)) {
-    throw new Error(`the key ${keyFile} is encrypted, and the service takes no passphrase: give it one that is not (openssl pkey)`);
+    throw new Error(
+      `the key ${keyFile} is encrypted, and the service supports no passphrases: give it a key that is not encrypted (openssl pkey)`,
+    );
   }
   const parsed = inFile("certificate", certificateFile, () => new X509Certificate(certificate));
   const privateKey = inFile("key", keyFile, () => createPrivateKey(key));
   if (!parsed.checkPrivateKey(privateKey)) {
     throw new Error(
-      `the key ${keyFile} is not that of the certificate ${certificateFile}: its first certificate must be the service's own`,
+      `the key ${keyFile} does not belong to the certificate ${certificateFile}: the first certificate in that file must be the service's own`,
     );
   }
-  // Also what comes after the first certificate, and what the TLS library makes of both.
+  // Also checks the rest of the chain, and that the TLS library accepts certificate and key.
   inFile("certificate", certificateFile, () => createSecureContext({ cert: certificate, key }));
   return { pair: { certificate, key, fingerprint: parsed.fingerprint256 }, until: new Date(parsed.validTo) };
 }
@@ -103,7 +105,7 @@ function inFile<T>(what: string, file: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw new Error(`the ${what} ${file} is no PEM file that can be used: ${(error as Error).message}`, { cause: error });
+    throw new Error(`the ${what} ${file} is not a usable PEM file: ${(error as Error).message}`, { cause: error });
   }
 }
 
@@ -124,7 +126,7 @@ async function readKept(path: string): Promise<CheckedPair | undefined> {
   } catch (error) {
     const { cause } = error as Error;
     if ((cause as NodeJS.ErrnoException | undefined)?.code === "ENOENT") return undefined;
-    throw new Error(`${(error as Error).message}; restore it, or remove it: a new one is made then, which clients must pin`, {
+    throw new Error(`${(error as Error).message}; restore it, or remove it: the service then creates a new one, which clients must pin`, {
       cause: error,
     });
   }

@@ -15,7 +15,7 @@ export interface KeyPair {
   readonly key: string;
 }
 
-/** A new P-256 key and a self-signed X.509 v3 server certificate for it (RFC 5280), which node:crypto cannot make by itself. */
+/** Creates a P-256 key and a self-signed X.509 v3 server certificate for it (RFC 5280). node:crypto has no function for certificates. */
 export function selfSigned(options: SelfSignedOptions): KeyPair {
   const { publicKey, privateKey: key } = generateKeyPairSync("ec", {
     namedCurve: "P-256",
@@ -58,12 +58,12 @@ function alternativeName(name: string): Buffer {
 
 function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split(".").map(Number));
-  // URL writes every form of an IPv6 address, also ::ffff:1.2.3.4, in plain words.
+  // URL normalizes every form of an IPv6 address, such as ::ffff:1.2.3.4, to hexadecimal groups.
   const [head = "", tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
-  const words = (part: string) => (part === "" ? [] : part.split(":").map((word) => Number.parseInt(word, 16)));
-  const [first, last] = [words(head), tail === undefined ? [] : words(tail)];
+  const groupsOf = (part: string) => (part === "" ? [] : part.split(":").map((group) => Number.parseInt(group, 16)));
+  const [first, last] = [groupsOf(head), tail === undefined ? [] : groupsOf(tail)];
   const all = [...first, ...Array<number>(8 - first.length - last.length).fill(0), ...last];
-  return Buffer.from(all.flatMap((word) => [word >> 8, word & 0xff]));
+  return Buffer.from(all.flatMap((group) => [group >> 8, group & 0xff]));
 }
 
 /** UTCTime until 2049, GeneralizedTime from 2050 on. */
@@ -72,7 +72,7 @@ function time(at: Date): Buffer {
   return at.getUTCFullYear() < 2050 ? tagged(0x17, Buffer.from(digits.slice(2))) : tagged(0x18, Buffer.from(digits));
 }
 
-/** A non-negative INTEGER, shortest form. */
+/** A non-negative INTEGER in its shortest form. */
 function integer(bytes: Buffer): Buffer {
   let start = 0;
   while (start < bytes.length - 1 && bytes[start] === 0) start++;

@@ -1,0 +1,29 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+
+/** For each connection: the answer to its last request. */
+const last = new WeakMap<Duplex, ServerResponse>();
+/** For an answer that began before the previous one on its connection was written: that previous answer. */
+const previous = new WeakMap<ServerResponse, ServerResponse>();
+
+/** Records the request as the last one of its connection. */
+export function noteRequest(request: IncomingMessage, response: ServerResponse): void {
+  const { socket } = request;
+  const known = last.get(socket);
+  if (known?.writableFinished === false) {
+    previous.set(response, known);
+    // Only the predecessor of the last answer is needed: a chain would keep all of them in memory.
+    previous.delete(known);
+  }
+  last.set(socket, response);
+}
+
+/** The answer to the last request of a connection; `undefined` before the first request. */
+export function lastAnswer(connection: Duplex): ServerResponse | undefined {
+  return last.get(connection);
+}
+
+/** The answer before this one, if it was not completely written when this one began. */
+export function previousAnswer(answer: ServerResponse): ServerResponse | undefined {
+  return previous.get(answer);
+}
