@@ -138,7 +138,7 @@ test("down stops the service that up started, labs run on, and other commands fi
 }, async () => {
   const before = await serviceUrl();
   const down = await run("down");
-  expect([down.code, down.stderr]).toEqual([0, expect.stringContaining("labs of the embedded host run on")]);
+  expect([down.code, down.stderr]).toEqual([0, expect.stringContaining("labs of the embedded host keep running")]);
   expect(existsSync(join(base, "state/service.json"))).toBe(false);
   expect(await run("down")).toMatchObject({ code: 0, stderr: expect.stringContaining("no service of") });
   expect(await run("status")).toMatchObject({ code: 1, stderr: expect.stringContaining("(host_unreachable)") });

@@ -44,7 +44,7 @@ const texts: readonly { readonly name: string; readonly text: string; readonly f
   ...pages
     .filter(({ name }) => !generated.includes(name) && !notYet.includes(name))
     .map(({ name, text }) => ({ name, text: prose(text), free: all })),
-  { name: "help of the command line (docs/cli.md)", text: read("docs/cli.md"), free: ["whereIf", "butFor", "heed"] },
+  { name: "help of the command line (docs/cli.md)", text: read("docs/cli.md"), free: all },
   {
     name: "error codes (src/contract/errors.ts)",
     text: Object.values(errors)

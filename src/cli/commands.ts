@@ -74,7 +74,7 @@ const help: Command = {
   summary: "Show all commands, or the help of one",
   operands: "[COMMAND]",
   maxOperands: 1,
-  flags: [{ long: "markdown", summary: "The whole reference, as in docs/cli.md" }],
+  flags: [{ long: "markdown", summary: "The complete reference, as in docs/cli.md" }],
   offline: true,
   example: "labwright help apply",
   run: async ({ terminal }, args) => {
@@ -85,7 +85,7 @@ const help: Command = {
   },
 };
 
-/** Every command, in the order of a lab's life: help, completion and docs/cli.md come from this list. */
+/** Every command, in the order of a lab's life. Help, completion and docs/cli.md are generated from this list. */
 export const commands: readonly Command[] = [
   up,
   down,
@@ -142,7 +142,7 @@ export const commands: readonly Command[] = [
   help,
 ];
 
-/** By name or alias. Throws UsageError. */
+/** Finds a command by its name or alias. Throws UsageError. */
 export function findCommand(name: string): Command {
   const found = commands.find((command) => command.name === name || command.aliases?.includes(name) === true);
   if (found !== undefined) return found;

@@ -7,14 +7,14 @@ import { findProject } from "./command/project.ts";
 import { UsageError } from "./command/usage-error.ts";
 import { openTerminal } from "./show/terminal.ts";
 
-/** What completion scripts call, with the kind of name and the words of the line: `labwright __complete node -t lab.yaml`. */
+/** The hidden command of completion scripts, with the kind of name and the words of the line: `labwright __complete node -t lab.yaml`. */
 export const completeCall = "__complete";
 
 export type NameKind = "lab" | "node" | "interface";
 
 const patienceMs = 2_000;
 
-/** Names that may come next. None where they cannot be had: completion must not disturb the line that is being typed. */
+/** Returns the names that complete the line. Empty after an error: completion must not disturb the line that the user types. */
 export async function completeNames(kind: string, words: readonly string[]): Promise<readonly string[]> {
   try {
     if (kind === "lab") return await labNames(words);
@@ -32,7 +32,7 @@ async function labNames(words: readonly string[]): Promise<readonly string[]> {
   return labs.map(({ lab }) => lab);
 }
 
-/** Undefined where the line names a lab by its path alone. */
+/** Returns the lab's file. `undefined` if the line names a lab only by its path. */
 async function namesOfFile(kind: string, words: readonly string[]): Promise<readonly string[] | undefined> {
   const { file } = await findProject(argumentsOf(words));
   if (file === undefined) return undefined;
@@ -51,12 +51,12 @@ async function namesOfLab(kind: string, words: readonly string[]): Promise<reado
   return nodes.flatMap(({ interfaces }, at) => interfaces.map(({ name }) => `${names[at]}:${name}`));
 }
 
-/** Nobody is asked for a password while a line is being typed. */
+/** Returns a context without a terminal: completion must not ask for a password. */
 function quietContext(words: readonly string[]): Context {
-  return new Context({ ...openTerminal({ color: false, quiet: true }), interactive: false }, argumentsOf(words));
+  return new Context({ ...openTerminal(process, { color: false, quiet: true }), interactive: false }, argumentsOf(words));
 }
 
-/** The flags that choose lab and service, from a line that need not be complete. */
+/** Returns the flags that select lab and service, from an incomplete line. */
 function argumentsOf(words: readonly string[]): Arguments {
   const flags: Readonly<Record<string, string>> = { "-t": "topo", "--topo": "topo", "--lab": "lab", "--url": "url", "--pin": "pin" };
   const values = new Map<string, readonly string[]>();

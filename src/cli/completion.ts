@@ -4,7 +4,7 @@ import { completeCall, type NameKind } from "./complete-names.ts";
 export type Shell = "bash" | "zsh" | "fish";
 export const shells: readonly Shell[] = ["bash", "zsh", "fish"];
 
-/** A completion script for the whole command table. */
+/** Returns the completion script of a shell for all commands. */
 export function completionScript(shell: Shell, commands: readonly Command[]): string {
   if (shell === "fish") return fish(commands);
   return shell === "bash" ? bash(commands) : zsh(commands);
@@ -67,7 +67,7 @@ complete -F _labwright labwright
 `;
 }
 
-/** A flag whose value can be completed: by its choices, as a name of the lab, or as a file. */
+/** A flag whose value can be completed: from its choices, as a name in the lab, or as a file. */
 interface ValueCase {
   readonly flag: string;
   readonly choices: readonly string[] | undefined;
@@ -79,7 +79,7 @@ function valueCases(commands: readonly Command[]): readonly ValueCase[] {
   for (const flag of commands.flatMap(flagsOf)) {
     if (flag.choices === undefined && flag.completes === undefined) continue;
     const value = { choices: flag.choices, names: nameKind(flag) };
-    // -c is a command for exec and on or off elsewhere; only long forms have one meaning each.
+    // -c takes a value for exec and none for other commands. Only long forms have one meaning each.
     cases.set(`--${flag.long}`, { flag: `--${flag.long}`, ...value });
     if (flag.completes !== undefined && flag.short !== undefined) cases.set(`-${flag.short}`, { flag: `-${flag.short}`, ...value });
   }

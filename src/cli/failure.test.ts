@@ -6,13 +6,13 @@ import { showError } from "./failure.ts";
 import { openTerminal } from "./show/terminal.ts";
 
 function shown(error: unknown, file?: ProjectFile): string {
-  let said = "";
-  const terminal = openTerminal({ color: false, quiet: false });
+  let written = "";
+  const terminal = openTerminal(process, { color: false, quiet: false });
   const complain = (text: string) => {
-    said += `${text}\n`;
+    written += `${text}\n`;
   };
   showError({ ...terminal, complain }, error, file);
-  return said;
+  return written;
 }
 
 const file: ProjectFile = {
@@ -23,18 +23,18 @@ const file: ProjectFile = {
   files: {},
 };
 
-test("what a service says about lines of the file is shown there, and only counted in the message", () => {
+test("the service's diagnostics are shown with their lines, and the message only counts them", () => {
   const place = { path: "/nodes/r1/image", line: 3, column: 30, end_line: 3, end_column: 31 };
   const diagnostics = [{ severity: "error", code: "unknown_image", message: "node r1: template frr has no image a", ...place }];
   const error = new LabwrightError("node r1: template frr has no image a", { status: 422, code: "invalid_intent", data: { diagnostics } });
   const text = shown(error, file);
   expect(text).toContain("lab.yaml:3:30: error: node r1: template frr has no image a (unknown_image)\n");
   expect(text).toContain("error: lab.yaml has 1 error; nothing was changed (invalid_intent)\n");
-  // Without the file there is nothing else to show it with.
+  // Without the file the lines cannot be shown.
   expect(shown(error)).toContain("error: node r1: template frr has no image a (invalid_intent)\n");
 });
 
-test("problems of a request that stand in its message are not told twice", () => {
+test("problems that the message already contains are not repeated", () => {
   const problems = [{ path: "/filter", message: "syntax error" }];
   expect(shown(new LabwrightError("filter: syntax error", { status: 400, code: "bad_request", data: { problems } }))).toBe(
     "error: filter: syntax error (bad_request)\n",
@@ -44,27 +44,27 @@ test("problems of a request that stand in its message are not told twice", () =>
   );
 });
 
-test("whoever deploys to a path of somebody else is not told to deploy", () => {
+test("the hint after a deploy to another user's path does not suggest deploy", () => {
   const missing = new LabwrightError("there is no lab /campus", { status: 404, code: "lab_not_found" });
-  let told: unknown;
+  let rethrown: unknown;
   try {
     pathIsTaken(missing);
   } catch (error) {
-    told = error;
+    rethrown = error;
   }
-  expect(shown(told)).toBe(
-    "error: there is no lab /campus (lab_not_found)\n  hint: that path is somebody else's: --lab /PATH/OF/YOURS gives the lab another one\n",
+  expect(shown(rethrown)).toBe(
+    "error: there is no lab /campus (lab_not_found)\n  hint: that path belongs to another user: --lab /PATH/OF/YOURS gives the lab another path\n",
   );
   const other = new LabwrightError("no", { status: 409, code: "lab_exists" });
   expect(() => pathIsTaken(other)).toThrow(other);
 });
 
-test("who comes too often is told when to come back, in the words of what was too often", () => {
+test("a rate limit shows the service's reason and the time to wait", () => {
   const error = new LabwrightError("too many large intents wait to be read", { status: 429, code: "rate_limited", retryAfter: 5 });
   expect(shown(error)).toBe("error: too many large intents wait to be read (rate_limited)\n  hint: try again in 5 s\n");
 });
 
-test("of a node that does not run it is said whether it failed, with the commands for this node", () => {
+test("the hint for a node that is not running depends on whether it failed, and names the node", () => {
   const of = (power: string) =>
     shown(new LabwrightError("h1 does not run", { status: 409, code: "node_not_running", data: { node: "h1", power } }));
   expect(of("failed")).toContain("hint: labwright logs h1 shows why it failed; labwright start --node h1 starts it again\n");
@@ -83,17 +83,17 @@ test("hundreds of steps are counted, the first ones named, and each failed one h
   expect(Math.max(...text.split("\n").map((line) => line.length))).toBeLessThan(250);
 });
 
-test("a hint names the log of a node only where the host keeps one", () => {
+test("a hint names the log of a node only if the host stores one", () => {
   const at = (data: object) =>
     shown(new LabwrightError("r1 does not run", { status: 409, code: "node_not_running", data: { node: "r1", ...data } }));
   expect(at({ power: "stopped", log: false })).toContain("hint: labwright start --node r1 starts it\n");
   expect(at({ power: "failed" })).toContain("labwright logs r1 shows why it failed");
 });
 
-test("a change whose host went away names the plan as the next step, and a read the service's log", () => {
+test("if the host is unavailable, the hint names the plan for a change and the service's log for a read", () => {
   const away = { status: 502, code: "host_unreachable" } as const;
   expect(shown(new LabwrightError("socket hang up", { ...away, data: { applied: [], failed: [], remaining: [] } }))).toContain(
-    "labwright plan shows what is left to do",
+    "labwright plan shows the remaining changes",
   );
-  expect(shown(new LabwrightError("socket hang up", away))).toContain("see the service's log");
+  expect(shown(new LabwrightError("socket hang up", away))).toContain("check the service's log");
 });

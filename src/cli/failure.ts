@@ -7,32 +7,32 @@ import { warningsOf } from "./parts/change.ts";
 import { shortList } from "./show/table.ts";
 import type { Terminal } from "./show/terminal.ts";
 
-/** What to do next, by error code. */
+/** The hint for each error code. */
 const hints: Readonly<Record<string, string>> = {
   unauthenticated: "labwright login",
   expired_agent_session: "labwright login",
   expired_host_session: "labwright login",
-  invalid_credentials: "check the user name; LABWRIGHT_PASSWORD, where it is set, is taken as the password",
+  invalid_credentials: "check the user name and the password; LABWRIGHT_PASSWORD is used if it is set",
   lab_exists: "labwright apply changes it; labwright deploy --replace deletes and recreates it",
-  plan_stale: "something changed since the plan was made: look at it again with labwright plan",
-  lab_busy: "labwright status shows what runs; try again when it has ended",
+  plan_stale: "the lab has changed since the plan was made: check the new plan with labwright plan",
+  lab_busy: "labwright status shows the running change; try again when it has ended",
   lab_locked: "labwright unlock clears the lock, then try again",
   lab_locked_mid_apply: "part of the change is done: labwright unlock clears the lock, then labwright apply does the rest",
-  lab_not_found: "labwright labs lists what is there; labwright deploy creates one",
+  lab_not_found: "labwright labs lists your labs; labwright deploy creates one",
   node_not_found: "labwright status names the nodes",
   link_not_found: "labwright inspect shows each interface with its peer",
   capture_not_found: "labwright captures lists them",
   disks_not_found: "labwright disks lists them",
   job_not_found: "labwright jobs lists them",
   template_not_found: "labwright templates lists them",
-  console_in_use: "another command runs on this console: try again, or look at it with labwright console",
-  console_timeout: "--timeout SECONDS gives it more time; labwright console shows what the node says",
-  operation_not_allowed: "labwright labs shows each lab's owner and mode, labwright grants with whom it is shared",
+  console_in_use: "another command runs on this console: try again, or open it with labwright console",
+  console_timeout: "--timeout SECONDS gives it more time; labwright console shows the node's output",
+  operation_not_allowed: "labwright labs shows each lab's owner and mode, labwright grants the rights of other users",
   tls_required: "use an https:// address",
-  host_error: "labwright plan shows what is left to do",
+  host_error: "labwright plan shows the remaining changes",
 };
 
-/** Tells an error to a person: `error: text (code)`, diagnostics with their place, and what to do next. */
+/** Writes an error: `error: text (code)`, diagnostics with their place, and a hint. */
 export function showError(terminal: Terminal, error: unknown, file?: ProjectFile): void {
   const write = terminal.complain;
   const head = terminal.paint("red", "error:");
@@ -59,7 +59,7 @@ function diagnosticsOf(error: LabwrightError): readonly Diagnostic[] {
   return error.code === "invalid_intent" && Array.isArray(list) ? (list as Diagnostic[]) : [];
 }
 
-/** In the words of this program; the service's own are for every client. A service puts all that it found into the message; what has just been shown with its lines is only counted. */
+/** Returns the message for the command line. The service's message contains all problems of a file. They are shown with their lines already, so that the message only counts them. */
 function messageOf(error: LabwrightError, diagnostics: readonly Diagnostic[], file: ProjectFile | undefined): string {
   if (error.code === "unauthenticated") return "you are not signed in";
   const errors = diagnostics.filter(({ severity }) => severity === "error").length;
@@ -83,8 +83,8 @@ function details(error: LabwrightError): readonly string[] {
     const steps = Array.isArray(value) ? value : [value];
     const shown = shortList(steps.map(nameOfStep).filter((name) => name !== ""));
     if (shown !== "") lines.push(`${label}${steps.length > 1 ? ` (${steps.length})` : ""}: ${shown}`);
-    // The first one's reason is the error itself.
-    if (word === "failed") lines.push(...steps.slice(1, mostReasons).flatMap(reasonOf));
+    // The reason of the first failed step is the error itself.
+    if (word === "failed") lines.push(...steps.slice(1, maxReasons).flatMap(reasonOf));
   }
   lines.push(...warningsOf(error.data).map((text) => `warning: ${text}`));
   const output = error.data?.output;
@@ -92,8 +92,8 @@ function details(error: LabwrightError): readonly string[] {
   return lines;
 }
 
-/** Of so many failed steps the reason is shown. */
-const mostReasons = 10;
+/** The maximum of failed steps with a reason. */
+const maxReasons = 10;
 
 function reasonOf(step: unknown): readonly string[] {
   const { message } = (typeof step === "object" && step !== null ? step : {}) as { readonly message?: unknown };
@@ -113,24 +113,24 @@ function hintFor(error: LabwrightError): string | undefined {
     return "labwright labs lists your labs; --lab PATH names another path";
   const fingerprint = error.data?.fingerprint;
   const shown = typeof fingerprint === "string" ? showFingerprint(fingerprint) : "SHA256";
-  // With a status it is the service's word about its host, and says itself what to do.
+  // An error with a status is the service's error about its host, and contains its own hint.
   const ours = error.status === 0;
   if (ours && error.code === "tls_untrusted")
-    return `compare the fingerprint with the one that labwright serve prints, then: --pin ${shown}`;
-  // Without a fingerprint nothing was dialled: the pin itself is no fingerprint.
+    return `compare the fingerprint with the one that labwright serve prints, then add --pin ${shown}`;
+
   if (ours && error.code === "tls_pin_mismatch")
-    return `compare what is shown with what labwright serve prints; if the service has a new certificate: labwright login --pin ${shown}`;
+    return `compare the shown fingerprint with the one that labwright serve prints; if the service has a new certificate: labwright login --pin ${shown}`;
   if (error.code === "rate_limited") return `try again in ${error.retryAfter ?? "some"} s`;
   if (error.status === 0 && error.code === "host_unreachable")
     return "is the service running? labwright serve, or labwright up, starts one on this machine";
   if (error.status === 0 && error.code === "host_timeout")
-    return "the service may be busy or stuck: its log tells; --timeout SECONDS, where a command has it, waits longer";
+    return "the service may be busy or blocked: check its log; --timeout SECONDS of some commands waits longer";
   const isHostAway = error.code === "host_unreachable" || error.code === "host_timeout";
   if (isHostAway && Array.isArray(error.data?.remaining))
-    return "the service answers, its emulation host did not: once the host is back, labwright plan shows what is left to do";
-  if (isHostAway) return "the service answers, its emulation host does not: see the service's log";
+    return "the service answers, its emulation host did not: when the host is available again, labwright plan shows the remaining changes";
+  if (isHostAway) return "the service answers, its emulation host does not: check the service's log";
   if (error.status >= 500 && error.requestId !== undefined && error.code === "internal")
-    return `the service's log has more under ${error.requestId}`;
+    return `the service's log contains the details: search for ${error.requestId}`;
   if (error.code === "lab_busy") {
     const operation = error.data?.operation as { name?: string; user?: string; step?: number; steps?: number } | undefined;
     if (operation?.name !== undefined)
@@ -146,6 +146,6 @@ function hintFor(error: LabwrightError): string | undefined {
   }
   const feature = error.data?.feature;
   if (error.code === "unsupported" && feature === "webUi")
-    return "this service was started without its pages: npm run web builds those of a checkout; then start it again";
+    return "this service was started without its web pages: in a checkout, npm run web builds them; then restart the service";
   return error.code === undefined ? undefined : hints[error.code];
 }

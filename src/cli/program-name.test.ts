@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { commandSpeller, programName } from "./program-name.ts";
 
-test("the program is called as it was started, unless the shell finds it by its own name", () => {
+test("the program name is the way it was started, unless the shell finds labwright itself", () => {
   const folder = mkdtempSync(join(tmpdir(), "labwright-name-"));
   const npm = join(folder, "node_modules/.bin");
   mkdirSync(npm, { recursive: true });
-  // What npm adds to the path is not on the person's.
+  // Folders that npm adds to the path are not in the user's path.
   writeFileSync(join(npm, "labwright"), "", { mode: 0o755 });
   try {
     const PATH = `${npm}:${folder}`;
@@ -23,7 +23,7 @@ test("the program is called as it was started, unless the shell finds it by its 
   }
 });
 
-test("only commands are spelled anew: not paths, files and other words", () => {
+test("only commands are replaced, not paths, files and other words", () => {
   const spell = commandSpeller(["up", "apply", "systemd-unit"], "npm run labwright --");
   expect(spell("labwright up starts one; see labwright apply --help")).toBe(
     "npm run labwright -- up starts one; see npm run labwright -- apply --help",

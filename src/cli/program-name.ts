@@ -1,13 +1,13 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** What a person types in front of a command of this program: it was started by npm, and the shell does not find it by its own name. */
+/** Returns the text that the user types before a command: "labwright", or the npm command if the shell does not find labwright. */
 export function programName(env: Readonly<Record<string, string | undefined>> = process.env): string {
   const typed = { labwright: "npm run labwright --", npx: "npx labwright" }[env.npm_lifecycle_event ?? ""];
   return typed === undefined || isOnPath(env.PATH ?? "") ? "labwright" : typed;
 }
 
-/** Whether the person's shell finds the program: npm adds folders of its own, which the shell does not have. */
+/** Returns whether the user's shell finds the program. Ignores the folders that npm adds to the path. */
 function isOnPath(path: string): boolean {
   return path
     .split(delimiter)
@@ -24,7 +24,7 @@ function isExecutable(file: string): boolean {
   }
 }
 
-/** Spells commands in texts for people as they can be typed: "labwright apply" becomes "npm run labwright -- apply". */
+/** Returns a function that replaces commands in texts by the form that the user can type: "labwright apply" → "npm run labwright -- apply". */
 export function commandSpeller(commands: readonly string[], name: string): (text: string) => string {
   if (name === "labwright") return (text) => text;
   const pattern = new RegExp(`(?<![\\w/.-])labwright (?=(?:${commands.join("|")})(?![\\w-]))`, "g");

@@ -6,23 +6,23 @@ import { commands, findCommand } from "./commands.ts";
 import { completeCall, completeNames } from "./complete-names.ts";
 import { showError } from "./failure.ts";
 import { commandSpeller, programName } from "./program-name.ts";
-import { openTerminal } from "./show/terminal.ts";
+import { openTerminal, type Streams } from "./show/terminal.ts";
 
 const interrupted = 130;
 
-/** One call of the program, from the words after its name to its exit code; never throws. */
-export async function run(words: readonly string[]): Promise<number> {
+/** Runs the program with the words after its name and returns its exit code. Never throws. */
+export async function run(words: readonly string[], streams: Streams = process): Promise<number> {
   const [name, ...rest] = asCommand(words);
   if (name === completeCall) {
     const [kind = "", ...line] = rest;
-    process.stdout.write((await completeNames(kind, line)).map((found) => `${found}\n`).join(""));
+    streams.stdout.write((await completeNames(kind, line)).map((found) => `${found}\n`).join(""));
     return 0;
   }
   const spell = commandSpeller(
     commands.flatMap(({ name, aliases = [] }) => [name, ...aliases]),
     programName(),
   );
-  const plain = openTerminal({ color: true, quiet: false, spell });
+  const plain = openTerminal(streams, { color: true, quiet: false, spell });
   if (name === undefined) {
     plain.stderr.write(`${overview(commands)}\n`);
     return 1;
@@ -35,7 +35,7 @@ export async function run(words: readonly string[]): Promise<number> {
       plain.print(commandHelp(command));
       return 0;
     }
-    context = new Context(openTerminal({ color: !args.has("no-color"), quiet: args.has("quiet"), spell }), args);
+    context = new Context(openTerminal(streams, { color: !args.has("no-color"), quiet: args.has("quiet"), spell }), args);
     const code = await command.run(context, args);
     await context.finish();
     return code;
@@ -48,7 +48,7 @@ export async function run(words: readonly string[]): Promise<number> {
   }
 }
 
-/** Wireshark calls whatever stands in its folder without a command of ours, or with the one that people look for. */
+/** Adds the command `extcap` to calls by Wireshark, which starts each program in its extcap folder with flags only, or with `capture`. */
 function asCommand(words: readonly string[]): readonly string[] {
   const [first = "", ...rest] = words;
   if (!isExtcapCall(words) || first === "extcap") return words;

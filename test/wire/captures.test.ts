@@ -405,7 +405,7 @@ describe.skipIf(process.getuid?.() !== 0)("captures over the wire", () => {
       expect((await admin.listCaptures({ lab: "/wire" })).captures).toEqual([]);
 
       const { code, err } = await ended(extcap("--capture", ...one, "--fifo", fifo));
-      expect([code, err]).toEqual([1, expect.stringContaining("no interface of a node is chosen")]);
+      expect([code, err]).toEqual([1, expect.stringContaining("no interface of a node is selected")]);
     });
 
     test("a reader that goes ends a capture, and leaves nothing on the host", async () => {

@@ -136,7 +136,7 @@ it("a node whose start broke off on the host is wiped, and neither status nor pl
   const status = await shell.run("status");
   expect([status.code, status.stderr]).toEqual([
     1,
-    expect.stringMatching(/hint: labwright wipe \S+ \S+ --node pc1 ends .* labwright start/),
+    expect.stringMatching(/hint: labwright wipe \S+ \S+ --node pc1 removes .* labwright start/),
   ]);
   expect(status.stderr).not.toContain("labwright apply starts");
   const plan = await shell.run("plan");
@@ -153,7 +153,7 @@ it("a plan of a locked lab cannot be applied, which is an error", async () => {
   expect(await shell.run("lock")).toMatchObject({ code: 0 });
   expect(await shell.run("plan")).toMatchObject({ code: 0 });
   await write("campus.lw.yml", campus("description: changed\n"));
-  expect(await shell.run("plan")).toMatchObject({ code: 1, stdout: expect.stringContaining("It cannot be applied as it is") });
+  expect(await shell.run("plan")).toMatchObject({ code: 1, stdout: expect.stringContaining("This plan cannot be applied") });
   expect(await shell.run("unlock")).toMatchObject({ code: 0 });
   expect(await shell.run("plan")).toMatchObject({ code: 2 });
 });
@@ -181,7 +181,7 @@ it("up starts a service on EVE-NG with the given address, and signs in as a user
   const nobody = await shell.runWith({ LABWRIGHT_PASSWORD: undefined }, ...flags);
   expect([nobody.code, nobody.stderr]).toEqual([
     1,
-    expect.stringMatching(/users are those of its EVE-NG host[\s\S]*hint: .*labwright login/),
+    expect.stringMatching(/users are the users of its EVE-NG host[\s\S]*hint: .*labwright login/),
   ]);
   expect(fake.calls.filter((call) => call.includes("login"))).toEqual([]);
   const up = await shell.runWith({ LABWRIGHT_USER: "admin" }, "up");

@@ -8,7 +8,7 @@ const parse = (line: string) => {
 };
 
 describe("arguments", () => {
-  test("what stands after -- is the command, flags and all", () => {
+  test("everything after -- is the command, including flags", () => {
     const args = parse("exec -t lab.yaml --node r1,r2 --node r3 -- ping -c 3 --help");
     expect([args.operands.join(" "), args.list("node"), args.text("topo"), args.has("help")]).toEqual([
       "ping -c 3 --help",
@@ -18,12 +18,12 @@ describe("arguments", () => {
     ]);
   });
 
-  test("a short flag means what its command says", () => {
+  test("a short flag has the meaning that its command defines", () => {
     expect(parse("exec -c uptime").text("command")).toBe("uptime");
     expect(parse("deploy -c -y").has("reconfigure")).toBe(true);
   });
 
-  test("short flags may stand together, the last with its value", () => {
+  test("short flags can be combined, the last one with its value", () => {
     expect(parse("deploy -tlab.yaml").text("topo")).toBe("lab.yaml");
     const together = parse("deploy -yqt lab.yaml");
     expect([together.has("yes"), together.has("quiet"), together.text("topo")]).toEqual([true, true, "lab.yaml"]);
@@ -38,30 +38,30 @@ describe("arguments", () => {
     ["plan --url --pin x", "--url needs a value: --url URL"],
     ["plan -t", "--topo needs a value: --topo FILE"],
     ["plan --prune=1", "--prune takes no value"],
-    ["plan extra", '"extra" is one argument too many see labwright plan --help'],
-    ["plan campus.lw.yml", '"campus.lw.yml" is one argument too many did you mean labwright plan -t campus.lw.yml?'],
+    ["plan extra", '"extra" is not expected here see labwright plan --help'],
+    ["plan campus.lw.yml", '"campus.lw.yml" is not expected here did you mean labwright plan -t campus.lw.yml?'],
     ["inspect /courses/bgp-1", "did you mean labwright inspect --lab /courses/bgp-1?"],
     ["stop r1", "did you mean labwright stop --node r1?"],
-    ["console r1 r2", '"r2" is one argument too many'],
-  ])("%s is refused, and says why", (line, text) => {
-    let told = "";
+    ["console r1 r2", '"r2" is not expected here'],
+  ])("%s is refused with the reason", (line, text) => {
+    let shown = "";
     try {
       parse(line);
     } catch (error) {
       const { message, hint } = error as { message: string; hint?: string };
-      told = `${message} ${hint ?? ""}`;
+      shown = `${message} ${hint ?? ""}`;
     }
-    expect(told).toContain(text);
+    expect(shown).toContain(text);
   });
 
-  test("a time is given in seconds, and nothing else is a time", () => {
+  test("a time is a positive number of seconds", () => {
     expect(parse("plan --timeout 1.5").milliseconds("timeout")).toBe(1500);
     for (const wrong of ["0", "-1", "soon"]) expect(() => parse(`plan --timeout=${wrong}`).milliseconds("timeout")).toThrow("seconds");
   });
 });
 
 describe("the command table", () => {
-  test("no two commands share a name, and no two flags of a command a word", () => {
+  test("command names are unique, and flags are unique within a command", () => {
     const names = commands.flatMap(({ name, aliases = [] }) => [name, ...aliases]);
     expect(new Set(names).size).toBe(names.length);
     for (const { name, flags } of commands) {
@@ -70,12 +70,12 @@ describe("the command table", () => {
     }
   });
 
-  test("a file in the place of a command is what up takes", () => {
+  test("a file instead of a command suggests labwright up", () => {
     expect(() => findCommand("campus.lw.yml")).toThrow(expect.objectContaining({ hint: "did you mean labwright up campus.lw.yml?" }));
     expect(() => findCommand("deplyo")).toThrow(expect.objectContaining({ hint: "did you mean labwright deploy?" }));
   });
 
-  test("every example is a call that its command takes", () => {
+  test("every example is a valid call of its command", () => {
     for (const { name, example } of commands) {
       const line = /labwright (?:completion )?[^)]*/.exec(example)?.[0] ?? "";
       const [, command = "", ...rest] = line.split(" ");

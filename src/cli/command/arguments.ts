@@ -4,7 +4,7 @@ import { wordList } from "../show/table.ts";
 import { type Command, type Flag, flagsOf } from "./command.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** What was typed after a command's name, checked against its row. */
+/** The arguments of a command, checked against its row. */
 export class Arguments {
   readonly operands: readonly string[];
   readonly #values: ReadonlyMap<string, readonly (string | true)[]>;
@@ -18,24 +18,24 @@ export class Arguments {
     return this.#values.has(flag);
   }
 
-  /** The last one given. */
+  /** Returns the last value of a flag. */
   text(flag: string): string | undefined {
     const value = this.#values.get(flag)?.at(-1);
     return typeof value === "string" ? value : undefined;
   }
 
-  /** All given, comma lists taken apart. */
+  /** Returns all values of a flag, with comma lists split. */
   list(flag: string): readonly string[] {
     const values = this.#values.get(flag) ?? [];
     return values.flatMap((value) => (typeof value === "string" ? value.split(",") : [])).filter((value) => value !== "");
   }
 
-  /** The same, with one flag given. */
+  /** Returns a copy with one more flag. */
   with(flag: string, value: string): Arguments {
     return new Arguments(this.operands, new Map([...this.#values, [flag, [value]]]));
   }
 
-  /** Seconds on the command line, milliseconds here. */
+  /** Returns the value of a flag in ms; the flag is given in seconds. */
   milliseconds(flag: string): number | undefined {
     const value = this.text(flag);
     if (value === undefined) return undefined;
@@ -45,7 +45,7 @@ export class Arguments {
   }
 }
 
-/** Throws UsageError. */
+/** Parses the arguments of a command. Throws UsageError. */
 export function parseArguments(command: Command, argv: readonly string[]): Arguments {
   if (command.raw === true) return new Arguments(argv, new Map());
   const flags = flagsOf(command);
@@ -72,14 +72,14 @@ export function parseArguments(command: Command, argv: readonly string[]): Argum
   const limit = command.operands === undefined ? 0 : (command.maxOperands ?? Number.POSITIVE_INFINITY);
   const surplus = operands[limit];
   if (surplus !== undefined && !values.has("help")) {
-    throw new UsageError(`${command.name}: "${surplus}" is one argument too many`, surplusHint(command, surplus, flags));
+    throw new UsageError(`${command.name}: "${surplus}" is not expected here`, surplusHint(command, surplus, flags));
   }
   return new Arguments(operands, values);
 }
 
 /**
- * -t FILE → --topo FILE, also as -tFILE, and several together as in -yq, up to "--". Node's own short options cannot be told apart from
- * unknown ones in its tokens.
+ * Replaces short flags before "--" by their long forms: -t FILE → --topo FILE, -tFILE, and combined flags such as -yq. parseArgs itself does not distinguish
+ * short flags from unknown ones.
  */
 function expandShorts(argv: readonly string[], shorts: ReadonlyMap<string, Flag>): string[] {
   const end = argv.indexOf("--");
@@ -99,7 +99,7 @@ function checked(
   token: { readonly value?: string | undefined; readonly inlineValue?: boolean | undefined },
   rawName: string,
 ): string | true {
-  // A flag is no value: `--url --pin X` forgot the URL. `--command=-x` says that it is meant.
+  // A flag is not taken as a value: in `--url --pin X` the URL is missing. `--command=-x` passes such a value.
   const value = token.value?.startsWith("--") === true && token.inlineValue !== true ? undefined : token.value;
   if (flag.value === undefined) {
     if (value !== undefined) throw new UsageError(`${rawName} takes no value`);
@@ -113,7 +113,7 @@ function checked(
   return value;
 }
 
-/** What looks like a file, a lab's path or, where a command takes nodes by flag, a node's name goes behind its flag. */
+/** Suggests the flag for a surplus argument that looks like a file, a lab's path or a node's name. */
 function surplusHint(command: Command, surplus: string, flags: readonly Flag[]): string {
   const flag = /\.ya?ml$/i.test(surplus) ? "topo" : surplus.startsWith("/") ? "lab" : "node";
   const found = flags.find(({ long }) => long === flag);
@@ -129,7 +129,7 @@ function unknownFlag(command: Command, name: string, flags: readonly Flag[]): Us
   );
   const forNode = command.operands?.startsWith("[--]") === true;
   const otherwise = forNode
-    ? `what is for the node stands behind --: labwright ${command.name} --node NAME -- COMMAND`
+    ? `arguments for the node are given after --: labwright ${command.name} --node NAME -- COMMAND`
     : `see labwright ${command.name} --help`;
   if (/^(-o|--output|--json)$/.test(name)) return new UsageError(`${command.name}: unknown flag ${name}`, "did you mean --format json?");
   const hint = meant === undefined ? otherwise : `did you mean --${meant}?`;

@@ -4,13 +4,13 @@ import { text } from "node:stream/consumers";
 import type { Terminal } from "../show/terminal.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** A line typed by a person; the question goes to stderr. */
+/** Asks for a line of text. The question is written to stderr. */
 export async function askText(terminal: Terminal, question: string): Promise<string> {
   const lines = createInterface({ input: terminal.stdin, output: terminal.stderr });
   try {
     return (await lines.question(question)).trim();
   } catch (error) {
-    // Ctrl-C or the input's end: what comes next is not to stand behind the question.
+    // After Ctrl-C or the end of the input, the next output must begin on a new line.
     terminal.stderr.write("\n");
     throw error;
   } finally {
@@ -18,26 +18,26 @@ export async function askText(terminal: Terminal, question: string): Promise<str
   }
 }
 
-/** Anything but y or yes is no. */
+/** Asks a yes-or-no question. Any answer other than y or yes is a no. */
 export async function askYes(terminal: Terminal, question: string): Promise<boolean> {
   return /^y(es)?$/i.test(await askText(terminal, `${question} [y/N] `));
 }
 
 /**
- * A yes to something that cannot be undone: given by --yes, or by a person. Without a terminal and without --yes it throws, so that
- * a script never hangs and never destroys by default.
- * @param question only made where it is asked.
+ * Asks for confirmation of a change that cannot be undone. --yes confirms it. Without a terminal and without --yes it throws UsageError, so that
+ * a script never waits and never destroys anything by default.
+ * @param question a function is called only if the question is asked
  */
 export async function approve(terminal: Terminal, question: string | (() => Promise<string>), yes: boolean): Promise<boolean> {
   if (yes) return true;
   const asked = typeof question === "string" ? question : await question();
-  if (!terminal.interactive) throw new UsageError(`not asked, because there is no terminal: ${asked}`, "pass --yes to go ahead");
+  if (!terminal.interactive) throw new UsageError(`there is no terminal to ask: ${asked}`, "--yes confirms it");
   if (await askYes(terminal, asked)) return true;
   terminal.note("nothing was changed");
   return false;
 }
 
-/** A password without echo; from standard input with --password-stdin, from LABWRIGHT_PASSWORD, or typed. Never from the command line. */
+/** Reads a password: from standard input with --password-stdin, from LABWRIGHT_PASSWORD, or typed without echo. Never from the command line. */
 export async function readPassword(terminal: Terminal, question: string, options: { readonly fromStdin?: boolean } = {}): Promise<string> {
   if (options.fromStdin === true) return (await text(terminal.stdin)).replace(/\r?\n$/, "");
   const given = process.env.LABWRIGHT_PASSWORD;

@@ -4,13 +4,13 @@ import type { Context } from "./context.ts";
 export interface Flag {
   readonly long: string;
   readonly short?: string;
-  /** Placeholder of its value; absent for a flag that is on or off. */
+  /** Placeholder of the flag's value. Absent for a flag without a value. */
   readonly value?: string;
-  /** May be given several times, and as a comma list. */
+  /** The flag may be repeated, and its value may be a comma list. */
   readonly multiple?: boolean;
-  /** The only values that it takes. */
+  /** The allowed values. */
   readonly choices?: readonly string[];
-  /** What completion offers where there are no choices. */
+  /** The values that completion offers, if there are no choices. */
   readonly completes?: "file" | "folder" | "lab" | "node";
   readonly summary: string;
 }
@@ -18,38 +18,38 @@ export interface Flag {
 /** Exit codes: 0 done, 1 error, 2 changes are pending. */
 export type ExitCode = 0 | 1 | 2;
 
-/** One command: the row that parsing, help, completion and docs/cli.md are made from. */
+/** A row of the command table, from which parsing, help, completion and docs/cli.md are derived. */
 export interface Command {
   readonly name: string;
   readonly aliases?: readonly string[];
   readonly summary: string;
-  /** Positional arguments as shown in help, such as "[NODE]". Absent: none are taken. */
+  /** Positional arguments as shown in help, such as "[NODE]". Absent: the command has none. */
   readonly operands?: string;
-  /** At most so many; default: any number, where operands are taken at all. */
+  /** The maximum of operands. Default: any number, if the command has operands. */
   readonly maxOperands?: number;
   readonly choices?: readonly string[];
-  /** What completion offers as operands where there are no choices; default: files. */
+  /** The operands that completion offers, if there are no choices. Default: files. */
   readonly completes?: "node" | "interface";
-  /** Longer text for help. */
+  /** A longer text for help. */
   readonly details?: string;
   readonly flags: readonly Flag[];
-  /** Hands its arguments to another program unread. */
+  /** Passes its arguments unchecked to another program. */
   readonly raw?: boolean;
-  /** Works without a service: takes none of the flags that choose one. */
+  /** Works without a service, and has no flags to select one. */
   readonly offline?: boolean;
   readonly example: string;
   readonly run: (context: Context, args: Arguments) => Promise<ExitCode>;
 }
 
 export const serviceFlags = [
-  { long: "url", value: "URL", summary: "The service; default: the last login, or the local service" },
-  { long: "pin", value: "SHA256", summary: "Fingerprint of the service's certificate; default: the one kept at login" },
+  { long: "url", value: "URL", summary: "Address of the service; default: the last login, or the local service" },
+  { long: "pin", value: "SHA256", summary: "Fingerprint of the service's certificate; default: the one stored at login" },
 ] as const satisfies readonly Flag[];
 
 export const commonFlags = [
   { long: "format", value: "FORMAT", choices: ["table", "json"], summary: "json: pure JSON on stdout, everything else on stderr" },
-  { long: "no-color", summary: "No colours, also on a terminal" },
-  { long: "quiet", short: "q", summary: "No progress and no notes, only results and errors" },
+  { long: "no-color", summary: "Write no colours, even to a terminal" },
+  { long: "quiet", short: "q", summary: "Write only results and errors, no progress and no notes" },
   { long: "help", short: "h", summary: "Show this help" },
 ] as const satisfies readonly Flag[];
 
@@ -64,7 +64,7 @@ export const labFlag: Flag = {
   long: "lab",
   value: "PATH",
   completes: "lab",
-  summary: "The lab's path on the host, where there is no file",
+  summary: "The lab's path on the host, instead of a file",
 };
 export const nodeFlag: Flag = {
   long: "node",
@@ -74,17 +74,17 @@ export const nodeFlag: Flag = {
   summary: "Only this node; repeatable, or a comma list",
 };
 export const yesFlag: Flag = { long: "yes", short: "y", summary: "Do not ask" };
-export const timeoutFlag: Flag = { long: "timeout", value: "SECONDS", summary: "How long to wait for the answer" };
+export const timeoutFlag: Flag = { long: "timeout", value: "SECONDS", summary: "Time to wait for the answer" };
 
-export const noWaitFlag: Flag = { long: "no-wait", summary: "Do not wait until the nodes are up" };
-/** Of commands that also wait for nodes. */
+export const noWaitFlag: Flag = { long: "no-wait", summary: "Do not wait for the nodes" };
+/** For commands that also wait for nodes. */
 export const waitTimeoutFlag: Flag = {
   long: "timeout",
   value: "SECONDS",
-  summary: "How long to wait for the answer, and then for the nodes; default for the nodes: 120",
+  summary: "Time to wait for the answer, and then for the nodes; default for the nodes: 120",
 };
 
-/** Every flag of a command, its own first. */
+/** Returns every flag of a command, its own flags first. */
 export function flagsOf(command: Command): readonly Flag[] {
   return [...command.flags, ...(command.offline === true ? [] : serviceFlags), ...commonFlags];
 }

@@ -8,7 +8,7 @@ import { readServiceFile, type ServiceFile } from "./local-service.ts";
 import { findProject, type Project, type ProjectFile } from "./project.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** What a command works with: the terminal, the form of its output, and the service. */
+/** The environment of a command: the terminal, the output format, and the service. */
 export class Context implements Disposable {
   readonly terminal: Terminal;
   readonly json: boolean;
@@ -25,30 +25,30 @@ export class Context implements Disposable {
     this.#args = args;
   }
 
-  /** With --format json the data as it is, otherwise what `show` makes of it, with its commands as they can be typed. Not for output of nodes. */
+  /** Prints a result: with --format json the data, otherwise the text of `show`. Replaces commands in that text, so that it must not contain output of nodes. */
   result<T>(data: T, show: (data: T) => string): void {
     this.terminal.print(this.json ? JSON.stringify(data, null, 2) : this.terminal.spell(show(data)));
   }
 
-  /** The project that the arguments name; read once, so that every request of a command is about the same text. */
+  /** Returns the project that the arguments name. It is read once, so that every request of a command uses the same text. */
   async project(args: Arguments = this.#args): Promise<Project> {
     this.#project ??= await findProject(args);
     return this.#project;
   }
 
-  /** As project, where a file is needed. */
+  /** Returns the project of a command that needs a file. Throws UsageError without one. */
   async projectFile(args: Arguments = this.#args): Promise<Project & { readonly file: ProjectFile }> {
     const { file, ...project } = await this.project(args);
     if (file === undefined) throw new UsageError("this needs the lab's file", "name it with -t FILE");
     return { ...project, file };
   }
 
-  /** The lab's file that was read, to show problems with their lines. */
+  /** The lab's file, if it was read, to show problems with their lines. */
   get file(): ProjectFile | undefined {
     return this.#project?.file;
   }
 
-  /** Where to send things: --url, LABWRIGHT_URL, the last login, the service of this machine; undefined when none is known. */
+  /** Returns the service to use: --url, LABWRIGHT_URL, the last login, or the service of this machine. `undefined` if none is known. */
   async service(): Promise<Login | undefined> {
     const url = this.#args.text("url") ?? env("LABWRIGHT_URL");
     const pin = pinOf(this.#args.text("pin") ?? env("LABWRIGHT_PIN"));
@@ -64,7 +64,7 @@ export class Context implements Disposable {
     return { ...base, ...(pin === undefined ? {} : { pin }), ...(token === undefined ? {} : { token }) };
   }
 
-  /** The client of that service, signed in again where the session has expired and a password can be had. Throws UsageError. */
+  /** Returns the client of that service. It signs in again if the session has expired and a password is available. Throws UsageError. */
   async client(): Promise<LabwrightClient> {
     if (this.#client !== undefined) return this.#client;
     const login = await this.service();
@@ -74,7 +74,7 @@ export class Context implements Disposable {
     return this.use(login);
   }
 
-  /** From now on the service of this login. */
+  /** Uses the service of this login from now on. */
   use(login: Login): LabwrightClient {
     this.#client?.close();
     const canAsk = this.terminal.interactive || (env("LABWRIGHT_PASSWORD") !== undefined && this.#username(login) !== undefined);
@@ -90,7 +90,7 @@ export class Context implements Disposable {
     return this.#client;
   }
 
-  /** Waits until what must be kept is on disk. */
+  /** Waits until credentials are stored on disk. */
   async finish(): Promise<void> {
     await this.#saving;
   }
@@ -114,15 +114,15 @@ export class Context implements Disposable {
   }
 }
 
-/** The login at the address where this machine's service is now, if it is that service by its certificate; undefined: it is another one. */
+/** Returns the login with the current address of this machine's service, if the certificate shows that it is that service. Otherwise `undefined`. */
 function atItsPort(login: Login, { url, fingerprint }: ServiceFile): Login | undefined {
   return isSamePin(login.pin, fingerprint) ? { ...login, url } : undefined;
 }
 
-/** A host alone is enough: https and port 8443 are what a service has. */
+/** Completes the address of a service: https and port 8443 are the defaults. */
 export function normalUrl(text: string): string {
   const full = /^[a-z]+:\/\//i.test(text) ? text : `https://${text}`;
-  if (!URL.canParse(full)) throw new UsageError(`"${text}" is no address of a service`, "such as https://localhost:8443");
+  if (!URL.canParse(full)) throw new UsageError(`"${text}" is not the address of a service`, "such as https://localhost:8443");
   const url = new URL(full);
   if (full !== text && url.port === "") url.port = "8443";
   return url.href.replace(/\/$/, "");
@@ -133,7 +133,7 @@ function env(name: string): string | undefined {
   return value === "" ? undefined : value;
 }
 
-/** @throws UsageError: no certificate has such a fingerprint */
+/** Parses a fingerprint. Throws UsageError if it is malformed. */
 function pinOf(given: string | undefined): string | undefined {
   if (given === undefined) return undefined;
   try {

@@ -5,7 +5,7 @@ import { makeDirectory } from "../../files/make-directory.ts";
 import { writeFileAtomic } from "../../files/write-file-atomic.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** One service that was logged in to. */
+/** A login at one service. */
 export interface Login {
   readonly url: string;
   readonly pin?: string;
@@ -20,7 +20,7 @@ interface Kept {
   readonly logins: readonly Login[];
 }
 
-/** Whether two fingerprints are of one certificate, in whatever form they are written; an absent one is of none. */
+/** Returns whether two fingerprints are equal, independent of their format. An absent fingerprint equals none. */
 export function isSamePin(a: string | undefined, b: string | undefined): boolean {
   return a !== undefined && b !== undefined && digits(a) === digits(b);
 }
@@ -32,7 +32,7 @@ function digits(fingerprint: string): string {
     .toLowerCase();
 }
 
-/** $XDG_CONFIG_HOME/labwright/credentials.json, mode 0600: tokens and pins by service. Never a password. */
+/** $XDG_CONFIG_HOME/labwright/credentials.json, mode 0600: tokens and pins by service, no passwords. */
 export class Credentials {
   readonly path: string;
 
@@ -41,13 +41,13 @@ export class Credentials {
     this.path = join(home !== undefined && home !== "" ? home : join(homedir(), ".config"), "labwright", "credentials.json");
   }
 
-  /** The login of this service, or of the last one. */
+  /** Returns the login of this service. Without a URL: the last login. */
   async find(url?: string): Promise<Login | undefined> {
     const { current, logins } = await this.#read();
     return logins.find((login) => login.url === (url ?? current));
   }
 
-  /** The logins with a token at this address, or at another one with the same certificate: the current one first, then that of the address. */
+  /** Returns the logins with a token at this address, or at another one with the same certificate: first the current one, then the one of the address. */
   async ofService({ url, pin }: Pick<Login, "url" | "pin">): Promise<readonly Login[]> {
     const { current, logins } = await this.#read();
     const rank = (login: Login) => (login.url === current ? 0 : login.url === url ? 1 : 2);
@@ -56,14 +56,14 @@ export class Credentials {
       .sort((a, b) => rank(a) - rank(b));
   }
 
-  /** Keeps a login and makes it the current one. */
+  /** Stores a login and makes it the current one. */
   async keep(login: Login): Promise<void> {
     const { logins } = await this.#read();
     const others = logins.filter(({ url }) => url !== login.url);
     await this.#write({ version: 1, current: login.url, logins: [...others, login].sort((a, b) => (a.url < b.url ? -1 : 1)) });
   }
 
-  /** Forgets the token; the pin stays, so that the next login need not ask for trust again. */
+  /** Removes the token. The pin stays, so that the next login does not ask for trust again. */
   async forget(url: string): Promise<void> {
     const kept = await this.#read();
     const logins = kept.logins.map((login) =>
@@ -84,7 +84,7 @@ export class Credentials {
       const kept = JSON.parse(text) as Kept;
       if (kept.version === 1 && Array.isArray(kept.logins)) return kept;
     } catch {
-      // Told below, like every other content that is not ours.
+      // Reported below, like every other unknown content.
     }
     throw new UsageError(`${this.path} is not a credentials file`, "move it away and log in again");
   }

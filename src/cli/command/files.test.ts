@@ -14,14 +14,14 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 describe("a lab's file", () => {
-  test("is read with the files that it names, and with no others", async () => {
+  test("a lab's file is read with the files that it names, and with no others", async () => {
     mkdirSync(join(folder, "conf"));
     for (const name of ["conf/r1.conf", "conf/other.conf"]) writeFileSync(join(folder, name), `hostname ${name}\n`);
     writeFileSync(join(folder, "lab.yaml"), "name: x\nnodes:\n  r1: {template: frr, startup-config: ./conf/r1.conf}\n");
     expect((await readProjectFile(join(folder, "lab.yaml"))).files).toEqual({ "conf/r1.conf": "hostname conf/r1.conf\n" });
   });
 
-  test("does not reach outside of its folder: not by .., not by an absolute path, not by a link", async () => {
+  test("a lab's file cannot name files outside of its folder: by .., by an absolute path, or by a link", async () => {
     const inner = join(folder, "inner");
     mkdirSync(inner);
     writeFileSync(join(folder, "secret"), "secret\n");
@@ -36,16 +36,16 @@ describe("a lab's file", () => {
     await expect(readProjectFile(join(inner, "lab.yaml"))).rejects.toThrow("outside of the lab's folder");
   });
 
-  test("that is no text, a folder, or not there is told in words", async () => {
+  test("a binary file, a folder and a missing file each have a clear error", async () => {
     writeFileSync(join(folder, "bin.yaml"), Buffer.from([0xff, 0xfe, 0x00]));
-    await expect(readProjectFile(join(folder, "bin.yaml"))).rejects.toThrow("bin.yaml is not a text in UTF-8");
+    await expect(readProjectFile(join(folder, "bin.yaml"))).rejects.toThrow("bin.yaml is not UTF-8 text");
     await expect(readProjectFile(folder)).rejects.toThrow("is a folder");
     await expect(readProjectFile(join(folder, "no.yaml"))).rejects.toThrow("there is no file");
-    // Reading it is an I/O error, as from a disk that fails.
+    // Reading this file fails with an I/O error, as on a broken disk.
     await expect(readProjectFile("/proc/self/mem")).rejects.toThrow("cannot read /proc/self/mem: EIO");
   });
 
-  test("is not needed where --lab names the lab", async () => {
+  test("no file is needed if --lab names the lab", async () => {
     const project = await findProject(new Arguments([], new Map([["lab", ["/courses/bgp"]]])));
     expect([project.file, project.selector]).toEqual([undefined, { lab: "/courses/bgp" }]);
   });
@@ -54,7 +54,7 @@ describe("a lab's file", () => {
 describe("replacing a file", () => {
   const path = () => join(folder, "lab.yaml");
 
-  test("keeps its permissions, follows a link and leaves nothing else behind", async () => {
+  test("a replaced file keeps its permissions, a link is followed, and no temporary file is left", async () => {
     writeFileSync(path(), "old\n");
     chmodSync(path(), 0o640);
     symlinkSync("lab.yaml", join(folder, "link.yaml"));
@@ -66,7 +66,7 @@ describe("replacing a file", () => {
     ]);
   });
 
-  test("leaves one alone that was changed, made or removed meanwhile", async () => {
+  test("a file that was changed, created or removed meanwhile is not replaced", async () => {
     writeFileSync(path(), "edited\n");
     await expect(replaceFile(path(), "old\n", "new\n")).rejects.toThrow("has changed meanwhile");
     await expect(replaceFile(path(), undefined, "new\n")).rejects.toThrow("has changed meanwhile");
@@ -76,7 +76,7 @@ describe("replacing a file", () => {
 });
 
 describe("credentials", () => {
-  test("are kept for their owner alone, several services beside each other, the last login first", async () => {
+  test("credentials are readable by their owner only, for several services, with the last login as the current one", async () => {
     const kept = new Credentials({ XDG_CONFIG_HOME: folder });
     await kept.keep({ url: "https://a:1", token: "ta", pin: "aa", username: "ada" });
     await kept.keep({ url: "https://b:1", token: "tb" });
@@ -86,7 +86,7 @@ describe("credentials", () => {
     expect(await kept.find("https://c:1")).toBeUndefined();
   });
 
-  test("the logins of one service are found by its certificate: the current one, then that of the address, then the others", async () => {
+  test("the logins of one service are found by its certificate: first the current one, then the one of the address, then the others", async () => {
     const kept = new Credentials({ XDG_CONFIG_HOME: folder });
     await kept.keep({ url: "https://a:1", token: "t1", pin: "AA:BB", username: "admin" });
     await kept.keep({ url: "https://a:2", token: "t2", pin: "AA:BB", username: "bob" });
@@ -98,7 +98,7 @@ describe("credentials", () => {
     expect((await kept.ofService({ url: "https://a:9", pin: "AA:BB" })).map(({ username }) => username)).toEqual(["admin", "bob"]);
   });
 
-  test("a logout forgets the token and keeps the pin", async () => {
+  test("a logout removes the token and keeps the pin", async () => {
     const kept = new Credentials({ XDG_CONFIG_HOME: folder });
     await kept.keep({ url: "https://a:1", token: "ta", pin: "aa", username: "ada" });
     await kept.forget("https://a:1");
@@ -106,7 +106,7 @@ describe("credentials", () => {
     expect(readFileSync(kept.path, "utf8")).not.toContain('ta"');
   });
 
-  test("a file that is something else is not overwritten", async () => {
+  test("a file that is not a credentials file is not overwritten", async () => {
     const kept = new Credentials({ XDG_CONFIG_HOME: folder });
     mkdirSync(join(folder, "labwright"));
     writeFileSync(kept.path, "not ours");

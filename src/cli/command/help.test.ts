@@ -9,11 +9,11 @@ import { completionScript } from "../completion.ts";
 import { flagsOf } from "./command.ts";
 import { commandHelp, helpMarkdown, overview } from "./help.ts";
 
-test("docs/cli.md is what the command table says (labwright help --markdown > docs/cli.md)", () => {
+test("docs/cli.md is generated from the command table (labwright help --markdown > docs/cli.md)", () => {
   expect(readFileSync(new URL("../../../docs/cli.md", import.meta.url), "utf8")).toBe(helpMarkdown(commands));
 });
 
-test("every command is in the overview, and its help names its flags and has its example", () => {
+test("every command is in the overview, and its help contains its flags and its example", () => {
   for (const command of commands) {
     expect(overview(commands)).toContain(`  ${command.name} `);
     const help = commandHelp(command);
@@ -22,7 +22,7 @@ test("every command is in the overview, and its help names its flags and has its
   }
 });
 
-test("bash takes its completion script and completes commands, flags and their values", () => {
+test("the bash script completes commands, flags and their values", () => {
   const complete = (...words: string[]) => {
     const ask = `COMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${words.length - 1}; _labwright; echo "\${COMPREPLY[*]}"`;
     const script = `compopt() { :; }\n${completionScript("bash", commands)}\n${ask}`;
@@ -35,7 +35,7 @@ test("bash takes its completion script and completes commands, flags and their v
   expect(complete("labwright", "completion", "z")).toBe("zsh");
 });
 
-test("bash completes nodes and interfaces from the lab's file, and nothing where there is none", () => {
+test("bash completes nodes and interfaces from the lab's file, and nothing without a file", () => {
   const folder = mkdtempSync(join(tmpdir(), "labwright-completion-"));
   const file = join(folder, "lab.yaml");
   const program = fileURLToPath(new URL("../main.ts", import.meta.url));
@@ -64,7 +64,7 @@ test("bash completes nodes and interfaces from the lab's file, and nothing where
   }
 });
 
-test("the scripts for zsh and fish name every command and flag", () => {
+test("the scripts for zsh and fish contain every command and flag", () => {
   for (const shell of ["zsh", "fish"] as const) {
     const script = completionScript(shell, commands);
     for (const command of commands) {

@@ -7,9 +7,9 @@ import { referencedFiles } from "../../intent/read/references.ts";
 import type { Arguments } from "./arguments.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** A lab's file and the files that it names, as they are on disk. */
+/** A lab's file and the files that it names, as read from disk. */
 export interface ProjectFile {
-  /** As given or found: what is shown. */
+  /** The name as given or found, for messages. */
   readonly name: string;
   readonly path: string;
   readonly folder: string;
@@ -18,17 +18,17 @@ export interface ProjectFile {
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** How a payload names its lab: by the intent, by the path on the host, or both. */
+/** The lab of a command, and its fields in a request: the intent, the path on the host, or both. */
 export interface Project {
   readonly file: ProjectFile | undefined;
   readonly selector: { readonly lab?: string; readonly yaml?: string; readonly files?: Readonly<Record<string, string>> };
-  /** For people. */
+  /** The name for messages. */
   readonly title: string;
-  /** Where the file is: the machine's name and the path, links resolved. Absent: no file. */
+  /** The machine's name and the path of the file, with links resolved. Absent without a file. */
   readonly origin?: string;
 }
 
-/** The project that --topo, --lab or the folder names. Throws UsageError. */
+/** Finds the project of --topo, --lab or the current folder. Throws UsageError. */
 export async function findProject(args: Arguments): Promise<Project> {
   const lab = args.text("lab");
   const topo = args.text("topo");
@@ -38,7 +38,7 @@ export async function findProject(args: Arguments): Promise<Project> {
   return { file, selector: { ...(lab === undefined ? {} : { lab }), yaml: file.yaml, files: file.files }, title: lab ?? file.name, origin };
 }
 
-/** The flags that name the project again, for commands that hints suggest. */
+/** Returns the flags that name the project, for commands in hints. */
 export function labFlags({ file, selector }: Project): string {
   const lab = selector.lab === undefined ? [] : [`--lab ${shellWord(selector.lab)}`];
   return [...(file === undefined ? [] : [`-t ${shellWord(file.name)}`]), ...lab].join(" ");
@@ -60,12 +60,12 @@ export async function readProjectFile(name: string): Promise<ProjectFile> {
   return { name, path, folder, yaml, files };
 }
 
-/** Every problem that can be found without a service. */
+/** Returns every problem that can be found without a service. */
 export function diagnose(file: ProjectFile): readonly Diagnostic[] {
   return readIntent(file.yaml, file.files).diagnostics;
 }
 
-/** The file itself, or the only lab in a folder. */
+/** Returns the file itself, or the only lab's file in a folder. */
 async function labFileOf(name: string): Promise<string> {
   const isFolder = await stat(name).then(
     (found) => found.isDirectory(),
@@ -83,7 +83,7 @@ async function onlyLabFile(folder: string): Promise<string> {
     const other = all.find((name) => /\.ya?ml$/.test(name));
     throw new UsageError(
       `there is no lab in ${where} (*.lw.yml, *.clab.yml, lab.yaml)`,
-      other === undefined ? "name it with -t FILE, or --lab PATH" : `name it, such as -t ${join(folder, other)}`,
+      other === undefined ? "name a file with -t FILE, or a lab with --lab PATH" : `name the file, such as -t ${join(folder, other)}`,
     );
   }
   if (second !== undefined)
@@ -91,7 +91,7 @@ async function onlyLabFile(folder: string): Promise<string> {
   return join(folder, only);
 }
 
-/** Undefined where there is no such file: that is a diagnostic of the intent. Nothing outside of the folder is read, not by a link either. */
+/** Reads a file that the lab names. `undefined` if it does not exist, which is a diagnostic of the intent. Throws for files outside of the folder. */
 async function readInside(folder: string, file: string): Promise<string | undefined> {
   const path = join(folder, file);
   let real: string;
@@ -124,6 +124,6 @@ async function readText(path: string, name: string): Promise<string> {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(content);
   } catch {
-    throw new UsageError(`${basename(name)} is not a text in UTF-8`, "save it as UTF-8; another file is named with -t FILE");
+    throw new UsageError(`${basename(name)} is not UTF-8 text`, "save it as UTF-8, or name another file with -t FILE");
   }
 }

@@ -1,4 +1,4 @@
-/** What a person typed cannot be done: told in one line with what to do next, exit code 1. */
+/** An error in the user's input: one line with a hint, exit code 1. */
 export class UsageError extends Error {
   readonly hint: string | undefined;
 

@@ -1,6 +1,6 @@
 import { LabwrightError } from "../../client/index.ts";
 
-/** Throws the error, with this hint in place of the usual one of its code if it has that code. For `catch`. */
+/** Returns a function for `catch` that rethrows the error. If the error has this code, the hint replaces the usual one. */
 export function withHint(code: string, hint: string): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof LabwrightError) || error.code !== code) throw error;

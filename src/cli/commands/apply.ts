@@ -14,12 +14,11 @@ import { allowUnsupportedFlag, makePlan, pruneFlag, showPlanOf } from "./plan.ts
 export const apply: Command = {
   name: "apply",
   aliases: ["reconcile"],
-  summary: "Make the host match the file: shows the plan, asks, applies",
+  summary: "Make the host match the file: show the plan, ask, apply",
   details:
-    "What you agree to is what is done: the approval is bound to the plan that you saw, and a lab that changed meanwhile is left alone\n" +
-    "(plan_stale). With --no-confirm only what disturbs no running node is applied; exit code 2 says that more is waiting.\n" +
-    "Unless something is left to confirm it waits until the nodes are up; exit code 1: a node has failed or is not ready in time. The last lines of\n" +
-    "a failed node's log are on stderr.",
+    "apply does exactly what the shown plan contains. If the lab has changed meanwhile, apply changes nothing (plan_stale). With --no-confirm it applies\n" +
+    "only changes that disturb no running node; exit code 2 means that other changes are left. Otherwise it waits until the nodes are up. Exit code 1: a\n" +
+    "node has failed or is not ready in time. The last lines of a failed node's log are on stderr.",
   flags: [
     topoFlag,
     labFlag,
@@ -27,7 +26,7 @@ export const apply: Command = {
     allowUnsupportedFlag,
     yesFlag,
     takeOverFlag,
-    { long: "no-confirm", summary: "Do not ask, and stop no node, --yes or not: apply only what is safe on live nodes" },
+    { long: "no-confirm", summary: "Do not ask, and stop no node, even with --yes: apply only changes that are safe for running nodes" },
     { long: "dry-run", summary: "Only show the plan" },
     noWaitFlag,
     waitTimeoutFlag,
@@ -36,14 +35,14 @@ export const apply: Command = {
   run: async (context, args) => {
     if (args.has("dry-run")) return await showPlanOf(context, args, "to_host");
     const code = await applyProject(context, args);
-    // With a part left to confirm the nodes need not become ready: that part may be what they wait for.
+    // The nodes may need the changes that are left to confirm before they become ready.
     if (code !== 0 || args.has("no-wait")) return code;
     const { up } = await waitAndReport(context, await context.project(), args.milliseconds("timeout"));
     return up ? code : 1;
   },
 };
 
-/** Plan, approval, reconcile. The plan goes to stderr when stdout is for JSON; silent: the result is not printed. */
+/** Plans, asks and applies. With --format json the plan is written to stderr. @param options.silent the result is not printed */
 export async function applyProject(
   context: Context,
   args: Arguments,
@@ -76,7 +75,7 @@ export async function applyProject(
       ...(args.has("prune") ? { prune: true } : {}),
       ...(allowUnsupported ? { allow_unsupported: true } : {}),
       ...(confirm === true ? { confirm: true } : {}),
-      // Without changes nobody was asked: the lab stays that of its file, unless --take-over is given.
+      // Without changes no question was asked: the lab keeps its file, unless --take-over is given.
       ...(origin === undefined || !(hasChanges(plan) || args.has("take-over")) ? {} : { origin }),
       ...(plan.plan_identity === undefined ? {} : { plan_identity: plan.plan_identity }),
     },
@@ -89,7 +88,7 @@ export async function applyProject(
   return 2;
 }
 
-/** Throws what keeps the plan from being applied: mistakes in the file as validate shows them, the rest as the plan has it. */
+/** Throws the problems that block the plan: mistakes in the file as validate shows them, other problems as the plan shows them. */
 async function refuse(context: Context, plan: Plan): Promise<never> {
   const { mistakes, others } = await explainBlocked(context, plan.blocked ?? []);
   const rest = obstacles({ ...plan, blocked: others });
@@ -102,9 +101,9 @@ async function refuse(context: Context, plan: Plan): Promise<never> {
   throw new UsageError(`nothing was changed: the plan cannot be applied\n  ${rest.join("\n  ")}`, hint);
 }
 
-/** true: everything, confirmed; false: only what is safe; "no": a person said no. */
+/** Asks for approval. true: apply everything; false: apply only safe changes; "no": the user refused. */
 async function decide(context: Context, args: Arguments, disruptive: boolean): Promise<boolean | "no"> {
-  // The careful one of two that contradict each other.
+  // If both flags are given, the more careful one counts.
   if (args.has("no-confirm")) return false;
   if (args.has("yes")) return true;
   if (context.terminal.interactive) {
@@ -113,7 +112,7 @@ async function decide(context: Context, args: Arguments, disruptive: boolean): P
   if (!disruptive) return true;
   throw new UsageError(
     "nothing was changed: running nodes would stop, and there is no terminal to ask on",
-    "--yes applies everything, --no-confirm only what disturbs no running node",
+    "--yes applies everything, --no-confirm only changes that disturb no running node",
   );
 }
 

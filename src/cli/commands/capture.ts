@@ -7,25 +7,25 @@ import { openPacketOutput, refuseOverwriting } from "../streams/packet-output.ts
 
 export const capture: Command = {
   name: "capture",
-  summary: "Capture the packets of an interface: into a file, into Wireshark, or left running on the host",
+  summary: "Capture the packets of an interface into a file, into Wireshark, or on the host",
   operands: "[NODE:INTERFACE]",
   completes: "interface",
   maxOperands: 1,
   details:
-    "With --write the packets come here as pcapng while they are captured, until Ctrl-C, a limit, or the node's end; then the capture is removed from the host.\n" +
-    "A file that has content already is not overwritten.\n" +
-    "Without it the capture runs on the host until it is stopped: labwright captures lists them, --download fetches one, --stop and --remove end it.\n" +
+    "With --write the packets are written as pcapng while they are captured, until Ctrl-C, a limit, or the end of the node. Then the capture is removed from\n" +
+    "the host. A file with content is not overwritten.\n" +
+    "Without --write the capture runs on the host until it is stopped: labwright captures lists captures, --download fetches one, --stop and --remove end it.\n" +
     "Into Wireshark: labwright capture r1:eth1 -w - | wireshark -k -i -",
   flags: [
     topoFlag,
     labFlag,
-    { long: "write", short: "w", value: "FILE", completes: "file", summary: "Write the packets there; - is standard output" },
-    { long: "filter", short: "f", value: "PCAP", summary: "Only packets that this pcap filter takes" },
+    { long: "write", short: "w", value: "FILE", completes: "file", summary: "Write the packets to this file; - is standard output" },
+    { long: "filter", short: "f", value: "PCAP", summary: "Only packets that match this pcap filter" },
     { long: "snaplen", short: "s", value: "BYTES", summary: "Keep only the first bytes of each packet" },
-    { long: "count", short: "c", value: "PACKETS", summary: "End after so many" },
-    { long: "duration", value: "SECONDS", summary: "End after so long" },
+    { long: "count", short: "c", value: "PACKETS", summary: "End after this number of packets" },
+    { long: "duration", value: "SECONDS", summary: "End after this time" },
     { long: "download", value: "ID", summary: "Write the packets of a capture on the host to --write" },
-    { long: "stop", value: "ID", summary: "Stop a capture on the host; its packets stay" },
+    { long: "stop", value: "ID", summary: "Stop a capture on the host and keep its packets" },
     { long: "remove", value: "ID", summary: "Remove a capture from the host, with its packets" },
   ],
   example: "labwright capture r1:eth1 -w pings.pcapng --filter icmp --duration 60",
@@ -58,11 +58,11 @@ export const capture: Command = {
   },
 };
 
-/** --download, --stop and --remove: of a capture that is there. */
+/** Runs --download, --stop and --remove on an existing capture. Returns `undefined` if none of these flags is given. */
 async function endOne(context: Context, args: Arguments): Promise<ExitCode | undefined> {
   const [fetched, stopped, removed] = [args.text("download"), args.text("stop"), args.text("remove")];
   if (fetched === undefined && stopped === undefined && removed === undefined) return undefined;
-  if (args.operands.length > 0) throw new UsageError("--download, --stop and --remove take the id of a capture, and no interface");
+  if (args.operands.length > 0) throw new UsageError("--download, --stop and --remove take the id of a capture, not an interface");
   const client = await context.client();
   if (stopped !== undefined) {
     const data = await client.stopCapture({ id: stopped });
@@ -71,7 +71,7 @@ async function endOne(context: Context, args: Arguments): Promise<ExitCode | und
   }
   if (fetched !== undefined) {
     const file = args.text("write");
-    if (file === undefined) throw new UsageError("--download: where to?", "-w FILE, or -w - for standard output");
+    if (file === undefined) throw new UsageError("--download needs an output", "-w FILE, or -w - for standard output");
     const { body } = await client.downloadCapture({ id: fetched });
     const out = openPacketOutput(context, file);
     for await (const chunk of body as AsyncIterable<Buffer>) if (!(await out.write(chunk))) break;
@@ -86,16 +86,16 @@ async function endOne(context: Context, args: Arguments): Promise<ExitCode | und
 
 function interfaceOf(args: Arguments): { readonly node: string; readonly name: string } {
   const [text] = args.operands;
-  if (text === undefined) throw new UsageError("capture: which interface?", "labwright capture r1:eth1 -w FILE");
+  if (text === undefined) throw new UsageError("capture needs an interface", "labwright capture r1:eth1 -w FILE");
   const at = text.indexOf(":");
-  if (at < 1 || at === text.length - 1) throw new UsageError(`"${text}" is no interface`, "such as r1:eth1");
+  if (at < 1 || at === text.length - 1) throw new UsageError(`"${text}" is not an interface`, "such as r1:eth1");
   return { node: text.slice(0, at), name: text.slice(at + 1) };
 }
 
 function limitsOf(args: Arguments): { readonly snaplen?: number; readonly count?: number; readonly duration?: number } {
   const [snaplen, count, duration] = [whole(args, "snaplen"), whole(args, "count"), whole(args, "duration")];
   if ((count !== undefined || duration !== undefined) && args.text("write") === undefined) {
-    throw new UsageError("--count and --duration are for packets that come here", "add -w FILE, or -w - for standard output");
+    throw new UsageError("--count and --duration need --write", "add -w FILE, or -w - for standard output");
   }
   return {
     ...(snaplen === undefined ? {} : { snaplen }),
@@ -107,6 +107,6 @@ function limitsOf(args: Arguments): { readonly snaplen?: number; readonly count?
 function whole(args: Arguments, flag: string): number | undefined {
   const text = args.text(flag);
   if (text === undefined) return undefined;
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError(`--${flag} takes a number from 1 on, not "${text}"`);
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError(`--${flag} takes a number of at least 1, not "${text}"`);
   return Number(text);
 }

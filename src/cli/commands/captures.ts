@@ -5,7 +5,7 @@ import { bytes, table } from "../show/table.ts";
 export const captures: Command = {
   name: "captures",
   summary: "List packet captures on the host",
-  details: "Of every lab that you may see, unless one is named.",
+  details: "Lists the captures of every lab that you may see, or of one lab with --lab or -t.",
   flags: onlyLabFlags("Only captures"),
   example: "labwright captures --lab /campus",
   run: async (context, args) => {
@@ -16,7 +16,7 @@ export const captures: Command = {
       all.length === 0
         ? "no captures"
         : table(
-            ["ID", "LAB", "INTERFACE", "STATUS", "PACKETS", "DROPPED", "SIZE", "STARTED", "FILTER", "WHY"],
+            ["ID", "LAB", "INTERFACE", "STATUS", "PACKETS", "DROPPED", "SIZE", "STARTED", "FILTER", "REASON"],
             all.map((one) => [
               one.capture,
               one.lab,

@@ -5,32 +5,32 @@ import { UsageError } from "../command/usage-error.ts";
 import { Escape } from "../streams/escape.ts";
 import { Recording } from "../streams/recording.ts";
 
-/** A node that answers does so within this time, milliseconds. */
+/** The node's answer is complete after this time without output, ms. */
 const quietMs = 1000;
 
 export const consoleCommand: Command = {
   name: "console",
-  summary: "Open a node's console in this terminal; Ctrl-] or ~. leaves it",
+  summary: "Open a node's console in this terminal; Ctrl-] or ~. closes it",
   operands: "NODE",
   completes: "node",
   maxOperands: 1,
   details:
-    "Others can look at the same console at the same time. Ctrl-] leaves at once; ~. at the beginning of a line does the same, as in ssh.\n" +
-    "Without a terminal, standard input is sent to the node and what it says is printed, until the input has ended and the node has said nothing\n" +
-    "for a second, or until it closes.",
+    "Several users can open the same console at the same time. Ctrl-] closes it at once; ~. at the beginning of a line does the same, as in ssh.\n" +
+    "Without a terminal, standard input is sent to the node and the node's output is printed. The command ends when the input has ended and the node has\n" +
+    "written nothing for a second, or when the console closes.",
   flags: [
     topoFlag,
     labFlag,
-    { long: "record", value: "FILE", completes: "file", summary: "Also write what the console says to a new file, for asciinema play" },
+    { long: "record", value: "FILE", completes: "file", summary: "Also record the console's output in a new file, for asciinema play" },
   ],
   example: "labwright console r1",
   run: async (context, args) => {
     const [node] = args.operands;
-    if (node === undefined) throw new UsageError("console: which node?", "labwright consoles lists them");
+    if (node === undefined) throw new UsageError("console needs a node", "labwright consoles lists them");
     const { selector } = await context.project();
     const client = await context.client();
     const connection = await client.openConsole({ ...selector, node });
-    if (context.terminal.interactive) context.terminal.note(`console of ${node}; Ctrl-] or ~. leaves it`);
+    if (context.terminal.interactive) context.terminal.note(`console of ${node}; Ctrl-] or ~. closes it`);
     const file = args.text("record");
     const recording = file === undefined ? undefined : await startRecording(context, connection, file);
     try {
@@ -38,13 +38,13 @@ export const consoleCommand: Command = {
     } finally {
       await recording?.end();
     }
-    if (context.terminal.interactive) context.terminal.note(`\nleft the console of ${node}`);
+    if (context.terminal.interactive) context.terminal.note(`\nclosed the console of ${node}`);
     return 0;
   },
 };
 
 async function startRecording({ terminal }: Context, connection: Duplex, file: string): Promise<Recording> {
-  const { columns = 80, rows = 24 } = terminal.stdout as { readonly columns?: number; readonly rows?: number };
+  const { columns = 80, rows = 24 } = terminal.stdout;
   try {
     const recording = await Recording.start(file, [columns, rows]);
     connection.on("data", (chunk: Buffer) => recording.add(chunk));
@@ -53,13 +53,13 @@ async function startRecording({ terminal }: Context, connection: Duplex, file: s
     connection.destroy();
     const exists = (error as NodeJS.ErrnoException).code === "EEXIST";
     throw new UsageError(
-      `console: ${exists ? `${file} is there already` : (error as Error).message}`,
+      `console: ${exists ? `${file} exists already` : (error as Error).message}`,
       "--record takes the name of a new file",
     );
   }
 }
 
-/** Comes back when nothing has come for a second. */
+/** Resolves when the connection has been silent for a second. */
 async function quiet(connection: Duplex): Promise<void> {
   await new Promise<void>((resolve) => {
     const timer = setTimeout(resolve, quietMs);
@@ -67,31 +67,35 @@ async function quiet(connection: Duplex): Promise<void> {
   });
 }
 
-/** Carries bytes both ways until the person leaves, the node's side closes, or a signal ends it. The terminal is put back in any case. */
+/** Copies bytes in both directions until the user closes the console, the node closes it, or a signal arrives. Always restores the terminal. */
 async function talk(context: Context, connection: Duplex): Promise<void> {
   const { stdin, stdout } = context.terminal;
-  const raw = stdin.isTTY === true && "setRawMode" in stdin;
+  const setRawMode = stdin.isTTY === true ? stdin.setRawMode?.bind(stdin) : undefined;
   const typed = new Escape();
-  await new Promise<void>((resolve, reject) => {
-    const end = () => resolve();
-    const onInput = (chunk: Buffer) => {
-      const { send, leave } = typed.take(chunk);
-      if (send.length > 0) connection.write(send);
-      if (leave) resolve();
-    };
-    process.once("SIGINT", end).once("SIGTERM", end).once("SIGHUP", end);
-    connection.on("data", (chunk: Buffer) => stdout.write(chunk));
-    connection
-      .once("close", end)
-      .once("end", end)
-      .once("error", (error) => reject(new UsageError(`the connection to the console broke: ${error.message}`)));
-    if (raw) stdin.setRawMode(true);
-    stdin.on("data", onInput);
-    // The input of a script has ended: what the node still answers to it is awaited.
-    if (!raw) stdin.once("end", () => void quiet(connection).then(end));
-  }).finally(() => {
-    if (raw) stdin.setRawMode(false);
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  let end = () => {};
+  try {
+    await new Promise<void>((resolve, reject) => {
+      end = () => resolve();
+      for (const signal of signals) process.once(signal, end);
+      connection.on("data", (chunk: Buffer) => stdout.write(chunk));
+      connection
+        .once("close", end)
+        .once("end", end)
+        .once("error", (error) => reject(new UsageError(`the connection to the console was lost: ${error.message}`)));
+      setRawMode?.(true);
+      stdin.on("data", (chunk: Buffer) => {
+        const { send, leave } = typed.take(chunk);
+        if (send.length > 0) connection.write(send);
+        if (leave) resolve();
+      });
+      // The input of a script has ended: the node may still be writing its answer.
+      if (setRawMode === undefined) stdin.once("end", () => void quiet(connection).then(end));
+    });
+  } finally {
+    setRawMode?.(false);
+    for (const signal of signals) process.off(signal, end);
     stdin.removeAllListeners("data").pause();
     connection.removeAllListeners("data").destroy();
-  });
+  }
 }

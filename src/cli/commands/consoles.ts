@@ -5,7 +5,7 @@ import { table } from "../show/table.ts";
 
 export const consoles: Command = {
   name: "consoles",
-  summary: "Which nodes have a console, and whether it can be opened now",
+  summary: "List the nodes with a console, and whether it can be opened now",
   flags: [topoFlag, labFlag, nodeFlag],
   example: "labwright consoles",
   run: async (context, args) => {

@@ -14,19 +14,19 @@ import { checkOffline } from "../project-files/offline-check.ts";
 import { nodeName } from "../show/show-status.ts";
 import { makePlan, showPlanOf } from "./plan.ts";
 
-/** A path that cannot be deployed to, because it is not there for this user, has a lab of somebody else. */
-export const pathIsTaken = withHint("lab_not_found", "that path is somebody else's: --lab /PATH/OF/YOURS gives the lab another one");
+/** Adds a hint to lab_not_found: if a deploy fails with this code, the path has a lab of another user. */
+export const pathIsTaken = withHint("lab_not_found", "that path belongs to another user: --lab /PATH/OF/YOURS gives the lab another path");
 
 export const deploy: Command = {
   name: "deploy",
   summary: "Create a lab on the host and start it",
   details:
-    "A lab that exists already is left alone (lab_exists): change it with apply, or recreate it with --replace. Waits until the nodes are up; exit\n" +
-    "code 1: the lab is there, and a node has failed or is not ready in time. The last lines of a failed node's log are on stderr.",
+    "An existing lab is not changed (lab_exists): change it with apply, or recreate it with --replace. deploy waits until the nodes are up. Exit code 1:\n" +
+    "the lab exists, but a node has failed or is not ready in time. The last lines of a failed node's log are on stderr.",
   flags: [
     topoFlag,
     labFlag,
-    { long: "replace", summary: "Stop, wipe and delete an existing lab first; asks unless --yes" },
+    { long: "replace", summary: "Stop, wipe and delete an existing lab first; asks first unless --yes is given" },
     { long: "reconfigure", short: "c", summary: "The same as --replace" },
     { long: "dry-run", summary: "Only show the plan" },
     yesFlag,
@@ -54,7 +54,7 @@ export const deploy: Command = {
       ].join("\n"),
     );
     if (args.has("no-wait")) {
-      if (!context.json) context.terminal.note(`labwright status ${labFlags(project)} --watch shows how it starts`);
+      if (!context.json) context.terminal.note(`labwright status ${labFlags(project)} --watch shows the start of the nodes`);
       return 0;
     }
     const began = Date.now();
@@ -65,7 +65,7 @@ export const deploy: Command = {
   },
 };
 
-/** Asks before an existing lab is deleted; with --yes only where its last change came from another file. */
+/** Asks before an existing lab is deleted. With --yes it asks only if the lab's last change came from another file. */
 async function mayReplace(context: Context, args: Arguments): Promise<boolean> {
   const plan = await makePlan(context, args);
   if (plan.exists !== true) return true;

@@ -6,12 +6,12 @@ import { mayRemove, removeOtherFlag } from "../parts/take-over.ts";
 
 const forceFlag: Flag = {
   long: "force",
-  summary: "Also where another user of the host uses the lab, or a node does not stop; what goes on running is listed",
+  summary: "Destroy the lab even if another user of the host uses it or a node does not stop; nodes that keep running are listed",
 };
 
 export const destroy: Command = {
   name: "destroy",
-  summary: "Remove a lab from the host; its nodes are wiped",
+  summary: "Remove a lab from the host, with the disks of its nodes",
   flags: [
     topoFlag,
     labFlag,
@@ -27,7 +27,7 @@ export const destroy: Command = {
     const keep = args.has("no-wipe");
     const question = async () => `Remove the lab ${await labAtStake(context)}${keep ? ", keeping its disks" : " with its disks"}?`;
     if (!(await approve(context.terminal, question, args.has("yes")))) return 1;
-    // The question names the other file; a lab that is named by its path is meant.
+    // A question would name the other file. A lab that is named by its path needs no such question.
     if (args.has("yes") && !args.has("lab") && !(await mayRemove(context, args))) return 1;
     const data = await runChange(
       context,

@@ -8,10 +8,10 @@ type Kept = ResultOf<"listDisks">["disks"][number];
 
 export const disks: Command = {
   name: "disks",
-  summary: "Disks that destroy --no-wipe kept: list them, or remove some",
+  summary: "List or remove disks that destroy --no-wipe has kept",
   details:
-    "Kept disks belong to the owner of their lab. Only the owner gets them back, by deploying a lab at the same path with nodes of the same names.\n" +
-    "Admins see and remove those of everybody.",
+    "Kept disks belong to the owner of their lab. The owner gets them back by deploying a lab at the same path with nodes of the same names.\n" +
+    "Admins see and remove the disks of all users.",
   flags: [{ long: "remove", value: "ID", multiple: true, summary: "Remove these disks; repeatable, or a comma list" }, yesFlag],
   example: "labwright disks",
   run: async (context, args) => {
@@ -27,7 +27,7 @@ export const disks: Command = {
       if (found === undefined) throw new UsageError(`there are no kept disks ${id}`, "labwright disks lists them");
       return found;
     });
-    const question = `Remove the disks of ${chosen.map(({ lab, owner }) => `${lab} (${owner})`).join(", ")} for good?`;
+    const question = `Remove the disks of ${chosen.map(({ lab, owner }) => `${lab} (${owner})`).join(", ")} permanently?`;
     if (!(await approve(context.terminal, question, args.has("yes")))) return 1;
     for (const { disks: id } of chosen) await client.removeDisks({ id });
     context.result({ disks: chosen.map(({ disks: id }) => id) }, ({ disks: gone }) => `removed ${gone.join(", ")}`);

@@ -14,10 +14,10 @@ const endLimitMs = 60_000;
 
 export const down: Command = {
   name: "down",
-  summary: "Stop the service that labwright up started; labs run on",
+  summary: "Stop the service that labwright up started; labs keep running",
   details:
-    "Labs run on, and the next labwright up finds them again; labwright destroy removes a lab. A service that labwright up\n" +
-    "did not start is left alone. With -t, --lab or --no-wipe this is the old name of labwright destroy, and removes that lab.",
+    "Labs keep running, and the next labwright up finds them again; labwright destroy removes a lab. A service that labwright up\n" +
+    "did not start is not stopped. With -t, --lab or --no-wipe, down is the old name of labwright destroy and removes that lab.",
   flags: [
     topoFlag,
     labFlag,
@@ -42,8 +42,8 @@ async function stopService(context: Context): Promise<ExitCode> {
   const { pid, url, host } = service;
   if (!ours)
     throw new UsageError(
-      `the service at ${url} (process ${pid}) was not started by labwright up: it was left alone`,
-      "end it where it was started: Ctrl-C at labwright serve, or systemctl stop labwright; labwright destroy removes a lab",
+      `the service at ${url} (process ${pid}) was not started by labwright up and keeps running`,
+      "stop it where it was started: Ctrl-C at labwright serve, or systemctl stop labwright; labwright destroy removes a lab",
     );
   using _progress = new Progress(context.terminal, `stopping the service at ${url}`, { quiet: context.quiet });
   signal(pid);
@@ -55,12 +55,12 @@ async function stopService(context: Context): Promise<ExitCode> {
   }
   await forgetStarted(state);
   context.terminal.note(
-    `stopped the service at ${url}; ${host === "eve" ? "labs on the EVE-NG host" : "labs of the embedded host"} run on until labwright destroy, and labwright up finds them again`,
+    `stopped the service at ${url}; ${host === "eve" ? "labs on the EVE-NG host" : "labs of the embedded host"} keep running until labwright destroy, and labwright up finds them again`,
   );
   return 0;
 }
 
-/** Whether the process is a service as `labwright up` starts it: the pid of one that crashed may belong to another program by now. */
+/** Returns whether the process is a service as `labwright up` starts it. The pid of a crashed service may belong to another program now. */
 async function isService(pid: number): Promise<boolean> {
   try {
     return (await readFile(`/proc/${pid}/cmdline`, "utf8")).split("\0").some((word) => /\/server\/main\.[jt]s$/.test(word));

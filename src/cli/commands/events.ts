@@ -4,10 +4,10 @@ import { showEvent } from "../show/show-event.ts";
 
 export const events: Command = {
   name: "events",
-  summary: "What happens in your labs, as it happens, until Ctrl-C",
+  summary: "Show the events of your labs as they happen, until Ctrl-C",
   details:
-    "Nodes that start and stop, links whose quality changes, labs that come and go, changes and their steps. A connection that breaks is made " +
-    "again after the last event. With --format json one object a line.",
+    "Shows nodes that start and stop, links whose quality changes, created and removed labs, and changes with their steps. After a lost connection the " +
+    "events continue from the last one. With --format json each line is one object.",
   flags: [
     ...onlyLabFlags("Only events"),
     {
@@ -15,9 +15,9 @@ export const events: Command = {
       value: "TYPE",
       multiple: true,
       choices: ["node", "link", "lab", "job", "capture"],
-      summary: "Only these; repeatable, or a comma list",
+      summary: "Only these types; repeatable, or a comma list",
     },
-    { long: "after", value: "ID", summary: "Begin after the event with this id, as --format json shows it" },
+    { long: "after", value: "ID", summary: "Begin after the event with this id; --format json shows the ids" },
   ],
   example: "labwright events --lab /campus --type node,job",
   run: async (context, args) => {

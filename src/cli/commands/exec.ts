@@ -8,30 +8,36 @@ import type { Terminal } from "../show/terminal.ts";
 
 type Result = NonNullable<ResultOf<"execConsoleMany">["results"]>[number];
 
-/** The service's own default for one command, milliseconds. */
+/** The service's default time limit of a command, ms. */
 const defaultTimeoutMs = 15_000;
-/** What an answer may take on top of the commands themselves. */
+/** Added to the time limit for the transport of the answer, ms. */
 const graceMs = 10_000;
-/** Nodes that are waited for at the same time. */
-const atOnce = 16;
+/** The maximum of simultaneous calls. */
+const maxCalls = 16;
 
 export const exec: Command = {
   name: "exec",
   summary: "Run a command on the console of one, several or all running nodes",
   operands: "[--] COMMAND...",
   details:
-    "The prompt is found, paging turned off and echo removed. On several nodes it runs at the same time; one node's failure stays its own.\n" +
-    "Without --node the nodes that do not run, or whose console is no text, are named on stderr and left out. Exit code 1: the command failed on a node,\n" +
-    "or there was none to run it on.",
-  flags: [topoFlag, labFlag, nodeFlag, { long: "command", short: "c", value: "COMMAND", summary: "The command as one word" }, timeoutFlag],
+    "exec detects the prompt, turns paging off and removes the echo. It runs on several nodes at the same time; a failure on one node does not stop the\n" +
+    "others. Without --node it skips nodes that do not run or have no text console, and names them on stderr. Exit code 1: the command failed on a node,\n" +
+    "or no node could run it.",
+  flags: [
+    topoFlag,
+    labFlag,
+    nodeFlag,
+    { long: "command", short: "c", value: "COMMAND", summary: "The command as one argument" },
+    timeoutFlag,
+  ],
   example: "labwright exec --node r1,r2 -- show ip route",
   run: async (context, args) => {
     const command = args.text("command") ?? args.operands.join(" ");
     if (args.has("command") && args.operands.length > 0) {
-      const text = `exec: --command says "${command}", and there is "${args.operands.join(" ")}" too`;
-      throw new UsageError(text, "what is for the node stands behind --: labwright exec --node NAME -- COMMAND");
+      const text = `exec has two commands: --command "${command}" and "${args.operands.join(" ")}"`;
+      throw new UsageError(text, "arguments for the node are given after --: labwright exec --node NAME -- COMMAND");
     }
-    if (command === "") throw new UsageError("exec: which command?", "labwright exec --node r1 -- show ip route");
+    if (command === "") throw new UsageError("exec needs a command", "labwright exec --node r1 -- show ip route");
     const { selector } = await context.project();
     const client = await context.client();
     const nodes = args.list("node");
@@ -51,10 +57,10 @@ export const exec: Command = {
     if (!context.json) for (const [why, names] of grouped(skipped)) context.terminal.complain(`skipped, ${why}: ${shortList(names)}`);
     if (usable.length === 0 && !context.json)
       throw new UsageError(
-        "no node has a text console that can be used now",
+        "no node has a text console that is available now",
         "labwright status shows the nodes; labwright start starts them",
       );
-    // Node by node, so that the person sees how far it is; the service runs them at the same time all the same.
+    // One call per node, so that the progress line can count the nodes. The service still runs them at the same time.
     const results: Result[] = [];
     let done = 0;
     const queue = [...usable.entries()];
@@ -64,10 +70,10 @@ export const exec: Command = {
         const { results: [result] = [] } = await client.execConsoleMany({ ...selector, targets: [{ node, command, ...timed }] }, limit);
         if (result !== undefined) results[index] = result;
         done += 1;
-        progress.say(`${command}: ${done} of ${usable.length} nodes`);
+        progress.update(`${command}: ${done} of ${usable.length} nodes`);
       }
     };
-    await Promise.all(Array.from({ length: Math.min(atOnce, usable.length) }, next));
+    await Promise.all(Array.from({ length: Math.min(maxCalls, usable.length) }, next));
     progress[Symbol.dispose]();
     if (context.json) context.result({ results, ...(skipped.length > 0 && { skipped }) }, () => "");
     else for (const result of results) showResult(context.terminal, result, results);
@@ -80,7 +86,7 @@ interface Skipped {
   readonly reason: string;
 }
 
-/** The nodes whose text console can be opened now, and the others that have a console, by the names of the intent. */
+/** Returns the nodes whose text console can be opened now, and the other nodes with a console, by their names in the intent. */
 async function usableNodes(client: LabwrightClient, selector: object): Promise<{ readonly usable: string[]; readonly skipped: Skipped[] }> {
   const { consoles = [] } = await client.listProjectConsoles(selector);
   const usable: string[] = [];
@@ -89,7 +95,7 @@ async function usableNodes(client: LabwrightClient, selector: object): Promise<{
     const node = key ?? name;
     if (status !== "running") skipped.push({ node, reason: status });
     else if (type === "telnet" || type === "serial") usable.push(node);
-    else skipped.push({ node, reason: `its console is ${type}, which is no text` });
+    else skipped.push({ node, reason: `its console is ${type}, not text` });
   }
   return { usable, skipped };
 }
@@ -100,7 +106,7 @@ function grouped(skipped: readonly Skipped[]): ReadonlyMap<string, readonly stri
   return groups;
 }
 
-/** Each line of output behind its node's name; failures go to stderr. */
+/** Prints each line of output after its node's name. Failures are written to stderr. */
 function showResult(terminal: Terminal, result: Result, all: readonly Result[]): void {
   const width = Math.max(...all.map(({ node, name }) => (node ?? name ?? "").length));
   const prefix = terminal.paint("dim", `${(result.node ?? result.name ?? "").padEnd(width)} |`);

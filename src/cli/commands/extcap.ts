@@ -7,15 +7,15 @@ import { commandHelp } from "../command/help.ts";
 import { UsageError } from "../command/usage-error.ts";
 import { followCapture } from "../streams/follow-capture.ts";
 
-/** Wireshark's external capture interface, extcap(4): the words with which Wireshark calls a program in its extcap folder. */
+/** Flags of Wireshark's external capture interface, extcap(4), with which Wireshark calls a program in its extcap folder. */
 const calls = ["extcap-interfaces", "extcap-dlts", "extcap-config", "capture", "extcap-capture-filter"] as const;
 const values = ["extcap-interface", "extcap-capture-filter", "extcap-version", "fifo", "interface", "filter", "snaplen"] as const;
 
-/** One of these is offered for each lab. */
+/** Each lab is offered as an interface with this prefix. */
 const prefix = "labwright";
 const ethernet = 1;
 
-/** Whether Wireshark calls: the program is linked into its folder by whatever name, and called without a command. */
+/** Returns whether Wireshark calls the program: without a command, by any name that the link in the extcap folder has. */
 export function isExtcapCall(words: readonly string[]): boolean {
   return words.some((word) => /^--extcap-/.test(word));
 }
@@ -25,9 +25,9 @@ export const extcap: Command = {
   summary: "Speak Wireshark's extcap protocol: labs as capture interfaces in Wireshark",
   operands: "--extcap-interfaces|--extcap-dlts|--extcap-config|--capture [FLAG...]",
   details:
-    "Not called by hand. Once: mkdir -p ~/.config/wireshark/extcap && ln -s $(command -v labwright) ~/.config/wireshark/extcap/\n" +
-    "(Wireshark before 4.2: Help, About, Folders tells its extcap folder.) Wireshark then lists each lab that you may operate, with the login of\n" +
-    "labwright login; the wheel beside it chooses the node's interface.",
+    "Wireshark calls this command. Set it up once: mkdir -p ~/.config/wireshark/extcap && ln -s $(command -v labwright) ~/.config/wireshark/extcap/\n" +
+    "(Wireshark before 4.2: Help, About, Folders shows the extcap folder.) Wireshark then lists each lab that you may operate, with the login of\n" +
+    "labwright login. The gear symbol beside the lab selects the node's interface.",
   flags: [],
   raw: true,
   example: "labwright extcap --extcap-interfaces",
@@ -46,17 +46,18 @@ export const extcap: Command = {
     if (is("extcap-config")) return tellConfiguration(context, lab);
     if (is("capture")) {
       const [file, port] = [said("fifo"), said("interface")];
-      if (file === undefined) throw new UsageError("--capture: where to?", "--fifo FILE");
-      if (port === undefined) throw new UsageError("no interface of a node is chosen", "the wheel beside the lab in Wireshark chooses one");
+      if (file === undefined) throw new UsageError("--capture needs an output file", "--fifo FILE");
+      if (port === undefined)
+        throw new UsageError("no interface of a node is selected", "the gear symbol beside the lab in Wireshark selects one");
       return capture(context, { lab, port, file, filter: said("extcap-capture-filter") ?? said("filter"), snaplen: said("snaplen") });
     }
-    // A filter that is typed: nothing said is no objection. The host checks it when the capture begins.
+    // Wireshark checks a filter while the user types it. No output means that it is valid; the host checks it when the capture begins.
     if (said("extcap-capture-filter") !== undefined) return 0;
     throw new UsageError("extcap is for Wireshark", `one of --${calls.slice(0, 4).join(", --")}`);
   },
 };
 
-/** What Wireshark says; words of newer ones are let pass. */
+/** Parses Wireshark's flags. Ignores unknown flags of newer versions. */
 function wordsOf(words: readonly string[]) {
   const options = Object.fromEntries([
     ...calls.map((name) => [name, { type: "boolean" as const }]),
@@ -72,7 +73,7 @@ function wordsOf(words: readonly string[]) {
   };
 }
 
-/** Without a service there is none, and Wireshark starts all the same: why is told where Wireshark puts what extcaps say. */
+/** Prints the interfaces. Without a service it prints none, so that Wireshark still starts; Wireshark shows the error on stderr in its log. */
 async function tellInterfaces(context: Context): Promise<ExitCode> {
   const { version } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")) as { version: string };
   print(context, [`extcap {version=${version}}{display=Labwright}`]);
@@ -89,15 +90,15 @@ async function tellInterfaces(context: Context): Promise<ExitCode> {
 async function tellConfiguration(context: Context, lab: string): Promise<ExitCode> {
   const { nodes } = await (await context.client()).inspectProject({ lab });
   print(context, [
-    "arg {number=0}{call=--interface}{display=Interface}{tooltip=Of a node that runs}{type=selector}{required=true}",
-    "arg {number=1}{call=--filter}{display=Filter on the host}{tooltip=A pcap filter: what it does not take is not sent here}{type=string}",
+    "arg {number=0}{call=--interface}{display=Interface}{tooltip=An interface of a running node}{type=selector}{required=true}",
+    "arg {number=1}{call=--filter}{display=Filter on the host}{tooltip=A pcap filter: the host sends only packets that match it}{type=string}",
     "arg {number=2}{call=--snaplen}{display=Bytes kept of each packet}{type=unsigned}{range=1,262144}",
     ...portsOf(nodes).map(({ port, peer }) => `value {arg=0}{value=${port}}{display=${peer === undefined ? port : `${port} to ${peer}`}}`),
   ]);
   return 0;
 }
 
-/** Those with a cable first named; a node that is not in the intent has no name to capture by. */
+/** Returns the interfaces of running nodes, linked ones first. A node that is not in the intent has no name to capture by. */
 function portsOf(nodes: ResultOf<"inspectProject">["nodes"]): readonly { readonly port: string; readonly peer: string | undefined }[] {
   return nodes
     .filter(({ node, status }) => node !== null && ["running", "starting"].includes(status))
@@ -117,8 +118,8 @@ interface Chosen {
 
 async function capture(context: Context, { lab, port, file, filter, snaplen }: Chosen): Promise<ExitCode> {
   const at = port.indexOf(":");
-  if (at < 1) throw new UsageError(`"${port}" is no interface`, "such as r1:eth1");
-  if (snaplen !== undefined && !/^[1-9]\d{0,5}$/.test(snaplen)) throw new UsageError(`"${snaplen}" is no number of bytes`);
+  if (at < 1) throw new UsageError(`"${port}" is not an interface`, "such as r1:eth1");
+  if (snaplen !== undefined && !/^[1-9]\d{0,5}$/.test(snaplen)) throw new UsageError(`"${snaplen}" is not a number of bytes`);
   const client = await context.client();
   const { capture: id } = await client.startCapture({
     lab,
@@ -132,10 +133,13 @@ async function capture(context: Context, { lab, port, file, filter, snaplen }: C
 
 function labOf(name: string | undefined): string {
   if (name?.startsWith(`${prefix}/`) === true) return name.slice(prefix.length);
-  throw new UsageError(`${name === undefined ? "no interface" : `"${name}"`} is named by --extcap-interface`, `such as ${prefix}/campus`);
+  throw new UsageError(
+    `${name === undefined ? "no interface" : `"${name}"`} is not a lab: --extcap-interface names one`,
+    `such as ${prefix}/campus`,
+  );
 }
 
-/** Sentences of the protocol, one a line. */
+/** Prints lines of the extcap protocol. */
 function print({ terminal }: Context, sentences: readonly string[]): void {
   for (const sentence of sentences) terminal.print(sentence);
 }

@@ -9,15 +9,15 @@ const rights: readonly Grant["right"][] = ["view", "operate", "edit"];
 
 export const grants: Command = {
   name: "grants",
-  summary: "With whom a lab is shared; give a right, or take it back",
+  summary: "Show, grant and revoke the rights of other users on a lab",
   details:
-    "view: look and plan. operate: also power, consoles, links, captures. edit: also change the lab. Its owner and admins change grants, and only\n" +
-    "they destroy the lab.",
+    "view: inspect and plan. operate: also power, consoles, links and captures. edit: also change the lab. Only the owner and admins change grants and\n" +
+    "destroy the lab.",
   flags: [
     topoFlag,
     labFlag,
-    { long: "grant", value: "USER=RIGHT", multiple: true, summary: "Give a user view, operate or edit; repeatable, or a comma list" },
-    { long: "revoke", value: "USER", multiple: true, summary: "Take a user's right back; repeatable, or a comma list" },
+    { long: "grant", value: "USER=RIGHT", multiple: true, summary: "Grant a user view, operate or edit; repeatable, or a comma list" },
+    { long: "revoke", value: "USER", multiple: true, summary: "Revoke a user's right; repeatable, or a comma list" },
   ],
   example: "labwright grants --lab /campus --grant bob=operate",
   run: async (context, args) => {
@@ -28,7 +28,8 @@ export const grants: Command = {
     const lab = selector.lab ?? (await client.getProjectStatus(selector)).lab;
     const now = await client.getLabGrants({ lab });
     const unknown = [...revoked].find((user) => !now.grants.some((grant) => grant.user === user));
-    if (unknown !== undefined) throw new UsageError(`${lab} is not shared with ${unknown}`, "labwright grants lists with whom it is");
+    if (unknown !== undefined)
+      throw new UsageError(`${lab} is not shared with ${unknown}`, "labwright grants lists the users with a right");
     const changed = new Set([...revoked, ...given.map(({ user }) => user)]);
     const wanted = [...now.grants.filter(({ user }) => !changed.has(user)), ...given];
     const data = changed.size === 0 ? now : await client.setLabGrants({ lab, grants: wanted });

@@ -6,8 +6,8 @@ type Load = ResultOf<"getHostLoad">;
 
 export const host: Command = {
   name: "host",
-  summary: "How busy the emulation host is: processor, memory, disk, and the nodes that run on it",
-  details: "The host measures for about a second. Nodes of all users count.",
+  summary: "Show the load of the emulation host: processor, memory, disk and running nodes",
+  details: "The host measures for about a second. The numbers include the nodes of all users.",
   flags: [{ long: "users", summary: "List the host's users instead; for admins" }],
   example: "labwright host",
   run: async (context, args) => {
@@ -37,11 +37,11 @@ function show(load: Load): string {
     ["DISK", of(load.disk_percent)],
     ["NODES", running(load)],
   ];
-  return table(["WHAT", "NOW"], rows);
+  return table(["RESOURCE", "NOW"], rows);
 }
 
 function running({ nodes }: Load): string {
   const up = nodes.filter((one) => one.running > 0);
   const all = up.reduce((sum, one) => sum + one.running, 0);
-  return all === 0 ? "none runs" : `${all} run (${up.map(({ type, running: count }) => `${count} ${type}`).join(", ")})`;
+  return all === 0 ? "none running" : `${all} running (${up.map(({ type, running: count }) => `${count} ${type}`).join(", ")})`;
 }

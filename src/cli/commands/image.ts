@@ -6,14 +6,14 @@ export const image: Command = {
   summary: "Container images of this machine's embedded host: add an archive, list, remove",
   operands: "add FILE|list|remove NAME [FLAG...]",
   details:
-    "Images are files of this machine, often of hundreds of megabytes: they are added here, on the host, by whoever may write its image\n" +
-    "directory, and not over the API. The catalogue (labwright templates container) lists them for everybody. labwright image --help tells the flags.",
+    "Images are files of hundreds of megabytes. A user who may write the machine's image directory adds them on the machine itself; the API has no\n" +
+    "upload. labwright templates container lists the images for all users. labwright image --help shows the flags.",
   flags: [],
   raw: true,
   offline: true,
   example: "labwright image add alpine.tar --name alpine",
   run: async (_context, args) => {
-    // A program of its own, like set-up: it takes over this process, exit code and all.
+    // A separate program, like set-up. It takes over this process and its exit code.
     process.argv = [process.execPath, imagesPath(), ...args.operands];
     await import(imagesPath());
     return process.exitCode === 1 ? 1 : 0;

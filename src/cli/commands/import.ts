@@ -12,16 +12,16 @@ interface ReportLine {
 
 export const importCommand: Command = {
   name: "import",
-  summary: "Clone a lab of the host into a managed working copy; the source is only read",
+  summary: "Clone a lab of the host as a lab of your own; the source is not changed",
   operands: "LAB",
   maxOperands: 1,
   details:
-    "The copy is stopped, and managed from then on: plan, apply, destroy work on it. It is told what of the source was kept as it is, what was\n" +
-    "mapped to other words, and what was dropped. With -t its intent is written as a new file.",
+    "The copy is stopped. plan, apply and destroy work on it. The report lists which fields of the source were kept, mapped or dropped. With -t the\n" +
+    "copy is also written as a new lab file.",
   flags: [
-    { long: "as", value: "PATH", summary: "Path of the copy; default: that of the source with -import" },
-    { long: "replace", summary: "Make an earlier copy at that path anew" },
-    { ...topoFlag, summary: "Write the copy's intent to this file, which must not be there yet" },
+    { long: "as", value: "PATH", summary: "Path of the copy; default: the path of the source with -import" },
+    { long: "replace", summary: "Delete and recreate an earlier copy at that path" },
+    { ...topoFlag, summary: "Write the copy to this lab file, which must not exist yet" },
     timeoutFlag,
   ],
   example: "labwright import /teacher/bgp --as /mine/bgp -t bgp.lw.yml",
@@ -43,9 +43,9 @@ export const importCommand: Command = {
     const written = file === undefined ? [] : await writeProject(file, data);
     if (context.json) context.terminal.print(JSON.stringify({ ...data, written }, null, 2));
     else context.terminal.print(show(data, written));
-    // The file names the lab by its name, and a lab of that name stands at the top.
+    // The file names the lab by its name alone, which means a lab in the root folder.
     if (file !== undefined && data.managed_lab !== `/${data.name}`)
-      context.terminal.note(`with -t ${file} goes --lab "${data.managed_lab}": its name alone means /${data.name}`);
+      context.terminal.note(`use -t ${file} with --lab "${data.managed_lab}": without it, the file means the lab /${data.name}`);
     return 0;
   },
 };

@@ -4,8 +4,8 @@ import { showInspection } from "../show/show-inspection.ts";
 
 export const inspect: Command = {
   name: "inspect",
-  summary: "What the host has: nodes with their interfaces, networks and links",
-  flags: [topoFlag, labFlag, nodeFlag, { long: "refresh", summary: "Do not take it from the service's cache" }],
+  summary: "Show the lab as it is on the host: nodes with their interfaces, networks and links",
+  flags: [topoFlag, labFlag, nodeFlag, { long: "refresh", summary: "Read the lab from the host, not from the service's cache" }],
   example: "labwright inspect --lab /campus --format json",
   run: async (context, args) => {
     const { selector } = await context.project();

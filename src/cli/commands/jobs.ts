@@ -6,10 +6,10 @@ import { table } from "../show/table.ts";
 
 export const jobs: Command = {
   name: "jobs",
-  summary: "Changes: those of late, one of them, or stop one that runs",
+  summary: "List recent changes, show one, or cancel a running one",
   operands: "[ID]",
   maxOperands: 1,
-  flags: [...onlyLabFlags("Only changes"), { long: "cancel", summary: "Stop the change ID after the step in flight" }],
+  flags: [...onlyLabFlags("Only changes"), { long: "cancel", summary: "Cancel the change ID after its current step" }],
   example: "labwright jobs --lab /campus",
   run: async (context, args) => {
     const [id] = args.operands;

@@ -4,7 +4,7 @@ import { table } from "../show/table.ts";
 
 export const labs: Command = {
   name: "labs",
-  summary: "Your labs on the service",
+  summary: "List your labs on the service",
   flags: [],
   example: "labwright labs",
   run: async (context) => {

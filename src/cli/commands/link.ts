@@ -15,15 +15,16 @@ const largest = { delay: 10_000, jitter: 10_000, loss: 100, bandwidth: 10_000_00
 
 export const link: Command = {
   name: "link",
-  summary: "Show a link; make it slow, lossy or narrow while it runs, or pull its cable",
+  summary: "Show a link, set its delay, jitter, loss and bandwidth, or suspend it",
   operands: "NODE:INTERFACE [NODE:INTERFACE]",
   completes: "interface",
   maxOperands: 2,
   details:
-    "One end is enough: an interface has one link. The other end of a network's link is the network's name.\n" +
-    "Without options the link is shown, and nothing is changed. Values count for both directions, unless --from names the end that they leave\n" +
-    "from; they go before those of a --preset. --clear removes all impairments of both directions.\n" +
-    "Changes are for the running lab only; --save keeps them on the host. A pulled cable stays pulled until --resume.",
+    "One end names the link, because an interface has one link. The other end of a network's link is the network's name.\n" +
+    "Without options the link is shown and not changed. Values apply to both directions; with --from only to packets from that end. They override the\n" +
+    "values of --preset. --clear removes all impairments of both directions.\n" +
+    "Changes apply to the running lab only; --save also stores them on the host. A suspended link has no carrier, as if the cable were unplugged, until\n" +
+    "--resume.",
   flags: [
     topoFlag,
     labFlag,
@@ -31,21 +32,21 @@ export const link: Command = {
     { long: "jitter", value: "MS", summary: "0 to 10000" },
     { long: "loss", value: "PERCENT", summary: "0 to 100" },
     { long: "bandwidth", value: "KBIT", summary: "kbit/s, 0 to 10000000; 0 is unlimited" },
-    { long: "preset", value: "NAME", choices: Object.keys(qualityPresets), summary: "A well-known line, as in a lab's file" },
+    { long: "preset", value: "NAME", choices: Object.keys(qualityPresets), summary: "A predefined quality, as in a lab's file" },
     {
       long: "from",
       value: "NODE:INTERFACE",
-      summary: "Only what leaves this end; the other end becomes perfect. With --suspend and --resume: only at this end",
+      summary: "Only packets from this end; the other direction has no impairments then. With --suspend and --resume: only at this end",
     },
     { long: "clear", summary: "Remove all impairments: no delay, jitter, loss or limit of bandwidth" },
-    { long: "save", summary: "Keep it on the host" },
-    { long: "suspend", summary: "Take the carrier away, as a pulled cable does" },
-    { long: "resume", summary: "Give the carrier back" },
+    { long: "save", summary: "Also store the values on the host" },
+    { long: "suspend", summary: "Remove the carrier, as an unplugged cable does" },
+    { long: "resume", summary: "Restore the carrier" },
   ],
   example: "labwright link r1:eth1 --delay 20 --loss 0.5",
   run: async (context, args) => {
     const [a, b] = args.operands;
-    if (a === undefined) throw new UsageError("link: which link?", "one of its ends: labwright link r1:eth1 --delay 20");
+    if (a === undefined) throw new UsageError("link needs an end of the link", "such as labwright link r1:eth1 --delay 20");
     const quality = qualityOf(args);
     const wish = wishOf(args, quality);
     const { selector } = await context.project();
@@ -77,20 +78,20 @@ export const link: Command = {
     if (!data.saved)
       throw new UsageError(
         "nothing was changed: a link without running nodes at both ends has no quality",
-        "--save keeps it for when they run",
+        "--save stores it on the host until they run",
       );
-    context.terminal.note("in force when the nodes at both ends run");
+    context.terminal.note("takes effect when the nodes at both ends run");
     return 0;
   },
 };
 
-/** Something was asked for, and no side of the link has any quality: nothing runs there that could have it. */
+/** Returns whether values were requested but neither end has any: no node runs there. */
 function isIdle({ effective }: ResultOf<"applyLinkQuality">, asked: Quality | undefined): boolean {
   const any = (quality: Quality | undefined) => Object.values(quality ?? {}).some((value) => value !== 0);
   return any(asked) && !any(effective.a) && !any(effective.b);
 }
 
-/** Both ends of the link that an interface is in. Throws UsageError where it is in none. */
+/** Returns both ends of an interface's link. Throws UsageError if it has no link. */
 function linkAt({ lab, links, nodes }: Inspection, end: string): Endpoints {
   const [found, another] = links.filter(({ endpoints }) => endpoints.includes(end));
   if (another !== undefined)
@@ -101,12 +102,12 @@ function linkAt({ lab, links, nodes }: Inspection, end: string): Endpoints {
   const [a, b] = found?.endpoints ?? [];
   if (a !== undefined && b !== undefined) return a === end ? [a, b] : [b, a];
   const own = links.flatMap(({ endpoints }) => endpoints).filter((one) => one.startsWith(`${end.split(":")[0]}:`));
-  if (own.length > 0) throw new UsageError(`${end} is in no link of ${lab}`, `such as ${own.sort().join(", ")}`);
+  if (own.length > 0) throw new UsageError(`${end} has no link in ${lab}`, `such as ${own.sort().join(", ")}`);
   const names = nodes.map(({ node, name }) => node ?? name);
-  throw new UsageError(`${end} is in no link of ${lab}`, `NODE:INTERFACE, with a node of ${names.join(", ")}`);
+  throw new UsageError(`${end} has no link in ${lab}`, `NODE:INTERFACE, with a node of ${names.join(", ")}`);
 }
 
-/** Throws UsageError where the two ends are not linked. */
+/** Throws UsageError if the two ends are not linked. */
 function linkBetween({ lab, links }: Inspection, [a, b]: Endpoints): InspectedLink {
   const found = links.find(({ endpoints }) => endpoints.includes(a) && endpoints.includes(b));
   if (found === undefined) throw new UsageError(`${lab} has no link ${a} -- ${b}`, "labwright inspect shows each interface with its peer");
@@ -115,19 +116,19 @@ function linkBetween({ lab, links }: Inspection, [a, b]: Endpoints): InspectedLi
 
 type Wish = "show" | "change" | "clear" | "suspend" | "resume";
 
-/** The one thing that a call does. Throws UsageError for flags that do not go together. */
+/** Returns the action of a call. Throws UsageError for flags that cannot be combined. */
 function wishOf(args: Arguments, quality: Quality | undefined): Wish {
   const [wish, other] = (["clear", "suspend", "resume"] as const).filter((flag) => args.has(flag));
-  if (other !== undefined) throw new UsageError(`--${wish} and --${other} do not go together`, "two calls");
+  if (other !== undefined) throw new UsageError(`--${wish} and --${other} cannot be combined`, "run labwright link twice");
   if (wish !== undefined && quality !== undefined)
     throw new UsageError(
-      `--${wish} goes without ${[...impairments, "preset"]
+      `--${wish} cannot be combined with ${[...impairments, "preset"]
         .filter((name) => args.has(name))
         .map((name) => `--${name}`)
         .join(", ")}`,
-      "two calls",
+      "run labwright link twice",
     );
-  if (wish === "clear" && args.has("from")) throw new UsageError("--clear goes without --from: it clears both directions");
+  if (wish === "clear" && args.has("from")) throw new UsageError("--clear cannot be combined with --from: it clears both directions");
   if (wish !== undefined || quality !== undefined) return wish ?? "change";
   const [flag] = ["from", "save"].filter((name) => args.has(name));
   if (flag !== undefined) throw new UsageError(`--${flag} needs a value to set, such as --delay 20`, "--clear removes all impairments");
@@ -163,7 +164,7 @@ function show({ endpoints, effective, saved }: ResultOf<"applyLinkQuality">): st
   return [...lines, ...(saved ? ["saved"] : [])].join("\n");
 }
 
-/** A line for each direction, with what the host keeps where it differs from what is in force, and where the carrier is taken away. */
+/** Shows a line for each direction: the current quality, the stored one if it differs, and a suspended end. */
 function showLink({ nodes }: Inspection, link: InspectedLink, ends: Endpoints): string {
   const suspended = new Set(
     nodes.flatMap((node) => node.interfaces.flatMap((one) => (one.suspended ? [`${node.node ?? node.name}:${one.name}`] : []))),

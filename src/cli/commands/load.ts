@@ -5,11 +5,11 @@ import { showInspection } from "../show/show-inspection.ts";
 
 export const load: Command = {
   name: "load",
-  summary: "Look at a lab of the host for reading only, managed or not",
+  summary: "Show any lab of the host, without changing it",
   operands: "LAB",
   maxOperands: 1,
-  details: "Nothing is changed, and nothing is managed by it. With -t the host's definition is written as a new file.",
-  flags: [{ ...topoFlag, summary: "Write what the host has to this file, which must not be there yet" }],
+  details: "With -t the lab is also written as a new lab file.",
+  flags: [{ ...topoFlag, summary: "Write the lab to this file, which must not exist yet" }],
   example: "labwright load /teacher/bgp",
   run: async (context, args) => {
     const [lab] = args.operands;

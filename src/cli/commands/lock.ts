@@ -6,8 +6,8 @@ export const lock: Command = {
   name: "lock",
   summary: "Protect a lab from every change until it is unlocked",
   details:
-    "A locked lab refuses deploy, apply, destroy, start, stop, wipe and changes of links. A change that runs stops after the step in flight. Consoles,\n" +
-    "captures and everything that only reads go on. On EVE-NG the lock is the host's own: its pages show it and hide their buttons.",
+    "A locked lab refuses deploy, apply, destroy, start, stop, wipe and changes of links. A running change stops after its current step. Consoles,\n" +
+    "captures and reading commands still work. On EVE-NG the lock is the host's own: its pages show it and hide their buttons.",
   flags: [topoFlag, labFlag],
   example: "labwright lock --lab /courses/bgp-1",
   run: (context, args) => setLock(context, args, true),

@@ -7,12 +7,12 @@ import { UsageError } from "../command/usage-error.ts";
 
 export const login: Command = {
   name: "login",
-  summary: "Sign in to a service and keep the token",
+  summary: "Sign in to a service and store the token",
   details:
-    "The password is asked for without echo, or taken from LABWRIGHT_PASSWORD or standard input; never from the command line. A certificate\n" +
-    "that no authority vouches for is shown with its fingerprint, and pinned when you say that it is the right one.",
+    "The password is typed without echo, or comes from LABWRIGHT_PASSWORD or standard input; never from the command line. If no authority has signed\n" +
+    "the service's certificate, login shows its fingerprint, and pins it after you confirm it.",
   flags: [
-    { long: "user", short: "u", value: "NAME", summary: "User name; default: the last one here, or it is asked" },
+    { long: "user", short: "u", value: "NAME", summary: "User name; default: the last one for this service, or a question" },
     { long: "password-stdin", summary: "Read the password from standard input" },
   ],
   example: "labwright login --url https://lab.example.net:8443 --user ada",
@@ -41,11 +41,11 @@ async function chooseService(context: Context): Promise<{ readonly url: string; 
   if (known !== undefined) return known;
   const local = await readServiceFile();
   if (local !== undefined) return { url: local.url, pin: local.fingerprint };
-  if (!context.terminal.interactive) throw new UsageError("which service?", "--url https://HOST:8443");
+  if (!context.terminal.interactive) throw new UsageError("login needs the address of the service", "--url https://HOST:8443");
   return { url: normalUrl(await askText(context.terminal, "Address of the service (https://HOST:8443): ")) };
 }
 
-/** The pin to use from now on: the known one, none where an authority vouches, or the one that a person has just agreed to. */
+/** Returns the pin to use from now on: the known one, the one that the user has just confirmed, or none if an authority has signed the certificate. */
 async function trust(context: Context, url: string, pin: string | undefined): Promise<string | undefined> {
   using client = connect({ url, pin });
   try {
@@ -55,14 +55,14 @@ async function trust(context: Context, url: string, pin: string | undefined): Pr
     const fingerprint =
       error instanceof LabwrightError && error.status === 0 && error.code === "tls_untrusted" ? error.data?.fingerprint : undefined;
     if (typeof fingerprint !== "string" || !context.terminal.interactive) throw error;
-    context.terminal.stderr.write(`${url} shows a certificate that no authority vouches for. Its SHA-256 fingerprint:\n`);
-    context.terminal.stderr.write(`  ${showFingerprint(fingerprint)}\nlabwright serve prints the right one when it starts.\n`);
+    context.terminal.stderr.write(`the certificate of ${url} is not signed by a trusted authority. Its SHA-256 fingerprint:\n`);
+    context.terminal.stderr.write(`  ${showFingerprint(fingerprint)}\nlabwright serve prints the fingerprint when it starts.\n`);
     if (!(await askYes(context.terminal, "Is it the same? Pin it"))) throw error;
     return fingerprint;
   }
 }
 
 async function askName(context: Context, url: string): Promise<string> {
-  if (!context.terminal.interactive) throw new UsageError("which user?", "--user NAME");
+  if (!context.terminal.interactive) throw new UsageError("login needs a user name", "--user NAME");
   return await askText(context.terminal, `User name at ${url}: `);
 }

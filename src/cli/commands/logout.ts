@@ -4,17 +4,17 @@ import { UsageError } from "../command/usage-error.ts";
 
 export const logout: Command = {
   name: "logout",
-  summary: "Revoke the token; open consoles close",
+  summary: "Revoke the token and close open consoles",
   flags: [],
   example: "labwright logout",
   run: async (context) => {
     const service = await context.service();
-    if (service?.token === undefined) throw new UsageError("nobody is signed in");
+    if (service?.token === undefined) throw new UsageError("you are not signed in");
     const client = await context.client();
     try {
       await client.logout();
     } catch (error) {
-      // An expired token is as good as a revoked one.
+      // An expired token needs no revocation.
       if (!(error instanceof LabwrightError) || error.status !== 401) throw error;
     }
     await context.credentials.forget(service.url);

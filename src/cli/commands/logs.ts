@@ -3,16 +3,16 @@ import { UsageError } from "../command/usage-error.ts";
 
 export const logs: Command = {
   name: "logs",
-  summary: "What a node's console has said since the node's last start, also of a node that has ended",
+  summary: "Show a node's console output since its last start, also of a node that has ended",
   operands: "NODE",
   completes: "node",
   maxOperands: 1,
-  details: "The last 64 KiB, without escape sequences: why a node has ended is mostly in its last lines.",
+  details: "Shows the last 64 KiB without escape sequences. The last lines usually explain why a node has ended.",
   flags: [topoFlag, labFlag],
   example: "labwright logs r1",
   run: async (context, args) => {
     const [node] = args.operands;
-    if (node === undefined) throw new UsageError("logs: of which node?", "labwright consoles lists them");
+    if (node === undefined) throw new UsageError("logs needs a node", "labwright consoles lists them");
     const { selector } = await context.project();
     const client = await context.client();
     const data = await client.readConsoleLog({ ...selector, node });

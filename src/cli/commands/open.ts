@@ -3,11 +3,11 @@ import { type Command, labFlag, topoFlag } from "../command/command.ts";
 
 export const open: Command = {
   name: "open",
-  summary: "The lab's page in a browser: a link that signs in by itself",
+  summary: "Print a link to the lab's page that signs in the browser",
   operands: "[FILE]",
   maxOperands: 1,
   details:
-    "The link is good once, for two minutes, and opens this session: give it to nobody. A browser that does not know the service's\ncertificate shows its fingerprint: compare it with the one that is told here.",
+    "The link works once, for two minutes, and signs in with your session: do not share it. If the browser does not trust the service's certificate,\ncompare the fingerprint that it shows with the one on stderr.",
   flags: [topoFlag, labFlag],
   example: "labwright open labs/ospf-triangle.yaml",
   run: async (context, given) => {
@@ -17,7 +17,7 @@ export const open: Command = {
     context.result(await client.openProject(selector), ({ url }) => url);
     const pin = (await context.service())?.pin;
     const certificate = pin === undefined ? "" : `; the certificate's SHA-256 fingerprint is ${showFingerprint(parseFingerprint(pin))}`;
-    context.terminal.note(`good once, for two minutes${certificate}`);
+    context.terminal.note(`the link works once, for two minutes${certificate}`);
     return 0;
   },
 };

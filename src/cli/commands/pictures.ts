@@ -7,21 +7,21 @@ import { bytes, table } from "../show/table.ts";
 
 export const pictures: Command = {
   name: "pictures",
-  summary: "Pictures that a lab holds on the host: list them, or write one into a file",
+  summary: "List a lab's pictures on the host, or write one to a file",
   operands: "[ID]",
   maxOperands: 1,
-  details: "NODES are those whose consoles the picture's hotspots open. A file that exists already is not overwritten.",
+  details: "NODES lists the nodes whose consoles the picture's hotspots open. An existing file is not overwritten.",
   flags: [
     topoFlag,
     labFlag,
-    { long: "write", short: "w", value: "FILE", completes: "file", summary: "Write the picture there; - is standard output" },
+    { long: "write", short: "w", value: "FILE", completes: "file", summary: "Write the picture to this file; - is standard output" },
   ],
   example: "labwright pictures 1 -w plan.png --lab /courses/bgp-1",
   run: async (context, args) => {
     const [id] = args.operands;
     const file = args.text("write");
     if ((id === undefined) !== (file === undefined))
-      throw new UsageError("pictures: which one, and where to?", "labwright pictures ID -w FILE; labwright pictures lists them");
+      throw new UsageError("pictures needs an ID and an output", "labwright pictures ID -w FILE; labwright pictures lists them");
     const { selector } = await context.project();
     const data = await (await context.client()).listPictures(selector);
     if (id !== undefined && file !== undefined) {
@@ -49,13 +49,13 @@ export const pictures: Command = {
 
 async function fetchOne(context: Context, picture: { readonly lab: string; readonly id: string }, file: string): Promise<void> {
   const { stdout } = context.terminal;
-  if (file === "-" && stdout.isTTY === true) throw new UsageError("a picture is no text for a terminal", "-w FILE");
+  if (file === "-" && stdout.isTTY === true) throw new UsageError("a picture cannot be shown in a terminal", "-w FILE");
   const { body } = await (await context.client()).getPicture(picture);
   if (file === "-") return pipeline(body, stdout, { end: false });
   try {
     await pipeline(body, createWriteStream(file, { flags: "wx" }));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    throw new UsageError(`${file} exists already, and is not overwritten`, "name another file with -w, or remove it first");
+    throw new UsageError(`${file} exists already and is not overwritten`, "name another file with -w, or remove it first");
   }
 }

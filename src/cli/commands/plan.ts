@@ -12,23 +12,26 @@ import { shortList } from "../show/table.ts";
 
 export const allowUnsupportedFlag = {
   long: "allow-unsupported",
-  summary: "Apply the rest where the host does not support something in the file",
+  summary: "Apply the rest if the host does not support something in the file",
 } as const;
-export const pruneFlag = { long: "prune", summary: "Also delete what the host has and the file has not" } as const;
+export const pruneFlag = {
+  long: "prune",
+  summary: "Also delete nodes, links and networks that are on the host but not in the file",
+} as const;
 
 export const plan: Command = {
   name: "plan",
-  summary: "Show what apply would change; exit code 2 when there is something",
+  summary: "Show the changes that apply would make; exit code 2 if there are any",
   details:
-    "Exit code 0: nothing to change. 2: something to change. 1: an error, also when the plan cannot be applied: something in it is blocked, or the\n" +
-    "lab is locked on the host.\n" +
-    "With something that the host does not support, apply changes nothing unless --allow-unsupported is given; deploy leaves it out.",
+    "Exit code 0: no changes. 2: there are changes. 1: an error, or a plan that cannot be applied, because a change in it is blocked or the lab is locked\n" +
+    "on the host.\n" +
+    "If the host does not support something in the file, apply changes nothing unless --allow-unsupported is given; deploy leaves it out.",
   flags: [
     topoFlag,
     labFlag,
     pruneFlag,
     allowUnsupportedFlag,
-    { long: "from-host", summary: "The other way: what pull would change in the file" },
+    { long: "from-host", summary: "Show the changes that pull would make in the file" },
     timeoutFlag,
   ],
   example: "labwright plan -t campus.lw.yml",
@@ -53,12 +56,12 @@ export async function showPlanOf(
   const other = direction === "to_host" && hasChanges(data) ? otherOrigin(data, await context.project()) : undefined;
   if (other !== undefined)
     context.terminal.note(`note: the last change of ${data.lab} came from ${originText(other)}: apply asks, or needs --take-over`);
-  // A pipeline must not take a plan that cannot be applied for one that only waits.
+  // A script must be able to distinguish a plan that cannot be applied from a plan with changes.
   if ((data.blocked ?? []).length > 0 || (hasChanges(data) && data.applicable === false)) return 1;
   return hasChanges(data) ? 2 : 0;
 }
 
-/** Without changes a plan may seem to say that all runs as it should: names the nodes of which nobody knows that. */
+/** Names the nodes with an unknown state. Without this note, a plan without changes suggests that all nodes run. */
 async function noteUnknown(context: Context): Promise<void> {
   const { selector } = await context.project();
   const unknown = maybeRunning(await (await context.client()).getProjectStatus(selector)).map(nodeName);

@@ -24,12 +24,12 @@ import { shortList, wordList } from "../show/table.ts";
 
 const modes = ["graceful", "poweroff", "hibernate", "auto"];
 const waitDetails =
-  "Waits until these nodes are up; exit code 1: one has failed or is not ready in time. The last lines of a failed node's log are on stderr.";
+  "Waits until these nodes are up. Exit code 1: a node has failed or is not ready in time. The last lines of a failed node's log are on stderr.";
 const modeFlag = { long: "mode", value: "MODE", choices: modes, summary: "How to stop; default auto: graceful, then poweroff" };
 
 export const start: Command = {
   name: "start",
-  summary: "Start nodes; all of them unless --node",
+  summary: "Start all nodes of a lab, or only --node",
   details: waitDetails,
   flags: [topoFlag, labFlag, nodeFlag, noWaitFlag, waitTimeoutFlag],
   example: "labwright start --node r1,r2",
@@ -41,7 +41,7 @@ export const start: Command = {
 
 export const restart: Command = {
   name: "restart",
-  summary: "Stop nodes and start them again; without --node all but those that are stopped",
+  summary: "Stop nodes and start them again; without --node all nodes that are not stopped",
   details: waitDetails,
   flags: [topoFlag, labFlag, nodeFlag, modeFlag, noWaitFlag, waitTimeoutFlag],
   example: "labwright restart --node r1",
@@ -50,7 +50,7 @@ export const restart: Command = {
     const status = await (await context.client()).getProjectStatus({ ...selector, ...namedNodes(args) });
     const given = args.list("node");
     const nodes = given.length > 0 ? given : nodesThatShouldRun(status).map(nodeName);
-    if (nodes.length === 0) throw new UsageError(`no node of ${status.lab} runs`, "labwright start starts them");
+    if (nodes.length === 0) throw new UsageError(`no node of ${status.lab} is running`, "labwright start starts them");
     const stopped = await power(context, args, "stop", nodes, { followed: true });
     if (exitCode(stopped) !== 0) return exitCode(stopped);
     return await ready(context, args, nodes, await power(context, args, "start", nodes));
@@ -59,7 +59,7 @@ export const restart: Command = {
 
 export const stop: Command = {
   name: "stop",
-  summary: "Stop nodes; all of them unless --node",
+  summary: "Stop all nodes of a lab, or only --node",
   flags: [topoFlag, labFlag, nodeFlag, modeFlag, timeoutFlag],
   example: "labwright stop --node r1 --mode poweroff",
   run: async (context, args) => exitCode(await power(context, args, "stop", args.list("node"))),
@@ -67,7 +67,7 @@ export const stop: Command = {
 
 export const wipe: Command = {
   name: "wipe",
-  summary: "Put nodes back to their first state: their disks are deleted",
+  summary: "Reset nodes: stop them and delete their disks",
   flags: [topoFlag, labFlag, nodeFlag, yesFlag, timeoutFlag],
   example: "labwright wipe --node r1 --yes",
   run: async (context, args) => {
@@ -82,8 +82,9 @@ export const wipe: Command = {
 type BulkResult = ResultOf<"execProject">;
 
 /**
- * @param nodes none: all
- * @param options.followed another action follows, whose result is the one that --format json prints
+ * Runs an action on nodes.
+ * @param nodes empty: all nodes
+ * @param options.followed another action follows; --format json prints only the result of that action
  */
 async function power(
   context: Context,
@@ -111,16 +112,16 @@ async function power(
   return data;
 }
 
-/** Of so many failed nodes the reason is shown; of the others the names. */
-const mostReasons = 10;
+/** The maximum of failed nodes with a reason. Only the names of the others are shown. */
+const maxReasons = 10;
 
-/** Names on stderr the nodes of which the action failed, each with its reason. A service of an older version only counts them. */
+/** Reports failed nodes on stderr, each with its reason. Older services report only their number. */
 function reportFailed({ terminal }: Context, action: string, { nodes = [], failed }: BulkResult, unknown: readonly string[]): void {
   const broken = nodes.filter(({ ok, node }) => !ok && !unknown.includes(node));
-  for (const { node, message } of broken.slice(0, mostReasons)) {
+  for (const { node, message } of broken.slice(0, maxReasons)) {
     terminal.complain(`${terminal.paint("red", "error:")} ${action} ${node}: ${message ?? "failed"}`);
   }
-  const others = broken.slice(mostReasons).map(({ node }) => node);
+  const others = broken.slice(maxReasons).map(({ node }) => node);
   if (others.length > 0) terminal.complain(`  and ${others.length} more: ${shortList(others)}`);
   if (failed > 0 && broken.length === 0) terminal.note("labwright status shows the state of the nodes");
 }
@@ -129,7 +130,7 @@ function exitCode({ failed, invalid }: BulkResult): ExitCode {
   return failed + invalid > 0 ? 1 : 0;
 }
 
-/** Waits for the nodes that were started, and reports those that failed, unless --no-wait. @param nodes none: all */
+/** Waits for the started nodes and reports failed ones; with --no-wait it returns at once. @param nodes empty: all nodes */
 async function ready(context: Context, args: Arguments, nodes: readonly string[], started: BulkResult): Promise<ExitCode> {
   if (args.has("no-wait") || started.invalid > 0) return exitCode(started);
   const project = await context.project();
@@ -141,7 +142,7 @@ async function ready(context: Context, args: Arguments, nodes: readonly string[]
   return up ? exitCode(started) : 1;
 }
 
-/** The tally only counts nodes that the lab has not. Returns their names, as far as the lab's nodes can be read. */
+/** Reports the names of requested nodes that the lab does not have, if the lab's nodes can be read. The service's answer contains only their number. */
 async function nameUnknown(context: Context, nodes: readonly string[]): Promise<readonly string[]> {
   const { selector } = await context.project();
   const { lab, live } = await (await context.client()).getProjectStatus(selector);

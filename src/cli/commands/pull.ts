@@ -13,17 +13,17 @@ import { paintChanges } from "../show/terminal.ts";
 
 export const pull: Command = {
   name: "pull",
-  summary: "Bring the file up to date with the host; shows the difference, asks, writes",
+  summary: "Update the file from the host: show the difference, ask, write",
   details:
-    "Only what differs is changed: comments, order and formatting of the rest stay. The host is not touched. With --lab and a file that does\n" +
-    "not exist yet, the lab is written as a new file. Exit code 2: there is a difference and --dry-run left it alone.",
+    "pull changes only the differing parts of the file and keeps its comments, order and formatting. It does not change the host. With --lab and a file\n" +
+    "that does not exist yet, it writes the lab as a new file. Exit code 2: --dry-run found a difference.",
   flags: [topoFlag, labFlag, yesFlag, { long: "dry-run", summary: "Only show the difference" }, timeoutFlag],
   example: "labwright pull -t campus.lw.yml",
   run: async (context, args) => {
     const { file, selector } = await target(context, args);
     const { terminal } = context;
     const [dry, yes] = [args.has("dry-run"), args.has("yes")];
-    /** With peek the service records nothing: whoever only looks, or says no, changes nothing there either. */
+    /** With `peek` the service records nothing, so that --dry-run and a refused question change nothing there. */
     const fetch = (peek: boolean) =>
       runChange(
         context,
@@ -43,7 +43,7 @@ export const pull: Command = {
       data = await fetch(false);
       const now = changesOf(file, data);
       if (JSON.stringify(now) === JSON.stringify(writes)) break;
-      terminal.note("the host changed meanwhile; this is the difference now");
+      terminal.note("the lab on the host has changed meanwhile; this is the difference now");
       writes = now;
       tell();
     }
@@ -55,7 +55,7 @@ export const pull: Command = {
   },
 };
 
-/** The file to write: an existing one is sent along, so that it comes back edited and not written anew. */
+/** Returns the file to write. An existing file is sent to the service, which edits it instead of writing a new one. */
 async function target(context: Context, args: Arguments): Promise<{ readonly file: ProjectFile; readonly selector: object }> {
   const [topo, lab] = [args.text("topo"), args.text("lab")];
   if (topo === undefined || lab === undefined || (await exists(topo))) return await context.projectFile();

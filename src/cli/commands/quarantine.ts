@@ -14,7 +14,7 @@ export const quarantine: Command = {
   maxOperands: 2,
   choices: actions,
   details:
-    "For admins. Nothing of such a lab is removed, and what runs of it runs on, until you decide: restore makes it known again by its last good\n" +
+    "For admins. Labwright removes nothing of such a lab, and its nodes keep running, until you decide: restore brings the lab back with its last good\n" +
     "definition; delete ends its nodes and removes their disks.",
   flags: [],
   example: "labwright quarantine list",
@@ -29,7 +29,7 @@ export const quarantine: Command = {
         labs.length === 0
           ? "no lab is in quarantine"
           : table(
-              ["ID", "LAB", "OWNER", "RUNS", "RESTORABLE", "WHY"],
+              ["ID", "LAB", "OWNER", "RUNNING", "RESTORABLE", "REASON"],
               labs.map((one) => [
                 one.id,
                 one.lab ?? "",

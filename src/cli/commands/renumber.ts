@@ -5,17 +5,17 @@ import { labAtStake } from "../parts/lab-at-stake.ts";
 
 export const renumber: Command = {
   name: "renumber",
-  summary: "Give a stopped lab numbers that no other lab on the host has",
+  summary: "Give a stopped lab node and network numbers that no other lab on the host has",
   details:
-    "On EVE-NG Community Edition the labs of a user share console ports and bridges by number, so that two labs with the same numbers cannot run\n" +
-    "side by side. Only nodes and networks whose number another lab has get a new one. The disks of such nodes are deleted: the host keeps\n" +
-    "them under the number.",
+    "On EVE-NG Community Edition the numbers of nodes and networks determine console ports and bridges. Two labs of one user with the same numbers cannot\n" +
+    "run at the same time. Only nodes and networks whose number another lab has get a new one. The disks of such nodes are deleted, because the host\n" +
+    "stores them by number.",
   flags: [topoFlag, labFlag, yesFlag, timeoutFlag],
   example: "labwright renumber --lab /courses/bgp-1",
   run: async (context, args) => {
     const { selector, title } = await context.project();
     const question = async () =>
-      `Give the nodes of ${await labAtStake(context)} whose number another lab has a new one, and delete the disks of these nodes?`;
+      `Renumber the nodes of ${await labAtStake(context)} whose number another lab has, and delete the disks of these nodes?`;
     if (!(await approve(context.terminal, question, args.has("yes")))) return 1;
     const data = await runChange(context, "renumberLab", selector, {
       what: `renumber ${title}`,
@@ -23,7 +23,7 @@ export const renumber: Command = {
     });
     context.result(data, ({ lab, nodes, networks }) =>
       nodes.length + networks.length === 0
-        ? `no other lab has a number of ${lab}`
+        ? `no other lab has the same numbers as ${lab}`
         : [
             ...nodes.map(({ node, before, after }) => `node ${node}: ${before} is now ${after}`),
             ...networks.map(({ network, before, after }) => `network ${network}: ${before} is now ${after}`),

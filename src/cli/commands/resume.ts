@@ -6,14 +6,14 @@ const policies = ["always", "never", "default"] as const;
 
 export const resume: Command = {
   name: "resume",
-  summary: "Start again the nodes that ended when the machine went down, or with their lab",
+  summary: "Start the nodes that ended with the machine or with their lab",
   details:
-    "Nodes that were stopped before stay stopped. --after-reboot says instead whether they come back by themselves from now on, when the\n" +
-    "service starts: always, never, or default, which is what labwright serve --resume says.",
+    "Nodes that were stopped before stay stopped. --after-reboot starts no node, but sets whether such nodes start with the service after each reboot:\n" +
+    "always, never, or default, which is the setting of labwright serve --resume.",
   flags: [
     topoFlag,
     labFlag,
-    { long: "after-reboot", value: "POLICY", choices: policies, summary: "Only set whether they come back by themselves, start none now" },
+    { long: "after-reboot", value: "POLICY", choices: policies, summary: "Only set whether nodes start after a reboot" },
     timeoutFlag,
   ],
   example: "labwright resume --after-reboot always",
@@ -26,13 +26,13 @@ export const resume: Command = {
       context.result(
         data,
         ({ lab, resume: set, own }) =>
-          `${lab}: what runs when the machine goes down ${set === "always" ? "comes back by itself" : "stays stopped"}${own ? "" : ", as the service's default says"}`,
+          `${lab}: nodes that run when the machine goes down ${set === "always" ? "start again after the reboot" : "stay stopped"}${own ? "" : " (the service's default)"}`,
       );
       return 0;
     }
     const data = await runChange(context, "resumeLab", selector, { what: `resume ${title}`, timeoutMs: args.milliseconds("timeout") });
     context.result(data, ({ started }) =>
-      started === 0 ? "nothing waits to come back" : `${started} node${started === 1 ? "" : "s"} started again`,
+      started === 0 ? "no node waits for a start" : `${started} node${started === 1 ? "" : "s"} started again`,
     );
     return 0;
   },

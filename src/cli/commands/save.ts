@@ -21,16 +21,21 @@ type Saved = ResultOf<"saveConfigs">;
 
 export const save: Command = {
   name: "save",
-  summary: "Make running nodes keep their configuration, and write it into the lab's files or a directory",
+  summary: "Save the configuration of running nodes on the nodes and in the lab's files or a directory",
   details:
-    "Each running node keeps what it runs with, as by `write memory`: it boots with it from then on. Then the lab's file, and the startup-config files\n" +
-    "that it names, get these texts; the difference is shown, and asked about. --dir writes DIR/NODE.cfg and leaves the lab's files alone. Nodes that\n" +
-    "do not run, or whose template has no way to save, are named and left out. Exit code 1: a node that should have saved did not.",
+    "Each running node stores its running configuration, as `write memory` does, and boots with it from then on. Then save shows the difference to the\n" +
+    "lab's file and the startup-config files that it names, asks, and writes them. --dir writes DIR/NODE.cfg instead. Nodes that do not run, or whose\n" +
+    "template cannot save, are skipped and named. Exit code 1: a node failed to save.",
   flags: [
     topoFlag,
     labFlag,
     nodeFlag,
-    { long: "dir", value: "DIR", completes: "folder", summary: "Write one file for each node into this directory, made if it is missing" },
+    {
+      long: "dir",
+      value: "DIR",
+      completes: "folder",
+      summary: "Write one file for each node into this directory; it is created if it is missing",
+    },
     yesFlag,
     timeoutFlag,
   ],
@@ -39,7 +44,7 @@ export const save: Command = {
     const { selector, file } = await context.project();
     const dir = args.text("dir");
     if (dir === undefined && file === undefined) {
-      throw new UsageError("save: where to?", "-t FILE writes into the lab's files, --dir DIR into a directory");
+      throw new UsageError("save needs an output", "-t FILE writes into the lab's files, --dir DIR into a directory");
     }
     const client = await context.client();
     const data = await client.saveConfigs({ ...selector, ...namedNodes(args) }, { timeoutMs: args.milliseconds("timeout") });
@@ -49,13 +54,13 @@ export const save: Command = {
   },
 };
 
-/** Files of another text are replaced: the directory is where saves go. */
+/** Writes one file for each node. Replaces existing files. */
 async function writeInto(dir: string, files: Saved["files"] = {}): Promise<readonly string[]> {
   await mkdir(dir, { recursive: true });
   const written: string[] = [];
   for (const [name, text] of Object.entries(files).sort(([a], [b]) => (a < b ? -1 : 1))) {
     const normal = normalFilePath(name);
-    if ("problem" in normal) throw new UsageError(`the service answered with the file ${JSON.stringify(name)}: ${normal.problem}`);
+    if ("problem" in normal) throw new UsageError(`the service's answer contains the file ${JSON.stringify(name)}: ${normal.problem}`);
     const path = resolve(dir, normal.path);
     const before = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT") return undefined;
@@ -68,7 +73,7 @@ async function writeInto(dir: string, files: Saved["files"] = {}): Promise<reado
   return written;
 }
 
-/** Writes the configurations into the lab's own files, once a person agrees. undefined: nobody did. */
+/** Writes the configurations to the lab's own files after a confirmation. Returns `undefined` if the user refuses. */
 async function writeBack(
   { terminal, json }: Context,
   args: Arguments,
@@ -88,7 +93,7 @@ function editedFiles(file: ProjectFile, { nodes, files = {} }: Saved): readonly 
   const texts = new Map(nodes.flatMap(({ node, file: name }) => (name === undefined ? [] : [[node, files[name]] as const])));
   const { lab } = readIntent(file.yaml, file.files);
   if (lab === undefined)
-    throw new UsageError(`${file.name} cannot be read any more`, "labwright validate shows why; --dir DIR saves without it");
+    throw new UsageError(`${file.name} can no longer be read`, "labwright validate shows why; --dir DIR saves without it");
   const wanted = {
     ...lab,
     nodes: lab.nodes.map((node) => {
@@ -107,5 +112,5 @@ function show({ nodes }: Saved, written: readonly string[] | undefined): string 
       : written === undefined || nodes.every(({ outcome }) => outcome === "failed" || outcome === "skipped")
         ? "nothing was written"
         : "the files are up to date";
-  return `${rows.length === 0 ? "the lab has no nodes" : table(["NODE", "OUTCOME", "WHY"], rows)}\n${end}`;
+  return `${rows.length === 0 ? "the lab has no nodes" : table(["NODE", "OUTCOME", "REASON"], rows)}\n${end}`;
 }

@@ -6,16 +6,16 @@ export const serve: Command = {
   summary: "Run the service in the foreground",
   operands: "[FLAG...]",
   details:
-    "All flags go to the service as they are; labwright serve --help shows them. It prints its address and its certificate's SHA-256\n" +
-    "fingerprint, which labwright login asks about. The first start makes the user admin: its password is\n" +
-    "LABWRIGHT_ADMIN_PASSWORD, or is made and printed once.",
+    "labwright serve --help shows the flags. The service prints its address and its certificate's SHA-256 fingerprint, which labwright login asks you to\n" +
+    "confirm. The first start creates the user admin. Its password is LABWRIGHT_ADMIN_PASSWORD; without this variable a password is generated and printed\n" +
+    "once.",
   flags: [],
   raw: true,
   offline: true,
   example: "labwright serve --port 8443",
   run: async (_context, args) => {
-    // The service takes over this process, signals, exit code and all. A process between it and its supervisor would pass each
-    // signal on a second time, and the second one does not wait for a clean end.
+    // The service takes over this process with its signals and its exit code. With a process between it and its supervisor, each
+    // signal would arrive twice, and a second signal ends the service at once.
     process.argv = [process.execPath, servicePath(), ...args.operands];
     await import(servicePath());
     return 0;

@@ -13,14 +13,14 @@ type Word = (typeof words)[number];
 
 export const snapshot: Command = {
   name: "snapshot",
-  summary: "Snapshots of a stopped lab: list, take, restore, remove",
+  summary: "List, take, restore or remove snapshots of a stopped lab",
   operands: "[list|take [NAME]|restore NAME|remove NAME]",
   maxOperands: 2,
   choices: words,
   details:
-    "A snapshot is a copy of the lab's definition on the host: nodes, links, networks, startup configurations, drawings. It holds no disks. restore gives the\n" +
-    "lab that definition: nodes that still exist keep the disk that they have now, others begin with an empty one, and nodes that the snapshot does not\n" +
-    "have are deleted. The lab's file is not changed: labwright plan shows the difference, labwright pull takes it over.\n" +
+    "A snapshot is a copy of the lab's definition on the host: nodes, links, networks, startup configurations, drawings. It contains no disks. restore\n" +
+    "replaces the lab's definition: existing nodes keep their current disks, other nodes begin with empty disks, and nodes that are not in the snapshot\n" +
+    "are deleted. The lab's file is not changed: labwright plan shows the difference, labwright pull writes it to the file.\n" +
     "destroy removes the snapshots with the lab; destroy --no-wipe keeps them for the next lab at the same path.",
   flags: [topoFlag, labFlag, yesFlag, timeoutFlag],
   example: "labwright snapshot take before-exam --lab /courses/bgp-1",
@@ -67,7 +67,7 @@ async function take(context: Context, args: Arguments, name: string | undefined)
 async function restore(context: Context, args: Arguments, name: string): Promise<ExitCode> {
   const { selector, title } = await context.project();
   const question = async () =>
-    `Restore ${await labAtStake(context)} from snapshot ${name}? Nodes that it does not have are deleted with their disks.`;
+    `Restore ${await labAtStake(context)} from snapshot ${name}? Nodes that are not in the snapshot are deleted with their disks.`;
   if (!(await approve(context.terminal, question, args.has("yes")))) return 1;
   const data = await runChange(
     context,
@@ -81,7 +81,7 @@ async function restore(context: Context, args: Arguments, name: string): Promise
 
 async function remove(context: Context, args: Arguments, name: string): Promise<ExitCode> {
   const { selector, title } = await context.project();
-  if (!(await approve(context.terminal, async () => `Remove snapshot ${name} of ${title} for good?`, args.has("yes")))) return 1;
+  if (!(await approve(context.terminal, async () => `Remove snapshot ${name} of ${title} permanently?`, args.has("yes")))) return 1;
   const what = `remove snapshot ${name}`;
   const input = { ...selector, snapshot: name };
   const data = await runChange(context, "removeSnapshot", input, { what, timeoutMs: args.milliseconds("timeout") });
@@ -93,17 +93,17 @@ function shown({ lab, snapshot: name, not_restored }: ResultOf<"restoreSnapshot"
   return [
     `${lab}: restored from snapshot ${name}`,
     ...not_restored,
-    "the lab's file is as it was: labwright plan shows what differs, labwright pull takes it over",
+    "the lab's file is unchanged: labwright plan shows the difference, labwright pull writes it to the file",
   ].join("\n");
 }
 
 function wordOf(word: string): Word {
   const known = words.find((one) => one === word);
-  if (known === undefined) throw new UsageError(`snapshot does not know "${word}"`, `labwright snapshot ${words.join(", ")}`);
+  if (known === undefined) throw new UsageError(`snapshot has no action "${word}"`, `labwright snapshot ${words.join(", ")}`);
   return known;
 }
 
 function needed(name: string | undefined, word: string): string {
-  if (name === undefined) throw new UsageError(`snapshot ${word}: which one?`, "labwright snapshot lists them");
+  if (name === undefined) throw new UsageError(`snapshot ${word} needs the name of a snapshot`, "labwright snapshot lists them");
   return name;
 }

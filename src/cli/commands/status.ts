@@ -6,11 +6,11 @@ import { reportTroubles } from "../parts/node-troubles.ts";
 import { hasFailed, nodesThatShouldRun } from "../parts/wait-for-nodes.ts";
 import { showStatus } from "../show/show-status.ts";
 
-/** How often --watch looks, milliseconds. */
+/** The interval of --watch, ms. */
 const interval = 1000;
 
-/** A service that was stopped, is starting, or is out of reach for a while; not one that refuses. */
-function comesBack(error: unknown): error is LabwrightError {
+/** Returns whether an error is temporary: the service is stopped, starting or unreachable. */
+function isTemporary(error: unknown): error is LabwrightError {
   if (!(error instanceof LabwrightError)) return false;
   if (error.status === 0) return error.code === "host_unreachable" || error.code === "host_timeout";
   return error.status === 429 || error.status >= 502;
@@ -18,15 +18,15 @@ function comesBack(error: unknown): error is LabwrightError {
 
 export const status: Command = {
   name: "status",
-  summary: "How a lab's nodes and links are now",
+  summary: "Show the state of a lab's nodes and links",
   details:
     "Exit code 1: a node has failed, or the host does not report the state of the nodes. The last lines of a failed node's log are on stderr. --watch ends\n" +
-    "with 0.",
+    "with exit code 0.",
   flags: [
     topoFlag,
     labFlag,
     nodeFlag,
-    { long: "watch", short: "w", summary: "Keep looking until Ctrl-C; with --format json one object a line" },
+    { long: "watch", short: "w", summary: "Show changes until Ctrl-C; with --format json each line is one object" },
   ],
   example: "labwright status -t campus.lw.yml --watch",
   run: async (context, args) => {
@@ -49,7 +49,7 @@ export const status: Command = {
     try {
       while (!ended.signal.aborted) {
         const data = await client.getProjectStatus(selector, { signal: ended.signal }).catch((error: unknown) => {
-          if (ended.signal.aborted || !comesBack(error)) throw error;
+          if (ended.signal.aborted || !isTemporary(error)) throw error;
           if (!away) terminal.note(`${error.message}; trying again`);
           return undefined;
         });
@@ -76,7 +76,7 @@ export const status: Command = {
   },
 };
 
-/** The ends of links whose carrier is taken away; none where the structure cannot be read now: the status says that itself. */
+/** Returns the suspended ends of links. Empty if the lab cannot be read now, which the status reports. */
 async function suspendedEnds(client: LabwrightClient, selector: object): Promise<readonly string[]> {
   try {
     const { nodes } = await client.inspectProject(selector);

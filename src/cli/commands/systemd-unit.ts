@@ -8,14 +8,14 @@ export const systemdUnitCommand: Command = {
   summary: "Print a systemd unit that runs the service",
   operands: "[FLAG...]",
   details:
-    "The flags are those that labwright serve shall get. Labs run on while the unit is stopped or restarted. Variables such as\n" +
-    "LABWRIGHT_ADMIN_PASSWORD go into /etc/default/labwright.",
+    "The flags are passed to labwright serve. Labs keep running while the unit is stopped or restarted. Variables such as\n" +
+    "LABWRIGHT_ADMIN_PASSWORD are set in /etc/default/labwright.",
   flags: [],
   raw: true,
   offline: true,
   example: "labwright systemd-unit --resume always > /etc/systemd/system/labwright.service",
   run: async ({ terminal }, args) => {
-    // All else is for labwright serve, unread.
+    // All other arguments are passed to labwright serve unchecked.
     if (args.operands.includes("--help") || args.operands.includes("-h")) {
       terminal.print(commandHelp(systemdUnitCommand));
       return 0;

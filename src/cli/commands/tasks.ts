@@ -2,8 +2,8 @@ import { type Command, labFlag, topoFlag } from "../command/command.ts";
 
 export const tasks: Command = {
   name: "tasks",
-  summary: "The tasks that the author of a lab wrote for its users on the host",
-  details: "As text, without control characters. EVE-NG shows the same text, as Markdown, beside the lab.",
+  summary: "Show the tasks that a lab's author wrote on the host",
+  details: "Prints the text without control characters. EVE-NG shows the same text as Markdown beside the lab.",
   flags: [topoFlag, labFlag],
   example: "labwright tasks --lab /courses/bgp-1",
   run: async (context) => {

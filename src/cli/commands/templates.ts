@@ -6,10 +6,10 @@ type Detail = ResultOf<"getTemplate">;
 
 export const templates: Command = {
   name: "templates",
-  summary: "The node templates of the host, or one of them with its images and attributes",
+  summary: "List the node templates of the host, or show one with its images and attributes",
   operands: "[ID]",
   maxOperands: 1,
-  flags: [{ long: "provisioned", summary: "Only those with an image, that can start" }],
+  flags: [{ long: "provisioned", summary: "Only templates with an image, whose nodes can start" }],
   example: "labwright templates frr",
   run: async (context, args) => {
     const client = await context.client();

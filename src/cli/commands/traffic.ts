@@ -4,10 +4,10 @@ import { showPacket } from "../show/show-packet.ts";
 
 export const traffic: Command = {
   name: "traffic",
-  summary: "The packets that pass a lab's links, as they pass, in the lab's own words, until Ctrl-C",
+  summary: "Show the packets on a lab's links as they pass, with the lab's names, until Ctrl-C",
   details:
-    "At most 1,000 packets a second are shown; once a second a line tells how many there were where that is not all. --filter names traffic\n" +
-    "filters of the lab's file: only packets that one of them takes. With --format json one object a line.",
+    "Shows at most 1,000 packets per second. If there are more, a line per second shows how many. --filter names traffic filters of the lab's file, and\n" +
+    "shows only packets that match one of them. With --format json each line is one object.",
   flags: [
     topoFlag,
     labFlag,
@@ -18,7 +18,7 @@ export const traffic: Command = {
       short: "f",
       value: "NAME",
       multiple: true,
-      summary: "Only what these traffic filters take; repeatable, or a comma list",
+      summary: "Only packets that match these traffic filters; repeatable, or a comma list",
     },
   ],
   example: "labwright traffic -t campus.lw.yml --node r1 --filter pings",
@@ -33,11 +33,11 @@ export const traffic: Command = {
       stream[Symbol.dispose]();
     };
     process.once("SIGINT", end).once("SIGTERM", end);
-    terminal.note("Ctrl-C ends it");
+    terminal.note("Ctrl-C ends the display");
     try {
       for await (const line of stream) terminal.print(context.json ? JSON.stringify(line) : showPacket(terminal.paint, line));
     } catch (error) {
-      // A connection that is cut here ends in the middle.
+      // A connection that this command closes ends in the middle of a line.
       if (!over) throw error;
     } finally {
       process.off("SIGINT", end).off("SIGTERM", end);

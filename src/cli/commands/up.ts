@@ -22,45 +22,44 @@ import { isUp, nodeName, type Status, showStatus } from "../show/show-status.ts"
 import { applyProject } from "./apply.ts";
 import { pathIsTaken } from "./deploy.ts";
 
-/** As of labwright serve, for a service that is started. */
+/** Flags of labwright serve, for a service that up starts. */
 const hostFlags: readonly Flag[] = [
-  { long: "host-url", value: "URL", summary: "For a service that is started with --host eve: where the EVE-NG host is" },
+  { long: "host-url", value: "URL", summary: "With --host eve: the address of the EVE-NG host" },
   {
     long: "host-pin",
     value: "SHA256",
-    summary: "For a service that is started with --host eve: fingerprint of the EVE-NG host's certificate",
+    summary: "With --host eve: fingerprint of the EVE-NG host's certificate",
   },
-  { long: "host-plain-http", summary: "For a service that is started with --host eve: allow an http:// address" },
+  { long: "host-plain-http", summary: "With --host eve: allow an http:// address" },
 ];
 
 export const up: Command = {
   name: "up",
-  summary: "From a file to a running lab: starts a service where none runs, deploys or applies, waits until the nodes are up",
+  summary: "Run a lab from its file: start a service if none is running, deploy or apply, wait until the nodes are up",
   operands: "[FILE]",
   maxOperands: 1,
   details:
-    "The service is the one of --url or LABWRIGHT_URL, of your last login, or of this machine. If none answers, and none at another machine is\n" +
-    "asked for, one is started in the background: its log and the password made for its user admin are in the state directory\n" +
-    "(LABWRIGHT_STATE_DIR). labwright down stops it. A kept login of that service is used, else up signs in as admin and says so; on EVE-NG it asks for\n" +
-    "a user of that host.\n" +
-    "What the host does not support is left out and named, also of a lab that runs already.",
+    "up uses the service of --url or LABWRIGHT_URL, of your last login, or of this machine. If no service answers, and the address is not on another\n" +
+    "machine, up starts one in the background. Its log and the generated password of its user admin are in the state directory (LABWRIGHT_STATE_DIR).\n" +
+    "labwright down stops it. up uses a stored login of that service. Without one it signs in as admin; on EVE-NG it asks for a user of that host.\n" +
+    "Fields that the host does not support are left out and named, also for a running lab.",
   flags: [
     topoFlag,
     { ...labFlag, summary: "The lab's path on the host; default: its name" },
     yesFlag,
     takeOverFlag,
-    { long: "no-confirm", summary: "For a lab that runs already: apply only what disturbs no running node" },
-    { long: "prune", summary: "For a lab that runs already: also delete what the file has not" },
+    { long: "no-confirm", summary: "For a running lab: apply only changes that disturb no running node" },
+    { long: "prune", summary: "For a running lab: also delete nodes, links and networks that are not in the file" },
     {
       long: "port",
       value: "PORT",
-      summary: "For a service that is started: its port; 0 takes any free one; default: LABWRIGHT_PORT, else 8443 if it is free",
+      summary: "The port of a new service; 0 takes any free port; default: LABWRIGHT_PORT, otherwise 8443 if it is free",
     },
     {
       long: "allow-unsupported",
-      summary: "Without effect: up always leaves out what the host does not support, and names it",
+      summary: "Has no effect: up always leaves out unsupported fields and names them",
     },
-    { long: "host", value: "KIND", summary: "For a service that is started: its emulation host" },
+    { long: "host", value: "KIND", summary: "The emulation host of a new service" },
     ...hostFlags,
     noWaitFlag,
     waitTimeoutFlag,
@@ -105,17 +104,20 @@ function notThere(error: unknown): { readonly exists: boolean } {
   throw error;
 }
 
-/** Leaves the context with a service that answers and a session on it. */
+/** Connects the context to a service that answers, with a valid session. */
 async function ensureService(context: Context, args: Arguments): Promise<void> {
   const known = await context.service();
   const port = args.text("port");
   const given = args.text("url") ?? (process.env.LABWRIGHT_URL || undefined);
   if (port !== undefined && given !== undefined)
-    throw new UsageError("--port is for a service of this machine, and the address of a service is given too", "one of the two");
+    throw new UsageError(
+      "--port is for a service of this machine, and cannot be combined with the address of a service",
+      "give one of the two",
+    );
   const use = async (login: Login) => void context.use(login.token === undefined ? await signIn(context, login) : login);
   if (known !== undefined && port === undefined && (await answers(known))) return await use(known);
   const wanted = given === undefined ? port : localPort(normalUrl(given));
-  // An address that was asked for, at another machine: the first request reports why it cannot be used.
+  // The given address is on another machine: the first request reports why it cannot be used.
   if (given !== undefined && wanted === undefined && known !== undefined) return await use(known);
   const state = stateDirectory();
   const local = await readServiceFile(state);
@@ -123,18 +125,18 @@ async function ensureService(context: Context, args: Arguments): Promise<void> {
     if (wanted !== undefined && wanted !== "0" && new URL(local.url).port !== wanted)
       throw new UsageError(
         `this machine's service runs at ${local.url}, not at port ${wanted}`,
-        `leave ${port === undefined ? (args.has("url") ? "--url" : "LABWRIGHT_URL") : "--port"} out to use it; labwright down stops it where labwright up started it`,
+        `leave ${port === undefined ? (args.has("url") ? "--url" : "LABWRIGHT_URL") : "--port"} out to use it; labwright down stops it if labwright up started it`,
       );
     context.use(await signIn(context, { url: local.url, pin: local.fingerprint }));
     return;
   }
-  // Somebody else listens there, behind a certificate that is not known or not the pinned one.
+  // Another program or service listens there, with an unknown certificate.
   if (given !== undefined && known !== undefined && (await answerOf(known)) !== "nobody") return await use(known);
   const service = await begin(context, args, state, wanted);
   context.use(await signIn(context, { url: service.url, pin: service.fingerprint }));
 }
 
-/** The port of an address of this machine's loopback; undefined: of another one. */
+/** Returns the port of a loopback address; `undefined` for other addresses. */
 function localPort(address: string): string | undefined {
   const { hostname, port, protocol } = new URL(address);
   if (protocol !== "https:" || !["localhost", "127.0.0.1", "[::1]"].includes(hostname)) return undefined;
@@ -144,10 +146,10 @@ function localPort(address: string): string | undefined {
 async function begin(context: Context, args: Arguments, state: string, port: string | undefined): Promise<ServiceFile> {
   using progress = new Progress(context.terminal, "starting a service on this machine", { quiet: context.quiet });
   await makeDirectory(state, 0o700).catch((error: Error) => {
-    throw new UsageError(`the state directory ${state} cannot be made: ${error.message}`, "LABWRIGHT_STATE_DIR names another one");
+    throw new UsageError(`the state directory ${state} cannot be created: ${error.message}`, "LABWRIGHT_STATE_DIR names another one");
   });
   const host = args.text("host");
-  // Who may sign in to EVE-NG is that host's business.
+  // The users of a service on EVE-NG are the users of the EVE-NG host: there is no admin password.
   const password = (host ?? process.env.LABWRIGHT_HOST) === "eve" ? undefined : await adminPassword(state);
   const valued = ["host", "host-url", "host-pin"].flatMap((flag) => (args.has(flag) ? [`--${flag}`, args.text(flag) ?? ""] : []));
   const service = await startService({
@@ -157,12 +159,12 @@ async function begin(context: Context, args: Arguments, state: string, port: str
     env: password === undefined ? {} : { LABWRIGHT_ADMIN_PASSWORD: password },
   });
   progress[Symbol.dispose]();
-  const whose = service.started ? "started a service" : "somebody else has just started the service";
+  const whose = service.started ? "started a service" : "another command has just started the service";
   context.terminal.note(`${whose} at ${service.url} (process ${service.pid}); its log is ${join(state, "service.log")}`);
   return service;
 }
 
-/** The password of the user admin: given, or made at the first start and kept in the state directory for its owner alone. */
+/** Returns the password of the user admin: the given one, or the one that is generated at the first start and stored in the state directory (0600). */
 async function adminPassword(state: string): Promise<string | undefined> {
   const given = process.env.LABWRIGHT_ADMIN_PASSWORD;
   if (given !== undefined && given !== "") return given;
@@ -172,20 +174,20 @@ async function adminPassword(state: string): Promise<string | undefined> {
     () => true,
     () => false,
   );
-  // Users are there already: their passwords are known to their owners only.
+  // Users exist already: only they know their passwords.
   if (begun) return undefined;
   const password = randomBytes(15).toString("base64url");
   try {
     await writeNew(join(state, "admin-password"), `${password}\n`);
     return password;
   } catch (error) {
-    // Another command has begun at the same moment: its password counts.
+    // Another command has started at the same moment: its password is used.
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return await keptAdminPassword(state);
     throw error;
   }
 }
 
-/** Whole or not at all, since another command may read it at once. Throws EEXIST where it is there. */
+/** Writes the file atomically, since another command may read it at once. Throws EEXIST if it exists. */
 async function writeNew(path: string, text: string): Promise<void> {
   const made = `${path}.${process.pid}`;
   await writeFile(made, text, { mode: 0o600 });
@@ -198,7 +200,7 @@ function nextSteps(project: Project, status: Status): string {
   if (nodes.length === 0) return `\nThe lab is empty: it has no nodes yet. Write some into the file, then labwright apply ${topo}`;
   const node = nodes.find(isUp);
   const stopped = nodes.filter((one) => one.status === "stopped").map(nodeName);
-  // Nodes of which the host cannot say more keep up from coming here.
+  // With other nodes of unknown state, `up` has already failed.
   const elsewhere = nodes.filter((one) => one.status === "unknown").map(nodeName);
   const down = [
     ...(stopped.length === 0 ? [] : [`stopped: ${stopped.join(", ")}`]),

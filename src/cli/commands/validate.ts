@@ -10,11 +10,11 @@ import { builtinTemplates } from "../project-files/builtin-templates.ts";
 
 export const validate: Command = {
   name: "validate",
-  summary: "Check a lab's file; without a service unless --online",
+  summary: "Check a lab's file, offline or with --online",
   details:
-    "Every problem is shown at once, with its line. Without --online, templates, attributes and interfaces are compared with Labwright's own\n" +
-    "templates, as warnings: a host may have others. --online asks the service, which finds what deploy would refuse, and warns of what the host\n" +
-    "does not support.",
+    "Shows all problems with their lines. Without --online, templates, attributes and interfaces are compared with Labwright's own templates; differences\n" +
+    "are warnings, because a host may have other templates. --online asks the service: it finds everything that deploy would refuse, and warns of fields\n" +
+    "that the host does not support.",
   flags: [topoFlag, { long: "online", summary: "Also check against the host's templates" }],
   example: "labwright validate -t campus.lw.yml",
   run: async (context, args) => {
@@ -35,25 +35,25 @@ export const validate: Command = {
     const warnings = found.length - errors;
     if (valid)
       terminal.note(
-        `${file.name} is valid${warnings === 0 ? "" : `, with ${counted(warnings, "warning")}`}${args.has("online") ? "" : unknowable(lab)}`,
+        `${file.name} is valid${warnings === 0 ? "" : `, with ${counted(warnings, "warning")}`}${args.has("online") ? "" : uncheckedParts(lab)}`,
       );
     else terminal.stderr.write(`${terminal.paint("red", "error:")} ${file.name} has ${counted(errors, "error")} (invalid_intent)\n`);
     return valid ? 0 : 1;
   },
 };
 
-/** Every problem of an intent that the service refuses. Other failures are thrown on. */
+/** Returns the problems of an intent that the service refuses. Throws other failures. */
 function refused(error: unknown): readonly Diagnostic[] {
   const diagnostics = error instanceof LabwrightError && error.code === "invalid_intent" ? error.data?.diagnostics : undefined;
   if (!Array.isArray(diagnostics)) throw error;
   return diagnostics as readonly Diagnostic[];
 }
 
-/** Images are on a host, and filters are pcap's language, which only a host has. */
-function unknowable(lab: Lab | undefined): string {
+/** Names the checks that need a service: images are on a host, and only a host can compile pcap filters. */
+function uncheckedParts(lab: Lab | undefined): string {
   const filters = lab?.trafficFilters.length ?? 0;
-  const match = filters === 0 ? "" : `, and whether pcap takes the match of ${counted(filters, "traffic filter")}`;
-  return `; only a service can tell whether its host has the images and supports every field${match}: --online`;
+  const match = filters === 0 ? "" : `, the pcap expressions of ${counted(filters, "traffic filter")}`;
+  return `; only a service can check images${match} and unsupported fields: --online`;
 }
 
 function isError({ severity }: Diagnostic): boolean {

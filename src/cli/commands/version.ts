@@ -8,7 +8,7 @@ export const version: Command = {
   offline: true,
   example: "labwright version --format json",
   run: async (context) => {
-    // From src/cli/commands and from dist/cli/commands alike.
+    // The same path from src/cli/commands and from dist/cli/commands.
     const { version } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")) as { version: string };
     context.result({ version, node: process.versions.node }, (data) => `labwright ${data.version}`);
     return 0;

@@ -6,13 +6,13 @@ import type { Plan } from "../show/show-plan.ts";
 
 type Blocked = NonNullable<Plan["blocked"]>;
 
-/** What keeps a plan from being applied: the mistakes in the file, with their places, and what no place in the file explains. */
+/** The problems that block a plan: mistakes in the file with their places, and other problems. */
 export interface Explained {
   readonly mistakes: readonly Diagnostic[];
   readonly others: Blocked;
 }
 
-/** Asks the service for the places in the file of what a plan blocks: validate finds the same mistakes, and nothing that depends on the moment. */
+/** Asks the service for the places of a blocked plan's mistakes: validate finds the same mistakes. */
 export async function explainBlocked(context: Context, blocked: Blocked): Promise<Explained> {
   const { file, selector } = await context.project();
   if (blocked.length === 0 || file === undefined) return { mistakes: [], others: blocked };
@@ -33,6 +33,6 @@ export async function showBlocked(context: Context, blocked: Blocked): Promise<v
 function errorsOf(error: unknown): readonly Diagnostic[] {
   if (!(error instanceof LabwrightError)) throw error;
   const diagnostics = error.code === "invalid_intent" ? error.data?.diagnostics : undefined;
-  // The plan itself says what is in the way: a service that cannot be asked for the places hides none of it.
+  // The plan itself names the problems. If the service cannot return their places, no problem is lost.
   return Array.isArray(diagnostics) ? (diagnostics as readonly Diagnostic[]).filter(({ severity }) => severity === "error") : [];
 }

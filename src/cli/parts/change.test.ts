@@ -3,7 +3,7 @@ import { type LabwrightClient, LabwrightError } from "../../client/index.ts";
 import type { Context } from "../command/context.ts";
 import { runChange } from "./change.ts";
 
-/** A service whose answer to a question about job j1 is this error. */
+/** A context with a service whose answer to a request about job j1 is this error. */
 function contextThatFails(error: LabwrightError): Context {
   const client: Partial<LabwrightClient> = {
     startJob: async () => ({ job: "j1" }),
@@ -16,7 +16,7 @@ function contextThatFails(error: LabwrightError): Context {
 
 const deploy = (error: LabwrightError) => runChange(contextThatFails(error), "deployProject", { yaml: "" }, { what: "deploying" });
 
-test("a service that ends during a change leaves the change's job to be looked up", async () => {
+test("if the service ends during a change, the error names the job and how to look it up", async () => {
   const gone = new LabwrightError("no connection", { status: 0, code: "host_unreachable" });
   await expect(deploy(gone)).rejects.toMatchObject({
     code: "host_unreachable",
@@ -24,7 +24,7 @@ test("a service that ends during a change leaves the change's job to be looked u
   });
 });
 
-test("a host that ends during a change is in the service's own words", async () => {
+test("if the host becomes unavailable during a change, the error is the service's own", async () => {
   const gone = new LabwrightError("the host is away", { status: 503, code: "host_unreachable" });
   await expect(deploy(gone)).rejects.toBe(gone);
 });

@@ -21,8 +21,8 @@ interface ChangeOptions {
 }
 
 /**
- * Runs a change as a job and waits for its end, showing each step, and what was done otherwise than one would expect. The first Ctrl-C stops it after
- * the step in flight, so that what is done is known; the second leaves it alone.
+ * Runs a change as a job, shows its steps and warnings, and waits for its end. The first Ctrl-C cancels the job after its current step, so that the result
+ * is known. The second Ctrl-C ends the command and lets the job continue.
  */
 export async function runChange<Id extends ChangeId>(
   context: Context,
@@ -50,35 +50,35 @@ async function followedChange<Id extends ChangeId>(
   const onInterrupt = () => {
     if (asked) {
       const name = job === undefined ? "" : ` as job ${job}`;
-      giveUp.abort(new Error(`${options.what} goes on${name}; labwright status shows it`));
+      giveUp.abort(new Error(`${options.what} continues${name}; labwright status shows it`));
       return;
     }
     asked = true;
-    progress.say(`${options.what}: stopping after the step in flight; Ctrl-C again leaves it alone`);
+    progress.update(`${options.what}: stopping after the current step; Ctrl-C again lets it continue without this command`);
     if (job !== undefined) void cancel(job);
   };
   process.on("SIGINT", onInterrupt);
   try {
     const started = await client.startJob(id, input, { signal: giveUp.signal });
-    // A service without jobs has done it already and answers with the result itself.
+    // A service without jobs answers with the result of the completed change.
     if (!isJob(started)) return started as unknown as ResultOf<Id>;
     job = started.job;
-    // Whoever pressed Ctrl-C before the change had a name means this change, too.
+    // Ctrl-C was pressed before the job had an id: it cancels this job.
     if (asked) void cancel(job);
     const waiting = client.waitForJob(id, started.job, {
       signal: giveUp.signal,
       timeoutMs: options.timeoutMs,
       onProgress: (job) => {
-        if (!asked) progress.say(`${options.what}${stepText(job)}`);
+        if (!asked) progress.update(`${options.what}${stepText(job)}`);
       },
     });
     return await waiting.catch((error: unknown) => {
-      // With a status it is the service's word about its host.
+      // An error with a status is the service's own error about its host.
       if (!(error instanceof LabwrightError) || error.status !== 0) throw error;
       return withHint(
         "host_unreachable",
-        `job ${job} has begun; labwright jobs shows its end. A service that starts again goes on with it where its host needs no password; ` +
-          "else sign in and run the command again",
+        `job ${job} has begun; labwright jobs shows its end. A restarted service continues the job if its host needs no password; ` +
+          "otherwise sign in and run the command again",
       )(error);
     });
   } finally {
@@ -86,7 +86,7 @@ async function followedChange<Id extends ChangeId>(
   }
 }
 
-/** Of a change's answer, or of its error's data. */
+/** Returns the warnings in a change's answer, or in the data of its error. */
 export function warningsOf(data: object | undefined): readonly string[] {
   const { warnings } = (data ?? {}) as { readonly warnings?: unknown };
   if (!Array.isArray(warnings)) return [];

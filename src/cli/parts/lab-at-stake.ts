@@ -1,7 +1,7 @@
 import type { Context } from "../command/context.ts";
 import { originText, otherOrigin } from "./take-over.ts";
 
-/** The lab that is about to be lost, as a question names it: /campus (3 nodes, 2 running). Throws LabwrightError where there is none. */
+/** Returns the description of a lab for a question: /campus (3 nodes, 2 running). Throws LabwrightError if there is no such lab. */
 export async function labAtStake(context: Context): Promise<string> {
   const project = await context.project();
   const status = await (await context.client()).getProjectStatus(project.selector);

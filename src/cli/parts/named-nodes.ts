@@ -1,11 +1,11 @@
 import type { Arguments } from "../command/arguments.ts";
 
-/** The nodes that --node names, as a payload has them: one in `node`, more in `nodes`; nothing for all. */
+/** Returns the nodes of --node as request fields: one name in `node`, several in `nodes`, no field for all nodes. */
 export function namedNodes(args: Arguments): { readonly node?: string; readonly nodes?: string[] } {
   return payloadNodes(args.list("node"));
 }
 
-/** The same of any list of nodes; nothing for none, which means all. */
+/** Returns request fields for a list of nodes. An empty list means all nodes. */
 export function payloadNodes(nodes: readonly string[]): { readonly node?: string; readonly nodes?: string[] } {
   const [only] = nodes;
   if (only === undefined) return {};

@@ -6,14 +6,14 @@ import { isUp, type LiveNode, nodeName, type Status, unreadText } from "../show/
 import { duration, shortList } from "../show/table.ts";
 import { hasFailed, isAllUp, maybeRunning, nodesThatShouldRun, waitForNodes } from "./wait-for-nodes.ts";
 
-/** Of so many failed nodes the last lines are shown; of the others the names. */
-const mostNodes = 5;
-const mostLines = 8;
-const mostColumns = 200;
+/** The maximum of failed nodes with log lines. Only the names of the others are shown. */
+const maxNodes = 5;
+const maxLines = 8;
+const maxColumns = 200;
 
 /**
- * Waits for the nodes that should run, and reports on stderr those that have failed or are not ready in time: with the reason as far as their
- * log has it, and what to do next. Returns the status and whether all are up.
+ * Waits for the nodes that should run. Reports on stderr the nodes that have failed or are not ready in time, with the last lines of their logs and the next
+ * command to run. Returns the status and whether all nodes are up.
  */
 export async function waitAndReport(
   context: Context,
@@ -27,7 +27,7 @@ export async function waitAndReport(
   return { status, up };
 }
 
-/** @param options.waitedMs absent: only failed nodes are reported, not those that are still starting */
+/** @param options.waitedMs absent: only failed nodes are reported, not nodes that are still starting */
 export async function reportTroubles(
   context: Context,
   project: Project,
@@ -43,11 +43,11 @@ export async function reportTroubles(
     const names = failed.map((node) => `${nodeName(node)}${node.exit_code === undefined ? "" : ` (exit code ${node.exit_code})`}`);
     write(`${head} ${failed.length} of ${counted(nodes.length)} failed: ${shortList(names)}`);
     const client = await context.client();
-    // Not every host keeps the output of nodes.
+    // Some hosts do not store the output of nodes.
     const { features } = await client.getCapabilities();
     const logged = features?.consoleLog === true ? failed : [];
-    for (const node of logged.slice(0, mostNodes)) write(await lastWords(client, project, nodeName(node)));
-    if (logged.length > mostNodes) write(`  the last lines of the others: labwright logs ${labFlags(project)} NODE`);
+    for (const node of logged.slice(0, maxNodes)) write(await lastLogLines(client, project, nodeName(node)));
+    if (logged.length > maxNodes) write(`  the last lines of the others: labwright logs ${labFlags(project)} NODE`);
     for (const hint of failureHints(project, failed)) write(`  hint: ${hint}`);
   }
   if (options.waitedMs === undefined) return;
@@ -64,13 +64,13 @@ export async function reportTroubles(
   const names = pending.map((node) => `${nodeName(node)} (${node.status === "running" ? "running, not ready" : node.status})`);
   write(`${head} ${pending.length} of ${counted(nodes.length)} not ready after ${duration(options.waitedMs)}: ${shortList(names)}`);
   write(
-    `  hint: labwright status ${labFlags(project)} --watch shows how it goes on; --timeout SECONDS waits longer, --no-wait does not wait`,
+    `  hint: labwright status ${labFlags(project)} --watch shows their progress; --timeout SECONDS waits longer, --no-wait does not wait`,
   );
 }
 
 function failureHints(project: Project, failed: readonly LiveNode[]): readonly string[] {
   const stuck = failed.filter((node) => node.stuck === true).map(nodeName);
-  const wipe = `labwright wipe ${labFlags(project)} --node ${stuck.join(",")} ends what the host has left of a start that broke off, and deletes the disk`;
+  const wipe = `labwright wipe ${labFlags(project)} --node ${stuck.join(",")} removes the remains of an interrupted start, and deletes the disk`;
   return [
     ...(stuck.length === 0 ? [] : [`${wipe}; then labwright start`]),
     ...(stuck.length === failed.length
@@ -79,7 +79,7 @@ function failureHints(project: Project, failed: readonly LiveNode[]): readonly s
   ];
 }
 
-async function lastWords(client: LabwrightClient, project: Project, node: string): Promise<string> {
+async function lastLogLines(client: LabwrightClient, project: Project, node: string): Promise<string> {
   const more = `labwright logs ${labFlags(project)} ${node}`;
   try {
     const { output } = await client.readConsoleLog({ ...project.selector, node });
@@ -87,7 +87,7 @@ async function lastWords(client: LabwrightClient, project: Project, node: string
     if (lines.length === 0) return `  ${node}: its log is empty`;
     return [
       `  ${node}, last lines of its log (all: ${more}):`,
-      ...lines.slice(-mostLines).map((line) => `    ${line.slice(0, mostColumns)}`),
+      ...lines.slice(-maxLines).map((line) => `    ${line.slice(0, maxColumns)}`),
     ].join("\n");
   } catch (error) {
     if (!(error instanceof LabwrightError)) throw error;

@@ -6,9 +6,9 @@ import { keptAdminPassword, readServiceFile } from "../command/local-service.ts"
 import { UsageError } from "../command/usage-error.ts";
 
 /**
- * A login whose token works, without a question where that is possible: the kept login of this service, at whatever port it was made, else a new one of the
- * same user, else one of admin. The login of another user stays kept. The users of a service on EVE-NG are those of the EVE-NG host: without a kept login
- * somebody is asked.
+ * Returns a login with a valid token. Asks as few questions as possible: it uses the stored login of this service (made at any port), otherwise a new login of
+ * the same user, otherwise one of admin. Stored logins of other users are kept. The users of a service on EVE-NG are the users of the EVE-NG host: without a
+ * stored login it asks for one.
  */
 export async function signIn(context: Context, service: Login): Promise<Login> {
   const logins = await context.credentials.ofService(service);
@@ -21,7 +21,7 @@ export async function signIn(context: Context, service: Login): Promise<Login> {
   const known = process.env.LABWRIGHT_USER ?? preferred?.username;
   if (isOfEve && !context.terminal.interactive && process.env.LABWRIGHT_PASSWORD === undefined)
     throw new UsageError(
-      `nobody is signed in to the service at ${service.url}, whose users are those of its EVE-NG host, and there is no terminal to ask on`,
+      `you are not signed in to the service at ${service.url}, whose users are the users of its EVE-NG host, and there is no terminal for questions`,
       "sign in with the EVE-NG user: labwright login; or set LABWRIGHT_USER and LABWRIGHT_PASSWORD",
     );
   const username =
@@ -38,13 +38,13 @@ export async function signIn(context: Context, service: Login): Promise<Login> {
   return await keep(context, login, preferred?.url ?? url);
 }
 
-/** Whether it is this machine's service, and has EVE-NG as its host: the password made for admin is then nobody's. */
+/** Returns whether this is the machine's service with EVE-NG as its host. The generated admin password is not valid there. */
 async function usesEve({ pin }: Login): Promise<boolean> {
   const local = await readServiceFile();
   return local?.host === "eve" && isSamePin(local.fingerprint, pin);
 }
 
-/** Keeps the login; where another user's login is kept at its address, under `otherUrl`: the certificate leads from there to the service. */
+/** Stores the login. If another user's login is stored for its address, it uses `otherUrl`: the certificate still identifies the service. */
 async function keep({ credentials }: Context, login: Login, otherUrl: string): Promise<Login> {
   const there = await credentials.find(login.url);
   const isTaken = there?.token !== undefined && there.username !== login.username;

@@ -7,36 +7,37 @@ import { UsageError } from "../command/usage-error.ts";
 
 export const takeOverFlag: Flag = {
   long: "take-over",
-  summary: "Change a lab whose last change came from another file, which is then this one; --yes alone does not",
+  summary:
+    "Change a lab whose last change came from another file; from then on the lab belongs to this file. --yes alone does not allow that",
 };
 
-/** Of commands that remove a lab. */
+/** The flag of commands that remove a lab. */
 export const removeOtherFlag: Flag = {
   ...takeOverFlag,
-  summary: "Remove a lab whose last change came from another file; --yes alone does not",
+  summary: "Remove a lab whose last change came from another file; --yes alone does not allow that",
 };
 
-/** What a service returns of a lab: where its last change came from. */
+/** The field of a service's answer with the file of the lab's last change. */
 interface Known {
   readonly lab?: string | undefined;
   readonly exists?: boolean | undefined;
   readonly origin?: string | undefined;
 }
 
-/** Where the lab's last change came from, if that is known and is not this project's file. */
+/** Returns the origin of the lab's last change. `undefined` if it is unknown or is this project's file. */
 export function otherOrigin({ exists, origin }: Known, project: Pick<Project, "origin">): string | undefined {
   return exists !== false && origin !== undefined && project.origin !== undefined && origin !== project.origin ? origin : undefined;
 }
 
-/** An origin for people: "/labs/campus.yaml on machine vm". Other clients write origins in words of their own, which are shown as they are. */
+/** Formats an origin: "/labs/campus.yaml on machine vm". Other clients use formats of their own, which are shown unchanged. */
 export function originText(origin: string): string {
   const [, machine, path] = /^([^:/\s]+):(\/.*)$/s.exec(origin) ?? [];
   return machine === undefined || path === undefined ? origin : `${path} on machine ${machine}`;
 }
 
 /**
- * Whether this file may change or remove the lab: it made the last change, --take-over is given, or a person agrees. Two files may have the same name in
- * them by mistake. Throws UsageError without a terminal.
+ * Returns whether this file may change or remove the lab: it made the last change, --take-over is given, or the user confirms. The check protects against two
+ * files that contain the same lab name by mistake. Throws UsageError without a terminal.
  */
 export async function mayTakeOver(
   { terminal }: Context,
@@ -54,14 +55,14 @@ export async function mayTakeOver(
     throw new UsageError(
       `nothing was changed: ${fact}`,
       removes
-        ? `if that lab is to be removed, --take-over does it; ${own}`
+        ? `--take-over removes that lab anyway; ${own}`
         : `--take-over applies this file to that lab; ${own}, or add --lab /ANOTHER/PATH`,
     );
   terminal.note(`${fact[0]?.toUpperCase()}${fact.slice(1)}.`);
-  return await askYes(terminal, removes ? `Remove ${lab} all the same` : `Change ${lab} to what this file has, from now on`);
+  return await askYes(terminal, removes ? `Remove ${lab} anyway` : `Use this file for ${lab} from now on`);
 }
 
-/** As mayTakeOver, for a command that removes the project's lab; a lab that the service does not have is left to that command. */
+/** mayTakeOver for a command that removes the project's lab. Returns true for a lab that the service does not have: the command reports that. */
 export async function mayRemove(context: Context, args: Arguments): Promise<boolean> {
   const project = await context.project();
   const client = await context.client();

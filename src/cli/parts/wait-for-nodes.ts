@@ -6,10 +6,10 @@ import { isUp, type LiveNode, nodeName, type Status } from "../show/show-status.
 
 const pollMs = 300;
 const defaultWaitMs = 120_000;
-/** How long the other nodes may still take when one has failed: a report names all that fail together. */
+/** The wait for the other nodes after one has failed, ms, so that one report names all nodes that fail together. */
 const afterFailureMs = 3_000;
 
-/** Polls until every node that should run is up, until one has failed, or until the time is over. Returns the last status. */
+/** Polls until all nodes that should run are up, a node has failed, or the time is over. Returns the last status. */
 export async function waitForNodes(context: Context, { selector, title }: Project, limitMs = defaultWaitMs): Promise<Status> {
   const client = await context.client();
   using progress = new Progress(context.terminal, `waiting for ${title}`, { quiet: context.quiet });
@@ -26,14 +26,14 @@ export async function waitForNodes(context: Context, { selector, title }: Projec
     }
     if (Date.now() > until) return status;
     const names = pending.map(nodeName);
-    progress.say(
+    progress.update(
       `${nodes.length - pending.length} of ${nodes.length} nodes are up; waiting for ${names.slice(0, 4).join(", ")}${names.length > 4 ? " …" : ""}`,
     );
     await pause(pollMs);
   }
 }
 
-/** Nodes that were left stopped on purpose (start: false, or stopped by someone) are not waited for, nor those whose number another lab may run. */
+/** Returns the nodes that should run. This excludes nodes that are stopped on purpose (start: false, or stopped by a user) and nodes whose number another lab may use. */
 export function nodesThatShouldRun(status: Status): readonly LiveNode[] {
   return (status.live?.nodes ?? []).filter((node) => !down.has(node.status));
 }
@@ -44,7 +44,7 @@ export function hasFailed({ status }: LiveNode): boolean {
   return status === "failed";
 }
 
-/** Nodes of which the host cannot say whether they run: their number runs, and it may be another lab's. */
+/** Returns the nodes with an unknown state: a node with their number runs on the host, but it may belong to another lab. */
 export function maybeRunning(status: Status): readonly LiveNode[] {
   return (status.live?.nodes ?? []).filter((node) => node.status === "unknown" && node.clash?.certain !== true);
 }

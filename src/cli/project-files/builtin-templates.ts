@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type KnownTemplate, readKnownTemplate } from "../../intent/places/known-templates.ts";
 
-/** Labwright's own template files, shipped beside the program. */
+/** Labwright's own template files, which are installed with the program. */
 const directory = fileURLToPath(new URL("../../../templates", import.meta.url));
 
-/** What is known of Labwright's own templates without a service. */
+/** Returns the properties of Labwright's own templates. Needs no service. */
 export async function builtinTemplates(): Promise<readonly KnownTemplate[]> {
   const names = (await readdir(directory)).filter((name) => name.endsWith(".yaml")).sort();
   const texts = await Promise.all(names.map((name) => readFile(join(directory, name), "utf8")));

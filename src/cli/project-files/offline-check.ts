@@ -4,8 +4,8 @@ import type { Context } from "../command/context.ts";
 import { diagnose, type Project } from "../command/project.ts";
 
 /**
- * Finds the file's mistakes before anything is sent, in the same words as the service would. Throws LabwrightError invalid_intent with
- * the diagnostics; warnings are told and no more.
+ * Checks the file before anything is sent, with the same messages as the service. Throws LabwrightError invalid_intent with the diagnostics. Prints
+ * warnings.
  */
 export function checkOffline(context: Context, { file }: Project): void {
   if (file === undefined) return;

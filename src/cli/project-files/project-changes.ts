@@ -11,17 +11,17 @@ export interface Write {
   readonly after: string;
 }
 
-/** What must be written so that the lab's file, and the files that it names, are this intent; the lab's own file last. */
+/** Returns the writes that make the lab's file, and the files that it names, equal to this intent. The lab's own file is the last one. */
 export function changesOf(file: ProjectFile, { yaml, files = {} }: AnsweredIntent): readonly Write[] {
-  if (yaml === undefined) throw new UsageError("the service answered without an intent");
+  if (yaml === undefined) throw new UsageError("the service's answer contains no intent");
   const writes: Write[] = [];
   for (const name of Object.keys(files).sort()) {
     const normal = normalFilePath(name);
-    if ("problem" in normal) throw new UsageError(`the service answered with the file ${JSON.stringify(name)}: ${normal.problem}`);
+    if ("problem" in normal) throw new UsageError(`the service's answer contains the file ${JSON.stringify(name)}: ${normal.problem}`);
     const [before, after] = [file.files[normal.path], files[name] as string];
     if (before !== after) writes.push({ name: normal.path, path: join(file.folder, normal.path), before, after });
   }
-  // The lab's own file last: what it refers to is there before it refers to it.
+  // The lab's own file is written last, so that the files that it names exist.
   if (yaml !== file.yaml)
     writes.push({ name: basename(file.path), path: file.path, before: file.yaml === "" ? undefined : file.yaml, after: yaml });
   return writes;

@@ -4,8 +4,8 @@ import { writeFileAtomic } from "../../files/write-file-atomic.ts";
 import { UsageError } from "../command/usage-error.ts";
 
 /**
- * Writes a file so that a reader sees the old text or the new one, never half. `before` is what was read: a file that changed since is
- * left alone (UsageError). Its permissions stay; a link stays a link. `before` undefined: the file must not be there.
+ * Replaces a file atomically. Throws UsageError if its text is no longer `before`; `undefined` means that the file must not exist. Keeps the permissions of
+ * the file. Replaces the target of a symbolic link.
  */
 export async function replaceFile(path: string, before: string | undefined, after: string): Promise<void> {
   let target = path;
@@ -18,7 +18,7 @@ export async function replaceFile(path: string, before: string | undefined, afte
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
-  if (now !== before) throw new UsageError(`${path} has changed meanwhile; it was left alone`, "look at the difference again");
+  if (now !== before) throw new UsageError(`${path} has changed meanwhile and was not replaced`, "check the difference again");
   await mkdir(dirname(target), { recursive: true });
   await writeFileAtomic(target, after, mode);
 }

@@ -4,34 +4,34 @@ import { normalFilePath } from "../../intent/parse/files.ts";
 import { UsageError } from "../command/usage-error.ts";
 import { replaceFile } from "./replace-file.ts";
 
-/** An intent as the service answers it. */
+/** An intent in an answer of the service. */
 export interface AnsweredIntent {
   readonly yaml?: string | undefined;
   readonly files?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Throws UsageError where the file is there already: asked before anything is changed on the host. */
+/** Throws UsageError if the file exists. Call it before anything is changed on the host. */
 export async function mustBeNew(file: string): Promise<void> {
   const there = await access(file).then(
     () => true,
     () => false,
   );
-  if (there) throw new UsageError(`${file} is there already; it was left alone`, "name a file that is not there yet");
+  if (there) throw new UsageError(`${file} exists already and is not overwritten`, "name a new file");
 }
 
-/** Writes an intent as a new file, with what it names beside it; the lab's own file last. Answers what was written. */
+/** Writes an intent as a new file, after the files that it names. Returns the names of the written files. */
 export async function writeProject(file: string, { yaml, files = {} }: AnsweredIntent): Promise<readonly string[]> {
-  if (yaml === undefined) throw new UsageError("the service answered without an intent");
+  if (yaml === undefined) throw new UsageError("the service's answer contains no intent");
   const folder = dirname(resolve(file));
   const writes: { readonly name: string; readonly path: string; readonly text: string }[] = [];
   for (const name of Object.keys(files).sort()) {
     const normal = normalFilePath(name);
-    if ("problem" in normal) throw new UsageError(`the service answered with the file ${JSON.stringify(name)}: ${normal.problem}`);
+    if ("problem" in normal) throw new UsageError(`the service's answer contains the file ${JSON.stringify(name)}: ${normal.problem}`);
     const path = join(folder, normal.path);
     const [text, there] = [files[name] as string, await readIfThere(path)];
     if (there !== undefined && there !== text) {
       throw new UsageError(
-        `${normal.path} is there with another text; nothing was written`,
+        `${normal.path} exists with a different text; nothing was written`,
         "name a file in another folder: labwright load LAB -t FOLDER/FILE",
       );
     }

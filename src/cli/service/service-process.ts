@@ -11,37 +11,37 @@ import { UsageError } from "../command/usage-error.ts";
 const usualPort = 8443;
 const startLimitMs = 30_000;
 
-/** The service's own program: src/server/main.ts beside these sources, dist/server/main.js when built. */
+/** The path of the service's program: src/server/main.ts, or dist/server/main.js in a build. */
 export function servicePath(): string {
   return programPath("server/main");
 }
 
-/** The program that makes a machine ready for the embedded host. */
+/** The path of the program that prepares a machine for the embedded host. */
 export function setupPath(): string {
   return programPath("hosts/local/setup/main");
 }
 
-/** The program that keeps this machine's container images. */
+/** The path of the program that manages this machine's container images. */
 export function imagesPath(): string {
   return programPath("hosts/local/containers/main");
 }
 
-/** The program that keeps the accounts of this machine's embedded host. */
+/** The path of the program that manages the accounts of this machine's embedded host. */
 export function usersPath(): string {
   return programPath("hosts/local/accounts/main");
 }
 
-/** A program of this package, from its sources or built: "cli/main". */
+/** Returns the path of a program of this package, such as "cli/main", in the sources or in a build. */
 export function programPath(name: string): string {
   return fileURLToPath(new URL(`../../${name}${extname(import.meta.url)}`, import.meta.url));
 }
 
-/** A running service answers at this address. */
+/** Returns whether a service answers at this address. */
 export async function answers(service: { readonly url: string; readonly pin?: string | undefined }): Promise<boolean> {
   return (await answerOf(service)) === "answers";
 }
 
-/** Whether a service that can be used answers there, nobody listens, or something else is wrong, such as the certificate. */
+/** Checks an address: a usable service answers, nobody listens, or something else is wrong, such as the certificate. */
 export async function answerOf(service: {
   readonly url: string;
   readonly pin?: string | undefined;
@@ -55,30 +55,30 @@ export async function answerOf(service: {
   }
 }
 
-/** What a service says that finds another one on its state directory. */
+/** The message of a service that finds another service on its state directory. */
 const heldByAnother = "another service runs on the state directory";
 
 /**
- * Starts a service of its own session that outlives this command, its output in the state directory. Comes back when it answers, or when one
- * does that somebody else has started there at the same moment (`started` false). Throws UsageError with the end of its log when none does.
+ * Starts a service in its own session, which continues after this command. Its output is written to the state directory. Returns when the service answers, or
+ * when another service answers that was started there at the same moment (`started` false). Throws UsageError with the end of the log otherwise.
  */
 export async function startService(options: {
   readonly state: string;
   readonly flags: readonly string[];
-  /** As typed; absent: LABWRIGHT_PORT, else 8443 or, where that is taken, any free one. */
+  /** The port as typed. Absent: LABWRIGHT_PORT, otherwise 8443, or any free port if 8443 is in use. */
   readonly port?: string | undefined;
   readonly env: Readonly<Record<string, string>>;
 }): Promise<ServiceFile & { readonly started: boolean }> {
   const log = join(options.state, "service.log");
   const output = openSync(log, "a", 0o600);
-  // What stands there already was said by earlier services.
+  // The existing lines are from earlier services.
   const before = fstatSync(output).size;
   const given = options.port ?? process.env.LABWRIGHT_PORT;
-  // A port that is asked for is taken or the start fails; without one, any free port serves as well as the usual one.
+  // The service must get a requested port, or the start fails. Without a request, any free port is as good as the usual one.
   const port = given === undefined || given === "" ? String((await isFree(usualPort)) ? usualPort : 0) : options.port;
-  // The service reads LABWRIGHT_PORT itself, and names it where it is wrong.
+  // The service reads LABWRIGHT_PORT itself, and its error names the variable.
   const flags = [...(port === undefined ? [] : ["--port", port]), ...options.flags];
-  // Before the service runs: a signal that comes while it is spawned ends it too.
+  // Registered before the service runs, so that a signal during the spawn ends it too.
   using _ = endedBySignals(() => child);
   const child = spawn(process.execPath, [...process.execArgv, servicePath(), ...flags], {
     detached: true,
@@ -104,7 +104,7 @@ export async function startService(options: {
   throw new UsageError(`the service did not start:\n${lastLines(log, before)}`, `its log is ${log}`);
 }
 
-/** Until it answers, the service ends with this command: nobody would know of it, and labwright down would take it for somebody else's. */
+/** Ends the service if a signal ends this command before the service answers: labwright down would not recognize such a service as started by up. */
 function endedBySignals(child: () => ChildProcess): Disposable {
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
   const onSignal = (signal: NodeJS.Signals) => {

@@ -1,6 +1,6 @@
 /**
- * The unit by which systemd runs the service. Labs are children of the service's unit and outlive it, so that unit must neither kill them
- * with it (KillMode) nor keep their cgroups from them (Delegate); and it must not hide the machine from them: no PrivateTmp, no ProtectSystem.
+ * Returns the systemd unit of the service. Labs are processes of the unit and outlive the service. Therefore the unit must not kill them (KillMode), must
+ * let them have cgroups (Delegate), and must not hide the machine from them (no PrivateTmp, no ProtectSystem).
  */
 export function systemdUnit(command: readonly string[]): string {
   return `[Unit]
@@ -31,7 +31,7 @@ WantedBy=multi-user.target
 `;
 }
 
-/** As systemd reads a word of ExecStart: specifiers and variables of its own are none of ours. */
+/** Quotes an argument for ExecStart, so that systemd replaces no specifiers and variables in it. */
 function quoted(word: string): string {
   const literal = word.replaceAll("%", "%%").replaceAll("$", "$$$$");
   return /^[\w@+:,./=%$-]+$/.test(literal)

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { unifiedDiff } from "./diff.ts";
 
-test("a changed line is shown once out and once in, with three lines around it", () => {
+test("a changed line is shown as removed and added, with three lines of context", () => {
   const before = Array.from({ length: 20 }, (_, index) => `line ${index + 1}\n`).join("");
   expect(unifiedDiff(before, before.replace("line 10\n", "line ten\n"), "lab.yaml")).toBe(
     ["--- lab.yaml", "+++ lab.yaml", "@@ -7,7 +7,7 @@", " line 7", " line 8", " line 9", "-line 10", "+line ten"]
@@ -12,7 +12,7 @@ test("a changed line is shown once out and once in, with three lines around it",
   expect(unifiedDiff(before, before, "lab.yaml")).toBe("");
 });
 
-test("the hunks make the new text of the old one", () => {
+test("applying the hunks to the old text gives the new text", () => {
   const text = fc
     .array(fc.constantFrom("a", "b", "c", "  d: 1", ""), { maxLength: 30 })
     .map((list) => list.map((line) => `${line}\n`).join(""));
@@ -24,7 +24,7 @@ test("the hunks make the new text of the old one", () => {
   );
 });
 
-/** What patch(1) does: takes each hunk's place from its head and checks every line that should be there. */
+/** Applies a diff as patch(1) does: reads the position of each hunk from its header and checks every context line. */
 function patched(before: string, diff: string): string {
   const old = before.split("\n").slice(0, -1);
   const out: string[] = [];
@@ -47,7 +47,7 @@ function patched(before: string, diff: string): string {
   return [...out, ...old.slice(at)].map((line) => `${line}\n`).join("");
 }
 
-test("two large texts with nothing in common are compared at once", () => {
+test("two large texts without common lines are compared quickly", () => {
   const many = (word: string) => Array.from({ length: 20_000 }, (_, index) => `${word} ${index}\n`).join("");
   const begin = performance.now();
   expect(unifiedDiff(many("old"), many("new"), "x").split("\n").length).toBe(40_003);

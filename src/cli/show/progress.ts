@@ -4,7 +4,7 @@ import { visible, visibleCell } from "./visible.ts";
 
 const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-/** One line on stderr that says what runs, how far it is and how long it took; only on a terminal. */
+/** A line on stderr that shows the running task, its progress and its duration. Only on a terminal. */
 export class Progress implements Disposable {
   readonly #terminal: Terminal;
   readonly #begin = Date.now();
@@ -20,11 +20,11 @@ export class Progress implements Disposable {
     this.#draw();
   }
 
-  say(text: string): void {
+  update(text: string): void {
     this.#text = text;
   }
 
-  /** Takes the line away. */
+  /** Removes the line. */
   [Symbol.dispose](): void {
     if (this.#timer === undefined) return;
     clearInterval(this.#timer);

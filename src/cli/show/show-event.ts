@@ -4,7 +4,7 @@ import type { Paint, Style } from "./terminal.ts";
 export type LabEvent = ResultOf<"events"> extends Stream<infer Item> ? Item : never;
 type Data = Readonly<Record<string, unknown>>;
 
-/** One line: when, which lab, what. */
+/** Returns one line with time, lab and event. */
 export function showEvent(paint: Paint, event: LabEvent): string {
   const at = new Date(event.at);
   const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map((part) => String(part).padStart(2, "0")).join(":");
@@ -23,7 +23,7 @@ function what(paint: Paint, type: LabEvent["type"], data: Data): string {
     case "lab":
       return `lab ${text(data.change ?? (data.live === "available" ? "answers again" : `is ${text(data.live)}`))}`;
     case "gap":
-      return paint("yellow", "events were missed: look at the status anew");
+      return paint("yellow", "events were lost: check the status");
     default:
       return `${type} ${JSON.stringify(data)}`;
   }
@@ -36,8 +36,8 @@ function nodeState(paint: Paint, { status, previous, removed, ready, exit_code, 
   const more = [
     ...(previous === undefined || previous === status ? [] : [`was ${text(previous)}`]),
     ...(ready === undefined ? [] : [ready === true ? "ready" : "not ready"]),
-    ...(forced === true ? ["switched off: it did not end in time"] : []),
-    ...(disk_full === true ? ["its disk takes more than it may"] : []),
+    ...(forced === true ? ["switched off: it did not shut down in time"] : []),
+    ...(disk_full === true ? ["its disk is over the limit"] : []),
     ...(exit_code === undefined ? [] : [`exit code ${text(exit_code)}`]),
   ];
   const word = text(status);
@@ -52,14 +52,14 @@ function jobState(paint: Paint, { status, step, steps, outcome, error }: Data): 
 }
 
 function sides(data: Data): string {
-  const told = (["a", "b"] as const).flatMap((side) => {
+  const shown = (["a", "b"] as const).flatMap((side) => {
     const quality = data[side];
     if (typeof quality !== "object" || quality === null) return [];
     const { delay, jitter, loss, bandwidth } = quality as Data;
     const parts = [delay && `${delay} ms`, jitter && `±${jitter} ms`, loss && `${loss} % loss`, bandwidth && `${bandwidth} kbit/s`];
     return [`${side} ${parts.filter(Boolean).join(" ")}`];
   });
-  return told.length === 0 ? "as a plain cable" : told.join(", ");
+  return shown.length === 0 ? "no impairments" : shown.join(", ");
 }
 
 function text(value: unknown): string {

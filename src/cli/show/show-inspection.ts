@@ -5,7 +5,7 @@ import { bytes, table } from "./table.ts";
 
 type Inspection = ResultOf<"inspectProject">;
 
-/** The structure of a lab as tables: nodes, interfaces, networks. */
+/** Returns a lab's nodes, interfaces and networks as tables. */
 export function showInspection(data: Inspection): string {
   const parts = [`${data.lab}  mode ${data.mode}${data.locked ? "  locked" : ""}${data.cached ? `  as of ${data.taken_at}` : ""}`];
   const all = inNaturalOrder(data.nodes, ({ node, name }) => node ?? name);

@@ -6,7 +6,7 @@ import type { Paint } from "./terminal.ts";
 export type Status = ResultOf<"getProjectStatus">;
 export type LiveNode = NonNullable<NonNullable<Status["live"]>["nodes"]>[number];
 
-/** @param suspended ends of links that have no carrier */
+/** Returns the status of a lab as text. @param suspended ends of links without carrier */
 export function showStatus(paint: Paint, status: Status, suspended: readonly string[] = []): string {
   const { lab, mode, exists, quarantined, locked, operation, live } = status;
   const head = [
@@ -29,21 +29,21 @@ export function showStatus(paint: Paint, status: Status, suspended: readonly str
   if (live?.nodes?.some(({ clash }) => clash !== undefined)) {
     lines.push(
       "",
-      "unknown: another lab runs, or may run, under the node's number on the host; labwright renumber gives a stopped lab other numbers.\n" +
-        "labwright stop works on managed labs; labwright adopt LAB makes a hand-drawn one managed",
+      "unknown: another lab runs, or may run, under the node's number on the host; labwright renumber changes the numbers of a stopped lab.\n" +
+        "labwright stop works on managed labs; labwright adopt LAB makes another lab managed",
     );
   }
   if (suspended.length > 0) lines.push("", `suspended: ${suspended.join(", ")} (labwright link NODE:INTERFACE --resume)`);
   return lines.join("\n");
 }
 
-/** Why the state of the nodes is not known. A service of an older version gives no reason. */
+/** Returns why the state of the nodes is unknown. Older services give no reason. */
 export function unreadText({ error }: NonNullable<Status["live"]>): string {
   const text = "the host does not report the state of the nodes";
   return error === undefined ? `${text}; try again` : `${text}: ${error.error} (${error.code})`;
 }
 
-/** What waits to come back, why, and what brings it back. */
+/** Returns the nodes that wait for a resume, with the reason and the command. */
 export function waitingText(lab: string, resume: Status["resume"]): string[] {
   const { waiting = [], reason, error } = resume ?? {};
   if (waiting.length === 0) return [];
@@ -55,12 +55,12 @@ export function waitingText(lab: string, resume: Status["resume"]): string[] {
   ];
 }
 
-/** Its name in the file; that on the host where the file does not have the node. */
+/** Returns a node's name in the file, or its name on the host if the file does not contain it. */
 export function nodeName({ node, name }: LiveNode): string {
   return node ?? name;
 }
 
-/** Running and, where its template has a check for it, ready. */
+/** Returns whether a node is running and ready. A node without a readiness check is ready. */
 export function isUp(node: LiveNode): boolean {
   return node.status === "running" && node.ready !== false;
 }
@@ -85,7 +85,7 @@ function statusText({ status, forced, disk_full, stuck, clash, other_user }: Liv
   if (forced === true) return `${status} (forced)`;
   if (stuck === true) return `${status} (stuck: wipe it)`;
   if (disk_full === true) return `${status} (disk full)`;
-  if (clash !== undefined) return `${status} (number ${clash.number}: ${clash.certain ? "" : "perhaps "}${clash.lab ?? "no lab"})`;
+  if (clash !== undefined) return `${status} (number ${clash.number}: ${clash.certain ? "" : "possibly "}${clash.lab ?? "no lab"})`;
   if (other_user !== undefined) return `${status} (${other_user.certain ? "runs" : "may run"} for ${other_user.user})`;
   return status;
 }

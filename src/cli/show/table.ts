@@ -1,6 +1,6 @@
 import { visibleCell } from "./visible.ts";
 
-/** Columns under their headings, two spaces apart, no trailing blanks. A column without any content is left out. */
+/** Formats a table: columns with headings, two spaces apart, without trailing blanks. Empty columns are left out. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const used = headings.map((_, column) => rows.some((row) => (row[column] ?? "") !== ""));
   const lines = [headings, ...rows].map((row) =>
@@ -17,7 +17,7 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
     .join("\n");
 }
 
-/** 850 ms, 12 s, 3 min 5 s, 2 h 10 min. */
+/** Formats a duration: 850 ms, 12 s, 3 min 5 s, 2 h 10 min. */
 export function duration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   const seconds = Math.round(ms / 1000);
@@ -27,7 +27,7 @@ export function duration(ms: number): string {
   return minutes % 60 === 0 ? `${minutes / 60} h` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** 12 MiB. */
+/** Formats a size: 12 MiB. */
 export function bytes(count: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let [value, unit] = [count, 0];
@@ -35,13 +35,13 @@ export function bytes(count: number): string {
   return `${value < 10 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
-/** a, b or c. */
+/** Joins words: a, b or c. */
 export function wordList(words: readonly string[]): string {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
 }
 
-/** a, b, c and 4 more. */
-export function shortList(words: readonly string[], most = 8): string {
-  if (words.length <= most) return words.join(", ");
-  return `${words.slice(0, most).join(", ")} and ${words.length - most} more`;
+/** Joins at most `max` words: a, b, c and 4 more. */
+export function shortList(words: readonly string[], max = 8): string {
+  if (words.length <= max) return words.join(", ");
+  return `${words.slice(0, max).join(", ")} and ${words.length - max} more`;
 }

@@ -1,25 +1,31 @@
-import type { ReadStream, WriteStream } from "node:tty";
+import type { Readable, Writable } from "node:stream";
 import { visible } from "./visible.ts";
 
+/** The standard streams of a command: those of the process, or others without a terminal. */
+export interface Streams {
+  readonly stdin: Readable & { readonly isTTY?: boolean; setRawMode?(isRaw: boolean): unknown };
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+}
+
+type OutputStream = Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number };
+
 /**
- * The three streams, what may be written where, and colours only where a person sees them. print, note, complain and redraw write control characters that
- * a text holds as escapes: what hosts, nodes and other users call things must not control the terminal.
+ * The standard streams, and functions that write to the right one. Colours are written only to a terminal. print, note, complain and redraw escape control
+ * characters: names that hosts, nodes and other users choose must not control the terminal.
  */
-export interface Terminal {
-  readonly stdin: ReadStream | NodeJS.ReadStream;
-  readonly stdout: WriteStream | NodeJS.WriteStream;
-  readonly stderr: WriteStream | NodeJS.WriteStream;
-  /** A person sits at both ends: questions can be asked. */
+export interface Terminal extends Streams {
+  /** Input and messages are a terminal, so that a person can answer questions. */
   readonly interactive: boolean;
-  /** Results: stdout. */
+  /** Writes results to stdout. */
   readonly print: (text: string) => void;
-  /** What helps a person and no program: stderr, and nothing with --quiet. */
+  /** Writes a note for people to stderr; with --quiet nothing. */
   readonly note: (text: string) => void;
-  /** What went wrong and what to do: stderr, also with --quiet. */
+  /** Writes an error or a warning to stderr, also with --quiet. */
   readonly complain: (text: string) => void;
-  /** Clears the screen and shows the text on it. */
+  /** Clears the screen and shows the text. */
   readonly redraw: (text: string) => void;
-  /** Spells the commands in a text for people as they can be typed here. */
+  /** Replaces commands in a text by the form that the user can type, such as "npm run labwright -- up". */
   readonly spell: (text: string) => string;
   readonly paint: Paint;
 }
@@ -29,13 +35,11 @@ export type Paint = (style: Style, text: string) => string;
 
 const codes = { bold: [1, 22], dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39] } as const satisfies Record<Style, unknown>;
 
-/** @param options.spell how commands are spelled in texts for people */
-export function openTerminal(options: {
-  readonly color: boolean;
-  readonly quiet: boolean;
-  readonly spell?: (text: string) => string;
-}): Terminal {
-  const { stdin, stdout, stderr } = process;
+/** @param options.spell replaces commands in texts for people; default: no change */
+export function openTerminal(
+  { stdin, stdout, stderr }: Streams,
+  options: { readonly color: boolean; readonly quiet: boolean; readonly spell?: (text: string) => string },
+): Terminal {
   const { spell = (text: string) => text } = options;
   const colored = options.color && stdout.isTTY === true && (process.env.NO_COLOR ?? "") === "" && process.env.TERM !== "dumb";
   const shown = (text: string) => visible(text, colored);
@@ -53,7 +57,7 @@ export function openTerminal(options: {
   };
 }
 
-/** A plan or a diff as a terminal shows it: + green, ~ yellow, - red; headings of a diff bold. */
+/** Colours a plan or a diff: + green, ~ yellow, - red; headings of a diff bold. */
 export function paintChanges(paint: Paint, text: string): string {
   return text
     .split("\n")

@@ -12,17 +12,17 @@ function typed(...chunks: string[]): [string, boolean] {
   return [sent, false];
 }
 
-test("Ctrl-] leaves anywhere, and what was typed before it is still sent", () => {
+test("Ctrl-] closes the console anywhere, and the input before it is still sent", () => {
   expect(typed("show ver\u001dmore")).toEqual(["show ver", true]);
 });
 
-test("~. leaves at the beginning of a line only, also when typed slowly", () => {
+test("~. closes the console only at the beginning of a line, also if typed slowly", () => {
   expect(typed("~.")).toEqual(["", true]);
   expect(typed("exit\r", "~", ".")).toEqual(["exit\r", true]);
   expect(typed("cat ~.profile\r")).toEqual(["cat ~.profile\r", false]);
 });
 
-test("~~ at the beginning of a line sends one ~, and ~ before anything else is sent with it", () => {
+test("~~ at the beginning of a line sends one ~, and ~ before another character is sent too", () => {
   expect(typed("~~.")).toEqual(["~.", false]);
   expect(typed("~/bin/x\r")).toEqual(["~/bin/x\r", false]);
 });

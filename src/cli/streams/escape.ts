@@ -3,12 +3,12 @@ const tilde = 0x7e;
 const dot = 0x2e;
 const [cr, lf] = [0x0d, 0x0a];
 
-/** Finds the way out of a console in what is typed: Ctrl-] anywhere, or ~. at the beginning of a line (~~ sends one ~). */
+/** Detects the escape sequences that close a console: Ctrl-] anywhere, or ~. at the beginning of a line (~~ sends one ~). */
 export class Escape {
   #lineStart = true;
   #pending = false;
 
-  /** What of it is for the node, and whether the person leaves. */
+  /** Takes input. Returns the bytes for the node, and whether the user closes the console. */
   take(chunk: Buffer): { readonly send: Buffer; readonly leave: boolean } {
     const send: number[] = [];
     for (const byte of chunk) {

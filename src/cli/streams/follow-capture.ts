@@ -12,11 +12,11 @@ export interface Followed {
   readonly file: string;
   readonly count?: number;
   readonly duration?: number;
-  /** No notes: whoever started it shows them as trouble. */
+  /** Prints no notes: Wireshark would show them as errors. */
   readonly quiet?: boolean;
 }
 
-/** Writes what comes until a signal, a limit, the capture's end, or until nobody reads; what was captured until then is written first. */
+/** Writes the packets of a capture until a signal, a limit, the end of the capture, or the end of the reader. Then removes the capture. */
 export async function followCapture(
   context: Context,
   client: LabwrightClient,
@@ -27,7 +27,7 @@ export async function followCapture(
   let dropped = 0;
   let asked = false;
   const abort = new AbortController();
-  // The first time it ends in order: the host writes what it holds, and the stream ends by itself. The second time at once.
+  // The first call stops the capture: the host sends its remaining packets and ends the stream. The second call cuts the stream.
   const stop = () => {
     if (asked) abort.abort();
     asked = true;
@@ -49,7 +49,7 @@ export async function followCapture(
         if (!(await out.write(taken)) || limit.reached) break;
       }
     } catch (error) {
-      if (!asked && !out.gone) throw new UsageError(`the connection to the capture broke: ${(error as Error).message}`);
+      if (!asked && !out.gone) throw new UsageError(`the connection to the capture was lost: ${(error as Error).message}`);
     }
     await out.close();
     dropped = (await client.getCapture({ id })).dropped ?? 0;

@@ -3,35 +3,35 @@ import type { Writable } from "node:stream";
 import type { Context } from "../command/context.ts";
 import { UsageError } from "../command/usage-error.ts";
 
-/** Where packets are written: a file, a named pipe, or standard output. */
+/** An output for packets: a file, a named pipe, or standard output. */
 export interface PacketOutput {
-  /** False: nobody reads any more, as when Wireshark was closed. */
+  /** Returns false if the reader has ended, such as a closed Wireshark. */
   write(chunk: Uint8Array): Promise<boolean>;
   readonly gone: boolean;
   onGone(call: () => void): void;
   close(): Promise<void>;
 }
 
-/** Throws UsageError for a file that has content already. A named pipe is fine. */
+/** Throws UsageError for a file with content. A named pipe is allowed. */
 export function refuseOverwriting(file: string): void {
   const there = file === "-" ? undefined : statSync(file, { throwIfNoEntry: false });
   if (there?.isFile() === true && there.size > 0)
-    throw new UsageError(`${file} is there already, and is not overwritten`, "name another file with -w, or remove it first");
+    throw new UsageError(`${file} exists already and is not overwritten`, "name another file with -w, or remove it first");
 }
 
-/** @param file - is standard output. Throws UsageError for a terminal. */
+/** Opens an output. Throws UsageError for a terminal. @param file - is standard output */
 export function openPacketOutput(context: Context, file: string): PacketOutput {
   const standard = file === "-";
   if (standard && context.terminal.stdout.isTTY === true)
-    throw new UsageError("packets are no text for a terminal", "-w FILE, or pipe into Wireshark");
+    throw new UsageError("packets cannot be shown in a terminal", "-w FILE, or pipe into Wireshark");
   const stream: Writable = standard ? context.terminal.stdout : createWriteStream(file);
   let gone = false;
   let failure: Error | undefined;
-  const told: (() => void)[] = [];
+  const onGone: (() => void)[] = [];
   stream.on("error", (error: NodeJS.ErrnoException) => {
     gone = true;
     if (error.code !== "EPIPE") failure = error;
-    for (const call of told) call();
+    for (const call of onGone) call();
   });
   const check = () => {
     if (failure !== undefined) throw new UsageError(`${file}: ${failure.message}`);
@@ -40,7 +40,7 @@ export function openPacketOutput(context: Context, file: string): PacketOutput {
     get gone() {
       return gone;
     },
-    onGone: (call) => void told.push(call),
+    onGone: (call) => void onGone.push(call),
     write: async (chunk) => {
       check();
       if (gone || chunk.length === 0) return !gone;

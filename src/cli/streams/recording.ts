@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createWriteStream, type WriteStream } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
 
-/** What a console says, with its times, as an asciicast of version 2 (JSON lines), which asciinema plays. What is typed is not in it, unless it is echoed. */
+/** Records the output of a console with its times as an asciicast of version 2 (JSON lines) for asciinema. Input is recorded only if the node echoes it. */
 export class Recording {
   readonly #file: WriteStream;
   readonly #decoder = new StringDecoder("utf8");
@@ -14,7 +14,7 @@ export class Recording {
     this.#line({ version: 2, width, height, timestamp: Math.floor(Date.now() / 1000) });
   }
 
-  /** A new file that only its owner may read: consoles show secrets. Throws where there is one already. */
+  /** Creates a file that only its owner can read, because consoles show secrets. Throws if the file exists. */
   static async start(path: string, size: readonly [number, number]): Promise<Recording> {
     const file = createWriteStream(path, { flags: "wx", mode: 0o600 });
     await once(file, "open");
