@@ -1,6 +1,6 @@
 import { succeeded } from "../machine/machine.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
-import type { FabricChange } from "./fabric.ts";
+import type { FabricChange } from "./fabric-change.ts";
 
 /** The parts of a change that the shaper does. */
 export interface ShaperSteps {

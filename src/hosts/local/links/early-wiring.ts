@@ -2,7 +2,8 @@ import { Failure } from "../../../contract/errors.ts";
 import type { Sandbox, SpawnedNode } from "../sandbox/sandbox.ts";
 import { Batcher } from "../sync/batcher.ts";
 import { carryOut } from "./carry-out.ts";
-import { type Fabric, fabricChange, type Port, type WantedFabric, type WantedPort } from "./fabric.ts";
+import type { Fabric, Port, WantedFabric, WantedPort } from "./fabric.ts";
+import { fabricChange } from "./fabric-change.ts";
 
 /**
  * Makes the ports of some nodes while others are still being spawned: the kernel makes ports under one lock, which spawning mostly does not need. It leaves

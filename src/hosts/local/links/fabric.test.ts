@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { DefinedLink, DefinedNode, LabDefinition } from "../definitions/definition.ts";
 import { macAddress } from "../definitions/mac-address.ts";
 import type { LocalTemplate } from "../templates/template.ts";
-import { type Fabric, fabricChange, type LiveNodes, shapedLinksIn, wantedFabric } from "./fabric.ts";
+import { type Fabric, type LiveNodes, shapedLinksIn, wantedFabric } from "./fabric.ts";
+import { fabricChange } from "./fabric-change.ts";
 import { parseLinks, parseRedirects, readFabric } from "./read-fabric.ts";
 
 const templates: Readonly<Record<string, Pick<LocalTemplate, "ethFormat" | "backend">>> = {
