@@ -1,17 +1,17 @@
 import { useState } from "preact/hooks";
 import { LabPage } from "./pages/lab.tsx";
 import { Labs } from "./pages/labs.tsx";
-import { Login } from "./pages/login.tsx";
+import { Login } from "./session/login.tsx";
 import { NewLab } from "./pages/new-lab.tsx";
-import { ReplaceSession } from "./pages/replace-session.tsx";
+import { ReplaceSession } from "./session/replace-session.tsx";
 import { Confirm } from "./parts/confirm.tsx";
 import { lazy } from "./parts/lazy.tsx";
-import { Leave } from "./parts/leave.tsx";
+import { Leave } from "./session/sign-out.tsx";
 import { Link } from "./parts/link.tsx";
 import { ThemeButton } from "./parts/theme-button.tsx";
-import { draftedLabs } from "./plan/drafts.ts";
-import { type Route, useRoute } from "./route.ts";
-import { useSession } from "./session.tsx";
+import { draftedLabs } from "./intent/drafts.ts";
+import { type Route, useRoute } from "./parts/route.ts";
+import { useSession } from "./session/session.tsx";
 
 /** With its list and tree. */
 const CapturePage = lazy(() => import("./captures/capture-page.tsx"));

@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
-import { call } from "../api.ts";
+import { call } from "../service/api.ts";
 import { Problem } from "../parts/problem.tsx";
 import { useFeature } from "../parts/use-feature.ts";
-import { goTo } from "../route.ts";
+import { goTo } from "../parts/route.ts";
 
 interface CaptureButtonProps {
   readonly lab: string;

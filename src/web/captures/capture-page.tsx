@@ -1,23 +1,23 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type BrowserDownload, LabwrightError } from "../../client/browser.ts";
 import type { CaptureData } from "../../contract/schemas/captures.ts";
-import { call } from "../api.ts";
-import { useEvents } from "../events.ts";
+import { call } from "../service/api.ts";
+import { useEvents } from "../service/events.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
-import { goTo } from "../route.ts";
+import { goTo } from "../parts/route.ts";
 import { Kept, NoPackets, Removed } from "./capture-states.tsx";
-import { captureWords } from "./capture-words.ts";
+import { captureWords } from "./capture-summary.ts";
 import { FilterField } from "./filter-field.tsx";
-import { PacketDetails } from "./packet-details.tsx";
-import { PacketList } from "./packet-list.tsx";
-import { type AskPackets, PacketRows } from "./packet-rows.ts";
-import { clockTime, secondsSince } from "./packet-time.ts";
-import { packetsWord } from "./packets-word.ts";
+import { PacketDetails } from "./packet/packet-details.tsx";
+import { PacketList } from "./rows/packet-list.tsx";
+import { type AskPackets, PacketRows } from "./rows/packet-rows.ts";
+import { clockTime, secondsSince } from "./rows/packet-time.ts";
+import { packetsWord } from "./packet-count.ts";
 import { saveDownload } from "./save-download.ts";
-import { usePresence } from "./use-presence.ts";
+import { usePresence } from "../parts/use-page-visible.ts";
 import "./captures.css";
 
 interface CapturePageProps {

@@ -1,16 +1,16 @@
 import { useMemo, useState } from "preact/hooks";
 import type { CaptureData } from "../../contract/schemas/captures.ts";
 import type { InspectedNode } from "../../contract/schemas/observe.ts";
-import { call } from "../api.ts";
-import { useEvents } from "../events.ts";
+import { call } from "../service/api.ts";
+import { useEvents } from "../service/events.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
 import { useFeature } from "../parts/use-feature.ts";
-import { useWhileSeen } from "../parts/use-while-seen.ts";
-import { goTo } from "../route.ts";
-import { captureWords } from "./capture-words.ts";
+import { useWhileSeen } from "../parts/use-polling.ts";
+import { goTo } from "../parts/route.ts";
+import { captureWords } from "./capture-summary.ts";
 import "./captures.css";
 
 /** How often what was captured meanwhile is counted, ms. */

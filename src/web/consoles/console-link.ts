@@ -1,6 +1,6 @@
 import { LabwrightError } from "../../client/browser.ts";
-import { call } from "../api.ts";
-import { unseenPart } from "./unseen-part.ts";
+import { call } from "../service/api.ts";
+import { unseenPart } from "./new-output.ts";
 
 export type LinkState =
   | { readonly kind: "connecting" }

@@ -1,5 +1,5 @@
 import type { ConsoleExecResult } from "../../contract/schemas/console.ts";
-import { call } from "../api.ts";
+import { call } from "../service/api.ts";
 
 export interface ManyCommand {
   readonly lab: string;

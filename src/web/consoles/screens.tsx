@@ -1,5 +1,5 @@
 import type { ConsoleEntry } from "../../contract/schemas/console.ts";
-import { call } from "../api.ts";
+import { call } from "../service/api.ts";
 import { Problem } from "../parts/problem.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
 

@@ -1,5 +1,5 @@
 import type { LabEntry } from "../../contract/schemas/observe.ts";
-import { call } from "../api.ts";
+import { call } from "../service/api.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
 

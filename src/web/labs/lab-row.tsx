@@ -1,12 +1,12 @@
 import { useEffect } from "preact/hooks";
 import type { LabEntry } from "../../contract/schemas/observe.ts";
-import { call } from "../api.ts";
-import { DriftMark } from "../parts/drift-mark.tsx";
-import { inTurns } from "../parts/in-turns.ts";
+import { call } from "../service/api.ts";
+import { DriftMark } from "./drift-mark.tsx";
+import { inTurns } from "../parts/concurrency-limit.ts";
 import { Link } from "../parts/link.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
-import { useDrift } from "../parts/use-drift.ts";
-import { changeWords, stateWords } from "./state-words.ts";
+import { useDrift } from "./use-drift.ts";
+import { changeWords, stateWords } from "./state-text.ts";
 
 interface LabRowProps {
   readonly entry: LabEntry;

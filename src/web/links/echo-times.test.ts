@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { TrafficPacket } from "../traffic/traffic-packet.ts";
+import type { TrafficPacket } from "../traffic/feed/traffic-packet.ts";
 import { EchoTimes } from "./echo-times.ts";
 
 const start = Date.parse("2026-01-01T00:00:00.000Z");

@@ -1,4 +1,4 @@
-import type { TrafficPacket } from "../traffic/traffic-packet.ts";
+import type { TrafficPacket } from "../traffic/feed/traffic-packet.ts";
 
 /** An echo request (ping) that left the watched end of a link, and its answer. */
 export interface EchoTime {

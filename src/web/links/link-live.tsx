@@ -1,8 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
-import { usePresence } from "../captures/use-presence.ts";
+import { usePresence } from "../parts/use-page-visible.ts";
 import { Problem } from "../parts/problem.tsx";
-import { TrafficRates } from "../traffic/traffic-rates.ts";
-import { TrafficWatch, type WatchState } from "../traffic/traffic-watch.ts";
+import { TrafficRates } from "../traffic/feed/traffic-rates.ts";
+import { TrafficWatch, type WatchState } from "../traffic/feed/traffic-watch.ts";
 import { type EchoTime, EchoTimes } from "./echo-times.ts";
 import { LiveGraph } from "./live-graph.tsx";
 import "./link-live.css";

@@ -1,21 +1,21 @@
 import { useMemo, useRef } from "preact/hooks";
 import { LabwrightError } from "../../client/browser.ts";
 import type { EventData, InspectionData, LiveNodeData } from "../../contract/schemas/observe.ts";
-import { call } from "../api.ts";
-import { useEvents } from "../events.ts";
-import { DriftMark } from "../parts/drift-mark.tsx";
-import { hasConsole } from "../parts/has-console.ts";
-import { LabPower } from "../parts/lab-power.tsx";
-import { labRights } from "../parts/lab-rights.ts";
+import { call } from "../service/api.ts";
+import { useEvents } from "../service/events.ts";
+import { DriftMark } from "../labs/drift-mark.tsx";
+import { hasConsole } from "../consoles/has-console.ts";
+import { LabPower } from "../labs/lab-power.tsx";
+import { labRights } from "../labs/lab-rights.ts";
 import { lazy } from "../parts/lazy.tsx";
 import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
-import { useDrift } from "../parts/use-drift.ts";
+import { useDrift } from "../labs/use-drift.ts";
 import { useTitle } from "../parts/use-title.ts";
-import { goTo, type LabView, labViews } from "../route.ts";
-import { TopologyView } from "../topology/topology-view.tsx";
-import { LabHostButtons } from "./lab-host-buttons.tsx";
+import { goTo, type LabView, labViews } from "../parts/route.ts";
+import { TopologyView } from "./topology-view.tsx";
+import { LabHostButtons } from "../labs/lab-host-buttons.tsx";
 
 const titles: Readonly<Record<LabView, string>> = { topology: "Topology", plan: "Plan", consoles: "Consoles", captures: "Captures" };
 

@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
 import type { EventData, LabEntry } from "../../contract/schemas/observe.ts";
-import { call } from "../api.ts";
-import { useEvents } from "../events.ts";
+import { call } from "../service/api.ts";
+import { useEvents } from "../service/events.ts";
 import { DestroyLab } from "../labs/destroy-lab.tsx";
-import { ImportLab } from "../labs/import-lab.tsx";
+import { ImportLab } from "../labs/duplicate-lab.tsx";
 import { LabRow } from "../labs/lab-row.tsx";
 import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";

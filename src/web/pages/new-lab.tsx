@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
 import { LabwrightError } from "../../client/browser.ts";
-import { call } from "../api.ts";
+import { call } from "../service/api.ts";
 import { Problem } from "../parts/problem.tsx";
 import { useTitle } from "../parts/use-title.ts";
-import { goTo } from "../route.ts";
+import { goTo } from "../parts/route.ts";
 
 const example = `name: first
 nodes:

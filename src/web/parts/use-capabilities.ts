@@ -1,5 +1,5 @@
 import type { CapabilitiesData } from "../../contract/schemas/session.ts";
-import { call } from "../api.ts";
+import { call } from "../service/api.ts";
 import { useAnswer } from "./use-answer.ts";
 
 /** What the host can do; undefined until it is known, and where that cannot be read. */

@@ -1,4 +1,4 @@
-import { call } from "../api.ts";
+import { call } from "../service/api.ts";
 import { type Answer, useAnswer } from "./use-answer.ts";
 
 type Features = Readonly<Record<string, boolean>>;

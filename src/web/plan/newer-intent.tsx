@@ -1,4 +1,4 @@
-import { IntentDiff, type IntentText } from "./intent-diff.tsx";
+import { IntentDiff, type IntentText } from "../intent/intent-diff.tsx";
 
 interface NewerIntentProps {
   readonly mine: IntentText;

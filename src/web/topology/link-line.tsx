@@ -1,6 +1,6 @@
-import type { GraphLink } from "./graph.ts";
-import type { LinkShape } from "./link-shape.ts";
-import { markWords } from "./plan-marks.ts";
+import type { GraphLink } from "./graph/graph.ts";
+import type { LinkShape } from "./graph/link-shape.ts";
+import { markWords } from "./graph/plan-marks.ts";
 
 interface LinkLineProps {
   readonly link: GraphLink;

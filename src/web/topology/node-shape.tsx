@@ -1,6 +1,6 @@
-import type { GraphNode } from "./graph.ts";
-import { networkHalf } from "./link-shape.ts";
-import { markWords } from "./plan-marks.ts";
+import type { GraphNode } from "./graph/graph.ts";
+import { networkHalf } from "./graph/link-shape.ts";
+import { markWords } from "./graph/plan-marks.ts";
 
 interface NodeShapeProps {
   readonly node: GraphNode;

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { GraphNode } from "./graph.ts";
+import type { GraphNode } from "./graph/graph.ts";
 
 interface SearchProps {
   readonly nodes: readonly GraphNode[];

@@ -1,18 +1,18 @@
 import type { ComponentType, VNode } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { LiveNodeData } from "../../contract/schemas/observe.ts";
-import { onDoubleClick } from "./double-click.ts";
-import { dragNode } from "./drag-node.ts";
-import type { Graph } from "./graph.ts";
-import { handOn } from "./hand.ts";
-import { keepSame } from "./keep-same.ts";
-import type { Place } from "./layout.ts";
+import { onDoubleClick } from "./stage/double-click.ts";
+import { dragNode } from "./stage/drag-node.ts";
+import type { Graph } from "./graph/graph.ts";
+import { handOn } from "./stage/pan-zoom.ts";
+import { keepSame } from "./memo-by-key.ts";
+import type { Place } from "./layout/layout.ts";
 import { LinkLine } from "./link-line.tsx";
-import { linkShapes } from "./link-shapes.ts";
+import { linkShapes } from "./graph/link-shapes.ts";
 import { NodeShape } from "./node-shape.tsx";
 import { Search } from "./search.tsx";
-import { type Sheet, sheetOf } from "./sheet.ts";
-import { areaOf, centred, fitted, revealing, type Size, type View, zoomed } from "./view.ts";
+import { type Sheet, sheetOf } from "./stage/picture-layer.ts";
+import { areaOf, centred, fitted, revealing, type Size, type View, zoomed } from "./stage/view.ts";
 import "./topology.css";
 
 /** What lies over the picture and moves with it. */

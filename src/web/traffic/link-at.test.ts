@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { linkCurve } from "../topology/link-shape.ts";
+import { linkCurve } from "../topology/graph/link-shape.ts";
 import { linkAt } from "./link-at.ts";
 
 test("the nearest line is found, also of several between the same two nodes", () => {

@@ -1,5 +1,5 @@
-import type { Place } from "../topology/layout.ts";
-import { type LinkCurve, placeOn } from "../topology/link-shape.ts";
+import type { Place } from "../topology/layout/layout.ts";
+import { type LinkCurve, placeOn } from "../topology/graph/link-shape.ts";
 
 /** A curve is looked at as so many straight pieces. */
 const pieces = 12;

@@ -2,18 +2,18 @@ import type { ComponentType } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { LabwrightError } from "../../client/browser.ts";
 import type { TrafficFilterData } from "../../contract/schemas/editing.ts";
-import { call } from "../api.ts";
-import { usePresence } from "../captures/use-presence.ts";
-import { useEvents } from "../events.ts";
+import { call } from "../service/api.ts";
+import { usePresence } from "../parts/use-page-visible.ts";
+import { useEvents } from "../service/events.ts";
 import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
 import type { OverlayProps } from "../topology/topology.tsx";
-import { rateWords } from "./rate-words.ts";
-import { trafficColors } from "./traffic-colors.ts";
+import { rateWords } from "./feed/rate-text.ts";
+import { trafficColors } from "./feed/traffic-colors.ts";
 import { TrafficOverlay } from "./traffic-overlay.tsx";
-import { TrafficPicture } from "./traffic-picture.ts";
-import { type TrafficScope, TrafficWatch, type WatchState } from "./traffic-watch.ts";
+import { TrafficPicture } from "./feed/live-traffic.ts";
+import { type TrafficScope, TrafficWatch, type WatchState } from "./feed/traffic-watch.ts";
 import "./traffic.css";
 
 /** What is chosen in the topology. */

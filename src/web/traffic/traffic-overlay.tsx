@@ -1,13 +1,13 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Graph } from "../topology/graph.ts";
-import type { Place } from "../topology/layout.ts";
-import { type LinkCurve, linkCurve, placeOn } from "../topology/link-shape.ts";
+import type { Graph } from "../topology/graph/graph.ts";
+import type { Place } from "../topology/layout/layout.ts";
+import { type LinkCurve, linkCurve, placeOn } from "../topology/graph/link-shape.ts";
 import type { OverlayProps } from "../topology/topology.tsx";
-import type { View } from "../topology/view.ts";
+import type { View } from "../topology/stage/view.ts";
 import { linkAt } from "./link-at.ts";
-import { rateWords } from "./rate-words.ts";
-import { travelMs } from "./traffic-dots.ts";
-import type { TrafficPicture } from "./traffic-picture.ts";
+import { rateWords } from "./feed/rate-text.ts";
+import { travelMs } from "./feed/traffic-dots.ts";
+import type { TrafficPicture } from "./feed/live-traffic.ts";
 
 interface TrafficOverlayProps extends OverlayProps {
   readonly picture: TrafficPicture;

@@ -1,0 +1,83 @@
+import { useState } from "preact/hooks";
+import { LabwrightError } from "../../client/browser.ts";
+import type { LiveNodeData, StatusData } from "../../contract/schemas/observe.ts";
+import { call } from "../service/api.ts";
+import { Confirm } from "../parts/confirm.tsx";
+import { Problem } from "../parts/problem.tsx";
+
+interface LabPowerProps {
+  readonly lab: string;
+  readonly nodes: readonly LiveNodeData[];
+  readonly resume: StatusData["resume"];
+}
+
+/** Starts and stops all nodes of a lab, and resumes those that ended with the host. */
+export function LabPower({ lab, nodes, resume }: LabPowerProps) {
+  const [busy, setBusy] = useState<string>();
+  const [error, setError] = useState<unknown>();
+  const [stopping, setStopping] = useState(false);
+  const up = nodes.filter(({ status }) => status === "running" || status === "starting");
+  const down = nodes.filter(({ status }) => status === "stopped" || status === "suspended" || status === "failed");
+  const waiting = resume?.waiting ?? [];
+  const run = async (words: string, work: () => Promise<unknown>) => {
+    setBusy(words);
+    setError(undefined);
+    try {
+      await work();
+    } catch (problem) {
+      setError(problem);
+    }
+    setBusy(undefined);
+  };
+  const power = async (action: "start" | "stop") => {
+    const { failed, requested, nodes = [] } = await call("execProject", { lab, action });
+    if (failed > 0) {
+      const first = nodes.find(({ ok }) => !ok);
+      const why = first?.message === undefined ? "" : `; ${first.node}: ${first.message}`;
+      throw new LabwrightError(`${failed} of ${requested} nodes did not ${action}${why}`, { status: 502, code: "host_error" });
+    }
+  };
+  return (
+    <>
+      <div class="buttons">
+        {waiting.length > 0 && (
+          <button
+            type="button"
+            class="primary"
+            disabled={busy !== undefined}
+            title={`They ended with the host: ${waiting.join(", ")}`}
+            onClick={() => void run("Resuming…", () => call("resumeLab", { lab }))}
+          >
+            Resume {waiting.length}
+          </button>
+        )}
+        {down.length > 0 && (
+          <button type="button" disabled={busy !== undefined} onClick={() => void run("Starting…", () => power("start"))}>
+            Start all
+          </button>
+        )}
+        {up.length > 0 && (
+          <button type="button" disabled={busy !== undefined} onClick={() => setStopping(true)}>
+            Stop all…
+          </button>
+        )}
+        <output>{busy}</output>
+      </div>
+      {error !== undefined && <Problem error={error} />}
+      {stopping && (
+        <Confirm
+          title="Stop all nodes?"
+          action="Stop all"
+          onCancel={() => setStopping(false)}
+          onConfirm={() => {
+            setStopping(false);
+            void run("Stopping…", () => power("stop"));
+          }}
+        >
+          {up.length === 1 ? "The node that runs is stopped" : `The ${up.length} nodes that run are stopped`}, each as its template stops
+          best. Their disks stay; what runs in them and was not saved is lost.
+        </Confirm>
+      )}
+    </>
+  );
+}

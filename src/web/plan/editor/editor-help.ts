@@ -1,0 +1,34 @@
+import { LabwrightError } from "../../../client/browser.ts";
+import type { Diagnostic } from "../../../contract/schemas/project.ts";
+import { call } from "../../service/api.ts";
+import type { Names, Schema } from "./suggestions.ts";
+
+/** What is wrong with a text, or that it could not be checked. */
+export async function problemsOf(yaml: string, files: Readonly<Record<string, string>>): Promise<readonly Diagnostic[]> {
+  try {
+    return (await call("validateProject", { yaml, files })).warnings ?? [];
+  } catch (error) {
+    if (error instanceof LabwrightError && error.code === "invalid_intent")
+      return (error.data?.["diagnostics"] ?? []) as readonly Diagnostic[];
+    const message = error instanceof Error ? error.message : String(error);
+    const place = { path: "", line: 1, column: 1, end_line: 1, end_column: 1 };
+    return [{ severity: "warning", code: "unchecked", message: `not checked: ${message}`, ...place }];
+  }
+}
+
+/** The schema and the host's templates, read when first wanted. Without either there is just less to complete. */
+export function namesOnce(): () => Promise<Names> {
+  let names: Promise<Names> | undefined;
+  const read = async (): Promise<Names> => {
+    const [answer, { templates }] = await Promise.all([fetch("/ui/lab.schema.json"), call("listTemplates", { provisioned: "true" })]);
+    if (!answer.ok) throw new Error(`the schema of labs: HTTP status ${answer.status}`);
+    return { schema: (await answer.json()) as Schema, templates: (templates ?? []).map(({ id }) => id) };
+  };
+  return () => {
+    names ??= read().catch((error: unknown) => {
+      names = undefined;
+      throw error;
+    });
+    return names;
+  };
+}

@@ -1,0 +1,31 @@
+import type { CallOptions, InputOf, JobMethods } from "../../client/browser.ts";
+import { connect, LabwrightError } from "../../client/browser.ts";
+import type { DataOf, OperationId } from "../../contract/operations.ts";
+
+/** Told when a call finds nobody signed in, so that the page can ask. */
+export const signedOut = new EventTarget();
+
+const page = connect();
+
+/** Changes that run as jobs, so that a page can tell how far they are. */
+export const changes: JobMethods = page;
+
+/** Calls an operation with the cookie of this browser, or with a token. Throws LabwrightError. */
+export async function call<Id extends OperationId>(
+  id: Id,
+  input: InputOf<Id>,
+  { signal, token, timeoutMs }: { readonly signal?: AbortSignal; readonly token?: string; readonly timeoutMs?: number } = {},
+): Promise<DataOf<Id>> {
+  const methods = token === undefined ? page : connect({ token });
+  try {
+    return (await (methods[id] as (input: InputOf<Id>, options: CallOptions) => Promise<unknown>)(input, {
+      signal,
+      timeoutMs,
+    })) as DataOf<Id>;
+  } catch (error) {
+    if (error instanceof LabwrightError && error.status === 401 && error.code !== "invalid_credentials") {
+      signedOut.dispatchEvent(new Event("signedout"));
+    }
+    throw error;
+  }
+}

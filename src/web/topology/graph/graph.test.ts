@@ -1,0 +1,105 @@
+import { expect, test } from "vitest";
+import type { InspectionData } from "../../../contract/schemas/observe.ts";
+import type { PlanAction } from "../../../contract/schemas/plan.ts";
+import { graphOf } from "./graph.ts";
+
+const node = (id: string, name: string, x?: number) => ({
+  id,
+  node: name,
+  name,
+  template: "frr",
+  type: "router",
+  status: "running" as const,
+  console: { type: "telnet" },
+  interfaces: [],
+  cpu: 0,
+  ram: 0,
+  ...(x === undefined ? { position: { x: 900, y: 900 }, placed: true } : { position: { x, y: 0 } }),
+});
+const link = (id: string, a: string, b: string) => ({ id, key: `${a} -- ${b}`, endpoints: [a, b], kind: "p2p" as const, suspended: false });
+const lab: InspectionData = {
+  lab: "/p",
+  name: "p",
+  mode: "create",
+  locked: false,
+  lock: 0,
+  cached: false,
+  taken_at: "2026-01-01T00:00:00Z",
+  nodes: [node("1", "r1", 0), node("2", "r2", 300)],
+  networks: [{ id: "1", key: "lan", name: "lan", type: "bridge", position: { x: 0, y: 200 } }],
+  links: [link("3", "r1:eth0", "r2:eth0"), link("4", "r2:eth1", "r1:eth1"), link("5", "r1:eth2", "lan")],
+  texts: [],
+};
+const action = (fields: Pick<PlanAction, "op" | "kind" | "key"> & Partial<PlanAction>): PlanAction => ({
+  id: `${fields.kind}:${fields.key}`,
+  reason: { code: "changed_in_file", text: "" },
+  disruption: "none",
+  affects: [],
+  changes: [],
+  prune: false,
+  ...fields,
+});
+
+test("a lab's nodes, networks and links stand where the host has them", () => {
+  const { nodes, links } = graphOf(lab);
+  expect(nodes.map(({ id, kind, at, placed }) => [id, kind, at.x, at.y, placed])).toEqual([
+    ["1", "node", 0, 0, false],
+    ["2", "node", 300, 0, false],
+    ["net:1", "network", 0, 200, false],
+  ]);
+  expect(links.map(({ from, to, fromInterface, toInterface, lane, lanes }) => [from, fromInterface, to, toInterface, lane, lanes])).toEqual(
+    [
+      ["1", "eth0", "2", "eth0", 0, 2],
+      ["2", "eth1", "1", "eth1", 1, 2],
+      ["1", "eth2", "net:1", "", 0, 1],
+    ],
+  );
+});
+
+test("what a person moved stands there, and what nobody placed says so", () => {
+  const loose = { ...lab, nodes: [node("1", "r1", 0), node("2", "r2")] };
+  const { nodes } = graphOf(loose, { moved: new Map([["1", { x: 7, y: 8 }]]) });
+  expect(nodes.find(({ id }) => id === "1")).toMatchObject({ at: { x: 7, y: 8 }, placed: false });
+  expect(nodes.find(({ id }) => id === "2")!.placed).toBe(true);
+});
+
+test("a plan is drawn: what comes, changes, goes down, goes, and who feels it", () => {
+  const { nodes, links } = graphOf(lab, {
+    actions: [
+      action({ op: "create", kind: "node", key: "r3", changes: [{ field: "template", before: null, after: "linux" }] }),
+      action({
+        op: "create",
+        kind: "link",
+        key: "r2:eth2 -- r3:eth0",
+        disruption: "link",
+        affects: ["r2"],
+        affected: [{ kind: "node", key: "r2" }],
+      }),
+      action({
+        op: "update",
+        kind: "node",
+        key: "r1",
+        disruption: "restart",
+        affects: ["r2", "r1:eth0 -- r2:eth0"],
+        affected: [
+          { kind: "node", key: "r2" },
+          { kind: "link", key: "r1:eth0 -- r2:eth0" },
+        ],
+      }),
+      action({ op: "update", kind: "network", key: "lan" }),
+      action({ op: "delete", kind: "link", key: "r1:eth2 -- lan", disruption: "link" }),
+    ],
+  });
+  expect(Object.fromEntries(nodes.map(({ label, mark }) => [label, mark]))).toEqual({
+    r1: "down",
+    r2: "feels",
+    lan: "changes",
+    r3: "comes",
+  });
+  expect(Object.fromEntries(links.map(({ key, mark }) => [key, mark]))).toEqual({
+    "r1:eth0 -- r2:eth0": "feels",
+    "r2:eth1 -- r1:eth1": undefined,
+    "r1:eth2 -- lan": "goes",
+    "r2:eth2 -- r3:eth0": "comes",
+  });
+});

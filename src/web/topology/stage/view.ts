@@ -1,0 +1,67 @@
+import type { Graph } from "../graph/graph.ts";
+import type { Place } from "../layout/layout.ts";
+
+/** Where the picture is: its point (0, 0) is at (x, y) of the stage, px, and one px of it is `scale` px there. */
+export interface View {
+  readonly x: number;
+  readonly y: number;
+  readonly scale: number;
+}
+
+/** A part of the picture, in its own px. */
+export interface Area {
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+const margin = 80;
+const closest = 4;
+const farthest = 0.03;
+
+/** What the picture covers, with room around what is outermost. */
+export function areaOf({ nodes, texts }: Pick<Graph, "nodes" | "texts">): Area {
+  if (nodes.length + texts.length === 0) return { left: 0, top: 0, width: 2 * margin, height: 2 * margin };
+  let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (const { at } of [...nodes, ...texts]) {
+    left = Math.min(left, at.x);
+    top = Math.min(top, at.y);
+    right = Math.max(right, at.x);
+    bottom = Math.max(bottom, at.y);
+  }
+  return { left: left - margin, top: top - margin, width: right - left + 2 * margin, height: bottom - top + 2 * margin };
+}
+
+/** All of an area in the middle of a stage, not larger than 1.5 times. */
+export function fitted({ left, top, width, height }: Area, stage: Size): View {
+  const scale = Math.max(farthest, Math.min(1.5, stage.width / width, stage.height / height));
+  return { scale, x: (stage.width - width * scale) / 2 - left * scale, y: (stage.height - height * scale) / 2 - top * scale };
+}
+
+/** Nearer or farther; what is at this point of the stage stays there. */
+export function zoomed({ x, y, scale }: View, by: number, at: Place): View {
+  const next = Math.min(closest, Math.max(farthest, scale * by));
+  return { scale: next, x: at.x - ((at.x - x) * next) / scale, y: at.y - ((at.y - y) * next) / scale };
+}
+
+/** A place of the picture in the middle of the stage, near enough to read its label. */
+export function centred({ scale }: View, { x, y }: Place, stage: Size): View {
+  const next = Math.max(scale, 0.8);
+  return { scale: next, x: stage.width / 2 - x * next, y: stage.height / 2 - y * next };
+}
+
+/** Moved by as little as brings a place of the picture at least `inset` px inside the stage. */
+export function revealing(view: View, at: Place, stage: Size, inset = 60): View {
+  const into = (where: number, length: number) => Math.min(Math.max(where, inset), Math.max(inset, length - inset)) - where;
+  return {
+    scale: view.scale,
+    x: view.x + into(view.x + at.x * view.scale, stage.width),
+    y: view.y + into(view.y + at.y * view.scale, stage.height),
+  };
+}
