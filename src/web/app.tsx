@@ -1,30 +1,30 @@
 import { useState } from "preact/hooks";
+import { draftedLabs } from "./intent/drafts.ts";
 import { LabPage } from "./pages/lab.tsx";
 import { Labs } from "./pages/labs.tsx";
-import { Login } from "./session/login.tsx";
 import { NewLab } from "./pages/new-lab.tsx";
-import { ReplaceSession } from "./session/replace-session.tsx";
 import { Confirm } from "./parts/confirm.tsx";
 import { lazy } from "./parts/lazy.tsx";
-import { Leave } from "./session/sign-out.tsx";
 import { Link } from "./parts/link.tsx";
-import { ThemeButton } from "./parts/theme-button.tsx";
-import { draftedLabs } from "./intent/drafts.ts";
 import { type Route, useRoute } from "./parts/route.ts";
+import { ThemeButton } from "./parts/theme-button.tsx";
+import { Login } from "./session/login.tsx";
+import { ReplaceSession } from "./session/replace-session.tsx";
 import { useSession } from "./session/session.tsx";
+import { SignOut } from "./session/sign-out.tsx";
 
-/** With its list and tree. */
 const CapturePage = lazy(() => import("./captures/capture-page.tsx"));
 
 export function App() {
   const route = useRoute();
-  const [signIn, enter] = useSession();
-  const [leaving, setLeaving] = useState(false);
-  const [asking, setAsking] = useState(false);
-  if (signIn.state === "asking") return <p class="waiting">Looking who you are…</p>;
-  if (signIn.state === "out") return <Login why={signIn.why} enter={(token) => enter(token).then(() => setLeaving(false))} />;
+  const [signIn, signInWith] = useSession();
+  const [signingOut, setSigningOut] = useState(false);
+  const [confirming, setConfirming] = useState(false);
+  if (signIn.state === "checking") return <p class="waiting">Checking your session…</p>;
+  if (signIn.state === "out")
+    return <Login reason={signIn.reason} signIn={(token) => signInWith(token).then(() => setSigningOut(false))} />;
   if (signIn.state === "replacing") return <ReplaceSession {...signIn} />;
-  if (leaving) return <Leave />;
+  if (signingOut) return <SignOut />;
   const { username, role } = signIn.session;
   return (
     <>
@@ -41,7 +41,7 @@ export function App() {
           {username} <small>({role})</small>
         </span>
         <ThemeButton />
-        <button type="button" onClick={() => (draftedLabs().length === 0 ? setLeaving(true) : setAsking(true))}>
+        <button type="button" onClick={() => (draftedLabs().length === 0 ? setSigningOut(true) : setConfirming(true))}>
           Sign out
         </button>
       </header>
@@ -53,17 +53,17 @@ export function App() {
         )}
         <Page route={route} mayChange={role !== "viewer"} />
       </main>
-      {asking && (
+      {confirming && (
         <Confirm
-          title="Sign out, and lose what you wrote?"
+          title="Sign out and discard your unapplied text?"
           action="Sign out"
-          onCancel={() => setAsking(false)}
+          onCancel={() => setConfirming(false)}
           onConfirm={() => {
-            setAsking(false);
-            setLeaving(true);
+            setConfirming(false);
+            setSigningOut(true);
           }}
         >
-          Text that was not applied is dropped: of {draftedLabs().join(", ")}.
+          These labs have text that is not applied: {draftedLabs().join(", ")}.
         </Confirm>
       )}
     </>
@@ -83,9 +83,9 @@ function Page({ route, mayChange }: { readonly route: Route; readonly mayChange:
     default:
       return (
         <section class="empty">
-          <h1>There is nothing here</h1>
+          <h1>Page not found</h1>
           <p>
-            The address leads to no page. <Link to={{ page: "labs" }}>See your labs</Link>.
+            No page has this address. <Link to={{ page: "labs" }}>See your labs</Link>.
           </p>
         </section>
       );

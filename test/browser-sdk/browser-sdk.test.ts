@@ -13,7 +13,7 @@ import { testBrowser } from "../browser/browser.fixture.ts";
 import { selfSigned } from "../self-signed.ts";
 import { serve, users } from "../wire/served.ts";
 
-/** The SDK for pages, bundled as a page would have it, and run where there is nothing but what browsers have, too. */
+/** The browser SDK, bundled as for a page, and run with only the globals of browsers. */
 
 let folder: string;
 let code: string;
@@ -34,16 +34,16 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-test("nothing of Node is in it, by name or as a stand-in", () => {
+test("the bundle contains no Node module, and no replacement for one", () => {
   expect(imports).toEqual([]);
   expect(code.match(/\brequire\(|\bnode:[a-z_]+|\bBuffer\b|\bprocess\b|__vite-browser-external/g)).toBeNull();
 });
 
-/** What web pages have; nothing else is to be found in the page's world. */
+/** The globals of web pages that the SDK may use; the sandbox has no others. */
 const webGlobals =
   "fetch AbortController AbortSignal URL URLSearchParams TextDecoder TextEncoder ReadableStream Headers Response WebSocket performance setTimeout clearTimeout";
 
-test("it does against the real service what it does in Node", async () => {
+test("the SDK works against the real service in a sandbox without Node", async () => {
   const { cert, key } = selfSigned();
   const host = memoryHost({ users });
   const service = createService({ host, store: sqliteStore(":memory:"), log: () => {}, version: "1" });
@@ -74,26 +74,26 @@ console.log(JSON.stringify({ missing, ...(await world.exports.page(process.argv[
   }
 });
 
-test("it does the same in a browser, and there a cookie stands for the token, on a console's WebSocket too", async () => {
+test("the SDK works in a browser, also with a cookie instead of the token, and for a console's WebSocket", async () => {
   await using served = await serve();
   await using browser = await testBrowser();
   await using opened = await browser.open();
   const { page } = opened;
-  // Any answer of the service makes a page of its origin.
+  // Any response of the service gives a page with its origin.
   await page.goto(`${served.url}/api/v1/health`);
   const run = (call: string) => page.evaluate(`(async () => { const exports = {}; ${code}; return await exports.${call}; })()`);
   expect(await run(`page(${JSON.stringify(served.url)})`)).toEqual(seen);
   expect(await run("consoleByCookie()")).toContain("over here");
-  // Chromium tells of every refused call in its console: 401, 404, 409, and the address where nobody is.
+  // Chromium logs each refused call: 401, 404, 409, and the unreachable address.
   for (const refused of [/409/, /404/, /401/, /ERR_/, /another host: https:\/\/127\.0\.0\.1:1\//]) await opened.expectComplaint(refused);
 });
 
-/** What the page has seen, wherever it ran. */
+/** The result of the page, in each environment. */
 const seen = {
   signedIn: true,
   creates: 2,
   nodes: 1,
-  looked: true,
+  progressed: true,
   seen: "/page",
   frr: true,
   refused: [409, "lab_exists", "string"],

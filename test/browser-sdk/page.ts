@@ -1,6 +1,6 @@
 import { connect, LabwrightError } from "../../src/client/browser.ts";
 
-/** What a page does with the SDK, from login to destroy; run without anything of Node. Answers what it saw. */
+/** Uses the SDK from login to destroy, without Node. Returns the results. */
 export async function page(url: string): Promise<unknown> {
   const client = connect({ url });
   const { token } = await client.login({ username: "ann", password: "ann-password" });
@@ -25,22 +25,23 @@ export async function page(url: string): Promise<unknown> {
   const away = await connect({ url: "https://127.0.0.1:1" })
     .getHealth()
     .catch((error: unknown) => error);
-  const told = (error: unknown) => (error instanceof LabwrightError ? [error.status, error.code, typeof error.requestId] : String(error));
+  const summary = (error: unknown) =>
+    error instanceof LabwrightError ? [error.status, error.code, typeof error.requestId] : String(error);
   return {
     signedIn: typeof token === "string" && client.token === undefined,
     creates: plan.summary?.creates,
     nodes: deployed.nodes,
-    looked: steps.length > 0,
+    progressed: steps.length > 0,
     seen,
     frr: templates.templates?.some(({ id }) => id === "frr"),
-    refused: told(refused),
-    gone: told(gone),
-    stranger: told(stranger),
-    away: told(away),
+    refused: summary(refused),
+    gone: summary(gone),
+    stranger: summary(stranger),
+    away: summary(away),
   };
 }
 
-/** The cookie in place of the token, and a console over a WebSocket. Answers what the console said. */
+/** Uses the cookie instead of the token, and opens a console over a WebSocket. Returns its output. */
 export async function consoleByCookie(): Promise<string> {
   const first = connect();
   await first.login({ username: "ann", password: "ann-password" });
@@ -48,15 +49,15 @@ export async function consoleByCookie(): Promise<string> {
   const client = connect();
   await client.deployProject({ yaml: "name: cookie\nnodes:\n  r1: {template: frr}\n" });
   const socket = await client.openConsole({ lab: "/cookie", node: "r1" });
-  const said = await new Promise<string>((resolve) => {
-    let heard = "";
+  const output = await new Promise<string>((resolve) => {
+    let received = "";
     socket.addEventListener("message", ({ data }) => {
-      heard += new TextDecoder().decode(data as ArrayBuffer);
-      if (/\r\nover here\r\n/.test(heard)) resolve(heard);
+      received += new TextDecoder().decode(data as ArrayBuffer);
+      if (/\r\nover here\r\n/.test(received)) resolve(received);
     });
     socket.send(new TextEncoder().encode("echo over here\r"));
   });
   socket.close();
   await client.destroyProject({ lab: "/cookie" });
-  return said;
+  return output;
 }

@@ -12,9 +12,9 @@ interface AxeResults {
 
 const source = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** What axe finds wrong with a page as it is now, one line each: rule, what it wants, where. Rules of WCAG 2.2 A and AA, and good practice. */
+/** Returns the accessibility problems that axe finds in a page, one per element, by the rules of WCAG 2.2 A and AA and best practices. */
 export async function violationsOf(page: Page): Promise<readonly string[]> {
-  // Colours that are on their way from one to the other are neither.
+  // Waits for running transitions: their intermediate colours may have too little contrast.
   await page.evaluate("Promise.all(document.getAnimations().map((one) => one.finished.catch(() => {})))");
   if ((await page.evaluate("typeof axe")) === "undefined") await page.evaluate(source);
   const { violations } = (await page.evaluate("axe.run(document, { resultTypes: ['violations'] })")) as AxeResults;

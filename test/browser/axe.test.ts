@@ -4,7 +4,7 @@ import type { Served } from "../wire/served.ts";
 import { violationsOf } from "./axe.fixture.ts";
 import { servePages, signIn, type TestBrowser, testBrowser } from "./browser.fixture.ts";
 
-/** Pages can be read and used by everybody, as far as a program can tell. */
+/** Accessibility of the pages, as far as a program can check it. */
 
 let browser: TestBrowser;
 let served: Served;
@@ -21,7 +21,7 @@ afterAll(async () => {
 
 const yaml = `name: fair\nnodes:\n  r1: {template: frr}\n  r2: {template: frr, start: false}\n  h1: {template: linux}\nnetworks:\n  lan: {type: bridge}\nlinks:\n  - {endpoints: ["r1:eth0", "r2:eth0"], quality: {delay: 20}}\n  - ["h1:eth0", "lan"]\n  - ["r1:eth1", "lan"]\n`;
 
-/** What is looked at, once signed in: the way there. */
+/** The checked views, each with the steps that open it. Most need a signed-in user. */
 const views: Readonly<Record<string, (page: Page, at: (path: string) => Promise<unknown>) => Promise<unknown>>> = {
   "the labs": async (page, at) => {
     await at("/");
@@ -46,7 +46,7 @@ const views: Readonly<Record<string, (page: Page, at: (path: string) => Promise<
     await page.getByRole("button", { name: /^Link r1:eth0 to r2:eth0/ }).press("Enter");
     await page.getByRole("complementary", { name: "Link r1:eth0 to r2:eth0" }).waitFor();
   },
-  "a text with a mistake": async (page, at) => {
+  "a text with an error": async (page, at) => {
     await at("/labs/fair?view=plan");
     const editor = page.getByRole("textbox", { name: "The lab as YAML" });
     await editor.getByText("fair").waitFor();
@@ -74,9 +74,9 @@ const views: Readonly<Record<string, (page: Page, at: (path: string) => Promise<
     await at("/labs/fair?view=consoles");
     await page.getByText("Choose a node on the left").waitFor();
   },
-  "consoles side by side, one of them of a stopped node": async (page, at) => {
+  "consoles side by side, one of a stopped node": async (page, at) => {
     await at("/labs/fair?view=consoles&node=r2");
-    await page.getByText("Not running; waits for its start").waitFor();
+    await page.getByText("Not running; waiting for its start").waitFor();
     await page.getByRole("button", { name: "Side by side", exact: true }).click();
     await page.getByRole("button", { name: /^h1/ }).click();
     await page.getByRole("region", { name: "Console of h1" }).getByText("Connected", { exact: true }).waitFor();
@@ -90,17 +90,17 @@ const views: Readonly<Record<string, (page: Page, at: (path: string) => Promise<
     await page.getByRole("button", { name: "Run on 3 nodes" }).click();
     await page.getByRole("article", { name: "Answer of r2" }).getByText("not running", { exact: true }).waitFor();
   },
-  "an address that leads nowhere": async (page, at) => {
+  "an unknown address": async (page, at) => {
     await at("/nowhere");
-    await page.getByRole("heading", { name: "There is nothing here" }).waitFor();
+    await page.getByRole("heading", { name: "Page not found" }).waitFor();
   },
 };
 
-test("each page in light and in dark colours", { timeout: 180_000 }, async () => {
+test("no page has accessibility problems in light or dark colours", { timeout: 180_000 }, async () => {
   await using tab = await browser.open();
   const { page } = tab;
   const found: Record<string, readonly string[]> = {};
-  const look = async (name: string) => {
+  const check = async (name: string) => {
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });
       const violations = await violationsOf(page);
@@ -109,18 +109,18 @@ test("each page in light and in dark colours", { timeout: 180_000 }, async () =>
   };
   await page.goto(`${served.url}/ui/`);
   await page.getByLabel("Password").waitFor();
-  await look("signing in");
+  await check("signing in");
   await signIn(page, served.url);
   for (const [name, goThere] of Object.entries(views)) {
     await goThere(page, (path) => page.goto(`${served.url}/ui${path}`));
-    await look(name);
+    await check(name);
   }
-  // Of the mistake.
+  // The check of the text with an error.
   await tab.expectComplaint(/422/);
   expect(found).toEqual({});
 });
 
-test("what nobody can read is found", async () => {
+test("text with too little contrast is found", async () => {
   await using tab = await browser.open();
   await tab.page.goto(`${served.url}/ui/`);
   await tab.page.getByLabel("Password").waitFor();

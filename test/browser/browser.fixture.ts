@@ -6,14 +6,14 @@ import { loadPages } from "../../src/server/http/pages.ts";
 import { type Served, type ServedOptions, serve } from "../wire/served.ts";
 import { launchChromium } from "./launch-chromium.ts";
 
-/** A page in a real browser, with cookies of its own. Closing it throws where the page complained of anything that the test did not expect. */
+/** A page in a real browser, with its own cookies. Closing it throws if there was a complaint that the test did not expect. */
 export interface TestPage extends AsyncDisposable {
   readonly page: Page;
-  /** What the page complained of so far, expected or not: console errors, refusals of the policy, exceptions nobody caught, requests to other hosts. */
+  /** All complaints so far: console errors, violations of the content security policy, uncaught exceptions, requests to other hosts. */
   readonly complaints: readonly string[];
-  /** Waits for a complaint that matches, which the browser may tell a while after what it complains of; from the page's beginning to its end those are none. */
+  /** Waits for a matching complaint, which the browser may report late. Matching complaints, earlier or later, do not fail the test. */
   expectComplaint(pattern: RegExp): Promise<void>;
-  /** From the page's beginning to its end those that match are none. */
+  /** Matching complaints, earlier or later, do not fail the test. */
   allowComplaint(pattern: RegExp): void;
 }
 
@@ -26,31 +26,31 @@ export async function testBrowser(): Promise<TestBrowser> {
   return { open: (options) => openPage(launched.browser, options), [Symbol.asyncDispose]: () => launched[Symbol.asyncDispose]() };
 }
 
-/** For what a page is to do on a busy machine. */
-const hangMs = 60_000;
+/** Timeout of actions and complaints: enough for a busy machine. */
+const timeoutMs = 60_000;
 
 async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<TestPage> {
   const context = await browser.newContext({ ignoreHTTPSErrors: true, ...options });
-  context.setDefaultTimeout(hangMs);
+  context.setDefaultTimeout(timeoutMs);
   const page = await context.newPage();
   const complaints: string[] = [];
   const allowed: RegExp[] = [];
-  let shown = "";
-  // What a person would have seen, for whoever reads of the failure only. A page that is opened for all tests is of none.
-  if (TestRunner.getCurrentTest() !== undefined) onTestFailed(() => console.error(`the page showed ${shown}`));
-  let own: string | undefined;
+  let shownText = "";
+  // Prints the text of the page if the test fails. A page that is opened in a hook belongs to no test.
+  if (TestRunner.getCurrentTest() !== undefined) onTestFailed(() => console.error(`the page showed ${shownText}`));
+  let ownHost: string | undefined;
   page.on("pageerror", (error) => complaints.push(`exception: ${error.message}`));
   page.on("console", (message) => {
-    // Refusals of the policy are errors of the console, too; that of a report-only one would be a warning.
+    // Violations of a policy are console errors; those of a report-only policy are warnings.
     if (message.type() === "error" || /Content.Security.Policy/i.test(message.text()))
       complaints.push(`${message.type()}: ${message.text()} (${message.location().url})`);
   });
-  // Whatever a page asks of any other host than the one it came from.
+  // Requests to any other host than that of the page.
   page.on("request", (request) => {
     const { protocol, host } = new URL(request.url());
     if (["data:", "blob:", "about:"].includes(protocol)) return;
-    own ??= host;
-    if (host !== own) complaints.push(`a request to another host: ${request.url()}`);
+    ownHost ??= host;
+    if (host !== ownHost) complaints.push(`a request to another host: ${request.url()}`);
   });
   return {
     page,
@@ -58,21 +58,21 @@ async function openPage(browser: Browser, options: BrowserContextOptions = {}): 
       return complaints;
     },
     expectComplaint: async (pattern) => {
-      for (const end = performance.now() + hangMs; !complaints.some((complaint) => pattern.test(complaint)); await delay(20))
-        if (performance.now() > end) throw new Error(`nothing matches ${pattern} in ${JSON.stringify(complaints)}`);
+      for (const end = performance.now() + timeoutMs; !complaints.some((complaint) => pattern.test(complaint)); await delay(20))
+        if (performance.now() > end) throw new Error(`no complaint matches ${pattern}: ${JSON.stringify(complaints)}`);
       allowed.push(pattern);
     },
     allowComplaint: (pattern) => void allowed.push(pattern),
     async [Symbol.asyncDispose]() {
-      shown = `${page.url()}: ${await page.innerText("body", { timeout: 5_000 }).catch(String)}`;
+      shownText = `${page.url()}: ${await page.innerText("body", { timeout: 5_000 }).catch(String)}`;
       await context.close();
-      const rest = complaints.filter((complaint) => !allowed.some((pattern) => pattern.test(complaint)));
-      if (rest.length > 0) throw new Error(`the page complained:\n${rest.join("\n")}`);
+      const unexpected = complaints.filter((complaint) => !allowed.some((pattern) => pattern.test(complaint)));
+      if (unexpected.length > 0) throw new Error(`unexpected complaints of the page:\n${unexpected.join("\n")}`);
     },
   };
 }
 
-/** The real service with its pages, as set-up built them. */
+/** Starts the real service with its pages, which `npm run web` must have built. */
 export async function servePages(options: ServedOptions = {}): Promise<Served> {
   const pages = await loadPages(join(import.meta.dirname, "../../dist/web"));
   if (pages === undefined) throw new Error("the web pages are not built: npm run web");
@@ -91,7 +91,7 @@ export async function servePages(options: ServedOptions = {}): Promise<Served> {
   return served;
 }
 
-/** By the form, as a person does. */
+/** Signs in with the form. */
 export async function signIn(page: Page, url: string, username = "admin", password = `${username}-password`): Promise<void> {
   await page.goto(`${url}/ui/`);
   await page.getByLabel("User name").fill(username);

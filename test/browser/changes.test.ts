@@ -5,7 +5,7 @@ import type { RawClient } from "../wire/raw-client.ts";
 import type { Served } from "../wire/served.ts";
 import { servePages, signIn, type TestBrowser, testBrowser } from "./browser.fixture.ts";
 
-/** Changes of a lab on real nodes, from the page with its text: planned, applied, agreed to, refused, taken over, seen by others. */
+/** Changes of a lab on real nodes from its editor: planned, applied, confirmed, refused, taken over, and shown to other users. */
 
 let local: TestLocalHost;
 let browser: TestBrowser;
@@ -54,7 +54,7 @@ async function openPlan(page: Page): Promise<void> {
   await editorOf(page).getByText("# the first line").waitFor();
 }
 
-/** Puts another text in place of the editor's. By the editor, not by the browser, which would carry styles over what is selected. */
+/** Replaces the text of the editor. Uses its own key bindings: the browser would keep styles of the selected text. */
 async function write(page: Page, yaml: string): Promise<void> {
   await editorOf(page).press("Control+a");
   await editorOf(page).press("Backspace");
@@ -67,7 +67,7 @@ async function intentOf(): Promise<string> {
   return (await client.post("/api/v1/projects/public", { lab: "/turn", as_written: true })).json.data.yaml;
 }
 
-/** How long its nodes run, ms, by name. */
+/** Returns the uptime of each node, ms, by name. */
 async function uptimes(): Promise<Readonly<Record<string, number>>> {
   const { nodes } = (await client.post("/api/v1/projects/status", { lab: "/turn" })).json.data.live as {
     readonly nodes: readonly { readonly name: string; readonly uptime_ms?: number }[];
@@ -75,7 +75,7 @@ async function uptimes(): Promise<Readonly<Record<string, number>>> {
   return Object.fromEntries(nodes.map(({ name, uptime_ms }) => [name, uptime_ms ?? -1]));
 }
 
-test("what disturbs nobody is applied at once, and what stops nodes only after a yes to a question that says who feels it", async () => {
+test("safe steps are applied at once, and steps that stop nodes only after a confirmation that names the affected nodes", async () => {
   await using tab = await browser.open({ storageState });
   const { page } = tab;
   await openPlan(page);
@@ -83,26 +83,26 @@ test("what disturbs nobody is applied at once, and what stops nodes only after a
   await press(page, "Plan");
   await page.getByText("create node h3").waitFor();
   await page.getByText("update config r1").waitFor();
-  // In the picture: what comes, what goes down, who feels it.
-  for (const name of [/^h3, .*not there yet, will be made/, /^r1, .*will go down/, /^h1, .*will feel it/]) {
+  // The drawing marks created, stopped and affected nodes.
+  for (const name of [/^h3, .*not created yet, will be created/, /^r1, .*will go down/, /^h1, .*will be affected/]) {
     await page.getByRole("button", { name }).waitFor();
   }
   const before = await uptimes();
   await press(page, "Apply");
   const question = page.getByRole("dialog", { name: "Nodes will stop" });
   await question.getByText("r1, its configuration").waitFor();
-  await question.getByText("Nodes that will feel it: h1").waitFor();
+  await question.getByText("Affected nodes: h1").waitFor();
   await question.getByText("h1:eth0 -- r1:eth0").waitFor();
-  // The new node runs, and nobody was stopped for it.
+  // The new node runs, and no node was stopped for it.
   const between = await uptimes();
   expect(Object.keys(between).sort()).toEqual(["h1", "h2", "h3", "r1"]);
   for (const name of ["h1", "h2", "r1"]) expect(between[name]).toBeGreaterThanOrEqual(before[name]!);
 
-  // Somebody changes the lab while the question is open: the yes was to another plan, nothing is done, and the plan as of now is shown.
+  // Another user changes the lab while the question is open. The confirmation is for the old plan: nothing is applied, and the new plan is shown.
   const quality = { lab: "/turn", endpoints: ["h1:eth1", "h2:eth0"], b: { loss: 1 }, save: true };
   expect((await client.post("/api/v1/projects/links/quality", quality)).status).toBe(200);
   await question.getByRole("button", { name: "Stop them and apply" }).click();
-  await page.getByText("The lab changed since that plan was made: nothing was done.").waitFor();
+  await page.getByText("The lab changed after this plan was computed. Nothing was applied.").waitFor();
   await page.getByText("update config r1").waitFor();
   await page.getByText("update link h1:eth1 -- h2:eth0").waitFor();
   expect((await uptimes())["r1"]).toBeGreaterThanOrEqual(between["r1"]!);
@@ -114,7 +114,7 @@ test("what disturbs nobody is applied at once, and what stops nodes only after a
   expect(await intentOf()).toContain("description second");
 });
 
-test("a plan that somebody's change made stale is told, and the new plan says what was changed on the host", async () => {
+test("a plan that became stale is refused, and the new plan shows what was changed on the host", async () => {
   await using tab = await browser.open({ storageState });
   const { page } = tab;
   await openPlan(page);
@@ -125,32 +125,32 @@ test("a plan that somebody's change made stale is told, and the new plan says wh
   const quality = { lab: "/turn", endpoints: ["h1:eth1", "h2:eth0"], a: { delay: 7 }, save: true };
   expect((await client.post("/api/v1/projects/links/quality", quality)).status).toBe(200);
   await press(page, "Apply");
-  await page.getByText("The lab changed since that plan was made: nothing was done.").waitFor();
+  await page.getByText("The lab changed after this plan was computed. Nothing was applied.").waitFor();
   const link = page.getByRole("listitem").filter({ hasText: "update link h1:eth1 -- h2:eth0" });
   await link.getByText("changed on the host").first().waitFor();
   expect(await intentOf()).toBe(now);
 });
 
-test("what was changed by hand on the host is shown, and comes into the text line by line, comments kept", async () => {
+test("changes of the host are shown, and taken over into the text with its comments kept", async () => {
   await using tab = await browser.open({ storageState });
   const { page } = tab;
   await openPlan(page);
-  await press(page, "Look at the host's changes");
-  await page.getByRole("heading", { name: "What the host has and the text has not" }).waitFor();
+  await press(page, "Show the host's changes");
+  await page.getByRole("heading", { name: "Changes of the host that are not in the text" }).waitFor();
   await page.getByText("update link h1:eth1 -- h2:eth0").waitFor();
-  await press(page, "Take them over…");
+  await press(page, "Take over…");
   await page.getByRole("dialog").getByRole("button", { name: "Take over" }).click();
-  await page.getByText("The text now says what the host has.").waitFor();
+  await page.getByText("The text now matches the host.").waitFor();
   const added = await page.locator(".diff .added").allTextContents();
   expect(added.join("")).toMatch(/delay: 7/);
   await editorOf(page).getByText("delay: 7").first().waitFor();
   const now = await intentOf();
   for (const kept of [/^# the first line$/m, /\{template: linux\} # beside the router$/m, /delay: 7/]) expect(now).toMatch(kept);
   await press(page, "Plan");
-  await page.getByText("Nothing to do: the host is as the text says.").waitFor();
+  await page.getByText("Nothing to do: the host matches the text.").waitFor();
 });
 
-test("two browsers on one lab see each other's changes, and neither loses what it wrote", async () => {
+test("two browsers on one lab show each other's changes, and none loses unapplied text", async () => {
   await using first = await browser.open({ storageState });
   await using second = await browser.open({ storageState });
   await using third = await browser.open({ storageState });
@@ -171,16 +171,16 @@ test("two browsers on one lab see each other's changes, and neither loses what i
   const notice = second.page.getByRole("region", { name: "The lab's text was changed elsewhere" });
   await notice.getByText("+   theirs: {template: linux, start: false}").waitFor();
   await editorOf(second.page).getByText("mine").waitFor();
-  await notice.getByRole("button", { name: "Take theirs, drop mine" }).click();
+  await notice.getByRole("button", { name: "Use their text, discard mine" }).click();
   await editorOf(second.page).getByText("theirs").waitFor();
 
-  // Where nothing was written, the text just follows.
+  // Without unapplied text the editor shows the new text at once.
   await write(first.page, now);
   await first.page.getByLabel(/prune/).check();
   await press(first.page, "Plan");
   await first.page.getByText("delete node theirs").waitFor();
   await press(first.page, "Apply");
   await first.page.getByText(/^Applied, \d+ steps?/).waitFor();
-  await second.page.getByText("The text was changed elsewhere; this is how it stands now.").waitFor();
+  await second.page.getByText("The text was changed elsewhere. This is the new text.").waitFor();
   await expect.poll(() => editorOf(second.page).textContent()).not.toContain("theirs");
 });

@@ -1,4 +1,4 @@
-/** Runs in the browser's own network: a port for its proxy, carried out of it by a socket in the file system, and Chromium with the arguments given. */
+/** Runs in the browser's own network namespace: forwards the port of its proxy to a Unix socket outside, and starts Chromium with the given arguments. */
 import { execFileSync, spawn } from "node:child_process";
 import { connect, createServer } from "node:net";
 
@@ -14,7 +14,7 @@ const server = createServer((near) => {
   far.once("close", () => near.destroySoon());
 });
 server.listen(Number(LABWRIGHT_TEST_PROXY_PORT), "127.0.0.1", () => {
-  // Its orders come by the two pipes behind standard error.
+  // Playwright controls Chromium over the file descriptors 3 and 4.
   const chromium = spawn(LABWRIGHT_TEST_CHROMIUM, process.argv.slice(2), { stdio: [0, 1, 2, 3, 4] });
   chromium.once("exit", (code) => process.exit(code ?? 1));
 });

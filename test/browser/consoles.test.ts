@@ -18,7 +18,7 @@ let browser: TestBrowser;
 let served: Served;
 let client: RawClient;
 let database: string;
-/** Signed in once for all. */
+/** Cookies of one sign-in for all tests. */
 let storageState: StorageState;
 
 beforeAll(async () => {
@@ -46,7 +46,7 @@ afterAll(async () => {
   await rm(dirname(database), { recursive: true });
 });
 
-/** The service on one port, with what it remembers: none of those that the system gives to whoever asks, so that it is free again after a restart. */
+/** Starts the service with its database on a fixed port outside of the ephemeral range, so that the port is free after a restart. */
 function begin(): Promise<Served> {
   const port = 20_000 + (process.pid % 10_000);
   return servePages({ host: local.host, service: { store: sqliteStore(database) }, server: { listen: { port } } });
@@ -66,7 +66,7 @@ async function power(action: "start" | "stop", node: string, lab = "/talk"): Pro
 
 const tileOf = (page: Page, node: string): Locator => page.getByRole("region", { name: `Console of ${node}`, exact: true });
 
-/** What the terminal shows, without the gaps of its letters. */
+/** Returns the text of the terminal, with normal spaces. */
 async function shown(page: Page, node: string): Promise<string> {
   const rows = await tileOf(page, node).locator(".xterm-rows > div").allTextContents();
   return rows.map((row) => row.replaceAll("\u00a0", " ").trimEnd()).join("\n");
@@ -74,7 +74,7 @@ async function shown(page: Page, node: string): Promise<string> {
 
 const poll = { timeout: 40_000 };
 
-/** Opens the consoles' page with one of them, when its prompt is there. */
+/** Opens the page of consoles with one console, and waits for its prompt. */
 async function openConsole(page: Page, node: string): Promise<void> {
   await page.goto(`${served.url}/ui/labs/talk?view=consoles&node=${node}`);
   await tileOf(page, node).getByText("Connected", { exact: true }).waitFor();
@@ -90,7 +90,7 @@ async function typing(page: Page, node: string, text: string): Promise<void> {
   await page.keyboard.press("Enter");
 }
 
-test("a person opens a console from the topology, types, and sees the answer in all its colours", async () => {
+test("a console that is opened from the topology shows the output of a command in all colours", async () => {
   await using tab = await browser.open({ storageState });
   const { page } = tab;
   await page.goto(`${served.url}/ui/labs/talk`);
@@ -101,30 +101,30 @@ test("a person opens a console from the topology, types, and sees the answer in 
   expect(new URL(page.url()).search).toBe("?view=consoles&node=h1");
   await typing(page, "h1", "echo $((6*7))");
   await expect.poll(() => shown(page, "h1"), poll).toMatch(/^42$/m);
-  // Colours that are no class of the terminal's are styles of an element each, which the policy lets through only as properties.
+  // Colours outside of the palette are style attributes, which the policy allows only if a script sets them as properties.
   await typing(page, "h1", "printf '\\033[38;2;255;0;128mpin%s\\033[0m\\n' k");
   const pink = tileOf(page, "h1").locator(".xterm-rows span", { hasText: /^pink$/ });
   await pink.waitFor();
   expect(await pink.getAttribute("style")).toContain("color");
-  // The panel of the topology leads there, too, and so does a double click.
+  // The panel of the topology and a double click open the console, too.
   await page.getByRole("link", { name: "Topology" }).click();
   await page.getByRole("button", { name: /^h2, / }).click();
   await page.getByRole("complementary", { name: "Node h2" }).getByRole("button", { name: "Console" }).click();
   await tileOf(page, "h2").getByText("Connected", { exact: true }).waitFor();
   await page.getByRole("link", { name: "Topology" }).click();
   await page.getByRole("button", { name: /^h1, / }).dblclick();
-  // Both are open still, and what was said is there again.
+  // Both are still open, with their earlier output.
   await expect.poll(() => shown(page, "h1"), poll).toMatch(/^42$/m);
   await page.getByRole("button", { name: "Side by side", exact: true }).click();
   await tileOf(page, "h2").getByText("Connected", { exact: true }).waitFor();
   expect(await page.locator(".tile:visible").count()).toBe(2);
 });
 
-test("a double click opens a node's console though the first click moves the picture, also before the lab's state is known", async () => {
+test("a double click opens a node's console although the first click moves the drawing, also before the lab's state is known", async () => {
   await using tab = await browser.open({ storageState });
   const { page } = tab;
-  let letGo = () => {};
-  const clicked = new Promise<void>((resolve) => (letGo = resolve));
+  let release = () => {};
+  const clicked = new Promise<void>((resolve) => (release = resolve));
   await page.route("**/api/v1/projects/status", async (route) => {
     await clicked;
     await route.continue();
@@ -141,15 +141,15 @@ test("a double click opens a node's console though the first click moves the pic
   await page.mouse.down({ clickCount: 2 });
   await page.mouse.up({ clickCount: 2 });
   await expect.poll(() => new URL(page.url()).search).toBe("?view=consoles&node=h1");
-  letGo();
+  release();
   await tileOf(page, "h1").getByText("Connected", { exact: true }).waitFor();
 });
 
-test("the node sees the window as large as it is, also when it changes", async () => {
+test("a node gets the size of the terminal, also after it changes", async () => {
   await using tab = await browser.open({ storageState, viewport: { width: 1200, height: 800 } });
   const { page } = tab;
   await openConsole(page, "h1");
-  /** As the node tells it. */
+  /** Reads the size from the node. */
   const size = async (mark: string): Promise<{ readonly rows: number; readonly columns: number }> => {
     await typing(page, "h1", `echo ${mark} $(stty size)`);
     let found: RegExpExecArray | null = null;
@@ -157,12 +157,12 @@ test("the node sees the window as large as it is, also when it changes", async (
     return { rows: Number(found![1]), columns: Number(found![2]) };
   };
   const rowsDrawn = () => tileOf(page, "h1").locator(".xterm-rows > div").count();
-  /** Asked again until the node has heard of the window: it is told apart from what is typed. */
-  const settled = async (word: string) => {
-    for (let asked = 1; ; asked++) {
-      const [told, drawn] = [await size(`${word}${asked}`), await rowsDrawn()];
-      if (told.rows === drawn) return told;
-      if (asked === 20) throw new Error(`the node sees ${told.rows} rows, and ${drawn} are drawn`);
+  /** Reads the size until it matches the terminal: the resize is sent separately from typed text. */
+  const settled = async (mark: string) => {
+    for (let attempt = 1; ; attempt++) {
+      const [reported, drawn] = [await size(`${mark}${attempt}`), await rowsDrawn()];
+      if (reported.rows === drawn) return reported;
+      if (attempt === 20) throw new Error(`the node has ${reported.rows} rows, and ${drawn} are drawn`);
     }
   };
   const large = await settled("large");
@@ -172,7 +172,7 @@ test("the node sees the window as large as it is, also when it changes", async (
   expect(small.columns).toBeLessThan(large.columns);
 });
 
-test("two browsers on one console see the same, and both type", async () => {
+test("two browsers on one console show the same output, and both can type", async () => {
   await using first = await browser.open({ storageState });
   await using second = await browser.open({ storageState });
   await openConsole(first.page, "h2");
@@ -180,33 +180,33 @@ test("two browsers on one console see the same, and both type", async () => {
   const bothShow = async (answer: RegExp) => {
     for (const { page } of [first, second]) await expect.poll(() => shown(page, "h2"), poll).toMatch(answer);
   };
-  // In turns: what is typed while a command runs is echoed in front of its answer.
+  // One after the other: text that is typed while a command runs is echoed before its output.
   await typing(first.page, "h2", "echo from-$((40+2))");
   await bothShow(/^from-42$/m);
   await typing(second.page, "h2", "echo also-$((50+2))");
   await bothShow(/^also-52$/m);
 });
 
-test("a console says that its node stopped, and goes on when it starts", async () => {
+test("a console shows that its node stopped, and continues when it starts", async () => {
   await using tab = await browser.open({ storageState });
   const { page } = tab;
   await openConsole(page, "h2");
   await power("stop", "h2");
-  await tileOf(page, "h2").getByText("Not running; waits for its start").waitFor();
+  await tileOf(page, "h2").getByText("Not running; waiting for its start").waitFor();
   await expect.poll(() => shown(page, "h2"), poll).toContain("h2 is not running");
   await power("start", "h2");
   await tileOf(page, "h2").getByText("Connected", { exact: true }).waitFor();
   await expect.poll(() => shown(page, "h2"), poll).toContain("connected again");
   await typing(page, "h2", "echo back-$((6*7))");
   await expect.poll(() => shown(page, "h2"), poll).toMatch(/^back-42$/m);
-  // The socket may be closed before the page hears that the node stopped: then it asks for the console once too often.
+  // The socket may close before the page gets the event of the stop: then it tries to attach once more.
   tab.allowComplaint(/409 \(Conflict\).*console\/attach/);
 });
 
-test("a broken connection is told and mended, and nothing is shown twice", async () => {
+test("a console reconnects after a broken connection, without repeating output", async () => {
   await using tab = await browser.open({ storageState });
   const { page } = tab;
-  // The browser's own end of each WebSocket, to break it.
+  // Keeps the WebSockets of the page, to break them.
   await page.addInitScript(`{
     const Real = WebSocket;
     globalThis.sockets = [];
@@ -222,7 +222,7 @@ test("a broken connection is told and mended, and nothing is shown twice", async
   expect((await shown(page, "h1")).match(/^once-42$/gm)).toHaveLength(1);
 });
 
-test("a paste of several lines asks first; copy, search and clear do what they say", async () => {
+test("a paste of several lines needs a confirmation; copy, search and clear work", async () => {
   await using tab = await browser.open({ storageState });
   const { page } = tab;
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"], { origin: served.url });
@@ -255,18 +255,18 @@ test("a paste of several lines asks first; copy, search and clear do what they s
   await tile.getByRole("button", { name: "Copy" }).click();
   await tile.getByText("Selection copied").waitFor();
   expect(await page.evaluate("navigator.clipboard.readText()")).toBe("two-4");
-  await field.fill("never said");
+  await field.fill("never shown");
   await page.keyboard.press("Enter");
-  await tile.getByText("No “never said” here").waitFor();
+  await tile.getByText("“never shown” not found").waitFor();
   await tile.getByRole("button", { name: "Clear" }).click();
   await expect.poll(() => shown(page, "h1"), poll).not.toContain("two-4");
-  // Out of the terminal by keys alone.
+  // A shortcut leaves the terminal.
   await tile.getByRole("textbox", { name: "Console of h1" }).focus();
   await page.keyboard.press("Control+Shift+L");
   await page.locator(":focus", { hasText: "Search" }).waitFor();
 });
 
-test("one command runs on many nodes; each answer has its own state, and all are copied at once", async () => {
+test("one command runs on many nodes; each answer has its own state, and all answers are copied at once", async () => {
   await using tab = await browser.open({ storageState });
   const { page } = tab;
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"], { origin: served.url });
@@ -287,7 +287,7 @@ test("one command runs on many nodes; each answer has its own state, and all are
   expect(copied).toMatch(/^=== h1: ok, [\d.]+ s\nh1-42\n\n=== h2: ok, [\d.]+ s\nh2-42\n\n=== h3: not running\n/);
   await page.getByRole("button", { name: "None" }).click();
   await page.getByRole("checkbox", { name: "h1" }).check();
-  // Answers are shown as they come: h2 has answered while h1 still waits to be let go.
+  // Answers are shown as they arrive: h2 answers while the command of h1 still waits for a file.
   await page.getByRole("checkbox", { name: "h2" }).check();
   await page.getByLabel("Seconds each").fill("120");
   const wait = "until [ -e /tmp/go ]; do sleep 0.1; done";
@@ -304,10 +304,10 @@ test("one command runs on many nodes; each answer has its own state, and all are
   await page.getByLabel("Seconds each").fill("1");
   await command.fill("sleep 20");
   await page.getByRole("button", { name: "Run on 1 node" }).click();
-  await answer("h1").getByText("time-out").waitFor();
+  await answer("h1").getByText("timeout", { exact: true }).waitFor();
 });
 
-test("a screen is told where a VNC client finds it", async () => {
+test("a node with a screen is listed with the command for a VNC client", async () => {
   const yaml = "name: seen\nnodes:\n  v1: {template: qemu, image: tiny, ram: 64, attributes: {video: std}}\n  h1: {template: linux}\n";
   expect((await client.post("/api/v1/projects/deploy", { yaml })).status).toBe(200);
   await using tab = await browser.open({ storageState });
@@ -320,7 +320,7 @@ test("a screen is told where a VNC client finds it", async () => {
   await screens.waitFor({ state: "detached" });
 });
 
-test("terminals go on after the service was restarted, and end with the session", async () => {
+test("terminals continue after a restart of the service, and end with the session", async () => {
   await using tab = await browser.open({ storageState });
   const { page } = tab;
   await openConsole(page, "h1");
@@ -328,24 +328,24 @@ test("terminals go on after the service was restarted, and end with the session"
   await typing(page, "h1", "echo before-$((6*7))");
   await expect.poll(() => shown(page, "h1"), poll).toMatch(/^before-42$/m);
   await served[Symbol.asyncDispose]();
-  await tileOf(page, "h1").getByText("Connection lost; trying again").waitFor();
+  await tileOf(page, "h1").getByText("Connection lost; reconnecting").waitFor();
   await local.reopen();
   served = await begin();
   await expect.poll(() => shown(page, "h1"), poll).toContain("connected again");
   await typing(page, "h1", "echo after-$((6*7))");
   await expect.poll(() => shown(page, "h1"), poll).toMatch(/^after-42$/m);
   expect((await shown(page, "h1")).match(/^before-42$/gm)).toHaveLength(1);
-  // What could not be asked meanwhile has been asked again.
+  // Requests that failed meanwhile were sent again.
   await expect.poll(() => page.getByRole("alert").count(), poll).toBe(0);
 
   await using elsewhere = await browser.open({ storageState });
-  // What it still asks while it signs out is refused.
+  // Requests during the sign-out are refused.
   elsewhere.allowComplaint(/401/);
   await elsewhere.page.goto(`${served.url}/ui/`);
   await elsewhere.page.getByRole("button", { name: "Sign out" }).click();
   await elsewhere.page.getByLabel("Password").waitFor();
   await page.getByText("Your session has ended.").waitFor();
   expect(await page.locator(".xterm").count()).toBe(0);
-  // Chromium tells of each try that found nobody, and of what the ended session asked.
+  // Chromium reports each failed attempt to connect, and each refused request of the ended session.
   tab.allowComplaint(/ERR_|WebSocket|EventSource|401|503/);
 });

@@ -3,7 +3,7 @@ import type { Served } from "../wire/served.ts";
 import { violationsOf } from "./axe.fixture.ts";
 import { servePages, signIn, type TestBrowser, testBrowser } from "./browser.fixture.ts";
 
-/** The documentation in a real browser, which reports each violation of the policy and each request to another host. */
+/** The documentation in a real browser, which reports violations of the policy and requests to other hosts. */
 
 let browser: TestBrowser;
 let served: Served;
@@ -16,7 +16,7 @@ afterAll(async () => {
   await served[Symbol.asyncDispose]();
 });
 
-test("a person opens the documentation from the labs' pages, follows links to the tutorial and a how-to page, and comes back", async () => {
+test("the documentation opens from the header, its links lead to the tutorial and a how-to page, and back to the labs", async () => {
   await using tab = await browser.open();
   const { page } = tab;
   await signIn(page, served.url);
@@ -35,7 +35,7 @@ test("a person opens the documentation from the labs' pages, follows links to th
   await page.getByRole("button", { name: "Sign out" }).waitFor();
 });
 
-test("the search finds a section by its words and goes there, without a sign-in", async () => {
+test("the search finds a section by its words and opens it, without a sign-in", async () => {
   await using tab = await browser.open();
   const { page } = tab;
   await page.goto(`${served.url}/docs/how-to/impair-links.html`);
@@ -50,18 +50,15 @@ test("the search finds a section by its words and goes there, without a sign-in"
   expect(await results.isHidden()).toBe(true);
 });
 
-test.each(["light", "dark"] as const)(
-  "a program finds nothing that keeps a person from reading the pages in %s colours",
-  async (colorScheme) => {
-    await using tab = await browser.open({ colorScheme });
-    for (const name of ["", "troubleshooting.html", "cli.html"]) {
-      await tab.page.goto(`${served.url}/docs/${name}`);
-      expect([name, await violationsOf(tab.page)]).toEqual([name, []]);
-    }
-  },
-);
+test.each(["light", "dark"] as const)("the documentation has no accessibility problems in %s colours", async (colorScheme) => {
+  await using tab = await browser.open({ colorScheme });
+  for (const name of ["", "troubleshooting.html", "cli.html"]) {
+    await tab.page.goto(`${served.url}/docs/${name}`);
+    expect([name, await violationsOf(tab.page)]).toEqual([name, []]);
+  }
+});
 
-test("pictures load, and the pages have the theme that was chosen in the labs' pages", async () => {
+test("pictures load, and the documentation uses the theme that was chosen in the labs' pages", async () => {
   await using tab = await browser.open();
   const { page } = tab;
   await page.goto(`${served.url}/docs/web.html`);

@@ -10,7 +10,7 @@ import { type Served, users } from "../wire/served.ts";
 import { violationsOf } from "./axe.fixture.ts";
 import { servePages, signIn, type TestBrowser, testBrowser } from "./browser.fixture.ts";
 
-/** The page of all labs: made from files, imported, seen as they change, destroyed. */
+/** The list of labs: created from files, duplicated, updated by events, destroyed. */
 
 let browser: TestBrowser;
 let served: Served;
@@ -53,13 +53,13 @@ test("a lab's files are dropped on the page, checked, and deployed", async () =>
     await page.getByLabel("The lab as YAML").dispatchEvent("drop", { dataTransfer });
   };
   await drop({ "a.yaml": "name: a", "b.yml": "name: b" });
-  await page.getByText("One lab at a time: a.yaml, b.yml are 2 YAML files.").waitFor();
+  await page.getByText("Choose one YAML file only: got a.yaml, b.yml.").waitFor();
   await drop(files);
-  await page.getByText("dropped.clab.yml, r1.conf are read.").waitFor();
+  await page.getByText("Read dropped.clab.yml, r1.conf.").waitFor();
   expect(await page.getByLabel("The lab as YAML").inputValue()).toBe(files["dropped.clab.yml"]);
   expect(await violationsOf(page)).toEqual([]);
-  // A file that is left out is missed.
-  await page.getByRole("button", { name: "Leave r1.conf out" }).click();
+  // The check reports a removed file as missing.
+  await page.getByRole("button", { name: "Remove r1.conf" }).click();
   await page.getByRole("button", { name: "Check" }).click();
   await page
     .getByRole("alert")
@@ -70,14 +70,14 @@ test("a lab's files are dropped on the page, checked, and deployed", async () =>
   await page
     .locator('input[type="file"]')
     .setInputFiles({ name: "r1.conf", mimeType: "text/plain", buffer: Buffer.from(files["r1.conf"]) });
-  await page.getByText("r1.conf is read.").waitFor();
+  await page.getByText("Read r1.conf.").waitFor();
   await page.getByRole("button", { name: "Deploy" }).click();
   await page.getByRole("heading", { name: "dropped" }).waitFor();
   const { json } = await client.post("/api/v1/projects/public", { lab: "/dropped", as_written: true });
   expect(json.data.files).toEqual({ "r1.conf": files["r1.conf"] });
 });
 
-test("the list tells state, drift and last change as they become, and what is lost when a lab is destroyed", async () => {
+test("the list shows state, drift and last change as they change, and names what is lost when a lab is destroyed", async () => {
   await deploy("listed");
   await using tab = await browser.open();
   const { page } = tab;
@@ -93,32 +93,32 @@ test("the list tells state, drift and last change as they become, and what is lo
   await row.getByRole("link", { name: "out of sync: 1 difference" }).waitFor();
   await row.getByRole("button", { name: "Destroy… listed" }).click();
   const dialog = page.getByRole("dialog", { name: "Destroy listed?" });
-  await dialog.getByText(/Its 2 nodes are stopped, and what is on their disks is lost\..*Running now: r1\./).waitFor();
+  await dialog.getByText(/Its 2 nodes are stopped, and their disks are deleted\..*Running now: r1\./).waitFor();
   await dialog.getByText(/Changed on the host and not in the intent: .*h1:eth0/).waitFor();
   const destroy = dialog.getByRole("button", { name: "Destroy" });
   expect(await destroy.isDisabled()).toBe(true);
   await dialog.getByRole("textbox").fill("listed");
   await destroy.click();
   await row.waitFor({ state: "detached" });
-  // What the page asked of the lab while it went.
+  // Requests for the lab while it was destroyed.
   tab.allowComplaint(/404/);
   expect((await client.post("/api/v1/projects/status", { lab })).status).toBe(404);
 });
 
-test("a lab is imported as a copy, which is shown; its source stays", async () => {
+test("a lab is duplicated, its copy opens, and its source is not changed", async () => {
   await deploy("source");
   await using tab = await browser.open();
   const { page } = tab;
   await signIn(page, served.url);
-  await page.getByRole("button", { name: "Import a lab…" }).click();
-  const dialog = page.getByRole("dialog", { name: "Import a lab" });
+  await page.getByRole("button", { name: "Duplicate a lab…" }).click();
+  const dialog = page.getByRole("dialog", { name: "Duplicate a lab" });
   await dialog.getByLabel("Lab on the host").selectOption("/source");
   expect(await violationsOf(page)).toEqual([]);
   await dialog.getByLabel("Path of the copy").fill("courses/mine");
-  await dialog.getByRole("button", { name: "Import" }).click();
-  await dialog.getByRole("heading", { name: "Imported as /courses/mine" }).waitFor();
+  await dialog.getByRole("button", { name: "Duplicate" }).click();
+  await dialog.getByRole("heading", { name: "Duplicated as /courses/mine" }).waitFor();
   await dialog.getByText(/the lab source is mine here/).waitFor();
-  await dialog.getByRole("button", { name: "Open it" }).click();
+  await dialog.getByRole("button", { name: "Open", exact: true }).click();
   await page.getByRole("heading", { name: "mine" }).waitFor();
   expect(new URL(page.url()).pathname).toBe("/ui/labs/courses/mine");
   await page.getByRole("button", { name: "r1, router, stopped" }).waitFor();
@@ -127,7 +127,7 @@ test("a lab is imported as a copy, which is shown; its source stays", async () =
   await page.getByRole("button", { name: "Stop all…" }).click();
   await page
     .getByRole("dialog")
-    .getByText(/The 2 nodes that run are stopped/)
+    .getByText(/The 2 running nodes are stopped/)
     .waitFor();
   await page.getByRole("dialog").getByRole("button", { name: "Stop all" }).click();
   await page.getByRole("button", { name: "r1, router, stopped" }).waitFor();
@@ -136,7 +136,7 @@ test("a lab is imported as a copy, which is shown; its source stays", async () =
   expect(json.data.live.nodes.map(({ status }: { readonly status: string }) => status)).toEqual(["running", "running"]);
 });
 
-test("of a lab that is shared only what its right allows is offered, and it is said why", async () => {
+test("the page of a shared lab offers only what the right allows, and shows the right", async () => {
   await deploy("shared");
   const grant = async (right: string) =>
     expect((await client.send(operations.setLabGrants, { lab: "/shared", grants: [{ user: "ann", right }] })).status).toBe(200);
@@ -148,17 +148,17 @@ test("of a lab that is shared only what its right allows is offered, and it is s
   const offered = async (name: string) => (await page.getByRole("button", { name }).count()) > 0;
   expect(await offered("Destroy… shared")).toBe(false);
   await page.goto(`${served.url}/ui/labs/shared`);
-  await page.getByText("shared with you to look at").waitFor();
+  await page.getByText("shared with you, read-only").waitFor();
   await page.getByRole("button", { name: "r1, router, running" }).click();
   const panel = page.getByRole("complementary", { name: "Node r1" });
   await panel.getByText("Template").waitFor();
   expect([await offered("Stop all…"), await panel.getByRole("button", { name: /Stop|Console/ }).count()]).toEqual([false, 0]);
   await page.getByRole("link", { name: "Consoles" }).click();
-  await page.getByRole("heading", { name: "Its consoles are not open to you" }).waitFor();
+  await page.getByRole("heading", { name: "You may not use the consoles of this lab" }).waitFor();
 
   await grant("operate");
   await page.goto(`${served.url}/ui/labs/shared`);
-  await page.getByText("shared with you to operate, not to change its text").waitFor();
+  await page.getByText("shared with you to operate, but not to edit").waitFor();
   await page.getByRole("button", { name: "Stop all…" }).waitFor();
   await page.locator("[data-link] .cable").first().press("Enter");
   const link = page.getByRole("complementary", { name: /^Link / });
@@ -172,18 +172,18 @@ test("of a lab that is shared only what its right allows is offered, and it is s
   expect(await page.getByText("shared with you").count()).toBe(0);
   await page.locator("[data-link] .cable").first().press("Enter");
   await link.getByLabel("Save to the intent, too").waitFor();
-  // Labs of this host share no numbers.
+  // This host has no numbers that labs could share.
   await page.getByRole("button", { name: "Lock" }).waitFor();
   expect(await offered("Renumber…")).toBe(false);
 });
 
-test("a stopped lab is locked, unlocked and renumbered by its buttons where the host can", async () => {
+test("a stopped lab is locked, unlocked and renumbered by its buttons if the host supports it", async () => {
   await using eve = await eveFixture({ notices: "visible" });
   await using own = await servePages({ host: eve.host });
   const admin = await own.signIn("admin", "eve");
   const pair = (name: string) => `name: ${name}\nnodes: {pc1: {template: vpcs, start: false}, pc2: {template: vpcs, start: false}}\n`;
   expect((await admin.post("/api/v1/projects/deploy", { yaml: pair("first") })).status).toBe(200);
-  // As someone draws it in the host's own pages.
+  // A copy that was created in the host's own pages.
   const twin = (eve.fake.labFile("/first.unl") ?? "").replace(/(<lab [^>]*\bid=")[^"]*/, `$1${crypto.randomUUID()}`);
   eve.fake.putLabFile("/second.unl", twin.replace(/(<lab [^>]*\bname=")[^"]*/, "$1second"));
   await using tab = await browser.open();
@@ -215,12 +215,12 @@ test("a stopped lab is locked, unlocked and renumbered by its buttons where the 
   expect((await admin.post("/api/v1/projects/snapshots/take", { lab: "/first" })).status).toBe(200);
   await page.goto(`${own.url}/ui/`);
   await page.getByRole("button", { name: "Destroy… first" }).click();
-  await page.getByRole("dialog").getByText("1 snapshot goes with it.").waitFor();
+  await page.getByRole("dialog").getByText("1 snapshot is deleted, too.").waitFor();
 });
 
-test("nodes that ended with the host are resumed by one button", async () => {
+test("nodes that ended with the host are restored by one button", async () => {
   const memory = memoryHost({ users });
-  // What is stopped here went down with its host.
+  // Reports stopped nodes as ended with their host.
   const lost = (session: HostSession): HostSession => ({
     ...session,
     capabilities: async () => {
@@ -241,23 +241,23 @@ test("nodes that ended with the host are resumed by one button", async () => {
   await signIn(page, own.url);
   await page.goto(`${own.url}/ui/labs/back`);
   await page.getByRole("button", { name: "r1, router, running" }).waitFor();
-  expect(await page.getByRole("button", { name: /^Resume/ }).count()).toBe(0);
+  expect(await page.getByRole("button", { name: /^Restore/ }).count()).toBe(0);
   expect((await admin.post("/api/v1/projects/exec", { lab: "/back", action: "stop" })).status).toBe(200);
-  await page.getByRole("button", { name: "Resume 2" }).click();
+  await page.getByRole("button", { name: "Restore 2" }).click();
   await page.getByRole("button", { name: "r1, router, running" }).waitFor();
   await page.getByRole("button", { name: "Stop all…" }).waitFor();
-  await expect.poll(() => page.getByRole("button", { name: /^Resume/ }).count()).toBe(0);
+  await expect.poll(() => page.getByRole("button", { name: /^Restore/ }).count()).toBe(0);
   const { json } = await admin.post("/api/v1/projects/status", { lab: "/back" });
   expect(json.data.live.nodes.map(({ status }: { readonly status: string }) => status)).toEqual(["running", "running"]);
 });
 
-test("who may not change labs sees them, and no way to change them", async () => {
+test("a viewer sees labs, without buttons to change them", async () => {
   await deploy("looked");
   expect((await client.send(operations.setLabGrants, { lab: "/looked", grants: [{ user: "eve", right: "view" }] })).status).toBe(200);
   await using tab = await browser.open();
   const { page } = tab;
   await signIn(page, served.url, "eve");
   await rowOf(page, "looked").getByText("in sync").waitFor();
-  expect(await page.getByRole("button", { name: /Destroy|Import/ }).count()).toBe(0);
+  expect(await page.getByRole("button", { name: /Destroy|Duplicate/ }).count()).toBe(0);
   expect(await page.getByRole("link", { name: "New lab" }).count()).toBe(0);
 });

@@ -11,20 +11,20 @@ export interface LaunchedBrowser extends AsyncDisposable {
 
 const executable = process.env.LABWRIGHT_CHROMIUM ?? "/usr/bin/chromium";
 /**
- * A service's certificate is its own. Chromium does not look at it: where it is told afterwards to go on all the same, as browser contexts do, it
- * connects anew for each refusal, and now and then gives up (ERR_TOO_MANY_RETRIES).
+ * The service's certificate is self-signed, so Chromium must not check it. The option of a browser context would be too late: Chromium then reconnects
+ * for each refused certificate, and sometimes gives up (ERR_TOO_MANY_RETRIES).
  */
-const usual = ["--disable-dev-shm-usage", "--ignore-certificate-errors"];
-/** In its own network every port is free. */
+const defaultArgs = ["--disable-dev-shm-usage", "--ignore-certificate-errors"];
+/** Any port is free in the browser's own network namespace. */
 const proxyPort = 1080;
 
 /**
- * Debian's headless Chromium. As root it has no sandbox of its own, but a network of its own: where an interface of the machine comes or goes, as those
- * of other tests do, Chromium breaks off all its requests (ERR_NETWORK_CHANGED). It reaches this machine's loopback, and nothing else.
+ * Starts Debian's headless Chromium. As root it runs without Chromium's sandbox, but in its own network namespace: Chromium aborts all requests when an
+ * interface of the machine appears or disappears, as other tests cause (ERR_NETWORK_CHANGED). It reaches only this machine's loopback.
  */
 export async function launchChromium(args: readonly string[] = []): Promise<LaunchedBrowser> {
   if (process.getuid?.() !== 0) {
-    const browser = await chromium.launch({ executablePath: executable, args: [...usual, ...args] });
+    const browser = await chromium.launch({ executablePath: executable, args: [...defaultArgs, ...args] });
     return { browser, [Symbol.asyncDispose]: () => browser.close() };
   }
   const folder = await mkdtemp(join(tmpdir(), "labwright-chromium-"));
@@ -32,8 +32,8 @@ export async function launchChromium(args: readonly string[] = []): Promise<Laun
   const proxy = await loopbackProxy(socket);
   const browser = await chromium.launch({
     executablePath: join(import.meta.dirname, "chromium-alone.sh"),
-    args: [...usual, "--no-sandbox", ...args],
-    // Addresses of loopback go by the proxy, too.
+    args: [...defaultArgs, "--no-sandbox", ...args],
+    // Loopback addresses use the proxy, too.
     proxy: { server: `http://127.0.0.1:${proxyPort}`, bypass: "<-loopback>" },
     env: {
       ...process.env,
@@ -53,7 +53,7 @@ export async function launchChromium(args: readonly string[] = []): Promise<Laun
   };
 }
 
-/** An HTTP proxy on a socket in the file system, for CONNECT to this machine's loopback only. */
+/** Starts an HTTP proxy on a Unix socket that allows CONNECT to this machine's loopback only. */
 async function loopbackProxy(path: string): Promise<{ close(): void }> {
   const open = new Set<Socket>();
   const server = createServer((_request, response) => response.writeHead(403).end());
@@ -77,7 +77,7 @@ async function loopbackProxy(path: string): Promise<{ close(): void }> {
       near.pipe(far).pipe(near);
     });
     far.on("error", () => (connected ? near.destroy() : near.end("HTTP/1.1 502 Bad Gateway\r\n\r\n")));
-    // Not before what came last is passed on.
+    // destroySoon: the last data must be passed on first.
     far.once("close", () => near.destroySoon());
     near.once("close", () => far.destroy());
   });

@@ -8,7 +8,7 @@ import type { Served } from "../wire/served.ts";
 import { violationsOf } from "./axe.fixture.ts";
 import { servePages, signIn, type TestBrowser, testBrowser } from "./browser.fixture.ts";
 
-/** A link of three real routers, from its panel: what is set there is what packets and OSPF feel. */
+/** A link between real routers: its panel changes what packets and OSPF experience. */
 
 const lab = "/ospf-triangle";
 const longMs = 60_000;
@@ -33,17 +33,17 @@ beforeAll(async () => {
   await using tab = await browser.open();
   await signIn(tab.page, served.url, "admin", "test");
   storageState = await tab.page.context().storageState();
-  // Over the link itself, and not around it.
+  // The route must use the link itself, not the way around it.
   await eventually(
     "r1's way to h2",
     patience,
-    () => told("r1", "show ip route 192.168.2.10"),
+    () => outputOf("r1", "show ip route 192.168.2.10"),
     (text) => text.includes("via eth1"),
   );
   await eventually(
     "r2's way to h1",
     patience,
-    () => told("r2", "show ip route 192.168.1.10"),
+    () => outputOf("r2", "show ip route 192.168.1.10"),
     (text) => text.includes("via eth1"),
   );
 });
@@ -59,39 +59,39 @@ async function exec(node: string, command: string): Promise<string> {
   return json.data.output;
 }
 
-/** For what is asked again and again: a console that a busy machine has not brought to its prompt yet is as one that says something else. */
-const told = (node: string, command: string): Promise<string> => exec(node, command).catch((error: Error) => error.message);
+/** Returns the output of a command, or the message of its error: for polling, when the console may have no prompt yet. */
+const outputOf = (node: string, command: string): Promise<string> => exec(node, command).catch((error: Error) => error.message);
 
-/** Waits until r1's full OSPF neighbours are so. */
+/** Waits until r1's full OSPF neighbours match. */
 async function neighbours(holds: (text: string) => boolean): Promise<void> {
   const full = async () =>
-    (await told("r1", "show ip ospf neighbor"))
+    (await outputOf("r1", "show ip ospf neighbor"))
       .split("\n")
       .filter((line) => line.includes("Full"))
       .join("\n");
   await eventually("r1's neighbours", patience, full, holds);
 }
 
-/** The panel of the link between r1 and r2. */
+/** Opens the panel of the link between r1 and r2. */
 async function openLink(page: Page) {
   await page.goto(`${served.url}/ui/labs${lab}`);
   await page.getByRole("button", { name: /^Link r1:eth1 to r2:eth1/ }).press("Enter");
   return page.getByRole("complementary", { name: "Link r1:eth1 to r2:eth1" });
 }
 
-test("a quality is felt by pings, drawn as they pass, and saved to the intent", async () => {
+test("a quality delays pings, which are drawn as they pass, and is saved to the intent", async () => {
   await using tab = await browser.open({ storageState });
   const { page } = tab;
   const panel = await openLink(page);
   // 40 ms one way, 30 ms the other.
-  await panel.getByRole("group", { name: "What leaves r1:eth1" }).getByLabel("Delay").fill("40");
-  await panel.getByRole("group", { name: "What leaves r2:eth1" }).getByLabel("Delay").fill("30");
+  await panel.getByRole("group", { name: "Packets leaving r1:eth1" }).getByLabel("Delay").fill("40");
+  await panel.getByRole("group", { name: "Packets leaving r2:eth1" }).getByLabel("Delay").fill("30");
   await panel.getByLabel("Save to the intent, too").check();
   await panel.getByRole("button", { name: "Apply" }).click();
   await panel.getByText("Applied, and saved to the intent.").waitFor();
   await expect.poll(() => panel.locator("dl").first().textContent()).toMatch(/r1:eth1 →40 ms.*r2:eth1 →30 ms/);
 
-  // From h1 over r1 and r2; the panel shows the round trips of the same pings.
+  // From h1 over r1 and r2. The panel shows the round trips of the same pings.
   const pinging = exec("h1", "until [ -e /tmp/enough ]; do ping -c 1 -W 5 192.168.2.10; done");
   await panel.getByText(/^Pings that leave r1:eth1: [1-9]\d* answered/).waitFor();
   const trip = panel.locator(".way", { hasText: "round trip" }).locator("dd");
@@ -112,7 +112,7 @@ test("a quality is felt by pings, drawn as they pass, and saved to the intent", 
   expect((await client.post("/api/v1/projects/plan", { lab })).json.data.actions).toEqual([]);
 });
 
-test("a suspended plug takes the carrier away, which OSPF sees, until it is resumed", async () => {
+test("a suspended side of a link has no carrier, and OSPF loses its neighbour until it is resumed", async () => {
   await using tab = await browser.open({ storageState });
   const { page } = tab;
   const panel = await openLink(page);

@@ -39,7 +39,7 @@ afterAll(async () => {
   await served[Symbol.asyncDispose]();
 });
 
-test("a node's panel tells how it does, what it saved and what it said, and stops and wipes it knowing who feels it", {
+test("a node's panel shows its state, saved configuration and console log, and stops and wipes the node", {
   timeout: 180_000,
 }, async () => {
   const ready = async () => {
@@ -50,7 +50,7 @@ test("a node's panel tells how it does, what it saved and what it said, and stop
     );
   };
   await expect.poll(ready, { timeout: 60_000, interval: 100 }).toBe(true);
-  // What the router saves by itself differs from the intent then.
+  // The saved configuration then differs from the intent.
   const saved = await client.post("/api/v1/console/exec", {
     lab,
     node: "r1",
@@ -89,15 +89,15 @@ test("a node's panel tells how it does, what it saved and what it said, and stop
   await log.getByText("description by hand").waitFor();
   expect(await violationsOf(page)).toEqual([]);
 
-  // h2 is at the end of a pulled cable: it feels nothing.
-  await panel.getByText("Stopping it takes its links down: h1 will feel it.").waitFor();
-  await panel.getByRole("combobox", { name: "How to stop it" }).selectOption("by switching it off");
+  // h2 is not affected: its link is suspended.
+  await panel.getByText("Stopping it takes its links down. Affected: h1.").waitFor();
+  await panel.getByRole("combobox", { name: "Stop mode" }).selectOption("by switching it off");
   await panel.getByRole("button", { name: "Stop" }).click();
-  await panel.getByText("The node has ended; this is what it said last.").waitFor();
+  await panel.getByText("The node does not run. This is its last output.").waitFor();
   await log.getByText("description by hand").waitFor();
   await panel.getByRole("button", { name: "Wipe…" }).click();
   const dialog = page.getByRole("dialog", { name: "Wipe r1?" });
-  await dialog.getByText(/what was saved on it and what is not in the intent is lost/).waitFor();
+  await dialog.getByText(/files and saved configurations that are not in the intent are lost/).waitFor();
   await dialog.getByRole("button", { name: "Wipe" }).click();
   await panel.getByText("Intent and node: the same").waitFor();
   await panel.getByRole("button", { name: "Start" }).click();
@@ -105,7 +105,7 @@ test("a node's panel tells how it does, what it saved and what it said, and stop
   await log.getByText("description by hand").waitFor({ state: "hidden" });
 });
 
-test("a link in a node's panel leads to the link, and a node that never ran has said nothing", async () => {
+test("a link in a node's panel opens the link, and a node that never ran has no console log", async () => {
   await using tab = await browser.open();
   const { page } = tab;
   await signIn(page, served.url, "admin", "test");
@@ -113,7 +113,7 @@ test("a link in a node's panel leads to the link, and a node that never ran has 
   await page.getByRole("button", { name: "h2, linux, stopped" }).click();
   const panel = page.getByRole("complementary", { name: "Node h2" });
   await panel.getByText("Console log").click();
-  await panel.getByText("Nothing was said since its last start.").waitFor();
+  await panel.getByText("No output since its last start.").waitFor();
   await panel.getByRole("button", { name: "r1:eth1" }).click();
   await page.getByRole("complementary", { name: "Link r1:eth1 to h2:eth0" }).waitFor();
 });

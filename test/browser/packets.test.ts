@@ -9,7 +9,7 @@ import { servePages, signIn, type TestBrowser, testBrowser } from "./browser.fix
 
 type StorageState = Awaited<ReturnType<BrowserContext["storageState"]>>;
 
-// Addresses of their own only, so that no packet passes that no test made.
+// IPv4 only and without DHCP, so that all packets come from the tests.
 const yaml = `name: caught
 nodes:
   h1: {template: linux, exec: ["sysctl -qw net.ipv6.conf.all.disable_ipv6=1", "ip addr add 10.0.0.1/24 dev eth0"]}
@@ -36,7 +36,7 @@ describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", { timeout
     await eventually(
       "a first ping",
       90_000,
-      // A console that a busy machine has not brought to its prompt yet is asked again, too.
+      // On a busy machine the console may have no prompt yet: the command is then repeated, too.
       () => inside("h1", "ping -c1 -W1 10.0.0.2").catch((error: Error) => error.message),
       (output) => output.includes(" 0% packet loss"),
     );
@@ -67,7 +67,7 @@ describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", { timeout
     await page.keyboard.press("Enter");
   };
 
-  test("a capture is started from a link, fills while packets pass, is filtered, looked into, stopped, downloaded and removed", async () => {
+  test("a capture is started from a link, shows packets as they pass, and is filtered, stopped, downloaded and removed", async () => {
     await using tab = await browser.open({ storageState });
     const { page } = tab;
     await page.goto(`${served.url}/ui/labs/caught`);
@@ -75,7 +75,7 @@ describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", { timeout
     await page.getByRole("button", { name: "Capture h1:eth0" }).click();
     await page.getByRole("heading", { name: "h1:eth0" }).waitFor();
 
-    // While it is looked at.
+    // Packets appear while the page is open.
     await inside("h1", "ping -c2 -i0.2 10.0.0.2");
     await packets(page)
       .getByText(/request.*seq=1\//)
@@ -87,7 +87,7 @@ describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", { timeout
     const whole = packets(page).getByRole("row", { name: /^\d+ \d+\.\d{6} 10\.0\.0\.1 10\.0\.0\.2 ICMP 82 Echo/ });
     await whole.waitFor();
 
-    // A filter, and one that is none.
+    // Invalid and valid filters.
     await filterBy(page, "icmp.nope");
     expect(await page.getByRole("alert").textContent()).toContain("icmp.nope is neither a field nor a protocol name");
     await tab.expectComplaint(/400/);
@@ -102,7 +102,7 @@ describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", { timeout
     await page.getByText(/^None of \d+ packets matches/).waitFor();
     await page.getByRole("button", { name: "Show all", exact: true }).click();
 
-    // One packet, by keyboard: its fields, and the bytes of one.
+    // The fields and bytes of one packet, by keyboard.
     await whole.click();
     const tree = page.getByRole("tree", { name: "Fields of the packet" });
     const field = (name: RegExp) => tree.getByRole("treeitem", { name });
@@ -111,7 +111,7 @@ describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", { timeout
     await page.keyboard.press("ArrowDown");
     await expect.poll(() => field(/^Type: 8/).getAttribute("aria-selected")).toBe("true");
     expect(await field(/^Type: 8/).evaluate((element) => element.matches(":focus"))).toBe(true);
-    // It stands in what three packets were put together to.
+    // The field is in the bytes that were reassembled from three packets.
     const source = page.getByRole("button", { name: /^Reassembled IPv4/ });
     expect(await source.getAttribute("aria-pressed")).toBe("true");
     const marked = () => page.locator(".byte-hex .marked").allTextContents();
@@ -122,7 +122,7 @@ describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", { timeout
     await page.keyboard.press("ArrowLeft");
     await page.keyboard.press("ArrowLeft");
     await expect.poll(() => field(/^Type: 8/).count()).toBe(0);
-    // From a field that speaks of another packet to that one.
+    // A field that refers to another packet leads to it.
     await field(/^Internet Control Message Protocol/).click();
     await page.keyboard.press("ArrowRight");
     await field(/^Response frame: \d+/).click();
@@ -135,10 +135,10 @@ describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", { timeout
     await field(/^Request frame: \d+/).click();
     await page.getByRole("button", { name: /^Go to packet \d+$/ }).click();
     await expect.poll(() => whole.getAttribute("aria-selected")).toBe("true");
-    // The details stay the answer's, which is as long, until those of this one have come.
+    // The details of the reply, which has the same length, are shown until the new details are loaded.
     const asking = await whole.locator(":scope > :first-child").textContent();
     await page.getByRole("heading", { name: `Packet ${asking}`, exact: true }).waitFor();
-    // From a byte to its field: the fifteenth is the first of IP.
+    // A click on a byte selects its field.
     await page.getByRole("button", { name: /^Packet \(82 bytes\)/ }).click();
     await page.locator('.byte-hex [data-byte="23"]').click();
     await expect.poll(() => field(/^Protocol: ICMP/).getAttribute("aria-selected")).toBe("true");
@@ -151,7 +151,7 @@ describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", { timeout
       expect(await violationsOf(page)).toEqual([]);
     }
 
-    // Its end.
+    // Stop, download and remove.
     await page.getByRole("button", { name: "Stop…" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
     await page.getByText("running", { exact: true }).waitFor();
@@ -167,7 +167,7 @@ describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", { timeout
     await page.getByRole("heading", { name: "No captures" }).waitFor();
   });
 
-  test("captures are listed while they come and go, and started from the list with a filter", async () => {
+  test("the list shows captures as they start and end, and starts a capture with a filter", async () => {
     await using tab = await browser.open({ storageState });
     const { page } = tab;
     await page.goto(`${served.url}/ui/labs/caught?view=captures`);
@@ -193,13 +193,13 @@ describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", { timeout
     await page.getByRole("button", { name: "Remove…" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
     await page.getByRole("heading", { name: "No captures" }).waitFor();
-    // It ran: the page may just have asked how it is.
+    // The page may have sent a request for the removed capture.
     tab.allowComplaint(/404/);
   });
 
-  test("the address that startCapture gives shows thousands of packets, those in sight in the page; the last is reached, by filter, too", async () => {
+  test("the address that startCapture returns shows thousands of packets, with only the visible rows in the page, also with a filter", async () => {
     const { id, url } = await started("icmp");
-    // As fast as answers come; enough for many times what is remembered at once.
+    // Adaptive ping, as fast as replies arrive. Several times more packets than one chunk of rows.
     await inside("h1", "ping -q -A -c 1500 -W1 10.0.0.2 > /dev/null; echo over");
     await client.post(`/api/v1/projects/captures/${id}/stop`, {});
     await using tab = await browser.open({ viewport: { width: 1200, height: 800 } });
@@ -216,7 +216,7 @@ describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", { timeout
     await page.getByRole("heading", { name: `Packet ${all}`, exact: true }).waitFor();
     await page.keyboard.press("ArrowUp");
     await page.getByRole("heading", { name: `Packet ${all - 1}`, exact: true }).waitFor();
-    // Anywhere between.
+    // Somewhere in the middle.
     await list.evaluate((element) => element.scrollTo(0, element.scrollHeight / 2));
     const half = Math.round(all / 2);
     await list.getByRole("row", { name: new RegExp(`^${half} `) }).waitFor();
@@ -228,11 +228,11 @@ describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", { timeout
     await list.getByRole("row", { name: /Echo \(ping\) reply/, selected: true }).waitFor();
     await client.post(`/api/v1/projects/captures/${id}/remove`, {});
     await page.getByRole("heading", { name: "The capture was removed" }).waitFor();
-    // Rows near those in sight may just have been on their way.
+    // Rows near the visible ones may still have been loading.
     tab.allowComplaint(/404|502/);
   });
 
-  test("packets are seen on their links while somebody looks, in their filter's colour, and counted", async () => {
+  test("packets are drawn on their links in the colour of their filter and counted, while the page is visible", async () => {
     await inside("h1", "ping -i 0.2 10.0.0.2 > /dev/null 2>&1 &");
     await using tab = await browser.open({ storageState });
     const { page } = tab;
@@ -247,7 +247,7 @@ describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", { timeout
     await page.getByRole("checkbox", { name: /^pings/ }).waitFor();
     await expect.poll(() => page.evaluate(pink), poll).toBeGreaterThan(10);
 
-    // In words: for whoever points at a link, and as a table.
+    // The rates are in a table, and in a tooltip of the link.
     await page.getByText("Rates of each link").click();
     for (const [from, to] of [
       ["h1:eth0", "h2:eth0"],
@@ -263,19 +263,19 @@ describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", { timeout
     await page.emulateMedia({ colorScheme: "dark" });
     expect(await violationsOf(page)).toEqual([]);
 
-    // Without movement there are rates in its place.
+    // With reduced motion rates are drawn instead.
     await page.emulateMedia({ reducedMotion: "reduce" });
     await expect.poll(() => page.evaluate(pink), poll).toBeGreaterThan(10);
     await page.emulateMedia({ reducedMotion: "no-preference" });
 
-    // A kind that nobody wants to see is not seen, nor asked for.
+    // Packets of a hidden filter are neither drawn nor requested.
     await page.getByRole("checkbox", { name: /^pings/ }).uncheck();
     await expect.poll(() => page.evaluate(pink), poll).toBe(0);
     await expect.poll(() => page.getByRole("row", { name: /pings/ }).count(), poll).toBe(0);
     await page.getByRole("checkbox", { name: /^pings/ }).check();
     await expect.poll(() => page.evaluate(pink), poll).toBeGreaterThan(10);
 
-    // Off when nobody looks.
+    // The stream ends while the page is hidden.
     await expect.poll(() => open, poll).toBe(1);
     await page.evaluate(hide(true));
     await expect.poll(() => open, poll).toBe(0);
@@ -290,7 +290,7 @@ describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", { timeout
 
 const poll = { timeout: 40_000 };
 
-/** For the page: how many pixels of what is drawn over the picture have the colour of pings. */
+/** Script for the page: counts the pixels of the overlay that have the colour of pings. */
 const pink = `(() => {
   const canvas = document.querySelector(".traffic-canvas");
   const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
@@ -299,6 +299,6 @@ const pink = `(() => {
   return count;
 })()`;
 
-/** For the page: it is told that its tab is hidden, or in sight again. */
+/** Script for the page: simulates that the tab is hidden or visible. */
 const hide = (hidden: boolean): string =>
   `Object.defineProperty(document, "hidden", { configurable: true, get: () => ${hidden} }), document.dispatchEvent(new Event("visibilitychange"))`;

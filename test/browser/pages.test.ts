@@ -17,15 +17,15 @@ afterAll(async () => {
 
 const yaml = (name: string) => `name: ${name}\nnodes:\n  r1: {template: frr}\n  r2: {template: frr}\nlinks:\n  - ["r1:eth0", "r2:eth0"]\n`;
 
-test("a person signs in, deploys a lab from YAML, sees its nodes and one of them closely, and signs out", async () => {
+test("a user signs in, deploys a lab from YAML, opens the panel of a node, and signs out", async () => {
   await using tab = await browser.open();
   const { page } = tab;
   await signIn(page, served.url);
   await page.getByRole("heading", { name: "No labs yet" }).waitFor();
-  await page.getByRole("link", { name: "Make the first one" }).click();
+  await page.getByRole("link", { name: "Create a lab" }).click();
   await page.getByLabel("The lab as YAML").fill(yaml("seen"));
   await page.getByRole("button", { name: "Check" }).click();
-  await page.getByText("The text is right.").waitFor();
+  await page.getByText("No problems found.").waitFor();
   await page.getByRole("button", { name: "Deploy" }).click();
   await page.getByRole("heading", { name: "seen" }).waitFor();
   expect(new URL(page.url()).pathname).toBe("/ui/labs/seen");
@@ -40,7 +40,7 @@ test("a person signs in, deploys a lab from YAML, sees its nodes and one of them
   expect((await page.context().cookies()).map(({ name }) => name)).toEqual([]);
 });
 
-test("who was here before stays signed in over a reload, until the session ends elsewhere", async () => {
+test("a user stays signed in over a reload, until the session ends elsewhere", async () => {
   await using tab = await browser.open();
   const { page } = tab;
   await signIn(page, served.url, "ann");
@@ -52,7 +52,7 @@ test("who was here before stays signed in over a reload, until the session ends 
   await page.reload();
   await page.getByLabel("Password").waitFor();
   await tab.expectComplaint(/401/);
-  // From here on the page knows better than to ask.
+  // From now on the page sends no request for a session.
   await page.reload();
   await page.getByLabel("Password").waitFor();
 });
@@ -64,7 +64,7 @@ test("a link of another user asks before it replaces the session of a browser", 
   await bob.post("/api/v1/projects/deploy", { yaml: yaml("bobs") });
   const link = async () => (await bob.post("/api/v1/projects/open", { lab: "/bobs" })).json.data.url as string;
   const open = async () => {
-    // A link that is followed loads the page, also where the page is open already.
+    // Leaves the page first: a link that differs only in its fragment would not reload an open page.
     await page.goto("about:blank");
     await page.goto(await link());
     await page.getByRole("heading", { name: "Sign in as bob?" }).waitFor();
@@ -97,18 +97,18 @@ test("a link of the same user opens its page without a question, and so does one
   }
 });
 
-test("what the policy refuses, and what nobody caught, is a complaint of the page", async () => {
+test("violations of the policy and uncaught exceptions are complaints", async () => {
   await using tab = await browser.open();
   await tab.page.goto(`${served.url}/ui/`);
   await tab.page.getByLabel("Password").waitFor();
   await tab.page.evaluate(`document.head.append(Object.assign(document.createElement("style"), { textContent: "p { color: red }" }))`);
-  await tab.page.evaluate(`void setTimeout(() => { throw new Error("nobody's"); })`);
+  await tab.page.evaluate(`void setTimeout(() => { throw new Error("uncaught"); })`);
   await expect.poll(() => tab.complaints).toHaveLength(2);
   await tab.expectComplaint(/Content Security Policy/);
-  await tab.expectComplaint(/exception: nobody's/);
+  await tab.expectComplaint(/exception: uncaught/);
 });
 
-test("a tab that nobody sees listens to nothing, and catches up when it is seen again", async () => {
+test("a hidden tab closes its event stream, and catches up when it is visible again", async () => {
   const client = await served.signIn("ann");
   expect((await client.post("/api/v1/projects/deploy", { yaml: yaml("hidden") })).status).toBe(200);
   await using tab = await browser.open();
@@ -119,21 +119,21 @@ test("a tab that nobody sees listens to nothing, and catches up when it is seen 
   await page.getByRole("button", { name: /^r1, / }).waitFor();
   const stream = await listening;
   const ended = page.waitForEvent("requestfailed", (request) => request === stream);
-  const see = (hidden: boolean) =>
+  const setHidden = (hidden: boolean) =>
     page.evaluate(
       `Object.defineProperty(document, "hidden", { configurable: true, get: () => ${hidden} }); document.dispatchEvent(new Event("visibilitychange"))`,
     );
-  await see(true);
+  await setHidden(true);
   await ended;
   const more = yaml("hidden").replace("links:", "  r3: {template: frr}\nlinks:");
   expect((await client.post("/api/v1/projects/reconcile", { yaml: more })).json.data.status).toBe("applied");
   const again = page.waitForRequest(/\/events\?lab=%2Fhidden$/);
-  await see(false);
+  await setHidden(false);
   await again;
   await page.getByRole("button", { name: /^r3, / }).waitFor();
 });
 
-test("a wrong password is told, and the name stays", async () => {
+test("a wrong password shows an error, and the user name is kept", async () => {
   await using tab = await browser.open();
   const { page } = tab;
   await page.goto(`${served.url}/ui/`);
@@ -145,7 +145,7 @@ test("a wrong password is told, and the name stays", async () => {
   await tab.expectComplaint(/401/);
 });
 
-test("the link that openProject gives shows the lab without a password, once", async () => {
+test("the link that openProject returns opens the lab without a password, once", async () => {
   const client = await served.signIn("bob");
   expect((await client.post("/api/v1/projects/deploy", { yaml: yaml("linked") })).status).toBe(200);
   const { url } = (await client.post("/api/v1/projects/open", { lab: "/linked" })).json.data as { readonly url: string };
@@ -162,7 +162,7 @@ test("the link that openProject gives shows the lab without a password, once", a
   await other.expectComplaint(/403/);
 });
 
-test("a used link shows its page with a note to who is signed in, and the sign-in form once that session has ended", async () => {
+test("a used link shows its page with a note to a signed-in user, and the sign-in form after that session has ended", async () => {
   const ann = await served.signIn("ann");
   expect((await ann.post("/api/v1/projects/deploy", { yaml: yaml("again") })).status).toBe(200);
   const { url } = (await ann.post("/api/v1/projects/open", { lab: "/again" })).json.data as { readonly url: string };

@@ -4,11 +4,11 @@ import { memoryHost } from "../../src/hosts/memory/memory-host.ts";
 import { type Served, users } from "../wire/served.ts";
 import { servePages, signIn, type TestBrowser, testBrowser } from "./browser.fixture.ts";
 
-/** Text, plan and links of a lab in a real browser. */
+/** The editor, plans and links of a lab in a real browser. */
 
 let browser: TestBrowser;
 let served: Served;
-/** Steps on these nodes wait until they are let through. */
+/** Steps that wait until they are released. */
 const held = new Map<string, Promise<void>>();
 
 beforeAll(async () => {
@@ -20,7 +20,7 @@ afterAll(async () => {
   await served[Symbol.asyncDispose]();
 });
 
-/** @param step as "create r1". Answers how it is let through */
+/** Makes a step wait, for example "create r1". Returns a function that releases it. */
 function hold(step: string): () => void {
   let resolve = () => {};
   held.set(step, new Promise((done) => (resolve = done)));
@@ -32,7 +32,7 @@ function hold(step: string): () => void {
 
 const editorOf = (page: Page) => page.getByRole("textbox", { name: "The lab as YAML" });
 
-/** Presses Cancel. Returns when the service has the request: a step that is let through before may be the last one. */
+/** Presses Cancel, and waits for the service's response: a step that is released before it could be the last one. */
 async function cancelAndWait(page: Page): Promise<void> {
   const answered = page.waitForResponse(/\/cancel$/);
   await press(page, "Cancel");
@@ -40,7 +40,7 @@ async function cancelAndWait(page: Page): Promise<void> {
   expect((await answered).status()).toBe(200);
 }
 
-/** Puts another text in place of the editor's. By the editor, not by the browser, which would carry styles over what is selected. */
+/** Replaces the text of the editor. Uses its own key bindings: the browser would keep styles of the selected text. */
 async function write(page: Page, yaml: string): Promise<void> {
   await editorOf(page).press("Control+a");
   await editorOf(page).press("Backspace");
@@ -52,7 +52,7 @@ const press = (page: Page, name: string) => page.getByRole("button", { name, exa
 const text = (more: string) =>
   `# kept\nname: planned\nnodes:\n  r1: {template: frr}\n  r2: {template: frr}\n${more}links:\n  - ["r1:eth0", "r2:eth0"]\n`;
 
-test("a text is mended where it is marked, planned, applied, and what was prepared is what happens", async () => {
+test("errors are marked in the text, and the corrected text is planned and applied unchanged", async () => {
   const client = await served.signIn("admin");
   expect((await client.post("/api/v1/projects/deploy", { yaml: text("") })).status).toBe(200);
   await using tab = await browser.open();
@@ -68,7 +68,7 @@ test("a text is mended where it is marked, planned, applied, and what was prepar
   await write(page, text("  h1: {template: linux}\n"));
   await press(page, "Plan");
   await page.getByText("create node h1").waitFor();
-  await page.getByRole("button", { name: /^h1, .*not there yet, will be made$/ }).waitFor();
+  await page.getByRole("button", { name: /^h1, .*not created yet, will be created$/ }).waitFor();
   await press(page, "Apply");
   await page.getByText(/^Applied, \d+ steps?/).waitFor();
   const { data } = (await client.post("/api/v1/projects/public", { lab: "/planned", as_written: true })).json as {
@@ -77,7 +77,7 @@ test("a text is mended where it is marked, planned, applied, and what was prepar
   expect(data.yaml).toBe(text("  h1: {template: linux}\n"));
 });
 
-test("what the host does not support keeps a plan from being applied, until it is agreed to leave it out", async () => {
+test("a plan with unsupported parts can be applied only after the user chooses to skip them", async () => {
   const client = await served.signIn("admin");
   const yaml = (more: string) => `name: poor\nnodes:\n  sw: {template: switch${more}}\n`;
   expect((await client.post("/api/v1/projects/deploy", { yaml: yaml("") })).status).toBe(200);
@@ -88,20 +88,20 @@ test("what the host does not support keeps a plan from being applied, until it i
   await editorOf(page).getByText("switch").waitFor();
   await write(page, yaml(", env: {A: b}, icon: Router.png"));
   await press(page, "Plan");
-  await page.getByText("nothing is applied while the text asks for it").waitFor();
+  await page.getByText("nothing can be applied until these parts are removed or skipped").waitFor();
   await page.getByText(/^sw\.env: /).waitFor();
   expect(await page.getByRole("button", { name: "Apply", exact: true }).isDisabled()).toBe(true);
-  await page.getByLabel("Apply the rest without what the host does not support").check();
-  await page.getByText("plan again to apply").waitFor();
+  await page.getByLabel("Apply without the parts that the host does not support").check();
+  await page.getByText("Plan again to apply.").waitFor();
   await press(page, "Plan");
-  await page.getByText("Not supported by this host: left out").waitFor();
+  await page.getByText("Not supported by this host, and skipped").waitFor();
   await press(page, "Apply");
-  await page.getByText("Applied, 1 step, without what the host does not support.").waitFor();
+  await page.getByText("Applied, 1 step, without the unsupported parts.").waitFor();
   const inspected = await client.post("/api/v1/projects/inspect", { lab: "/poor", refresh: true });
   expect(inspected.json.data.nodes).toMatchObject([{ node: "sw", icon: "Router.png" }]);
 });
 
-test("a link is reached by keys, shaped, and saved to the intent", async () => {
+test("a link is opened by keys, and its quality is set and saved to the intent", async () => {
   const client = await served.signIn("admin");
   const yaml = `# cable\nname: wire\nnodes:\n  r1: {template: frr}\n  r2: {template: frr}\nlinks:\n  - ["r1:eth0", "r2:eth0"]\n`;
   expect((await client.post("/api/v1/projects/deploy", { yaml })).status).toBe(200);
@@ -110,7 +110,7 @@ test("a link is reached by keys, shaped, and saved to the intent", async () => {
   await signIn(page, served.url);
   await page.goto(`${served.url}/ui/labs/wire`);
   await page.getByRole("button", { name: /^Link r1:eth0 to r2:eth0/ }).press("Enter");
-  await page.getByLabel("What leaves r1:eth0: preset").selectOption("wan1");
+  await page.getByLabel("Packets leaving r1:eth0: preset").selectOption("wan1");
   await page.getByLabel("Save to the intent, too").check();
   await page.getByRole("button", { name: "Apply" }).click();
   await page.getByText("Applied, and saved to the intent.").waitFor();
@@ -133,17 +133,17 @@ test("the schema completes keys, and the host completes templates", async () => 
   await editorOf(page).getByText("words").waitFor();
   await editorOf(page).press("Control+End");
   await page.keyboard.type("  r2:\ntem");
-  // By mouse: keys are taken for typing while the list has only just come.
+  // By mouse: just after the list opens, the editor handles keys as typing.
   await page.getByRole("option", { name: /^template/ }).click();
   await editorOf(page).press("Control+Space");
   await page.getByRole("option", { name: /^frr/ }).waitFor();
   await page.getByRole("option", { name: /^linux/ }).click();
   await expect.poll(() => editorOf(page).locator(".cm-line").allTextContents()).toContain("    template: linux");
-  // What was half written is no lab.
+  // The incomplete text is not a valid lab.
   tab.allowComplaint(/422/);
 });
 
-test("a running change is told step by step, also after a reload, and cancelled; what is left to do is planned", async () => {
+test("a running change is shown step by step, also after a reload, and cancelled; then the remaining plan is shown", async () => {
   const client = await served.signIn("admin");
   const yaml = (more: string) => `name: long\nnodes:\n  r1: {template: frr}\n${more}`;
   expect((await client.post("/api/v1/projects/deploy", { yaml: yaml("") })).status).toBe(200);
@@ -156,7 +156,7 @@ test("a running change is told step by step, also after a reload, and cancelled;
   await write(page, more);
   await press(page, "Plan");
   await page.getByText("create node r3").waitFor();
-  const letThrough = hold("create r3");
+  const release = hold("create r3");
   await press(page, "Apply");
   const step = page.getByRole("listitem").filter({ hasText: /^create node r3/ });
   await step.getByText(", running").waitFor();
@@ -168,27 +168,27 @@ test("a running change is told step by step, also after a reload, and cancelled;
     .getByText(/^reconcileProject by admin: step/)
     .waitFor();
   await cancelAndWait(page);
-  letThrough();
+  release();
   await page
     .getByRole("status")
     .getByText(/^reconcileProject by admin/)
     .waitFor({ state: "detached" });
 
-  // The same by the page that began it, which then knows what is left.
-  const letOn = hold("create r4");
+  // The page that started the change also shows the remaining plan.
+  const releaseNext = hold("create r4");
   await write(page, `${more}  r4: {template: frr}\n  r5: {template: frr}\n`);
   await press(page, "Plan");
   await page.getByText("create node r5").waitFor();
   await press(page, "Apply");
-  await page.getByText(/^Applying what is safe: step/).waitFor();
+  await page.getByText(/^Applying safe steps: step/).waitFor();
   await cancelAndWait(page);
-  letOn();
-  await page.getByText(/^Cancelled after \d+ steps?; \d+ steps? were not done/).waitFor();
+  releaseNext();
+  await page.getByText(/^Cancelled after \d+ steps?; \d+ steps? were not applied/).waitFor();
   await page.getByText("create node r5").waitFor();
   expect((await client.post("/api/v1/projects/status", { lab: "/long" })).json.data.last_job.outcome).toBe("cancelled");
 });
 
-test("a change that ends before its cancel reaches the service has ended, and nothing is reported as an error", async () => {
+test("a change that ends before its cancel request arrives shows no error", async () => {
   const client = await served.signIn("admin");
   const yaml = (more: string) => `name: brief\nnodes:\n  r1: {template: frr}\n${more}`;
   expect((await client.post("/api/v1/projects/deploy", { yaml: yaml("") })).status).toBe(200);
@@ -200,9 +200,9 @@ test("a change that ends before its cancel reaches the service has ended, and no
   await write(page, yaml("  r2: {template: frr}\n"));
   await press(page, "Plan");
   await page.getByText("create node r2").waitFor();
-  const letThrough = hold("create r2");
+  const release = hold("create r2");
   await press(page, "Apply");
-  await page.getByText(/^Applying what is safe: step/).waitFor();
+  await page.getByText(/^Applying safe steps: step/).waitFor();
   let sendCancel = () => {};
   const late = new Promise<void>((resolve) => {
     sendCancel = resolve;
@@ -213,8 +213,8 @@ test("a change that ends before its cancel reaches the service has ended, and no
   });
   const answered = page.waitForResponse(/\/cancel$/);
   await press(page, "Cancel");
-  letThrough();
-  await page.getByText(/^Applied, \d+ steps?\. The host is as the text says\./).waitFor();
+  release();
+  await page.getByText(/^Applied, \d+ steps?\. The host matches the text\./).waitFor();
   const asked = page.waitForResponse(/\/jobs\/[^/]+$/);
   sendCancel();
   expect((await answered).status()).toBe(403);
@@ -223,7 +223,7 @@ test("a change that ends before its cancel reaches the service has ended, and no
   await tab.expectComplaint(/403/);
 });
 
-test("a startup configuration in a file of its own is changed beside the text", async () => {
+test("a startup configuration in a separate file is edited beside the text", async () => {
   const client = await served.signIn("admin");
   const yaml = (node: string) => `name: beside\nnodes:\n  ${node}: {template: frr, startup-config: ${node}.conf}\n`;
   expect((await client.post("/api/v1/projects/deploy", { yaml: yaml("r1"), files: { "r1.conf": "hostname r1\n" } })).status).toBe(200);
@@ -231,7 +231,7 @@ test("a startup configuration in a file of its own is changed beside the text", 
   const { page } = tab;
   await signIn(page, served.url);
   await page.goto(`${served.url}/ui/labs/beside?view=plan`);
-  await page.getByLabel("File beside it").selectOption("r1.conf");
+  await page.getByLabel("File", { exact: true }).selectOption("r1.conf");
   await page.getByRole("textbox", { name: "r1.conf" }).fill("hostname router\n");
   await press(page, "Plan");
   await page.getByText("update config r1").waitFor();
@@ -240,7 +240,7 @@ test("a startup configuration in a file of its own is changed beside the text", 
   const { files } = (await client.post("/api/v1/projects/public", { lab: "/beside", as_written: true })).json.data;
   expect(files).toEqual({ "r1.conf": "hostname router\n" });
 
-  // One that is not there yet is a mistake of the text, until it is added.
+  // A missing file is an error of the text until it is added.
   await write(page, `${yaml("r1")}  r2: {template: frr, startup-config: r2.conf}\n`);
   await page.locator(".cm-lint-marker-error").waitFor();
   await page.getByLabel("Name of a new file").fill("r2.conf");
@@ -251,14 +251,14 @@ test("a startup configuration in a file of its own is changed beside the text", 
   await press(page, "Plan");
   await page.getByText("create node r2").waitFor();
 
-  // What was written and not applied stays while one looks elsewhere, and signing out asks.
+  // Unapplied text is kept while another page is open, and signing out asks for confirmation.
   await page.getByRole("link", { name: "Topology" }).click();
   await page.getByRole("button", { name: /^r1, / }).waitFor();
-  await page.getByRole("link", { name: "Plan" }).click();
-  await page.getByText("Your text from before is here again").waitFor();
+  await page.getByRole("link", { name: "Edit" }).click();
+  await page.getByText("Your unapplied text was restored.").waitFor();
   await editorOf(page).getByText("r2.conf").waitFor();
   await page.getByRole("button", { name: "Sign out" }).click();
-  const question = page.getByRole("dialog", { name: "Sign out, and lose what you wrote?" });
+  const question = page.getByRole("dialog", { name: "Sign out and discard your unapplied text?" });
   await question.getByText("/beside").waitFor();
   await question.getByRole("button", { name: "Sign out" }).click();
   await page.getByLabel("Password").waitFor();

@@ -5,7 +5,7 @@ import type { Served } from "../wire/served.ts";
 import { violationsOf } from "./axe.fixture.ts";
 import { servePages, signIn, type TestBrowser, testBrowser } from "./browser.fixture.ts";
 
-/** The topology of a lab: moved by hand, found, seen as others change it. */
+/** The topology of a lab: nodes are moved and found, and changes of other users appear. */
 
 let browser: TestBrowser;
 let served: Served;
@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 const text = (name: string, more = "") =>
-  `# the first line\nname: ${name}\nnodes:\n  r1: {template: frr, position: {x: 0, y: 0}} # where it began\n  r2: {template: frr, position: {x: 300, y: 0}}\n${more}links:\n  - ["r1:eth0", "r2:eth0"]\n`;
+  `# the first line\nname: ${name}\nnodes:\n  r1: {template: frr, position: {x: 0, y: 0}} # the start position\n  r2: {template: frr, position: {x: 300, y: 0}}\n${more}links:\n  - ["r1:eth0", "r2:eth0"]\n`;
 
 async function deploy(name: string): Promise<void> {
   expect((await client.post("/api/v1/projects/deploy", { yaml: text(name) })).status).toBe(200);
@@ -39,7 +39,7 @@ async function written(name: string): Promise<string> {
   return json.data.yaml as string;
 }
 
-/** Positions that the host has, by node. */
+/** Returns the host's positions, by node. */
 async function positions(name: string): Promise<Record<string, { readonly x: number; readonly y: number }>> {
   const { json } = await client.post("/api/v1/projects/inspect", { lab: `/${name}`, refresh: true });
   const nodes = json.data.nodes as readonly { readonly node: string; readonly position: { readonly x: number; readonly y: number } }[];
@@ -60,7 +60,7 @@ async function drag(page: Page, name: string, by: { readonly x: number; readonly
   await page.mouse.up();
 }
 
-test("a node is dragged and saved: into the text with its comments, and into the host; another browser sees it move", async () => {
+test("a dragged node is saved into the text with its comments and into the host, and moves in another browser", async () => {
   await deploy("drawn");
   await using tab = await browser.open();
   await using other = await browser.open();
@@ -72,7 +72,7 @@ test("a node is dragged and saved: into the text with its comments, and into the
   const before = await centreOf(node(other.page, "r1").locator("rect"));
   await drag(page, "r1", { x: 90, y: 120 });
   await page.getByText("1 node moved").waitFor();
-  await page.getByRole("button", { name: "Save places" }).click();
+  await page.getByRole("button", { name: "Save positions" }).click();
   await page.getByText("Saved.", { exact: true }).waitFor();
   const { r1, r2 } = await positions("drawn");
   expect(r1!.x).toBeGreaterThan(0);
@@ -80,13 +80,13 @@ test("a node is dragged and saved: into the text with its comments, and into the
   expect(r2).toEqual({ x: 300, y: 0 });
   const yaml = await written("drawn");
   expect(yaml).toContain("# the first line");
-  expect(yaml).toContain("# where it began");
+  expect(yaml).toContain("# the start position");
   expect(yaml).toContain(`{x: ${r1!.x}, y: ${r1!.y}}`);
   await expect.poll(() => centreOf(node(other.page, "r1").locator("rect"))).not.toEqual(before);
   await page.getByText("in sync").waitFor();
 });
 
-test("a node that somebody else moved meanwhile is told before it is overwritten, and Undo takes their place for it", async () => {
+test("a node that another user moved meanwhile shows a warning, and Undo takes their position", async () => {
   await deploy("contested");
   await using tab = await browser.open();
   const { page } = tab;
@@ -96,13 +96,13 @@ test("a node that somebody else moved meanwhile is told before it is overwritten
   await page.getByText("1 node moved").waitFor();
   const theirs = text("contested").replace("{x: 0, y: 0}", "{x: -90, y: -20}");
   expect((await client.post("/api/v1/projects/reconcile", { yaml: theirs })).json.data.status).toBe("applied");
-  await page.getByText(/Somebody else has moved r1 meanwhile/).waitFor();
+  await page.getByText(/Another user has moved r1 meanwhile/).waitFor();
   await page.getByRole("button", { name: "Undo" }).click();
   await page.getByText("1 node moved").waitFor({ state: "hidden" });
   await expect.poll(() => node(page, "r1").getAttribute("transform")).toBe("translate(-90 -20)");
 });
 
-test("what others do is seen as it happens: nodes that come and stop, links that are shaped and suspended, drift", async () => {
+test("changes of other users appear at once: new and stopped nodes, link quality, suspended links, drift", async () => {
   await deploy("watched");
   await using tab = await browser.open();
   const { page } = tab;
@@ -125,7 +125,7 @@ test("what others do is seen as it happens: nodes that come and stop, links that
   await page.getByText("in sync").waitFor();
 });
 
-test("a node is found by its name, goes to the middle, and opens by Enter; Escape leads back to it", async () => {
+test("a found node is centred and opened by Enter, and Escape moves the focus back to it", async () => {
   await deploy("found");
   await using tab = await browser.open();
   const { page } = tab;
@@ -154,7 +154,7 @@ test("a node is found by its name, goes to the middle, and opens by Enter; Escap
   await page.getByText("none", { exact: true }).waitFor();
 });
 
-test("a pan lays out nothing, however far: it moves what is drawn already", async () => {
+test("a pan causes no layout: it moves the existing drawing", async () => {
   await deploy("panned");
   await using tab = await browser.open();
   const { page } = tab;
@@ -175,14 +175,14 @@ test("a pan lays out nothing, however far: it moves what is drawn already", asyn
     await page.mouse.move(x + 3 * step, y + step);
     await page.evaluate("new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown)))");
   }
-  // Something else on the page may be laid out once or twice; a step that lays out the picture does it each time.
+  // Other parts of the page may cause a few layouts. If a pan laid out the drawing, there would be one for each step.
   expect((await layouts()) - begun).toBeLessThan(steps / 4);
   await page.mouse.up();
   const after = await centreOf(node(page, "r1").locator("rect"));
   expect([Math.round(after.x - before.x), Math.round(after.y - before.y)]).toEqual([3 * steps, steps]);
 });
 
-test("a lab that goes while somebody looks at it is told as gone", async () => {
+test("the page of a lab that is destroyed meanwhile shows that", async () => {
   await deploy("passing");
   await using tab = await browser.open();
   const { page } = tab;

@@ -1,22 +1,22 @@
 import { useState } from "preact/hooks";
-import { call } from "../service/api.ts";
 import { Problem } from "../parts/problem.tsx";
-import { useFeature } from "../parts/use-feature.ts";
 import { goTo } from "../parts/route.ts";
+import { useFeature } from "../parts/use-feature.ts";
+import { call } from "../service/api.ts";
 
 interface CaptureButtonProps {
   readonly lab: string;
-  /** Key of a node, and one of its interfaces. */
+  /** Key of the node. */
   readonly node: string;
   readonly port: string;
   readonly class?: string;
 }
 
-/** Captures all packets of an interface and shows them. Nothing where the host cannot. */
-export function CaptureButton({ lab, node, port, class: look }: CaptureButtonProps) {
-  const { data: able } = useFeature("capture");
+/** Starts a capture of an interface, and opens its page. Empty if the host does not support captures. */
+export function CaptureButton({ lab, node, port, class: className }: CaptureButtonProps) {
+  const { data: isSupported } = useFeature("capture");
   const [state, setState] = useState<{ readonly busy?: boolean; readonly error?: unknown }>({});
-  if (able !== true) return null;
+  if (isSupported !== true) return null;
   const start = async () => {
     setState({ busy: true });
     try {
@@ -28,9 +28,9 @@ export function CaptureButton({ lab, node, port, class: look }: CaptureButtonPro
   };
   return (
     <>
-      <button type="button" class={look} disabled={state.busy === true} onClick={() => void start()}>
+      <button type="button" class={className} disabled={state.busy === true} onClick={() => void start()}>
         Capture
-        <span class="unseen">
+        <span class="visually-hidden">
           {" "}
           {node}:{port}
         </span>

@@ -1,20 +1,20 @@
 import type { CaptureData } from "../../contract/schemas/captures.ts";
-import { packetsWord } from "./packet-count.ts";
+import { packetCount } from "./packet-count.ts";
 
-/** What there is to say of a capture besides its status. @param total packets that are there, as far as the page knows better than `packets` */
-export function captureWords(
+/** Describes a capture: its packets, size, filter and end reason. @param total number of packets, if the page has a newer one than `packets` */
+export function captureSummary(
   { filter, snaplen, reason, packets, size_bytes, max_bytes }: CaptureData,
   total: number = packets ?? 0,
 ): string {
   const size =
     size_bytes === undefined ? "" : `, ${sizeOf(size_bytes)}${max_bytes === undefined ? "" : ` of at most ${sizeOf(max_bytes)}`}`;
-  const words = [
+  const parts = [
     reason ?? "",
-    `${packetsWord(Math.max(total, packets ?? 0))} taken${size}`,
+    `${packetCount(Math.max(total, packets ?? 0))} captured${size}`,
     filter === undefined ? "" : `filter ${filter}`,
     snaplen === undefined ? "" : `the first ${snaplen} bytes of each`,
   ];
-  return words.filter(Boolean).join(" · ");
+  return parts.filter(Boolean).join(" · ");
 }
 
 function sizeOf(bytes: number): string {

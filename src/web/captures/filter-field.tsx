@@ -1,6 +1,6 @@
 interface FilterFieldProps {
   readonly value: string;
-  /** The filter of what is shown. */
+  /** The filter of the shown packets. */
   readonly applied: string;
   readonly error: string | undefined;
   readonly onInput: (text: string) => void;
@@ -24,7 +24,7 @@ const suggestions = [
   "icmp && frame.number > 100",
 ];
 
-/** A display filter, applied by Enter. What is wrong with it is said below it. */
+/** An input for a display filter, which Enter applies. The error of a refused filter is shown below it. */
 export function FilterField({ value, applied, error, onInput, onApply }: FilterFieldProps) {
   return (
     <form
@@ -34,7 +34,7 @@ export function FilterField({ value, applied, error, onInput, onApply }: FilterF
         onApply(value);
       }}
     >
-      <label class="unseen" for="display-filter">
+      <label class="visually-hidden" for="display-filter">
         Display filter
       </label>
       <input

@@ -1,4 +1,4 @@
 /** "1 packet", "2 packets". */
-export function packetsWord(count: number): string {
+export function packetCount(count: number): string {
   return count === 1 ? "1 packet" : `${count} packets`;
 }

@@ -1,9 +1,9 @@
 import type { BrowserDownload } from "../../client/browser.ts";
 
-/** The browser may still read what it saves a while after the click, ms. */
-const keptMs = 60_000;
+/** How long the URL of the file stays valid, ms: the browser may read it some time after the click. */
+const urlMs = 60_000;
 
-/** Saves what was fetched as a file. Fetched by the page, so that a refusal is told here, and not by a page of the browser's own. */
+/** Saves a response as a file. The page fetches it itself, so that it can show a refusal; a plain link would open the browser's error page. */
 export async function saveDownload({ body, filename, mediaType }: BrowserDownload): Promise<void> {
   const bytes = await new Response(body, { headers: { "Content-Type": mediaType } }).blob();
   const url = URL.createObjectURL(bytes);
@@ -11,5 +11,5 @@ export async function saveDownload({ body, filename, mediaType }: BrowserDownloa
   link.href = url;
   link.download = filename ?? "";
   link.click();
-  setTimeout(() => URL.revokeObjectURL(url), keptMs);
+  setTimeout(() => URL.revokeObjectURL(url), urlMs);
 }

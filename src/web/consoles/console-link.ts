@@ -1,14 +1,14 @@
 import { LabwrightError } from "../../client/browser.ts";
 import { call } from "../service/api.ts";
-import { unseenPart } from "./new-output.ts";
+import { newOutput } from "./new-output.ts";
 
 export type LinkState =
   | { readonly kind: "connecting" }
   | { readonly kind: "open"; readonly again: boolean }
-  /** The node does not run; it is tried again when told that it does. */
+  /** The node does not run. The link connects when `nodeRuns()` is called. */
   | { readonly kind: "stopped" }
   | { readonly kind: "broken"; readonly retryMs: number }
-  /** It will not work however often it is tried. */
+  /** The link is not retried: a retry would be refused, too. */
   | { readonly kind: "refused"; readonly error: unknown };
 
 interface ConsoleLinkOptions {
@@ -19,16 +19,16 @@ interface ConsoleLinkOptions {
   readonly onState: (state: LinkState) => void;
 }
 
-const firstRetryMs = 500;
-const lastRetryMs = 10_000;
-/** So many of the last bytes are remembered, to find where a new connection's scrollback goes beyond them. */
+const minRetryMs = 500;
+const maxRetryMs = 10_000;
+/** Number of last bytes that are kept, to find them in the scrollback of a new connection. */
 const tailBytes = 4096;
 
-/** How long a new connection's scrollback may take to come to where the last one ended. */
-const recallMs = 500;
+/** How long the scrollback of a new connection may take to reach the end of the last one, ms. After that all of it is shown. */
+const maxOverlapMs = 500;
 
-/** What trying again does not mend. */
-const final = new Set([
+/** Codes of errors that a retry does not solve. */
+const finalErrors = new Set([
   "unauthenticated",
   "expired_agent_session",
   "operation_not_allowed",
@@ -37,15 +37,15 @@ const final = new Set([
   "lab_not_found",
 ]);
 
-/** The bytes of a node's console, for as long as somebody looks: it connects again when the connection breaks or the node restarts. */
+/** A connection to a node's console that reconnects when it breaks and when the node restarts, until it is closed. */
 export class ConsoleLink {
   readonly #options: ConsoleLinkOptions;
   readonly #ended = new AbortController();
   #state: LinkState = { kind: "connecting" };
   #socket: WebSocket | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #retryMs = firstRetryMs;
-  #asking = false;
+  #retryMs = minRetryMs;
+  #isConnecting = false;
   #tail: Uint8Array = new Uint8Array();
   #size: readonly [number, number] | undefined;
 
@@ -54,19 +54,19 @@ export class ConsoleLink {
     void this.#connect();
   }
 
-  /** The node runs, as far as is known: what waits need wait no longer. */
+  /** Reports that the node runs: a link that waits for it connects at once. */
   nodeRuns(): void {
     if (this.#state.kind === "stopped" || this.#state.kind === "broken") this.retry();
   }
 
-  /** Now, not later. */
+  /** Connects now instead of after the retry delay. */
   retry(): void {
-    if (this.#socket !== undefined || this.#asking) return;
+    if (this.#socket !== undefined || this.#isConnecting) return;
     clearTimeout(this.#timer);
     void this.#connect();
   }
 
-  /** What a person typed. Lost where there is no connection: it was not meant for what comes after. */
+  /** Sends typed bytes. Without a connection they are discarded: they were not meant for a later state of the console. */
   send(bytes: Uint8Array<ArrayBuffer>): void {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(bytes);
   }
@@ -82,7 +82,7 @@ export class ConsoleLink {
     this.#socket?.close();
   }
 
-  #tell(state: LinkState): void {
+  #setState(state: LinkState): void {
     this.#state = state;
     if (!this.#ended.signal.aborted) this.#options.onState(state);
   }
@@ -90,30 +90,30 @@ export class ConsoleLink {
   async #connect(): Promise<void> {
     const { lab, node } = this.#options;
     const { signal } = this.#ended;
-    this.#asking = true;
-    if (this.#state.kind !== "stopped") this.#tell({ kind: "connecting" });
+    this.#isConnecting = true;
+    if (this.#state.kind !== "stopped") this.#setState({ kind: "connecting" });
     try {
-      // Asked first, so that a stopped node is no error.
+      // Checked first, because attaching to a stopped node is an error in the browser's console.
       const { consoles = [] } = await call("listProjectConsoles", { lab, node }, { signal });
       const entry = consoles.find((one) => (one.node ?? one.name) === node);
       if (entry?.available === false) {
-        this.#stopped();
+        this.#waitForNode();
         return;
       }
       const { stream = "" } = await call("attachConsole", { lab, node }, { signal });
-      this.#take((await call("streamConsole", { ticket: stream }, { signal })) as unknown as WebSocket);
+      this.#use((await call("streamConsole", { ticket: stream }, { signal })) as unknown as WebSocket);
     } catch (error) {
       if (signal.aborted) return;
       const code = error instanceof LabwrightError ? error.code : undefined;
-      if (code === "node_not_running") this.#stopped();
-      else if (final.has(code ?? "")) this.#tell({ kind: "refused", error });
-      else this.#later();
+      if (code === "node_not_running") this.#waitForNode();
+      else if (finalErrors.has(code ?? "")) this.#setState({ kind: "refused", error });
+      else this.#retryLater();
     } finally {
-      this.#asking = false;
+      this.#isConnecting = false;
     }
   }
 
-  #take(socket: WebSocket): void {
+  #use(socket: WebSocket): void {
     if (this.#ended.signal.aborted) {
       socket.close();
       return;
@@ -123,49 +123,49 @@ export class ConsoleLink {
     const show = (bytes: Uint8Array) => {
       if (!this.#ended.signal.aborted) this.#options.onBytes(bytes);
     };
-    /** Scrollback that may have been shown before; undefined where that is settled. */
-    let recalled: Uint8Array | undefined = before.length === 0 ? undefined : new Uint8Array();
-    let patience: ReturnType<typeof setTimeout> | undefined;
-    const settle = (news: Uint8Array) => {
-      clearTimeout(patience);
-      recalled = undefined;
-      show(news);
+    /** Scrollback that may have been shown before; undefined after the overlap is found. */
+    let scrollback: Uint8Array | undefined = before.length === 0 ? undefined : new Uint8Array();
+    let timeout: ReturnType<typeof setTimeout> | undefined;
+    const endScrollback = (newBytes: Uint8Array) => {
+      clearTimeout(timeout);
+      scrollback = undefined;
+      show(newBytes);
     };
     socket.addEventListener("message", ({ data }: MessageEvent<ArrayBuffer>) => {
       const bytes = new Uint8Array(data);
       this.#tail = joined(this.#tail, bytes).slice(-tailBytes);
-      if (recalled === undefined) {
+      if (scrollback === undefined) {
         show(bytes);
         return;
       }
-      const all = joined(recalled, bytes);
-      recalled = all;
-      const news = unseenPart(before, all);
-      if (news !== undefined) settle(news);
-      else patience ??= setTimeout(() => settle(recalled ?? all), recallMs);
+      const all = joined(scrollback, bytes);
+      scrollback = all;
+      const newBytes = newOutput(before, all);
+      if (newBytes !== undefined) endScrollback(newBytes);
+      else timeout ??= setTimeout(() => endScrollback(scrollback ?? all), maxOverlapMs);
     });
     socket.addEventListener("close", () => {
-      if (recalled !== undefined && recalled.length > 0) settle(recalled);
+      if (scrollback !== undefined && scrollback.length > 0) endScrollback(scrollback);
       this.#socket = undefined;
-      if (!this.#ended.signal.aborted) this.#later();
+      if (!this.#ended.signal.aborted) this.#retryLater();
     });
-    this.#retryMs = firstRetryMs;
-    this.#tell({ kind: "open", again: before.length > 0 });
+    this.#retryMs = minRetryMs;
+    this.#setState({ kind: "open", again: before.length > 0 });
     if (this.#size !== undefined) this.resize(...this.#size);
   }
 
-  /** Whoever looks at the lab says when it runs again; should that get lost, it is seen a while later. */
-  #stopped(): void {
-    if (this.#state.kind !== "stopped") this.#tell({ kind: "stopped" });
-    this.#retryMs = firstRetryMs;
-    this.#timer = setTimeout(() => void this.#connect(), lastRetryMs);
+  /** Waits for `nodeRuns()`. Also checks after a while, in case the event of the start was missed. */
+  #waitForNode(): void {
+    if (this.#state.kind !== "stopped") this.#setState({ kind: "stopped" });
+    this.#retryMs = minRetryMs;
+    this.#timer = setTimeout(() => void this.#connect(), maxRetryMs);
   }
 
-  #later(): void {
+  #retryLater(): void {
     const retryMs = this.#retryMs;
-    this.#retryMs = Math.min(lastRetryMs, retryMs * 2);
+    this.#retryMs = Math.min(maxRetryMs, retryMs * 2);
     this.#timer = setTimeout(() => void this.#connect(), retryMs);
-    this.#tell({ kind: "broken", retryMs });
+    this.#setState({ kind: "broken", retryMs });
   }
 }
 

@@ -1,24 +1,24 @@
-/** Fewer bytes than these could stand anywhere, as a prompt does. */
-const leastBytes = 16;
+/** Fewer bytes than this are no proof of an overlap: a prompt occurs many times. */
+const minOverlapBytes = 16;
 
-/** What asks the terminal to answer; the service takes it out of the scrollback. */
+/** Sequences that request an answer from the terminal; the service removes them from the scrollback. */
 const queries = new RegExp(
   ["\\x05", "\\x1bZ", "\\x1b\\[\\??[56]n", "\\x1b\\[[>=]?\\d*c", "\\x1b\\[>\\d*q", "\\x1b\\[\\??\\d+\\$p"].join("|"),
   "g",
 );
 
 /**
- * What of a console's scrollback was not shown yet. A new connection begins with the scrollback; where the last bytes that were shown stand in it,
- * only what follows is new. undefined where they do not stand in it, or are too few to tell.
+ * Returns the part of a console's scrollback that was not shown yet. A new connection begins with the scrollback: the bytes after the last occurrence of
+ * the shown bytes are new. undefined if the scrollback does not contain them, or if they are too few.
  */
-export function unseenPart(seen: Uint8Array, scrollback: Uint8Array): Uint8Array | undefined {
-  const shown = withoutQueries(seen);
-  if (shown.length < leastBytes) return undefined;
-  const end = lastEnd(scrollback, shown);
+export function newOutput(shown: Uint8Array, scrollback: Uint8Array): Uint8Array | undefined {
+  const known = withoutQueries(shown);
+  if (known.length < minOverlapBytes) return undefined;
+  const end = lastEnd(scrollback, known);
   return end === undefined ? undefined : scrollback.subarray(end);
 }
 
-/** Behind the last place where `part` stands. */
+/** Returns the index after the last occurrence of `part`. */
 function lastEnd(bytes: Uint8Array, part: Uint8Array): number | undefined {
   for (let at = bytes.length - part.length; at >= 0; at--) {
     let same = 0;

@@ -1,11 +1,11 @@
 export interface Paste {
-  /** What would be typed: without control characters other than tabs and line ends, so that a text cannot press keys of its own. */
+  /** The text without control characters except tabs and line ends, so that it cannot press keys. */
   readonly text: string;
-  /** Each line end runs what stands before it. */
+  /** Number of lines: in a shell each line end runs a command. */
   readonly lines: number;
 }
 
-/** What of the clipboard's text would be typed, and how many lines it has. */
+/** Prepares the clipboard's text for a paste into a terminal. */
 export function pasteOf(clipboard: string): Paste {
   const text = [...clipboard]
     .filter((character) => {

@@ -4,51 +4,53 @@ import { call } from "../service/api.ts";
 export interface ManyCommand {
   readonly lab: string;
   readonly command: string;
-  /** Of each node, ms. */
+  /** Timeout of each node, ms. */
   readonly timeoutMs: number;
   /** Keys of nodes. */
   readonly nodes: readonly string[];
   readonly signal: AbortSignal;
-  /** Told of each node as soon as it has answered, or failed. */
+  /** Called for each node as soon as it has answered or failed. */
   readonly onResult: (result: ConsoleExecResult) => void;
 }
 
-/** A browser has six connections for one service, and pages need some for themselves. */
-const lanes = 3;
-/** What still waits for a lane after this goes all at once: slow nodes then hold up nobody, and are told together. */
-const patienceMs = 1_500;
-/** Beyond the time that a node has: for the way there and back. */
-const spareMs = 15_000;
+/** Maximum number of parallel requests. A browser opens six connections to one service, and the pages need some of them. */
+const maxRequests = 3;
+/** After this time the remaining nodes are sent in one request, ms, so that slow nodes do not delay the others. */
+const singleRequestsMs = 1_500;
+/** Added to the timeout of a node for the request itself, ms. */
+const requestOverheadMs = 15_000;
 
-/** Runs a command on nodes, next to at the same time, and tells each answer as it comes. Throws LabwrightError of the whole: of the lab, the session. */
+/**
+ * Runs a command on nodes in parallel, and reports each result as it arrives. A failure of one node is a result. Throws LabwrightError if a request
+ * fails, for example because the lab was deleted or the session has ended.
+ */
 export async function runOnMany({ lab, command, timeoutMs, nodes, signal, onResult }: ManyCommand): Promise<void> {
   const waiting = [...nodes];
   const stopped = new AbortController();
   const until = AbortSignal.any([signal, stopped.signal]);
-  const run = async (some: readonly string[]) => {
+  const run = async (targets: readonly string[]) => {
     const { results = [] } = await call(
       "execConsoleMany",
-      { lab, command, timeout_ms: timeoutMs, targets: some.map((node) => ({ node })) },
-      { timeoutMs: timeoutMs + spareMs, signal: until },
+      { lab, command, timeout_ms: timeoutMs, targets: targets.map((node) => ({ node })) },
+      { timeoutMs: timeoutMs + requestOverheadMs, signal: until },
     );
     for (const result of results) onResult(result);
   };
-  const lane = async () => {
+  const runOneByOne = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await run([next]);
   };
   let rest: Promise<void> | undefined;
-  const patience = setTimeout(() => {
+  const timer = setTimeout(() => {
     if (waiting.length === 0) return;
     rest = run(waiting.splice(0));
-    // It is thrown below, when the lanes have ended.
+    // Its error is thrown below; without this handler it would be reported as unhandled until then.
     rest.catch(() => undefined);
-  }, patienceMs);
+  }, singleRequestsMs);
   try {
-    // When they have ended nobody waits any more.
-    await Promise.all(Array.from({ length: lanes }, lane));
+    await Promise.all(Array.from({ length: maxRequests }, runOneByOne));
     await rest;
   } finally {
-    clearTimeout(patience);
+    clearTimeout(timer);
     stopped.abort();
   }
 }

@@ -1,15 +1,15 @@
 import type { ConsoleEntry } from "../../contract/schemas/console.ts";
-import { call } from "../service/api.ts";
 import { Problem } from "../parts/problem.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
+import { call } from "../service/api.ts";
 
 interface ScreensProps {
   readonly lab: string;
-  /** Which of the lab's nodes run, as a word that changes with them. */
+  /** The ids of running nodes; the list is read again when it changes. */
   readonly running: string;
 }
 
-/** Nodes that have a screen, and where a VNC client finds it: pages show text only. Nothing where no node has one. */
+/** Lists the nodes with a screen, and how a VNC client connects to each: the pages show text only. Empty without such nodes. */
 export function Screens({ lab, running }: ScreensProps) {
   const { data, error, again } = useAnswer((signal) => call("listProjectConsoles", { lab }, { signal }), [lab, running]);
   if (error !== undefined) return <Problem error={error} retry={again} />;
@@ -29,12 +29,12 @@ export function Screens({ lab, running }: ScreensProps) {
 }
 
 function HowToConnect({ name, vnc, available }: ConsoleEntry) {
-  if (!available) return <p>{name} does not run; its screen is there when it does.</p>;
+  if (!available) return <p>{name} does not run. Its screen is available while it runs.</p>;
   const path = /^unix:(.+)$/.exec(vnc ?? "")?.[1];
   if (path !== undefined) {
     return (
       <>
-        <p>For a VNC client, as root (or as the user of the service):</p>
+        <p>With a VNC client, as root (or as the user of the service):</p>
         <pre>{`ssh -L 5901:${path} root@${location.hostname}\nvncviewer localhost::5901`}</pre>
       </>
     );
@@ -42,9 +42,9 @@ function HowToConnect({ name, vnc, available }: ConsoleEntry) {
   if (vnc !== undefined) {
     return (
       <p>
-        For a VNC client: <code>{vnc}</code>
+        With a VNC client: <code>{vnc}</code>
       </p>
     );
   }
-  return <p>Its console is a screen (VNC), which the lab's host shows on pages of its own.</p>;
+  return <p>Its console is a screen (VNC). Open it in the web pages of the lab's host.</p>;
 }

@@ -1,11 +1,11 @@
 /**
- * Stands in for the <style> elements that the terminal makes, which the pages' policy refuses: an empty element whose text becomes a constructed
- * style sheet of the document, for as long as it is not removed. The build puts it in their place (vite.config.ts).
+ * Replaces the <style> elements that the terminal creates, which the pages' content security policy refuses. The text of this element becomes a
+ * constructed style sheet of the document until the element is removed. The build makes the replacement (vite.config.ts).
  */
 export function sheetElement(): HTMLElement {
   const element = document.createElement("span");
   const sheet = new CSSStyleSheet();
-  const drop = () => {
+  const removeSheet = () => {
     document.adoptedStyleSheets = document.adoptedStyleSheets.filter((one) => one !== sheet);
   };
   element.hidden = true;
@@ -17,7 +17,7 @@ export function sheetElement(): HTMLElement {
   });
   Object.defineProperty(element, "remove", {
     value: () => {
-      drop();
+      removeSheet();
       Element.prototype.remove.call(element);
     },
   });

@@ -50,13 +50,13 @@ const light: ITheme = {
 
 const darkSystem = matchMedia("(prefers-color-scheme: dark)");
 
-/** The colours of a terminal in the page's colours now. */
+/** Returns the colours of a terminal for the current theme of the page. */
 export function terminalTheme(): ITheme {
   const chosen = document.documentElement.dataset["theme"];
   return chosen === "dark" || (chosen !== "light" && darkSystem.matches) ? dark : light;
 }
 
-/** Calls `changed` whenever the page's colours change. Answers how to end that. */
+/** Calls `changed` when the theme of the page changes. Returns a function that removes the listener. */
 export function onThemeChange(changed: () => void): () => void {
   const observer = new MutationObserver(changed);
   observer.observe(document.documentElement, { attributeFilter: ["data-theme"] });

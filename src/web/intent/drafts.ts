@@ -1,6 +1,6 @@
-import type { IntentText } from "./intent-diff.tsx";
+import type { IntentText } from "./intent-text.ts";
 
-/** Text of a lab that was written and not applied, and what the service had when it was begun. */
+/** Text of a lab that is not applied, and the service's text that it started from. */
 export interface Draft {
   readonly mine: IntentText;
   readonly base: IntentText;
@@ -8,19 +8,19 @@ export interface Draft {
 
 const prefix = "labwright-draft:";
 
-/** Of this tab of the browser, until it is closed or signed out. */
+/** Reads a lab's draft from session storage: drafts last until the tab is closed or the user signs out. */
 export function readDraft(lab: string): Draft | undefined {
   const text = sessionStorage.getItem(prefix + lab);
   return text === null ? undefined : (JSON.parse(text) as Draft);
 }
 
-/** @param draft undefined: there is none any more */
-export function keepDraft(lab: string, draft: Draft | undefined): void {
+/** @param draft undefined removes the draft */
+export function saveDraft(lab: string, draft: Draft | undefined): void {
   if (draft === undefined) sessionStorage.removeItem(prefix + lab);
   else sessionStorage.setItem(prefix + lab, JSON.stringify(draft));
 }
 
-/** The labs that have one. */
+/** Returns the labs that have a draft. */
 export function draftedLabs(): readonly string[] {
   return Object.keys(sessionStorage)
     .filter((key) => key.startsWith(prefix))
@@ -29,5 +29,5 @@ export function draftedLabs(): readonly string[] {
 }
 
 export function dropDrafts(): void {
-  for (const lab of draftedLabs()) keepDraft(lab, undefined);
+  for (const lab of draftedLabs()) saveDraft(lab, undefined);
 }

@@ -2,35 +2,34 @@ import { LabwrightError } from "../../client/browser.ts";
 import type { LinkQuality } from "../../contract/schemas/observe.ts";
 import type { PlanData } from "../../contract/schemas/plan.ts";
 import { call } from "../service/api.ts";
-import { type Sections, withPositions, withQuality } from "./intent-sections.ts";
-import type { Place } from "../topology/layout/layout.ts";
+import { type Position, type Sections, withPositions, withQuality } from "./intent-sections.ts";
 
-/** By key of the intent. */
-export interface Moves {
-  readonly nodes: ReadonlyMap<string, Place>;
-  readonly networks: ReadonlyMap<string, Place>;
+/** New positions, by key of the intent. */
+export interface MovedPositions {
+  readonly nodes: ReadonlyMap<string, Position>;
+  readonly networks: ReadonlyMap<string, Position>;
 }
 
 /**
- * Writes positions into the lab's intent, all in one edit of each section; where nothing else of the lab waits to be applied, into the host's
- * definition, too. Answers whether it was.
+ * Writes positions into the lab's intent, with one edit per section. If the lab has no other unapplied change, also writes them into the host's
+ * definition. Returns whether they were applied to the host.
  */
-export async function saveMoves(lab: string, moves: Moves): Promise<{ readonly applied: boolean }> {
+export async function savePositions(lab: string, positions: MovedPositions): Promise<{ readonly applied: boolean }> {
   try {
-    await editPlaces(lab, moves);
+    await editPositions(lab, positions);
   } catch (error) {
     if (!(error instanceof LabwrightError) || error.code !== "plan_stale") throw error;
-    // Somebody edited something else in between: places go into what they wrote.
-    await editPlaces(lab, moves);
+    // Another user edited the intent meanwhile: the positions are written into the newer text.
+    await editPositions(lab, positions);
   }
-  // What the host does not support was left out before, and is in no move's way.
-  const moving = { lab, allow_unsupported: true };
-  // A plan that somebody is about to confirm stays the newest where nothing is applied here.
-  if (!onlyMoves(await call("planProject", { ...moving, peek: true }))) return { applied: false };
-  const plan = await call("planProject", moving);
+  // Unsupported parts were left out before, and must not block a move.
+  const request = { lab, allow_unsupported: true };
+  // Peek first: a plan makes older plans stale, also one that another user is about to confirm.
+  if (!onlyMoves(await call("planProject", { ...request, peek: true }))) return { applied: false };
+  const plan = await call("planProject", request);
   if (!onlyMoves(plan)) return { applied: false };
   const { actions = [], plan_identity } = plan;
-  if (actions.length > 0) await call("reconcileProject", { ...moving, plan_identity });
+  if (actions.length > 0) await call("reconcileProject", { ...request, plan_identity });
   return { applied: true };
 }
 
@@ -39,7 +38,7 @@ function onlyMoves({ actions = [], applicable }: PlanData): boolean {
   return moves && applicable === true;
 }
 
-async function editPlaces(lab: string, { nodes, networks }: Moves): Promise<void> {
+async function editPositions(lab: string, { nodes, networks }: MovedPositions): Promise<void> {
   const { sections, revision } = await readSections(lab);
   let next = revision;
   if (nodes.size > 0) {
@@ -55,7 +54,7 @@ async function editPlaces(lab: string, { nodes, networks }: Moves): Promise<void
   }
 }
 
-/** Writes one link's quality into the intent. Throws LabwrightError link_not_found where the intent does not know the link. */
+/** Writes one link's quality into the intent. Throws LabwrightError link_not_found if the intent has no such link. */
 export async function saveQuality(
   lab: string,
   endpoints: readonly string[],
@@ -69,7 +68,7 @@ export async function saveQuality(
   await call("editProject", { lab, section: "links", value, revision });
 }
 
-/** Secrets stay masked: the service knows them again. */
+/** Reads the intent with masked secrets. The service restores a masked secret when it is written back. */
 async function readSections(lab: string): Promise<{ readonly sections: Sections; readonly revision: string }> {
   const [{ yaml, revision }, { parse }] = await Promise.all([call("getPublicProject", { lab }), import("yaml")]);
   return { sections: parse(yaml) as Sections, revision };

@@ -1,16 +1,7 @@
 import { DiffView } from "./diff-view.tsx";
+import { changedFiles, type IntentText } from "./intent-text.ts";
 
-/** A lab's text, and the files that it names, by path. */
-export interface IntentText {
-  readonly yaml: string;
-  readonly files: Readonly<Record<string, string>>;
-}
-
-export function sameIntent(a: IntentText, b: IntentText): boolean {
-  return a.yaml === b.yaml && changedFiles(a, b).length === 0;
-}
-
-/** What changed from one intent to another: its text, and each file that differs. */
+/** Shows the difference of two intents: of the text, and of each file that differs. */
 export function IntentDiff({ before, after }: { readonly before: IntentText; readonly after: IntentText }) {
   const paths = changedFiles(before, after);
   return (
@@ -24,8 +15,4 @@ export function IntentDiff({ before, after }: { readonly before: IntentText; rea
       ))}
     </>
   );
-}
-
-function changedFiles({ files: a }: IntentText, { files: b }: IntentText): readonly string[] {
-  return [...new Set([...Object.keys(a), ...Object.keys(b)])].filter((path) => a[path] !== b[path]).sort();
 }

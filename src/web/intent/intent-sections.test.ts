@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
-import { qualityPresets as languages } from "../../intent/lab/quality.ts";
-import { withPositions, withQuality } from "./intent-sections.ts";
+import { qualityPresets as presetsOfLanguage } from "../../intent/lab/quality.ts";
 import { qualityPresets } from "../panels/quality-presets.ts";
+import { withPositions, withQuality } from "./intent-sections.ts";
 
 test("the pages offer the presets of the intent language", () => {
-  expect(qualityPresets).toEqual(languages);
+  expect(qualityPresets).toEqual(presetsOfLanguage);
 });
 
-test("positions are put into what the intent knows, and into nothing else", () => {
+test("positions are set on nodes of the intent, and unknown keys are ignored", () => {
   const moved = new Map([
     ["r1", { x: 1, y: 2 }],
-    ["stranger", { x: 3, y: 4 }],
+    ["unknown", { x: 3, y: 4 }],
   ]);
   expect(withPositions({ r1: { template: "frr", position: { x: 0, y: 0 } }, r2: null }, moved)).toEqual({
     r1: { template: "frr", position: { x: 1, y: 2 } },
@@ -30,7 +30,7 @@ test.each([
       ],
     },
   ],
-])("the quality of a link in %s form is set, however its ends are turned", (_form, link) => {
+])("the quality of a link in %s form is set, in either order of its ends", (_form, link) => {
   const endpoints = Array.isArray(link) ? link : link.endpoints;
   const sides = { a: { delay: 5 }, b: undefined };
   expect(withQuality([["x:0", "y:0"], link], ["r1:a", "r2:b"], sides)).toEqual([
@@ -41,6 +41,6 @@ test.each([
   expect(withQuality([link], ["r1:a", "r2:b"], { a: undefined, b: undefined })).toEqual([{ endpoints }]);
 });
 
-test("a link that the intent does not know is told", () => {
+test("a link that the intent does not have gives undefined", () => {
   expect(withQuality([["r1:a", "r2:b"]], ["r1:a", "r2:c"], { a: { delay: 1 }, b: undefined })).toBeUndefined();
 });

@@ -1,17 +1,22 @@
 import type { LinkQuality } from "../../contract/schemas/observe.ts";
-import type { Place } from "../topology/layout/layout.ts";
 
-/** A lab's sections as the intent has them, in plain data. */
+/** A position in the drawing, as the intent stores it. */
+export interface Position {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** The sections of a lab's intent that the pages edit, as plain data. */
 export interface Sections {
   readonly nodes?: Readonly<Record<string, unknown>> | undefined;
   readonly networks?: Readonly<Record<string, unknown>> | undefined;
   readonly links?: readonly unknown[] | undefined;
 }
 
-/** Nodes or networks with other positions; what the intent does not know is left out. */
+/** Returns nodes or networks with new positions. Positions of keys that the intent does not have are ignored. */
 export function withPositions(
   members: Readonly<Record<string, unknown>> | undefined,
-  moved: ReadonlyMap<string, Place>,
+  moved: ReadonlyMap<string, Position>,
 ): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(members ?? {}).map(([key, value]) => {
@@ -22,8 +27,8 @@ export function withPositions(
 }
 
 /**
- * The links with another quality of one; undefined where none has these endpoints. `a` is of what leaves the first of `endpoints`, however the
- * intent has them turned. No quality at all takes the field away.
+ * Returns the links with a new quality for one of them; undefined if no link has these endpoints. `a` is the quality of packets that leave the first
+ * of `endpoints`, in whichever order the intent lists them. Without any quality the field is removed.
  */
 export function withQuality(
   links: readonly unknown[] | undefined,
@@ -33,10 +38,10 @@ export function withQuality(
   let found = false;
   const changed = (links ?? []).map((link) => {
     const ends = endsOf(link);
-    const straight = ends[0] === endpoints[0] && ends[1] === endpoints[1];
-    if (!straight && !(ends[0] === endpoints[1] && ends[1] === endpoints[0])) return link;
+    const sameOrder = ends[0] === endpoints[0] && ends[1] === endpoints[1];
+    if (!sameOrder && !(ends[0] === endpoints[1] && ends[1] === endpoints[0])) return link;
     found = true;
-    const [first, second] = straight ? [a, b] : [b, a];
+    const [first, second] = sameOrder ? [a, b] : [b, a];
     const { quality: _before, ...rest } = Array.isArray(link) ? { endpoints: link } : (link as Readonly<Record<string, unknown>>);
     if (first === undefined && second === undefined) return rest;
     return { ...rest, quality: { ...(first !== undefined && { a: first }), ...(second !== undefined && { b: second }) } };
@@ -44,7 +49,7 @@ export function withQuality(
   return found ? changed : undefined;
 }
 
-/** "r1:eth1" or a network's key, of the short and of the long form. */
+/** Returns the two ends of a link in short or long form: "r1:eth1", or a network's key. */
 function endsOf(link: unknown): readonly string[] {
   const endpoints = Array.isArray(link) ? link : (link as { readonly endpoints?: unknown } | null)?.endpoints;
   if (!Array.isArray(endpoints)) return [];

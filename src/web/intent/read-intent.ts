@@ -6,11 +6,11 @@ export type PublicProject = DataOf<"getPublicProject">;
 
 export interface ReadIntent {
   readonly intent: PublicProject;
-  /** Whether the caller may edit it. */
+  /** Whether the user may edit the intent. */
   readonly mayChange: boolean;
 }
 
-/** A lab's intent: as it was written, for who may edit it; else without its secrets, to look at. Throws LabwrightError. */
+/** Reads a lab's intent: as written if the user may edit it, otherwise read-only and without secrets. Throws LabwrightError. */
 export async function readIntent(lab: string, mayChange: boolean, signal?: AbortSignal): Promise<ReadIntent> {
   const options = signal === undefined ? {} : { signal };
   if (!mayChange) return { intent: await call("getPublicProject", { lab }, options), mayChange };

@@ -2,7 +2,7 @@ import type { PlanData } from "../../contract/schemas/plan.ts";
 import { Link } from "../parts/link.tsx";
 import type { Answer } from "../parts/use-answer.ts";
 
-/** Whether the host has what the intent says; leads to the differences. */
+/** Shows whether the host matches the intent, with a link to the differences. */
 export function DriftMark({ lab, drift: { data, error } }: { readonly lab: string; readonly drift: Answer<PlanData | undefined> }) {
   if (error !== undefined) {
     return (
@@ -21,7 +21,7 @@ export function DriftMark({ lab, drift: { data, error } }: { readonly lab: strin
   );
 }
 
-/** What the intent wants otherwise, and what only the host has. What the host cannot have at all is no drift. */
+/** Counts the differences: changes that the intent needs, and parts that only the host has. Unsupported parts are not counted. */
 export function differences({ actions = [], summary }: PlanData): number {
   return actions.length + (summary?.skipped_prune ?? 0);
 }

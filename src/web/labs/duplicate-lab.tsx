@@ -1,13 +1,13 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { LabEntry } from "../../contract/schemas/observe.ts";
 import type { ImportData } from "../../contract/schemas/project.ts";
-import { call } from "../service/api.ts";
 import { Problem } from "../parts/problem.tsx";
 import { goTo } from "../parts/route.ts";
+import { call } from "../service/api.ts";
 
-interface ImportLabProps {
+interface DuplicateLabProps {
   readonly labs: readonly LabEntry[];
-  /** The source that is chosen at first: a lab's path. */
+  /** Path of the lab that is chosen initially. */
   readonly source: string | undefined;
   readonly onClose: () => void;
 }
@@ -18,11 +18,11 @@ interface ReportLine {
   readonly message: string;
 }
 
-/** Makes a managed copy of a lab that the host has, and tells what became of each part of it. */
-export function ImportLab({ labs, source, onClose }: ImportLabProps) {
+/** Creates a managed copy of a lab that exists on the host, and shows the import report. */
+export function DuplicateLab({ labs, source, onClose }: DuplicateLabProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
-  // What the service does not manage yet is what most people come for.
+  // Labs that the service does not manage come first: they are the usual source.
   const sources = [...labs].filter(({ exists }) => exists).sort((a, b) => Number(a.right !== undefined) - Number(b.right !== undefined));
   const [chosen, setChosen] = useState(source ?? sources[0]?.lab ?? "");
   const [path, setPath] = useState("");
@@ -37,7 +37,7 @@ export function ImportLab({ labs, source, onClose }: ImportLabProps) {
     }
   };
   return (
-    <dialog ref={dialog} onCancel={onClose} aria-label="Import a lab">
+    <dialog ref={dialog} onCancel={onClose} aria-label="Duplicate a lab">
       {state.done === undefined ? (
         <form
           onSubmit={(event) => {
@@ -45,10 +45,10 @@ export function ImportLab({ labs, source, onClose }: ImportLabProps) {
             void submit();
           }}
         >
-          <h2>Import a lab</h2>
+          <h2>Duplicate a lab</h2>
           <p>
-            The lab is cloned into a copy of your own, with YAML that says what it is. The lab that it is made from stays as it is; the
-            copy's nodes stay stopped until you start them.
+            Creates a copy of the lab that you own, with its definition as YAML. The source lab is not changed. The nodes of the copy stay
+            stopped until you start them.
           </p>
           <label>
             Lab on the host
@@ -75,18 +75,18 @@ export function ImportLab({ labs, source, onClose }: ImportLabProps) {
               Cancel
             </button>
             <button type="submit" class="primary" disabled={state.busy === true || chosen === ""}>
-              {state.busy === true ? "Importing…" : "Import"}
+              {state.busy === true ? "Duplicating…" : "Duplicate"}
             </button>
           </div>
         </form>
       ) : (
-        <Imported done={state.done} onClose={onClose} />
+        <Duplicated done={state.done} onClose={onClose} />
       )}
     </dialog>
   );
 }
 
-function Imported({ done, onClose }: { readonly done: ImportData; readonly onClose: () => void }) {
+function Duplicated({ done, onClose }: { readonly done: ImportData; readonly onClose: () => void }) {
   const lab = done.managed_lab ?? done.lab ?? "";
   const report = (done.source as { readonly report?: readonly ReportLine[] } | undefined)?.report ?? [];
   const changed = report.filter(({ level }) => level !== "kept");
@@ -97,12 +97,12 @@ function Imported({ done, onClose }: { readonly done: ImportData; readonly onClo
         goTo({ page: "lab", lab, view: "topology" });
       }}
     >
-      <h2>Imported as {lab}</h2>
+      <h2>Duplicated as {lab}</h2>
       {changed.length === 0 ? (
-        <p>Everything that the source's definition says is in the copy.</p>
+        <p>The copy has everything that the source's definition contains.</p>
       ) : (
         <>
-          <p>All but this is in the copy as it was in the source:</p>
+          <p>The copy is equal to the source, except for these parts:</p>
           <ul class="report">
             {changed.map(({ path, level, message }) => (
               <li key={`${path} ${message}`}>
@@ -117,14 +117,14 @@ function Imported({ done, onClose }: { readonly done: ImportData; readonly onClo
           Close
         </button>
         <button type="submit" class="primary">
-          Open it
+          Open
         </button>
       </div>
     </form>
   );
 }
 
-/** A lab's path begins with a slash, whether one is typed or not. */
+/** Returns a lab's path from typed text: with a leading slash. */
 function pathOf(text: string): string {
   const path = text.trim();
   return path.startsWith("/") ? path : `/${path}`;

@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
 import type { LiveNodeData } from "../../contract/schemas/observe.ts";
-import { call } from "../service/api.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useFeature } from "../parts/use-feature.ts";
+import { call } from "../service/api.ts";
 
 interface LabHostButtonsProps {
   readonly lab: string;
@@ -11,16 +11,16 @@ interface LabHostButtonsProps {
   /** undefined: not known yet. */
   readonly nodes: readonly LiveNodeData[] | undefined;
   /** Reads the lab again. */
-  readonly again: () => void;
+  readonly reload: () => void;
 }
 
-/** Locks and unlocks a lab, and renumbers one that is stopped, on hosts that can. */
-export function LabHostButtons({ lab, locked, nodes, again }: LabHostButtonsProps) {
-  const locks = useFeature("lock").data === true;
-  const renumbers = useFeature("renumber").data === true;
+/** Buttons to lock and unlock a lab, and to renumber a stopped lab, if the host supports them. */
+export function LabHostButtons({ lab, locked, nodes, reload }: LabHostButtonsProps) {
+  const canLock = useFeature("lock").data === true;
+  const canRenumber = useFeature("renumber").data === true;
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
-  const [asking, setAsking] = useState(false);
+  const [confirming, setConfirming] = useState(false);
   const [outcome, setOutcome] = useState("");
   const run = async (work: () => Promise<string>) => {
     setBusy(true);
@@ -32,7 +32,7 @@ export function LabHostButtons({ lab, locked, nodes, again }: LabHostButtonsProp
       setError(problem);
     }
     setBusy(false);
-    again();
+    reload();
   };
   const setLock = async () => {
     await call("setLabLock", { lab, locked: !locked });
@@ -40,45 +40,45 @@ export function LabHostButtons({ lab, locked, nodes, again }: LabHostButtonsProp
   };
   const renumber = async () => {
     const { nodes: moved } = await call("renumberLab", { lab });
-    if (moved.length === 0) return "No other lab has a number of this one.";
+    if (moved.length === 0) return "No other lab uses the same numbers.";
     return moved.map(({ node, before, after }) => `${node}: ${before} is now ${after}`).join(", ");
   };
-  // A node whose number runs for another lab does not run itself.
+  // A clashing number means that the running node belongs to another lab.
   const isStopped = nodes?.every(({ status, clash }) => status === "stopped" || status === "failed" || clash?.certain === true) === true;
-  if (!locks && !renumbers) return null;
+  if (!canLock && !canRenumber) return null;
   return (
     <>
       <div class="buttons">
-        {locks && (
+        {canLock && (
           <button
             type="button"
             disabled={busy}
-            title={locked ? "Allow changes of the lab again" : "Refuse every change of the lab until it is unlocked"}
+            title={locked ? "Allow changes of the lab" : "Refuse all changes of the lab until it is unlocked"}
             onClick={() => void run(setLock)}
           >
             {locked ? "Unlock" : "Lock"}
           </button>
         )}
-        {renumbers && isStopped && !locked && (
-          <button type="button" disabled={busy} onClick={() => setAsking(true)}>
+        {canRenumber && isStopped && !locked && (
+          <button type="button" disabled={busy} onClick={() => setConfirming(true)}>
             Renumber…
           </button>
         )}
         <output>{outcome}</output>
       </div>
       {error !== undefined && <Problem error={error} />}
-      {asking && (
+      {confirming && (
         <Confirm
           title="Renumber the lab?"
           action="Renumber"
-          onCancel={() => setAsking(false)}
+          onCancel={() => setConfirming(false)}
           onConfirm={() => {
-            setAsking(false);
+            setConfirming(false);
             void run(renumber);
           }}
         >
-          Nodes and networks whose number another lab of the host has get a number of their own, so that both labs can run at once. The
-          disks of such nodes are deleted: the host keeps a disk under the number.
+          Nodes and networks that have the same number as those of another lab get a new number, so that both labs can run at the same time.
+          The disks of such nodes are deleted, because the host stores a disk by its number.
         </Confirm>
       )}
     </>

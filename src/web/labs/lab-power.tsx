@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
 import { LabwrightError } from "../../client/browser.ts";
 import type { LiveNodeData, StatusData } from "../../contract/schemas/observe.ts";
-import { call } from "../service/api.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { Problem } from "../parts/problem.tsx";
+import { call } from "../service/api.ts";
 
 interface LabPowerProps {
   readonly lab: string;
@@ -11,7 +11,7 @@ interface LabPowerProps {
   readonly resume: StatusData["resume"];
 }
 
-/** Starts and stops all nodes of a lab, and resumes those that ended with the host. */
+/** Buttons to start and stop all nodes of a lab, and to restore the nodes that ended with the host. */
 export function LabPower({ lab, nodes, resume }: LabPowerProps) {
   const [busy, setBusy] = useState<string>();
   const [error, setError] = useState<unknown>();
@@ -19,8 +19,8 @@ export function LabPower({ lab, nodes, resume }: LabPowerProps) {
   const up = nodes.filter(({ status }) => status === "running" || status === "starting");
   const down = nodes.filter(({ status }) => status === "stopped" || status === "suspended" || status === "failed");
   const waiting = resume?.waiting ?? [];
-  const run = async (words: string, work: () => Promise<unknown>) => {
-    setBusy(words);
+  const run = async (label: string, work: () => Promise<unknown>) => {
+    setBusy(label);
     setError(undefined);
     try {
       await work();
@@ -45,10 +45,10 @@ export function LabPower({ lab, nodes, resume }: LabPowerProps) {
             type="button"
             class="primary"
             disabled={busy !== undefined}
-            title={`They ended with the host: ${waiting.join(", ")}`}
-            onClick={() => void run("Resuming…", () => call("resumeLab", { lab }))}
+            title={`Nodes that ran before the host went down: ${waiting.join(", ")}`}
+            onClick={() => void run("Restoring…", () => call("resumeLab", { lab }))}
           >
-            Resume {waiting.length}
+            Restore {waiting.length}
           </button>
         )}
         {down.length > 0 && (
@@ -74,8 +74,8 @@ export function LabPower({ lab, nodes, resume }: LabPowerProps) {
             void run("Stopping…", () => power("stop"));
           }}
         >
-          {up.length === 1 ? "The node that runs is stopped" : `The ${up.length} nodes that run are stopped`}, each as its template stops
-          best. Their disks stay; what runs in them and was not saved is lost.
+          {up.length === 1 ? "The running node is stopped" : `The ${up.length} running nodes are stopped`}, each with the default of its
+          template. Their disks are kept; state that was not saved is lost.
         </Confirm>
       )}
     </>

@@ -1,26 +1,26 @@
 import type { StatusData } from "../../contract/schemas/observe.ts";
 
-/** What of a lab is offered to who looks at it. */
+/** The user's rights on a lab. */
 export interface LabRights {
   /** Power, consoles, links and captures. */
   readonly operate: boolean;
-  /** What the lab is, and where its nodes are drawn. */
+  /** The lab's text, and the positions of its nodes. */
   readonly edit: boolean;
-  /** Why not all of it. */
-  readonly why?: string;
+  /** Why rights are missing. */
+  readonly reason?: string;
 }
 
-/** @param viewer by role @param status of the lab; undefined: not known yet, so that nothing is offered that would be refused */
+/** @param viewer whether the user's role is viewer @param status of the lab; undefined: not known yet, so without rights */
 export function labRights(viewer: boolean, status: StatusData | undefined): LabRights {
-  if (viewer) return { operate: false, edit: false, why: "yours to look at, as a viewer" };
+  if (viewer) return { operate: false, edit: false, reason: "read-only for you, as a viewer" };
   if (status === undefined) return { operate: false, edit: false };
   switch (status.right) {
     case "view":
-      return { operate: false, edit: false, why: "shared with you to look at" };
+      return { operate: false, edit: false, reason: "shared with you, read-only" };
     case "operate":
-      return { operate: true, edit: false, why: "shared with you to operate, not to change its text" };
+      return { operate: true, edit: false, reason: "shared with you to operate, but not to edit" };
     default:
-      // Of a lab that nobody manages here its host decides.
+      // For a lab without a record in the service the host decides.
       return { operate: true, edit: true };
   }
 }

@@ -1,34 +1,34 @@
 import { useEffect } from "preact/hooks";
 import type { LabEntry } from "../../contract/schemas/observe.ts";
-import { call } from "../service/api.ts";
-import { DriftMark } from "./drift-mark.tsx";
-import { inTurns } from "../parts/concurrency-limit.ts";
+import { concurrencyLimit } from "../parts/concurrency-limit.ts";
 import { Link } from "../parts/link.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
+import { call } from "../service/api.ts";
+import { DriftMark } from "./drift-mark.tsx";
+import { changeText, stateText } from "./state-text.ts";
 import { useDrift } from "./use-drift.ts";
-import { changeWords, stateWords } from "./state-text.ts";
 
 interface LabRowProps {
   readonly entry: LabEntry;
-  /** Another number whenever something happened in the lab, and whenever something other than nodes' states may have changed. */
-  readonly seen: { readonly state: number; readonly shape: number };
+  /** Counters of changes: `state` increases with each event of the lab, `shape` if more than the state of nodes may have changed. */
+  readonly changes: { readonly state: number; readonly shape: number };
   readonly mayChange: boolean;
-  readonly mayImport: boolean;
+  readonly mayDuplicate: boolean;
   readonly onDestroy: () => void;
-  readonly onImport: () => void;
+  readonly onDuplicate: () => void;
 }
 
-const turn = inTurns(4);
+const limit = concurrencyLimit(4);
 
-/** A lab in the list, with how it does. */
-export function LabRow({ entry, seen, mayChange, mayImport, onDestroy, onImport }: LabRowProps) {
+/** A lab in the list, with its state. */
+export function LabRow({ entry, changes, mayChange, mayDuplicate, onDestroy, onDuplicate }: LabRowProps) {
   const { lab, right } = entry;
-  const status = useAnswer((signal) => turn(() => call("getProjectStatus", { lab }, { signal }), signal), [lab]);
+  const status = useAnswer((signal) => limit(() => call("getProjectStatus", { lab }, { signal }), signal), [lab]);
   useEffect(() => {
-    if (seen.state > 0) status.again();
-  }, [seen.state]);
+    if (changes.state > 0) status.again();
+  }, [changes.state]);
   const running = status.data?.operation;
-  const words = stateWords(entry, status.data);
+  const state = stateText(entry, status.data);
   const failed = status.data?.live?.nodes?.some((node) => node.status === "failed") === true;
   const managed = right !== undefined;
   const changed = status.data?.last_job?.finished_at ?? entry.updated_at;
@@ -39,7 +39,7 @@ export function LabRow({ entry, seen, mayChange, mayImport, onDestroy, onImport 
         {(entry.locked ?? status.data?.locked) === true && <span class="mark">locked</span>}
       </th>
       <td data-title="State">
-        <span class={failed ? "bad" : ""}>{words === "" ? "…" : words}</span>
+        <span class={failed ? "bad" : ""}>{state === "" ? "…" : state}</span>
         {running !== undefined && (
           <small>
             {" "}
@@ -47,23 +47,25 @@ export function LabRow({ entry, seen, mayChange, mayImport, onDestroy, onImport 
             {running.steps > 0 && `: step ${running.step} of ${running.steps}`}
           </small>
         )}
-        {(status.data?.resume?.waiting ?? []).length > 0 && <small> {status.data!.resume!.waiting!.length} wait to be resumed</small>}
+        {(status.data?.resume?.waiting ?? []).length > 0 && <small> {status.data!.resume!.waiting!.length} waiting to be restored</small>}
       </td>
-      <td data-title="Intent">{managed && entry.exists ? <RowDrift lab={lab} shape={seen.shape} /> : <small>only on its host</small>}</td>
+      <td data-title="Intent">
+        {managed && entry.exists ? <RowDrift lab={lab} shape={changes.shape} /> : <small>only on its host</small>}
+      </td>
       <td data-title="Owner">{entry.owner ?? "–"}</td>
       <td data-title="Last change">
-        {changed === undefined ? "–" : <Moment at={changed} />} <small>{changeWords(status.data?.last_job)}</small>
+        {changed === undefined ? "–" : <Moment at={changed} />} <small>{changeText(status.data?.last_job)}</small>
       </td>
       <td>
         <div class="buttons">
-          {mayChange && mayImport && !managed && (
-            <button type="button" onClick={onImport}>
-              Import…<span class="unseen"> {entry.name}</span>
+          {mayChange && mayDuplicate && !managed && (
+            <button type="button" onClick={onDuplicate}>
+              Duplicate…<span class="visually-hidden"> {entry.name}</span>
             </button>
           )}
           {mayChange && right === "own" && (
             <button type="button" class="danger" onClick={onDestroy}>
-              Destroy…<span class="unseen"> {entry.name}</span>
+              Destroy…<span class="visually-hidden"> {entry.name}</span>
             </button>
           )}
         </div>
@@ -72,7 +74,7 @@ export function LabRow({ entry, seen, mayChange, mayImport, onDestroy, onImport 
   );
 }
 
-/** Only of labs with an intent: the others have nothing to differ from. */
+/** The drift of a lab in the list. Only for labs with an intent. */
 function RowDrift({ lab, shape }: { readonly lab: string; readonly shape: number }) {
   const drift = useDrift(lab, true);
   useEffect(() => {

@@ -1,22 +1,22 @@
 import type { PlanData } from "../../contract/schemas/plan.ts";
-import { call } from "../service/api.ts";
-import { inTurns } from "../parts/concurrency-limit.ts";
+import { concurrencyLimit } from "../parts/concurrency-limit.ts";
 import { type Answer, useAnswer } from "../parts/use-answer.ts";
-import { useWhileSeen } from "../parts/use-polling.ts";
+import { usePolling } from "../parts/use-polling.ts";
+import { call } from "../service/api.ts";
 
-/** A host that others change tells nothing of it: it is looked at so often, ms. */
-const lookMs = 60_000;
-const turn = inTurns(2);
+/** How often the host is compared, ms: changes that are made directly on the host cause no event. */
+const pollMs = 60_000;
+const limit = concurrencyLimit(2);
 
 /**
- * What the host has otherwise than the lab's intent says. Looking makes no plan of anybody stale.
- * @param managed whether the lab has an intent at all; undefined: not known yet
+ * Compares the host with the lab's intent. The plan is a peek: it makes no other plan stale.
+ * @param managed whether the lab has an intent; undefined: not known yet
  */
 export function useDrift(lab: string, managed: boolean | undefined): Answer<PlanData | undefined> {
   const answer = useAnswer(
-    async (signal) => (managed === true ? turn(() => call("planProject", { lab, peek: true }, { signal }), signal) : undefined),
+    async (signal) => (managed === true ? limit(() => call("planProject", { lab, peek: true }, { signal }), signal) : undefined),
     [lab, managed],
   );
-  useWhileSeen(answer.again, lookMs);
+  usePolling(answer.again, pollMs);
   return answer;
 }

@@ -1,28 +1,26 @@
 import { useMemo, useRef } from "preact/hooks";
 import { LabwrightError } from "../../client/browser.ts";
 import type { EventData, InspectionData, LiveNodeData } from "../../contract/schemas/observe.ts";
-import { call } from "../service/api.ts";
-import { useEvents } from "../service/events.ts";
-import { DriftMark } from "../labs/drift-mark.tsx";
 import { hasConsole } from "../consoles/has-console.ts";
+import { DriftMark } from "../labs/drift-mark.tsx";
+import { LabHostButtons } from "../labs/lab-host-buttons.tsx";
 import { LabPower } from "../labs/lab-power.tsx";
 import { labRights } from "../labs/lab-rights.ts";
+import { useDrift } from "../labs/use-drift.ts";
 import { lazy } from "../parts/lazy.tsx";
 import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
-import { useAnswer } from "../parts/use-answer.ts";
-import { useDrift } from "../labs/use-drift.ts";
-import { useTitle } from "../parts/use-title.ts";
 import { goTo, type LabView, labViews } from "../parts/route.ts";
+import { useAnswer } from "../parts/use-answer.ts";
+import { useTitle } from "../parts/use-title.ts";
+import { call } from "../service/api.ts";
+import { useEvents } from "../service/events.ts";
 import { TopologyView } from "./topology-view.tsx";
-import { LabHostButtons } from "../labs/lab-host-buttons.tsx";
 
-const titles: Readonly<Record<LabView, string>> = { topology: "Topology", plan: "Plan", consoles: "Consoles", captures: "Captures" };
+const titles: Readonly<Record<LabView, string>> = { topology: "Topology", plan: "Edit", consoles: "Consoles", captures: "Captures" };
 
-/** The terminal weighs more than all the rest. */
+/** Loaded when needed: the terminal and the editor are larger than the rest of the pages. */
 const Consoles = lazy(() => import("../consoles/consoles.tsx"));
-
-/** With its editor. */
 const PlanPage = lazy(() => import("../plan/plan-page.tsx"));
 
 const Captures = lazy(() => import("../captures/captures-view.tsx"));
@@ -30,14 +28,15 @@ const Captures = lazy(() => import("../captures/captures-view.tsx"));
 interface LabPageProps {
   readonly lab: string;
   readonly view: LabView;
-  /** Key of the node that the address names. */
+  /** Key of the node in the address. */
   readonly node: string | undefined;
   readonly mayChange: boolean;
 }
 
-export function LabPage({ lab, view, node: named, mayChange }: LabPageProps) {
+/** The page of a lab: its state and actions, and one of its views. */
+export function LabPage({ lab, view, node: nodeInAddress, mayChange }: LabPageProps) {
   useTitle(`${lab.split("/").at(-1)}: ${titles[view]}`);
-  // What is asked for again has changed: the service's copy would be of before.
+  // After the first request, the lab is read because it changed: the service's cached inspection would be outdated.
   const refresh = useRef(false);
   const inspection = useAnswer(
     async (signal) => {
@@ -58,12 +57,16 @@ export function LabPage({ lab, view, node: named, mayChange }: LabPageProps) {
   });
   const live = useMemo(() => new Map((status.data?.live?.nodes ?? []).map((node) => [node.id, node] as const)), [status.data]);
   const error = status.error ?? inspection.error;
-  // What was read before of a lab that is gone would look as if it were there.
+  // A deleted lab must not be shown with the data of before.
   if (inspection.data === undefined || isGone(status.error)) {
     return error === undefined ? <p class="waiting">Reading {lab}…</p> : <NoLab lab={lab} error={error} retry={inspection.again} />;
   }
   const running = status.data?.operation;
   const rights = labRights(!mayChange, status.data);
+  const reload = () => {
+    inspection.again();
+    status.again();
+  };
   const openConsole = (id: string) => {
     const one = inspection.data?.nodes.find((each) => each.id === id);
     if (one !== undefined && hasConsole(one)) goTo({ page: "lab", lab, view: "consoles", node: one.node ?? one.name });
@@ -72,18 +75,16 @@ export function LabPage({ lab, view, node: named, mayChange }: LabPageProps) {
     <section class="lab">
       <div class="lab-head">
         <h1>{inspection.data.name}</h1>
-        {labViews.length > 1 && (
-          <nav aria-label="Views of the lab">
-            {labViews.map((one) => (
-              <Link key={one} to={{ page: "lab", lab, view: one }} class={one === view ? "here" : ""}>
-                {titles[one]}
-              </Link>
-            ))}
-          </nav>
-        )}
+        <nav aria-label="Views of the lab">
+          {labViews.map((one) => (
+            <Link key={one} to={{ page: "lab", lab, view: one }} class={one === view ? "here" : ""}>
+              {titles[one]}
+            </Link>
+          ))}
+        </nav>
         <span>{summary([...live.values()])}</span>
         {managed === true ? <DriftMark lab={lab} drift={drift} /> : <span class="mark">only on its host</span>}
-        {rights.why !== undefined && <span class="mark">{rights.why}</span>}
+        {rights.reason !== undefined && <span class="mark">{rights.reason}</span>}
         {inspection.data.locked && <span class="mark">locked</span>}
         {running !== undefined && (
           <span class="mark busy">
@@ -92,15 +93,7 @@ export function LabPage({ lab, view, node: named, mayChange }: LabPageProps) {
         )}
         {rights.operate && managed === true && <LabPower lab={lab} nodes={[...live.values()]} resume={status.data?.resume} />}
         {rights.edit && managed === true && (
-          <LabHostButtons
-            lab={lab}
-            locked={inspection.data.locked}
-            nodes={status.data?.live?.nodes}
-            again={() => {
-              inspection.again();
-              status.again();
-            }}
-          />
+          <LabHostButtons lab={lab} locked={inspection.data.locked} nodes={status.data?.live?.nodes} reload={reload} />
         )}
       </div>
       {error !== undefined && <Problem error={error} />}
@@ -110,21 +103,23 @@ export function LabPage({ lab, view, node: named, mayChange }: LabPageProps) {
           inspection={inspection.data}
           live={live}
           rights={rights}
-          again={inspection.again}
-          look={status.again}
+          reload={inspection.again}
+          reloadStatus={status.again}
           drift={drift}
           onConsole={openConsole}
         />
       )}
-      {view === "plan" && <PlanPage lab={lab} inspection={inspection.data} live={live} mayChange={mayChange} again={inspection.again} />}
+      {view === "plan" && (
+        <PlanPage lab={lab} inspection={inspection.data} live={live} mayChange={mayChange} onLabChanged={inspection.again} />
+      )}
       {view === "captures" && <Captures lab={lab} nodes={inspection.data.nodes} mayChange={rights.operate} />}
-      {view === "consoles" && rights.why !== undefined && !rights.operate && (
+      {view === "consoles" && rights.reason !== undefined && !rights.operate && (
         <div class="empty">
-          <h2>Its consoles are not open to you</h2>
-          <p>This lab is {rights.why}.</p>
+          <h2>You may not use the consoles of this lab</h2>
+          <p>This lab is {rights.reason}.</p>
         </div>
       )}
-      {view === "consoles" && rights.operate && <Consoles lab={lab} nodes={inspection.data.nodes} live={live} node={named} />}
+      {view === "consoles" && rights.operate && <Consoles lab={lab} nodes={inspection.data.nodes} live={live} node={nodeInAddress} />}
     </section>
   );
 }
@@ -145,12 +140,12 @@ function isGone(error: unknown): boolean {
   return error instanceof LabwrightError && error.code === "lab_not_found";
 }
 
-/** Whether the lab may have other nodes, links, or values of them now; else only what they do has changed. */
+/** Whether an event may change the lab's nodes, links or their fields, and not only the state of nodes. */
 function changesShape({ type, data }: EventData, inspection: InspectionData | undefined): boolean {
-  const of = (data ?? {}) as { readonly id?: string; readonly removed?: boolean; readonly outcome?: string };
-  if (type === "job") return of.outcome !== undefined;
-  // Made or removed while a change runs, or by hand on the host.
-  if (type === "node") return of.removed === true || inspection?.nodes.every(({ id }) => id !== of.id) === true;
+  const { id, removed, outcome } = (data ?? {}) as { readonly id?: string; readonly removed?: boolean; readonly outcome?: string };
+  if (type === "job") return outcome !== undefined;
+  // A node can also be created or deleted while a change runs, or directly on the host.
+  if (type === "node") return removed === true || inspection?.nodes.every((node) => node.id !== id) === true;
   return type === "lab" || type === "link" || type === "gap";
 }
 

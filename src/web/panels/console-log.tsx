@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { call } from "../service/api.ts";
 import { Problem } from "../parts/problem.tsx";
 import { type Answer, useAnswer } from "../parts/use-answer.ts";
-import { useWhileSeen } from "../parts/use-polling.ts";
+import { usePolling } from "../parts/use-polling.ts";
+import { call } from "../service/api.ts";
 
 interface ConsoleLogProps {
   readonly lab: string;
@@ -11,10 +11,10 @@ interface ConsoleLogProps {
   readonly status: string;
 }
 
-/** How often it is read while somebody looks at it, ms. */
-const lookMs = 2_000;
+/** How often the log is read while it is visible, ms. */
+const pollMs = 2_000;
 
-/** What a node's console has said since its last start; read once it is opened. */
+/** Shows the output of a node's console since its last start. It is read when the section is opened. */
 export function ConsoleLog({ lab, node, status }: ConsoleLogProps) {
   const [open, setOpen] = useState(status === "failed");
   return (
@@ -27,10 +27,10 @@ export function ConsoleLog({ lab, node, status }: ConsoleLogProps) {
 
 function Log({ lab, node, status }: ConsoleLogProps) {
   const { data, error, again } = useLog(lab, node);
-  useWhileSeen(() => status !== "stopped" && again(), lookMs);
+  usePolling(() => status !== "stopped" && again(), pollMs);
   useEffect(again, [status]);
   const text = useRef<HTMLPreElement>(null);
-  /** Who has scrolled up reads: the end is followed only by who looks at it. */
+  /** The view follows the end of the log only if it is scrolled to the end. */
   const atEnd = useRef(true);
   useEffect(() => {
     if (atEnd.current) text.current?.scrollTo({ top: text.current.scrollHeight });
@@ -39,14 +39,14 @@ function Log({ lab, node, status }: ConsoleLogProps) {
     if (error === undefined) return <p class="hint">Reading…</p>;
     return <Problem error={error} retry={again} />;
   }
-  if (data.output.trim() === "") return <p class="hint">Nothing was said since its last start.</p>;
+  if (data.output.trim() === "") return <p class="hint">No output since its last start.</p>;
   return (
     <>
-      {status === "stopped" || status === "failed" ? <p class="hint">The node has ended; this is what it said last.</p> : null}
+      {status === "stopped" || status === "failed" ? <p class="hint">The node does not run. This is its last output.</p> : null}
       <section class="console-log" aria-label={`Console log of ${node}`}>
         <pre
           ref={text}
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keys
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: keys scroll it
           tabIndex={0}
           onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
             atEnd.current = scrollTop + clientHeight >= scrollHeight - 4;

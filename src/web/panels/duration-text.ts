@@ -1,5 +1,5 @@
-/** The two largest units of a duration: "3 d 4 h", "12 s". @param ms not negative */
-export function durationWords(ms: number): string {
+/** Formats a duration with its two largest units: "3 d 4 h", "12 s". @param ms not negative */
+export function durationText(ms: number): string {
   const seconds = Math.floor(ms / 1000);
   const units = [
     [Math.floor(seconds / 86_400), "d"],

@@ -1,70 +1,34 @@
 import { useState } from "preact/hooks";
-import type { InspectedInterface, InspectedLink, LinkQuality, LinkQualitySides } from "../../contract/schemas/observe.ts";
-import { call } from "../service/api.ts";
-import { CaptureButton } from "../captures/capture-button.tsx";
-import { saveQuality } from "../intent/edit-intent.ts";
-import { sideWords } from "../topology/graph/quality-text.ts";
+import type { InspectedInterface, InspectedLink } from "../../contract/schemas/observe.ts";
 import type { LabRights } from "../labs/lab-rights.ts";
 import { lazy } from "../parts/lazy.tsx";
 import { Problem } from "../parts/problem.tsx";
-import { QualityFields, type QualityText, qualityOf, textOf } from "./quality-fields.tsx";
 import { useFeature } from "../parts/use-feature.ts";
+import { sideText } from "../topology/graph/quality-text.ts";
+import { LinkInterfaces } from "./link-interfaces.tsx";
+import { QualityFields, type QualityInput, qualityOf, toInput } from "./quality-fields.tsx";
+import { type LinkChanges, useLinkChanges } from "./use-link-changes.ts";
 
 const LinkLive = lazy(() => import("../links/link-live.tsx"));
 
 interface LinkPanelProps {
   readonly lab: string;
   readonly link: InspectedLink;
-  /** At each end; undefined for a network. */
+  /** The interface at each end; undefined for a network. */
   readonly interfaces: readonly (InspectedInterface | undefined)[];
   readonly rights: LabRights;
   readonly onClose: () => void;
-  /** Told after a change. */
+  /** Called after a change of the link. */
   readonly onChanged: () => void;
 }
 
-const sides = ["a", "b"] as const;
-
-/** One link: what it does to packets in each direction, and its two plugs. */
+/** Shows one link: its effective quality, its traffic, a form to set the quality of each direction, and its two interfaces. */
 export function LinkPanel({ lab, link, interfaces, rights, onClose, onChanged }: LinkPanelProps) {
   const [a = "", b = ""] = link.endpoints;
   const endpoints = [a, b] as const;
-  const now = link.quality ?? link.stored_quality ?? {};
-  const [text, setText] = useState(() => ({ a: textOf(now.a), b: textOf(now.b) }));
-  const [save, setSave] = useState(false);
-  const [effective, setEffective] = useState<LinkQualitySides>();
-  const [state, setState] = useState<{ readonly busy?: string; readonly told?: string; readonly error?: unknown }>({});
-  const run = async (busy: string, work: () => Promise<string>) => {
-    setState({ busy });
-    try {
-      setState({ told: await work() });
-    } catch (error) {
-      setState({ error });
-    }
-    onChanged();
-  };
-  const apply = (wanted: { readonly a: QualityText; readonly b: QualityText }) =>
-    run("Applying…", async () => {
-      const asked = { a: qualityOf(wanted.a), b: qualityOf(wanted.b) };
-      const answer = await call("applyLinkQuality", { lab, endpoints, ...present(asked), ...(save && { save }) });
-      setEffective(answer.effective);
-      if (!save) return "Applied to the running link.";
-      await saveQuality(lab, endpoints, asked);
-      return "Applied, and saved to the intent.";
-    });
-  const clear = () => {
-    const none = { a: textOf(undefined), b: textOf(undefined) };
-    setText(none);
-    void apply(none);
-  };
-  const suspend = (suspended: boolean, side?: "a" | "b") =>
-    run(suspended ? "Suspending…" : "Resuming…", async () => {
-      await call("setLinkSuspend", { lab, endpoints, suspended, ...(side && { side }) });
-      return suspended ? "Suspended: there is no carrier." : "Resumed.";
-    });
+  const changes = useLinkChanges(lab, endpoints, onChanged);
   const { data: traffic } = useFeature("traffic");
-  const read = effective ?? now;
-  const busy = state.busy !== undefined;
+  const inEffect = changes.effective ?? link.quality ?? link.stored_quality ?? {};
   return (
     <aside class="panel" aria-label={`Link ${a} to ${b}`}>
       <h2>
@@ -76,89 +40,68 @@ export function LinkPanel({ lab, link, interfaces, rights, onClose, onChanged }:
       <h3>In effect</h3>
       <dl>
         <dt>{a} →</dt>
-        <dd>{sideWords(read.a ?? {}) || "a plain cable"}</dd>
+        <dd>{sideText(inEffect.a ?? {}) || "no impairment"}</dd>
         <dt>{b} →</dt>
-        <dd>{sideWords(read.b ?? {}) || "a plain cable"}</dd>
+        <dd>{sideText(inEffect.b ?? {}) || "no impairment"}</dd>
       </dl>
       {traffic === true && <LinkLive lab={lab} link={link.key} endpoints={endpoints} />}
       {rights.operate && <h3>Set</h3>}
-      {rights.operate && (
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            void apply(text);
-          }}
-        >
-          <QualityFields legend={`What leaves ${a}`} value={text.a} onChange={(value) => setText((all) => ({ ...all, a: value }))} />
-          <QualityFields legend={`What leaves ${b}`} value={text.b} onChange={(value) => setText((all) => ({ ...all, b: value }))} />
-          <div class="buttons">
-            <button type="button" onClick={() => setText(({ a: same }) => ({ a: same, b: same }))}>
-              Same for both
-            </button>
-          </div>
-          {rights.edit && (
-            <label class="choice">
-              <input type="checkbox" checked={save} onChange={(event) => setSave(event.currentTarget.checked)} />
-              Save to the intent, too
-            </label>
-          )}
-          <div class="buttons">
-            <button type="submit" class="primary" disabled={busy}>
-              Apply
-            </button>
-            <button type="button" onClick={clear} disabled={busy}>
-              Clear
-            </button>
-            <output>{state.busy ?? state.told}</output>
-          </div>
-        </form>
-      )}
-      {state.error !== undefined && <Problem error={state.error} />}
-      <h3>Plugs</h3>
-      <table class="rows plugs">
-        <tbody>
-          {sides.map((side, turn) => {
-            const plug = interfaces[turn];
-            if (plug === undefined) return null;
-            return (
-              <tr key={side}>
-                <th scope="row">
-                  {endpoints[turn]}
-                  <small>{plug.suspended ? "suspended" : "connected"}</small>
-                </th>
-                <td>
-                  {rights.operate && (
-                    <div class="buttons">
-                      <button type="button" disabled={busy} onClick={() => void suspend(!plug.suspended, side)}>
-                        {plug.suspended ? "Resume" : "Suspend"}
-                        <span class="unseen"> {endpoints[turn]}</span>
-                      </button>
-                      <CaptureButton lab={lab} node={nodeOf(endpoints[turn]!)} port={plug.name} />
-                    </div>
-                  )}
-                </td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-      {rights.operate && interfaces.every((plug) => plug !== undefined) && (
-        <div class="buttons">
-          <button type="button" disabled={busy} onClick={() => void suspend(!interfaces.some((plug) => plug.suspended))}>
-            {interfaces.some((plug) => plug.suspended) ? "Resume both" : "Suspend both"}
-          </button>
-        </div>
-      )}
+      {rights.operate && <QualityForm link={link} endpoints={endpoints} changes={changes} maySave={rights.edit} />}
+      {changes.error !== undefined && <Problem error={changes.error} />}
+      <h3>Interfaces</h3>
+      <LinkInterfaces lab={lab} endpoints={endpoints} interfaces={interfaces} changes={changes} mayOperate={rights.operate} />
     </aside>
   );
 }
 
-/** Key of the node in "r1:eth1". */
-function nodeOf(endpoint: string): string {
-  return endpoint.split(":", 1)[0]!;
+interface QualityFormProps {
+  readonly link: InspectedLink;
+  readonly endpoints: readonly [string, string];
+  readonly changes: LinkChanges;
+  readonly maySave: boolean;
 }
 
-/** A side without any is left out: that clears it. */
-function present({ a, b }: { readonly a: LinkQuality | undefined; readonly b: LinkQuality | undefined }): LinkQualitySides {
-  return { ...(a !== undefined && { a }), ...(b !== undefined && { b }) };
+function QualityForm({ link, endpoints: [a, b], changes, maySave }: QualityFormProps) {
+  const { busy, notice, setQuality } = changes;
+  const current = link.quality ?? link.stored_quality ?? {};
+  const [input, setInput] = useState(() => ({ a: toInput(current.a), b: toInput(current.b) }));
+  const [save, setSave] = useState(false);
+  const apply = (wanted: { readonly a: QualityInput; readonly b: QualityInput }) =>
+    setQuality({ a: qualityOf(wanted.a), b: qualityOf(wanted.b) }, save);
+  const clear = () => {
+    const none = { a: toInput(undefined), b: toInput(undefined) };
+    setInput(none);
+    apply(none);
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        apply(input);
+      }}
+    >
+      <QualityFields legend={`Packets leaving ${a}`} value={input.a} onChange={(value) => setInput((all) => ({ ...all, a: value }))} />
+      <QualityFields legend={`Packets leaving ${b}`} value={input.b} onChange={(value) => setInput((all) => ({ ...all, b: value }))} />
+      <div class="buttons">
+        <button type="button" onClick={() => setInput(({ a: same }) => ({ a: same, b: same }))}>
+          Same for both
+        </button>
+      </div>
+      {maySave && (
+        <label class="choice">
+          <input type="checkbox" checked={save} onChange={(event) => setSave(event.currentTarget.checked)} />
+          Save to the intent, too
+        </label>
+      )}
+      <div class="buttons">
+        <button type="submit" class="primary" disabled={busy !== undefined}>
+          Apply
+        </button>
+        <button type="button" onClick={clear} disabled={busy !== undefined}>
+          Clear
+        </button>
+        <output>{busy ?? notice}</output>
+      </div>
+    </form>
+  );
 }

@@ -13,9 +13,9 @@ interface NodeConfigProps {
   readonly drift: Answer<PlanData | undefined>;
 }
 
-const originWords = { intent: "changed in the intent", host: "changed on the node", both: "changed in both" } as const;
+const originText = { intent: "changed in the intent", host: "changed on the node", both: "changed in both" } as const;
 
-/** What the intent says of a node and the host has otherwise: its startup-config line by line, and its other fields. */
+/** Shows how a node differs from its intent: its startup-config line by line, and its other fields. */
 export function NodeConfig({ lab, node, drift: { data, error, again } }: NodeConfigProps) {
   if (error !== undefined) {
     return (
@@ -32,20 +32,18 @@ export function NodeConfig({ lab, node, drift: { data, error, again } }: NodeCon
   const config = actions.find(({ kind }) => kind === "config");
   const fields = actions.flatMap(({ changes }) => changes.filter(({ field }) => field !== "startup-config"));
   const text = config?.changes.find(({ field }) => field === "startup-config");
-  const words = actions.length === 0 ? "the same" : config === undefined ? "differ" : "startup-config differs";
+  const summary = actions.length === 0 ? "the same" : config === undefined ? "differ" : "startup-config differs";
   return (
     <details open={actions.length > 0}>
-      <summary>Intent and node: {words}</summary>
+      <summary>Intent and node: {summary}</summary>
       {actions.length === 0 && (
-        <p class="hint">
-          The node has what the intent says, also what it saved as its startup-config. What runs in it and was not saved is not compared.
-        </p>
+        <p class="hint">The node matches the intent, also in the configuration that it saved. Its running configuration is not compared.</p>
       )}
       {fields.length > 0 && (
         <ul>
           {fields.map(({ field, before, after, sensitive }) => (
             <li key={field}>
-              {field}: {sensitive === true ? "another secret" : `${valueWords(before)} → ${valueWords(after)}`}
+              {field}: {sensitive === true ? "a different secret" : `${valueText(before)} → ${valueText(after)}`}
             </li>
           ))}
         </ul>
@@ -53,7 +51,7 @@ export function NodeConfig({ lab, node, drift: { data, error, again } }: NodeCon
       {text !== undefined && (
         <>
           <p class="hint">
-            {text.origin === undefined ? "It differs" : `It was ${originWords[text.origin]}`}. Lines with − are on the node, lines with + in
+            {text.origin === undefined ? "It differs" : `It was ${originText[text.origin]}`}. Lines with − are on the node, lines with + in
             the intent.
           </p>
           <DiffView before={String(text.before ?? "")} after={String(text.after ?? "")} />
@@ -61,13 +59,13 @@ export function NodeConfig({ lab, node, drift: { data, error, again } }: NodeCon
       )}
       {actions.length > 0 && (
         <p>
-          <Link to={{ page: "lab", lab, view: "plan" }}>Apply the intent, or take over what the host has</Link>
+          <Link to={{ page: "lab", lab, view: "plan" }}>Apply the intent, or take over the host's changes</Link>
         </p>
       )}
     </details>
   );
 }
 
-function valueWords(value: unknown): string {
+function valueText(value: unknown): string {
   return value === null || value === undefined ? "nothing" : typeof value === "string" ? value : JSON.stringify(value);
 }

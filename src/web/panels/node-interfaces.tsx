@@ -1,26 +1,26 @@
 import type { InspectedInterface } from "../../contract/schemas/observe.ts";
 import { CaptureButton } from "../captures/capture-button.tsx";
-import { sideWords } from "../topology/graph/quality-text.ts";
+import { sideText } from "../topology/graph/quality-text.ts";
 
 interface NodeInterfacesProps {
   readonly lab: string;
   /** Key of the node. */
   readonly node: string;
-  /** It runs, and the user may look into its packets. */
+  /** Whether the node runs and the user may capture its packets. */
   readonly mayCapture: boolean;
   readonly interfaces: readonly InspectedInterface[];
-  /** Shows a link, by key. */
+  /** Selects a link, by key. */
   readonly onLink: (key: string) => void;
 }
 
-/** The attachment points of a node, each with what it is plugged into. */
+/** Lists the interfaces of a node, each with the other end of its link. */
 export function NodeInterfaces({ lab, node, mayCapture, interfaces, onLink }: NodeInterfacesProps) {
-  if (interfaces.length === 0) return <p class="hint">None: no link of the lab ends here.</p>;
+  if (interfaces.length === 0) return <p class="hint">None: the node has no links.</p>;
   return (
     <table class="rows">
       <tbody>
         {interfaces.map(({ name, peer, link, mac, suspended, quality }) => {
-          const words = sideWords(quality ?? {});
+          const impairments = sideText(quality ?? {});
           return (
             <tr key={name}>
               <th scope="row">
@@ -36,7 +36,7 @@ export function NodeInterfaces({ lab, node, mayCapture, interfaces, onLink }: No
                   </button>
                 )}
                 {suspended && <span class="mark warn">suspended</span>}
-                {words !== "" && <small> sends with {words}</small>}
+                {impairments !== "" && <small> sends with {impairments}</small>}
                 {mayCapture && link !== undefined && (
                   <div>
                     <CaptureButton lab={lab} node={node} port={name} class="plain" />

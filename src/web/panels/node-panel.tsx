@@ -1,14 +1,14 @@
 import { useEffect } from "preact/hooks";
 import type { InspectedNode, LiveNodeData } from "../../contract/schemas/observe.ts";
 import type { PlanData } from "../../contract/schemas/plan.ts";
+import type { Answer } from "../parts/use-answer.ts";
+import { useCapabilities } from "../parts/use-capabilities.ts";
+import { usePolling } from "../parts/use-polling.ts";
 import { ConsoleLog } from "./console-log.tsx";
-import { durationWords } from "./duration-text.ts";
+import { durationText } from "./duration-text.ts";
 import { NodeConfig } from "./node-config.tsx";
 import { NodeInterfaces } from "./node-interfaces.tsx";
 import { NodePower } from "./node-power.tsx";
-import type { Answer } from "../parts/use-answer.ts";
-import { useCapabilities } from "../parts/use-capabilities.ts";
-import { useWhileSeen } from "../parts/use-polling.ts";
 
 interface NodePanelProps {
   readonly lab: string;
@@ -17,42 +17,41 @@ interface NodePanelProps {
   readonly live: LiveNodeData | undefined;
   readonly drift: Answer<PlanData | undefined>;
   readonly mayChange: boolean;
-  /** Asks for the state anew: load and memory change without an event. */
-  readonly look: () => void;
-  /** Shows a link, by key, or another node. */
+  /** Reads the state again: load and memory change without an event. */
+  readonly reloadStatus: () => void;
+  /** Selects a link, by key. */
   readonly onLink: (key: string) => void;
-  /** Opens its console; absent where it has none. */
+  /** Opens the console; undefined if the node has none or the user may not use it. */
   readonly onConsole: (() => void) | undefined;
   readonly onClose: () => void;
 }
 
-/** How often load and memory are read while somebody looks at them, ms. */
-const lookMs = 2_000;
+/** How often load and memory are read while the panel is visible, ms. */
+const pollMs = 2_000;
 
-const lostWords = { host_restart: "ended when the host went down", lab_killed: "ended with its lab" } as const;
+const lostText = { host_restart: "ended when the host went down", lab_killed: "ended with its lab" } as const;
 
-/** One node: what it is, how it does, and what can be done with it. */
-export function NodePanel({ lab, mode, node, live, drift, mayChange, look, onLink, onConsole, onClose }: NodePanelProps) {
-  useWhileSeen(look, lookMs);
-  // What a node saves by itself makes no event.
+/** Shows one node: its state, load and interfaces, its differences from the intent, and buttons to start, stop and wipe it. */
+export function NodePanel({ lab, mode, node, live, drift, mayChange, reloadStatus, onLink, onConsole, onClose }: NodePanelProps) {
+  usePolling(reloadStatus, pollMs);
+  // A node can save its configuration by itself, which causes no event.
   useEffect(drift.again, [node.id]);
-  const able = useCapabilities();
+  const capabilities = useCapabilities();
   const status = live?.status ?? node.status;
   const rows: readonly (readonly [string, string | undefined])[] = [
-    ["State", stateWords(status, live)],
-    ["Up", live?.uptime_ms === undefined ? undefined : durationWords(live.uptime_ms)],
+    ["State", stateText(status, live)],
+    ["Up", live?.uptime_ms === undefined ? undefined : durationText(live.uptime_ms)],
     ["Template", node.image === undefined ? node.template : `${node.template} (${node.image})`],
-    ["CPU", loadWords(live?.cpu_percent === undefined ? undefined : `${live.cpu_percent.toFixed(0)} %`, node.cpu, "of")],
-    ["Memory", loadWords(live?.memory_bytes === undefined ? undefined : mebibytes(live.memory_bytes), node.ram && `${node.ram} MiB`, "of")],
+    ["CPU", loadText(live?.cpu_percent === undefined ? undefined : `${live.cpu_percent.toFixed(0)} %`, node.cpu)],
+    ["Memory", loadText(live?.memory_bytes === undefined ? undefined : mebibytes(live.memory_bytes), node.ram && `${node.ram} MiB`)],
     [
       "Disk",
-      loadWords(
+      loadText(
         live?.disk_bytes === undefined ? undefined : mebibytes(live.disk_bytes),
         node.limits?.disk_bytes === undefined ? undefined : mebibytes(node.limits.disk_bytes),
-        "of",
       ),
     ],
-    ["In the intent", node.node === null ? "no: only the host has it" : node.node === node.name ? undefined : node.node],
+    ["In the intent", node.node === null ? "no, only on the host" : node.node === node.name ? undefined : node.node],
   ];
   return (
     <aside class="panel" aria-label={`Node ${node.name}`} tabIndex={-1}>
@@ -63,11 +62,11 @@ export function NodePanel({ lab, mode, node, live, drift, mayChange, look, onLin
         </button>
       </h2>
       <dl>
-        {rows.map(([title, words]) =>
-          words === undefined ? null : (
+        {rows.map(([title, value]) =>
+          value === undefined ? null : (
             <div key={title}>
               <dt>{title}</dt>
-              <dd>{words}</dd>
+              <dd>{value}</dd>
             </div>
           ),
         )}
@@ -79,7 +78,7 @@ export function NodePanel({ lab, mode, node, live, drift, mayChange, look, onLin
           </button>
         </p>
       )}
-      {mayChange && <NodePower key={node.id} lab={lab} able={able?.projectModes?.[mode]} node={node} status={status} />}
+      {mayChange && <NodePower key={node.id} lab={lab} modeCaps={capabilities?.projectModes?.[mode]} node={node} status={status} />}
       <h3>Interfaces</h3>
       <NodeInterfaces
         lab={lab}
@@ -89,28 +88,28 @@ export function NodePanel({ lab, mode, node, live, drift, mayChange, look, onLin
         onLink={onLink}
       />
       <NodeConfig lab={lab} node={node} drift={drift} />
-      {onConsole !== undefined && mayChange && able?.features?.["consoleLog"] === true && (
+      {onConsole !== undefined && mayChange && capabilities?.features?.["consoleLog"] === true && (
         <ConsoleLog key={node.id} lab={lab} node={node.node ?? node.name} status={status} />
       )}
     </aside>
   );
 }
 
-function stateWords(status: string, live: LiveNodeData | undefined): string {
+function stateText(status: string, live: LiveNodeData | undefined): string {
   const more = [
     live?.ready === false ? "not ready yet" : "",
-    live?.forced === true ? "did not end in time and was switched off" : "",
-    live?.disk_full === true ? "its disk takes more than it may; started, it goes on and can make room" : "",
+    live?.forced === true ? "did not stop in time and was switched off" : "",
+    live?.disk_full === true ? "stopped because its disk is full; start it to free space" : "",
     live?.exit_code === undefined ? "" : `exit code ${live.exit_code}`,
-    live?.lost === undefined ? "" : lostWords[live.lost],
+    live?.lost === undefined ? "" : lostText[live.lost],
   ].filter(Boolean);
   return more.length === 0 ? status : `${status} (${more.join(", ")})`;
 }
 
-/** What it uses of what it may use, or what is known of the two. */
-function loadWords(used: string | undefined, most: string | number | undefined, of: string): string | undefined {
-  if (used === undefined) return most === undefined || most === "" ? undefined : `at most ${most}`;
-  return most === undefined || most === "" ? used : `${used} ${of} ${most}`;
+/** Formats a load and its limit; with only one of them, that one. */
+function loadText(used: string | undefined, max: string | number | undefined): string | undefined {
+  if (used === undefined) return max === undefined || max === "" ? undefined : `at most ${max}`;
+  return max === undefined || max === "" ? used : `${used} of ${max}`;
 }
 
 function mebibytes(bytes: number): string {

@@ -2,35 +2,35 @@ import { useState } from "preact/hooks";
 import { LabwrightError } from "../../client/browser.ts";
 import type { InspectedNode } from "../../contract/schemas/observe.ts";
 import type { ProjectModeCaps } from "../../contract/schemas/session.ts";
-import { call } from "../service/api.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { Problem } from "../parts/problem.tsx";
+import { call } from "../service/api.ts";
 
 interface NodePowerProps {
   readonly lab: string;
-  /** What its lab's mode allows; undefined: not known. */
-  readonly able: ProjectModeCaps | undefined;
+  /** The capabilities of the lab's mode; undefined: not known yet. */
+  readonly modeCaps: ProjectModeCaps | undefined;
   readonly node: InspectedNode;
   readonly status: string;
 }
 
-/** By the number that the wire has for each. */
-const stopWords = ["gracefully", "by switching it off", "by hibernating it", "as its template stops best"] as const;
+/** Labels of the stop modes, by their number in the API. */
+const stopText = ["gracefully", "by switching it off", "by hibernating it", "the template's default"] as const;
 const auto = 3;
 
-/** Starts, stops and wipes a node, and says who feels it. */
-export function NodePower({ lab, able, node, status }: NodePowerProps) {
+/** Buttons to start, stop and wipe a node, with the neighbours that a stop affects. */
+export function NodePower({ lab, modeCaps, node, status }: NodePowerProps) {
   const [busy, setBusy] = useState<string>();
   const [error, setError] = useState<unknown>();
   const [wiping, setWiping] = useState(false);
-  const [how, setHow] = useState(auto);
+  const [stopMode, setStopMode] = useState(auto);
   const key = node.node ?? node.name;
   const up = status === "running" || status === "starting" || status === "stopping";
-  const power = async (action: "start" | "stop" | "wipe", words: string) => {
-    setBusy(words);
+  const power = async (action: "start" | "stop" | "wipe", label: string) => {
+    setBusy(label);
     setError(undefined);
     try {
-      const { failed, nodes } = await call("execProject", { lab, action, node: key, ...(action === "stop" && { stopmode: how }) });
+      const { failed, nodes } = await call("execProject", { lab, action, node: key, ...(action === "stop" && { stopmode: stopMode }) });
       if (failed > 0) {
         const why = nodes?.find(({ ok }) => !ok)?.message;
         throw new LabwrightError(`${node.name} did not ${action}${why === undefined ? "" : `: ${why}`}`, {
@@ -45,39 +45,39 @@ export function NodePower({ lab, able, node, status }: NodePowerProps) {
     }
   };
   const neighbours = neighboursOf(node);
-  const felt = up && neighbours.length > 0 ? `takes its links down: ${neighbours.join(", ")} will feel it.` : "";
+  const effect = up && neighbours.length > 0 ? `Stopping it takes its links down. Affected: ${neighbours.join(", ")}.` : "";
   return (
     <>
       <div class="buttons">
         {up ? (
-          <button type="button" disabled={busy !== undefined || able?.stop === false} onClick={() => void power("stop", "Stopping…")}>
+          <button type="button" disabled={busy !== undefined || modeCaps?.stop === false} onClick={() => void power("stop", "Stopping…")}>
             Stop
           </button>
         ) : (
           <button
             type="button"
             class="primary"
-            disabled={busy !== undefined || able?.start === false}
+            disabled={busy !== undefined || modeCaps?.start === false}
             onClick={() => void power("start", "Starting…")}
           >
             Start
           </button>
         )}
-        {up && (able?.stopModes.length ?? 0) > 1 && (
-          <select aria-label="How to stop it" value={how} onChange={(event) => setHow(Number(event.currentTarget.value))}>
-            {able!.stopModes.map((one) => (
+        {up && (modeCaps?.stopModes.length ?? 0) > 1 && (
+          <select aria-label="Stop mode" value={stopMode} onChange={(event) => setStopMode(Number(event.currentTarget.value))}>
+            {modeCaps!.stopModes.map((one) => (
               <option key={one} value={one}>
-                {stopWords[one as 0 | 1 | 2 | 3]}
+                {stopText[one as 0 | 1 | 2 | 3]}
               </option>
             ))}
           </select>
         )}
-        <button type="button" class="danger" disabled={busy !== undefined || able?.wipe === false} onClick={() => setWiping(true)}>
+        <button type="button" class="danger" disabled={busy !== undefined || modeCaps?.wipe === false} onClick={() => setWiping(true)}>
           Wipe…
         </button>
         <output>{busy}</output>
       </div>
-      {felt !== "" && <p class="hint">Stopping it {felt}</p>}
+      {effect !== "" && <p class="hint">{effect}</p>}
       {error !== undefined && <Problem error={error} />}
       {wiping && (
         <Confirm
@@ -89,16 +89,15 @@ export function NodePower({ lab, able, node, status }: NodePowerProps) {
             void power("wipe", "Wiping…");
           }}
         >
-          {up ? "The node is stopped and its disk is dropped" : "Its disk is dropped"}: what was written to it, what was saved on it and
-          what is not in the intent is lost. It begins anew with its startup-config at the next start.{" "}
-          {felt !== "" && `Stopping it ${felt}`}
+          {up ? "The node is stopped and its disk is deleted" : "Its disk is deleted"}: files and saved configurations that are not in the
+          intent are lost. At its next start it begins with its startup-config. {effect}
         </Confirm>
       )}
     </>
   );
 }
 
-/** Who is at the other end of its links that have carrier. */
+/** Returns the nodes and networks at the other ends of its links that have a carrier. */
 function neighboursOf({ interfaces }: InspectedNode): readonly string[] {
   const ends = interfaces.flatMap(({ peer, suspended }) => (peer === undefined || suspended ? [] : [peer.split(":")[0]!]));
   return [...new Set(ends)].sort();

@@ -2,22 +2,22 @@ import type { LinkQuality } from "../../contract/schemas/observe.ts";
 import { qualityPresets } from "./quality-presets.ts";
 
 const fields = [
-  { name: "delay", label: "Delay", unit: "ms", most: 10_000 },
-  { name: "jitter", label: "Jitter", unit: "ms", most: 10_000 },
-  { name: "loss", label: "Loss", unit: "%", most: 100 },
-  { name: "bandwidth", label: "Bandwidth", unit: "kbit/s", most: 10_000_000 },
+  { name: "delay", label: "Delay", unit: "ms", max: 10_000 },
+  { name: "jitter", label: "Jitter", unit: "ms", max: 10_000 },
+  { name: "loss", label: "Loss", unit: "%", max: 100 },
+  { name: "bandwidth", label: "Bandwidth", unit: "kbit/s", max: 10_000_000 },
 ] as const;
 
-/** As typed; "" for none. */
-export type QualityText = Readonly<Record<(typeof fields)[number]["name"], string>>;
+/** The typed values of a quality; "" for none. */
+export type QualityInput = Readonly<Record<(typeof fields)[number]["name"], string>>;
 
 interface QualityFieldsProps {
   readonly legend: string;
-  readonly value: QualityText;
-  readonly onChange: (value: QualityText) => void;
+  readonly value: QualityInput;
+  readonly onChange: (value: QualityInput) => void;
 }
 
-/** One direction of a link, with presets. Delay and jitter in ms, loss in %, bandwidth in kbit/s. */
+/** Form fields for one direction of a link, with presets. Delay and jitter in ms, loss in %, bandwidth in kbit/s. */
 export function QualityFields({ legend, value, onChange }: QualityFieldsProps) {
   return (
     <fieldset class="quality-side">
@@ -26,10 +26,10 @@ export function QualityFields({ legend, value, onChange }: QualityFieldsProps) {
         Preset
         <select
           value={presetOf(value)}
-          onChange={(event) => onChange(textOf(qualityPresets[event.currentTarget.value]))}
+          onChange={(event) => onChange(toInput(qualityPresets[event.currentTarget.value]))}
           aria-label={`${legend}: preset`}
         >
-          <option value="">{presetOf(value) === "" && qualityOf(value) !== undefined ? "own values" : "none"}</option>
+          <option value="">{presetOf(value) === "" && qualityOf(value) !== undefined ? "custom" : "none"}</option>
           {Object.keys(qualityPresets).map((name) => (
             <option key={name} value={name}>
               {name}
@@ -37,13 +37,13 @@ export function QualityFields({ legend, value, onChange }: QualityFieldsProps) {
           ))}
         </select>
       </label>
-      {fields.map(({ name, label, unit, most }) => (
+      {fields.map(({ name, label, unit, max }) => (
         <label key={name}>
           {label}
           <input
             type="number"
             min={0}
-            max={most}
+            max={max}
             step="any"
             placeholder={name === "bandwidth" ? "unlimited" : "0"}
             value={value[name]}
@@ -56,23 +56,23 @@ export function QualityFields({ legend, value, onChange }: QualityFieldsProps) {
   );
 }
 
-export function textOf(quality: LinkQuality | undefined): QualityText {
-  const word = (value: number | undefined) => (value ? String(value) : "");
+export function toInput(quality: LinkQuality | undefined): QualityInput {
+  const text = (value: number | undefined) => (value ? String(value) : "");
   return {
-    delay: word(quality?.delay),
-    jitter: word(quality?.jitter),
-    loss: word(quality?.loss),
-    bandwidth: word(quality?.bandwidth),
+    delay: text(quality?.delay),
+    jitter: text(quality?.jitter),
+    loss: text(quality?.loss),
+    bandwidth: text(quality?.bandwidth),
   };
 }
 
-/** undefined where nothing is impaired. */
-export function qualityOf(text: QualityText): LinkQuality | undefined {
-  const given = fields.flatMap(({ name }) => (Number(text[name]) > 0 ? [[name, Number(text[name])] as const] : []));
+/** Returns the quality of the typed values; undefined without any impairment. */
+export function qualityOf(input: QualityInput): LinkQuality | undefined {
+  const given = fields.flatMap(({ name }) => (Number(input[name]) > 0 ? [[name, Number(input[name])] as const] : []));
   return given.length === 0 ? undefined : Object.fromEntries(given);
 }
 
-function presetOf(text: QualityText): string {
-  const same = Object.entries(qualityPresets).find(([, quality]) => fields.every(({ name }) => text[name] === String(quality[name])));
+function presetOf(input: QualityInput): string {
+  const same = Object.entries(qualityPresets).find(([, quality]) => fields.every(({ name }) => input[name] === String(quality[name])));
   return same?.[0] ?? "";
 }

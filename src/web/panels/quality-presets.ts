@@ -1,6 +1,6 @@
 import type { LinkQuality } from "../../contract/schemas/observe.ts";
 
-/** The intent language's own, by name; a test holds the two together. */
+/** The presets of the intent language, by name. A copy, because pages must not import the intent layer; a test compares the two. */
 export const qualityPresets: Readonly<Record<string, LinkQuality>> = {
   gprs: { delay: 500, jitter: 50, loss: 2, bandwidth: 50 },
   edge: { delay: 300, jitter: 40, loss: 1.5, bandwidth: 250 },

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inTurns } from "./concurrency-limit.ts";
+import { concurrencyLimit } from "./concurrency-limit.ts";
 
 function gateOf() {
   let open = () => {};
@@ -12,7 +12,7 @@ function gateOf() {
 }
 
 test("so many run at a time, in the order of asking, and a failure does not keep the others", async () => {
-  const turn = inTurns(2);
+  const turn = concurrencyLimit(2);
   const { signal } = new AbortController();
   const log: string[] = [];
   const gates = ["a", "b", "c", "d"].map((name) => ({ name, gate: gateOf() }));
@@ -33,7 +33,7 @@ test("so many run at a time, in the order of asking, and a failure does not keep
 });
 
 test("what is given up while it waits does not begin, and lets the next go on", async () => {
-  const turn = inTurns(1);
+  const turn = concurrencyLimit(1);
   const gone = new AbortController();
   const first = gateOf();
   const running = turn(() => first.promise, new AbortController().signal);

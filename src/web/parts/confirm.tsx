@@ -4,15 +4,15 @@ import { useEffect, useRef, useState } from "preact/hooks";
 interface ConfirmProps {
   readonly title: string;
   readonly children: ComponentChildren;
-  /** What the button says. */
+  /** Label of the confirming button. */
   readonly action: string;
-  /** Must be typed before the button works; absent: one press is enough. */
+  /** Text that must be typed before the button is enabled; absent: none. */
   readonly word?: string;
   readonly onConfirm: () => void;
   readonly onCancel: () => void;
 }
 
-/** A question before something that cannot be taken back. */
+/** Asks for confirmation of an action that cannot be undone. */
 export function Confirm({ title, children, action, word, onConfirm, onCancel }: ConfirmProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [typed, setTyped] = useState("");
@@ -30,7 +30,7 @@ export function Confirm({ title, children, action, word, onConfirm, onCancel }: 
         {word !== undefined && (
           <label>
             <span>
-              Type <code>{word}</code> to go on
+              Type <code>{word}</code> to continue
             </span>
             <input value={typed} onInput={(event) => setTyped(event.currentTarget.value)} autocomplete="off" />
           </label>

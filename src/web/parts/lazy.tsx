@@ -2,7 +2,7 @@ import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Problem } from "./problem.tsx";
 
-/** A part of the pages that is fetched when it is first shown. @param load gives a module whose default is the part */
+/** Returns a component that is loaded when it is first shown. @param load imports a module whose default export is the component */
 export function lazy<Props extends object>(load: () => Promise<{ readonly default: ComponentType<Props> }>): ComponentType<Props> {
   let loaded: ComponentType<Props> | undefined;
   return function Lazy(props: Props) {

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { goTo, pathOf, type Route } from "./route.ts";
 
-/** A link within the pages: no reload, and yet an address that a new tab can open. */
+/** A link between pages: navigates without a reload, and has an address that a new tab can open. */
 export function Link({ to, children, ...rest }: { readonly to: Route; readonly children: ComponentChildren; readonly class?: string }) {
   return (
     <a

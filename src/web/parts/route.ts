@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** Where the page is: one of the service's paths below /ui. */
+/** The current page: one of the service's paths below /ui. */
 export type Route =
   | { readonly page: "labs" }
   | { readonly page: "new" }
@@ -8,13 +8,13 @@ export type Route =
   | { readonly page: "capture"; readonly capture: string }
   | { readonly page: "unknown" };
 
-/** Each a tab of the lab's page. */
+/** The tabs of the lab's page. */
 export const labViews = ["topology", "plan", "consoles", "captures"] as const;
 export type LabView = (typeof labViews)[number];
 
 const base = "/ui";
 
-/** A lab's path has slashes of its own; its view is a query, so that the two cannot meet. */
+/** Parses an address. A lab's path contains slashes, so the view is a query parameter: the two cannot collide. */
 export function routeOf(pathname: string, search: string): Route {
   const path = pathname.startsWith(base) ? pathname.slice(base.length) : pathname;
   if (path === "" || path === "/") return { page: "labs" };

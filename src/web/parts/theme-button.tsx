@@ -3,14 +3,14 @@ import { useState } from "preact/hooks";
 const themes = ["system", "light", "dark"] as const;
 type Theme = (typeof themes)[number];
 
-/** Light, dark, or as the system has it; remembered by this browser. */
+/** Switches between the light, dark and system theme; the choice is kept in local storage. */
 export function ThemeButton() {
   const [theme, setTheme] = useState<Theme>(() => apply(stored()));
   const next = themes[(themes.indexOf(theme) + 1) % themes.length]!;
   return (
     <button type="button" title={`Colours: ${theme}. Change to ${next}`} onClick={() => setTheme(apply(next))}>
       {{ system: "◐", light: "☀", dark: "☾" }[theme]}
-      <span class="unseen">Colours: {theme}</span>
+      <span class="visually-hidden">Colours: {theme}</span>
     </button>
   );
 }

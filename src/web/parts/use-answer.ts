@@ -1,35 +1,35 @@
 import { type Inputs, useCallback, useEffect, useRef, useState } from "preact/hooks";
 
 export interface Answer<T> {
-  /** The newest that came; kept while the next is on its way. */
+  /** The newest response; kept while the next request runs. */
   readonly data: T | undefined;
   readonly error: unknown;
-  /** Asks anew; while a question runs, once more when it is answered: however often it is called, one answer after another is shown. */
+  /** Sends the request again. While a request runs, calls are merged into one further request after its response. */
   readonly again: () => void;
 }
 
-interface Question {
-  readonly stop: AbortController;
-  once: boolean;
+interface Request {
+  readonly controller: AbortController;
+  repeat: boolean;
 }
 
-/** What `ask` answers, asked when shown, when `inputs` change and by `again`. */
+/** Runs `ask` when the component is shown, when `inputs` change and on `again`. Returns its newest result. */
 export function useAnswer<T>(ask: (signal: AbortSignal) => Promise<T>, inputs: Inputs): Answer<T> {
   const [state, setState] = useState<{ readonly data: T | undefined; readonly error: unknown }>({ data: undefined, error: undefined });
-  const running = useRef<Question>(undefined);
+  const running = useRef<Request>(undefined);
   const again = useCallback(() => {
     if (running.current !== undefined) {
-      running.current.once = true;
+      running.current.repeat = true;
       return;
     }
-    const question: Question = { stop: new AbortController(), once: false };
-    running.current = question;
-    const { signal } = question.stop;
+    const request: Request = { controller: new AbortController(), repeat: false };
+    running.current = request;
+    const { signal } = request.controller;
     const answered = (next: (before: { readonly data: T | undefined }) => { readonly data: T | undefined; readonly error: unknown }) => {
       if (signal.aborted) return;
       running.current = undefined;
       setState(next);
-      if (question.once) again();
+      if (request.repeat) again();
     };
     ask(signal).then(
       (data) => answered(() => ({ data, error: undefined })),
@@ -39,7 +39,7 @@ export function useAnswer<T>(ask: (signal: AbortSignal) => Promise<T>, inputs: I
   useEffect(() => {
     again();
     return () => {
-      running.current?.stop.abort();
+      running.current?.controller.abort();
       running.current = undefined;
     };
   }, [again]);

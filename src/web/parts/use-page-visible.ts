@@ -1,12 +1,12 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** Whether the page is in sight: false in a tab that is hidden. */
-export function usePresence(): boolean {
-  const [present, setPresent] = useState(() => !document.hidden);
+/** Whether the page is visible: false in a hidden tab. */
+export function usePageVisible(): boolean {
+  const [visible, setVisible] = useState(() => !document.hidden);
   useEffect(() => {
-    const changed = () => setPresent(!document.hidden);
+    const changed = () => setVisible(!document.hidden);
     document.addEventListener("visibilitychange", changed);
     return () => document.removeEventListener("visibilitychange", changed);
   }, []);
-  return present;
+  return visible;
 }

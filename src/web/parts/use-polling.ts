@@ -1,18 +1,18 @@
 import { useEffect, useRef } from "preact/hooks";
 
-/** Does something every `ms` while the page is looked at, and at once when it is looked at again. */
-export function useWhileSeen(work: () => void, ms: number): void {
+/** Calls `work` every `ms` milliseconds while the page is visible, and at once when it becomes visible again. */
+export function usePolling(work: () => void, ms: number): void {
   const latest = useRef(work);
   latest.current = work;
   useEffect(() => {
-    const look = () => {
+    const poll = () => {
       if (document.visibilityState === "visible") latest.current();
     };
-    const timer = setInterval(look, ms);
-    document.addEventListener("visibilitychange", look);
+    const timer = setInterval(poll, ms);
+    document.addEventListener("visibilitychange", poll);
     return () => {
       clearInterval(timer);
-      document.removeEventListener("visibilitychange", look);
+      document.removeEventListener("visibilitychange", poll);
     };
   }, [ms]);
 }

@@ -1,6 +1,6 @@
 import { useEffect } from "preact/hooks";
 
-/** What the browser's tab and its history call the page. */
+/** Sets the document title, which the browser shows in the tab and in its history. */
 export function useTitle(title: string): void {
   useEffect(() => {
     document.title = `${title} – Labwright`;

@@ -3,30 +3,30 @@ import type { Job } from "../../client/browser.ts";
 import type { PlanAction } from "../../contract/schemas/plan.ts";
 
 interface JobProgressProps {
-  readonly words: string;
-  /** The state that it is in; absent: it has not begun. */
-  readonly now?: Pick<Job, "step" | "steps"> & { readonly text?: string };
-  /** The steps of the plan that runs, where it is known. */
-  readonly operations?: readonly PlanAction[];
-  /** Absent: it cannot be cancelled. */
+  readonly label: string;
+  /** Absent: the change has not started. */
+  readonly progress?: Pick<Job, "step" | "steps"> & { readonly text?: string };
+  /** The steps of the running plan, if known. */
+  readonly steps?: readonly PlanAction[];
+  /** undefined: the change cannot be cancelled. */
   readonly onCancel: (() => Promise<void>) | undefined;
 }
 
-/** How far a change is, step by step. */
-export function JobProgress({ words, now, operations = [], onCancel }: JobProgressProps) {
+/** Shows the progress of a change, step by step. */
+export function JobProgress({ label, progress, steps = [], onCancel }: JobProgressProps) {
   const [cancelling, setCancelling] = useState(false);
-  const begun = now !== undefined && now.steps > 0;
-  // Of another number of steps it is another plan.
-  const known = begun && operations.length === now.steps ? operations : [];
+  const started = progress !== undefined && progress.steps > 0;
+  // A different number of steps belongs to a different plan.
+  const known = started && steps.length === progress.steps ? steps : [];
   return (
     <div class="progress">
       <div class="buttons">
         <span role="status">
-          {words}
-          {begun && `: step ${Math.min(now.step + 1, now.steps)} of ${now.steps}`}
-          {begun && known.length === 0 && now.text !== undefined && `, ${now.text}`}
+          {label}
+          {started && `: step ${Math.min(progress.step + 1, progress.steps)} of ${progress.steps}`}
+          {started && known.length === 0 && progress.text !== undefined && `, ${progress.text}`}
         </span>
-        {begun && <progress value={now.step} max={now.steps} aria-label={words} />}
+        {started && <progress value={progress.step} max={progress.steps} aria-label={label} />}
         {onCancel !== undefined && (
           <button
             type="button"
@@ -43,9 +43,9 @@ export function JobProgress({ words, now, operations = [], onCancel }: JobProgre
       {known.length > 0 && (
         <ol class="steps">
           {known.map(({ id, op, kind, key }, at) => (
-            <li key={id} class={at < now!.step ? "done" : at === now!.step ? "current" : ""}>
+            <li key={id} class={at < progress!.step ? "done" : at === progress!.step ? "current" : ""}>
               {op} {kind} {key}
-              <span class="unseen">{at < now!.step ? ", done" : at === now!.step ? ", running" : ", waits"}</span>
+              <span class="visually-hidden">{at < progress!.step ? ", done" : at === progress!.step ? ", running" : ", waiting"}</span>
             </li>
           ))}
         </ol>

@@ -1,4 +1,5 @@
-import { IntentDiff, type IntentText } from "../intent/intent-diff.tsx";
+import { IntentDiff } from "../intent/intent-diff.tsx";
+import type { IntentText } from "../intent/intent-text.ts";
 
 interface NewerIntentProps {
   readonly mine: IntentText;
@@ -7,18 +8,18 @@ interface NewerIntentProps {
   readonly onKeep: () => void;
 }
 
-/** Somebody changed the lab's intent while it was being changed here, too: what theirs has and mine has not, and which of them stays. */
+/** Shown when the lab's text was changed elsewhere while it has unapplied changes here: compares the two texts, and asks which one to keep. */
 export function NewerIntent({ mine, theirs, onTake, onKeep }: NewerIntentProps) {
   return (
     <section class="newer" aria-label="The lab's text was changed elsewhere">
-      <p class="mark warn">The lab's text was changed elsewhere meanwhile. From yours to theirs:</p>
+      <p class="mark warn">The lab's text was changed elsewhere meanwhile. Differences from your text to theirs:</p>
       <IntentDiff before={mine} after={theirs} />
       <div class="buttons">
         <button type="button" onClick={onTake}>
-          Take theirs, drop mine
+          Use their text, discard mine
         </button>
         <button type="button" onClick={onKeep}>
-          Keep mine
+          Keep my text
         </button>
       </div>
     </section>

@@ -1,28 +1,28 @@
 import type { PlanAction, PlanData } from "../../contract/schemas/plan.ts";
 
 const signs = { create: "+", update: "~", replace: "∓", delete: "−", start: "▶", stop: "■", wipe: "✕" } as const;
-export const disruptionWords = {
-  none: "nothing running feels it",
-  link: "a link flaps",
+export const disruptionText = {
+  none: "disturbs no running node",
+  link: "interrupts a link",
   restart: "restarts",
   stop: "stops",
-  recreate: "is made anew",
+  recreate: "is recreated",
 } as const;
-const origins = { intent: "changed in the text", host: "changed on the host", both: "changed in both" } as const;
+const originText = { intent: "changed in the text", host: "changed on the host", both: "changed in both" } as const;
 
 interface PlanListProps {
   readonly plan: PlanData;
-  /** It was asked for the rest without what the host does not support. */
-  readonly leavesOut: boolean;
+  /** Whether the plan skips unsupported parts. */
+  readonly skipsUnsupported: boolean;
   readonly onLine: (line: number) => void;
 }
 
-/** A plan as a list: what is done to what, why, and who feels it. A line's number leads to the text. */
-export function PlanList({ plan, leavesOut, onLine }: PlanListProps) {
+/** Lists the actions of a plan with their reasons and effects. The line number of an action goes to that line of the text. */
+export function PlanList({ plan, skipsUnsupported, onLine }: PlanListProps) {
   const { actions = [], unsupported = [], blocked = [], summary } = plan;
   return (
     <>
-      {actions.length === 0 && unsupported.length === 0 && <p class="empty-plan">Nothing to do: the host is as the text says.</p>}
+      {actions.length === 0 && unsupported.length === 0 && <p class="empty-plan">Nothing to do: the host matches the text.</p>}
       <ul class="plan-list">
         {actions.map((action) => (
           <PlanItem key={action.id} action={action} onLine={onLine} />
@@ -43,9 +43,9 @@ export function PlanList({ plan, leavesOut, onLine }: PlanListProps) {
       {unsupported.length > 0 && (
         <section class="problem">
           <strong>
-            {leavesOut
-              ? "Not supported by this host: left out"
-              : "Not supported by this host: nothing is applied while the text asks for it"}
+            {skipsUnsupported
+              ? "Not supported by this host, and skipped"
+              : "Not supported by this host: nothing can be applied until these parts are removed or skipped"}
           </strong>
           <ul>
             {unsupported.map((each) => (
@@ -66,7 +66,7 @@ export function PlanList({ plan, leavesOut, onLine }: PlanListProps) {
             [summary.skipped_prune, "extra, left alone"],
           ]
             .filter(([count]) => count !== 0)
-            .map(([count, words]) => `${count} ${words}`)
+            .map(([count, text]) => `${count} ${text}`)
             .join(", ")}
         </p>
       )}
@@ -89,8 +89,8 @@ function PlanItem({ action, onLine }: { readonly action: PlanAction; readonly on
           line {line}
         </button>
       )}
-      {disruption !== "none" && <span class="mark warn">{disruptionWords[disruption]}</span>}
-      {origin !== undefined && origin !== "intent" && <span class="mark">{origins[origin]}</span>}
+      {disruption !== "none" && <span class="mark warn">{disruptionText[disruption]}</span>}
+      {origin !== undefined && origin !== "intent" && <span class="mark">{originText[origin]}</span>}
       <p>{reason.text}</p>
       {changes.length > 0 && (
         <table class="changes">
@@ -99,21 +99,21 @@ function PlanItem({ action, onLine }: { readonly action: PlanAction; readonly on
               <tr key={field}>
                 <th scope="row">{field}</th>
                 <td>
-                  {op !== "create" && <del>{sensitive === true ? "(sensitive)" : valueWords(before)}</del>}
+                  {op !== "create" && <del>{sensitive === true ? "(sensitive)" : valueText(before)}</del>}
                   {op !== "create" && " → "}
-                  <ins>{sensitive === true ? "(sensitive)" : valueWords(after)}</ins>
+                  <ins>{sensitive === true ? "(sensitive)" : valueText(after)}</ins>
                 </td>
               </tr>
             ))}
           </tbody>
         </table>
       )}
-      {affects.length > 0 && <p>Felt by {affects.join(", ")}.</p>}
+      {affects.length > 0 && <p>Affects {affects.join(", ")}.</p>}
     </li>
   );
 }
 
-function valueWords(value: unknown): string {
+function valueText(value: unknown): string {
   if (value === null || value === undefined) return "(none)";
   return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -3,7 +3,7 @@ import type { Job } from "../../client/browser.ts";
 import { call } from "../service/api.ts";
 import { useEvents } from "../service/events.ts";
 
-/** As a job event tells it. */
+/** The data of a job event. */
 interface JobEvent {
   readonly job: string;
   readonly operation: string;
@@ -13,37 +13,37 @@ interface JobEvent {
   readonly steps: number;
 }
 
-/** A change of the lab that somebody else runs, or this page before it was loaded anew. */
+/** A change of the lab by another client, or by this page before a reload. */
 export interface OtherChange {
   readonly job: string;
-  readonly words: string;
+  readonly label: string;
   readonly step: number;
   readonly steps: number;
 }
 
-/** @param own the job that this page runs itself */
+/** Returns the running change of the lab that another client started, if any. @param own the job that this page runs itself */
 export function useOtherChange(lab: string, own: string | undefined): OtherChange | undefined {
   const [other, setOther] = useState<OtherChange>();
-  const heard = ({ job, operation, user, status, step, steps }: JobEvent) =>
+  const update = ({ job, operation, user, status, step, steps }: JobEvent) =>
     setOther((now) => {
-      if (status === "running") return { job, words: `${operation} by ${user}`, step, steps };
+      if (status === "running") return { job, label: `${operation} by ${user}`, step, steps };
       return now?.job === job ? undefined : now;
     });
-  const look = () => {
+  const readJobs = () => {
     call("listJobs", {}).then(
       ({ jobs }) => {
         const running = jobs.find((one) => one.lab === lab && one.status === "running");
         if (running === undefined) setOther(undefined);
-        else heard(running);
+        else update(running);
       },
-      // It is told by events, too, from its next step on.
+      // The next event of the job shows it again.
       () => setOther(undefined),
     );
   };
-  useEffect(look, [lab]);
+  useEffect(readJobs, [lab]);
   useEvents(lab, ({ type, data }) => {
-    if (type === "job") heard(data as JobEvent);
-    if (type === "gap") look();
+    if (type === "job") update(data as JobEvent);
+    if (type === "gap") readJobs();
   });
   return other?.job === own ? undefined : other;
 }

@@ -2,12 +2,12 @@ import type { CallOptions, InputOf, JobMethods } from "../../client/browser.ts";
 import { connect, LabwrightError } from "../../client/browser.ts";
 import type { DataOf, OperationId } from "../../contract/operations.ts";
 
-/** Told when a call finds nobody signed in, so that the page can ask. */
+/** Dispatches "signedout" when a call is refused because no session exists, so that the page shows the sign-in form. */
 export const signedOut = new EventTarget();
 
 const page = connect();
 
-/** Changes that run as jobs, so that a page can tell how far they are. */
+/** Changes that run as jobs, so that a page can show their progress. */
 export const changes: JobMethods = page;
 
 /** Calls an operation with the cookie of this browser, or with a token. Throws LabwrightError. */

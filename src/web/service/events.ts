@@ -3,26 +3,26 @@ import type { EventData } from "../../contract/schemas/observe.ts";
 
 type Listener = (event: EventData) => void;
 
-/** A stream of events that all who listen to the same lab share: a browser has only few connections for one service. */
+/** One event stream per lab, shared by all its listeners: a browser opens only a few connections to one service. */
 interface Feed {
   readonly listeners: Set<Listener>;
   readonly close: () => void;
 }
 
-/** By lab; "" for all labs. */
+/** Open feeds by lab; "" is the feed of all labs. */
 const feeds = new Map<string, Feed>();
 
 const types = ["node", "link", "lab", "job", "capture", "gap", "message"] as const;
-/** A browser itself does not try again after an answer that is no stream. */
+/** Delay before a new connection, ms. A browser does not reconnect by itself after a response that is not a stream. */
 const retryMs = 2_000;
 
 /**
- * Calls `heard` with each event of a lab (absent: of all labs) while the component is shown. The stream resumes by itself; a `gap` event says
- * that something may be missing. A page that nobody sees listens to nothing, and hears of a gap when it is seen again.
+ * Calls `onEvent` with each event of a lab while the component is shown. Without a lab, with the events of all labs. The stream resumes by itself;
+ * a `gap` event means that events may be missing. A hidden page closes its stream, and gets a `gap` event when it is visible again.
  */
-export function useEvents(lab: string | undefined, heard: Listener): void {
-  const latest = useRef(heard);
-  latest.current = heard;
+export function useEvents(lab: string | undefined, onEvent: Listener): void {
+  const latest = useRef(onEvent);
+  latest.current = onEvent;
   useEffect(() => {
     const key = lab ?? "";
     const feed = feeds.get(key) ?? openFeed(lab);
@@ -40,43 +40,43 @@ export function useEvents(lab: string | undefined, heard: Listener): void {
 
 function openFeed(lab: string | undefined): Feed {
   const listeners = new Set<Listener>();
-  const tell = (event: EventData) => {
+  const dispatch = (event: EventData) => {
     for (const listener of [...listeners]) listener(event);
   };
   let source: EventSource | undefined;
   let retry: ReturnType<typeof setTimeout> | undefined;
-  const end = () => {
+  const disconnect = () => {
     clearTimeout(retry);
     source?.close();
     source = undefined;
   };
-  /** @param again something may have happened since this feed listened last */
-  const begin = (again: boolean) => {
-    end();
+  /** @param afterGap events may have been missed since the last connection */
+  const open = (afterGap: boolean) => {
+    disconnect();
     const opened = new EventSource(`/api/v1/events${lab === undefined ? "" : `?lab=${encodeURIComponent(lab)}`}`);
     source = opened;
     for (const type of types) {
-      opened.addEventListener(type, (message: MessageEvent<string>) => tell(JSON.parse(message.data) as EventData));
+      opened.addEventListener(type, (message: MessageEvent<string>) => dispatch(JSON.parse(message.data) as EventData));
     }
-    if (again) {
+    if (afterGap) {
       const gap: EventData = { id: "", at: new Date().toISOString(), type: "gap", data: { reason: "away" } };
-      opened.addEventListener("open", () => tell(gap), { once: true });
+      opened.addEventListener("open", () => dispatch(gap), { once: true });
     }
     opened.addEventListener("error", () => {
-      if (source === opened && opened.readyState === EventSource.CLOSED) retry = setTimeout(() => begin(true), retryMs);
+      if (source === opened && opened.readyState === EventSource.CLOSED) retry = setTimeout(() => open(true), retryMs);
     });
   };
-  const look = () => {
-    if (document.hidden) end();
-    else if (source === undefined) begin(true);
+  const onVisibilityChange = () => {
+    if (document.hidden) disconnect();
+    else if (source === undefined) open(true);
   };
-  document.addEventListener("visibilitychange", look);
-  if (!document.hidden) begin(false);
+  document.addEventListener("visibilitychange", onVisibilityChange);
+  if (!document.hidden) open(false);
   return {
     listeners,
     close: () => {
-      document.removeEventListener("visibilitychange", look);
-      end();
+      document.removeEventListener("visibilitychange", onVisibilityChange);
+      disconnect();
     },
   };
 }

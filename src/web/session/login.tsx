@@ -1,10 +1,16 @@
 import { useState } from "preact/hooks";
-import { call } from "../service/api.ts";
 import { Problem } from "../parts/problem.tsx";
+import { call } from "../service/api.ts";
 
-/** Name and password of the host's user, once; the browser keeps a cookie that scripts cannot read, never the password or a token. */
-export function Login({ why, enter }: { readonly why?: unknown; readonly enter: (token: string) => Promise<void> }) {
-  const [error, setError] = useState<unknown>(why);
+interface LoginProps {
+  /** Why the user is not signed in, if there was an error. */
+  readonly reason?: unknown;
+  readonly signIn: (token: string) => Promise<void>;
+}
+
+/** Asks for the name and password of a host user. The browser keeps only a cookie that scripts cannot read, never the password or a token. */
+export function Login({ reason, signIn }: LoginProps) {
+  const [error, setError] = useState<unknown>(reason);
   const [busy, setBusy] = useState(false);
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
@@ -13,7 +19,7 @@ export function Login({ why, enter }: { readonly why?: unknown; readonly enter: 
     setError(undefined);
     try {
       const { token } = await call("login", { username: String(form.get("username")), password: String(form.get("password")) });
-      await enter(token ?? "");
+      await signIn(token ?? "");
     } catch (problem) {
       setError(problem);
     } finally {

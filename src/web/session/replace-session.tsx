@@ -1,7 +1,7 @@
 import { draftedLabs } from "../intent/drafts.ts";
 import type { Replacement } from "./session.tsx";
 
-/** Asks before a link signs this browser in as another user: anybody can make such a link. */
+/** Asks before a link signs this browser in as another user: anyone can send such a link. */
 export function ReplaceSession({ username, ticketUsername, decide }: Replacement) {
   const drafts = draftedLabs();
   return (
@@ -19,7 +19,7 @@ export function ReplaceSession({ username, ticketUsername, decide }: Replacement
         </p>
         {drafts.length > 0 && (
           <p>
-            Signing in as {ticketUsername} drops text that was not applied: of {drafts.join(", ")}.
+            Signing in as {ticketUsername} discards your unapplied text of {drafts.join(", ")}.
           </p>
         )}
         <button type="submit" class="primary">

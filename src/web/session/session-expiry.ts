@@ -1,6 +1,6 @@
 /**
- * Until when this browser's session lasts, as far as pages know: the cookie itself is hidden from them. It keeps a first visit from asking the
- * service who it is, which would only be refused.
+ * The expiry time of this browser's session, in local storage because scripts cannot read the cookie. A first visit finds none, and so sends no
+ * request for a session that the service would refuse.
  */
 const key = "labwright-session-until";
 
@@ -12,7 +12,7 @@ export function forgetSession(): void {
   localStorage.removeItem(key);
 }
 
-/** Whether asking the service may find a session. */
+/** Whether this browser may have a session. */
 export function maybeSignedIn(now: number): boolean {
   return Date.parse(localStorage.getItem(key) ?? "") > now;
 }

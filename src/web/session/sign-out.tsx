@@ -1,13 +1,13 @@
 import { useEffect, useState } from "preact/hooks";
-import { call } from "../service/api.ts";
-import { forgetSession } from "./session-expiry.ts";
 import { dropDrafts } from "../intent/drafts.ts";
 import { Problem } from "../parts/problem.tsx";
+import { call } from "../service/api.ts";
+import { forgetSession } from "./session-expiry.ts";
 
-/** Signs out. Shown in place of all else, so that nothing of the page still asks for something, and is refused it. */
-export function Leave() {
+/** Signs out. Replaces the whole page, so that no part of it sends further requests, which would be refused. */
+export function SignOut() {
   const [error, setError] = useState<unknown>();
-  const leave = () => {
+  const signOut = () => {
     setError(undefined);
     call("logout", {}).then(() => {
       forgetSession();
@@ -15,6 +15,6 @@ export function Leave() {
       location.assign("/ui/");
     }, setError);
   };
-  useEffect(leave, []);
-  return error === undefined ? <p class="waiting">Signing out…</p> : <Problem error={error} retry={leave} />;
+  useEffect(signOut, []);
+  return error === undefined ? <p class="waiting">Signing out…</p> : <Problem error={error} retry={signOut} />;
 }

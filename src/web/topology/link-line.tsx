@@ -1,18 +1,18 @@
 import type { GraphLink } from "./graph/graph.ts";
 import type { LinkShape } from "./graph/link-shape.ts";
-import { markWords } from "./graph/plan-marks.ts";
+import { markText } from "./graph/plan-marks.ts";
 
 interface LinkLineProps {
   readonly link: GraphLink;
   readonly shape: LinkShape;
   readonly selected: boolean;
-  readonly onSelect: (id: string, byKeys?: boolean) => void;
+  readonly onSelect: (id: string, byKeyboard?: boolean) => void;
 }
 
-/** A link, with the names of its interfaces and what makes it no plain cable. */
+/** Draws a link with the names of its interfaces, its quality, and whether it is suspended. */
 export function LinkLine({ link, shape, selected, onSelect }: LinkLineProps) {
   const { suspended, quality, mark } = link;
-  const words = [link.endpoints.join(" to "), suspended ? "suspended" : "", quality, mark === undefined ? "" : markWords[mark]];
+  const words = [link.endpoints.join(" to "), suspended ? "suspended" : "", quality, mark === undefined ? "" : markText[mark]];
   const title = words.filter(Boolean).join(", ");
   const id = `link:${link.id}`;
   return (
@@ -20,8 +20,8 @@ export function LinkLine({ link, shape, selected, onSelect }: LinkLineProps) {
       class={`link${suspended ? " suspended" : ""}${quality === "" ? "" : " shaped"}${selected ? " selected" : ""}${mark === undefined ? "" : ` plan-${mark}`}`}
       data-link={link.id}
     >
-      {/* The texts stand beside it: they are told by its name already. */}
-      {/* biome-ignore lint/a11y/useSemanticElements: a button cannot stand in a picture */}
+      {/* The texts are outside of the button: its name contains them already. */}
+      {/* biome-ignore lint/a11y/useSemanticElements: SVG has no button element */}
       <g
         class="cable"
         role="button"
@@ -57,17 +57,4 @@ export function LinkLine({ link, shape, selected, onSelect }: LinkLineProps) {
       )}
     </g>
   );
-}
-
-/** Draws a link that is there elsewhere, without rendering: while a node is dragged. */
-export function redraw(group: Element, { line, fromPort, toPort, note }: LinkShape): void {
-  for (const path of group.querySelectorAll("path")) path.setAttribute("d", line);
-  const put = (text: Element | null | undefined, { x, y }: { readonly x: number; readonly y: number }) => {
-    text?.setAttribute("x", String(x));
-    text?.setAttribute("y", String(y));
-  };
-  const ports = group.querySelectorAll(".port");
-  put(ports[0], fromPort);
-  put(ports[1], toPort);
-  group.querySelector(".quality")?.setAttribute("transform", `translate(${note.x} ${note.y})`);
 }

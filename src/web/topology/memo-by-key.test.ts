@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { keepSame } from "./memo-by-key.ts";
+import { memoByKey } from "./memo-by-key.ts";
 
-test("a thing is made anew when what it is of changes, and only then", () => {
-  let made = 0;
-  const kept = keepSame<number>();
-  const make = () => ++made;
-  const of = { a: 1 };
-  expect([kept("x", [of, 2], make), kept("x", [of, 2], make), kept("y", [of, 2], make)]).toEqual([1, 1, 2]);
-  expect(kept("x", [{ a: 1 }, 2], make)).toBe(3);
-  expect(kept("x", [of, 2], make)).toBe(4);
+test("a value is computed again when its inputs change, and only then", () => {
+  let computed = 0;
+  const memo = memoByKey<number>();
+  const compute = () => ++computed;
+  const input = { a: 1 };
+  expect([memo("x", [input, 2], compute), memo("x", [input, 2], compute), memo("y", [input, 2], compute)]).toEqual([1, 1, 2]);
+  expect(memo("x", [{ a: 1 }, 2], compute)).toBe(3);
+  expect(memo("x", [input, 2], compute)).toBe(4);
 });

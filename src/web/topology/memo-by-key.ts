@@ -1,13 +1,16 @@
-/** Makes a thing anew only when what it is made of has changed; what was not asked for in a while is let go. */
-export function keepSame<T>(): (key: string, of: readonly unknown[], make: () => T) => T {
-  const kept = new Map<string, { readonly of: readonly unknown[]; readonly thing: T }>();
-  return (key, of, make) => {
-    const before = kept.get(key);
-    const thing = before?.of.every((one, at) => Object.is(one, of[at])) ? before.thing : make();
-    // In the order of asking, so that what is gone from the picture is first to go here.
-    kept.delete(key);
-    kept.set(key, { of, thing });
-    if (kept.size > 20_000) kept.delete(kept.keys().next().value!);
-    return thing;
+/** Cache entries beyond this number are dropped, the least recently used first. */
+const maxEntries = 20_000;
+
+/** Returns a cache of one value per key. A value is computed again only if its inputs changed. */
+export function memoByKey<T>(): (key: string, inputs: readonly unknown[], compute: () => T) => T {
+  const entries = new Map<string, { readonly inputs: readonly unknown[]; readonly value: T }>();
+  return (key, inputs, compute) => {
+    const before = entries.get(key);
+    const value = before?.inputs.every((input, at) => Object.is(input, inputs[at])) ? before.value : compute();
+    // Deleted and set again, so that the map is in order of use.
+    entries.delete(key);
+    entries.set(key, { inputs, value });
+    if (entries.size > maxEntries) entries.delete(entries.keys().next().value!);
+    return value;
   };
 }

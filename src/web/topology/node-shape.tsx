@@ -1,32 +1,32 @@
 import type { GraphNode } from "./graph/graph.ts";
 import { networkHalf } from "./graph/link-shape.ts";
-import { markWords } from "./graph/plan-marks.ts";
+import { markText } from "./graph/plan-marks.ts";
 
 interface NodeShapeProps {
   readonly node: GraphNode;
   readonly status: string | undefined;
   readonly selected: boolean;
   readonly found: boolean;
-  readonly onSelect: (id: string, byKeys?: boolean) => void;
+  readonly onSelect: (id: string, byKeyboard?: boolean) => void;
   readonly onOpen: (id: string) => void;
 }
 
-/** A node or a network of the lab. */
+/** Draws a node or a network of the lab. */
 export function NodeShape({ node, status, selected, found, onSelect, onOpen }: NodeShapeProps) {
   const { id, label, kind, type, at, mark } = node;
-  const marked = mark === undefined ? "" : ` plan-${mark}`;
-  const told = mark === undefined ? "" : `, ${markWords[mark]}`;
+  const markClass = mark === undefined ? "" : ` plan-${mark}`;
+  const markLabel = mark === undefined ? "" : `, ${markText[mark]}`;
   if (kind === "network") {
     const half = networkHalf(label);
     return (
-      // biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: it can be moved by keys, and does nothing when pressed
+      // biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: keys move it, but it has no action
       <g
-        class={`network${found ? " found" : ""}${marked}`}
+        class={`network${found ? " found" : ""}${markClass}`}
         data-node={id}
         transform={`translate(${at.x} ${at.y})`}
         tabindex={0}
         role="img"
-        aria-label={`Network ${label}, ${type}${told}`}
+        aria-label={`Network ${label}, ${type}${markLabel}`}
       >
         <rect x={-half} y={-16} width={2 * half} height={32} rx={16} />
         <text y={4}>{label}</text>
@@ -34,15 +34,15 @@ export function NodeShape({ node, status, selected, found, onSelect, onOpen }: N
     );
   }
   return (
-    // In SVG names of attributes have a case: tabIndex would be another.
-    // biome-ignore lint/a11y/useSemanticElements: a button cannot stand in a picture
+    // SVG attributes are case-sensitive: "tabIndex" would have no effect.
+    // biome-ignore lint/a11y/useSemanticElements: SVG has no button element
     <g
-      class={`node ${status ?? "unknown"}${selected ? " selected" : ""}${found ? " found" : ""}${marked}`}
+      class={`node ${status ?? "unknown"}${selected ? " selected" : ""}${found ? " found" : ""}${markClass}`}
       data-node={id}
       transform={`translate(${at.x} ${at.y})`}
       role="button"
       tabindex={0}
-      aria-label={`${label}, ${type}, ${status ?? (mark === "comes" ? "not there yet" : "state unknown")}${told}`}
+      aria-label={`${label}, ${type}, ${status ?? (mark === "created" ? "not created yet" : "state unknown")}${markLabel}`}
       aria-pressed={selected}
       onClick={() => onSelect(id)}
       onKeyDown={(event) => {
@@ -60,7 +60,7 @@ export function NodeShape({ node, status, selected, found, onSelect, onOpen }: N
   );
 }
 
-/** What kind of node it is, drawn by us: pictures of a host's own would come from elsewhere. */
+/** Draws the type of a node. Own drawings: a host's icons would have to be loaded from the host. */
 function Glyph({ type }: { readonly type: string }) {
   if (type === "router") return <path class="glyph" d="M-12 0H12M-12 0l5-5M-12 0l5 5M12 0l-5-5M12 0l-5 5M0-12v6M0 12v-6" />;
   if (type === "switch") return <path class="glyph" d="M-12-5H10l-5-5M12 5H-10l5 5" />;

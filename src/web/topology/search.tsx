@@ -3,21 +3,21 @@ import type { GraphNode } from "./graph/graph.ts";
 
 interface SearchProps {
   readonly nodes: readonly GraphNode[];
-  /** Each time another one is looked at; undefined: none any more. */
+  /** Called with each node that the search shows; undefined: none. */
   readonly onFound: (id: string | undefined) => void;
-  /** Enter on the only one that is found. */
+  /** Called for Enter if exactly one node is found. */
   readonly onChosen: (id: string) => void;
 }
 
-/** Finds nodes and networks by what their labels contain; Enter goes to the next, and opens the only one. */
+/** Finds nodes and networks by a part of their labels. Enter goes to the next, or opens the only one. */
 export function Search({ nodes, onFound, onChosen }: SearchProps) {
   const [query, setQuery] = useState("");
   const [at, setAt] = useState(0);
   const word = query.trim().toLowerCase();
   const hits = word === "" ? [] : nodes.filter(({ label }) => label.toLowerCase().includes(word));
-  const look = (next: number, among = hits) => {
+  const show = (next: number, matches = hits) => {
     setAt(next);
-    onFound(among[next]?.id);
+    onFound(matches[next]?.id);
   };
   return (
     <div class="search">
@@ -30,15 +30,14 @@ export function Search({ nodes, onFound, onChosen }: SearchProps) {
           const text = event.currentTarget.value;
           const next = text.trim().toLowerCase();
           setQuery(text);
-          // The one that is exactly this first, then those that begin with it.
-          const first = next === "" ? -1 : best(nodes, next);
-          const among = next === "" ? [] : nodes.filter(({ label }) => label.toLowerCase().includes(next));
-          look(Math.max(0, first), among);
+          const first = next === "" ? -1 : bestMatch(nodes, next);
+          const matches = next === "" ? [] : nodes.filter(({ label }) => label.toLowerCase().includes(next));
+          show(Math.max(0, first), matches);
         }}
         onKeyDown={(event) => {
           if (event.key !== "Enter" || hits.length === 0) return;
           if (hits.length === 1 && hits[0]!.kind === "node") onChosen(hits[0]!.id);
-          else look((at + (event.shiftKey ? hits.length - 1 : 1)) % hits.length);
+          else show((at + (event.shiftKey ? hits.length - 1 : 1)) % hits.length);
         }}
       />
       <output>{word === "" ? "" : hits.length === 0 ? "none" : `${at + 1} of ${hits.length}`}</output>
@@ -46,8 +45,8 @@ export function Search({ nodes, onFound, onChosen }: SearchProps) {
   );
 }
 
-/** Where among those that contain the word the best is: the word itself, else one that begins with it. */
-function best(nodes: readonly GraphNode[], word: string): number {
+/** Returns the index of the best match among the labels that contain the word: an equal label, otherwise one that begins with the word, otherwise -1. */
+function bestMatch(nodes: readonly GraphNode[], word: string): number {
   const labels = nodes.map(({ label }) => label.toLowerCase()).filter((label) => label.includes(word));
   const exact = labels.indexOf(word);
   return exact >= 0 ? exact : labels.findIndex((label) => label.startsWith(word));

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { linkCurve } from "../topology/graph/link-shape.ts";
 import { linkAt } from "./link-at.ts";
 
-test("the nearest line is found, also of several between the same two nodes", () => {
+test("the nearest link is found, also among parallel links", () => {
   const [a, b] = [
     { x: 0, y: 0 },
     { x: 200, y: 0 },

@@ -1,10 +1,10 @@
-import type { Place } from "../topology/layout/layout.ts";
 import { type LinkCurve, placeOn } from "../topology/graph/link-shape.ts";
+import type { Place } from "../topology/layout/layout.ts";
 
-/** A curve is looked at as so many straight pieces. */
+/** A curve is approximated by this number of straight pieces. */
 const pieces = 12;
 
-/** The link whose line is nearest to a place, among those at most `within` px away; undefined: none is. Places are of the picture. */
+/** Returns the key of the link whose line is nearest to a position of the drawing; undefined if none is within `within` px. */
 export function linkAt(curves: ReadonlyMap<string, LinkCurve>, at: Place, within: number): string | undefined {
   let best = within;
   let found: string | undefined;
@@ -24,7 +24,7 @@ export function linkAt(curves: ReadonlyMap<string, LinkCurve>, at: Place, within
   return found;
 }
 
-/** Whether a place is within the box of a curve's three points, which hold all of it. */
+/** Whether a position is within the bounding box of the curve's control points, which contains the curve. */
 function isNear({ a, bend, b }: LinkCurve, { x, y }: Place, within: number): boolean {
   return (
     x >= Math.min(a.x, bend.x, b.x) - within &&
@@ -34,7 +34,7 @@ function isNear({ a, bend, b }: LinkCurve, { x, y }: Place, within: number): boo
   );
 }
 
-/** Of a place from a straight line between two others. */
+/** Returns the distance of a position from a line segment. */
 function distance({ x, y }: Place, from: Place, to: Place): number {
   const [dx, dy] = [to.x - from.x, to.y - from.y];
   const along = Math.max(0, Math.min(1, ((x - from.x) * dx + (y - from.y) * dy) / (dx * dx + dy * dy || 1)));

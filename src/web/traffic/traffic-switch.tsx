@@ -3,29 +3,29 @@ import { useState } from "preact/hooks";
 import { lazy } from "../parts/lazy.tsx";
 import { useFeature } from "../parts/use-feature.ts";
 import type { OverlayProps } from "../topology/topology.tsx";
-import type { Chosen } from "./traffic-bar.tsx";
+import type { TrafficSelection } from "./use-traffic.ts";
 import "./traffic-switch.css";
 
 const TrafficBar = lazy(() => import("./traffic-bar.tsx"));
 
 interface TrafficSwitchProps {
   readonly lab: string;
-  /** What is chosen in the topology. */
-  readonly chosen: Chosen | undefined;
+  /** The selection in the topology. */
+  readonly selection: TrafficSelection | undefined;
   readonly onOverlay: (overlay: ComponentType<OverlayProps> | undefined) => void;
 }
 
-/** Shows a lab's packets on its links while it is on; nothing where the host cannot tell them. */
-export function TrafficSwitch({ lab, chosen, onOverlay }: TrafficSwitchProps) {
-  const { data: able } = useFeature("traffic");
-  const [on, setOn] = useState(false);
-  if (able !== true) return null;
+/** Switches the live traffic of a lab on and off. Empty if the host does not support it. */
+export function TrafficSwitch({ lab, selection, onOverlay }: TrafficSwitchProps) {
+  const { data: isSupported } = useFeature("traffic");
+  const [isOn, setIsOn] = useState(false);
+  if (isSupported !== true) return null;
   return (
     <div class="traffic-switch">
-      <button type="button" aria-pressed={on} onClick={() => setOn(!on)}>
+      <button type="button" aria-pressed={isOn} onClick={() => setIsOn(!isOn)}>
         Live traffic
       </button>
-      {on && <TrafficBar lab={lab} chosen={chosen} onOverlay={onOverlay} />}
+      {isOn && <TrafficBar lab={lab} selection={selection} onOverlay={onOverlay} />}
     </div>
   );
 }

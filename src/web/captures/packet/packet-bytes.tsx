@@ -5,9 +5,9 @@ import type { ByteRange } from "./tree-rows.ts";
 interface PacketBytesProps {
   /** Hexadecimal. */
   readonly hex: string;
-  /** What is said of them: "Packet", or a name of a source. */
+  /** Name of the source of the bytes, for screen readers. */
   readonly label: string;
-  /** Of the chosen field. */
+  /** Bytes of the selected field. */
   readonly marked: ByteRange | undefined;
   readonly onByte: (byte: number) => void;
 }
@@ -16,7 +16,7 @@ interface PacketBytesProps {
 const rowHeight = 20;
 const perLine = 16;
 
-/** Bytes in hexadecimal and as text, those of the chosen field marked. Only the lines in sight are in the page. */
+/** Shows bytes as hexadecimal and as text, and marks those of the selected field. Only the visible lines are in the page. */
 export function PacketBytes({ hex, label, marked, onByte }: PacketBytesProps) {
   const box = useRef<HTMLDivElement>(null);
   const [scroll, setScroll] = useState({ scrollTop: 0, viewHeight: 400 });
@@ -33,7 +33,7 @@ export function PacketBytes({ hex, label, marked, onByte }: PacketBytesProps) {
     if (marked !== undefined) box.current!.scrollTop = scrollTo(Math.floor(marked.offset / perLine), view);
   }, [hex, marked?.offset]);
   const isMarked = (byte: number) => marked !== undefined && byte >= marked.offset && byte < marked.offset + marked.length;
-  const pressed = (event: MouseEvent) => {
+  const onClick = (event: MouseEvent) => {
     const byte = (event.target as Element).getAttribute("data-byte");
     if (byte !== null) onByte(Number(byte));
   };
@@ -62,9 +62,9 @@ export function PacketBytes({ hex, label, marked, onByte }: PacketBytesProps) {
   }
   return (
     // biome-ignore lint/a11y/useSemanticElements: a section would be a landmark
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keys
-    // biome-ignore lint/a11y/useKeyWithClickEvents: by keys fields are chosen in the tree
-    <div ref={box} class="packet-bytes" role="group" tabIndex={0} aria-label={`Bytes: ${label}`} onScroll={measure} onClick={pressed}>
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: keys scroll it
+    // biome-ignore lint/a11y/useKeyWithClickEvents: with the keyboard, fields are selected in the tree
+    <div ref={box} class="packet-bytes" role="group" tabIndex={0} aria-label={`Bytes: ${label}`} onScroll={measure} onClick={onClick}>
       <div style={{ height: `${height}px` }}>
         <div style={{ transform: `translateY(${top}px)` }}>{lines}</div>
       </div>

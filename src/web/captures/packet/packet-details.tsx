@@ -1,69 +1,70 @@
 import { useEffect, useState } from "preact/hooks";
 import type { CapturePacketData } from "../../../contract/schemas/captures.ts";
-import { call } from "../../service/api.ts";
 import { Problem } from "../../parts/problem.tsx";
+import { call } from "../../service/api.ts";
 import { PacketBytes } from "./packet-bytes.tsx";
 import { PacketTree } from "./packet-tree.tsx";
 import { fieldAt, type TreeRow } from "./tree-rows.ts";
 
 interface PacketDetailsProps {
   readonly capture: string;
-  /** Undefined: none is chosen. */
+  /** Number of the packet; undefined: none is selected. */
   readonly number: number | undefined;
-  /** As long as it is the same, numbers mean the same packets. */
+  /** Identifies the numbering of the packets. */
   readonly view: string | undefined;
   readonly onFilter: (filter: string) => void;
-  /** Another packet is to be looked at. */
+  /** Called with the number of a related packet. */
   readonly onGo: (number: number) => void;
 }
 
-/** One packet: its fields, and its bytes beside them. */
+/** Shows one packet: its fields, and its bytes beside them. */
 export function PacketDetails({ capture, number, view, onFilter, onGo }: PacketDetailsProps) {
   const [packet, setPacket] = useState<CapturePacketData>();
   const [error, setError] = useState<unknown>();
-  const [missed, setMissed] = useState(false);
+  const [isRenumbered, setIsRenumbered] = useState(false);
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const [field, setField] = useState<Pick<TreeRow, "path" | "range" | "filter" | "packet">>();
   const [source, setSource] = useState<number>();
   useEffect(() => {
     if (number === undefined) return;
-    const asked = new AbortController();
+    const request = new AbortController();
     setError(undefined);
-    call("getCapturePacket", { id: capture, number: String(number) }, { signal: asked.signal }).then(
-      (told) => {
-        if (asked.signal.aborted) return;
-        // Between the list and this the oldest packets went: what came is another.
-        if (told.view !== view) return setMissed(true);
-        setMissed(false);
-        setPacket(told);
+    call("getCapturePacket", { id: capture, number: String(number) }, { signal: request.signal }).then(
+      (data) => {
+        if (request.signal.aborted) return;
+        // The packets were renumbered after the list was read: the response is another packet.
+        if (data.view !== view) return setIsRenumbered(true);
+        setIsRenumbered(false);
+        setPacket(data);
         setField(undefined);
         setSource(undefined);
       },
-      (problem: unknown) => !asked.signal.aborted && setError(problem),
+      (problem: unknown) => !request.signal.aborted && setError(problem),
     );
-    return () => asked.abort();
-    // A packet that is looked at stays when numbers come to mean others.
+    return () => request.abort();
+    // Not `view`: a shown packet stays when the packets are renumbered.
   }, [capture, number]);
   if (error !== undefined) return <Problem error={error} />;
-  if (missed) return <p class="packet-hint">The oldest packets went just now, and the others are numbered anew. Choose again.</p>;
+  if (isRenumbered)
+    return <p class="packet-hint">The oldest packets were dropped, and the others were renumbered. Select a packet again.</p>;
   if (packet === undefined) {
-    return <p class="packet-hint">Choose a packet – by mouse, or by arrow keys in the list – to see its fields and its bytes here.</p>;
+    return <p class="packet-hint">Select a packet by mouse or by arrow keys in the list to see its fields and bytes here.</p>;
   }
   const sources = packet.sources ?? [];
   const hex = (source === undefined ? undefined : sources[source]?.bytes) ?? packet.bytes;
   const label = source === undefined ? `packet ${packet.number}` : (sources[source]?.name ?? "");
-  const choose = (row: TreeRow) => {
+  const select = (row: TreeRow) => {
     setField(row);
     if (row.range !== undefined) setSource(row.range.source);
   };
-  const chooseByte = (byte: number) => {
+  const selectByte = (byte: number) => {
     const found = fieldAt(packet.tree, source, byte);
     if (found === undefined) return;
     setOpen((now) => new Set([...now, ...found.open]));
     setField(found);
   };
-  const tab = (of: number | undefined, text: string) => (
-    <button key={text} type="button" aria-pressed={source === of} onClick={() => setSource(of)}>
+  const sourceButton = (index: number | undefined, text: string) => (
+    <button key={text} type="button" aria-pressed={source === index} onClick={() => setSource(index)}>
       {text}
     </button>
   );
@@ -72,7 +73,7 @@ export function PacketDetails({ capture, number, view, onFilter, onGo }: PacketD
       <div class="packet-fields">
         <div class="details-head">
           <h2>Packet {packet.number}</h2>
-          {packet.view !== view && <small>numbered so when it was opened</small>}
+          {packet.view !== view && <small>old number, before the packets were renumbered</small>}
           <button
             type="button"
             disabled={field?.filter === undefined}
@@ -86,7 +87,7 @@ export function PacketDetails({ capture, number, view, onFilter, onGo }: PacketD
             </button>
           )}
         </div>
-        <PacketTree tree={packet.tree} selected={field?.path} onSelect={choose} open={open} onOpen={setOpen} />
+        <PacketTree tree={packet.tree} selected={field?.path} onSelect={select} open={open} onOpen={setOpen} />
       </div>
       <div class="packet-hex">
         <div class="details-head">
@@ -94,8 +95,8 @@ export function PacketDetails({ capture, number, view, onFilter, onGo }: PacketD
             <h2>{packet.bytes.length / 2} bytes</h2>
           ) : (
             <>
-              {tab(undefined, `Packet (${packet.bytes.length / 2} bytes)`)}
-              {sources.map(({ name }, index) => tab(index, name))}
+              {sourceButton(undefined, `Packet (${packet.bytes.length / 2} bytes)`)}
+              {sources.map(({ name }, index) => sourceButton(index, name))}
             </>
           )}
         </div>
@@ -103,7 +104,7 @@ export function PacketDetails({ capture, number, view, onFilter, onGo }: PacketD
           hex={hex}
           label={label}
           marked={field?.range !== undefined && field.range.source === source ? field.range : undefined}
-          onByte={chooseByte}
+          onByte={selectByte}
         />
       </div>
     </section>

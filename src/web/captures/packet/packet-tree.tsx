@@ -4,20 +4,20 @@ import { rowsOfTree, type TreeRow } from "./tree-rows.ts";
 
 interface PacketTreeProps {
   readonly tree: readonly PacketNode[];
-  /** Path of the field that is chosen. */
+  /** Path of the selected field. */
   readonly selected: string | undefined;
   readonly onSelect: (row: TreeRow) => void;
-  /** Kinds of fields that are open, kept from packet to packet. */
+  /** Kinds of fields that are open; kept from one packet to the next. */
   readonly open: ReadonlySet<string>;
   readonly onOpen: (open: ReadonlySet<string>) => void;
 }
 
-/** A packet's fields. Arrow keys move, open and close; Home and End go to the first and the last. */
+/** Shows the fields of a packet as a tree. Arrow keys move, open and close; Home and End go to the first and the last field. */
 export function PacketTree({ tree, selected, onSelect, open, onOpen }: PacketTreeProps) {
   const list = useRef<HTMLDivElement>(null);
   const [moved, setMoved] = useState(0);
   const rows = rowsOfTree(tree, open);
-  // The one that Tab leads to.
+  // The field that Tab focuses.
   const at = Math.max(
     0,
     rows.findIndex(({ path }) => path === selected),
@@ -60,7 +60,7 @@ export function PacketTree({ tree, selected, onSelect, open, onOpen }: PacketTre
   return (
     <div ref={list} class="packet-tree" role="tree" aria-label="Fields of the packet" onKeyDown={key}>
       {rows.map((row, index) => (
-        // biome-ignore lint/a11y/useKeyWithClickEvents: the tree hears the keys
+        // biome-ignore lint/a11y/useKeyWithClickEvents: the tree handles keys
         <div
           key={row.path}
           role="treeitem"

@@ -31,7 +31,7 @@ const tree: readonly PacketNode[] = [
 
 const shown = (open: readonly string[]) => rowsOfTree(tree, new Set(open)).map(({ path, level, expanded }) => [path, level, expanded]);
 
-test("what stands in an open field follows it", () => {
+test("the children of an open field follow it", () => {
   expect(shown([])).toEqual([
     ["0", 1, false],
     ["1", 1, false],
@@ -53,7 +53,7 @@ test("what stands in an open field follows it", () => {
   });
 });
 
-test("a byte leads to the innermost field that it belongs to", () => {
+test("a byte belongs to the innermost field that contains it", () => {
   expect(fieldAt(tree, undefined, 1)).toMatchObject({ path: "1.0.0", open: ["/eth", "/eth/eth.dst"] });
   expect(fieldAt(tree, undefined, 4)).toMatchObject({ path: "1.0", open: ["/eth"] });
   expect(fieldAt(tree, undefined, 13)).toMatchObject({ path: "1.1" });

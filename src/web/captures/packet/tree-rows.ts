@@ -1,26 +1,26 @@
 import type { PacketNode } from "../../../contract/schemas/captures.ts";
 
-/** A field of a packet, as a line of its tree. */
+/** A field of a packet, as a row of its tree. */
 export interface TreeRow {
-  /** Where it stands: indices from the root, "2.0.1". */
+  /** Indices from the root: "2.0.1". */
   readonly path: string;
-  /** Path of what it stands in; undefined at the root. */
+  /** Path of the parent; undefined at the root. */
   readonly parent: string | undefined;
-  /** What it is in any packet, without its value: what is open in one is open in the next. */
+  /** Identifies the field in all packets, without its value: a field that is open in one packet is open in the next. */
   readonly kind: string;
   readonly label: string;
-  /** From 1. */
+  /** Depth, from 1. */
   readonly level: number;
-  /** Among its siblings, from 1. */
+  /** Position among its siblings, from 1. */
   readonly position: number;
   readonly siblings: number;
-  /** Undefined: there is nothing in it. */
+  /** undefined: it has no children. */
   readonly expanded: boolean | undefined;
   readonly severity: string | undefined;
-  /** A display filter for packets that are alike in this. */
+  /** A display filter that matches packets with the same value of the field. */
   readonly filter: string | undefined;
   readonly range: ByteRange | undefined;
-  /** Number of another packet that it speaks of. */
+  /** Number of another packet that the field refers to. */
   readonly packet: number | undefined;
 }
 
@@ -32,15 +32,15 @@ export interface ByteRange {
   readonly length: number;
 }
 
-/** The lines of a tree that are seen: what stands in an open field follows it. @param open kinds of fields */
+/** Returns the visible rows of a tree: the children of an open field follow it. @param open kinds of open fields */
 export function rowsOfTree(tree: readonly PacketNode[], open: ReadonlySet<string>): readonly TreeRow[] {
   const rows: TreeRow[] = [];
   const add = (nodes: readonly PacketNode[], parent: string | undefined, parentKind: string, level: number) => {
     nodes.forEach((node, index) => {
       const path = parent === undefined ? String(index) : `${parent}.${index}`;
       const kind = `${parentKind}/${kindOf(node)}`;
-      const inside = node.children ?? [];
-      const expanded = inside.length === 0 ? undefined : open.has(kind);
+      const children = node.children ?? [];
+      const expanded = children.length === 0 ? undefined : open.has(kind);
       const { label, severity, filter } = node;
       rows.push({
         path,
@@ -56,34 +56,34 @@ export function rowsOfTree(tree: readonly PacketNode[], open: ReadonlySet<string
         range: rangeOf(node),
         packet: node.packet,
       });
-      if (expanded === true) add(inside, path, kind, level + 1);
+      if (expanded === true) add(children, path, kind, level + 1);
     });
   };
   add(tree, undefined, "", 1);
   return rows;
 }
 
-/** A field that was found, and the kinds that must be open to see it. */
+/** A found field, and the kinds that must be open to show it. */
 export interface FoundField extends Pick<TreeRow, "path" | "range" | "filter" | "packet"> {
   readonly open: readonly string[];
 }
 
-/** The innermost field that a byte belongs to; undefined where no field names it. */
+/** Returns the innermost field that contains a byte; undefined if no field contains it. */
 export function fieldAt(tree: readonly PacketNode[], source: number | undefined, byte: number): FoundField | undefined {
   let best: (FoundField & { readonly range: ByteRange }) | undefined;
-  const look = (nodes: readonly PacketNode[], parent: string | undefined, parentKind: string, open: readonly string[]) => {
+  const search = (nodes: readonly PacketNode[], parent: string | undefined, parentKind: string, open: readonly string[]) => {
     nodes.forEach((node, index) => {
       const path = parent === undefined ? String(index) : `${parent}.${index}`;
       const kind = `${parentKind}/${kindOf(node)}`;
       const range = rangeOf(node);
       const covers = range !== undefined && range.source === source && range.offset <= byte && byte < range.offset + range.length;
-      // The frame covers all; what stands in a field is not longer than it.
+      // A field is never longer than its parent.
       if (covers && (best === undefined || range.length <= best.range.length))
         best = { path, open, range, filter: node.filter, packet: node.packet };
-      look(node.children ?? [], path, kind, [...open, kind]);
+      search(node.children ?? [], path, kind, [...open, kind]);
     });
   };
-  look(tree, undefined, "", []);
+  search(tree, undefined, "", []);
   return best;
 }
 

@@ -1,7 +1,7 @@
 import type { CapturePacketRow } from "../../../contract/schemas/captures.ts";
 
-/** What a packet is about, for its colour. */
-export type PacketKind = "arp" | "icmp" | "routing" | "switching" | "names" | "tcp" | "udp" | "trouble" | "other";
+/** The group of a packet, which determines its colour. */
+export type PacketKind = "arp" | "icmp" | "routing" | "switching" | "services" | "tcp" | "udp" | "problem" | "other";
 
 const kinds: Readonly<Record<string, PacketKind>> = {
   arp: "arp",
@@ -10,17 +10,17 @@ const kinds: Readonly<Record<string, PacketKind>> = {
   igmp: "icmp",
   ...named("routing", ["ospf", "bgp", "isis", "rip", "ripng", "eigrp", "ldp", "pim", "bfd", "vrrp", "hsrp", "babel", "openfabric"]),
   ...named("switching", ["stp", "lldp", "cdp", "lacp", "slow", "mrp", "vtp", "dtp", "eapol"]),
-  ...named("names", ["dns", "mdns", "llmnr", "nbns", "dhcp", "dhcpv6", "bootp", "ntp", "tftp", "snmp", "syslog"]),
+  ...named("services", ["dns", "mdns", "llmnr", "nbns", "dhcp", "dhcpv6", "bootp", "ntp", "tftp", "snmp", "syslog"]),
   tcp: "tcp",
   udp: "udp",
 };
 
-/** What is only carried, and says nothing of who speaks. */
-const cargo = new Set(["data", "data-text-lines", "media", "eth", "ethertype", "llc", "frame"]);
+/** Layers that carry or are carried, and do not name the protocol of a packet. */
+const genericLayers = new Set(["data", "data-text-lines", "media", "eth", "ethertype", "llc", "frame"]);
 
-/** The innermost protocol that has a colour decides. */
+/** Returns the group of the innermost protocol that has one. */
 export function packetKind({ protocols, summary }: Pick<CapturePacketRow, "protocols" | "summary">): PacketKind {
-  if (protocols.some((name) => name.startsWith("_ws.")) || /^\[(TCP|Malformed)/.test(summary)) return "trouble";
+  if (protocols.some((name) => name.startsWith("_ws.")) || /^\[(TCP|Malformed)/.test(summary)) return "problem";
   for (const name of protocols.toReversed()) {
     const kind = kinds[family(name)];
     if (kind !== undefined) return kind;
@@ -28,14 +28,14 @@ export function packetKind({ protocols, summary }: Pick<CapturePacketRow, "proto
   return "other";
 }
 
-/** The innermost protocol, as people write it: OSPF, ISIS, TLS. */
+/** Returns the innermost protocol in its usual spelling: OSPF, ISIS, TLS. */
 export function protocolName({ protocols }: Pick<CapturePacketRow, "protocols">): string {
   const name =
-    protocols.findLast((one) => !cargo.has(one) && !one.startsWith("_ws.")) ?? protocols.findLast((one) => !one.startsWith("_ws."));
+    protocols.findLast((one) => !genericLayers.has(one) && !one.startsWith("_ws.")) ?? protocols.findLast((one) => !one.startsWith("_ws."));
   return name === undefined ? "" : family(name).toUpperCase();
 }
 
-/** isis.hello → isis. */
+/** Returns the protocol of a dissector: isis for isis.hello. */
 function family(name: string): string {
   return name.split(".", 1)[0]!;
 }

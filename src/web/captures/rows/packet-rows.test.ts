@@ -12,15 +12,15 @@ const rowOf = (number: number): CapturePacketRow => ({
   summary: `packet ${number}`,
 });
 
-/** A capture whose packets a filter, a text of a number, thins out: "3" takes each third. */
+/** A capture whose filter is a number as text: "3" matches every third packet. */
 class Capture {
   total: number;
   view = "1";
-  readonly asked: PacketRowsQuery[] = [];
+  readonly queries: PacketRowsQuery[] = [];
   readonly ask: AskPackets = async (query) => {
-    this.asked.push(query);
+    this.queries.push(query);
     const step = Number(query.filter || "1");
-    if (Number.isNaN(step)) throw new Error("a wrong filter");
+    if (Number.isNaN(step)) throw new Error("invalid filter");
     const numbers = Array.from({ length: this.total }, (_, at) => at + 1).filter((number) => number % step === 0);
     const packets = numbers.slice(query.skip, query.skip + query.limit).map(rowOf);
     return { capture: "c", view: this.view, total: this.total, matching: numbers.length, packets } satisfies CapturePacketsData;
@@ -33,86 +33,86 @@ class Capture {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-test("what is looked at is fetched, and what is about to be, and nothing else", async () => {
+test("only the visible rows and the rows near them are fetched", async () => {
   const capture = new Capture(10_000);
   const rows = new PacketRows("", capture.ask, () => undefined);
-  await rows.look();
+  await rows.poll();
   expect([rows.total, rows.count]).toEqual([10_000, 10_000]);
-  rows.see(5_150, 5_250);
+  rows.show(5_150, 5_250);
   await settled();
-  expect(capture.asked.map(({ skip }) => skip)).toEqual([0, 5_000, 5_200]);
+  expect(capture.queries.map(({ skip }) => skip)).toEqual([0, 5_000, 5_200]);
   expect(rows.row(5_249)?.number).toBe(5_250);
   expect(rows.row(6_000)).toBeUndefined();
-  rows.see(5_160, 5_240);
+  rows.show(5_160, 5_240);
   await settled();
-  expect(capture.asked).toHaveLength(3);
-  rows.see(5_210, 5_260);
+  expect(capture.queries).toHaveLength(3);
+  rows.show(5_210, 5_260);
   await settled();
-  expect(capture.asked.slice(3).map(({ skip }) => skip)).toEqual([5_400]);
+  expect(capture.queries.slice(3).map(({ skip }) => skip)).toEqual([5_400]);
 });
 
-test("packets that come are seen by one question for the last of them", async () => {
+test("new packets are read by one request for the last chunk", async () => {
   const capture = new Capture(450);
   const rows = new PacketRows("", capture.ask, () => undefined);
-  await rows.look();
-  rows.see(400, 450);
+  await rows.poll();
+  rows.show(400, 450);
   await settled();
   expect(rows.row(449)?.number).toBe(450);
-  capture.asked.length = 0;
+  capture.queries.length = 0;
   capture.total = 470;
-  await rows.look();
-  expect(capture.asked).toEqual([{ skip: 400, limit: 200, filter: "" }]);
+  await rows.poll();
+  expect(capture.queries).toEqual([{ skip: 400, limit: 200, filter: "" }]);
   expect([rows.count, rows.row(469)?.number]).toEqual([470, 470]);
 });
 
-test("a filter counts what it takes", async () => {
+test("a filter counts the matching packets", async () => {
   const capture = new Capture(1_000);
   const rows = new PacketRows("3", capture.ask, () => undefined);
-  await rows.look();
+  await rows.poll();
   expect([rows.total, rows.count, rows.row(0)?.number]).toEqual([1_000, 333, 3]);
-  rows.see(320, 340);
+  rows.show(320, 340);
   await settled();
   expect(rows.row(332)?.number).toBe(999);
-  await expect(new PacketRows("wrong", capture.ask, () => undefined).look()).rejects.toThrow("a wrong filter");
+  await expect(new PacketRows("wrong", capture.ask, () => undefined).poll()).rejects.toThrow("invalid filter");
 });
 
-test("when the oldest packets were dropped nothing of before is shown", async () => {
+test("rows of before are dropped when the packets are renumbered", async () => {
   const capture = new Capture(400);
   const rows = new PacketRows("", capture.ask, () => undefined);
-  await rows.look();
-  rows.see(0, 50);
+  await rows.poll();
+  rows.show(0, 50);
   await settled();
   expect(rows.row(0)?.number).toBe(1);
   capture.view = "2";
   capture.total = 250;
-  await rows.look();
+  await rows.poll();
   expect([rows.view, rows.count]).toEqual(["2", 250]);
   await settled();
   expect(rows.row(0)?.number).toBe(1);
   expect(rows.row(300)).toBeUndefined();
 });
 
-test("however far one scrolls, little is remembered", async () => {
+test("the number of cached rows is limited, however far the list is scrolled", async () => {
   const rows = new PacketRows("", new Capture(40_000).ask, () => undefined);
-  await rows.look();
+  await rows.poll();
   for (let first = 0; first < 40_000; first += 200) {
-    rows.see(first, first + 40);
+    rows.show(first, first + 40);
     await settled();
   }
-  const known = Array.from({ length: 40_000 }, (_, index) => rows.row(index)).filter((row) => row !== undefined);
-  expect(known.length).toBeLessThanOrEqual(12_000);
+  const cached = Array.from({ length: 40_000 }, (_, index) => rows.row(index)).filter((row) => row !== undefined);
+  expect(cached.length).toBeLessThanOrEqual(12_000);
   expect(rows.row(39_839)?.number).toBe(39_840);
 });
 
-test("what could not be had is told, and had later", async () => {
+test("a failed request sets the error, and retry reads the rows", async () => {
   const capture = new Capture(1_000);
   let broken = false;
   let changes = 0;
   const ask: AskPackets = (query, signal) => (broken ? Promise.reject(new Error("no connection")) : capture.ask(query, signal));
   const rows = new PacketRows("", ask, () => changes++);
-  await rows.look();
+  await rows.poll();
   broken = true;
-  rows.see(500, 540);
+  rows.show(500, 540);
   await settled();
   expect(rows.error).toEqual(new Error("no connection"));
   expect(changes).toBe(2);

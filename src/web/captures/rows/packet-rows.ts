@@ -9,63 +9,63 @@ export interface PacketRowsQuery {
 
 export type AskPackets = (query: PacketRowsQuery, signal: AbortSignal) => Promise<CapturePacketsData>;
 
-/** Rows that are asked for at once. */
+/** Number of rows in one request. */
 const chunkRows = 200;
-/** Rows beyond those in sight that are fetched before they come into sight. */
-const ahead = 150;
-/** So much is remembered: the chunks that were looked at last. */
-const mostChunks = 60;
+/** Number of rows beyond the visible ones that are fetched in advance. */
+const rowsAhead = 150;
+/** Maximum number of cached chunks. The least recently used ones are dropped. */
+const maxChunks = 60;
 
 /**
- * The packets of a capture that a display filter takes, as far as somebody looks at them. However many there are, what is fetched and remembered are
- * the rows around those that are seen.
+ * The packets of a capture that match a display filter. Only the rows around the visible ones are fetched and cached, so that the size of the capture
+ * does not matter.
  */
 export class PacketRows {
   readonly filter: string;
-  /** Packets of the capture, whatever the filter. */
+  /** Number of packets in the capture, with and without a match. */
   total = 0;
-  /** Of them, those that the filter takes: the rows that there are. */
+  /** Number of packets that match the filter, which is the number of rows. */
   count = 0;
-  /** As long as it is the same, numbers mean the same packets: when the oldest are dropped, the others are numbered anew. Undefined before the first look. */
+  /** Identifies the numbering: it changes when the oldest packets are dropped and the others are renumbered. undefined before the first response. */
   view: string | undefined;
-  /** Why rows that somebody looks at could not be had. */
+  /** Why visible rows could not be read; undefined: no error. */
   error: unknown;
   readonly #ask: AskPackets;
   readonly #changed: () => void;
   readonly #closed = new AbortController();
-  /** By number of the chunk, the one looked at last at the end. */
+  /** Rows by index of the chunk, the most recently used chunk last. */
   readonly #chunks = new Map<number, readonly CapturePacketRow[]>();
-  #seen: readonly [number, number] = [0, 0];
+  #visible: readonly [number, number] = [0, 0];
   #fetching = false;
 
-  /** @param changed called when there is something else to show */
+  /** @param changed called when rows, counts or the error changed */
   constructor(filter: string, ask: AskPackets, changed: () => void) {
     this.filter = filter;
     this.#ask = ask;
     this.#changed = changed;
   }
 
-  /** Undefined: it is on its way. @param index from 0 */
+  /** Returns a row; undefined if it is not loaded yet. @param index from 0 */
   row(index: number): CapturePacketRow | undefined {
     return this.#chunks.get(Math.floor(index / chunkRows))?.[index % chunkRows];
   }
 
-  /** Rows from `first` to before `end` are looked at: what is missing of them is fetched. */
-  see(first: number, end: number): void {
-    this.#seen = [first, end];
-    if (!this.#fetching && this.error === undefined) void this.#fetchSeen();
+  /** Sets the visible rows, from `first` to before `end`, and fetches the missing ones. */
+  show(first: number, end: number): void {
+    this.#visible = [first, end];
+    if (!this.#fetching && this.error === undefined) void this.#fetchVisible();
   }
 
-  /** Looks whether there are more. Throws what the service refuses, LabwrightError bad_request for a wrong filter. */
-  async look(): Promise<void> {
+  /** Reads the newest packets. Throws LabwrightError, with the code bad_request for an invalid filter. */
+  async poll(): Promise<void> {
     await this.#fetch(Math.floor(this.count / chunkRows));
-    this.see(...this.#seen);
+    this.show(...this.#visible);
   }
 
-  /** After an error. */
+  /** Fetches the visible rows again after an error. */
   retry(): void {
     this.error = undefined;
-    this.see(...this.#seen);
+    this.show(...this.#visible);
     this.#changed();
   }
 
@@ -73,7 +73,7 @@ export class PacketRows {
     this.#closed.abort();
   }
 
-  async #fetchSeen(): Promise<void> {
+  async #fetchVisible(): Promise<void> {
     this.#fetching = true;
     const tried = new Set<number>();
     try {
@@ -90,10 +90,10 @@ export class PacketRows {
     }
   }
 
-  /** The first chunk of what is looked at that is not there whole; then of what is about to be, in either direction. */
+  /** Returns the first incomplete chunk of the visible rows, or else of the rows after and before them. */
   #missing(tried: ReadonlySet<number>): number | undefined {
-    const [first, end] = this.#seen;
-    return [...chunksOf(first, end), ...chunksOf(end, end + ahead), ...chunksOf(first - ahead, first)].find((chunk) => {
+    const [first, end] = this.#visible;
+    return [...chunksOf(first, end), ...chunksOf(end, end + rowsAhead), ...chunksOf(first - rowsAhead, first)].find((chunk) => {
       const expected = Math.min(chunkRows, this.count - chunk * chunkRows);
       return expected > 0 && (this.#chunks.get(chunk)?.length ?? 0) < expected && !tried.has(chunk);
     });
@@ -112,12 +112,12 @@ export class PacketRows {
     this.count = matching;
     this.#chunks.delete(chunk);
     if (packets.length > 0) this.#chunks.set(chunk, packets);
-    for (const oldest of [...this.#chunks.keys()].slice(0, Math.max(0, this.#chunks.size - mostChunks))) this.#chunks.delete(oldest);
+    for (const oldest of [...this.#chunks.keys()].slice(0, Math.max(0, this.#chunks.size - maxChunks))) this.#chunks.delete(oldest);
     this.#changed();
   }
 }
 
-/** Chunks that rows from `first` to before `end` stand in. */
+/** Returns the indices of the chunks that contain the rows from `first` to before `end`. */
 function chunksOf(first: number, end: number): readonly number[] {
   const from = Math.max(0, Math.floor(first / chunkRows));
   return Array.from({ length: Math.max(0, Math.ceil(end / chunkRows) - from) }, (_, at) => from + at);

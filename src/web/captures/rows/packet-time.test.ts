@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { clockTime, secondsSince } from "./packet-time.ts";
 
-test("times are told to the microsecond", () => {
+test("times are formatted with microseconds", () => {
   expect(secondsSince("2026-11-21T05:46:04Z", "2026-11-21T05:46:04.971957Z")).toBe("0.971957");
   expect(secondsSince("2026-11-21T05:46:04.900Z", "2026-11-21T05:47:05.000001Z")).toBe("60.100001");
   expect(secondsSince("2026-11-21T05:46:04.900Z", "2026-11-21T05:46:04.800Z")).toBe("-0.100000");

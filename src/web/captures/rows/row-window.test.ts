@@ -14,7 +14,7 @@ const views = fc
     return { ...view, scrollTop: part * Math.max(0, height - view.viewHeight) };
   });
 
-test("few rows are drawn, however many there are, and they cover what is seen", () => {
+test("only a few rows are drawn, and they cover the visible part", () => {
   fc.assert(
     fc.property(views, (view) => {
       const { first, end, top, height } = rowWindow(view);
@@ -25,7 +25,7 @@ test("few rows are drawn, however many there are, and they cover what is seen", 
   );
 });
 
-test("the first and the last row are reached, also of more rows than a browser can be tall", () => {
+test("the first and the last row are reached, also if the list is higher than the maximum of browsers", () => {
   const view = { count: 2_000_000, rowHeight: 22, viewHeight: 500 };
   expect(rowWindow({ ...view, scrollTop: 0 })).toMatchObject({ first: 0, top: 0 });
   const { height } = rowWindow({ ...view, scrollTop: 0 });
@@ -33,7 +33,7 @@ test("the first and the last row are reached, also of more rows than a browser c
   expect(rowWindow({ ...view, scrollTop: height - 500 }).end).toBe(2_000_000);
 });
 
-test("a row that is scrolled to is seen whole", () => {
+test("a row that is scrolled to is completely visible", () => {
   fc.assert(
     fc.property(views, fc.nat(), (view, any) => {
       if (view.count === 0) return;
@@ -45,7 +45,7 @@ test("a row that is scrolled to is seen whole", () => {
       const at = top + (row - first) * view.rowHeight - scrollTop;
       expect(at).toBeGreaterThanOrEqual(-1);
       expect(at + view.rowHeight).toBeLessThanOrEqual(view.viewHeight + 1);
-      // What is seen already is not moved.
+      // A second call does not scroll.
       expect(scrollTo(row, { ...view, scrollTop })).toBeCloseTo(scrollTop, 3);
     }),
   );

@@ -1,49 +1,49 @@
-/** Of a list that is scrolled, only so many rows are drawn as are seen. */
+/** The rows of a scrolled list that are drawn. */
 export interface RowWindow {
-  /** First row that is drawn. */
+  /** Index of the first drawn row. */
   readonly first: number;
-  /** The row behind the last that is drawn. */
+  /** Index after the last drawn row. */
   readonly end: number;
-  /** Where the first one stands, px from the top of all; negative where rows are scrolled proportionally. */
+  /** Position of the first drawn row, px from the top of the list. Can be negative if the scroll is proportional. */
   readonly top: number;
-  /** Of all rows, as far as a browser can scroll, px. */
+  /** Height of the list, px, limited to the maximum of browsers. */
   readonly height: number;
 }
 
 export interface RowView {
   readonly count: number;
-  /** Of each row, px. */
+  /** Px. */
   readonly rowHeight: number;
-  /** Of the part that is seen, px. */
+  /** Height of the visible part, px. */
   readonly viewHeight: number;
   readonly scrollTop: number;
 }
 
-/** Rows beyond each edge that are drawn already, so that a quick scroll finds them. */
-const beyond = 8;
-/** Browsers know no taller elements, px; Firefox the least of them. More rows than fit are scrolled proportionally. */
-const tallest = 15_000_000;
+/** Number of rows that are drawn beyond each edge, so that a fast scroll shows no gap. */
+const extraRows = 8;
+/** Maximum height of an element, px: the limit of Firefox, which is the lowest. If more rows exist, the scroll bar is proportional. */
+const maxHeight = 15_000_000;
 
 export function rowWindow({ count, rowHeight, viewHeight, scrollTop }: RowView): RowWindow {
   const whole = count * rowHeight;
-  const height = Math.min(whole, tallest);
+  const height = Math.min(whole, maxHeight);
   const at = scrollTop * stretch(whole, height, viewHeight);
-  const first = Math.max(0, Math.floor(at / rowHeight) - beyond);
-  const end = Math.min(count, Math.ceil((at + viewHeight) / rowHeight) + beyond);
+  const first = Math.max(0, Math.floor(at / rowHeight) - extraRows);
+  const end = Math.min(count, Math.ceil((at + viewHeight) / rowHeight) + extraRows);
   return { first: Math.min(first, count), end, top: scrollTop - (at - first * rowHeight), height };
 }
 
-/** Where to scroll to, so that a row is seen whole: there already, or as little as it takes. */
+/** Returns the scroll position that shows a row completely, with as little scrolling as needed. */
 export function scrollTo(row: number, { count, rowHeight, viewHeight, scrollTop }: RowView): number {
   const whole = count * rowHeight;
-  const by = stretch(whole, Math.min(whole, tallest), viewHeight);
+  const by = stretch(whole, Math.min(whole, maxHeight), viewHeight);
   const at = scrollTop * by;
   if (row * rowHeight < at) return (row * rowHeight) / by;
   if ((row + 1) * rowHeight > at + viewHeight) return ((row + 1) * rowHeight - viewHeight) / by;
   return scrollTop;
 }
 
-/** Px of rows for one of the scroll bar. */
+/** Returns the px of rows per px of the scroll bar. */
 function stretch(whole: number, height: number, viewHeight: number): number {
   return height > viewHeight ? (whole - viewHeight) / (height - viewHeight) : 1;
 }

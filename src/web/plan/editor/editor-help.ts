@@ -3,7 +3,7 @@ import type { Diagnostic } from "../../../contract/schemas/project.ts";
 import { call } from "../../service/api.ts";
 import type { Names, Schema } from "./suggestions.ts";
 
-/** What is wrong with a text, or that it could not be checked. */
+/** Returns the problems of a text. If it cannot be checked, returns a warning about that. */
 export async function problemsOf(yaml: string, files: Readonly<Record<string, string>>): Promise<readonly Diagnostic[]> {
   try {
     return (await call("validateProject", { yaml, files })).warnings ?? [];
@@ -16,7 +16,7 @@ export async function problemsOf(yaml: string, files: Readonly<Record<string, st
   }
 }
 
-/** The schema and the host's templates, read when first wanted. Without either there is just less to complete. */
+/** Returns a function that reads the schema and the host's templates on its first call, and returns them again on later calls. */
 export function namesOnce(): () => Promise<Names> {
   let names: Promise<Names> | undefined;
   const read = async (): Promise<Names> => {

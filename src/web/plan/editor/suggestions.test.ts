@@ -14,8 +14,8 @@ test.each([
   ["in a block", "nodes:\n  r1:\n    te"],
   ["in braces", "nodes:\n  r1: {te"],
   ["in braces, after another", "nodes:\n  r1: {ram: 5, "],
-  ["of what all inherit", "defaults:\n  "],
-  ["of a kind, in the wrapper of containerlab", "name: x\ntopology:\n  kinds:\n    router:\n      "],
+  ["in defaults", "defaults:\n  "],
+  ["in a kind of a containerlab file", "name: x\ntopology:\n  kinds:\n    router:\n      "],
 ])("the fields of a node are offered %s", (_where, before) => {
   expect(labels(before)).toEqual(expect.arrayContaining(["template", "image", "startup-config"]));
 });
@@ -25,18 +25,18 @@ test("the host's templates are offered as templates", () => {
   expect(labels("nodes:\n  r1:\n    template: ")).toEqual(["frr", "linux"]);
 });
 
-test("flags, presets and types of networks are offered as the schema has them", () => {
+test("booleans and quality presets are offered as values", () => {
   expect(labels("nodes:\n  r1:\n    start: ")).toEqual(expect.arrayContaining(["true", "false"]));
   expect(labels("links:\n  - endpoints: [a, b]\n    quality: ")).toEqual(expect.arrayContaining(["wan1", "satellite"]));
 });
 
-test("the fields of a link, and ends for it that are free", () => {
+test("the fields of a link and free interfaces are offered", () => {
   const before =
     'nodes:\n  r1: {template: frr}\n  r2:\n    template: frr\nnetworks:\n  lan: {type: bridge}\nlinks:\n  - ["r1:eth0", "r2:eth0"]\n';
   expect(labels(`${before}  - `)).toEqual(expect.arrayContaining(["endpoints", "quality", "suspended"]));
   expect(labels(`${before}  - ["`)).toEqual(["r1:eth1", "r2:eth1", "lan"]);
 });
 
-test("a comment is left in peace", () => {
+test("nothing is offered in a comment", () => {
   expect(suggestionsAt("nodes: # te", names)).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-/** A part of the lab's JSON Schema, as far as completion looks at it. */
+/** The parts of the lab's JSON Schema that completion uses. */
 export interface Schema {
   readonly $ref?: string;
   readonly title?: string;
@@ -13,7 +13,7 @@ export interface Schema {
   readonly definitions?: Readonly<Record<string, Schema>>;
 }
 
-/** What completion knows beside the text. */
+/** The inputs of completion, besides the text. */
 export interface Names {
   readonly schema: Schema;
   /** Templates that the host has. */
@@ -27,12 +27,12 @@ export interface Suggestion {
 }
 
 export interface Suggestions {
-  /** What of the word stands there already. */
+  /** The part of the word before the cursor. */
   readonly typed: string;
   readonly options: readonly Suggestion[];
 }
 
-/** What may stand at the end of `before`, the text up to the cursor: keys of the schema, its values, templates, or ends of links. */
+/** Returns the completions at the end of `before`, the text up to the cursor: keys and values of the schema, templates, or ends of links. */
 export function suggestionsAt(before: string, { schema, templates }: Names): Suggestions | undefined {
   const lines = before.split("\n");
   const line = lines.pop() ?? "";
@@ -61,7 +61,7 @@ function suggestionOf(label: string, { title, description }: Schema): Suggestion
   return { label, apply: `${label}: `, ...(detail !== undefined && { detail: detail.slice(0, 60) }) };
 }
 
-/** The keys above the cursor, by indentation and by the braces of its own line; "-" for an item of a list. */
+/** Returns the keys that enclose the cursor, by indentation and by the braces of its line; "-" for a list item. */
 function pathTo(lines: readonly string[], line: string): readonly string[] {
   const path: string[] = [];
   let indent = /^\s*/.exec(line)?.[0].length ?? 0;
@@ -80,7 +80,7 @@ function pathTo(lines: readonly string[], line: string): readonly string[] {
       indent = own;
       continue;
     }
-    // A list may stand at the indentation of its key.
+    // A list may have the same indentation as its key.
     if (key === undefined || !(own < indent || (own === indent && path[0] === "-" && !item))) continue;
     path.unshift(key);
     indent = own;
@@ -89,7 +89,7 @@ function pathTo(lines: readonly string[], line: string): readonly string[] {
   return path[0] === "topology" ? path.slice(1) : path;
 }
 
-/** What the schema says at a path: every alternative of it. */
+/** Returns the schemas at a path: all alternatives. */
 function schemasAt(root: Schema, path: readonly string[]): readonly Schema[] {
   let found = alternatives(root, root);
   for (const part of path) {
@@ -117,7 +117,7 @@ function valuesOf(schemas: readonly Schema[], root: Schema): readonly string[] {
   return [...new Set(values)];
 }
 
-/** Free ends of links: each node's next interface, and networks. Good enough for typing; the service knows better. */
+/** Returns free ends of links: the next interface of each node, and the networks. A simple guess by regular expressions; the service checks the text. */
 function endsOf(text: string): readonly string[] {
   const section = (name: string) =>
     new RegExp(`^(?: {0,2})${name}:[^\\n]*\\n((?:[ \\t]+[^\\n]*\\n|\\s*\\n)*)`, "m").exec(`${text}\n`)?.[1] ?? "";
@@ -134,7 +134,7 @@ function endsOf(text: string): readonly string[] {
   return [...nodes, ...keysOf(section("networks"))];
 }
 
-/** true or false, and no text beside: what may be anything is not worth offering. */
+/** Whether the schema allows only true or false: completion is useless for a value that may also be any text. */
 function isFlag({ type }: Schema): boolean {
   const types = [type ?? []].flat();
   return types.includes("boolean") && !types.includes("string");

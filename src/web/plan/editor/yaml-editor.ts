@@ -13,9 +13,9 @@ export interface YamlEditorOptions {
   readonly text: string;
   readonly label: string;
   readonly readOnly: boolean;
-  /** What is wrong with a text; asked a moment after the last key. */
+  /** Returns the problems of a text; called shortly after the last key. */
   readonly check: (text: string) => Promise<readonly Diagnostic[]>;
-  /** What may be completed; asked when somebody wants it. */
+  /** Returns the inputs of completion; called when the user asks for completions. */
   readonly names: () => Promise<Names>;
   readonly onChange: (text: string) => void;
 }
@@ -23,12 +23,12 @@ export interface YamlEditorOptions {
 export interface YamlEditor {
   setText(text: string): void;
   goTo(line: number): void;
-  /** Asks for problems anew: something beside the text changed. */
+  /** Checks the text again, after a change of a file beside it. */
   recheck(): void;
   close(): void;
 }
 
-/** What follows a key that has no value yet stands below it, two further in. */
+/** Indents a new line after a key without a value by two. */
 const indentBelowKeys = indentService.of((context, at) => {
   const { text } = context.lineAt(at, -1);
   const open = /^( *)((?:- )*)[^#]*:(?: [|>][+-]?)? *$/.exec(context.simulatedBreak === null ? "" : text);
@@ -37,7 +37,7 @@ const indentBelowKeys = indentService.of((context, at) => {
 
 const recheck = StateEffect.define<null>();
 
-const colours = HighlightStyle.define([
+const highlighting = HighlightStyle.define([
   { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--accent)" },
   { tag: [tags.comment, tags.lineComment], color: "var(--soft)", fontStyle: "italic" },
   { tag: [tags.string, tags.content], color: "var(--ink)" },
@@ -45,7 +45,7 @@ const colours = HighlightStyle.define([
   { tag: [tags.punctuation, tags.separator, tags.bracket], color: "var(--soft)" },
 ]);
 
-const look = EditorView.theme({
+const theme = EditorView.theme({
   "&": { height: "100%", fontSize: "14px", backgroundColor: "var(--paper)", color: "var(--ink)" },
   "&.cm-focused": { outline: "2px solid var(--accent)" },
   ".cm-content, .cm-gutters": { fontFamily: "var(--mono)" },
@@ -61,8 +61,8 @@ const look = EditorView.theme({
 });
 
 /**
- * An editor of a lab's YAML in a shadow tree of `parent`: there its styles are sheets made by script, which a page's policy allows, and not style
- * elements, which it refuses.
+ * Opens an editor of a lab's YAML in a shadow root of `parent`. In a shadow root CodeMirror uses constructed style sheets, which the page's content
+ * security policy allows, instead of style elements, which it refuses.
  */
 export function yamlEditor(parent: HTMLElement, { text, label, readOnly, check, names, onChange }: YamlEditorOptions): YamlEditor {
   const root = parent.shadowRoot ?? parent.attachShadow({ mode: "open" });
@@ -84,11 +84,11 @@ export function yamlEditor(parent: HTMLElement, { text, label, readOnly, check, 
         indentBelowKeys,
         EditorState.tabSize.of(2),
         EditorState.readOnly.of(readOnly),
-        // It can be edited, and so have the focus, anyway: said for those who look for what scrolls and cannot.
+        // Editable content always gets the focus; the attribute is for accessibility checkers, which report a scrollable region without it.
         EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
         yaml(),
-        syntaxHighlighting(colours),
-        look,
+        syntaxHighlighting(highlighting),
+        theme,
         autocompletion({
           override: [
             async ({ state, pos, explicit }) => {
@@ -103,7 +103,7 @@ export function yamlEditor(parent: HTMLElement, { text, label, readOnly, check, 
           needsRefresh: ({ transactions }) => transactions.some(({ effects }) => effects.some((effect) => effect.is(recheck))),
         }),
         EditorView.updateListener.of(({ docChanged, state }) => docChanged && onChange(state.doc.toString())),
-        // Escape, then Tab leaves the editor; CodeMirror sees to it.
+        // CodeMirror leaves the editor on Escape, then Tab.
         keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...completionKeymap, ...lintKeymap, indentWithTab]),
       ],
     }),
@@ -121,14 +121,14 @@ export function yamlEditor(parent: HTMLElement, { text, label, readOnly, check, 
   };
 }
 
-/** A problem of a file beside the YAML is shown where the YAML begins. */
+/** Converts a problem to a mark of the editor. A problem of another file is marked at the start of the YAML. */
 function markOf({ severity, message, hint, file, line, column, end_line, end_column }: Diagnostic, { doc }: EditorState): Mark {
   const at = (row: number, place: number) => {
     const { from, to } = doc.line(Math.min(Math.max(1, row), doc.lines));
     return Math.min(to, from + Math.max(0, place - 1));
   };
-  const words = `${file === undefined ? "" : `${file}:${line}: `}${message}${hint === undefined ? "" : ` – ${hint}`}`;
-  if (file !== undefined) return { from: 0, to: 0, severity, message: words };
+  const text = `${file === undefined ? "" : `${file}:${line}: `}${message}${hint === undefined ? "" : ` – ${hint}`}`;
+  if (file !== undefined) return { from: 0, to: 0, severity, message: text };
   const from = at(line, column);
-  return { from, to: Math.max(from, at(end_line, end_column)), severity, message: words };
+  return { from, to: Math.max(from, at(end_line, end_column)), severity, message: text };
 }

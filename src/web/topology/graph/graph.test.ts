@@ -40,9 +40,9 @@ const action = (fields: Pick<PlanAction, "op" | "kind" | "key"> & Partial<PlanAc
   ...fields,
 });
 
-test("a lab's nodes, networks and links stand where the host has them", () => {
+test("nodes, networks and links are drawn at the positions of the host", () => {
   const { nodes, links } = graphOf(lab);
-  expect(nodes.map(({ id, kind, at, placed }) => [id, kind, at.x, at.y, placed])).toEqual([
+  expect(nodes.map(({ id, kind, at, autoPlaced }) => [id, kind, at.x, at.y, autoPlaced])).toEqual([
     ["1", "node", 0, 0, false],
     ["2", "node", 300, 0, false],
     ["net:1", "network", 0, 200, false],
@@ -56,14 +56,14 @@ test("a lab's nodes, networks and links stand where the host has them", () => {
   );
 });
 
-test("what a person moved stands there, and what nobody placed says so", () => {
-  const loose = { ...lab, nodes: [node("1", "r1", 0), node("2", "r2")] };
-  const { nodes } = graphOf(loose, { moved: new Map([["1", { x: 7, y: 8 }]]) });
-  expect(nodes.find(({ id }) => id === "1")).toMatchObject({ at: { x: 7, y: 8 }, placed: false });
-  expect(nodes.find(({ id }) => id === "2")!.placed).toBe(true);
+test("a moved node is drawn at its new position, and a node without a position is placed by the layout", () => {
+  const unplaced = { ...lab, nodes: [node("1", "r1", 0), node("2", "r2")] };
+  const { nodes } = graphOf(unplaced, { moved: new Map([["1", { x: 7, y: 8 }]]) });
+  expect(nodes.find(({ id }) => id === "1")).toMatchObject({ at: { x: 7, y: 8 }, autoPlaced: false });
+  expect(nodes.find(({ id }) => id === "2")!.autoPlaced).toBe(true);
 });
 
-test("a plan is drawn: what comes, changes, goes down, goes, and who feels it", () => {
+test("a plan marks parts that are created, changed, deleted, down or affected", () => {
   const { nodes, links } = graphOf(lab, {
     actions: [
       action({ op: "create", kind: "node", key: "r3", changes: [{ field: "template", before: null, after: "linux" }] }),
@@ -92,14 +92,14 @@ test("a plan is drawn: what comes, changes, goes down, goes, and who feels it", 
   });
   expect(Object.fromEntries(nodes.map(({ label, mark }) => [label, mark]))).toEqual({
     r1: "down",
-    r2: "feels",
-    lan: "changes",
-    r3: "comes",
+    r2: "affected",
+    lan: "changed",
+    r3: "created",
   });
   expect(Object.fromEntries(links.map(({ key, mark }) => [key, mark]))).toEqual({
-    "r1:eth0 -- r2:eth0": "feels",
+    "r1:eth0 -- r2:eth0": "affected",
     "r2:eth1 -- r1:eth1": undefined,
-    "r1:eth2 -- lan": "goes",
-    "r2:eth2 -- r3:eth0": "comes",
+    "r1:eth2 -- lan": "deleted",
+    "r2:eth2 -- r3:eth0": "created",
   });
 });

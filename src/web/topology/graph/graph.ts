@@ -1,21 +1,21 @@
 import type { InspectedNode, InspectionData } from "../../../contract/schemas/observe.ts";
 import type { PlanAction } from "../../../contract/schemas/plan.ts";
-import { type Place, placed } from "../layout/layout.ts";
+import { layoutOf, type Place } from "../layout/layout.ts";
 import { type PlanMark, planMarks } from "./plan-marks.ts";
-import { qualityWords } from "./quality-text.ts";
+import { qualityText } from "./quality-text.ts";
 
 export interface GraphNode {
-  /** Native id; of a network with "net:" before it. What a plan is yet to make: "new:" and its kind and key. */
+  /** The host's id; "net:" and the host's id for a network; "new:" with kind and key for a part that a plan will create. */
   readonly id: string;
-  /** In the intent; null where it is not joined to it. */
+  /** Key in the intent; null if the intent does not have it. */
   readonly key: string | null;
   readonly label: string;
   readonly kind: "node" | "network";
-  /** Type of a node's template, type of a network. */
+  /** Type of the node's template, or type of the network. */
   readonly type: string;
   readonly at: Place;
-  /** Nobody said where: the picture did. */
-  readonly placed: boolean;
+  /** Whether the layout computed the position, because neither the intent nor the host has one. */
+  readonly autoPlaced: boolean;
   readonly mark?: PlanMark;
 }
 
@@ -28,9 +28,9 @@ export interface GraphLink {
   readonly fromInterface: string;
   readonly toInterface: string;
   readonly suspended: boolean;
-  /** What is declared or live of its quality, in a few words; "" for a plain cable. */
+  /** Its effective or else its declared quality as text; "" without impairments. */
   readonly quality: string;
-  /** Which of several links between the same two it is, from 0, and how many there are: they are drawn side by side. */
+  /** Index among the parallel links of the same two nodes, from 0, and their number: they are drawn side by side. */
   readonly lane: number;
   readonly lanes: number;
   readonly mark?: PlanMark;
@@ -39,76 +39,76 @@ export interface GraphLink {
 export interface Graph {
   readonly nodes: readonly GraphNode[];
   readonly links: readonly GraphLink[];
-  /** What somebody wrote on the drawing. */
+  /** Texts on the drawing. */
   readonly texts: readonly { readonly text: string; readonly at: Place }[];
 }
 
 export interface GraphOptions {
-  /** By id: where a person put a node meanwhile. */
+  /** Positions of moved nodes that are not saved yet, by id. */
   readonly moved?: ReadonlyMap<string, Place>;
-  /** What a plan does is drawn, too. */
+  /** Actions of a plan, which are drawn as marks. */
   readonly actions?: readonly PlanAction[];
-  /** How places are found; default: `placed`. */
-  readonly place?: typeof placed;
+  /** Computes the positions; default: `layoutOf`. */
+  readonly layout?: typeof layoutOf;
 }
 
-type Drawn = Omit<GraphNode, "at" | "placed"> & { readonly position: Place | undefined };
-type Cable = Pick<GraphLink, "id" | "key" | "endpoints" | "suspended" | "quality">;
+type UnplacedNode = Omit<GraphNode, "at" | "autoPlaced"> & { readonly position: Place | undefined };
+type UnplacedLink = Pick<GraphLink, "id" | "key" | "endpoints" | "suspended" | "quality">;
 
-/** What of an inspected lab is drawn, and where; with a plan also what is not there yet. */
-export function graphOf(inspection: InspectionData, { moved, actions = [], place = placed }: GraphOptions = {}): Graph {
+/** Returns the drawing of an inspected lab. With the actions of a plan, it also contains the parts that the plan will create. */
+export function graphOf(inspection: InspectionData, { moved, actions = [], layout = layoutOf }: GraphOptions = {}): Graph {
   const marks = planMarks(actions);
-  const marked = (thing: string): { readonly mark?: PlanMark } => {
-    const mark = marks.get(thing);
+  const marked = (part: string): { readonly mark?: PlanMark } => {
+    const mark = marks.get(part);
     return mark === undefined ? {} : { mark };
   };
-  const there = [...nodesOf(inspection), ...networksOf(inspection)];
-  const drawn = [...there, ...comingNodes(actions)].map((one) => ({ ...one, ...marked(`${one.kind}:${one.key ?? one.label}`) }));
+  const existing = [...nodesOf(inspection), ...networksOf(inspection)];
+  const drawn = [...existing, ...createdNodes(actions)].map((one) => ({ ...one, ...marked(`${one.kind}:${one.key ?? one.label}`) }));
   const ends = new Map(drawn.map(({ id, key, label }) => [key ?? label, id]));
-  const links = [...cablesOf(inspection), ...comingCables(actions)].flatMap((cable) => {
-    const [a, b] = cable.endpoints.map(endOf);
+  const links = [...linksOf(inspection), ...createdLinks(actions)].flatMap((link) => {
+    const [a, b] = link.endpoints.map(endOf);
     const from = a && ends.get(a.name);
     const to = b && ends.get(b.name);
     if (from === undefined || to === undefined) return [];
-    return [{ ...cable, ...marked(`link:${cable.key}`), from, to, fromInterface: a!.interface, toInterface: b!.interface }];
+    return [{ ...link, ...marked(`link:${link.key}`), from, to, fromInterface: a!.interface, toInterface: b!.interface }];
   });
   const pairs = links.map(({ from, to }) => [from, to] as const);
-  const places = place(drawn, pairs);
+  const places = layout(drawn, pairs);
   return {
     nodes: drawn.map(({ position, ...node }) => ({
       ...node,
       at: moved?.get(node.id) ?? places.get(node.id)!,
-      placed: position === undefined && moved?.has(node.id) !== true,
+      autoPlaced: position === undefined && moved?.has(node.id) !== true,
     })),
-    links: inLanes(links),
+    links: withLanes(links),
     texts: inspection.texts.map(({ text, x, y }) => ({ text, at: { x, y } })),
   };
 }
 
-/** Where a node is by intent or host; undefined where the service only gave it a free place. */
-export function ownPlace({ position, placed }: InspectedNode): Place | undefined {
+/** Returns the position of a node in the intent or on the host; undefined if the service only assigned it a free position. */
+export function declaredPlace({ position, placed }: InspectedNode): Place | undefined {
   return placed === true ? undefined : position;
 }
 
-function nodesOf({ nodes }: InspectionData): readonly Drawn[] {
-  return nodes.map((one) => ({ id: one.id, key: one.node, label: one.name, kind: "node", type: one.type, position: ownPlace(one) }));
+function nodesOf({ nodes }: InspectionData): readonly UnplacedNode[] {
+  return nodes.map((one) => ({ id: one.id, key: one.node, label: one.name, kind: "node", type: one.type, position: declaredPlace(one) }));
 }
 
-function networksOf({ networks }: InspectionData): readonly Drawn[] {
+function networksOf({ networks }: InspectionData): readonly UnplacedNode[] {
   return networks.map(({ id, key, name, type, position }) => ({ id: `net:${id}`, key, label: name, kind: "network", type, position }));
 }
 
-function cablesOf({ links }: InspectionData): readonly Cable[] {
+function linksOf({ links }: InspectionData): readonly UnplacedLink[] {
   return links.map(({ id, key, endpoints, suspended, quality, stored_quality }) => ({
     id,
     key,
     endpoints,
     suspended,
-    quality: qualityWords(quality ?? stored_quality ?? {}),
+    quality: qualityText(quality ?? stored_quality ?? {}),
   }));
 }
 
-function comingNodes(actions: readonly PlanAction[]): readonly Drawn[] {
+function createdNodes(actions: readonly PlanAction[]): readonly UnplacedNode[] {
   return actions.flatMap(({ op, kind, key, name, changes }) => {
     if (op !== "create" || (kind !== "node" && kind !== "network")) return [];
     const after = (field: string) => changes.find((change) => change.field === field)?.after;
@@ -117,19 +117,20 @@ function comingNodes(actions: readonly PlanAction[]): readonly Drawn[] {
   });
 }
 
-function comingCables(actions: readonly PlanAction[]): readonly Cable[] {
+function createdLinks(actions: readonly PlanAction[]): readonly UnplacedLink[] {
   return actions
     .filter(({ op, kind }) => op === "create" && kind === "link")
     .map(({ key }) => ({ id: `new:link:${key}`, key, endpoints: key.split(" -- "), suspended: false, quality: "" }));
 }
 
-/** "r1:eth1", or a network's key. */
+/** Parses an end of a link: "r1:eth1", or a network's key. */
 function endOf(text: string): { readonly name: string; readonly interface: string } {
   const colon = text.indexOf(":");
   return colon < 0 ? { name: text, interface: "" } : { name: text.slice(0, colon), interface: text.slice(colon + 1) };
 }
 
-function inLanes(links: readonly Omit<GraphLink, "lane" | "lanes">[]): readonly GraphLink[] {
+/** Numbers the parallel links of each pair of nodes. */
+function withLanes(links: readonly Omit<GraphLink, "lane" | "lanes">[]): readonly GraphLink[] {
   const lanes = new Map<string, number>();
   const pair = ({ from, to }: { readonly from: string; readonly to: string }) => (from < to ? `${from} ${to}` : `${to} ${from}`);
   const numbered = links.map((link) => {

@@ -5,7 +5,7 @@ const names = ["r1", "a-rather-long-name-of-a-host"];
 const ports = ["eth0", "GigabitEthernet0/0/0/1"];
 const angles = Array.from({ length: 24 }, (_, turn) => (turn * Math.PI) / 12);
 
-test.each(angles)("at %d radians no port's name covers a node or its label", (angle) => {
+test.each(angles)("at %d radians no interface name covers a node or its label", (angle) => {
   for (const label of names) {
     for (const port of ports) {
       for (const lane of [0, 1, 2]) {
@@ -30,7 +30,7 @@ test("links between the same two nodes are drawn apart", () => {
   expect(lines).toEqual(["M0 0Q100 -26 200 0", "M0 0Q100 26 200 0"]);
 });
 
-test("nodes on the same place have a link that can be drawn", () => {
+test("a link between nodes at the same position can be drawn", () => {
   const end = { at: { x: 5, y: 5 }, label: "a", kind: "node" } as const;
   const { fromPort, note } = linkShape({ fromInterface: "eth0", toInterface: "eth1", lane: 0, lanes: 1 }, end, end);
   expect([fromPort.x, fromPort.y, note.x, note.y].every(Number.isFinite)).toBe(true);

@@ -1,10 +1,10 @@
-import type { GraphLink, GraphNode } from "./graph.ts";
 import type { Place } from "../layout/layout.ts";
+import type { GraphLink, GraphNode } from "./graph.ts";
 
 export interface LinkShape {
-  /** The line, in the words of an SVG path. */
+  /** The line, as the data of an SVG path. */
   readonly line: string;
-  /** Where the names of its interfaces stand, centred, on their base line. */
+  /** Positions of the interface names: the middle of their base line. */
   readonly fromPort: Place;
   readonly toPort: Place;
   readonly note: Place;
@@ -19,31 +19,31 @@ export interface Box {
 
 type End = Pick<GraphNode, "at" | "label" | "kind">;
 
-/** Estimates, px: of a letter of a node's label (13 px) and of a port's (10 px); generous, as fonts differ. */
+/** Estimated width of a letter, px, of a node's label (13 px font) and of an interface name (10 px font); generous, because fonts differ. */
 const labelLetter = 8;
 const portLetter = 6.4;
 const laneGap = 26;
 
-/** Half the width of a network's oval. */
+/** Returns half the width of a network's shape, px. */
 export function networkHalf(label: string): number {
   return Math.max(36, (label.length * labelLetter) / 2 + 12);
 }
 
-/** A quadratic curve. */
+/** A quadratic Bézier curve. */
 export interface LinkCurve {
   readonly a: Place;
   readonly bend: Place;
   readonly b: Place;
 }
 
-/** The line of a link; several between the same two nodes bend apart. */
+/** Returns the curve of a link. Parallel links bend apart. */
 export function linkCurve({ lane, lanes }: Pick<GraphLink, "lane" | "lanes">, a: Place, b: Place): LinkCurve {
   const across = acrossOf(a, b);
   const shift = (lane - (lanes - 1) / 2) * laneGap;
   return { a, b, bend: { x: (a.x + b.x) / 2 + across.x * shift * 2, y: (a.y + b.y) / 2 + across.y * shift * 2 } };
 }
 
-/** @param t 0 at the curve's beginning, 1 at its end */
+/** Returns a point of the curve. @param t 0 at the start of the curve, 1 at its end */
 export function placeOn({ a, bend, b }: LinkCurve, t: number): Place {
   return {
     x: (1 - t) ** 2 * a.x + 2 * t * (1 - t) * bend.x + t ** 2 * b.x,
@@ -52,8 +52,8 @@ export function placeOn({ a, bend, b }: LinkCurve, t: number): Place {
 }
 
 /**
- * How a link is drawn between two nodes. Names of interfaces stand beside the line, off both nodes and their labels, and off what is written around
- * them already.
+ * Returns the shape of a link between two nodes. Interface names are placed beside the line. They do not cover the nodes, their labels, or the names in
+ * `written`, which are already placed around the nodes.
  */
 export function linkShape(
   link: Pick<GraphLink, "fromInterface" | "toInterface" | "lane" | "lanes">,
@@ -69,7 +69,7 @@ export function linkShape(
   const on = (t: number): Place => placeOn(curve, t);
   const beside = ({ x, y }: Place, gap: number): Place => ({ x: x + across.x * gap, y: y + across.y * gap + 3 });
   const obstacles = [...boxesOf(from), ...boxesOf(to)];
-  // The steeper the line, the more of a word is across it.
+  // The steeper the line, the farther a horizontal text extends across it.
   const gapOf = (text: string) => 8 + Math.abs(across.x) * ((text.length * portLetter) / 2 - 2);
   const port = (near: (t: number) => number, text: string, others: readonly Box[]): Place => {
     const wide = gapOf(text);
@@ -80,7 +80,7 @@ export function linkShape(
         const box = portBox(place, text);
         if (obstacles.some((each) => touches(each, box))) continue;
         if (!others.some((each) => touches(each, box))) return place;
-        // Where there is no room for all names: as near as it may be.
+        // Used if there is no room for all names: the nearest position that covers no node.
         second ??= place;
       }
     }
@@ -94,13 +94,13 @@ export function linkShape(
   };
 }
 
-/** At a right angle to the way from one place to another, 1 px long. */
+/** Returns the unit vector at a right angle to the line from `a` to `b`. */
 function acrossOf(a: Place, b: Place): Place {
   const length = Math.hypot(b.x - a.x, b.y - a.y) || 1;
   return { x: -(b.y - a.y) / length, y: (b.x - a.x) / length };
 }
 
-/** What a node covers: its shape and, of a node, the label below it. */
+/** Returns the boxes that a node or network covers: its shape, and the label below a node. */
 export function boxesOf({ at, label, kind }: End): readonly Box[] {
   const box = (halfWidth: number, top: number, bottom: number): Box => ({
     left: at.x - halfWidth,

@@ -4,10 +4,10 @@ import { linkShapes } from "./link-shapes.ts";
 
 const node = (x: number, y: number, label: string) => ({ at: { x, y }, label, kind: "node" as const });
 
-test("names of interfaces that meet at a node do not cover each other", () => {
+test("interface names at the same node do not cover each other", () => {
   for (const count of [2, 3, 6, 12]) {
     const spokes = Array.from({ length: count }, (_, at) => {
-      // Close to each other, as in a fan below one node.
+      // Close together, like a fan below one node.
       const angle = Math.PI / 4 + (at * Math.PI) / 2 / count;
       return [`s${at}`, node(500 * Math.cos(angle), 500 * Math.sin(angle), `s${at}`)] as const;
     });
@@ -28,7 +28,7 @@ test("names of interfaces that meet at a node do not cover each other", () => {
   }
 });
 
-test("where there is no room for all names each link is drawn nevertheless", () => {
+test("each link is drawn, even if there is no room for all names", () => {
   const nodes = new Map([
     ["a", node(0, 0, "a")],
     ["b", node(90, 0, "b")],

@@ -1,12 +1,12 @@
 import type { GraphLink, GraphNode } from "./graph.ts";
 import { type Box, type LinkShape, linkShape, portBox } from "./link-shape.ts";
 
-/** How each link is drawn, by id. Names of interfaces that meet at a node stand beside each other, not on each other. */
+/** Returns the shape of each link, by id. Interface names at the same node do not cover each other. */
 export function linkShapes(
   links: readonly Pick<GraphLink, "id" | "from" | "to" | "fromInterface" | "toInterface" | "lane" | "lanes">[],
   nodes: ReadonlyMap<string, Pick<GraphNode, "at" | "label" | "kind">>,
 ): ReadonlyMap<string, LinkShape> {
-  /** What is written already around each node. */
+  /** Boxes of the names that are already placed around each node. */
   const written = new Map<string, Box[]>();
   const around = (node: string): Box[] => {
     const boxes = written.get(node) ?? [];

@@ -10,20 +10,20 @@ const [here, there, elsewhere]: readonly [Place, Place, Place] = [
 const host = (place: Place | undefined): HostPlaces => new Map([["1", place]]);
 const none: Moves = new Map();
 
-test("a moved thing is drawn where a person put it, and waits to be saved", () => {
+test("a moved node is drawn at its new position, and is unsaved", () => {
   const moves = withMove(none, host(here), "1", there);
   expect(shownPlaces(moves, host(here)).get("1")).toEqual(there);
   expect(unsavedMoves(moves, host(here))).toEqual(["1"]);
   expect(contestedMoves(moves, host(here))).toEqual([]);
 });
 
-test("what somebody else moved meanwhile is contested, however often it was moved here", () => {
+test("a node that another user moved meanwhile is contested, also after several own moves", () => {
   const moves = withMove(withMove(none, host(here), "1", there), host(elsewhere), "1", { x: 1, y: 1 });
   expect(contestedMoves(moves, host(elsewhere))).toEqual(["1"]);
   expect(shownPlaces(moves, host(elsewhere)).get("1")).toEqual({ x: 1, y: 1 });
 });
 
-test("a saved move is drawn until the host has learned it; then the host's word counts, also that of others", () => {
+test("a saved move is drawn until the host's position changes, then the host's position is drawn", () => {
   const saved: Moves = new Map([["1", { at: there, base: here, saved: true }]]);
   expect(shownPlaces(saved, host(here)).get("1")).toEqual(there);
   expect(shownPlaces(saved, host(there)).size).toBe(0);
@@ -32,7 +32,7 @@ test("a saved move is drawn until the host has learned it; then the host's word 
   expect(contestedMoves(withMove(saved, host(there), "1", elsewhere), host(there))).toEqual([]);
 });
 
-test("what nobody had placed before can be moved, and what is gone is no move any more", () => {
+test("a node without a position can be moved, and the move of a deleted node is dropped", () => {
   const moves = withMove(none, host(undefined), "1", there);
   expect(contestedMoves(moves, host(undefined))).toEqual([]);
   expect(contestedMoves(moves, host(elsewhere))).toEqual(["1"]);

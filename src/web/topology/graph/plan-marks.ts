@@ -1,36 +1,37 @@
 import type { PlanAction } from "../../../contract/schemas/plan.ts";
 
-/** What a plan does to a thing in the picture: it comes, changes, goes, goes down for the change, or only feels that of another. */
-export type PlanMark = "comes" | "changes" | "goes" | "down" | "feels";
+/** The effect of a plan on a part of the drawing. "affected" means that only a change of another part disturbs it. */
+export type PlanMark = "created" | "changed" | "deleted" | "down" | "affected";
 
-export const markWords: Readonly<Record<PlanMark, string>> = {
-  comes: "will be made",
-  changes: "will change",
-  goes: "will be deleted",
+export const markText: Readonly<Record<PlanMark, string>> = {
+  created: "will be created",
+  changed: "will change",
+  deleted: "will be deleted",
   down: "will go down",
-  feels: "will feel it",
+  affected: "will be affected",
 };
 
-const strength: readonly PlanMark[] = ["feels", "changes", "comes", "down", "goes"];
+/** From the weakest to the strongest: a part with several marks shows the strongest. */
+const strength: readonly PlanMark[] = ["affected", "changed", "created", "down", "deleted"];
 
-/** By "node:r1", "network:lan" or "link:r1:eth1 -- r2:eth1". The strongest of several counts. */
+/** Returns the mark of each part that a plan touches, by "node:r1", "network:lan" or "link:r1:eth1 -- r2:eth1". */
 export function planMarks(actions: readonly PlanAction[]): ReadonlyMap<string, PlanMark> {
   const marks = new Map<string, PlanMark>();
-  const put = (thing: string, mark: PlanMark) => {
-    const before = marks.get(thing);
-    if (before === undefined || strength.indexOf(mark) > strength.indexOf(before)) marks.set(thing, mark);
+  const put = (part: string, mark: PlanMark) => {
+    const before = marks.get(part);
+    if (before === undefined || strength.indexOf(mark) > strength.indexOf(before)) marks.set(part, mark);
   };
   for (const action of actions) {
     const kind = action.kind === "config" ? "node" : action.kind;
     if (kind === "lab" || kind === "text") continue;
     put(`${kind}:${action.key}`, markOf(action));
-    for (const { kind, key } of action.affected ?? []) put(`${kind}:${key}`, "feels");
+    for (const { kind, key } of action.affected ?? []) put(`${kind}:${key}`, "affected");
   }
   return marks;
 }
 
 function markOf({ op, disruption }: PlanAction): PlanMark {
-  if (op === "create") return "comes";
-  if (op === "delete") return "goes";
-  return disruption === "none" || disruption === "link" ? "changes" : "down";
+  if (op === "create") return "created";
+  if (op === "delete") return "deleted";
+  return disruption === "none" || disruption === "link" ? "changed" : "down";
 }

@@ -1,14 +1,14 @@
 import type { LinkQuality, LinkQualitySides } from "../../../contract/schemas/observe.ts";
 
-/** A link's quality in a few words: once where both directions have the same, else each with its arrow; "" for a plain cable. */
-export function qualityWords(sides: LinkQualitySides): string {
-  const a = sideWords(sides.a ?? {});
-  const b = sideWords(sides.b ?? {});
+/** Formats a link's quality: once if both directions are equal, otherwise each with an arrow; "" without impairments. */
+export function qualityText(sides: LinkQualitySides): string {
+  const a = sideText(sides.a ?? {});
+  const b = sideText(sides.b ?? {});
   if (a === b) return a;
   return [a && `→ ${a}`, b && `← ${b}`].filter(Boolean).join(", ");
 }
 
-export function sideWords({ delay, jitter, loss, bandwidth }: LinkQuality): string {
+export function sideText({ delay, jitter, loss, bandwidth }: LinkQuality): string {
   return [
     delay ? `${delay} ms` : "",
     jitter ? `± ${jitter} ms` : "",

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Place, placed } from "./layout.ts";
+import { layoutOf, type Place } from "./layout.ts";
 
 type Links = readonly (readonly [string, string])[];
 
@@ -19,12 +19,12 @@ const ringOfRoutersWithHosts = (count: number): Links => [
   ...names(count).map((name, at) => [name, `n${count + at}`] as const),
 ];
 const draw = (count: number, links: Links) =>
-  placed(
+  layoutOf(
     names(count).map((id) => ({ id })),
     links,
   );
 
-/** How many pairs of links cross, those with an end in common aside. */
+/** Counts the pairs of links that cross, except pairs with a common end. */
 function crossings(places: ReadonlyMap<string, Place>, links: Links): number {
   const side = (a: Place, b: Place, c: Place) => Math.sign((b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x));
   let count = 0;
@@ -40,11 +40,11 @@ function crossings(places: ReadonlyMap<string, Place>, links: Links): number {
 
 function nearest(places: ReadonlyMap<string, Place>): number {
   const all = [...places.values()];
-  let least = Number.POSITIVE_INFINITY;
+  let min = Number.POSITIVE_INFINITY;
   all.forEach((a, at) => {
-    for (const b of all.slice(at + 1)) least = Math.min(least, Math.hypot(a.x - b.x, a.y - b.y));
+    for (const b of all.slice(at + 1)) min = Math.min(min, Math.hypot(a.x - b.x, a.y - b.y));
   });
-  return least;
+  return min;
 }
 
 describe("without positions", () => {
@@ -67,7 +67,7 @@ describe("without positions", () => {
     ["a ring of 12 routers with a host each", 24, ringOfRoutersWithHosts(12)],
     ["a ring of 250 routers with a host each", 500, ringOfRoutersWithHosts(250)],
     ["three rings", 30, [...ring(10), ...ring(10).map(([a, b]) => [`n1${a.slice(1)}`, `n1${b.slice(1)}`] as const)]],
-  ])("%s has no link that crosses another, and nobody on top of another", (_name, count, links) => {
+  ])("%s has no links that cross and no members that overlap", (_name, count, links) => {
     const places = draw(count, links);
     expect(places.size).toBe(count);
     expect(crossings(places, links)).toBe(0);
@@ -78,25 +78,25 @@ describe("without positions", () => {
     expect([...draw(100, grid(10))]).toEqual([...draw(100, grid(10))]);
   });
 
-  test("neighbours are near and of even distance in a ring", () => {
+  test("the links of a ring have nearly the same length", () => {
     const places = draw(24, ring(24));
     const lengths = ring(24).map(([a, b]) => Math.hypot(places.get(a)!.x - places.get(b)!.x, places.get(a)!.y - places.get(b)!.y));
     expect(Math.max(...lengths) / Math.min(...lengths)).toBeLessThan(1.5);
   });
 
-  test("members without links stand apart from each other", () => {
+  test("members without links do not overlap", () => {
     expect(nearest(draw(40, []))).toBeGreaterThan(75);
   });
 
-  test("5,000 members have a place each", () => {
+  test("5,000 members have a position each", () => {
     const places = draw(5000, grid(70));
     expect([...places.values()].every(({ x, y }) => Number.isFinite(x) && Number.isFinite(y))).toBe(true);
   });
 });
 
 describe("with positions", () => {
-  test("what is declared stays to the letter", () => {
-    const places = placed(
+  test("declared positions are not changed", () => {
+    const places = layoutOf(
       [
         { id: "a", position: { x: 1.5, y: -3 } },
         { id: "b", position: { x: 1.5, y: -3 } },
@@ -109,9 +109,9 @@ describe("with positions", () => {
     ]);
   });
 
-  test("what is not declared goes near what it is linked to, and not on top of it", () => {
+  test("a member without a position is placed near its neighbour, without an overlap", () => {
     const members = [{ id: "a", position: { x: 0, y: 0 } }, { id: "b", position: { x: 1000, y: 0 } }, { id: "c" }, { id: "alone" }];
-    const places = placed(members, [["b", "c"]]);
+    const places = layoutOf(members, [["b", "c"]]);
     const c = places.get("c")!;
     expect(Math.hypot(c.x - 1000, c.y)).toBeGreaterThan(75);
     expect(Math.hypot(c.x - 1000, c.y)).toBeLessThan(300);

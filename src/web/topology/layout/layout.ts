@@ -11,14 +11,14 @@ interface Member {
   readonly position?: Place | undefined;
 }
 
-/** How far apart neighbours are drawn. */
+/** Distance of neighbours in the drawing, px. */
 export const step = 140;
 
 /**
- * A place for each member: the declared one, or one where links are short and do not cross. The same graph is drawn the same each time: trees as
- * wedges around their middle, everything else so that distances in the picture are those in the graph. Parts that nothing joins stand side by side.
+ * Returns a position for each member: the declared one, or a computed one, with short links that do not cross. The result is deterministic. Trees are
+ * drawn radially around their middle; other graphs so that distances in the drawing match those in the graph. Unconnected parts are placed side by side.
  */
-export function placed(members: readonly Member[], links: readonly (readonly [string, string])[]): ReadonlyMap<string, Place> {
+export function layoutOf(members: readonly Member[], links: readonly (readonly [string, string])[]): ReadonlyMap<string, Place> {
   const index = new Map(members.map(({ id }, at) => [id, at]));
   const neighbours = neighboursOf(members.length, links, index);
   const x = new Float64Array(members.length);
@@ -40,12 +40,12 @@ export function placed(members: readonly Member[], links: readonly (readonly [st
     loose.push(part);
   }
   shelve(loose, x, y, fixed);
-  // What is declared beside what is not may meet.
+  // Members with and without a declared position may overlap.
   if (fixed.some(Boolean) && !fixed.every(Boolean)) separate([...fixed.keys()], { x, y, fixed, step });
   return new Map(members.map(({ id, position }, at) => [id, position ?? { x: Math.round(x[at]!), y: Math.round(y[at]!) }]));
 }
 
-/** Each pair once, in the order of members; no member is its own neighbour. */
+/** Returns the neighbours of each member, each once, in the order of members. A member is not its own neighbour. */
 function neighboursOf(
   count: number,
   links: readonly (readonly [string, string])[],
@@ -62,7 +62,7 @@ function neighboursOf(
   return sets.map((set) => [...set].sort((a, b) => a - b));
 }
 
-/** What is joined by links, each part in the order in which a walk from its first member finds it. */
+/** Returns the connected parts, each in breadth-first order from its first member. */
 function partsOf(neighbours: readonly (readonly number[])[]): readonly (readonly number[])[] {
   const seen = new Uint8Array(neighbours.length);
   const parts: number[][] = [];
@@ -86,7 +86,7 @@ function linksWithin(part: readonly number[], neighbours: readonly (readonly num
   return part.reduce((sum, at) => sum + neighbours[at]!.length, 0) / 2;
 }
 
-/** Puts the parts side by side, the largest first, in rows of about the same width; below what is declared. */
+/** Places the parts side by side, the largest first, in rows of about the same width, below the members with a declared position. */
 function shelve(parts: readonly (readonly number[])[], x: Float64Array, y: Float64Array, fixed: readonly boolean[]): void {
   if (parts.length === 0) return;
   const boxes = parts.map((part) => {

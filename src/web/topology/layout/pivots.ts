@@ -1,20 +1,20 @@
-export interface PivotPlan {
+export interface PivotLayout {
   readonly x: Float64Array;
   readonly y: Float64Array;
-  /** How far apart neighbours are drawn. */
+  /** Distance of neighbours in the drawing, px. */
   readonly step: number;
 }
 
-/** Of these members' hops the picture is made, at most. */
-const most = 50;
+/** Maximum number of members whose hop counts are used. */
+const maxPivots = 50;
 
 /**
- * Unfolds a part by the two directions in which the hops from some of its members differ most ("pivot MDS"): no ring is twisted, no mesh folded.
- * `ways` are hops by member, from members spread over the part.
+ * Unfolds a part along the two directions in which the hop counts from some of its members differ most ("pivot MDS"). The result has no twisted ring
+ * and no folded mesh. `hops` are hop counts by member, from members spread over the part.
  */
-export function pivotPlaces(part: readonly number[], ways: readonly Uint16Array[], { x, y, step }: PivotPlan): void {
-  const used = ways.filter((_way, turn) => turn % Math.ceil(ways.length / most) === 0);
-  const rows = part.map((at) => used.map((way) => way[at]! ** 2));
+export function pivotLayout(part: readonly number[], hops: readonly Uint16Array[], { x, y, step }: PivotLayout): void {
+  const used = hops.filter((_from, turn) => turn % Math.ceil(hops.length / maxPivots) === 0);
+  const rows = part.map((at) => used.map((from) => from[at]! ** 2));
   const rowMeans = rows.map(mean);
   const columnMeans = used.map((_way, column) => mean(rows.map((row) => row[column]!)));
   const all = mean(rowMeans);
@@ -22,19 +22,19 @@ export function pivotPlaces(part: readonly number[], ways: readonly Uint16Array[
   const products = used.map((_one, i) => used.map((_other, j) => centred.reduce((sum, row) => sum + row[i]! * row[j]!, 0)));
   const first = direction(products, []);
   const second = direction(products, [first]);
-  // Numbers between ±1 where a member is; brought to a size near that of the graph.
+  // Projections are between -1 and 1; they are scaled to about the size of the graph.
   const place = (along: readonly number[]) => centred.map((row) => row.reduce((sum, value, column) => sum + value * along[column]!, 0));
   const [xs, ys] = [place(first), place(second)];
   const size = Math.sqrt(mean(xs.map((value, at) => value ** 2 + ys[at]! ** 2))) || 1;
-  const hops = Math.sqrt(mean(rows.map(mean))) / Math.SQRT2 || 1;
+  const radius = Math.sqrt(mean(rows.map(mean))) / Math.SQRT2 || 1;
   part.forEach((at, turn) => {
-    // A little beside each other: members with the same neighbours would never part.
-    x[at] = ((xs[turn]! / size) * hops + Math.cos(turn * 2.399963) * 0.05) * step;
-    y[at] = ((ys[turn]! / size) * hops + Math.sin(turn * 2.399963) * 0.05) * step;
+    // A small offset: members with the same neighbours would otherwise stay at the same position.
+    x[at] = ((xs[turn]! / size) * radius + Math.cos(turn * 2.399963) * 0.05) * step;
+    y[at] = ((ys[turn]! / size) * radius + Math.sin(turn * 2.399963) * 0.05) * step;
   });
 }
 
-/** The strongest direction that is across those `before`, by repeated multiplication. */
+/** Returns the strongest direction that is orthogonal to those `before`, by power iteration. */
 function direction(products: readonly (readonly number[])[], before: readonly (readonly number[])[]): readonly number[] {
   let along = products.map((_row, at) => Math.cos(at * 2.1 + before.length));
   for (let round = 0; round < 100; round++) {

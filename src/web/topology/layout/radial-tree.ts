@@ -1,16 +1,16 @@
-/** Where members of a part go; indexed as all members are. */
-export interface TreePlan {
+/** The positions that are written, indexed by member. */
+export interface TreeLayout {
   readonly x: Float64Array;
   readonly y: Float64Array;
-  /** How far apart neighbours are drawn. */
+  /** Distance of neighbours in the drawing, px. */
   readonly step: number;
 }
 
 /**
- * A tree around its middle: each branch has a wedge of its own, as wide as it has leaves, so that no two links cross. Rings are so far out that
- * leaves do not touch.
+ * Draws a tree around its middle. Each branch gets a wedge whose angle is proportional to its leaves, so that no two links cross. The rings are wide
+ * enough that leaves do not overlap.
  */
-export function radialTree(part: readonly number[], neighbours: readonly (readonly number[])[], { x, y, step }: TreePlan): void {
+export function radialTree(part: readonly number[], neighbours: readonly (readonly number[])[], { x, y, step }: TreeLayout): void {
   const root = middleOf(part, neighbours);
   const order = [root];
   const parent = new Map<number, number>([[root, -1]]);
@@ -44,7 +44,7 @@ export function radialTree(part: readonly number[], neighbours: readonly (readon
     }
   }
   const ring = Math.max(step, ...order.slice(1).map((at) => (step * 0.7) / Math.min(wide.get(at)!, Math.PI / 2) / depth.get(at)!));
-  // Its first branch to the right: two branches are a line across.
+  // The first branch points to the right, so that two branches form a horizontal line.
   const turn = -(wide.get(order[1] ?? root)! / 2);
   for (const at of order) {
     const angle = from.get(at)! + wide.get(at)! / 2 + turn;
@@ -54,7 +54,7 @@ export function radialTree(part: readonly number[], neighbours: readonly (readon
   }
 }
 
-/** The middle of the longest way: no branch is deeper than it must be. Of two the one found first. */
+/** Returns the middle of the longest path, so that the branches are as short as possible. Of two middles, the first one found. */
 function middleOf(part: readonly number[], neighbours: readonly (readonly number[])[]): number {
   const degree = new Map(part.map((at) => [at, neighbours[at]!.length]));
   let ring = part.filter((at) => degree.get(at)! <= 1);

@@ -1,36 +1,36 @@
-import { pivotPlaces } from "./pivots.ts";
+import { pivotLayout } from "./pivots.ts";
 
 export interface Picture {
   readonly x: Float64Array;
   readonly y: Float64Array;
-  /** Members that stay where they are. */
+  /** Whether each member keeps its position. */
   readonly fixed: readonly boolean[];
-  /** How far apart neighbours are drawn. */
+  /** Distance of neighbours in the drawing, px. */
   readonly step: number;
 }
 
-/** Up to so many members every pair has its say; of more, each member and so many chosen ones. */
-const most = 600;
+/** Parts up to this size use all pairs of members. Larger parts pair each member with `pivots` chosen members. */
+const maxAllPairs = 600;
 const pivots = 120;
 const rounds = 30;
 
 /**
- * Spreads a part so that the distance of two members in the picture is that of their shortest way in the graph ("stress", by stochastic descent):
- * rings become rings and meshes meshes. Costs members × min(members, 600) × 30.
+ * Spreads a part so that distances in the drawing match the shortest paths in the graph (stress minimisation by stochastic descent): rings stay rings,
+ * and meshes stay meshes. Costs members × min(members, 600) × 30.
  */
 export function spread(part: readonly number[], neighbours: readonly (readonly number[])[], picture: Picture): void {
   const { x, y, fixed, step } = picture;
-  const chosen = part.length <= most ? part : part.filter((_at, turn) => turn % Math.ceil(part.length / pivots) === 0);
-  const ways = chosen.map((from) => waysFrom(from, part, neighbours));
-  begin(part, neighbours, ways, picture);
+  const chosen = part.length <= maxAllPairs ? part : part.filter((_at, turn) => turn % Math.ceil(part.length / pivots) === 0);
+  const hops = chosen.map((from) => hopsFrom(from, part, neighbours));
+  initialise(part, neighbours, hops, picture);
 
-  const [a, b, far] = pairsOf(part, chosen, ways, neighbours);
+  const [a, b, distances] = pairsOf(part, chosen, hops, neighbours);
   const order = Uint32Array.from(a.keys());
   const random = randomOf(part.length);
-  let longest = 1;
-  for (const each of far) longest = Math.max(longest, each);
-  // From steps that reach everywhere to such as only mend: weights are 1/distance².
-  const first = longest * longest;
+  let maxDistance = 1;
+  for (const distance of distances) maxDistance = Math.max(maxDistance, distance);
+  // The steps become smaller, from the whole drawing down to corrections. Weights are 1/distance².
+  const first = maxDistance * maxDistance;
   const decay = Math.log(first / 0.1) / (rounds - 1);
   for (let round = 0; round < rounds; round++) {
     const eta = first * Math.exp(-decay * round);
@@ -38,29 +38,29 @@ export function spread(part: readonly number[], neighbours: readonly (readonly n
     for (const turn of order) {
       const i = a[turn]!;
       const j = b[turn]!;
-      const wanted = far[turn]!;
+      const wanted = distances[turn]!;
       const ex = x[i]! - x[j]!;
       const ey = y[i]! - y[j]!;
       const length = Math.sqrt(ex * ex + ey * ey) || 1e-3;
       const half = (Math.min(1, eta / (wanted * wanted)) * (length - wanted * step)) / length / 2;
-      const give = fixed[i] ? 0 : fixed[j] ? 2 * half : half;
-      const take = fixed[j] ? 0 : fixed[i] ? 2 * half : half;
-      x[i]! -= ex * give;
-      y[i]! -= ey * give;
-      x[j]! += ex * take;
-      y[j]! += ey * take;
+      const moveI = fixed[i] ? 0 : fixed[j] ? 2 * half : half;
+      const moveJ = fixed[j] ? 0 : fixed[i] ? 2 * half : half;
+      x[i]! -= ex * moveI;
+      y[i]! -= ey * moveI;
+      x[j]! += ex * moveJ;
+      y[j]! += ey * moveJ;
     }
   }
   separate(part, picture);
 }
 
-/** Moves members that touch apart, as little as it takes. */
+/** Moves overlapping members apart, as little as needed. */
 export function separate(part: readonly number[], { x, y, fixed, step }: Picture): void {
   const reach = step * 0.65;
   for (let round = 0; round < 40; round++) {
     let moved = false;
     const cells = new Map<number, number[]>();
-    // Cells far out may share a number: then a few are compared in vain.
+    // Two distant cells may get the same number, which only costs a few needless comparisons.
     const cellOf = (column: number, row: number) => column * 65_537 + row;
     for (const at of part) {
       const cell = cellOf(Math.floor(x[at]! / reach), Math.floor(y[at]! / reach));
@@ -77,7 +77,7 @@ export function separate(part: readonly number[], { x, y, fixed, step }: Picture
             if (other <= at || (fixed[at] && fixed[other])) continue;
             let ex = x[other]! - x[at]!;
             let ey = y[other]! - y[at]!;
-            // On the very same place: apart in some direction, always the same.
+            // At the same position: the direction is arbitrary but deterministic.
             if (ex === 0 && ey === 0) [ex, ey] = [Math.cos(other), Math.sin(other)];
             const length = Math.sqrt(ex * ex + ey * ey);
             if (length >= reach * 0.999) continue;
@@ -99,33 +99,33 @@ export function separate(part: readonly number[], { x, y, fixed, step }: Picture
   }
 }
 
-/** Hops from one member to each of the part, by member. */
-function waysFrom(from: number, part: readonly number[], neighbours: readonly (readonly number[])[]): Uint16Array {
-  const far = new Uint16Array(neighbours.length);
+/** Returns the hop count from one member to each member of the part. */
+function hopsFrom(from: number, part: readonly number[], neighbours: readonly (readonly number[])[]): Uint16Array {
+  const hops = new Uint16Array(neighbours.length);
   const queue = new Uint32Array(part.length);
   queue[0] = from;
-  far[from] = 1;
+  hops[from] = 1;
   for (let next = 0, end = 1; next < end; next++) {
     const at = queue[next]!;
     for (const other of neighbours[at]!) {
-      if (far[other] !== 0) continue;
-      far[other] = far[at]! + 1;
+      if (hops[other] !== 0) continue;
+      hops[other] = hops[at]! + 1;
       queue[end++] = other;
     }
   }
-  for (const at of part) far[at]! -= 1;
-  return far;
+  for (const at of part) hops[at]! -= 1;
+  return hops;
 }
 
-/** Where the descent begins: unfolded already where nothing is fixed, else near the nearest that is. */
-function begin(
+/** Sets the initial positions: unfolded if no member is fixed, otherwise near the nearest fixed member. */
+function initialise(
   part: readonly number[],
   neighbours: readonly (readonly number[])[],
-  ways: readonly Uint16Array[],
+  hops: readonly Uint16Array[],
   { x, y, fixed, step }: Picture,
 ): void {
   if (!part.some((at) => fixed[at])) {
-    pivotPlaces(part, ways, { x, y, step });
+    pivotLayout(part, hops, { x, y, step });
     return;
   }
   const queue = part.filter((at) => fixed[at]);
@@ -143,23 +143,23 @@ function begin(
   }
 }
 
-/** Who pulls whom, and how many hops apart they should be. */
+/** Returns the pairs of members whose distance is adjusted, and their distance in hops. */
 function pairsOf(
   part: readonly number[],
   chosen: readonly number[],
-  ways: readonly Uint16Array[],
+  hops: readonly Uint16Array[],
   neighbours: readonly (readonly number[])[],
 ): readonly [Uint32Array, Uint32Array, Uint16Array] {
   const all = chosen.length === part.length;
   const a: number[] = [];
   const b: number[] = [];
-  const far: number[] = [];
+  const distances: number[] = [];
   chosen.forEach((from, turn) => {
     for (const to of part) {
       if (all ? to <= from : to === from) continue;
       a.push(from);
       b.push(to);
-      far.push(ways[turn]![to]!);
+      distances.push(hops[turn]![to]!);
     }
   });
   if (!all) {
@@ -168,14 +168,14 @@ function pairsOf(
         if (to <= from) continue;
         a.push(from);
         b.push(to);
-        far.push(1);
+        distances.push(1);
       }
     }
   }
-  return [Uint32Array.from(a), Uint32Array.from(b), Uint16Array.from(far)];
+  return [Uint32Array.from(a), Uint32Array.from(b), Uint16Array.from(distances)];
 }
 
-/** The same numbers each time, from 0 to below 1. */
+/** Returns a deterministic generator of numbers from 0 to below 1. */
 function randomOf(seed: number): () => number {
   let state = seed * 2_654_435_761;
   return () => {

@@ -1,10 +1,11 @@
 /**
- * Calls `open` for a double click on a node. The first click opens a panel beside the picture, which moves the picture: the second click hits
- * something else at the same place of the page. It belongs to the node that the first click hit, and presses nothing there. Returns the function that ends it.
+ * Calls `open` for a double click on a node. The first click opens a panel, which moves the drawing, so that the second click hits another element.
+ * The second click therefore counts for the node of the first click, and is not passed to the element that it hits. Returns a function that removes
+ * the listeners.
  */
 export function onDoubleClick(stage: HTMLElement, open: (id: string) => void): () => void {
-  const over = new AbortController();
-  const options = { signal: over.signal, capture: true };
+  const ended = new AbortController();
+  const options = { signal: ended.signal, capture: true };
   let first: string | undefined;
   const nodeAt = (target: Element) =>
     stage.contains(target) ? (target.closest("[data-node]")?.getAttribute("data-node") ?? undefined) : undefined;
@@ -20,5 +21,5 @@ export function onDoubleClick(stage: HTMLElement, open: (id: string) => void): (
     options,
   );
   addEventListener("dblclick", () => first !== undefined && open(first), options);
-  return () => over.abort();
+  return () => ended.abort();
 }

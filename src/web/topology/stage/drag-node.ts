@@ -1,22 +1,22 @@
 import type { Graph } from "../graph/graph.ts";
-import type { Place } from "../layout/layout.ts";
-import { redraw } from "../link-line.tsx";
 import { linkShape } from "../graph/link-shape.ts";
+import type { Place } from "../layout/layout.ts";
+import { redrawLink } from "./redraw-link.ts";
 
 export interface Drag {
   readonly graph: Graph;
   readonly picture: Element;
   readonly id: string;
-  /** Pixels of the screen for one of the picture. */
+  /** Screen pixels per pixel of the drawing. */
   readonly scale: number;
-  /** Told where it was dropped; not told of a press that moved nothing, nor of one given up. */
+  /** Called with the position of the drop. Not called for a click without a move, nor for a cancelled drag. */
   readonly onDrop: (at: Place) => void;
 }
 
-/** A press that moves less, px, is a click. */
+/** A pointer that moves less than this, px, is a click and not a drag. */
 const threshold = 4;
 
-/** Moves a node with the pointer until it is let go. Only what hangs on it is drawn anew, so that it stays smooth in large labs. */
+/** Moves a node with the pointer until the button is released. Only the node and its links are redrawn, so that it stays smooth in large labs. */
 export function dragNode(begin: PointerEvent, { graph, picture, id, scale, onDrop }: Drag): void {
   const node = graph.nodes.find((one) => one.id === id);
   const shape = [...picture.querySelectorAll("[data-node]")].find((one) => one.getAttribute("data-node") === id);
@@ -29,7 +29,7 @@ export function dragNode(begin: PointerEvent, { graph, picture, id, scale, onDro
     const end = (other: string) => (other === id ? { ...node, at } : byId.get(other)!);
     for (const link of links) {
       const group = groups.get(link.id);
-      if (group !== undefined) redraw(group, linkShape(link, end(link.from), end(link.to)));
+      if (group !== undefined) redrawLink(group, linkShape(link, end(link.from), end(link.to)));
     }
   };
   const placeOf = ({ clientX, clientY }: PointerEvent): Place => ({
@@ -37,10 +37,10 @@ export function dragNode(begin: PointerEvent, { graph, picture, id, scale, onDro
     y: Math.round(node.at.y + (clientY - begin.clientY) / scale),
   });
   let moving = false;
-  const over = new AbortController();
-  const { signal } = over;
-  const giveUp = () => {
-    over.abort();
+  const ended = new AbortController();
+  const { signal } = ended;
+  const cancel = () => {
+    ended.abort();
     if (moving) show(node.at);
   };
   const move = (event: PointerEvent) => {
@@ -50,9 +50,9 @@ export function dragNode(begin: PointerEvent, { graph, picture, id, scale, onDro
   };
   const drop = (event: PointerEvent) => {
     if (event.pointerId !== begin.pointerId) return;
-    over.abort();
+    ended.abort();
     if (!moving) return;
-    // The click that follows belongs to the drag.
+    // The browser sends a click after the drop, which must not select anything.
     const click = new AbortController();
     addEventListener("click", (event) => event.stopPropagation(), { capture: true, signal: click.signal });
     setTimeout(() => click.abort(), 0);
@@ -60,6 +60,6 @@ export function dragNode(begin: PointerEvent, { graph, picture, id, scale, onDro
   };
   addEventListener("pointermove", move, { signal });
   addEventListener("pointerup", drop, { signal });
-  addEventListener("pointercancel", giveUp, { signal });
-  addEventListener("keydown", (event) => event.key === "Escape" && giveUp(), { signal });
+  addEventListener("pointercancel", cancel, { signal });
+  addEventListener("keydown", (event) => event.key === "Escape" && cancel(), { signal });
 }

@@ -1,17 +1,17 @@
 import type { Place } from "../layout/layout.ts";
 import { type View, zoomed } from "./view.ts";
 
-export interface Hand {
+export interface PanZoomOptions {
   readonly view: () => View;
   readonly show: (view: View) => void;
-  /** A press on something of the picture; true: it is taken, and moves nothing here. */
-  readonly press: (event: PointerEvent) => boolean;
+  /** Called for a press of the pointer. Returns true if it handled the press, so that it does not pan. */
+  readonly onPress: (event: PointerEvent) => boolean;
 }
 
-/** Moves and zooms the picture by mouse, wheel, trackpad and fingers. Answers the function that ends it. */
-export function handOn(stage: HTMLElement, { view, show, press }: Hand): () => void {
-  const over = new AbortController();
-  const { signal } = over;
+/** Pans and zooms the drawing by mouse, wheel, trackpad and touch. Returns a function that removes the listeners. */
+export function panAndZoom(stage: HTMLElement, { view, show, onPress }: PanZoomOptions): () => void {
+  const ended = new AbortController();
+  const { signal } = ended;
   const pointers = new Map<number, Place>();
   const placeOf = ({ clientX, clientY }: MouseEvent): Place => {
     const { left, top } = stage.getBoundingClientRect();
@@ -20,7 +20,7 @@ export function handOn(stage: HTMLElement, { view, show, press }: Hand): () => v
   stage.addEventListener(
     "pointerdown",
     (event) => {
-      if (event.button !== 0 || (pointers.size === 0 && press(event))) return;
+      if (event.button !== 0 || (pointers.size === 0 && onPress(event))) return;
       pointers.set(event.pointerId, placeOf(event));
       stage.setPointerCapture(event.pointerId);
     },
@@ -39,26 +39,26 @@ export function handOn(stage: HTMLElement, { view, show, press }: Hand): () => v
         show({ scale, x: x + now.x - before.x, y: y + now.y - before.y });
         return;
       }
-      // Two fingers: what is between them stays between them.
+      // Two fingers: the point between them stays between them.
       const [was, is] = [Math.hypot(before.x - other.x, before.y - other.y), Math.hypot(now.x - other.x, now.y - other.y)];
       const shifted = { scale, x: x + (now.x - before.x) / 2, y: y + (now.y - before.y) / 2 };
       show(zoomed(shifted, is / Math.max(was, 1), { x: (now.x + other.x) / 2, y: (now.y + other.y) / 2 }));
     },
     { signal },
   );
-  const letGo = ({ pointerId }: PointerEvent) => pointers.delete(pointerId);
-  // Wherever it is let go.
-  addEventListener("pointerup", letGo, { signal });
-  addEventListener("pointercancel", letGo, { signal });
+  const release = ({ pointerId }: PointerEvent) => pointers.delete(pointerId);
+  // On the window: the pointer may be released outside of the stage.
+  addEventListener("pointerup", release, { signal });
+  addEventListener("pointercancel", release, { signal });
   stage.addEventListener(
     "wheel",
     (event) => {
       event.preventDefault();
-      // A pinch on a trackpad comes as a wheel with Ctrl, in small steps.
+      // Browsers report a pinch on a trackpad as a wheel event with Ctrl, in small steps.
       show(zoomed(view(), Math.exp(-event.deltaY / (event.ctrlKey ? 100 : 500)), placeOf(event)));
     },
-    // Not passive: the page must not scroll meanwhile.
+    // Not passive: preventDefault() must stop the page from scrolling.
     { signal, passive: false },
   );
-  return () => over.abort();
+  return () => ended.abort();
 }

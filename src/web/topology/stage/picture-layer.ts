@@ -1,57 +1,57 @@
 import type { Area, View } from "./view.ts";
 
-/** How long nothing must have zoomed before the picture is drawn sharp for its new scale, ms. */
-const settledMs = 120;
-/** Below these scales texts could not be read anyway, and cost time to draw: the names of interfaces, then those of nodes. */
-const legible = { port: 0.55, label: 0.25 };
+/** The drawing is rendered for its new scale after no zoom for this time, ms. */
+const redrawDelayMs = 120;
+/** Below these scales, names of interfaces and labels of nodes are too small to read, and are hidden to save time. */
+const minLegibleScale = { port: 0.55, label: 0.25 };
 
-export interface Sheet {
-  /** Moves the picture. Called at most once for each event: it draws nothing anew. */
+export interface PictureLayer {
+  /** Moves the drawing without redrawing it. */
   show(view: View): void;
-  /** What the picture covers now; the view stays. */
+  /** Sets the area that the drawing covers; the view stays. */
   cover(area: Area): void;
   close(): void;
 }
 
 /**
- * The picture as a layer of its own, which the compositor moves as a bitmap: panning a lab of hundreds of nodes neither lays out nor paints anything.
- * A zoom scales the bitmap, and draws it anew once it has ended.
+ * Puts the drawing on a compositor layer, which is moved as a bitmap: panning a lab of hundreds of nodes causes no layout and no paint. A zoom scales
+ * the bitmap, and redraws it when the zoom has ended.
  *
- * @param layer - the HTML element around `svg`. The transform belongs to it: Chromium 150 lays out every text of an `svg` whose own transform changes.
+ * @param layer - the HTML element around `svg`, which gets the transform: Chromium 150 lays out every text of an `svg` whose own transform changes.
  */
-export function sheetOf(layer: HTMLElement, svg: SVGSVGElement, begin: { readonly view: View; readonly area: Area }): Sheet {
-  let { view, area } = begin;
-  let drawn = 0;
-  let settling: ReturnType<typeof setTimeout> | undefined;
-  const place = () => {
+export function pictureLayer(layer: HTMLElement, svg: SVGSVGElement, initial: { readonly view: View; readonly area: Area }): PictureLayer {
+  let { view, area } = initial;
+  let drawnScale = 0;
+  let redrawTimer: ReturnType<typeof setTimeout> | undefined;
+  const move = () => {
     const { x, y, scale } = view;
-    layer.style.transform = `translate(${x + area.left * scale}px, ${y + area.top * scale}px) scale(${scale / drawn})`;
+    layer.style.transform = `translate(${x + area.left * scale}px, ${y + area.top * scale}px) scale(${scale / drawnScale})`;
   };
   const draw = () => {
-    clearTimeout(settling);
-    settling = undefined;
-    drawn = view.scale;
+    clearTimeout(redrawTimer);
+    redrawTimer = undefined;
+    drawnScale = view.scale;
     svg.setAttribute("viewBox", `${area.left} ${area.top} ${area.width} ${area.height}`);
-    svg.setAttribute("width", String(area.width * drawn));
-    svg.setAttribute("height", String(area.height * drawn));
-    svg.classList.toggle("far", drawn < legible.port);
-    svg.classList.toggle("farther", drawn < legible.label);
-    place();
+    svg.setAttribute("width", String(area.width * drawnScale));
+    svg.setAttribute("height", String(area.height * drawnScale));
+    svg.classList.toggle("far", drawnScale < minLegibleScale.port);
+    svg.classList.toggle("farther", drawnScale < minLegibleScale.label);
+    move();
   };
   draw();
   return {
     show: (next) => {
       view = next;
-      if (view.scale !== drawn) {
-        clearTimeout(settling);
-        settling = setTimeout(draw, settledMs);
+      if (view.scale !== drawnScale) {
+        clearTimeout(redrawTimer);
+        redrawTimer = setTimeout(draw, redrawDelayMs);
       }
-      place();
+      move();
     },
     cover: (next) => {
       area = next;
       draw();
     },
-    close: () => clearTimeout(settling),
+    close: () => clearTimeout(redrawTimer),
   };
 }

@@ -8,7 +8,7 @@ const graph = (...places: readonly (readonly [number, number])[]) => ({
   texts: [],
 });
 
-test("all of the picture is on the stage, in its middle, with room for labels", () => {
+test("the fitted drawing is centred on the stage, with room for labels", () => {
   const area = areaOf(graph([0, 0], [2000, 400]));
   const view = fitted(area, stage);
   for (const at of [
@@ -26,13 +26,13 @@ test("all of the picture is on the stage, in its middle, with room for labels", 
   expect(middle.y).toBeCloseTo(300);
 });
 
-test("a few nodes are not blown up, and an empty picture has an area", () => {
+test("a few nodes are enlarged 1.5 times at most, and an empty drawing has an area", () => {
   expect(fitted(areaOf(graph([5, 5])), stage).scale).toBe(1.5);
   expect(areaOf(graph())).toMatchObject({ width: 160, height: 160 });
   expect(areaOf({ nodes: [], texts: [{ text: "far", at: { x: 1000, y: 0 } }] })).toMatchObject({ left: 920 });
 });
 
-test("what is under the pointer stays there while the picture is zoomed, at its limits, too", () => {
+test("the point under the pointer stays there during a zoom, also at the limits of the scale", () => {
   const pointer = { x: 123, y: 456 };
   let view: View = { x: 10, y: -20, scale: 1 };
   const under = { x: (pointer.x - view.x) / view.scale, y: (pointer.y - view.y) / view.scale };
@@ -44,14 +44,14 @@ test("what is under the pointer stays there while the picture is zoomed, at its 
   expect(zoomed(view, 1e9, pointer).scale).toBe(4);
 });
 
-test("what is found comes to the middle, near enough to read", () => {
+test("a found node is centred, at a scale that shows its label", () => {
   const view = centred({ x: 0, y: 0, scale: 0.1 }, { x: 5000, y: 70 }, stage);
   expect(view.scale).toBe(0.8);
   expect(on(view, { x: 5000, y: 70 })).toEqual({ x: 400, y: 300 });
   expect(centred({ x: 0, y: 0, scale: 2 }, { x: 1, y: 1 }, stage).scale).toBe(2);
 });
 
-test("what is out of sight is brought in by as little as will do; what is in sight stays", () => {
+test("a position outside of the stage is revealed by the shortest pan, and a visible one causes no pan", () => {
   const view = { x: 0, y: 0, scale: 1 };
   expect(revealing(view, { x: 300, y: 300 }, stage)).toEqual(view);
   expect(on(revealing(view, { x: 1000, y: -5 }, stage), { x: 1000, y: -5 })).toEqual({ x: 740, y: 60 });

@@ -1,14 +1,14 @@
 import type { Graph } from "../graph/graph.ts";
 import type { Place } from "../layout/layout.ts";
 
-/** Where the picture is: its point (0, 0) is at (x, y) of the stage, px, and one px of it is `scale` px there. */
+/** The view of the drawing: its origin is at (x, y) of the stage, px, and one px of the drawing is `scale` px on the stage. */
 export interface View {
   readonly x: number;
   readonly y: number;
   readonly scale: number;
 }
 
-/** A part of the picture, in its own px. */
+/** A rectangle of the drawing, in px of the drawing. */
 export interface Area {
   readonly left: number;
   readonly top: number;
@@ -22,10 +22,10 @@ export interface Size {
 }
 
 const margin = 80;
-const closest = 4;
-const farthest = 0.03;
+const maxScale = 4;
+const minScale = 0.03;
 
-/** What the picture covers, with room around what is outermost. */
+/** Returns the area that the drawing covers, with a margin. */
 export function areaOf({ nodes, texts }: Pick<Graph, "nodes" | "texts">): Area {
   if (nodes.length + texts.length === 0) return { left: 0, top: 0, width: 2 * margin, height: 2 * margin };
   let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
@@ -38,25 +38,25 @@ export function areaOf({ nodes, texts }: Pick<Graph, "nodes" | "texts">): Area {
   return { left: left - margin, top: top - margin, width: right - left + 2 * margin, height: bottom - top + 2 * margin };
 }
 
-/** All of an area in the middle of a stage, not larger than 1.5 times. */
+/** Returns the view that shows the whole area in the middle of the stage, enlarged at most 1.5 times. */
 export function fitted({ left, top, width, height }: Area, stage: Size): View {
-  const scale = Math.max(farthest, Math.min(1.5, stage.width / width, stage.height / height));
+  const scale = Math.max(minScale, Math.min(1.5, stage.width / width, stage.height / height));
   return { scale, x: (stage.width - width * scale) / 2 - left * scale, y: (stage.height - height * scale) / 2 - top * scale };
 }
 
-/** Nearer or farther; what is at this point of the stage stays there. */
+/** Zooms by a factor. The point of the drawing at `at` of the stage stays there. */
 export function zoomed({ x, y, scale }: View, by: number, at: Place): View {
-  const next = Math.min(closest, Math.max(farthest, scale * by));
+  const next = Math.min(maxScale, Math.max(minScale, scale * by));
   return { scale: next, x: at.x - ((at.x - x) * next) / scale, y: at.y - ((at.y - y) * next) / scale };
 }
 
-/** A place of the picture in the middle of the stage, near enough to read its label. */
+/** Returns the view with a position in the middle of the stage, at a scale that shows labels. */
 export function centred({ scale }: View, { x, y }: Place, stage: Size): View {
   const next = Math.max(scale, 0.8);
   return { scale: next, x: stage.width / 2 - x * next, y: stage.height / 2 - y * next };
 }
 
-/** Moved by as little as brings a place of the picture at least `inset` px inside the stage. */
+/** Pans as little as needed to bring a position at least `inset` px inside the stage. */
 export function revealing(view: View, at: Place, stage: Size, inset = 60): View {
   const into = (where: number, length: number) => Math.min(Math.max(where, inset), Math.max(inset, length - inset)) - where;
   return {

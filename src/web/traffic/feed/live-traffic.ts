@@ -2,34 +2,34 @@ import { TrafficDots } from "./traffic-dots.ts";
 import type { TrafficPacket, TrafficSample } from "./traffic-packet.ts";
 import { type TrafficRate, TrafficRates } from "./traffic-rates.ts";
 
-/** Rates are told so often, ms. */
-const turnMs = 1_000;
+/** How often rates are computed, ms. */
+const intervalMs = 1_000;
 
-/** What passes now, for those who draw it and those who tell it. */
-export class TrafficPicture {
+/** The current traffic of a lab: packets to draw, and rates. */
+export class LiveTraffic {
   readonly dots = new TrafficDots();
-  /** Of the last seconds. */
+  /** Rates of the last seconds. */
   rates: readonly TrafficRate[] = [];
-  /** Rates are estimated: more packets pass than are told. */
+  /** Whether rates are estimated, because the stream contains only a sample of the packets. */
   estimated = false;
-  /** Packets that were lost before anybody saw them, since the beginning. */
+  /** Number of packets that the host lost, since the start. */
   lost = 0;
-  /** Colours by name of a filter; those that are not in it are not shown. Null: packets that no filter takes. */
+  /** Colours of the shown filters, by name; null is the key of packets that match no filter. Packets of other filters are ignored. */
   colors: ReadonlyMap<string | null, string> = new Map();
   #counts = new TrafficRates();
-  readonly #heard = new Set<(what: "dot" | "rates") => void>();
-  #turned = performance.now();
+  readonly #listeners = new Set<(change: "dot" | "rates") => void>();
+  #intervalStart = performance.now();
 
-  /** Tells of each packet that is to be drawn, and of new rates. Answers the function that ends it. */
-  listen(heard: (what: "dot" | "rates") => void): () => void {
-    this.#heard.add(heard);
-    return () => void this.#heard.delete(heard);
+  /** Calls the listener for each packet to draw, and for new rates. Returns a function that removes the listener. */
+  listen(listener: (change: "dot" | "rates") => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   packet(packet: TrafficPacket): void {
     if (!this.colors.has(packet.filter)) return;
     this.#counts.add(packet);
-    if (this.dots.add(packet, performance.now())) this.#tell("dot");
+    if (this.dots.add(packet, performance.now())) this.#notify("dot");
   }
 
   sample(sample: TrafficSample): void {
@@ -37,29 +37,29 @@ export class TrafficPicture {
     this.lost += sample.dropped;
   }
 
-  /** Counts until the answered function is called; from then on nothing passes, as far as is known. */
+  /** Starts to compute rates. Returns a function that stops it, and removes packets and rates. */
   begin(): () => void {
-    this.#turned = performance.now();
-    const timer = setInterval(() => this.#turn(), turnMs);
+    this.#intervalStart = performance.now();
+    const timer = setInterval(() => this.#endInterval(), intervalMs);
     return () => {
       clearInterval(timer);
       this.dots.clear();
       this.#counts = new TrafficRates();
       this.rates = [];
       this.estimated = false;
-      this.#tell("rates");
+      this.#notify("rates");
     };
   }
 
-  #turn(): void {
+  #endInterval(): void {
     const now = performance.now();
-    this.rates = this.#counts.turn(now - this.#turned);
+    this.rates = this.#counts.endInterval(now - this.#intervalStart);
     this.estimated = this.#counts.estimated;
-    this.#turned = now;
-    this.#tell("rates");
+    this.#intervalStart = now;
+    this.#notify("rates");
   }
 
-  #tell(what: "dot" | "rates"): void {
-    for (const heard of this.#heard) heard(what);
+  #notify(change: "dot" | "rates"): void {
+    for (const listener of this.#listeners) listener(change);
   }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { trafficColors } from "./traffic-colors.ts";
 
-test("a filter has the colour that it names, where that is one, else one of its own", () => {
+test("a filter has its own colour if it is valid, otherwise a different one of the palette", () => {
   const isColor = (text: string) => /^#[0-9a-f]{6}$/.test(text);
   const colors = trafficColors([{ name: "a", color: "#ff8800" }, { name: "b" }, { name: "c", color: "no colour" }], isColor);
   expect([...colors.keys()]).toEqual(["a", "b", "c", null]);

@@ -1,11 +1,11 @@
 import type { TrafficFilterData } from "../../../contract/schemas/editing.ts";
 
-/** For filters that name no colour, or none that browsers know; each seen on light and on dark paper. */
+/** Colours of filters without a valid colour, visible in both themes. */
 const palette = ["#d6336c", "#1c7ed6", "#2f9e44", "#e8590c", "#7950f2", "#0c8599", "#b08900", "#c2255c"];
-/** Of packets that no filter takes. */
+/** Colour of packets that match no filter. */
 const otherColor = "#868e96";
 
-/** By name of a filter; null: packets that none takes. */
+/** Returns the colour of each filter, by name; null is the key of packets that match no filter. */
 export function trafficColors(
   filters: readonly Pick<TrafficFilterData, "name" | "color">[],
   isColor: (text: string) => boolean,

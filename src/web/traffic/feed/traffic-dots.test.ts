@@ -10,7 +10,7 @@ test("a packet is drawn until it has arrived", () => {
   expect(dots.at(1_000 + travelMs)).toEqual([]);
 });
 
-test("of many packets as many are drawn as can be told apart, of each filter and direction", () => {
+test("the number of drawn packets is limited, per filter and direction and in total", () => {
   const dots = new TrafficDots();
   for (let at = 0; at < 700; at++) dots.add(ping, 1_000 + at);
   expect(dots.at(1_700)).toHaveLength(10);

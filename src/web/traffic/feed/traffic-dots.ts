@@ -4,36 +4,36 @@ import type { TrafficPacket } from "./traffic-packet.ts";
 export interface Dot {
   /** Key of the link. */
   readonly link: string;
-  /** "r1:eth1", or a network's key: the end that it comes from. */
+  /** The end that it leaves: "r1:eth1", or a network's key. */
   readonly from: string;
-  /** Null: no filter takes it. */
+  /** Name of the filter that matches; null: none. */
   readonly filter: string | null;
-  /** ms, on the clock of frames. */
+  /** When it left, ms, by the clock of animation frames. */
   readonly begun: number;
 }
 
-/** From one end to the other, ms: long enough to follow by eye. */
+/** Time from one end to the other, ms: long enough to follow by eye. */
 export const travelMs = 900;
-/** Of packets of one filter that follow each other closer, ms, one is drawn. */
-const closest = 70;
-/** At once; beyond it nothing could be told apart, and each costs time. */
-const most = 600;
+/** Minimum time between two drawn packets of one filter and direction, ms. */
+const minGapMs = 70;
+/** Maximum number of packets that are drawn at once: each costs time. */
+const maxDots = 600;
 
-/** The packets that are drawn now. Of many only as many as can be told apart: rates are told in words. */
+/** The packets that are drawn now. Only a part of dense traffic is drawn: the rates show the rest. */
 export class TrafficDots {
   #dots: Dot[] = [];
   readonly #newest = new Map<string, number>();
 
-  /** Answers whether it is drawn. */
+  /** Adds a packet. Returns whether it is drawn. */
   add({ link, from, filter }: Pick<TrafficPacket, "link" | "from" | "filter">, now: number): boolean {
     const lane = `${link}\0${from}\0${filter ?? ""}`;
-    if (this.#dots.length >= most || now - (this.#newest.get(lane) ?? Number.NEGATIVE_INFINITY) < closest) return false;
+    if (this.#dots.length >= maxDots || now - (this.#newest.get(lane) ?? Number.NEGATIVE_INFINITY) < minGapMs) return false;
     this.#newest.set(lane, now);
     this.#dots.push({ link, from, filter, begun: now });
     return true;
   }
 
-  /** Those on their way now; the others are forgotten. */
+  /** Returns the packets that are on their way, and removes the others. */
   at(now: number): readonly Dot[] {
     if (this.#dots.some(({ begun }) => now - begun >= travelMs)) this.#dots = this.#dots.filter(({ begun }) => now - begun < travelMs);
     return this.#dots;

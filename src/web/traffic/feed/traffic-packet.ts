@@ -1,4 +1,4 @@
-/** A packet that passes a link, in the lab's words; one line of the stream. */
+/** A packet that passes a link, as one line of the traffic stream. */
 export interface TrafficPacket {
   readonly at: string;
   /** Key of the link. */
@@ -6,15 +6,15 @@ export interface TrafficPacket {
   /** "r1:eth1", or the key of a network. */
   readonly from: string;
   readonly to: string;
-  /** On the wire, bytes. */
+  /** Length on the wire, bytes. */
   readonly length: number;
   readonly protocols: readonly string[];
   readonly summary: string;
-  /** Name of the traffic filter that takes it; null: none does. */
+  /** Name of the first traffic filter that matches; null: none. */
   readonly filter: string | null;
 }
 
-/** Of so many packets of a second that were seen so many were told; `dropped` were lost before. */
+/** Counts of one second: the host saw `seen` packets, the stream contains `told` of them, and `dropped` were lost before. */
 export interface TrafficSample {
   readonly seen: number;
   readonly told: number;

@@ -13,12 +13,12 @@ const packet = (from: string, filter: string | null, length = 125): TrafficPacke
   filter,
 });
 
-test("rates are told by link, direction and filter", () => {
+test("rates are computed by link, direction and filter", () => {
   const rates = new TrafficRates();
   for (let i = 0; i < 4; i++) rates.add(packet("a:eth0", "pings"));
   rates.add(packet("b:eth0", "pings", 1000));
   rates.add(packet("a:eth0", null));
-  expect(rates.turn(1000)).toEqual([
+  expect(rates.endInterval(1000)).toEqual([
     { link: "a:eth0 -- b:eth0", from: "a:eth0", to: "b:eth0", filter: null, packets: 1, bits: 1000, last: "from a:eth0" },
     { link: "a:eth0 -- b:eth0", from: "a:eth0", to: "b:eth0", filter: "pings", packets: 4, bits: 4000, last: "from a:eth0" },
     { link: "a:eth0 -- b:eth0", from: "b:eth0", to: "a:eth0", filter: "pings", packets: 1, bits: 8000, last: "from b:eth0" },
@@ -26,22 +26,22 @@ test("rates are told by link, direction and filter", () => {
   expect(rates.estimated).toBe(false);
 });
 
-test("a rate is that of three turns, and gone after them", () => {
+test("a rate is the average of three intervals, and disappears after them", () => {
   const rates = new TrafficRates();
   for (let i = 0; i < 6; i++) rates.add(packet("a:eth0", "pings"));
-  const packetsOf = () => rates.turn(1000).map(({ packets }) => packets);
+  const packetsOf = () => rates.endInterval(1000).map(({ packets }) => packets);
   expect(packetsOf()).toEqual([6]);
   expect(packetsOf()).toEqual([3]);
   expect(packetsOf()).toEqual([2]);
   expect(packetsOf()).toEqual([]);
 });
 
-test("of a sample each packet stands for those that were not told", () => {
+test("the rates of a sample are scaled up to the packets that were seen", () => {
   const rates = new TrafficRates();
   for (let i = 0; i < 100; i++) rates.add(packet("a:eth0", "pings"));
   rates.sampled({ seen: 5000, told: 100, dropped: 0 });
-  expect(rates.turn(1000).map(({ packets }) => packets)).toEqual([5000]);
+  expect(rates.endInterval(1000).map(({ packets }) => packets)).toEqual([5000]);
   expect(rates.estimated).toBe(true);
-  for (let i = 0; i < 3; i++) rates.turn(1000);
+  for (let i = 0; i < 3; i++) rates.endInterval(1000);
   expect(rates.estimated).toBe(false);
 });

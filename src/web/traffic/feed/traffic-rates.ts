@@ -1,18 +1,18 @@
 import type { TrafficPacket, TrafficSample } from "./traffic-packet.ts";
 
-/** What passed one end of a link towards the other in the last seconds, of one filter. */
+/** The rate of one filter's packets in one direction of a link, over the last seconds. */
 export interface TrafficRate {
   /** Key of the link. */
   readonly link: string;
   readonly from: string;
   readonly to: string;
-  /** Null: packets that no filter takes. */
+  /** Name of the filter; null: packets that match no filter. */
   readonly filter: string | null;
-  /** Each second. */
+  /** Per second. */
   readonly packets: number;
-  /** Each second. */
+  /** Per second. */
   readonly bits: number;
-  /** The newest packet, in words. */
+  /** Summary of the newest packet. */
   readonly last: string;
 }
 
@@ -22,22 +22,22 @@ interface Count extends Pick<TrafficPacket, "link" | "from" | "to" | "filter"> {
   last: string;
 }
 
-interface Turn {
+interface Interval {
   readonly counts: ReadonlyMap<string, Count>;
   readonly elapsedMs: number;
-  /** How many packets one that was told stands for. */
+  /** Number of seen packets per received packet. */
   readonly weight: number;
 }
 
-/** Rates are those of so many turns: one ping a second is one packet a second, and not now none, now two. */
-const turnsKept = 3;
+/** Rates are averages over this many intervals, so that one ping per second does not alternate between 0 and 2 packets/s. */
+const averagedIntervals = 3;
 
-/** Counts packets, and tells rates. */
+/** Counts packets, and computes rates. */
 export class TrafficRates {
   #counts = new Map<string, Count>();
   #seen = 0;
-  #told = 0;
-  #turns: readonly Turn[] = [];
+  #received = 0;
+  #intervals: readonly Interval[] = [];
 
   add({ link, from, to, filter, length, summary }: TrafficPacket): void {
     const key = `${link}\0${from}\0${filter ?? ""}\0${filter === null}`;
@@ -51,27 +51,27 @@ export class TrafficRates {
     count.last = summary;
   }
 
-  /** Not all were told: those that were stand for the others. */
+  /** Adds the counts of a sample: rates are scaled up to the packets that were seen. */
   sampled({ seen, told }: TrafficSample): void {
     this.#seen += seen;
-    this.#told += told;
+    this.#received += told;
   }
 
   /** Whether rates are estimated from a sample. */
   get estimated(): boolean {
-    return this.#turns.some(({ weight }) => weight > 1);
+    return this.#intervals.some(({ weight }) => weight > 1);
   }
 
-  /** Ends a turn, of about a second. Answers the rates of the last turns, by link, end and filter. */
-  turn(elapsedMs: number): readonly TrafficRate[] {
-    const weight = this.#told > 0 ? Math.max(1, this.#seen / this.#told) : 1;
-    this.#turns = [...this.#turns, { counts: this.#counts, elapsedMs, weight }].slice(-turnsKept);
+  /** Ends an interval of about a second. Returns the rates of the last intervals, sorted by link, end and filter. */
+  endInterval(elapsedMs: number): readonly TrafficRate[] {
+    const weight = this.#received > 0 ? Math.max(1, this.#seen / this.#received) : 1;
+    this.#intervals = [...this.#intervals, { counts: this.#counts, elapsedMs, weight }].slice(-averagedIntervals);
     this.#counts = new Map();
     this.#seen = 0;
-    this.#told = 0;
-    const seconds = this.#turns.reduce((sum, { elapsedMs: ms }) => sum + ms, 0) / 1000;
+    this.#received = 0;
+    const seconds = this.#intervals.reduce((sum, { elapsedMs: ms }) => sum + ms, 0) / 1000;
     const rates = new Map<string, TrafficRate>();
-    for (const { counts, weight: times } of this.#turns) {
+    for (const { counts, weight: times } of this.#intervals) {
       for (const [key, { link, from, to, filter, packets, bytes, last }] of counts) {
         const before = rates.get(key);
         rates.set(key, {

@@ -2,14 +2,14 @@ import { LabwrightError } from "../../../client/browser.ts";
 import { call } from "../../service/api.ts";
 import type { TrafficLine, TrafficPacket, TrafficSample } from "./traffic-packet.ts";
 
-/** What is watched of a lab. */
+/** The part of a lab whose traffic is watched. */
 export interface TrafficScope {
   readonly lab: string;
   /** Names of traffic filters; absent: every packet. */
   readonly filters?: readonly string[];
-  /** Key of a node: its links only. */
+  /** Key of a node: watches only its links. */
   readonly node?: string;
-  /** Key of a link: that only. */
+  /** Key of a link: watches only this link. */
   readonly link?: string;
 }
 
@@ -17,7 +17,7 @@ export type WatchState =
   | { readonly kind: "connecting" }
   | { readonly kind: "open" }
   | { readonly kind: "broken"; readonly retryMs: number }
-  /** It will not work however often it is tried. */
+  /** The watch is not retried: a retry would be refused, too. */
   | { readonly kind: "refused"; readonly error: unknown };
 
 export interface TrafficListener {
@@ -26,19 +26,19 @@ export interface TrafficListener {
   readonly onState: (state: WatchState) => void;
 }
 
-const firstRetryMs = 1_000;
-const lastRetryMs = 10_000;
-/** What trying again may mend: no connection, a host that is away, too many questions. */
-const passing = new Set(["host_unreachable", "host_timeout", "host_error", "rate_limited"]);
+const minRetryMs = 1_000;
+const maxRetryMs = 10_000;
+/** Codes of errors that a retry may solve. */
+const temporaryErrors = new Set(["host_unreachable", "host_timeout", "host_error", "rate_limited"]);
 
-/** The packets of a lab's links, from now until it is closed; connects again when the connection breaks. */
+/** Streams the packets of a lab's links until it is closed. It reconnects when the connection breaks. */
 export class TrafficWatch {
   readonly #scope: TrafficScope;
   readonly #listener: TrafficListener;
   readonly #ended = new AbortController();
   #socket: WebSocket | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #retryMs = firstRetryMs;
+  #retryMs = minRetryMs;
 
   constructor(scope: TrafficScope, listener: TrafficListener) {
     this.#scope = scope;
@@ -57,16 +57,16 @@ export class TrafficWatch {
     this.#listener.onState({ kind: "connecting" });
     try {
       const { stream } = await call("attachTraffic", this.#scope, { signal });
-      this.#take((await call("streamTraffic", { ticket: stream }, { signal })) as unknown as WebSocket);
+      this.#use((await call("streamTraffic", { ticket: stream }, { signal })) as unknown as WebSocket);
     } catch (error) {
       if (signal.aborted) return;
-      const refused = error instanceof LabwrightError && !passing.has(error.code ?? "");
+      const refused = error instanceof LabwrightError && !temporaryErrors.has(error.code ?? "");
       if (refused) this.#listener.onState({ kind: "refused", error });
-      else this.#later();
+      else this.#retryLater();
     }
   }
 
-  #take(socket: WebSocket): void {
+  #use(socket: WebSocket): void {
     if (this.#ended.signal.aborted) {
       socket.close();
       return;
@@ -78,24 +78,24 @@ export class TrafficWatch {
       const lines = (rest + decoder.decode(data, { stream: true })).split("\n");
       rest = lines.pop() ?? "";
       if (this.#ended.signal.aborted) return;
-      for (const line of lines) if (line !== "") this.#hear(JSON.parse(line) as TrafficLine);
+      for (const line of lines) if (line !== "") this.#onLine(JSON.parse(line) as TrafficLine);
     });
     socket.addEventListener("close", () => {
       this.#socket = undefined;
-      if (!this.#ended.signal.aborted) this.#later();
+      if (!this.#ended.signal.aborted) this.#retryLater();
     });
-    this.#retryMs = firstRetryMs;
+    this.#retryMs = minRetryMs;
     this.#listener.onState({ kind: "open" });
   }
 
-  #hear(line: TrafficLine): void {
+  #onLine(line: TrafficLine): void {
     if ("sampled" in line) this.#listener.onSample(line.sampled);
     else this.#listener.onPacket(line);
   }
 
-  #later(): void {
+  #retryLater(): void {
     const retryMs = this.#retryMs;
-    this.#retryMs = Math.min(lastRetryMs, retryMs * 2);
+    this.#retryMs = Math.min(maxRetryMs, retryMs * 2);
     this.#timer = setTimeout(() => void this.#connect(), retryMs);
     this.#listener.onState({ kind: "broken", retryMs });
   }

@@ -1,0 +1,49 @@
+/** The open consoles of a lab, as this tab of the browser shows them. */
+export interface ConsoleLayout {
+  /** Keys of the nodes whose consoles are open, in the order of opening. */
+  readonly open: readonly string[];
+  readonly current: string | undefined;
+  /** Side by side; otherwise one at a time. */
+  readonly tiles: boolean;
+  /** Whether the form to run one command on many nodes is shown instead. */
+  readonly broadcast: boolean;
+}
+
+export type LayoutEvent =
+  | { readonly type: "shown"; readonly node: string }
+  | { readonly type: "focused"; readonly node: string }
+  | { readonly type: "closed"; readonly node: string }
+  | { readonly type: "all-opened"; readonly nodes: readonly string[] }
+  | { readonly type: "tiles-chosen"; readonly tiles: boolean }
+  | { readonly type: "broadcast-toggled" };
+
+export function layoutReducer(layout: ConsoleLayout, event: LayoutEvent): ConsoleLayout {
+  const { open } = layout;
+  switch (event.type) {
+    case "shown":
+      return { ...layout, broadcast: false, open: open.includes(event.node) ? open : [...open, event.node], current: event.node };
+    case "focused":
+      return layout.current === event.node ? layout : { ...layout, current: event.node };
+    case "closed":
+      return { ...layout, open: open.filter((one) => one !== event.node) };
+    case "all-opened":
+      return { ...layout, broadcast: false, open: [...open, ...event.nodes], tiles: true };
+    case "tiles-chosen":
+      return { ...layout, broadcast: false, tiles: event.tiles };
+    case "broadcast-toggled":
+      return { ...layout, broadcast: !layout.broadcast };
+  }
+}
+
+const storageKey = (lab: string) => `labwright-consoles:${lab}`;
+
+/** Reads the layout of this tab from session storage. */
+export function readLayout(lab: string): ConsoleLayout {
+  const text = sessionStorage.getItem(storageKey(lab));
+  const stored = text === null ? { open: [], current: undefined, tiles: false } : (JSON.parse(text) as Omit<ConsoleLayout, "broadcast">);
+  return { ...stored, broadcast: false };
+}
+
+export function storeLayout(lab: string, { open, current, tiles }: ConsoleLayout): void {
+  sessionStorage.setItem(storageKey(lab), JSON.stringify({ open, current, tiles }));
+}

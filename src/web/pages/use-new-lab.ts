@@ -1,0 +1,77 @@
+import { useState } from "preact/hooks";
+import { LabwrightError } from "../../client/browser.ts";
+import { goTo } from "../parts/route.ts";
+import { call } from "../service/api.ts";
+
+const example = `name: first
+nodes:
+  h1: {template: linux, exec: ["ip addr add 10.0.0.1/24 dev eth0"]}
+  h2: {template: linux, exec: ["ip addr add 10.0.0.2/24 dev eth0"]}
+links:
+  - ["h1:eth0", "h2:eth0"]
+`;
+
+interface RequestState {
+  readonly busy?: string;
+  readonly error?: unknown;
+  readonly notice?: string;
+}
+
+/** The text of a new lab with its files, and the requests to check and deploy it. */
+export interface NewLabControl extends RequestState {
+  readonly yaml: string;
+  /** Path → content of the files beside the YAML. */
+  readonly files: Readonly<Record<string, string>>;
+  readonly setYaml: (yaml: string) => void;
+  readonly removeFile: (name: string) => void;
+  /** Reads chosen or dropped files: at most one YAML file, which becomes the text. */
+  readonly addFiles: (files: readonly File[]) => void;
+  readonly check: () => void;
+  readonly deploy: () => void;
+}
+
+export function useNewLab(): NewLabControl {
+  const [yaml, setYaml] = useState(example);
+  const [files, setFiles] = useState<Readonly<Record<string, string>>>({});
+  const [state, setState] = useState<RequestState>({});
+  const run = async (busy: string, work: () => Promise<string | undefined>) => {
+    setState({ busy });
+    try {
+      const notice = await work();
+      setState(notice === undefined ? {} : { notice });
+    } catch (error) {
+      setState({ error });
+    }
+  };
+  const readFiles = async (list: readonly File[]) => {
+    const read = await Promise.all(list.map(async (file) => [file.name, await file.text()] as const));
+    const labs = read.filter(([name]) => /\.ya?ml$/i.test(name));
+    if (labs.length > 1) {
+      const names = labs.map(([name]) => name).join(", ");
+      throw new LabwrightError(`Choose one YAML file only: got ${names}.`, { status: 400, code: "bad_request" });
+    }
+    const others = read.filter(([name]) => name !== labs[0]?.[0]);
+    if (labs[0] !== undefined) setYaml(labs[0][1]);
+    if (others.length > 0) setFiles((before) => ({ ...before, ...Object.fromEntries(others) }));
+    return `Read ${[labs[0]?.[0], ...others.map(([name]) => name)].filter(Boolean).join(", ")}.`;
+  };
+  return {
+    ...state,
+    yaml,
+    files,
+    setYaml,
+    removeFile: (name) => setFiles((all) => Object.fromEntries(Object.entries(all).filter(([each]) => each !== name))),
+    addFiles: (list) => void run("Reading…", () => readFiles(list)),
+    check: () =>
+      void run("Checking…", async () => {
+        const { warnings = [] } = await call("validateProject", { yaml, files });
+        return warnings.length === 0 ? "No problems found." : warnings.map(({ line, message }) => `line ${line}: ${message}`).join("\n");
+      }),
+    deploy: () =>
+      void run("Deploying…", async () => {
+        const { lab = "" } = await call("deployProject", { yaml, files });
+        goTo({ page: "lab", lab, view: "topology" });
+        return undefined;
+      }),
+  };
+}

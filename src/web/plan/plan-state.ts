@@ -1,0 +1,165 @@
+import type { Job } from "../../client/browser.ts";
+import type { PlanAction, PlanData } from "../../contract/schemas/plan.ts";
+import { type IntentText, sameIntent } from "../intent/intent-text.ts";
+
+/** The choices that a plan is computed with. */
+export interface PlanOptions {
+  /** Delete parts that the text does not have. */
+  readonly prune: boolean;
+  /** Apply the rest if the host does not support a part. */
+  readonly allowUnsupported: boolean;
+}
+
+/** A plan, with the inputs that it was computed from. */
+export interface ComputedPlan {
+  readonly plan: PlanData;
+  readonly intent: IntentText;
+  readonly options: PlanOptions;
+}
+
+/** A request of this page that is running: a plan, or a change as a job. */
+export interface RunningRequest {
+  readonly label: string;
+  readonly job?: string;
+  readonly progress?: Job;
+  /** The steps of the plan that is being applied, if known. */
+  readonly steps?: readonly PlanAction[];
+}
+
+export interface Notice {
+  readonly text: string;
+  readonly isWarning?: boolean;
+}
+
+export interface PlanState {
+  /** The text in the editor, and the files beside it. */
+  readonly intent: IntentText;
+  /** The service's intent that the text started from. */
+  readonly base: IntentText;
+  /** A newer intent of the service, while the text here has changes of its own. */
+  readonly newer: IntentText | undefined;
+  /** The last text that was set by the page and not typed; a new object each time, for the editor to follow. */
+  readonly replacement: { readonly yaml: string } | undefined;
+  readonly options: PlanOptions;
+  readonly computed: ComputedPlan | undefined;
+  readonly running: RunningRequest | undefined;
+  readonly question: "stop" | "take-over" | undefined;
+  /** The texts before and after the host's changes were taken over. */
+  readonly takenOver: { readonly before: IntentText; readonly after: IntentText } | undefined;
+  readonly notice: Notice;
+  readonly error: unknown;
+}
+
+export type PlanEvent =
+  | { readonly type: "typed"; readonly yaml: string }
+  | { readonly type: "file-changed"; readonly path: string; readonly content: string }
+  | { readonly type: "option-changed"; readonly option: Partial<PlanOptions> }
+  | { readonly type: "service-intent-read"; readonly intent: IntentText }
+  | { readonly type: "newer-taken" }
+  | { readonly type: "newer-ignored" }
+  | { readonly type: "started"; readonly label: string }
+  | { readonly type: "job-started"; readonly label: string; readonly job: string }
+  | { readonly type: "job-progressed"; readonly progress: Job }
+  | { readonly type: "planned"; readonly computed: ComputedPlan }
+  | { readonly type: "applied"; readonly intent: IntentText; readonly complete: boolean }
+  | { readonly type: "taken-over"; readonly before: IntentText; readonly after: IntentText }
+  | { readonly type: "ended"; readonly notice: Notice }
+  | { readonly type: "failed"; readonly error: unknown }
+  | { readonly type: "cancel-failed"; readonly error: unknown }
+  | { readonly type: "asked"; readonly question: "stop" | "take-over" }
+  | { readonly type: "answered" };
+
+/** @param draft text of an earlier visit that was not applied */
+export function initialPlanState(
+  service: IntentText,
+  draft: { readonly mine: IntentText; readonly base: IntentText } | undefined,
+): PlanState {
+  return {
+    intent: draft?.mine ?? service,
+    base: draft?.base ?? service,
+    newer: undefined,
+    replacement: undefined,
+    options: { prune: false, allowUnsupported: false },
+    computed: undefined,
+    running: undefined,
+    question: undefined,
+    takenOver: undefined,
+    notice: { text: draft === undefined ? "" : "Your unapplied text was restored." },
+    error: undefined,
+  };
+}
+
+export function planReducer(state: PlanState, event: PlanEvent): PlanState {
+  switch (event.type) {
+    case "typed":
+      return state.intent.yaml === event.yaml ? state : { ...state, intent: { ...state.intent, yaml: event.yaml } };
+    case "file-changed":
+      return { ...state, intent: { ...state.intent, files: { ...state.intent.files, [event.path]: event.content } } };
+    case "option-changed":
+      return { ...state, options: { ...state.options, ...event.option } };
+    case "service-intent-read":
+      return withServiceIntent(state, event.intent);
+    case "newer-taken":
+      return state.newer === undefined ? state : withText(state, state.newer);
+    case "newer-ignored":
+      return {
+        ...state,
+        base: state.newer ?? state.base,
+        newer: undefined,
+        notice: { text: "Your text is kept. Applying it replaces theirs." },
+      };
+    case "started":
+      return { ...state, running: { label: event.label }, takenOver: undefined, notice: { text: "" }, error: undefined };
+    case "job-started": {
+      const steps = state.computed?.plan.operations;
+      return { ...state, running: { label: event.label, job: event.job, ...(steps !== undefined && { steps }) } };
+    }
+    case "job-progressed":
+      return state.running === undefined ? state : { ...state, running: { ...state.running, progress: event.progress } };
+    case "planned":
+      return { ...state, computed: event.computed };
+    case "applied":
+      return { ...state, base: event.intent, computed: event.complete ? undefined : state.computed };
+    case "taken-over":
+      return { ...withText(state, event.after), computed: undefined, takenOver: { before: event.before, after: event.after } };
+    case "ended":
+      return { ...state, running: undefined, notice: event.notice };
+    case "failed":
+      return { ...state, running: undefined, error: event.error };
+    case "cancel-failed":
+      return { ...state, error: event.error };
+    case "asked":
+      return { ...state, question: event.question };
+    case "answered":
+      return { ...state, question: undefined };
+  }
+}
+
+/** Whether the text has changes that are not applied. */
+export function isEdited({ intent, base }: PlanState): boolean {
+  return !sameIntent(intent, base);
+}
+
+/** Whether the shown plan was computed from the current text and options. */
+export function isPlanCurrent({ computed, intent, options }: PlanState): boolean {
+  return (
+    computed !== undefined &&
+    sameIntent(computed.intent, intent) &&
+    computed.options.prune === options.prune &&
+    computed.options.allowUnsupported === options.allowUnsupported
+  );
+}
+
+/** Shows an intent of the service in the editor. */
+function withText(state: PlanState, intent: IntentText): PlanState {
+  const replacement = intent.yaml === state.intent.yaml ? state.replacement : { yaml: intent.yaml };
+  return { ...state, intent, base: intent, newer: undefined, replacement };
+}
+
+/** The intent also changes elsewhere: by links and positions in the topology, and by other users. */
+function withServiceIntent(state: PlanState, intent: IntentText): PlanState {
+  if (state.running !== undefined || sameIntent(intent, state.base)) return state;
+  if (sameIntent(intent, state.intent)) return { ...state, base: intent };
+  if (isEdited(state)) return { ...state, newer: intent };
+  return { ...withText(state, intent), notice: { text: "The text was changed elsewhere. This is the new text." } };
+}

@@ -1,0 +1,86 @@
+import type { RefObject } from "preact";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import type { Graph } from "./graph/graph.ts";
+import type { Place } from "./layout/layout.ts";
+import { type PictureLayer, pictureLayer } from "./stage/picture-layer.ts";
+import { areaOf, centred, fitted, revealing, type Size, type View, zoomed } from "./stage/view.ts";
+
+/** The stage that shows the drawing, and the functions that change its view. */
+export interface Stage {
+  readonly stage: RefObject<HTMLDivElement | null>;
+  readonly layer: RefObject<HTMLDivElement | null>;
+  readonly svg: RefObject<SVGSVGElement | null>;
+  readonly view: () => View;
+  readonly show: (view: View) => void;
+  readonly pan: (dx: number, dy: number) => void;
+  /** Zooms around the middle of the stage. */
+  readonly zoom: (by: number) => void;
+  /** Shows the whole drawing, also after the stage changes its size, until the view is changed otherwise. */
+  readonly fit: () => void;
+  readonly centre: (at: Place) => void;
+  readonly reveal: (at: Place) => void;
+  /** Calls the listener with the current view and with each new view. Returns a function that removes the listener. */
+  readonly watchView: (listener: (view: View) => void) => () => void;
+}
+
+/** Keeps the view outside of the component's state: a pan or zoom must not render anything. */
+export function useStage(graph: Graph): Stage {
+  const stage = useRef<HTMLDivElement>(null);
+  const layer = useRef<HTMLDivElement>(null);
+  const svg = useRef<SVGSVGElement>(null);
+  const picture = useRef<PictureLayer>(undefined);
+  const view = useRef<View>({ x: 0, y: 0, scale: 1 });
+  /** Whether the view shows the whole drawing, and so follows the size of the stage. */
+  const isFitted = useRef(true);
+  const listeners = useRef(new Set<(view: View) => void>());
+  const area = useMemo(() => areaOf(graph), [graph]);
+
+  const show = (next: View) => {
+    view.current = next;
+    isFitted.current = false;
+    picture.current?.show(next);
+    for (const listener of listeners.current) listener(next);
+  };
+  const size = (): Size => {
+    const { clientWidth: width, clientHeight: height } = stage.current!;
+    return { width, height };
+  };
+  const fit = () => {
+    show(fitted(area, size()));
+    isFitted.current = true;
+  };
+  const latestFit = useRef(fit);
+  latestFit.current = fit;
+
+  useLayoutEffect(() => {
+    const created = pictureLayer(layer.current!, svg.current!, { view: fitted(area, size()), area });
+    picture.current = created;
+    return () => created.close();
+  }, []);
+  useLayoutEffect(fit, [graph.nodes.length]);
+  useLayoutEffect(() => picture.current?.cover(area), [area.left, area.top, area.width, area.height]);
+  // A layout effect: the clean-up of useEffect runs only after the next frame, when the stage no longer exists.
+  useLayoutEffect(() => {
+    const resized = new ResizeObserver(() => isFitted.current && latestFit.current());
+    resized.observe(stage.current!);
+    return () => resized.disconnect();
+  }, []);
+
+  return {
+    stage,
+    layer,
+    svg,
+    view: () => view.current,
+    show,
+    pan: (dx, dy) => show({ scale: view.current.scale, x: view.current.x + dx, y: view.current.y + dy }),
+    zoom: (by) => show(zoomed(view.current, by, { x: size().width / 2, y: size().height / 2 })),
+    fit,
+    centre: (at) => show(centred(view.current, at, size())),
+    reveal: (at) => show(revealing(view.current, at, size())),
+    watchView: (listener) => {
+      listeners.current.add(listener);
+      listener(view.current);
+      return () => void listeners.current.delete(listener);
+    },
+  };
+}
