@@ -18,7 +18,7 @@ const terminalUnderPolicy: Plugin = {
     const elements = replaced(code, /[\w.]+\.createElement\("style"\)/g, "labwrightSheetElement()", 3);
     const attribute = /\b(\w+)\.setAttribute\("style",`\$\{\1\.getAttribute\("style"\)\|\|""\}\$\{(\w+)\};`\)/g;
     const styled = replaced(elements, attribute, "$1.style.cssText+=`;$${$2};`", 1);
-    const shim = join(import.meta.dirname, "src/web/consoles/sheet-element.ts");
+    const shim = join(import.meta.dirname, "src/web/consoles/terminal/sheet-element.ts");
     return { code: `import { sheetElement as labwrightSheetElement } from ${JSON.stringify(shim)};\n${styled}`, map: null };
   },
 };

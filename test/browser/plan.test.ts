@@ -231,7 +231,7 @@ test("a startup configuration in a separate file is edited beside the text", asy
   const { page } = tab;
   await signIn(page, served.url);
   await page.goto(`${served.url}/ui/labs/beside?view=plan`);
-  await page.getByLabel("File", { exact: true }).selectOption("r1.conf");
+  await page.getByLabel("Edit file").selectOption("r1.conf");
   await page.getByRole("textbox", { name: "r1.conf" }).fill("hostname router\n");
   await press(page, "Plan");
   await page.getByText("update config r1").waitFor();

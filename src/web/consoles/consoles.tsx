@@ -7,7 +7,7 @@ import { layoutReducer, readLayout, storeLayout } from "./console-layout.ts";
 import { ConsoleList, type ConsoleNode } from "./console-list.tsx";
 import { hasConsole } from "./has-console.ts";
 import { Screens } from "./screens.tsx";
-import { TerminalView } from "./terminal-view.tsx";
+import { TerminalView } from "./terminal/terminal-view.tsx";
 
 export interface ConsolesProps {
   readonly lab: string;

@@ -11,13 +11,13 @@ function gateOf() {
   return { promise, open, fail };
 }
 
-test("so many run at a time, in the order of asking, and a failure does not keep the others", async () => {
-  const turn = concurrencyLimit(2);
+test("a limited number of tasks runs at a time, in the order of the calls, also after a failure", async () => {
+  const limit = concurrencyLimit(2);
   const { signal } = new AbortController();
   const log: string[] = [];
   const gates = ["a", "b", "c", "d"].map((name) => ({ name, gate: gateOf() }));
   const all = gates.map(({ name, gate }) =>
-    turn(async () => {
+    limit(async () => {
       log.push(name);
       await gate.promise;
     }, signal),
@@ -32,19 +32,19 @@ test("so many run at a time, in the order of asking, and a failure does not keep
   expect(log).toEqual(["a", "b", "c", "d"]);
 });
 
-test("what is given up while it waits does not begin, and lets the next go on", async () => {
-  const turn = concurrencyLimit(1);
-  const gone = new AbortController();
+test("a task that is aborted while it waits is not started, and the next task runs", async () => {
+  const limit = concurrencyLimit(1);
+  const aborted = new AbortController();
   const first = gateOf();
-  const running = turn(() => first.promise, new AbortController().signal);
-  let began = false;
-  const waits = turn(async () => {
-    began = true;
-  }, gone.signal);
-  gone.abort();
+  const running = limit(() => first.promise, new AbortController().signal);
+  let started = false;
+  const waiting = limit(async () => {
+    started = true;
+  }, aborted.signal);
+  aborted.abort();
   first.open();
   await running;
-  await expect(waits).rejects.toThrow();
-  expect(began).toBe(false);
-  expect(await turn(async () => 7, new AbortController().signal)).toBe(7);
+  await expect(waiting).rejects.toThrow();
+  expect(started).toBe(false);
+  expect(await limit(async () => 7, new AbortController().signal)).toBe(7);
 });

@@ -25,7 +25,7 @@ function wordsOf(error: unknown): { readonly title: string; readonly text: strin
   return { title: message, text: next, ...(typeof shown === "string" && { details: shown }) };
 }
 
-/** What the user can do, by error code. */
+/** Advice to the user, by error code. */
 const nextSteps: Readonly<Record<string, string>> = {
   host_unreachable: "Check that the service is running, then try again.",
   lab_busy: "Another change of this lab is running. Wait for its end, or cancel it.",

@@ -7,7 +7,7 @@ interface SideFilesProps {
   readonly onChange: (path: string, text: string) => void;
 }
 
-/** Shows and edits the files that a lab's text names, one at a time: mostly startup configurations. */
+/** Shows and edits the files that a lab's text names, one at a time. Most of them are startup configurations. */
 export function SideFiles({ files, readOnly, onChange }: SideFilesProps) {
   const [chosen, setChosen] = useState("");
   const [name, setName] = useState("");
@@ -19,7 +19,7 @@ export function SideFiles({ files, readOnly, onChange }: SideFilesProps) {
       <div class="buttons">
         {paths.length > 0 && (
           <label class="choice">
-            File
+            Edit file
             <select value={text === undefined ? "" : chosen} onChange={(event) => setChosen(event.currentTarget.value)}>
               <option value="">none shown</option>
               {paths.map((path) => (

@@ -1,4 +1,4 @@
-/** What a key does in the topology. Distances are px: of the stage for `pan`, of the drawing for `moveNode`. */
+/** The effect of a key in the topology. Distances are px: of the stage for `pan`, of the drawing for `moveNode`. */
 export type KeyCommand =
   | { readonly kind: "pan"; readonly dx: number; readonly dy: number }
   | { readonly kind: "moveNode"; readonly dx: number; readonly dy: number }

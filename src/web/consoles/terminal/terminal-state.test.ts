@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { LabwrightError } from "../../client/browser.ts";
+import { LabwrightError } from "../../../client/browser.ts";
 import type { LinkState } from "./console-link.ts";
 import { initialTerminalState, linkDot, statusText, type TerminalEvent, terminalReducer } from "./terminal-state.ts";
 

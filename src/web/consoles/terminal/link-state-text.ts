@@ -1,4 +1,4 @@
-import { LabwrightError } from "../../client/browser.ts";
+import { LabwrightError } from "../../../client/browser.ts";
 import type { LinkState } from "./console-link.ts";
 
 /** Describes the state of a console's connection. */

@@ -1,5 +1,5 @@
-import { LabwrightError } from "../../client/browser.ts";
-import { call } from "../service/api.ts";
+import { LabwrightError } from "../../../client/browser.ts";
+import { call } from "../../service/api.ts";
 import { newOutput } from "./new-output.ts";
 
 export type LinkState =
