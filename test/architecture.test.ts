@@ -114,7 +114,7 @@ const layers: Readonly<Record<LayerName, Layer>> = {
     why: "bytes of captured packets; what they come from and who looks is others' part",
   },
   "host interface": {
-    files: /^hosts\/(host(-[a-z]+)?\.ts|conformance\b.*|memory\/.*)$/,
+    files: /^hosts\/(host(-[a-z]+)?(\.test)?\.ts|conformance\b.*|memory\/.*)$/,
     layers: ["base", "contract errors", "intent", "engine"],
     types: ["packets"],
     packages: ["vitest"],
