@@ -124,7 +124,7 @@ const layers: Readonly<Record<LayerName, Layer>> = {
   "local host": {
     files: /^hosts\/local\//,
     layers: ["base", "contract errors", "intent", "engine", "console", "packets", "files", "host interface"],
-    packages: ["yaml"],
+    packages: ["yaml", "tar-stream"],
     node: "all",
     why: "all privilege lives here; drivers never see each other",
   },

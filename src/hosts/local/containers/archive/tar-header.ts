@@ -1,6 +1,7 @@
+import { extract, type Header } from "tar-stream";
 import { ArchiveError } from "./archive-error.ts";
 
-/** One 512-byte header. Texts are bytes as latin1: a file name need not be UTF-8. */
+/** The header of one entry. Texts are bytes as latin1: a file name need not be UTF-8. */
 export interface TarHeader {
   readonly name: string;
   readonly mode: number;
@@ -9,94 +10,129 @@ export interface TarHeader {
   readonly size: number;
   /** Seconds. */
   readonly mtime: number;
+  /** The type flag as it is in the archive, such as "0" for a file. */
   readonly type: string;
   readonly link: string;
+  /** Extended attributes that the archive has for the entry. */
+  readonly xattrs: number;
 }
 
-/** undefined for a block of zeros: the end. Throws ArchiveError bad_archive. */
-export function parseHeader(block: Buffer, at: number): TarHeader | undefined {
-  if (block.every((byte) => byte === 0)) return undefined;
-  const sum = number(block, 148, 8, at);
-  let unsigned = 8 * 32;
-  for (let i = 0; i < 512; i++) if (i < 148 || i >= 156) unsigned += block[i]!;
-  if (sum !== unsigned) throw broken(at, "its checksum is wrong");
-  const ustar = block.toString("latin1", 257, 262) === "ustar";
-  // GNU's own form keeps times where POSIX keeps the prefix.
-  const prefix = ustar && block[263] === 0x30 ? text(block, 345, 155) : "";
-  const name = text(block, 0, 100);
-  return {
-    name: prefix === "" ? name : `${prefix}/${name}`,
-    mode: number(block, 100, 8, at) & 0o7777,
-    uid: number(block, 108, 8, at),
-    gid: number(block, 116, 8, at),
-    size: number(block, 124, 12, at),
-    mtime: number(block, 136, 12, at),
-    type: String.fromCharCode(block[156]!),
-    link: text(block, 157, 100),
-  };
-}
+/** Bytes of the extended headers (pax, GNU long names) of one entry. */
+const maxExtended = 1024 * 1024;
 
-/** Records of a pax header: "length key=value\n". */
-export function parsePax(data: Buffer, at: number): ReadonlyMap<string, string> {
-  const records = new Map<string, string>();
-  for (let from = 0; from < data.length; ) {
-    const space = data.indexOf(0x20, from);
-    const digits = data.toString("latin1", from, space < 0 ? from : space);
-    const length = Number(digits);
-    const end = from + length;
-    if (!/^[0-9]{1,9}$/.test(digits) || end > data.length || end <= space || data[end - 1] !== 0x0a)
-      throw broken(at, "its pax record is malformed");
-    const record = data.toString("latin1", space + 1, end - 1);
-    const equals = record.indexOf("=");
-    if (equals <= 0) throw broken(at, "its pax record has no key");
-    records.set(record.slice(0, equals), record.slice(equals + 1));
-    from = end;
+/** Pax records of a global header that would change entries. */
+const changingRecord = /(^|\n)[0-9]+ (path|linkpath|size|uid|gid|hdrcharset|GNU\.|SCHILY\.|LIBARCHIVE\.)/;
+
+/**
+ * Reads the headers of one entry, with its pax headers and GNU long names. `undefined` at the end of the archive, which is a block of zeros.
+ * tar-stream interprets the headers; it gets no data of files, so that the caller knows where each file begins.
+ *
+ * @param block returns the next 512 bytes, fewer at the end of the source
+ * @throws ArchiveError bad_archive
+ */
+export async function readHeader(block: () => Promise<Buffer>, at: number): Promise<TarHeader | undefined> {
+  const parser = new HeaderParser();
+  try {
+    let next = await block();
+    while (typeOf(next) === "g") {
+      // tar-stream would apply a global header to some entries and not to others.
+      await skipGlobal(next, block, at);
+      next = await block();
+    }
+    if (next.length === 512 && next.every((byte) => byte === 0)) return undefined;
+    for (let bytes = 512; bytes <= maxExtended; bytes += 512) {
+      if (next.length < 512) throw broken(at, "it is cut off");
+      const found = await parser.write(next).catch((error: Error) => {
+        throw broken(at, error.message);
+      });
+      if (found !== undefined) return checked(found, typeOf(next), at);
+      next = await block();
+    }
+    throw broken(at, `its extended headers have more than ${maxExtended} bytes`);
+  } finally {
+    parser.close();
   }
-  return records;
 }
 
-/** A header with what pax says otherwise. */
-export function withPax(header: TarHeader, pax: ReadonlyMap<string, string>, at: number): TarHeader {
-  const whole = (key: string, otherwise: number): number => {
-    const value = pax.get(key);
-    if (value === undefined) return otherwise;
-    const parsed = Number(value);
-    if (!/^-?[0-9]+(\.[0-9]*)?$/.test(value) || !Number.isSafeInteger(Math.floor(parsed))) throw broken(at, `its pax ${key} is no number`);
-    return Math.floor(parsed);
+/** tar-stream, fed with one block after the other. */
+class HeaderParser {
+  readonly #extract = extract({ filenameEncoding: "latin1", allowUnknownFormat: true, highWaterMark: 1 } as object);
+  #settle: { readonly resolve: (found: Header | undefined) => void; readonly reject: (error: Error) => void } | undefined;
+  #error: Error | undefined;
+
+  constructor() {
+    this.#extract.on("entry", (header) => this.#settle?.resolve(header));
+    this.#extract.on("drain", () => this.#settle?.resolve(undefined));
+    this.#extract.on("error", (error) => {
+      this.#error = error;
+      this.#settle?.reject(error);
+    });
+  }
+
+  /** Resolves with the header once it is whole, `undefined` if more blocks are needed. */
+  write(block: Buffer): Promise<Header | undefined> {
+    return new Promise((resolve, reject) => {
+      if (this.#error !== undefined) return reject(this.#error);
+      this.#settle = { resolve, reject };
+      this.#extract.write(block);
+    });
+  }
+
+  close(): void {
+    this.#settle = undefined;
+    this.#extract.destroy();
+  }
+}
+
+function checked(found: Header, type: string, at: number): TarHeader {
+  const pax = new Map(Object.entries((found.pax ?? {}) as Readonly<Record<string, string>>));
+  const keys = [...pax.keys()];
+  if (type === "S" || keys.some((key) => key.startsWith("GNU.sparse."))) throw broken(at, "sparse files are not supported");
+  const number = (key: string, value: number): number => {
+    const text = pax.get(key);
+    const parsed = Math.floor(text === undefined ? value : Number(text));
+    const isNumber = text === undefined || /^-?[0-9]+(\.[0-9]*)?$/.test(text);
+    if (!isNumber || !Number.isSafeInteger(parsed)) throw broken(at, `its ${key} is not a number`);
+    if (parsed < 0 && key !== "mtime") throw broken(at, `its ${key} is negative`);
+    return parsed;
   };
-  const found = {
-    ...header,
-    name: pax.get("path") ?? header.name,
-    link: pax.get("linkpath") ?? header.link,
-    size: whole("size", header.size),
-    uid: whole("uid", header.uid),
-    gid: whole("gid", header.gid),
-    mtime: whole("mtime", header.mtime),
+  const text = (key: string, value: string): string => {
+    if (!pax.has(key)) return value;
+    if (value.includes("\ufffd")) throw broken(at, `its pax ${key} is not UTF-8`);
+    return Buffer.from(value, "utf8").toString("latin1");
   };
-  if (found.size < 0 || found.uid < 0 || found.gid < 0) throw broken(at, "its pax record has a negative number");
-  return found;
+  return {
+    name: text("path", found.name),
+    mode: (found.mode ?? 0) & 0o7777,
+    uid: number("uid", found.uid ?? 0),
+    gid: number("gid", found.gid ?? 0),
+    size: number("size", found.size ?? 0),
+    mtime: number("mtime", (found.mtime?.getTime() ?? 0) / 1000),
+    type,
+    link: text("linkpath", found.linkname ?? ""),
+    xattrs: keys.filter((key) => /^(SCHILY\.xattr|LIBARCHIVE\.xattr)\./.test(key)).length,
+  };
+}
+
+/** Git writes its commit into a global header, which is ignored. */
+async function skipGlobal(header: Buffer, block: () => Promise<Buffer>, at: number): Promise<void> {
+  const size = Number.parseInt(header.toString("latin1", 124, 136), 8);
+  if (!(size >= 0 && size <= maxExtended)) throw broken(at, "its global header has no valid size");
+  const blocks: Buffer[] = [];
+  for (let left = size; left > 0; left -= 512) {
+    const next = await block();
+    if (next.length < 512) throw broken(at, "it is cut off");
+    blocks.push(next);
+  }
+  if (changingRecord.test(Buffer.concat(blocks).toString("latin1", 0, size))) {
+    throw broken(at, "global headers that change entries are not supported");
+  }
+}
+
+function typeOf(block: Buffer): string {
+  return block.toString("latin1", 156, 157);
 }
 
 export function broken(at: number, why: string): ArchiveError {
   return new ArchiveError("bad_archive", `the tar archive is damaged: the entry at byte ${at}: ${why}`);
-}
-
-function text(block: Buffer, from: number, length: number): string {
-  const end = block.indexOf(0, from);
-  return block.toString("latin1", from, end < 0 || end > from + length ? from + length : end);
-}
-
-/** Octal digits, or GNU's binary form. */
-function number(block: Buffer, from: number, length: number, at: number): number {
-  if ((block[from]! & 0x80) !== 0) {
-    let value = block[from]! & 0x7f;
-    if (value >= 0x40) return 0; // negative: a time before 1970
-    for (let i = 1; i < length; i++) value = value * 256 + block[from + i]!;
-    if (!Number.isSafeInteger(value)) throw broken(at, "a number is too large");
-    return value;
-  }
-  const digits = text(block, from, length).trim();
-  if (digits === "") return 0;
-  if (!/^[0-7]+$/.test(digits)) throw broken(at, "a number is not octal");
-  return Number.parseInt(digits, 8);
 }
