@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { readZip, writeZip } from "./zip.ts";
 
 const text = (value: string) => new TextEncoder().encode(value);
@@ -75,6 +75,46 @@ test("whatever bytes come, the answer is an archive or a SyntaxError", () => {
     ),
     { numRuns: 1000 },
   );
+});
+
+describe("a hostile archive", () => {
+  const archive = writeZip([{ name: "a", data: text("hello ".repeat(100)) }]);
+  const listed = archive.indexOf(Buffer.from([0x50, 0x4b, 1, 2]));
+  const end = archive.indexOf(Buffer.from([0x50, 0x4b, 5, 6]));
+  const changed = (change: (bytes: Buffer) => void) => {
+    const bytes = Buffer.from(archive);
+    change(bytes);
+    return bytes;
+  };
+
+  test.each([
+    ["whose checksum is wrong", changed((bytes) => bytes.writeUInt32LE(1, listed + 16))],
+    ["whose listed size is smaller than the file", changed((bytes) => bytes.writeUInt32LE(10, listed + 24))],
+    ["whose listed size is larger than the file", changed((bytes) => bytes.writeUInt32LE(100_000, listed + 24))],
+    ["whose file has no header", changed((bytes) => bytes.writeUInt32LE(0, 0))],
+    ["whose file begins beyond the archive", changed((bytes) => bytes.writeUInt32LE(0x7fff_ffff, listed + 42))],
+    ["that lists more files than it has", changed((bytes) => bytes.writeUInt16LE(9, end + 10))],
+    ["whose file is encrypted", changed((bytes) => bytes.writeUInt16LE(1, listed + 8))],
+    ["with an unknown compression method", changed((bytes) => bytes.writeUInt16LE(99, listed + 10))],
+    ["of several disks", changed((bytes) => bytes.writeUInt16LE(1, end + 4))],
+    ["of ZIP64 form", changed((bytes) => bytes.writeUInt32LE(0xffff_ffff, end + 16))],
+    ["with ZIP64 sizes", changed((bytes) => bytes.writeUInt32LE(0xffff_ffff, listed + 24))],
+    ["that is cut off", archive.subarray(0, archive.length - 1)],
+    ["that begins too late", archive.subarray(10)],
+  ])("%s is refused", (_, bytes) => {
+    expect(() => readZip(bytes)).toThrow(SyntaxError);
+  });
+
+  test("cannot exceed the size limit with files that share their data", () => {
+    const many = writeZip(Array.from({ length: 40 }, (_, i) => ({ name: `${i}`, data: new Uint8Array(100_000) })));
+    expect(many.length).toBeLessThan(20_000);
+    expect(() => readZip(many, 1_000_000)).toThrow(/larger than 1000000 bytes/);
+  });
+
+  test("keeps names with .. and names of object properties as plain text", () => {
+    const names = ["../../etc/passwd", "/absolute", "__proto__", "constructor"];
+    expect(readZip(writeZip(names.map((name) => ({ name, data: text(name) })))).map(({ name }) => name)).toEqual(names);
+  });
 });
 
 test("what is no archive is refused", () => {
