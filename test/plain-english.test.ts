@@ -50,7 +50,7 @@ const texts: readonly { readonly name: string; readonly text: string; readonly f
     text: Object.values(errors)
       .map((row) => row.when)
       .join("\n"),
-    free: all.filter((name) => name !== "tell"),
+    free: all,
   },
   {
     name: "error messages (new …Error and new …Failure below src/)",

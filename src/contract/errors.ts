@@ -1,6 +1,6 @@
 /**
- * Every error code of API v1, its HTTP status and when it is given. The one table: routes, SDK, OpenAPI and
- * docs/errors.md name the same codes (a test compares them both ways). Append-only.
+ * Every error code of API v1, its HTTP status and its cause. Routes, SDK, OpenAPI and docs/errors.md use the codes of
+ * this table (a test compares them both ways). Append-only.
  */
 export interface ErrorRow {
   /** HTTP status; 0 for errors that the client raises by itself. */
@@ -8,7 +8,7 @@ export interface ErrorRow {
   /** HTTP status of an answer with a code that clients raise by themselves as well. */
   readonly answerStatus?: number;
   readonly when: string;
-  /** Seconds for Retry-After where nothing better is known. */
+  /** Default Retry-After, seconds. */
   readonly retryAfter?: number;
 }
 
@@ -35,68 +35,68 @@ export const errors = {
   picture_not_found: { status: 404, when: "the lab has no such picture" },
   disks_not_found: { status: 404, when: "no such kept disks for this user" },
   job_not_found: { status: 404, when: "no such job" },
-  method_not_allowed: { status: 405, when: "the path exists, the method does not; Allow names those that do" },
+  method_not_allowed: { status: 405, when: "the path does not support this method; the Allow header lists the methods that it supports" },
   lab_exists: { status: 409, when: "deploy of a managed lab that exists, without replace" },
-  plan_stale: { status: 409, when: "the plan identity is not the one of the last plan of this direction, or what it saw has changed" },
-  lab_busy: { status: 409, when: "another change of the same lab runs; data.operation tells which" },
+  plan_stale: { status: 409, when: "the plan identity is not the one of the last plan of this direction, or the lab has changed since then" },
+  lab_busy: { status: 409, when: "another change of the same lab runs; data.operation describes it" },
   session_exists: {
     status: 409,
-    when: "a browser ticket of another user than the one that the browser is signed in as, without replace; data.username, data.ticket_username",
+    when: "the browser ticket belongs to another user than the signed-in one, and replace is not set; data.username, data.ticket_username",
   },
   node_not_running: {
     status: 409,
-    when: "the console of a stopped node; data.node and data.power, where the host returns them; data.log false: the host keeps no output of nodes",
+    when: "the console of a stopped node; data.node and data.power, if the host returns them; data.log is false if the host keeps no console output",
   },
   capture_limit: {
     status: 409,
-    when: "as many captures of the lab or the host as there may be, or as much room as they may take; data.limit tells which",
+    when: "the limit on the number or the size of captures of the lab or the host is reached; data.limit names the limit",
   },
-  console_in_use: { status: 409, when: "exec on a console that another exec holds" },
+  console_in_use: { status: 409, when: "exec on a console that another exec uses" },
   number_clash: {
     status: 409,
-    when: "the node's number on the host runs for another lab of the same host user; data.clash names the number, the lab and its node",
+    when: "another lab of the same host user runs a node with the same number; data.clash contains the number, the lab and its node",
   },
   node_stuck: {
     status: 409,
-    when: "the host takes the node for half started, and neither starts nor stops it; a wipe ends that and deletes its disk",
+    when: "the host reports the node as half started and neither starts nor stops it; a wipe resets the node and deletes its disk",
   },
   lab_in_use: {
     status: 409,
-    when: "another user of the host has the lab open, or its nodes run or may run for that user (destroy takes force); or a lab to renumber runs; data.users",
+    when: "another host user has the lab open, or its nodes run or may run for that user (destroy accepts force); or a lab to renumber runs; data.users",
   },
   nodes_running: {
     status: 409,
-    when: "a snapshot is taken, restored or removed while nodes run that must be stopped first; data.nodes names them",
+    when: "a snapshot is taken, restored or removed while nodes run that must be stopped first; data.nodes lists them",
   },
-  snapshot_exists: { status: 409, when: "the lab has a snapshot of this name" },
+  snapshot_exists: { status: 409, when: "the lab already has a snapshot with this name" },
   cancelled: { status: 409, when: "the change was cancelled: stopped after the step in flight; data.applied, data.remaining" },
-  payload_too_large: { status: 413, when: "a body over the limit, or a picture that is larger than the service answers; data.limit" },
+  payload_too_large: { status: 413, when: "the request body, or the picture to return, is larger than the limit; data.limit" },
   unsupported_media_type: { status: 415, when: "a body that is not application/json" },
-  unsupported: { status: 422, when: "the host cannot do this; data.feature names what" },
+  unsupported: { status: 422, when: "the host does not support this; data.feature names the feature" },
   lab_locked: { status: 423, when: "the lab's lock is set on the host when a change begins: nothing was changed" },
   lab_locked_mid_apply: { status: 423, when: "the lock appeared during an apply: stopped after the step in flight" },
   tls_required: { status: 426, when: "plain HTTP on the HTTPS port" },
-  rate_limited: { status: 429, when: "too many tries; Retry-After tells when to come back" },
+  rate_limited: { status: 429, when: "too many attempts; retry after the number of seconds in Retry-After" },
   internal: { status: 500, when: "a defect of the service; data.request_id finds it in the log" },
-  host_error: { status: 502, when: "the host refused or broke a step; data.host tells its words" },
+  host_error: { status: 502, when: "the host refused a step or failed during it; data.host contains the host's message" },
   host_unreachable: { status: 503, when: "no connection to the host", retryAfter: 5 },
-  shutting_down: { status: 503, when: "the service goes down: the call was cut off; data tells what it had done", retryAfter: 5 },
+  shutting_down: { status: 503, when: "the service shuts down and ended the call; data contains the progress of the call", retryAfter: 5 },
   overloaded: {
     status: 503,
-    when: "the service has no file descriptors left, so that it can open nothing more; it recovers when connections or labs end",
+    when: "the service has no free file descriptors; it recovers when connections or labs end",
     retryAfter: 5,
   },
   host_timeout: { status: 504, when: "the host did not answer in time" },
-  console_timeout: { status: 504, when: "the prompt or an expected text did not come; data.output is what came" },
+  console_timeout: { status: 504, when: "the prompt or an expected text did not appear; data.output contains the output until then" },
   tls_untrusted: {
     status: 0,
     answerStatus: 502,
-    when: "raised by the client: certificate not trusted and no pin given; answered with 502 where the certificate is that of the service's host",
+    when: "raised by the client: the certificate is not trusted and no pin is set; the service returns it with 502 for the certificate of its host",
   },
   tls_pin_mismatch: {
     status: 0,
     answerStatus: 502,
-    when: "raised by the client: the certificate is not the pinned one; answered with 502 where the certificate is that of the service's host",
+    when: "raised by the client: the certificate is not the pinned one; the service returns it with 502 for the certificate of its host",
   },
 } as const satisfies Record<string, ErrorRow>;
 
@@ -109,13 +109,13 @@ export function answerStatus(code: ErrorCode): number {
 }
 
 /**
- * The one error that crosses layers: a code of the table, a text for people, and the data that the contract
- * gives for that code. Anything else that is thrown is a defect and answers `internal`.
+ * The only error that crosses layers: a code of the table, a message for people, and the data that the contract
+ * defines for that code. Any other thrown value is a defect, returned as `internal`.
  */
 export class Failure extends Error {
   readonly code: ErrorCode;
   readonly data: Readonly<Record<string, unknown>> | undefined;
-  /** Seconds for the Retry-After header, where the code has one. */
+  /** Seconds for the Retry-After header; undefined: no header. */
   readonly retryAfter: number | undefined;
 
   constructor(

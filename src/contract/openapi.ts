@@ -108,7 +108,7 @@ const changeHeaders: readonly Json[] = [
     required: false,
     schema: { type: "string", minLength: 1, maxLength: 255 },
     description:
-      "the same key with the same request is done once, and answers the same, for 24 hours; with another request it is bad_request",
+      "for 24 hours, a request repeated with the same key runs once and returns the same answer; the same key with another request is bad_request",
   },
 ];
 
@@ -177,12 +177,12 @@ function failureSchema(): Json {
       ok: { const: false },
       error: { type: "string", description: "for people; not a compatibility surface" },
       code: { enum: Object.keys(errors).filter((code) => answerStatus(code as ErrorCode) !== 0) },
-      data: { type: "object", description: "what the code's row says, e.g. problems, diagnostics, request_id" },
+      data: { type: "object", description: "details that depend on the code, such as problems, diagnostics, request_id" },
     },
   };
 }
 
-/** A named schema by its name, another as it stands. */
+/** Returns a $ref for a named schema; any other schema inline. */
 function reference(schema: TSchema): unknown {
   const name = nameOf.get(JSON.stringify(schema));
   return name === undefined ? inside(schema) : { $ref: `#/components/schemas/${name}` };

@@ -17,24 +17,24 @@ export interface OperationRow {
   readonly timeoutMs: number;
   /** May be sent again, once, after a new login. */
   readonly replay: boolean;
-  /** json: an object is required; unread: whatever is sent is thrown away; none. */
+  /** json: an object is required; unread: any body is discarded; none: no body. */
   readonly body: "json" | "unread" | "none";
   /** Bytes. */
   readonly maxBody: number;
   readonly unknownFields: "ignore" | "refuse";
   readonly answer: AnswerKind;
-  /** Of an upgrade: the word in the Upgrade header. Upgrade: websocket carries the same bytes in binary frames. */
+  /** For an upgrade: the value of the Upgrade header. `Upgrade: websocket` carries the same bytes in binary frames. */
   readonly protocol?: StreamProtocol;
   /** A journaled change: Prefer: respond-async answers {job} at once. */
   readonly change: boolean;
   /** The capability that it needs. */
   readonly feature?: string;
-  /** Codes it may give, apart from those of every operation (commonErrors). */
+  /** Error codes of this operation, in addition to commonErrors. */
   readonly errors: readonly ErrorCode[];
   readonly summary: string;
 }
 
-/** Any operation may give these. not_found and method_not_allowed come from the router. */
+/** Error codes of every operation. not_found and method_not_allowed come from the router. */
 export const commonErrors = [
   "tls_required",
   "tls_untrusted",
@@ -52,11 +52,11 @@ const bare = { ...post, body: "unread" } as const;
 const change = { ...post, change: true } as const;
 
 const bearer = ["unauthenticated", "expired_agent_session"] as const;
-/** The service's own words about its host. */
+/** Failures of the connection to the host. */
 const hostTrouble = ["host_error", "host_unreachable", "host_timeout", "tls_untrusted", "tls_pin_mismatch"] as const;
 const host = [...bearer, "expired_host_session", ...hostTrouble] as const;
 const bodied = ["payload_too_large", "unsupported_media_type"] as const;
-/** Intents are read in threads, so many at once. */
+/** Intents are parsed in a limited number of threads. */
 const reading = ["field_not_allowed", "invalid_intent", "rate_limited"] as const;
 const authoring = [...host, ...bodied, ...reading, "template_not_found", "node_not_found"] as const;
 const project = [...host, ...bodied, ...reading, "lab_not_found", "operation_not_allowed"] as const;
@@ -129,7 +129,7 @@ export const operations = {
     timeoutMs: 15_000,
     replay: true,
     errors: host,
-    summary: "What the host can do now, and what each project mode allows",
+    summary: "Features that the host supports now, and the operations that each project mode allows",
   },
   listTemplates: {
     ...get,
@@ -138,7 +138,7 @@ export const operations = {
     timeoutMs: 15_000,
     replay: true,
     errors: host,
-    summary: "Node templates; provisioned=true leaves those with an image",
+    summary: "Node templates; provisioned=true returns only templates with an image",
   },
   getTemplate: {
     ...get,
@@ -359,7 +359,7 @@ export const operations = {
     replay: true,
     feature: "consoleLog",
     errors: [...project, "node_not_found", "unsupported"],
-    summary: "What a node's console has said since the node's last start, also of a node that has ended",
+    summary: "Console output of a node since its last start, also of a node that has stopped",
   },
   runConsole: {
     ...post,
@@ -461,7 +461,7 @@ export const operations = {
     replay: true,
     feature: "capture",
     errors: captures,
-    summary: "Packets of a capture as rows, decoded; those after a number, and those that a display filter takes, from anywhere among them",
+    summary: "Decoded packets of a capture as rows, optionally after a packet number, from an offset, or matching a display filter",
   },
   getCapturePacket: {
     ...get,
@@ -522,7 +522,7 @@ export const operations = {
     timeoutMs: 15_000,
     replay: true,
     errors: project,
-    summary: "The intent without secrets, or as it was written for who may edit it, and its revision",
+    summary: "The intent and its revision; without secrets, or as written for users who may edit the lab",
   },
   editProject: {
     ...post,
@@ -553,7 +553,7 @@ export const operations = {
     protocol: "host-traffic",
     feature: "traffic",
     errors: [...host, "browser_token_invalid", "lab_not_found", "operation_not_allowed", "unsupported"],
-    summary: "One JSON object a line, each a packet in the lab's own words, after Upgrade: host-traffic",
+    summary: "One JSON object per line for each packet, with the lab's node and link names, after Upgrade: host-traffic",
   },
   listLabs: {
     ...get,
@@ -581,7 +581,7 @@ export const operations = {
     timeoutMs: 15_000,
     replay: true,
     errors: project,
-    summary: "Share a lab: who else may view, operate or edit it; for its owner and admins",
+    summary: "Share a lab: set which users may view, operate or edit it; for its owner and admins",
   },
   setLabLock: {
     ...post,
@@ -592,7 +592,7 @@ export const operations = {
     replay: true,
     feature: "lock",
     errors: [...project, "unsupported"],
-    summary: "Lock a lab, so that every change of it is refused and one that runs stops after the step in flight; or unlock it",
+    summary: "Lock a lab: changes are refused, and a running change stops after its current step; or unlock it",
   },
   listQuarantine: {
     ...get,
@@ -661,7 +661,7 @@ export const operations = {
     feature: "renumber",
     errors: [...changing, "number_clash", "lab_in_use"],
     summary:
-      "Give nodes and networks of a stopped lab new numbers where other labs of the host user have the same; the disks of such nodes are wiped",
+      "Give nodes and networks of a stopped lab new numbers if other labs of the host user use the same; the disks of renumbered nodes are wiped",
   },
   listSnapshots: {
     ...post,
@@ -838,7 +838,7 @@ export type ChangeOperationId = { [Id in OperationId]: (typeof operations)[Id]["
 /** `{body, query, params}` of an operation; undefined for a part that it does not read. */
 export type RequestOf<Id extends OperationId> = Requests[Id];
 
-/** What an operation answers: `data` of the envelope; UpgradeGrant, BytesAnswer or an iterable of EventData by its answer kind. */
+/** The answer of an operation: `data` of the envelope; or, by its answer kind, UpgradeGrant, BytesAnswer or an iterable of EventData. */
 export type DataOf<Id extends OperationId> = Answers[Id];
 
 /** A granted upgrade. The service adds how to attach, a client the open connection. */

@@ -1,7 +1,7 @@
-/** Parts of answers that many callers get, and that nobody changes any more. */
+/** Immutable parts of answers that many callers share. */
 const shared = new WeakSet<object>();
 
-/** From here on the value never changes: it may be put into words once for all who get it. */
+/** Marks a value as immutable, so that it is serialized once for all callers. */
 export function share<T extends object>(value: T): T {
   shared.add(value);
   return value;

@@ -73,7 +73,7 @@ export interface ServiceOptions {
   readonly store: Store;
   readonly clock?: Clock;
   readonly log: Log;
-  /** Of the program, as health tells it. */
+  /** Version of the program, as getHealth returns it. */
   readonly version: string;
   /** Default 12 h. */
   readonly sessionIdleMs?: number;
@@ -83,11 +83,11 @@ export interface ServiceOptions {
   readonly statusIntervalMs?: number;
   /** How long close() waits for changes that run; what is left then is finished after the next start. Default 10,000. */
   readonly closeWaitMs?: number;
-  /** A change that finishes no step for so long is cancelled. Default 600,000. */
+  /** A change that finishes no step within this time is cancelled, ms. Default 600,000. */
   readonly changeStallMs?: number;
-  /** A cancelled change whose step in flight does not come back for so long is given up. Default 60,000. */
+  /** How long a cancelled change may wait for its current step, ms. Default 60,000. */
   readonly changeGraceMs?: number;
-  /** Whether what ended with the host comes back by itself, in labs that do not say. Default never. */
+  /** Whether nodes are started again after a host restart, for labs without a policy. Default never. */
   readonly resume?: ResumePolicy;
   readonly events?: EventsLimits;
   /** Bounds for work on large intents. */
@@ -116,7 +116,7 @@ export function createService(options: ServiceOptions): Service {
     idleMs: options.sessionIdleMs ?? 12 * hour,
     absoluteMs: options.sessionAbsoluteMs ?? 7 * 24 * hour,
   });
-  /** Nothing that was opened on a lab, or read from it, is for those who use the next lab at its path. */
+  /** Closes streams and drops caches of a lab, so that a later lab at the same path does not get them. */
   const endLab = (path: string) => {
     context.streams.endLab(path);
     context.consoles.closeLab(path);

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import { Failure } from "../contract/errors.ts";
 import { type Bench, createBench, failureOf, pair } from "./service.fixture.ts";
 
-/** Changes that the host did, but whose record found no room. */
+/** Changes that the host did, but whose record could not be written to a full disk. */
 
 const benches: Bench[] = [];
 afterEach(async () => {
@@ -18,7 +18,7 @@ const noRoom = () => {
 };
 const done = /^the host did every step, but the record of it could not be written: the service's database failed/;
 
-test("a destroy whose record finds no room says that the host did it, and lists its steps", async () => {
+test("a destroy whose record cannot be written reports that the host did it, and lists its steps", async () => {
   const made = createBench();
   benches.push(made);
   const ann = await made.login();
@@ -29,7 +29,7 @@ test("a destroy whose record finds no room says that the host did it, and lists 
   expect(failure.data).toMatchObject({ applied: expect.arrayContaining([expect.objectContaining({ op: "delete" })]), remaining: [] });
 });
 
-test("a deploy whose record finds no room says that the host did it, and lists its steps", async () => {
+test("a deploy whose record cannot be written reports that the host did it, and lists its steps", async () => {
   const made = createBench();
   benches.push(made);
   const ann = await made.login();

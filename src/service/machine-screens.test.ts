@@ -42,7 +42,7 @@ afterAll(async () => {
   await local[Symbol.asyncDispose]();
 });
 
-test("the consoles list tells where the screen of a virtual machine is while it runs, and of none that has no screen", async () => {
+test("the consoles list contains the screen address of a running virtual machine that has a screen", async () => {
   const listed = () => post("listProjectConsoles", { yaml });
   const { consoles } = await eventually(
     "both run",
@@ -61,7 +61,7 @@ test("the consoles list tells where the screen of a virtual machine is while it 
     "a VNC server speaks there",
     60_000,
     () => greeting(path),
-    (said) => said.startsWith("RFB 003."),
+    (greeting) => greeting.startsWith("RFB 003."),
   );
   await post("execProject", { yaml, action: "stop", stopmode: 1 });
   expect((await listed()).consoles?.map(({ status, vnc }) => [status, vnc])).toEqual([

@@ -34,7 +34,7 @@ describe("deploy", () => {
     }
   });
 
-  test("of a lab that exists needs replace, which makes it anew", async () => {
+  test("of an existing lab needs replace, which recreates it", async () => {
     const ann = await bench().login();
     await ann.call("deployProject", { yaml: pair });
     expect((await failureOf(ann.call("deployProject", { yaml: pair }))).code).toBe("lab_exists");
@@ -53,7 +53,7 @@ describe("deploy", () => {
     expect(live?.nodes?.map(({ status }) => status)).toEqual(["running", "stopped"]);
   });
 
-  test("of an intent that the host cannot make tells everything and changes nothing", async () => {
+  test("of an intent that the host cannot deploy reports every problem and changes nothing", async () => {
     const { login, host, log } = bench();
     const ann = await login();
     const yaml = "name: x\nnodes: {a: {template: nope}, b: {template: neither, env: {TOKEN: hush}}}\n";
@@ -72,7 +72,7 @@ describe("deploy", () => {
     expect((await failureOf(ann.call("deployProject", { lab: "/x" }))).code).toBe("lab_not_found");
   });
 
-  test("that the host breaks tells what is done and what is left, and can be finished by reconcile", async () => {
+  test("that fails on the host reports finished and remaining steps, and reconcile can finish it", async () => {
     const made = bench();
     const ann = await made.login();
     const { Failure } = await import("../contract/errors.ts");
@@ -94,7 +94,7 @@ describe("deploy", () => {
 });
 
 describe("plan and reconcile to_host", () => {
-  test("plan writes nothing, and tells the direction it was asked", async () => {
+  test("plan writes nothing, and returns the requested direction", async () => {
     const made = bench();
     const ann = await made.login();
     const plan = await ann.call("planProject", { yaml: pair });
@@ -169,8 +169,8 @@ describe("plan and reconcile to_host", () => {
     const { plan_identity, ...seen } = await ann.call("planProject", { lab: "/pair", peek: true });
     expect(plan_identity).toBeUndefined();
     expect(seen).toMatchObject({ actions: [], applicable: true });
-    const { plan_identity: _made, ...told } = made;
-    expect(await ann.call("planProject", { yaml: wanted, peek: true })).toEqual(told);
+    const { plan_identity: _made, ...withoutIdentity } = made;
+    expect(await ann.call("planProject", { yaml: wanted, peek: true })).toEqual(withoutIdentity);
     const confirmed = await ann.call("reconcileProject", { yaml: wanted, confirm: true, plan_identity: made.plan_identity! });
     expect(confirmed).toMatchObject({ status: "applied" });
   });
@@ -266,7 +266,7 @@ describe("reconcile from_host", () => {
     expect((await ann.call("planProject", { lab: "/pair" })).actions).toEqual([]);
   });
 
-  test("its plan tells what the intent would become, and runs nothing", async () => {
+  test("its plan shows the changes to the intent, and runs nothing", async () => {
     const ann = await bench().login();
     await ann.call("deployProject", { yaml: three });
     const plan = await ann.call("planProject", { yaml: pair, direction: "from_host" });
@@ -345,7 +345,7 @@ describe("exec", () => {
       invalid: 1,
       nodes: [...good("r1", "r2"), { node: "nope", ok: false, message: "the lab has no node nope" }],
     });
-    // A list is what it says, also where nothing is left in it.
+    // A list is exact, also if it is empty.
     const none = { ...zero, nodes: [] };
     for (const action of ["stop", "wipe"]) expect(await ann.call("execProject", { lab: "/pair", action, nodes: [] })).toEqual(none);
     expect(await ann.call("execProject", { lab: "/pair", action: "wipe" })).toEqual({ ...zero, requested: 3, wiped: 3, nodes: all });
@@ -411,7 +411,7 @@ describe("one change at a time", () => {
     expect(last_job).toMatchObject({ operation: "deployProject", outcome: "finished" });
   });
 
-  test("a lab whose first deploy has not made its plan yet is busy for who deploys it, and not there for others", async () => {
+  test("a lab whose first deploy has no plan yet is busy for its user, and not found for others", async () => {
     const memory = memoryHost({ users });
     let release = () => {};
     const planned = new Promise<void>((settle) => {
@@ -447,7 +447,7 @@ describe("one change at a time", () => {
     expect(await ann.call("getProjectStatus", { lab })).toMatchObject({ exists: true });
   });
 
-  test("respond-async answers the job at once, and the job tells the rest", async () => {
+  test("respond-async returns the job at once, and the job shows progress and result", async () => {
     const ann = await bench().login();
     const started = await ann.call("deployProject", { yaml: pair }, { respondAsync: true });
     if (!("job" in started)) throw new Error("no job");
@@ -484,7 +484,7 @@ describe("one change at a time", () => {
 });
 
 describe("whose lab it is", () => {
-  test("another user's lab is not there; an admin sees and changes it; a viewer looks", async () => {
+  test("another user's lab is not found; an admin sees and changes it; a viewer reads it", async () => {
     const made = bench();
     const [ann, bob, admin, eve] = await Promise.all(["ann", "bob", "admin", "eve"].map((user) => made.login(user)));
     await ann!.call("deployProject", { yaml: pair });
@@ -506,10 +506,10 @@ describe("whose lab it is", () => {
     await admin!.call("destroyProject", { lab: "/pair" });
   });
 
-  test("whoever wants to make a lab at a path that is not to be had is told so, also while another user makes it, and by no name", async () => {
+  test("a deploy to a taken path is refused without the owner's name, also while another user creates the lab", async () => {
     const memory = memoryHost({ users });
     let hold: ((user: string) => Promise<void> | undefined) | undefined;
-    // What a plan asks of the host: a change that waits for it has no record yet.
+    // The host read of a plan: a change that waits for it has no record yet.
     const host: Host = {
       ...memory,
       login: async (name, password) => {
@@ -523,14 +523,14 @@ describe("whose lab it is", () => {
     const gate = new Promise<void>((settle) => {
       release = settle;
     });
-    let stands = false;
+    let waits = false;
     hold = (user) => {
       if (user !== "ann" || made.store.jobs.unfinished().length === 0) return undefined;
-      stands = true;
+      waits = true;
       return gate;
     };
     const deploying = ann.call("deployProject", { yaml: pair });
-    await until(() => stands);
+    await until(() => waits);
     expect(made.store.labs.get("/pair")).toBeUndefined();
     const refusals = async (...ids: readonly ("planProject" | "deployProject" | "reconcileProject")[]) => {
       for (const id of ids) {
@@ -571,7 +571,7 @@ describe("whose lab it is", () => {
 });
 
 describe("addressing", () => {
-  test("wrong paths, files, states and manifests are bad requests, each with its place", async () => {
+  test("wrong paths, files, states and manifests are bad requests, each with its position", async () => {
     const ann = await bench().login();
     const deployed = (await ann.call("deployProject", { yaml: pair })) as { state: Record<string, unknown> };
     const place = async (body: object) => {
@@ -605,7 +605,7 @@ describe("addressing", () => {
     expect((await failureOf(load)).code).toBe("operation_not_allowed");
   });
 
-  test("an intent that is wrong tells every problem with its place", async () => {
+  test("an invalid intent is refused with every problem and its position", async () => {
     const ann = await bench().login();
     const failure = await failureOf(
       ann.call("validateProject", { yaml: 'name: x\nnodes: {a: {tmplate: frr}}\nlinks: [["a:eth0", "zz:eth0"]]\n' }),

@@ -170,7 +170,7 @@ test("an exec that a crash cut off at any step is finished", async () => {
   expect(crashes).toBe(2);
 });
 
-test("a save that a crash cut off is made again, as nobody knows whether it was made", async () => {
+test("an interrupted save is repeated, because its outcome is unknown", async () => {
   const memory = memoryHost({ users });
   let dies: (() => void) | undefined;
   const mortal = (session: HostSession): HostSession => ({
@@ -262,7 +262,7 @@ test("changes of snapshots that a crash cut off are finished, whether the host h
   expect([[...kept.keys()].sort(), restored]).toEqual([["made", "new"], ["made"]]);
 });
 
-test("a change that had not begun is rolled back: nothing was changed, and it says so", async () => {
+test("a change without a started step is rolled back, and its error states that nothing was changed", async () => {
   const made = bench();
   const now = made.time.now;
   made.store.jobs.insert({
@@ -304,7 +304,7 @@ test("a change that cannot be finished ends as interrupted, and the lab is free 
   expect(await ann.call("reconcileProject", { yaml: pair })).toMatchObject({ status: "applied" });
 });
 
-test("where the host lets nobody in without a password, the change ends as interrupted", async () => {
+test("on a host that needs a password, the change ends as interrupted", async () => {
   const { resume: _resume, ...host } = memoryHost({ users });
   const store = sqliteStore(":memory:");
   const made = createBench({ host, store });

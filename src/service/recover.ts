@@ -28,7 +28,7 @@ import { type Intent, readSent, recordedIntent } from "./work/intents.ts";
  * answers settles when all of them have ended.
  */
 export async function recoverJobs(context: Context): Promise<void> {
-  // Of one lab there is one, unless the end of an earlier one could not be written down: then the newer one goes on after it.
+  // Normally one unfinished job per lab; more only if the end of an earlier job was not persisted. They run in order.
   const byLab = new Map<string, JobRow[]>();
   for (const row of context.store.jobs.unfinished()) byLab.set(row.lab, [...(byLab.get(row.lab) ?? []), row]);
   await Promise.all([...byLab.values()].map((rows) => recoverLab(context, rows)));
@@ -52,7 +52,7 @@ async function recoverLab(context: Context, rows: readonly JobRow[]): Promise<vo
     try {
       await context.jobs.resume(row, (job) => goOn(context, job, row));
     } catch (error) {
-      // The journal has its failure, and the service starts all the same; but for one that found its lab taken by a newer change.
+      // The journal contains the failure, and the service starts. Only a job whose lab is busy with a newer change is not in the journal yet.
       if (error instanceof Failure && error.code === "lab_busy") context.jobs.abandon(row, "interrupted", error);
     }
   }

@@ -20,7 +20,7 @@ export interface Bench {
   /** Called before each host step; what it throws breaks the step, what it waits for holds it. */
   step: (lab: string, operation: Operation) => void | Promise<void>;
   login(user?: string): Promise<Client>;
-  /** Another service on the same host and store, as after a restart. */
+  /** A second service on the same host and store, as after a restart. */
   restart(): Bench;
 }
 
@@ -97,7 +97,7 @@ function assemble(host: Host, store: Store, time: { now: number }, hook: { step:
   };
 }
 
-/** What a call failed with. Fails itself when the call does not. */
+/** Returns the failure of a call. Throws if the call succeeds. */
 export async function failureOf(answer: Promise<unknown> | (() => unknown)): Promise<Failure> {
   try {
     await (typeof answer === "function" ? answer() : answer);

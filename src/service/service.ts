@@ -3,7 +3,7 @@ import type { JobStarted } from "../contract/schemas/jobs.ts";
 import type { BrowserGrant, Call, Caller, Upgrade } from "./common/call.ts";
 import type { EndedRequest } from "./metrics/metrics.ts";
 
-/** What a handler gives: data of the contract; a stream also how to attach; a change may give its job instead. */
+/** Result of a handler: data of the contract; for a stream also how to attach; for a change possibly its job instead. */
 export type AnswerOf<Id extends OperationId> = Id extends StreamOperationId
   ? Upgrade
   : Id extends "createBrowserSession"
@@ -26,11 +26,11 @@ export interface Service {
   authenticate(token: string | undefined): Caller;
   /** The caller of a browser session's cookie. Throws as authenticate. */
   authenticateBrowser(cookie: string): Caller;
-  /** Told of each request that ended, for the metrics. */
+  /** Called at the end of each request, for the metrics. */
   requestEnded(request: EndedRequest): void;
   /**
-   * Begins to finish jobs that a crash cut off, or rolls them back. Called once before the server listens: then their labs are busy for everyone
-   * else. Settles when all have ended; nobody has to wait for that.
+   * Starts to finish interrupted jobs, or rolls them back. Called once before the server listens, so that their labs are already busy. Settles when
+   * all jobs have ended; the server need not wait for that.
    */
   recover(): Promise<void>;
   /** Starts what the first large intent would have to wait for. */

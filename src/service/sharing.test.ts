@@ -51,7 +51,7 @@ const calls: Readonly<Record<string, readonly (readonly [string, (client: Client
 };
 const rights = ["view", "operate", "edit", "own"] as const;
 
-test("whoever may only look gets no secret, neither as public text nor by a pull; whoever may edit gets it as it is", async () => {
+test("a user with the right view gets no secret, neither in the public text nor by a pull; a user with the right edit does", async () => {
   for (const [right, secrets] of [
     ["view", false],
     ["operate", false],
@@ -66,7 +66,7 @@ test("whoever may only look gets no secret, neither as public text nor by a pull
   }
 });
 
-test("a plan tells whoever may only look no secret of the host's configurations and commands, in either direction and in its text", async () => {
+test("a plan discloses no secret of configurations and commands to a user with the right view, in either direction", async () => {
   const hosts = `name: pair
 nodes:
   r1: {template: frr, startup-config: "hostname r1\\nenable password hush\\n"}
@@ -84,8 +84,8 @@ nodes:
       for (const yaml of [other, "name: pair\nnodes: {}\n"]) {
         const plan = await bob.call("planProject", { lab, yaml, direction, prune: true });
         expect(plan.actions?.length).toBeGreaterThan(0);
-        const told = JSON.stringify(plan).includes("hush");
-        if (!secrets || yaml === other) expect([right, direction, told]).toEqual([right, direction, secrets]);
+        const hasSecret = JSON.stringify(plan).includes("hush");
+        if (!secrets || yaml === other) expect([right, direction, hasSecret]).toEqual([right, direction, secrets]);
         expect(JSON.stringify(await (await bench.login("eve")).call("planProject", { lab, yaml, direction }))).not.toContain("hush");
       }
     }
@@ -96,7 +96,7 @@ nodes:
   }
 });
 
-test("a pull by someone who may only look keeps the text that was sent, and the secrets that stand in it, and tells no others", async () => {
+test("a pull by a user with the right view keeps the sent text with its secrets, and discloses no other secrets", async () => {
   const { ann, bob } = await shared("view");
   const yaml = "# bob's copy\nname: pair\nnodes:\n  r1: {template: frr, env: {API_TOKEN: guess}}   # the core\n";
   const hosts = "name: pair\nnodes:\n  r1: {template: frr, env: {API_TOKEN: hush}}\n  r2: {template: frr, env: {PIN_CODE_TOKEN: hush}}\n";
@@ -107,7 +107,7 @@ test("a pull by someone who may only look keeps the text that was sent, and the 
   expect(JSON.stringify(pulled)).not.toContain("hush");
 });
 
-test("a lab that no text can hold is refused to whoever may only look without a word of its configurations", async () => {
+test("the refusal to print a lab discloses nothing of its configurations to a user with the right view", async () => {
   const config = "enable secret hush\0\nsnmp-server community hush RO\n";
   for (const [right, secrets] of [
     ["view", false],
@@ -143,7 +143,7 @@ describe.each(["view", "operate", "edit"] as const)("a lab that is shared to %s"
   });
 });
 
-test("without a grant the lab is not there, whatever is asked, and after it is taken back", async () => {
+test("without a grant, and after its removal, every operation returns lab_not_found", async () => {
   const { ann, bob } = await shared();
   const all = rights.flatMap((right) => calls[right]!);
   for (const [name, call] of all) expect((await failureOf(call(bob))).code, name).toBe("lab_not_found");
@@ -175,7 +175,7 @@ test("no grant makes a viewer change anything", async () => {
   }
 });
 
-test("a plan of who may only look does not make the owner's plan stale", async () => {
+test("a plan of a user with the right view does not make the owner's plan stale", async () => {
   const { ann, bob } = await shared("operate");
   const yaml = pair.replace("r1: {template: frr}", "r1: {template: frr, env: {A: b}}");
   const plan = await ann.call("planProject", { lab, yaml });
@@ -184,7 +184,7 @@ test("a plan of who may only look does not make the owner's plan stale", async (
   expect(done).toMatchObject({ status: "applied" });
 });
 
-test("what another editor does belongs to the owner still, and the owner sees the job", async () => {
+test("a lab changed by another editor keeps its owner, who sees the job", async () => {
   const { bench, ann, bob } = await shared("edit");
   const { job } = (await bob.call("reconcileProject", { lab, yaml: three }, { respondAsync: true })) as { job: string };
   await expect.poll(async () => (await ann.get("getJob", { id: job })).status).toBe("done");
@@ -227,7 +227,7 @@ test("wrong grants are refused with their place", async () => {
   });
 });
 
-test("who may operate the lab reads and types at its consoles, until that is taken back", async () => {
+test("a user with the right operate reads and types at consoles, until the grant is removed", async () => {
   const { ann, bob } = await shared("operate");
   const { stream } = await bob.call("attachConsole", { lab, node: "r1" });
   const upgrade = await bob.get("streamConsole", { ticket: stream! });

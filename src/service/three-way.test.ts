@@ -29,18 +29,18 @@ async function deployed(yaml: string) {
   return { bench, ann, byHand };
 }
 
-const told = (actions: readonly { op: string; kind: string; key: string; origin?: string }[] | undefined) =>
+const summaries = (actions: readonly { op: string; kind: string; key: string; origin?: string }[] | undefined) =>
   (actions ?? []).map(({ op, kind, key, origin }) => `${op} ${kind} ${key}: ${origin}`);
 
-describe("who made a difference since the last apply", () => {
-  test("is told for what was added, changed and removed on either side", async () => {
+describe("the origin of a difference since the last apply", () => {
+  test("is shown for additions, changes and removals on either side", async () => {
     const { ann, byHand } = await deployed(three);
     // On the host: r3 gone with its link, h1 there, r1 has another name.
     await byHand(pair.replace("r1: {template: frr}", "r1: {template: frr, name: R-one}\n  h1: {template: linux}"));
     // In the file: r2 has a label, h2 is new.
     const wanted = three.replace("r2: {template: frr}", "r2: {template: frr, labels: {a: b}}\n  h2: {template: linux}");
     const plan = await ann.call("planProject", { yaml: wanted, prune: true });
-    expect(told(plan.actions).sort()).toEqual([
+    expect(summaries(plan.actions).sort()).toEqual([
       "create link r2:eth2 -- r3:eth1: host",
       "create node h2: intent",
       "create node r3: host",
@@ -70,12 +70,12 @@ describe("who made a difference since the last apply", () => {
     expect((await ann.call("planProject", { yaml: same })).actions).toEqual([]);
   });
 
-  test("is the file alone as long as nobody touched the host, also for what waits for a confirmation", async () => {
+  test("is the intent if the host is unchanged, also for changes that wait for a confirmation", async () => {
     const { ann } = await deployed(pair);
     const wanted = three.replace("r1: {template: frr}", "r1: {template: frr, env: {A: b}}");
     expect((await ann.call("reconcileProject", { yaml: wanted })) as object).toMatchObject({ status: "pending_stop" });
     const plan = await ann.call("planProject", { yaml: wanted });
-    expect(told(plan.actions)).toEqual(["update node r1: intent"]);
+    expect(summaries(plan.actions)).toEqual(["update node r1: intent"]);
     expect(plan.text).not.toContain("(changed");
   });
 
@@ -91,14 +91,14 @@ describe("who made a difference since the last apply", () => {
     await byHand(pair.replace('"r2:eth1"', '"r2:eth3"'));
     const plan = await ann.call("planProject", { yaml: pair, prune: true });
     expect(
-      told(plan.actions)
+      summaries(plan.actions)
         .filter((line) => line.includes(" link "))
         .sort(),
     ).toEqual(["create link r1:eth1 -- r2:eth1: host", "delete link r1:eth1 -- r2:eth3: host"]);
   });
 });
 
-test("actions tell the line of the intent that asks for them", async () => {
+test("actions contain their line of the intent", async () => {
   const bench = createBench();
   benches.push(bench);
   const plan = await (await bench.login()).call("planProject", { yaml: pair });

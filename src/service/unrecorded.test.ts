@@ -37,7 +37,7 @@ test("what one user's host session reads of a lab without a record, and the cons
   }
 });
 
-test("events of a lab without a record go to the user whose session saw them, and to nobody else", async () => {
+test("events of a lab without a record go only to the user whose session read them", async () => {
   const { ann, bob, admin } = await unrecorded();
   const heard = new Map<string, EventData[]>();
   const leaving = new AbortController();

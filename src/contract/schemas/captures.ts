@@ -27,7 +27,7 @@ export const CaptureData = Type.Object({
   started_at: time,
   stopped_at: Type.Optional(time),
   status: word(["running", "stopped", "failed"]),
-  /** Why it ended, where nobody stopped it. */
+  /** Why the capture ended; absent if a user stopped it. */
   reason: optionalText,
   /** Taken so far. */
   packets: Type.Optional(number),
@@ -38,7 +38,7 @@ export const CaptureData = Type.Object({
   max_bytes: Type.Optional(number),
   /** The oldest packets are gone. */
   truncated: Type.Optional(flag),
-  /** Until when the packets of one that has ended are kept. */
+  /** When the packets of an ended capture are deleted. */
   expires_at: Type.Optional(time),
 });
 export type CaptureData = Static<typeof CaptureData>;
@@ -59,9 +59,9 @@ export type CaptureAttachData = Static<typeof CaptureAttachData>;
 export const CapturePacketsQuery = Type.Object({
   /** A number: only packets after it. */
   after: Type.Optional(Type.String({ pattern: "^[0-9]{1,9}$" })),
-  /** At most so many, 1 to 1000; default 100. */
+  /** Maximum number of packets, 1 to 1000; default 100. */
   limit: Type.Optional(Type.String({ pattern: "^[0-9]{1,4}$" })),
-  /** Leaves out so many of those that are asked for: 1000, to begin with the 1001st that the filter takes. */
+  /** Number of matching packets to skip: 1000 starts with the 1001st packet that matches the filter. */
   skip: Type.Optional(Type.String({ pattern: "^[0-9]{1,9}$" })),
   /** A Wireshark display filter. */
   filter: Type.Optional(Type.String({ maxLength: 4096 })),
@@ -79,12 +79,12 @@ export const CapturePacketRow = Type.Object({
 });
 export type CapturePacketRow = Static<typeof CapturePacketRow>;
 
-/** Numbers mean the same packets as long as view is the same: a ring that is full drops its oldest packets. */
+/** Packet numbers are stable while `view` is the same. A full ring drops its oldest packets, which changes `view`. */
 export const CapturePacketsData = Type.Object({
   capture: text,
   view: text,
   total: integer,
-  /** Of them, those that the filter takes. */
+  /** Number of these packets that match the filter. */
   matching: Type.Optional(integer),
   packets: list(CapturePacketRow),
 });
@@ -103,7 +103,7 @@ export const CapturePacketData = Type.Object({
   number: integer,
   view: text,
   bytes: text,
-  /** Other bytes than the packet's own, where its tree speaks of such. */
+  /** Byte sources other than the packet itself, such as reassembled or decrypted data. */
   sources: Type.Optional(list(PacketSource)),
   tree: list(Type.Unsafe<PacketNode>({ type: "object" })),
 });
@@ -113,14 +113,14 @@ export interface PacketNode {
   readonly label: string;
   /** A display filter for packets that are alike in this. */
   readonly filter?: string;
-  /** Where in bytes, or in those of its source, it stands. */
+  /** Offset of the field in the packet's bytes, or in the bytes of its source. */
   readonly offset?: number;
   readonly length?: number;
-  /** Which of sources it stands in, from 0; absent: the packet's own bytes. */
+  /** Index in `sources`, from 0; absent: the packet's own bytes. */
   readonly source?: number;
-  /** What the decoder thinks of it: Chat, Note, Warning, Error. */
+  /** Severity that the decoder assigns: Chat, Note, Warning, Error. */
   readonly severity?: string;
-  /** Number of another packet that it speaks of, such as the one that answers this one. */
+  /** Number of a related packet, such as the response to this packet. */
   readonly packet?: number;
   readonly children?: readonly PacketNode[];
 }

@@ -8,7 +8,7 @@ export type ListTemplatesQuery = Static<typeof ListTemplatesQuery>;
 export const Template = Type.Object({
   id: text,
   description: text,
-  /** The host's word: linux, router, switch, pc, qemu, iol, dynamips, docker, vpcs … */
+  /** The host's node type: linux, router, switch, pc, qemu, iol, dynamips, docker, vpcs … */
   type: text,
   provisioned: flag,
   icon: optionalText,

@@ -70,7 +70,7 @@ export const ConsoleStep = Type.Object({
   /** A text that must come, or a regular expression. */
   expect: Type.Optional(Type.Union([typing, Type.Object({ regex: name })])),
   timeout_ms: timeoutMs,
-  /** What is sent stays out of output and logs. */
+  /** The sent text is kept out of output and logs. */
   secret: optionalFlag,
 });
 export type ConsoleStep = Static<typeof ConsoleStep>;
@@ -93,7 +93,7 @@ export const ConsoleEntry = Type.Object({
   console_type: text,
   status: text,
   available: flag,
-  /** Where a VNC client on the service's machine finds the running node's screen, beside this console: `unix:<path>`. */
+  /** Address of the running node's screen for a VNC client on the service's machine: `unix:<path>`. */
   vnc: optionalText,
 });
 export type ConsoleEntry = Static<typeof ConsoleEntry>;

@@ -4,7 +4,7 @@ import { integer, list, text, time } from "./shapes.ts";
 /** A node's disk: what it had changed on top of its image, as the file system counts it. */
 export const KeptDisk = Type.Object({ node: text, size_bytes: integer });
 
-/** The disks of a lab that was destroyed without wiping. Only their owner gets them back, by a lab at the same path with nodes of the same names. */
+/** The disks of a lab that was destroyed without wiping. Their owner gets them back by deploying a lab at the same path with the same node names. */
 export const KeptDisksData = Type.Object({
   disks: text,
   lab: text,

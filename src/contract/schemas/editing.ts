@@ -12,7 +12,7 @@ export const TrafficFilterData = Type.Object({
 });
 export type TrafficFilterData = Static<typeof TrafficFilterData>;
 
-/** as_written true: the text as it was written, comments and secrets included, for who may edit the lab. */
+/** as_written true: the original text with comments and secrets, for users who may edit the lab. */
 export const PublicProjectPayload = Type.Object({ ...selectorFields, as_written: optionalFlag });
 export type PublicProjectPayload = Static<typeof PublicProjectPayload>;
 

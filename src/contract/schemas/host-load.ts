@@ -2,7 +2,7 @@ import Type, { type Static } from "typebox";
 import { integer, list, number, optionalInteger, optionalText, text, time } from "./shapes.ts";
 
 /**
- * Percentages are of all there is, 0 to 100. disk: of the file system that holds the labs. version: of the host's software, where it has one of its own.
+ * Percentages are 0 to 100 of the machine's total. disk: of the file system that holds the labs. version: of the host's software, if it has its own.
  * nodes: how many run, of all users, by type; types without a running node may be left out.
  */
 export const HostLoadData = Type.Object({

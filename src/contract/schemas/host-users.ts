@@ -2,7 +2,7 @@ import Type, { type Static } from "typebox";
 import { integer, list, optionalText, text } from "./shapes.ts";
 
 /**
- * role: in the host's own word. pod: the number of the user on EVE-NG, from which console ports follow. lab: the one that the user has open on the host.
+ * role: the host's role name. pod: the user's number on EVE-NG, which determines console ports. lab: the lab that the user has open on the host.
  */
 export const HostUser = Type.Object({
   user: text,

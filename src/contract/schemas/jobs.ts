@@ -1,7 +1,7 @@
 import Type, { type Static } from "typebox";
 import { integer, json, list, optionalText, text, time, word } from "./shapes.ts";
 
-/** What a change answers at once to Prefer: respond-async. */
+/** The immediate answer of a change with Prefer: respond-async. */
 export const JobStarted = Type.Object({ job: text });
 export type JobStarted = Static<typeof JobStarted>;
 
@@ -18,7 +18,7 @@ export const JobData = Type.Object({
   finished_at: Type.Optional(time),
   step: integer,
   steps: integer,
-  /** What the operation would have answered, without what may hold secrets: values of env, attributes, configurations and commands read "(sensitive)". */
+  /** The operation's answer with secrets redacted: values of env, attributes, configurations and commands are "(sensitive)". */
   result: Type.Optional(json),
   /** Fields that the result lacks because they hold the intent: yaml, files. getPublicProject of its lab, as_written, has them. */
   left_out: Type.Optional(list(text)),

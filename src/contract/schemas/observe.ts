@@ -3,7 +3,7 @@ import { RunningOperation } from "./project.ts";
 import { ResumeState } from "./resume.ts";
 import { flag, integer, json, list, number, optionalFlag, optionalInteger, optionalText, text, time, word } from "./shapes.ts";
 
-/** What leaves one side of a link: delay and jitter in ms, loss in %, bandwidth in kbit/s (0: unlimited). */
+/** Impairment of the packets that one side of a link sends: delay and jitter in ms, loss in %, bandwidth in kbit/s (0: unlimited). */
 export const LinkQuality = Type.Object({
   delay: Type.Optional(Type.Number({ minimum: 0, maximum: 10_000 })),
   jitter: Type.Optional(Type.Number({ minimum: 0, maximum: 10_000 })),
@@ -21,7 +21,7 @@ export const NodeStatus = word(["stopped", "starting", "running", "stopping", "s
 export type NodeStatus = Static<typeof NodeStatus>;
 
 /**
- * What else runs, or may run, under a node's number: labs of one user share numbers on EVE-NG Community Edition. lab and node are absent if no lab of the
+ * Another node that runs, or may run, with the same number: labs of one user share numbers on EVE-NG Community Edition. lab and node are absent if no lab of the
  * host has it: a process that a deleted lab left behind, or a foreign program. certain false: it may also be this lab's own node.
  */
 export const NumberClash = Type.Object({ number: integer, lab: optionalText, node: optionalText, certain: flag });
@@ -42,7 +42,7 @@ export const LiveNodeData = Type.Object({
   lost: Type.Optional(word(["host_restart", "lab_killed"])),
   /** It is stopped; it was given time to end, did not, and was switched off. */
   forced: Type.Optional(flag),
-  /** Of what it keeps on the host, when that was looked at last, about a minute ago at most. */
+  /** Disk space that it uses on the host; measured about a minute ago at most. */
   disk_bytes: Type.Optional(number),
   /** It is suspended, because its disk takes more than its limit (see inspect). Started, it goes on, and is suspended again when it writes more. */
   disk_full: Type.Optional(flag),
@@ -81,7 +81,7 @@ export const StatusData = Type.Object({
   lab: text,
   name: text,
   mode: text,
-  /** What the caller may do with the lab; absent: it is not managed here. */
+  /** The caller's right on the lab; absent: the service does not manage the lab. */
   right: Type.Optional(LabRight),
   exists: flag,
   /** true: the host holds the lab and lost its definition; an admin restores or deletes it. Absent: it is not in quarantine. */
@@ -118,7 +118,7 @@ export const InspectedInterface = Type.Object({
 });
 export type InspectedInterface = Static<typeof InspectedInterface>;
 
-/** What the host keeps a node to; each is absent where it keeps none. cpu in cores; disk: all files of the node together. */
+/** Limits that the host enforces for a node; absent: no limit. cpu in cores; disk: all files of the node together. */
 export const NodeLimitsData = Type.Object({
   cpu: Type.Optional(number),
   memory_bytes: Type.Optional(number),
@@ -137,7 +137,7 @@ export const InspectedNode = Type.Object({
   image: optionalText,
   icon: optionalText,
   status: NodeStatus,
-  /** Cores: as declared, else the template's, else those that the node is limited to; 0: no limit of its own. */
+  /** Cores: as declared, else from the template, else the node's limit; 0: no limit of its own. */
   cpu: number,
   /** MiB: as declared, else the template's, else what the node is limited to; 0: no limit of its own. */
   ram: number,
@@ -145,7 +145,7 @@ export const InspectedNode = Type.Object({
   /** true: neither intent nor host has a position for it; this one is free, and means nothing. */
   placed: optionalFlag,
   console: Type.Object({ type: text }),
-  /** Absent: none, or the host does not tell. */
+  /** Absent: none, or the host does not report it. */
   limits: Type.Optional(NodeLimitsData),
   interfaces: list(InspectedInterface),
 });
@@ -198,7 +198,7 @@ export const LabEntry = Type.Object({
   name: text,
   mode: text,
   owner: optionalText,
-  /** What the caller may do with it; absent: it is not managed here. */
+  /** The caller's right on it; absent: the service does not manage it. */
   right: Type.Optional(LabRight),
   exists: flag,
   locked: Type.Optional(flag),
@@ -225,7 +225,7 @@ export type EventsQuery = Static<typeof EventsQuery>;
 /**
  * What happened. `data` by type – node: {id, node, name, status, previous?, ready?, exit_code?, forced?, disk_full?}; link: {id, link, a?, b?}, the link's
  * effective quality; lab: {change: created|updated|deleted}, {live: available|unavailable|absent} or {resume: waiting|begins|done|failed, nodes}; job: {job, operation, user, status,
- * step, steps, outcome?, error?, duration_ms?}; gap: {after, reason: restart|history}: events may be missing, read the state anew; heartbeat: none.
+ * step, steps, outcome?, error?, duration_ms?}; gap: {after, reason: restart|history}: events may be missing, read the state again; heartbeat: none.
  */
 export const EventData = Type.Object({
   id: text,

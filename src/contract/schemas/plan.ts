@@ -43,7 +43,7 @@ export const PlanAction = Type.Object({
   affected: Type.Optional(list(Type.Object({ kind: word(["node", "link", "network"]), key: text }))),
   changes: list(PlanChange),
   prune: flag,
-  /** Where the intent says it, from 1. */
+  /** Line in the intent, from 1. */
   line: optionalInteger,
   /** Who made the difference since the last apply; also in reason.code: changed_in_file, changed_on_host, changed_in_both. */
   origin: Origin,

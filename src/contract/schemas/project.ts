@@ -15,7 +15,7 @@ import {
   word,
 } from "./shapes.ts";
 
-/** What every payload that names a project has; decisions on addressing: lab, else the name in yaml. */
+/** Fields of every payload that names a project. The lab is `lab`, else the name in `yaml`. */
 export const selectorFields = {
   /** A path such as /courses/bgp-1. */
   lab: optionalName,
@@ -32,7 +32,7 @@ export const selectorFields = {
 const projectFields = {
   ...selectorFields,
   source: optionalJson,
-  /** Of deploy and reconcile to_host: where the caller keeps the intent, in words of its own. Plan and status return that of the last change. */
+  /** For deploy and reconcile to_host: free text about where the caller keeps the intent. Plan and status return the origin of the last change. */
   origin: Type.Optional(Type.String({ maxLength: 8192 })),
   /** Absent: false. true: delete what the host has and the intent has not. */
   prune: optionalFlag,
@@ -41,7 +41,7 @@ const projectFields = {
   action: optionalName,
   /** IaC node key, for status, inspect, consoles and exec; absent or empty: all nodes. */
   node: optionalName,
-  /** Several IaC node keys, for the same; an empty list is no node. */
+  /** Several IaC node keys; an empty list means no node. */
   nodes: Type.Optional(list(name)),
   id: optionalInteger,
   /** 0 graceful, 1 poweroff, 2 hibernate, 3 auto; absent: 3. */
@@ -59,7 +59,7 @@ const projectFields = {
   allow_unsupported: optionalFlag,
   plan_identity: optionalName,
   /**
-   * true: only look. plan answers without an identity, and the newest plan stays the one that it was; reconcile from_host records nothing.
+   * true: read only. plan returns no identity, and the previous plan stays valid; reconcile from_host records nothing.
    * Refused by reconcile to_host, which does not only look.
    */
   peek: optionalFlag,
@@ -111,7 +111,7 @@ export const ImportData = Type.Object({
 export type ImportData = Static<typeof ImportData>;
 
 /**
- * What a change did otherwise than one would expect. stop_forced: a node did not end in time and was switched off. left_running: the node runs, or may
+ * An unexpected effect of a change. stop_forced: a node did not stop in time and was powered off. left_running: the node runs, or may
  * run, on the host, and no call of the host ends it any more.
  */
 export const ChangeWarning = Type.Object({
@@ -138,7 +138,7 @@ export type DeployData = Static<typeof DeployData>;
 export const DestroyData = Type.Object({ lab: optionalText, warnings: optionalWarnings });
 export type DestroyData = Static<typeof DestroyData>;
 
-/** What a power action did with one node. */
+/** Result of a power action for one node. */
 export const NodeOutcome = Type.Object({
   /** IaC node key. */
   node: text,

@@ -4,7 +4,7 @@ import { flag, list, text, word } from "./shapes.ts";
 
 /**
  * policy: whether nodes that ended with the host come back by themselves when the service starts. The rest only where some wait: waiting, the
- * names of nodes that ran and ended unasked; reason host_restart (the machine, or all that ran on it, was started anew) or lab_killed; error,
+ * names of nodes that stopped without a request; reason host_restart (the machine or its labs restarted) or lab_killed; error,
  * why the last resume failed.
  */
 export const ResumeState = Type.Object({

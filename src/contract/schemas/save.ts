@@ -2,7 +2,7 @@ import Type, { type Static } from "typebox";
 import { integer, list, optionalFiles, text, word } from "./shapes.ts";
 
 /**
- * saved: `file` of the answer's files holds the configuration. unchanged: the same, and it is what the intent has already. skipped: the node does not run,
+ * saved: `file` of the answer's files holds the configuration. unchanged: as saved, but the intent already has this configuration. skipped: the node does not run,
  * or has no way to save. failed: it should have worked. code and error: why, of the last two.
  */
 export const SavedNode = Type.Object({

@@ -23,7 +23,7 @@ export type SessionData = Static<typeof SessionData>;
 export const BrowserSessionRequest = Type.Object({
   /** A one-time browser ticket, in place of a bearer token. */
   ticket: optionalText,
-  /** Whether the ticket replaces the session of another user that the browser's cookie stands for. */
+  /** Whether the ticket replaces the browser's session of another user. */
   replace: optionalFlag,
 });
 export type BrowserSessionRequest = Static<typeof BrowserSessionRequest>;
@@ -32,7 +32,7 @@ export type BrowserSessionRequest = Static<typeof BrowserSessionRequest>;
 export const BrowserSessionData = Type.Object({ expires_at: time });
 export type BrowserSessionData = Static<typeof BrowserSessionData>;
 
-/** What may be done with a project of one mode (create, import, load). */
+/** Operations that one project mode (create, import, load) allows. */
 export const ProjectModeCaps = Type.Object({
   validate: flag,
   plan: flag,

@@ -1,24 +1,24 @@
 import Type, { type Static, type TSchema } from "typebox";
 
-/** A list that the service may build from readonly data; of a request, with the most entries that mean something. */
-export function list<S extends TSchema>(items: S, most?: number) {
-  return Type.Unsafe<readonly Static<S>[]>(Type.Array(items, most === undefined ? {} : { maxItems: most }));
+/** A list, typed as readonly. `max` limits the number of entries in a request. */
+export function list<S extends TSchema>(items: S, max?: number) {
+  return Type.Unsafe<readonly Static<S>[]>(Type.Array(items, max === undefined ? {} : { maxItems: max }));
 }
 
-/** Any string → S. Not Type.Record: its pattern "^.*$" lets keys with a line break go unchecked. */
+/** Any string → S. Not Type.Record: its pattern "^.*$" skips keys that contain a line break. */
 export function map<S extends TSchema>(values: S) {
   return Type.Unsafe<Readonly<Record<string, Static<S>>>>({ type: "object", additionalProperties: values });
 }
 
-/** One of these words. */
+/** One of these strings. */
 export function word<const W extends readonly string[]>(words: W) {
   return Type.Unsafe<W[number]>({ type: "string", enum: words });
 }
 
 export const text = Type.String();
-/** Of a request: a path, a key or another word, which an answer may repeat. */
+/** In a request: a path, a key or another short string, which an answer may repeat. */
 export const name = Type.String({ maxLength: 1024 });
-/** Of a request: what is typed on a console, or waited for. */
+/** In a request: text to type on a console, or to wait for. */
 export const typing = Type.String({ maxLength: 65_536 });
 export const integer = Type.Integer();
 export const number = Type.Number();

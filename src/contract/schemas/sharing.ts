@@ -2,14 +2,14 @@ import Type, { type Static } from "typebox";
 import { selectorFields } from "./project.ts";
 import { integer, list, name, optionalName, text, word } from "./shapes.ts";
 
-/** view: look and plan; operate: also power, consoles, links, captures; edit: also change the lab. */
+/** view: read and plan; operate: also power, consoles, links, captures; edit: also change the lab. */
 export const LabGrant = Type.Object({ user: name, right: word(["view", "operate", "edit"]) });
 export type LabGrant = Static<typeof LabGrant>;
 
 export const LabGrantsQuery = Type.Object({ lab: name });
 export type LabGrantsQuery = Static<typeof LabGrantsQuery>;
 
-/** grants: all of them from now on; who is not named loses what was granted. */
+/** grants: the complete new list; users that are not in it lose their grants. */
 export const LabGrantsPayload = Type.Object({
   ...selectorFields,
   grants: Type.Unsafe<readonly LabGrant[]>(Type.Array(LabGrant, { maxItems: 1000 })),
@@ -24,7 +24,7 @@ export const LabGrantsData = Type.Object({
 });
 export type LabGrantsData = Static<typeof LabGrantsData>;
 
-/** owner: who the lab belongs to from now on; absent: the caller. */
+/** owner: the new owner of the lab; absent: the caller. */
 export const LabAdoptPayload = Type.Object({ ...selectorFields, owner: optionalName });
 export type LabAdoptPayload = Static<typeof LabAdoptPayload>;
 

@@ -21,9 +21,9 @@ export const SnapshotTakenData = Type.Object({ lab: text, snapshot: text, taken_
 export type SnapshotTakenData = Static<typeof SnapshotTakenData>;
 
 /**
- * nodes: those of the restored lab. kept: the node has the disk that it had before, as it is now; new: it had none and begins with its image and startup
- * configuration. removed: nodes that the snapshot does not have, by their name on the host; they are deleted with their disks. not_restored: what is not as
- * it was when the snapshot was taken, for people.
+ * nodes: the nodes of the restored lab. disk kept: the node keeps its current disk; new: it had none and starts from its image and startup
+ * configuration. removed: host names of nodes that the snapshot does not have; they are deleted with their disks. not_restored: descriptions of
+ * differences from the time of the snapshot, for people.
  */
 export const SnapshotRestoredData = Type.Object({
   lab: text,

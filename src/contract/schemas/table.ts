@@ -82,7 +82,7 @@ import {
 const byId = Type.Object({ id: text });
 const byTicket = Type.Object({ ticket: text });
 
-/** What an operation reads, by operation id: JSON body, query string, path parameters. A part that is not named is not read. */
+/** Request schemas by operation id: JSON body, query string, path parameters. An absent part is not read. */
 export const requestSchemas = {
   getHealth: {},
   login: { body: LoginRequest },
@@ -165,7 +165,7 @@ export const requestSchemas = {
 const upgrade = Type.Unsafe<UpgradeGrant>({});
 const bytes = Type.Unsafe<BytesAnswer>({});
 
-/** What an operation answers, by operation id: `data` of the envelope, or what its `answer` kind says. */
+/** Answer schemas by operation id: `data` of the envelope, or the type for the `answer` kind. */
 export const dataSchemas = {
   getHealth: HealthData,
   login: LoginData,
@@ -247,7 +247,7 @@ export const dataSchemas = {
 
 type Part<S, K extends string> = S extends { readonly [k in K]: infer T extends TSchema } ? Static<T> : undefined;
 
-/** body, query and params of each operation; undefined where it reads none. */
+/** body, query and params of each operation; undefined for a part that it does not read. */
 export type Requests = {
   readonly [Id in OperationId]: {
     readonly body: Part<(typeof requestSchemas)[Id], "body">;

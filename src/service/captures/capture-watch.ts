@@ -17,11 +17,11 @@ export interface CaptureWatchOptions {
 interface WatchedLab {
   readonly user: string;
   readonly captures: Set<string>;
-  /** Whether the last look failed: told once. */
+  /** Whether the last read failed. The failure is logged once. */
   failing: boolean;
 }
 
-/** Notices that a running capture has ended by itself – killed, out of disk, its interface gone – although nobody asks for it. */
+/** Polls running captures, so that a capture that ends by itself (killed, disk full, interface deleted) is reported without a request. */
 export class CaptureWatch {
   readonly #options: CaptureWatchOptions;
   readonly #labs = new Map<string, WatchedLab>();
@@ -33,7 +33,7 @@ export class CaptureWatch {
     this.#options = options;
   }
 
-  /** @param user who may see the lab on the host */
+  /** @param user a user who may see the lab on the host */
   add(lab: string, user: string, capture: string): void {
     if (this.#closed) return;
     const watched = this.#labs.get(lab) ?? { user, captures: new Set<string>(), failing: false };
@@ -42,7 +42,7 @@ export class CaptureWatch {
     this.#timer ??= setInterval(() => void this.#look(), this.#options.intervalMs ?? 2_000).unref();
   }
 
-  /** Whoever stops it tells of it. Answers whether it was watched. */
+  /** Stops watching; the caller reports the end of the capture. Returns whether it was watched. */
   forget(lab: string, capture: string): boolean {
     const watched = this.#labs.get(lab);
     if (watched?.captures.delete(capture) !== true) return false;
@@ -51,7 +51,7 @@ export class CaptureWatch {
     return true;
   }
 
-  /** What ran before this service did. */
+  /** Watches captures that were started before this service. */
   async begin(labs: readonly { readonly path: string; readonly owner: string }[]): Promise<void> {
     for (const { path, owner } of labs) {
       if (this.#closed) return;
@@ -80,7 +80,7 @@ export class CaptureWatch {
       if (found === undefined) continue;
       for (const id of asked) {
         const one = found.find((each) => each.id === id);
-        // Gone with its lab, or removed; or somebody stops it now, and tells.
+        // Deleted with its lab, or removed; or a call stops it now and reports that.
         if (one?.status === "running" || !this.forget(path, id) || one === undefined) continue;
         this.#options.ended(path, one);
       }
@@ -105,7 +105,7 @@ export class CaptureWatch {
       if (error instanceof Failure && error.code === "lab_not_found") return [];
       // The owner is no user of the host any more.
       if (error instanceof Failure && error.code === "expired_host_session") return undefined;
-      if (watched?.failing !== true) log("warn", "captures cannot be looked at", { lab: path, error: String(error) });
+      if (watched?.failing !== true) log("warn", "captures cannot be read", { lab: path, error: String(error) });
       if (watched !== undefined) watched.failing = true;
       return undefined;
     }

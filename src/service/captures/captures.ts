@@ -39,7 +39,7 @@ interface CapturedLab {
   readonly record: LabRecord | undefined;
 }
 
-/** Packet captures of labs. Whoever may look at a lab sees that they are there; whoever may operate it starts and stops them, and reads their packets. */
+/** Packet captures of labs. The right `view` lists them; the right `operate` starts and stops them and reads their packets. */
 export class Captures {
   readonly #context: Context;
   readonly #browsers: Browsers;
@@ -50,7 +50,7 @@ export class Captures {
     this.#context = context;
     this.#watch = new CaptureWatch({
       session: (user) => context.sessions.resume(user),
-      ended: (lab, capture) => this.#tell(lab, capture),
+      ended: (lab, capture) => this.#publish(lab, capture),
       log: context.log,
     });
     this.#browsers = browsers;
@@ -88,7 +88,7 @@ export class Captures {
         ...(snaplen !== undefined && { snaplen }),
       })
       .catch(inKeys({ key: payload.node, node: { name } }));
-    this.#tell(target.path, started);
+    this.#publish(target.path, started);
     this.#watch.add(target.path, target.record?.owner ?? caller.user, started.id);
     return {
       capture: started.id,
@@ -121,7 +121,7 @@ export class Captures {
     return { captures: all };
   }
 
-  /** Paths of the labs that the caller sees: managed ones, and those on the host that nobody manages. */
+  /** Paths of the labs that the caller may see: managed labs, and unmanaged labs on the host. */
   async #seenBy(caller: Caller): Promise<readonly string[]> {
     const { host, sessions, store } = this.#context;
     const records = store.labs.list();
@@ -141,7 +141,7 @@ export class Captures {
     const lab = await this.#find(caller, id);
     allowUse({ ...lab, caller }, "operate");
     const stopped = await this.#unwatched(caller, lab, id, () => lab.captures.stop(lab.path, id));
-    this.#tell(lab.path, stopped);
+    this.#publish(lab.path, stopped);
     return this.#data(lab.path, stopped);
   }
 
@@ -150,7 +150,7 @@ export class Captures {
     allowUse({ ...lab, caller }, "operate");
     const gone = await lab.captures.get(lab.path, id);
     await this.#unwatched(caller, lab, id, () => lab.captures.remove(lab.path, id));
-    this.#tell(lab.path, gone, "removed");
+    this.#publish(lab.path, gone, "removed");
     return { capture: id };
   }
 
@@ -160,7 +160,7 @@ export class Captures {
     await this.#context.identities.look(lab.path);
     const { label } = await lab.captures.get(lab.path, id);
     const body = this.#untilEnd(caller, lab.path, (ended) => lab.captures.read(lab.path, id, { follow: false, signal: ended }));
-    // Also if nobody ever reads it.
+    // Runs also if the stream is never read.
     if (signal.aborted) body.destroy();
     else signal.addEventListener("abort", () => body.destroy(), { once: true });
     return {
@@ -201,7 +201,7 @@ export class Captures {
   /** Redeems a ticket. The stream ends with the capture, and with the session or the right to the lab. */
   async stream(caller: Caller, ticket: string, call: Call): Promise<Upgrade> {
     const { path, capture } = this.#tickets.redeem(ticket, caller.session);
-    // What was granted with the ticket may have been taken back since.
+    // The right may have been revoked since the ticket was issued.
     // First, so that a lab that leaves its path from here on ends the stream.
     await this.#context.identities.look(path);
     const { captures, record } = await this.#lab(caller, path);
@@ -222,11 +222,11 @@ export class Captures {
     };
   }
 
-  /** What is read, until the session ends or the right to the lab is lost: then it breaks off, so that no part of it is taken for the whole. */
+  /** Streams the packets until the session ends or the right to the lab is lost. Then the stream fails, so that a partial file is not taken for a complete one. */
   #untilEnd(caller: Caller, path: string, read: (signal: AbortSignal) => AsyncIterable<Uint8Array>): Readable {
     const ended = new AbortController();
     const source = Readable.from(read(ended.signal), { objectMode: false });
-    // What is read waits for the next packet: without its signal the end would wait for it too, with the connection held open.
+    // A read waits for the next packet: without the signal, closing would wait for it too and keep the connection open.
     const destroy = source._destroy.bind(source);
     source._destroy = (error, done) => {
       ended.abort();
@@ -240,7 +240,7 @@ export class Captures {
     return source;
   }
 
-  /** Its end is told by who ends it. */
+  /** The caller that ends the capture reports its end. */
   async #unwatched<T>(caller: Caller, { path, record }: CapturedLab, id: string, end: () => Promise<T>): Promise<T> {
     const watched = this.#watch.forget(path, id);
     try {
@@ -251,7 +251,7 @@ export class Captures {
     }
   }
 
-  /** Before any lab is looked for: what is not there for anybody tells nothing of labs. */
+  /** Checked before any lab is looked up, so that an unknown id reveals nothing about labs. */
   async #supported(caller: Caller): Promise<void> {
     await capturesOf(await this.#context.sessions.hostSession(caller));
   }
@@ -296,7 +296,7 @@ export class Captures {
     };
   }
 
-  #tell(lab: string, { id, label, status, reason }: HostCapture, change: string = status): void {
+  #publish(lab: string, { id, label, status, reason }: HostCapture, change: string = status): void {
     const [node, name] = splitLabel(label);
     const data = { capture: id, node, interface: name, status: change, ...(reason !== undefined && { reason }) };
     this.#context.events.publish({ type: "capture", lab, data });

@@ -10,7 +10,7 @@ export interface Application {
   readonly operations: readonly Operation[];
   readonly ids: NativeIds;
   readonly stopMode?: StopMode;
-  /** Who the lab belongs to; absent: nobody here knows. */
+  /** Owner of the lab; absent: unknown to the service. */
   readonly owner?: string;
   /** Progress.madeFolder */
   readonly madeFolder?: (folder: string, isOurs: boolean) => void;
@@ -18,8 +18,8 @@ export interface Application {
 }
 
 /**
- * Runs host steps under a job, each in the journal. Throws lab_locked when the lock was there before the first step, lab_locked_mid_apply
- * after it; what else the host says, with data.applied, data.failed and data.remaining; cancelled when the job was.
+ * Runs host steps under a job, each in the journal. Throws lab_locked if the lock was set before the first step, lab_locked_mid_apply
+ * if it was set later; any other failure of the host, with data.applied, data.failed and data.remaining; cancelled when the job was.
  */
 export async function applyOperations(
   consoles: ConsoleDesk,
@@ -61,7 +61,7 @@ export async function applyOperations(
   }
 }
 
-/** A node that went down and comes up again has another console, though under the same id. */
+/** A restarted node has a new console, although its id is the same. */
 function retireConsoles(consoles: ConsoleDesk, path: string, { step, native_id }: Operation): void {
   if (step.do === "delete-lab") consoles.retireLab(path);
   else if ((step.do === "stop" || step.do === "delete-node") && native_id !== undefined) consoles.retire(path, native_id);
@@ -73,7 +73,7 @@ interface FailedStep {
   readonly message?: string;
 }
 
-/** A record that found no room after the host did every step: the failure says that the steps are done, and lists them. */
+/** Converts the failure to write a record (disk full) after all steps: its message and data list the finished steps. */
 export function doneUnrecorded(error: unknown, operations: readonly Operation[]): unknown {
   if (!(error instanceof Failure) || error.code !== "internal" || operations.length === 0) return error;
   const { message, data, retryAfter } = error;
@@ -93,9 +93,9 @@ function withProgress(
   running: string | undefined,
   job: Job,
 ): unknown {
-  const told = (list: readonly Operation[]) => list.map(({ id, op, kind, key }) => ({ id, op, kind, key }));
+  const summaries = (list: readonly Operation[]) => list.map(({ id, op, kind, key }) => ({ id, op, kind, key }));
   const left = operations.filter(({ id }) => !done.has(id));
-  const progress = { applied: told(operations.filter(({ id }) => done.has(id))), remaining: told(left) };
+  const progress = { applied: summaries(operations.filter(({ id }) => done.has(id))), remaining: summaries(left) };
   if (job.signal.aborted)
     return new Failure("cancelled", "the change was cancelled after the step in flight", { data: progress, cause: error });
   if (!(error instanceof Failure)) return error;
@@ -105,16 +105,16 @@ function withProgress(
     return new Failure("lab_locked_mid_apply", text, { data: { lab: path, ...progress }, cause: error });
   }
   const { failures, failed: named, ...rest } = error.data ?? {};
-  // A host that runs steps in batches names those that failed.
+  // A host that runs steps in batches reports the failed steps.
   const listed: readonly FailedStep[] = Array.isArray(failures) ? failures : [{ id: String(named ?? left[0]?.id) }];
   const reasons = new Map(listed.map(({ id, message }) => [id, message]));
   const known = left.filter(({ id }) => reasons.has(id));
   const failed = known.length > 0 ? known : left.slice(0, 1);
   const failedSteps = failed.map((operation) => {
     const message = reasons.get(operation.id);
-    return { ...told([operation])[0], ...(message !== undefined && { message }) };
+    return { ...summaries([operation])[0], ...(message !== undefined && { message }) };
   });
-  const data = { ...rest, applied: progress.applied, failed: failedSteps, remaining: told(left.filter((one) => !failed.includes(one))) };
+  const data = { ...rest, applied: progress.applied, failed: failedSteps, remaining: summaries(left.filter((one) => !failed.includes(one))) };
   const [first] = failed;
   // Steps that failed together, as one write, have no reasons of their own.
   const isOne = failed.length === 1 || reasons.get(first?.id ?? "") !== undefined;

@@ -5,9 +5,9 @@ import type { Call, Caller } from "../common/call.ts";
 import { badRequest } from "../common/refusals.ts";
 import type { Context } from "../context/context.ts";
 
-/** How long a key stands for its job. */
+/** How long a key refers to its job. */
 const keepMs = 24 * 3_600_000;
-const mostLetters = 255;
+const maxLetters = 255;
 
 interface Once {
   readonly request: string;
@@ -36,8 +36,8 @@ export class Idempotency {
   ): Promise<Answer | JobStarted> {
     const { idempotencyKey: key } = call;
     if (key === undefined) return run(call);
-    if (key === "" || key.length > mostLetters || !/^[\x20-\x7e]+$/.test(key)) {
-      throw badRequest("Idempotency-Key", `the key is 1 to ${mostLetters} printable ASCII characters`);
+    if (key === "" || key.length > maxLetters || !/^[\x20-\x7e]+$/.test(key)) {
+      throw badRequest("Idempotency-Key", `the key is 1 to ${maxLetters} printable ASCII characters`);
     }
     const { store, clock, jobs } = this.#context;
     const hash = createHash("sha256")

@@ -17,12 +17,12 @@ import { stillDown, withOwedStarts } from "./owed-starts.ts";
 
 export interface ChangeWork<Result> {
   readonly operation: string;
-  /** What recovery needs to finish it: options, and the intent. */
+  /** Options and intent that recovery needs to finish the change. */
   readonly request: unknown;
   readonly work: (job: Job, target: Target) => Promise<Result>;
 }
 
-/** Runs a change of a lab as a job; with Prefer: respond-async it answers the job at once. What was observed before is forgotten. */
+/** Runs a change of a lab as a job. Prefer: respond-async returns the job at once. Cached observations of the lab are dropped. */
 export async function runChange<Result>(
   context: Context,
   target: Target,
@@ -38,7 +38,7 @@ export async function runChange<Result>(
     request,
     work: (job) => guarded(context, target, job, change.work),
   });
-  // Whoever waits sees the failure, and the journal has it.
+  // The caller that awaits the result gets the failure, and the journal records it.
   result.catch(() => {});
   call.started?.(id);
   if (!call.respondAsync) return result;
@@ -53,7 +53,7 @@ function refuseTaken(context: Context, { path, caller, record }: Target): void {
 }
 
 /**
- * The work of a change, with its host session held open, and stale views forgotten afterwards. Its warnings stand in its answer, or in its failure's data.
+ * Runs the work of a change with its host session held open, and drops stale views afterwards. Warnings are added to the answer or to the failure's data.
  */
 export async function guarded<Result>(
   context: Context,
@@ -88,7 +88,7 @@ export function labLocked(path: string, cause?: unknown): Failure {
   return new Failure("lab_locked", text, { data: { lab: path }, ...(cause !== undefined && { cause }) });
 }
 
-/** The lab becomes managed by this intent, before its first step: after a crash the record tells what was wanted. */
+/** Records the intent before the first step, so that recovery after a crash knows it. */
 export function recordIntent(
   context: Context,
   job: Pick<Job, "identity">,
@@ -121,7 +121,7 @@ export function recordIntent(
   return record;
 }
 
-/** What the host has after a change becomes the record's ids; answers the state for the client. */
+/** Records the host's ids after a change. Returns the state for the client. */
 export async function recordApplied(context: Context, target: Target, known: NativeIds, intent: Intent | undefined): Promise<ProjectState> {
   const observed = await target.host.observe(target.path);
   if (observed === null) throw new Failure("host_error", `the host does not have ${target.path} after the change`);
@@ -130,7 +130,7 @@ export async function recordApplied(context: Context, target: Target, known: Nat
   if (record !== undefined) {
     const up = new Set(observed.nodes.filter(({ power }) => power === "running" || power === "starting").map(({ id }) => id));
     const running = Object.fromEntries(Object.entries(ids.nodes).map(([key, id]) => [key, up.has(id)]));
-    // Any change makes the plans before it stale.
+    // A change makes all earlier plans stale.
     const updatedAt = context.clock.now();
     const after: LabRecord = { ...record, ids, labId: observed.id, applied: snapshot(observed), plans: {}, power: running, updatedAt };
     context.store.labs.put(withOwedStarts(after, stillDown(record.owedStarts ?? [], observed, ids)));
@@ -139,7 +139,7 @@ export async function recordApplied(context: Context, target: Target, known: Nat
 }
 
 /**
- * After a restore: which keys stand for which ids now. What was applied last stays on record, so that a plan shows what the restore changed as a change of
+ * Records the host's ids after a restore. The last applied definition is kept, so that a plan shows the restored differences as changes on
  * the host.
  * @returns the state for the client, and the key of each node by its name on the host
  */
@@ -162,14 +162,14 @@ export async function recordRestored(
   return { state: projectState(context.host, record?.serial ?? 0, observed, ids), keys };
 }
 
-/** What of an observed lab later differences are told from; interfaces follow from the rest. */
+/** The part of an observed lab that later plans compare with. Interfaces are left out: they follow from the rest. */
 export function snapshot(observed: ObservedLab): ObservedLab {
   return { ...observed, nodes: observed.nodes.map((node) => ({ ...node, interfaces: [] })) };
 }
 
 /**
- * After a change that finished no step: the record is as it was before. A lab of which the host has something all the same keeps its new one.
- * @param owed nodes that it was to start: a step that failed may have stopped some of them
+ * Restores the record after a change that finished no step. If the host has the new lab in spite of that, its record is kept.
+ * @param owed nodes that the change was to start: a failed step may have stopped some of them
  */
 export async function recordUntouched(
   context: Context,
@@ -187,13 +187,13 @@ export async function recordUntouched(
       context.store.labs.put(withOwedStarts(kept, down));
     } else if (observed === null) context.store.labs.delete(target.path);
   } catch (error) {
-    context.log("warn", "whether a refused change left anything could not be read", { lab: target.path, error: String(error) });
+    context.log("warn", "the lab could not be read after a refused change", { lab: target.path, error: String(error) });
   }
 }
 
 /**
- * After a change that broke off: the ids of what came to be, so that the next call joins them, and the nodes that it was to start. A host that is away
- * is asked later.
+ * Records the ids of the objects that an interrupted change made, and the nodes that it was still to start. An unreachable host is read by a later
+ * call.
  */
 export async function recordBroken(
   context: Context,
@@ -221,6 +221,6 @@ export async function recordBroken(
     };
     context.store.labs.put(withOwedStarts(after, stillDown(owed, observed, ids)));
   } catch (error) {
-    context.log("warn", "what a broken change left could not be read", { lab: target.path, error: String(error) });
+    context.log("warn", "the lab could not be read after an interrupted change", { lab: target.path, error: String(error) });
   }
 }

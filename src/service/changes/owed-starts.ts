@@ -15,7 +15,7 @@ export function unstarted(operations: readonly Operation[], error: unknown): rea
   return operations.flatMap(({ id, step }) => (step.do === "start" && !done.has(id) ? [step.node] : []));
 }
 
-/** Those of the nodes that exist and are down. A node that does not exist is started when it is created. */
+/** Returns the nodes that exist and are down. A node that does not exist is started when it is created. */
 export function stillDown(keys: readonly string[], observed: ObservedLab | null, ids: NativeIds): readonly string[] {
   const powers = new Map((observed?.nodes ?? []).map(({ id, power }) => [id, power]));
   return keys.filter((key) => {
@@ -33,7 +33,7 @@ export function withOwedStarts(record: LabRecord, keys: readonly string[]): LabR
 /** Changes whose steps come from a plan. */
 const planned: ReadonlySet<string> = new Set(["deployProject", "reconcileProject", "importProject"]);
 
-/** Of a change that a crash cut off: what it had yet to start is started by whatever plan comes next, also where the change itself cannot go on. */
+/** Records the nodes that an interrupted change did not start: the next plan starts them, also if the change itself cannot be finished. */
 export function recordUnstarted({ store }: Pick<Context, "store">, { lab, operation, steps, done }: JobRow): void {
   const record = store.labs.get(lab);
   const starts = steps.slice(done).flatMap((step) => (step.do === "start" ? [step.key] : []));

@@ -23,11 +23,11 @@ export interface PlanOptions {
   readonly replace: boolean;
   readonly wipe?: boolean;
   readonly allowUnsupported?: boolean;
-  /** Also tell where the intent says so, and who made the difference: for plans that people read. */
+  /** Adds line numbers of the intent and the origin of each difference, for plans that people read. */
   readonly explain?: boolean;
 }
 
-/** What is wanted: a lab, with its text where it came from one. */
+/** The intended lab, with its source text if it has one. */
 export interface Wanted {
   readonly lab: Lab;
   readonly yaml?: string;

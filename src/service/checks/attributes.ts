@@ -15,28 +15,28 @@ export async function attributeProblems(
   if (checkAttribute === undefined) return [];
   const old = new Map(known?.nodes.map((node) => [node.key, node]));
   // Nodes that are alike are asked about once.
-  const told = new Map<string, ValueProblem | undefined>();
-  const found: { readonly node: string; readonly attribute: string; readonly told: ValueProblem }[] = [];
+  const problems = new Map<string, ValueProblem | undefined>();
+  const found: { readonly node: string; readonly attribute: string; readonly problem: ValueProblem }[] = [];
   for (const { key, template, attributes } of lab.nodes) {
     const before = old.get(key);
     for (const [attribute, value] of Object.entries(attributes)) {
       if (before?.template === template && before.attributes[attribute] === value) continue;
       const asked = JSON.stringify([template, attribute, value]);
-      if (!told.has(asked)) told.set(asked, await checkAttribute(template, attribute, value));
-      const problem = told.get(asked);
-      if (problem !== undefined) found.push({ node: key, attribute, told: problem });
+      if (!problems.has(asked)) problems.set(asked, await checkAttribute(template, attribute, value));
+      const problem = problems.get(asked);
+      if (problem !== undefined) found.push({ node: key, attribute, problem });
     }
   }
   if (found.length === 0) return [];
   const wanted = found.map(({ node, attribute }) => ({ kind: "node", key: node, field: `attributes.${attribute}` }));
   const places = await work.fieldPlaces(yaml, files, wanted);
-  // What several nodes inherit is said once.
+  // A problem that several nodes inherit is reported once.
   const diagnostics = new Map<string, Diagnostic>();
-  for (const [i, { node, attribute, told }] of found.entries()) {
+  for (const [i, { node, attribute, problem }] of found.entries()) {
     const place = places[i];
     if (place === undefined || diagnostics.has(place.path)) continue;
-    const message = `the attribute ${attribute} of ${node}: ${told.problem}`;
-    diagnostics.set(place.path, { severity: "error", code: "invalid_attribute", message, ...place, hint: told.hint });
+    const message = `the attribute ${attribute} of ${node}: ${problem.problem}`;
+    diagnostics.set(place.path, { severity: "error", code: "invalid_attribute", message, ...place, hint: problem.hint });
   }
   return [...diagnostics.values()];
 }

@@ -75,7 +75,7 @@ links:
   - ["a:eth0", "b:eth1"]
   - ["a:eth2", "lan"]
 `;
-  test("has free interfaces first, in order; then those that are taken, with what they are linked to", async () => {
+  test("lists free interfaces first, in order, then used interfaces with their peers", async () => {
     const { node, items } = await ann.call("completeLinkInterfaces", { yaml, node: "a" });
     expect(node).toBe("a");
     expect(names(items)).toEqual(["eth1", "eth3", "eth4", "eth5", "eth6", "eth7", "eth0", "eth2"]);
@@ -85,13 +85,13 @@ links:
     ]);
   });
 
-  test("without those that are taken, where they are not wanted; only what the node has, where it says how many", async () => {
+  test("leaves out used interfaces with excludeUsed, and interfaces beyond the node's declared number", async () => {
     expect(names((await ann.call("completeLinkInterfaces", { yaml, node: "b", excludeUsed: true })).items)).toEqual(["eth0"]);
     expect(names((await ann.call("completeLinkInterfaces", { yaml, node: "b", excludeUsed: false })).items)).toEqual(["eth0", "eth1"]);
     expect(names((await ann.call("previewInterfaces", { yaml, node: "a", excludeUsed: true })).items)).toEqual(["eth1"]);
   });
 
-  test("of all nodes, where none is named", async () => {
+  test("lists the interfaces of all nodes if no node is named", async () => {
     for (const body of [{ yaml }, { yaml, node: "" }]) {
       const { node, items } = await ann.call("completeLinkInterfaces", { ...body, excludeUsed: true });
       expect(node).toBeUndefined();
@@ -99,7 +99,7 @@ links:
     }
   });
 
-  test("of what is not there, or makes no sense, tells what is wrong", async () => {
+  test("of an unknown node or invalid input fails with the reason", async () => {
     const code = async (body: object) => (await failureOf(ann.call("completeLinkInterfaces", body))).code;
     expect(await code({})).toBe("bad_request");
     expect(await code({ template: "" })).toBe("bad_request");
@@ -113,7 +113,7 @@ links:
   });
 });
 
-test("a session that asks for tickets without end is told to wait", async () => {
+test("a session that requests too many tickets gets rate_limited", async () => {
   const made = createBench();
   const eager = await made.login();
   await eager.call("deployProject", { yaml: "name: t\nnodes: {a: {template: frr}}\n" });

@@ -22,7 +22,7 @@ export async function previewInterfaces(
   return { items: payload.excludeUsed === true ? items.filter(({ used }) => !used) : items };
 }
 
-/** Interfaces for a link's endpoint: free ones first (excludeUsed: only those), in their order; management interfaces last. */
+/** Interfaces for a link's endpoint: free ones first (excludeUsed: only free ones), in host order; management interfaces last. */
 export async function completeLinkInterfaces(
   context: Pick<Context, "work">,
   host: HostSession,

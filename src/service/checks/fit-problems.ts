@@ -9,9 +9,9 @@ import type { Intent } from "../work/intents.ts";
 type Text = Pick<Intent, "yaml" | "files">;
 
 /**
- * What keeps the host from making the lab of an intent, as errors, and what it would leave out or not keep to, as warnings. The lab is planned as a deploy
+ * Problems of deploying an intent on the host: errors prevent the deploy, warnings name parts that the host leaves out. The lab is planned as a deploy
  * plans a new one; free memory does not count, because it is another a moment later.
- * @param path of the lab; absent: its name is that of the intent
+ * @param path of the lab; absent: the name in the intent
  */
 export async function fitProblems(
   context: Pick<Context, "work">,

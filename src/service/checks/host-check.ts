@@ -11,9 +11,9 @@ import { trafficFilterProblems } from "./traffic-filters.ts";
 
 export interface HostCheck {
   readonly signal?: AbortSignal;
-  /** What stands in this one is not looked at again: an edit of something else must not fail for what is old. */
+  /** The intent before an edit. Its problems are not reported again: an edit of another part must not fail because of them. */
   readonly known?: Lab;
-  /** It is to be deployed: what else keeps the host from making it is told with the rest. */
+  /** True before a deploy: problems that prevent the deploy are reported as well. */
   readonly deploying?: boolean;
 }
 

@@ -6,7 +6,7 @@ import type { Context } from "../context/context.ts";
 import type { Intent } from "../work/intents.ts";
 import type { HostCheck } from "./host-check.ts";
 
-/** Filters that compiled, whatever lab they stand in. */
+/** Filters that compiled, shared by all labs. */
 const good = new RecentMap<true>(10_000);
 /** Filters of one intent that the host is asked for at once; it shares its machine among users by itself. */
 const atOnce = 4;

@@ -14,12 +14,12 @@ import { fitProblems } from "./fit-problems.ts";
 import { trafficFilterProblems } from "./traffic-filters.ts";
 
 /**
- * Checks what a client would deploy: the intent, what the host can make of it, and the fields that name its project. No lab is looked up, so that it tells
- * nothing of labs, and nothing depends on the moment, such as free memory. Without the host it works too, and warns of what was not checked then. Throws
+ * Checks a client's intent, whether the host can deploy it, and the fields that name its project. No lab is looked up, so that it discloses
+ * nothing about labs, and the result does not depend on changing values such as free memory. If the host is unreachable, warnings name the skipped checks. Throws
  * bad_request, field_not_allowed, expired_host_session, and invalid_intent with every problem.
  */
 export async function validateProject(context: Context, caller: Caller, payload: ProjectPayload, call: Call): Promise<ValidateData> {
-  if (payload.yaml === undefined) throw badRequest("/yaml", "an intent is needed");
+  if (payload.yaml === undefined) throw badRequest("/yaml", "yaml is missing: send the intent");
   const manifest = checkFields(payload);
   const intent = await readSent(context, payload.yaml, payload.files ?? {});
   const { lab, yaml, files, warnings } = intent;
@@ -31,7 +31,7 @@ export async function validateProject(context: Context, caller: Caller, payload:
   throw new Failure("invalid_intent", showDiagnostics(found, { yaml, files }), { data: { diagnostics: found } });
 }
 
-/** What the host says of the intent. Where it cannot be asked about a part, a warning says so. */
+/** Problems that the host reports for the intent. A part that cannot be checked on the host gets a warning. */
 async function hostProblems(
   context: Context,
   caller: Caller,
@@ -54,7 +54,7 @@ async function hostProblems(
   const found = await Promise.all([
     asked.then(
       (host) => pathProblems(context, host, intent, { path, isNamed }),
-      // The warning about nodes says that the host could not be asked.
+      // The warning about nodes already reports that the host is unreachable.
       () => [],
     ),
     ask(
@@ -112,7 +112,7 @@ async function uncheckedAttributes({ work }: Context, { lab, yaml, files }: Inte
   return places.map((place) => ({ severity: "warning", code: "attribute_unchecked", message, ...place }));
 }
 
-/** One warning for all that the catalogue would tell. */
+/** One warning instead of all checks that need the catalogue. */
 async function uncheckedNodes({ work }: Context, { lab, yaml, files }: Intent, why: string): Promise<readonly Diagnostic[]> {
   const first = lab.nodes.slice(0, 1).map(({ key }) => ({ kind: "node", key, field: "template" }));
   const message = `the host could not be asked about templates, images, interfaces and what it supports: ${why}`;

@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { UpgradeGrant } from "../../contract/operations.ts";
 
-/** What the server hands to a use case with each request. */
+/** Context of a request, passed from the server to a use case. */
 export interface Call {
   /** X-Request-Id; also in log lines. */
   readonly requestId: string;
@@ -9,7 +9,7 @@ export interface Call {
   readonly signal: AbortSignal;
   /** The peer's address, for throttling only. */
   readonly address: string;
-  /** The value of the browser's cookie, where the request makes another. */
+  /** The browser's current cookie value, if the request creates a new cookie. */
   readonly cookie?: string;
   /** Prefer: respond-async was given. */
   readonly respondAsync: boolean;
@@ -19,10 +19,10 @@ export interface Call {
   readonly started?: (job: string) => void;
 }
 
-/** What a change needs to know of its call. */
+/** Options of a call that starts a change. */
 export type ChangeCall = Pick<Call, "respondAsync" | "started"> & Partial<Pick<Call, "signal">>;
 
-/** A caller who showed a valid token. */
+/** A caller with a valid token. */
 export interface Caller {
   readonly user: string;
   readonly role: "admin" | "user" | "viewer";

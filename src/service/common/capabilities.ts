@@ -2,7 +2,7 @@ import { Failure } from "../../contract/errors.ts";
 import type { CapabilitiesData, ProjectModeCaps } from "../../contract/schemas/session.ts";
 import { type Feature, featureNames, type Host, type HostCapabilities, type HostSession } from "../../hosts/host.ts";
 
-/** What the service itself does of a host's features: the two together are what a client can use. */
+/** Features that the service itself supports. A client can use a feature if both the host and the service support it. */
 const served: Readonly<Record<Feature, boolean>> = {
   linkQuality: true,
   linkSuspend: true,
@@ -41,7 +41,7 @@ const served: Readonly<Record<Feature, boolean>> = {
 /** Features that are the service's own and need nothing of the host. */
 const own: ReadonlySet<Feature> = new Set(["events", "jobs"]);
 
-/** What works on this host now. A host that is away is told as such, with nothing that works but the service's own. */
+/** Returns the features that work now. For an unreachable host, only the features of the service itself. */
 export async function capabilities(host: Host, session: HostSession, webUi: boolean): Promise<CapabilitiesData> {
   const probed = await session.capabilities().catch((error: unknown): HostCapabilities => {
     if (error instanceof Failure && (error.code === "host_unreachable" || error.code === "host_timeout")) {
@@ -96,8 +96,8 @@ function modeCaps(
   };
 }
 
-/** What a person calls the features that calls ask for; data.feature has the name. */
-const words: Readonly<Partial<Record<Feature, string>>> = {
+/** Readable names of features for messages; data.feature contains the identifier. */
+const featureLabels: Readonly<Partial<Record<Feature, string>>> = {
   linkQuality: "link quality",
   linkSuspend: "suspending links",
   capture: "packet captures",
@@ -114,6 +114,6 @@ const words: Readonly<Partial<Record<Feature, string>>> = {
 
 /** A feature that the service or its host does not have now; named as in the capabilities. */
 export function unsupported(feature: Feature): Failure {
-  const text = feature === "webUi" ? "the service was started without its pages" : `this host does not offer ${words[feature] ?? feature}`;
+  const text = feature === "webUi" ? "the service was started without its pages" : `this host does not offer ${featureLabels[feature] ?? feature}`;
   return new Failure("unsupported", text, { data: { feature } });
 }

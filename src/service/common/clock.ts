@@ -1,4 +1,4 @@
-/** Where the service takes the time from. */
+/** The service's source of time. */
 export interface Clock {
   /** ms since the epoch. */
   readonly now: () => number;

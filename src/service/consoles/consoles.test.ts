@@ -17,7 +17,7 @@ afterEach(async () => {
   }
 });
 
-/** Redeems a ticket and answers the client's end of the stream. */
+/** Redeems a ticket and returns the client's end of the stream. */
 async function open(client: Client, ticket: string): Promise<{ readonly far: Duplex; readonly seen: () => string }> {
   const upgrade = await client.get("streamConsole", { ticket });
   expect(upgrade.protocol).toBe("host-telnet");
@@ -38,9 +38,9 @@ test("a command gives what it printed", async () => {
 
 test("commands on one console wait for each other and never mix", async () => {
   const { ann } = await deployed();
-  const words = ["alpha", "beta", "gamma", "delta"];
-  const answers = await Promise.all(words.map((word) => ann.call("execConsole", { lab: "/pair", node: "r1", command: `echo ${word}` })));
-  expect(answers.map(({ output }) => output)).toEqual(words);
+  const texts = ["alpha", "beta", "gamma", "delta"];
+  const answers = await Promise.all(texts.map((text) => ann.call("execConsole", { lab: "/pair", node: "r1", command: `echo ${text}` })));
+  expect(answers.map(({ output }) => output)).toEqual(texts);
 });
 
 test("a command whose turn does not come in time finds the console in use", async () => {
@@ -53,7 +53,7 @@ test("a command whose turn does not come in time finds the console in use", asyn
   expect((await holding).code).toBe("console_timeout");
 });
 
-test("many targets have each their own outcome, in their order", async () => {
+test("each target has its own outcome, in target order", async () => {
   const { ann } = await deployed(three);
   await ann.call("execProject", { lab: "/pair", action: "stop", node: "r2" });
   const { results } = await ann.call("execConsoleMany", {
@@ -71,7 +71,7 @@ test("many targets have each their own outcome, in their order", async () => {
   expect(running.results?.map(({ output }) => output)).toEqual(["r1", "r3"]);
 });
 
-test("consoles are listed with what is available", async () => {
+test("consoles are listed with their availability", async () => {
   const { made, ann } = await deployed();
   await ann.call("execProject", { lab: "/pair", action: "stop", node: "r2" });
   made.time.now += 10_000;
@@ -149,7 +149,7 @@ test("logout and the node's stop end the stream", async () => {
   });
 });
 
-test("what a console said is read as text, also when its node has ended; a new start begins anew", async () => {
+test("console output is readable as text, also after its node has stopped; a new start clears it", async () => {
   const { ann } = await deployed();
   const log = async (node: string) => (await ann.call("readConsoleLog", { lab: "/pair", node })).output;
   await ann.call("execConsole", { lab: "/pair", node: "r1", command: "echo last words" });
@@ -162,7 +162,7 @@ test("what a console said is read as text, also when its node has ended; a new s
   expect((await failureOf(log("nobody"))).code).toBe("node_not_found");
 });
 
-test("a lab that is made anew has working consoles", async () => {
+test("a recreated lab has working consoles", async () => {
   const { ann } = await deployed();
   const old = await open(ann, (await ann.call("attachConsole", { lab: "/pair", node: "r1" })).stream!);
   await until(() => old.seen() !== "");
@@ -174,7 +174,7 @@ test("a lab that is made anew has working consoles", async () => {
   expect((await ann.call("execConsole", { lab: "/pair", node: "r1", command: "hostname" })).output).toBe("r1");
 });
 
-test("what is missing or wrong is told", async () => {
+test("missing and invalid fields are reported", async () => {
   const { made, ann } = await deployed();
   const code = async (body: object) => (await failureOf(ann.call("execConsole", { lab: "/pair", ...body }))).code;
   expect(await code({ node: "r1" })).toBe("bad_request");

@@ -62,7 +62,7 @@ export async function listConsoles(context: Context, caller: Caller, payload: Pr
   const nodes = chosen === undefined ? all : all.filter(({ key, joined }) => joined && chosen.has(key));
   const live = await context.observations.status(target.host, target.path).catch(() => undefined);
   const powers = new Map((live?.nodes ?? []).map(({ id, status }) => [id, status]));
-  // A screen that cannot be told now is not listed; its console is.
+  // If the screen's address cannot be read now, only the console is listed.
   const screens = (await target.host.screens?.(target.path).catch(() => undefined)) ?? new Map<string, string>();
   const consoles = nodes
     .filter(({ node }) => node.consoleType !== "none")
@@ -85,7 +85,7 @@ export async function execConsole(context: Context, caller: Caller, payload: Con
   return execOn(context, lab.target, nodeOf(lab, payload.node), { command, timeoutMs }, call.signal);
 }
 
-/** Each target has its own outcome; results stand in target order. */
+/** Each target has its own outcome; results are in target order. */
 export async function execConsoleMany(context: Context, caller: Caller, payload: ConsolePayload, call: Call): Promise<ConsoleExecManyData> {
   const lab = await consoleLab(context, caller, payload);
   allowUse(lab.target, "operate");
@@ -137,7 +137,7 @@ export async function runConsole(context: Context, caller: Caller, payload: Cons
   ).catch(inKeys({ key, node }));
 }
 
-/** What the console said since the node's last start, also of one that has ended: why it did is mostly in its last lines. */
+/** Returns the console output since the node's last start, also of a stopped node: its last lines often show why it stopped. */
 export async function readConsoleLog(context: Context, caller: Caller, payload: ConsoleLogPayload): Promise<ConsoleLogData> {
   const lab = await consoleLab(context, caller, payload);
   allowUse(lab.target, "operate");
@@ -175,7 +175,7 @@ export async function streamConsole(
   call: Call,
 ): Promise<Upgrade> {
   const { path, nodeId } = tickets.redeem(ticket, caller.session);
-  // What was granted with the ticket may have been taken back since.
+  // The right may have been revoked since the ticket was issued.
   const record = recordFor(context, caller, path);
   allowUse({ caller, record, path }, "operate");
   const host = await context.sessions.hostSessionFor(caller, record?.owner);
@@ -254,7 +254,7 @@ async function whileHostAnswers<Result>(
   let timer: NodeJS.Timeout | undefined;
   const look = async (): Promise<void> => {
     await context.observations.status(host, path).catch((error: unknown) => {
-      // Any other failure of the look says nothing about the console.
+      // Any other failure of this read is unrelated to the console.
       if (error instanceof Failure && error.code === "host_timeout") hangs.abort(error);
     });
     if (timer !== undefined) timer = setTimeout(() => void look(), 4 * lookAfterMs).unref();

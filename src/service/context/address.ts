@@ -12,7 +12,7 @@ import { type Intent, readable, readSent, recordedIntent } from "../work/intents
 import type { Context } from "./context.ts";
 import { stateIds } from "./state.ts";
 
-/** The fields by which every payload names its project. */
+/** Fields of every payload that name its project. */
 export interface Selector {
   readonly lab?: string;
   readonly yaml?: string;
@@ -31,17 +31,17 @@ export interface Target {
   /** The manifest asks for mode load. */
   readonly loaded?: true;
   readonly caller: Caller;
-  /** The caller's, or the owner's where the lab is shared with the caller. */
+  /** The caller's session, or the owner's if the lab is shared with the caller. */
   readonly host: HostSession;
   /** Absent: the service does not manage this lab. */
   readonly record?: LabRecord;
-  /** As sent, else that of the last apply. */
+  /** The sent intent, else the intent of the last apply. */
   readonly intent?: Intent;
   /** The caller sent its yaml. */
   readonly sent: boolean;
-  /** Of an import: where the lab comes from. */
+  /** For an import: the source of the lab. */
   readonly source?: unknown;
-  /** Where the caller keeps its intent, in words of its own. */
+  /** Free text of the caller about where the intent is kept. */
   readonly origin?: string;
   /** Native ids from the caller's state, else from the record. */
   readonly ids: NativeIds;
@@ -52,7 +52,7 @@ export const noIds: NativeIds = { nodes: {}, networks: {}, links: {} };
 /**
  * Finds the project of a payload. Throws field_not_allowed, bad_request (path, files, manifest, state), invalid_intent, and
  * lab_not_found for the lab of another user, or for a lab without a record that is not for this caller.
- * @param options makes: the operation may make the lab, so that a path that is not to be had is called that
+ * @param options makes: the operation may create the lab, so that a taken path is reported as not available
  */
 export async function addressProject(
   context: Context,
@@ -85,24 +85,24 @@ export async function addressProject(
   };
 }
 
-/** Whether a lab is at this path that is not for this caller: another user's, or one without a record. */
+/** Returns whether the lab at this path is not visible to this caller: another user's lab, or a lab without a record. */
 export async function isHidden({ host, store }: Context, caller: Caller, path: string): Promise<boolean> {
   const isUnrecorded = store.labs.get(path) === undefined && !seesUnrecorded(host, caller) && (await host.holds?.(path)) === true;
-  // Read after the host was asked: the caller's own deploy may have made the lab meanwhile.
+  // Read after the host: the caller's own deploy may have created the lab in between.
   const record = store.labs.get(path);
   return record === undefined ? isUnrecorded : rightOn(record, caller) === undefined;
 }
 
-/** The path of the lab that a payload names: by lab, else by its manifest, else by the name in its yaml. Throws bad_request. */
+/** Returns the lab path of a payload: `lab`, else from its manifest, else the name in its yaml. Throws bad_request. */
 export function pathOf({ lab }: Selector, manifest: Manifest | undefined, name: string | undefined): string {
   const named = lab ?? manifest?.lab ?? name;
-  if (named === undefined) throw badRequest("/lab", "a lab is named by lab, or by the name in yaml");
+  if (named === undefined) throw badRequest("/lab", "no lab is named: set lab, or a name in yaml");
   const checked = checkLabPath(named);
   if ("problem" in checked) throw badRequest(lab === undefined && manifest?.lab !== undefined ? "/manifest" : "/lab", checked.problem);
   return checked.path;
 }
 
-/** The parts of a payload that need no lab: dir and out, files, manifest. */
+/** Checks the fields that need no lab: dir, out, files, manifest. */
 export function checkFields(payload: Omit<Selector, "state">): Manifest | undefined {
   for (const field of ["dir", "out"] as const) {
     if (payload[field] !== undefined && payload[field] !== "") {
@@ -110,7 +110,7 @@ export function checkFields(payload: Omit<Selector, "state">): Manifest | undefi
     }
   }
   const manifest = manifestOf(payload);
-  // Of an observed project they are of no use, and not refused.
+  // For an observed project, files are unused and therefore not checked.
   if (payload.files !== undefined && manifest?.mode !== "load") {
     const { problems } = checkFiles(payload.files);
     if (problems.length > 0) {
@@ -134,8 +134,8 @@ async function readPayload(context: Context, { yaml, files = {} }: Selector): Pr
 }
 
 /**
- * The intent of a change or a plan. Without one: bad_request for a lab that is there, else lab_not_found – as for a lab of another user,
- * so that the two cannot be told apart.
+ * Returns the intent of a change or a plan. Without one it throws bad_request for an existing lab, else lab_not_found: the same code as for another
+ * user's lab, so that callers cannot distinguish the two.
  */
 export async function neededIntent(target: Target): Promise<Intent> {
   if (target.intent !== undefined) return target.intent;
@@ -143,19 +143,19 @@ export async function neededIntent(target: Target): Promise<Intent> {
   throw badRequest("/yaml", "the service has no intent of this lab; send yaml");
 }
 
-/** Throws lab_not_found for a lab that neither the caller's intent, nor a record, nor the host knows; before rights are looked at. */
+/** Throws lab_not_found if neither the caller's intent, nor a record, nor the host has the lab. Called before rights are checked. */
 export async function refuseAbsent({ intent, record, host, path }: Pick<Target, "intent" | "record" | "host" | "path">): Promise<void> {
   if (intent === undefined && record === undefined && (await host.observe(path)) === null) throw labNotFound(path);
 }
 
-/** An observed project's intent may be left out or be of no use: it is not what the call is about. */
+/** The intent of an observed project is optional: it is ignored if it is invalid. */
 async function readLoaded({ work }: Context, { yaml, files = {} }: Selector): Promise<Intent | undefined> {
   return yaml === undefined || checkFiles(files).problems.length > 0 ? undefined : readable(work, yaml, files);
 }
 
 /**
- * Before a change: throws lab_not_found for a lab that neither a record nor the host knows, and lab_busy for one that the caller has made just now, of
- * which there is no record before its plan stands.
+ * Before a change: throws lab_not_found if neither a record nor the host has the lab, and lab_busy if the caller's first change of the lab runs and
+ * has not written a record yet.
  */
 export async function refuseMissing(context: Context, { caller, record, host, path }: Target): Promise<void> {
   if (record !== undefined || (await isThere(host, path))) return;
@@ -163,7 +163,7 @@ export async function refuseMissing(context: Context, { caller, record, host, pa
   throw labNotFound(path);
 }
 
-/** Also a lab that its host cannot read. */
+/** Returns true also for a lab that its host cannot read. */
 async function isThere(host: Target["host"], path: string): Promise<boolean> {
   try {
     return (await host.observe(path)) !== null;
@@ -173,42 +173,42 @@ async function isThere(host: Target["host"], path: string): Promise<boolean> {
   }
 }
 
-/** Whether a change of this lab runs that this caller may know of though there is no record. */
+/** Returns whether a change by this caller (for admins: by any user) of this lab runs. */
 export function makes({ jobs }: Pick<Context, "jobs">, caller: Caller, path: string): boolean {
   const running = jobs.running(path);
   return running !== undefined && (running.user === caller.user || caller.role === "admin");
 }
 
-/** Throws operation_not_allowed where mode, role or the caller's right forbid a change. */
+/** Throws operation_not_allowed if the mode, role or right of the caller forbids a change. */
 export function allowChange(target: Target, right: Right = "edit"): void {
   allowUse(target, right);
   if (target.mode === "load") {
-    // A lab that a manifest asks to load may be managed all the same.
-    const hint = target.record === undefined && { data: { hint: `an admin gives it an owner: labwright adopt ${target.path}` } };
-    throw new Failure("operation_not_allowed", `${target.path} is loaded for reading only; it is not managed here`, { ...hint });
+    // A managed lab may also be loaded by a manifest.
+    const hint = target.record === undefined && { data: { hint: `an admin can assign an owner: labwright adopt ${target.path}` } };
+    throw new Failure("operation_not_allowed", `${target.path} is read-only: the service does not manage it`, { ...hint });
   }
 }
 
-/** Throws operation_not_allowed where role or right do not reach; what no one manages, its host alone decides on. */
+/** Throws operation_not_allowed if the role or right is not sufficient. For an unmanaged lab, only its host decides. */
 export function allowUse(
   { caller, record, path }: Pick<Target, "caller" | "path"> & { readonly record?: LabRecord | undefined },
   right: Right,
 ): void {
   if (caller.role === "viewer" && right !== "view")
-    throw new Failure("operation_not_allowed", "a viewer may look at labs and not use or change them");
+    throw new Failure("operation_not_allowed", "viewers may read labs, but not use or change them");
   const have = record && rightOn(record, caller);
   if (have === undefined || includes(have, right)) return;
   const needed = right === "own" ? "only its owner may do this" : `this needs the right to ${right}`;
   throw new Failure("operation_not_allowed", `${path} is shared with you to ${have}: ${needed}`);
 }
 
-/** Whoever may not edit a lab gets its secrets masked, as in getPublicProject; a lab that nobody manages is as open as its host. */
+/** Only users who may edit a lab read its secrets; others get them redacted, as in getPublicProject. An unmanaged lab is as open as its host. */
 export function mayReadSecrets({ record, caller }: Pick<Target, "caller" | "record">): boolean {
   const right = record && rightOn(record, caller);
   return record === undefined || (right !== undefined && includes(right, "edit"));
 }
 
-/** Where the intent of a lab is kept may name a person's folders: it is for those who may change the lab. */
+/** The origin may contain a person's folder names: only users who may edit the lab get it. */
 export function originOf({ record, caller }: Pick<Target, "caller" | "record">): { readonly origin?: string } {
   return record?.origin !== undefined && mayReadSecrets({ record, caller }) ? { origin: record.origin } : {};
 }

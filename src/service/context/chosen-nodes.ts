@@ -3,7 +3,7 @@ import type { InspectionData, LiveData } from "../../contract/schemas/observe.ts
 import type { ProjectPayload } from "../../contract/schemas/project.ts";
 import type { Target } from "./address.ts";
 
-/** The nodes that a call names, by key; undefined: it names none, and is about all. An empty list names nobody. */
+/** Keys of the nodes that a call names; undefined: the call is about all nodes. An empty list means no node. */
 export function chosenNodes({ node, nodes }: Pick<ProjectPayload, "node" | "nodes">): ReadonlySet<string> | undefined {
   const single = node === undefined || node === "" ? [] : [node];
   if (nodes === undefined && single.length === 0) return undefined;

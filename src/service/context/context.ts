@@ -14,7 +14,7 @@ import type { LabIdentities } from "../streams/lab-identities.ts";
 import type { OpenStreams } from "../streams/open-streams.ts";
 import type { Work } from "../work/work.ts";
 
-/** What the use cases share. */
+/** Services and state that the use cases share. */
 export interface Context {
   readonly host: Host;
   readonly store: Store;
@@ -30,12 +30,12 @@ export interface Context {
   readonly events: Events;
   readonly hostLoads: HostLoads;
   readonly work: Work;
-  /** For labs that have no policy of their own. */
+  /** Policy of labs without their own. */
   readonly resumeDefault: ResumePolicy;
-  /** Labs that had ended unasked when the service started, as far as they have not come back: what the list of labs looks at. */
+  /** Labs with nodes that ended before the service started and are not restored yet: listLabs reads only these. */
   readonly interrupted: Set<string>;
   /** Inspect answers by session and lab. */
   readonly inspections: RecentMap<InspectionData>;
-  /** Newest plan identities of labs that have no record yet: bounded, gone with the service. */
+  /** Newest plan identities of labs without a record. Bounded, not persisted. */
   readonly unrecordedPlans: RecentMap<string>;
 }

@@ -1,13 +1,13 @@
 import { Failure } from "../../contract/errors.ts";
 
-/** What stands before a node's name in a refusal of a host. */
+/** Text before a node's name in error messages of a host. */
 const before = ["node", "console of"];
 
 /** Throws a host's refusal with the node's key in place of its name on the host: calls and commands name nodes by their keys. */
 export function inKeys({ key, node: { name } }: { readonly key: string; readonly node: { readonly name: string } }) {
   return (error: unknown): never => {
     if (!(error instanceof Failure) || key === name) throw error;
-    const message = before.reduce((text, word) => text.replaceAll(`${word} ${name} `, `${word} ${key} `), error.message);
+    const message = before.reduce((text, prefix) => text.replaceAll(`${prefix} ${name} `, `${prefix} ${key} `), error.message);
     const data = error.data?.["node"] === name ? { ...error.data, node: key } : error.data;
     throw new Failure(error.code, message, { ...(data !== undefined && { data }), cause: error });
   };

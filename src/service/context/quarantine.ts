@@ -8,7 +8,7 @@ import type { LabRecord } from "../store/store.ts";
 import type { Target } from "./address.ts";
 import type { Context } from "./context.ts";
 
-/** Labs that the host holds and does not know any more: none on a host that loses none. Throws operation_not_allowed for whoever is no admin. */
+/** Labs in the host's quarantine; empty on a host without one. Throws operation_not_allowed for callers who are not admins. */
 export async function listQuarantine(caller: Caller, host: HostSession): Promise<QuarantineData> {
   return { labs: (await quarantineOf(caller, host)?.list()) ?? [] };
 }

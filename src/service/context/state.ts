@@ -2,7 +2,7 @@ import { Failure } from "../../contract/errors.ts";
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import type { Host, NativeIds } from "../../hosts/host.ts";
 
-/** What clients store and return unread: which intent key is which native object. */
+/** Maps intent keys to native objects. Clients store it and send it back unchanged. */
 export interface ProjectState {
   readonly version: 1;
   readonly serial: number;
@@ -34,14 +34,14 @@ export function projectState(host: Host, serial: number, observed: ObservedLab, 
 export function stateIds(value: unknown, host: Host, path: string): NativeIds {
   const wrong = (at: string, message: string) =>
     new Failure("bad_request", `state: ${message}`, { data: { problems: [{ path: `/state${at}`, message }] } });
-  if (!isMap(value)) throw wrong("", "a state is the one that the service gave");
-  if (value["version"] !== 1) throw wrong("/version", `version ${JSON.stringify(value["version"])} is not known`);
+  if (!isMap(value)) throw wrong("", "send the state object that the service returned");
+  if (value["version"] !== 1) throw wrong("/version", `version ${JSON.stringify(value["version"])} is not supported; this release reads version 1`);
   const { host: stateHost, lab } = value;
-  if (!isMap(stateHost) || stateHost["kind"] !== host.kind || stateHost["url"] !== host.url) throw wrong("/host", "it is of another host");
-  if (!isMap(lab) || lab["path"] !== path) throw wrong("/lab", "it is of another lab");
+  if (!isMap(stateHost) || stateHost["kind"] !== host.kind || stateHost["url"] !== host.url) throw wrong("/host", "the state belongs to another host");
+  if (!isMap(lab) || lab["path"] !== path) throw wrong("/lab", "the state belongs to another lab");
   const ids = (part: "nodes" | "networks" | "links"): Readonly<Record<string, string>> => {
     const entries = value[part];
-    if (!isMap(entries)) throw wrong(`/${part}`, "it is no map");
+    if (!isMap(entries)) throw wrong(`/${part}`, "an object is expected");
     return Object.fromEntries(
       Object.entries(entries).map(([key, entry]) => {
         if (!isMap(entry) || typeof entry["id"] !== "string") throw wrong(`/${part}`, `${JSON.stringify(key)} has no id`);

@@ -9,7 +9,7 @@ import { failureOf, until } from "../service.fixture.ts";
 import type { Handlers, Service } from "../service.ts";
 import { sqliteStore } from "../store/sqlite.ts";
 
-/** Parts of the embedded host that hang: nothing that waits for them waits for ever. */
+/** Hanging parts of the embedded host: no caller waits forever. */
 
 const yaml = `name: stuck
 nodes:
@@ -23,7 +23,7 @@ const lab = "/stuck";
 let local: TestLocalHost;
 let service: Service;
 let token: string;
-/** What was stopped, to go on in any case. */
+/** Processes that a test has stopped, continued in any case. */
 const stopped: number[] = [];
 
 const call: Call = { requestId: "test", signal: new AbortController().signal, address: "127.0.0.1", respondAsync: false };
@@ -71,7 +71,7 @@ test("a change whose holder does not answer ends as host_timeout, its job too, a
   expect((await post("planProject", { yaml, prune: true })).actions).toEqual([]);
 });
 
-test("a node that cannot start is the one that is named, and those that were to start with it do", async () => {
+test("a node that cannot start is named in the failure, and the other nodes start", async () => {
   const templates = join(local.paths.state, "templates");
   await mkdir(templates);
   const base = await readFile(join(builtinTemplates, "linux.yaml"), "utf8");

@@ -9,7 +9,7 @@ import { createService } from "../create-service.ts";
 import type { Handlers, Service } from "../service.ts";
 import { sqliteStore } from "../store/sqlite.ts";
 
-/** What capabilities and catalogue promise, on the embedded host. */
+/** The embedded host does what capabilities and catalogue promise. */
 
 const yaml = (name: string, more = "") => `name: ${name}
 nodes:
@@ -40,7 +40,7 @@ afterAll(async () => {
   await local[Symbol.asyncDispose]();
 });
 
-describe("what capabilities say of a project mode is what the service does", () => {
+describe("the service allows exactly the operations that the capabilities list for a project mode", () => {
   type Cell = Exclude<keyof ProjectModeCaps, "stopModes">;
   type Attempt = (selector: { readonly lab: string; readonly manifest: string }, name: string) => Promise<unknown>;
   const endpoints = ["a:eth0", "b:eth0"];
@@ -128,7 +128,7 @@ describe("authoring on the embedded host's templates", () => {
     }
   });
 
-  test("what is previewed is what the host then has", async () => {
+  test("the host has the previewed interfaces after a deploy", async () => {
     const intent = yaml("previewed", "  s: {template: switch, ethernet: 3}\n  l: {template: linux, ethernet: 2}\n");
     const { items } = await ask("previewInterfaces", { yaml: intent });
     await ask("deployProject", { yaml: intent });

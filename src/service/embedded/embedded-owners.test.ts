@@ -47,11 +47,11 @@ async function run(post: Post, lab: string, command: string): Promise<string> {
   return (await post("execConsole", { lab, node: "a", command })).output ?? "";
 }
 
-describe("disks that are kept", () => {
+describe("kept disks", () => {
   const lab = "/kept";
   const secret = "alice-private-key";
 
-  test("come back to their owner alone, whoever destroyed the lab", async () => {
+  test("are given back only to their owner, also if another user destroyed the lab", async () => {
     const [alice, bob, admin] = [await signIn("alice"), await signIn("bob"), await signIn("admin")];
     await alice("deployProject", { yaml: yaml("kept") });
     await run(alice, lab, `echo ${secret} > /root/secret`);
@@ -71,7 +71,7 @@ describe("disks that are kept", () => {
     await alice("destroyProject", { lab, wipe: false });
   });
 
-  test("are listed and removed by their owner and admins, and are not there for others", async () => {
+  test("are listed and removed by their owner and admins, and hidden from other users", async () => {
     const [alice, bob, admin, vic] = [await signIn("alice"), await signIn("bob"), await signIn("admin"), await signIn("vic")];
     const owners = async (post: Post) => (await post("listDisks")).disks.map(({ owner }) => owner).sort();
     expect([await owners(alice), await owners(bob), await owners(vic)]).toEqual([["alice"], ["bob"], []]);
@@ -93,7 +93,7 @@ describe("disks that are kept", () => {
     await alice("destroyProject", { lab });
   });
 
-  test("are not those of a lab that an admin replaced: it stays its owner's", async () => {
+  test("are not left by a lab that an admin replaced: it keeps its owner", async () => {
     const [alice, admin] = [await signIn("alice"), await signIn("admin")];
     await alice("deployProject", { yaml: yaml("kept") });
     await admin("deployProject", { yaml: yaml("kept"), replace: true });
@@ -105,14 +105,14 @@ describe("disks that are kept", () => {
 describe("a lab whose record is lost", () => {
   const lab = "/lost";
 
-  test("is for admins only, also while its owner and an admin look at it; an admin adopts it, and its owner has it again", async () => {
+  test("is visible to admins only, until an admin adopts it for its owner", async () => {
     const [alice, bob, vic, admin] = [await signIn("alice"), await signIn("bob"), await signIn("vic"), await signIn("admin")];
     await alice("deployProject", { yaml: yaml("lost", ", env: {TOKEN: alice-env-secret}") });
     const { state } = (await alice("reconcileProject", { yaml: yaml("lost", ", env: {TOKEN: alice-env-secret}") })) as { state: unknown };
     const { stream: early } = await alice("attachConsole", { lab, node: "a" });
     store.labs.delete(lab);
 
-    // What an admin's session reads and holds open is for admins.
+    // Data and streams of an admin's session are for admins only.
     const { stream } = await admin("attachConsole", { lab, node: "a" });
     await admin("streamConsole", { ticket: stream });
     const heard: string[] = [];
@@ -178,7 +178,7 @@ describe("a lab whose record is lost", () => {
     await alice("destroyProject", { lab });
   });
 
-  test("is destroyed by an admin who names it, and by nobody else", async () => {
+  test("is destroyed only by an admin who names it", async () => {
     const [alice, admin] = [await signIn("alice"), await signIn("admin")];
     await alice("deployProject", { yaml: yaml("lost") });
     store.labs.delete(lab);
@@ -192,7 +192,7 @@ describe("jobs", () => {
   const lab = "/jobs";
   const secret = "alice-env-secret";
 
-  test("stay with those who made them and with the lab's owner of that time; a later owner of the path gets none", async () => {
+  test("are visible to their user and to the lab's owner at that time, not to a later owner of the path", async () => {
     const [alice, bob, admin] = [await signIn("alice"), await signIn("bob"), await signIn("admin")];
     const intent = yaml("jobs", `, env: {TOKEN: ${secret}}`);
     await alice("deployProject", { yaml: intent });

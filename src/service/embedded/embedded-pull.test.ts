@@ -44,7 +44,7 @@ async function byHand(edit: (definition: LabDefinition) => LabDefinition): Promi
   }
 }
 
-const told = (actions: readonly { op: string; kind: string; key: string; origin?: string }[] | undefined) =>
+const summaries = (actions: readonly { op: string; kind: string; key: string; origin?: string }[] | undefined) =>
   (actions ?? []).map(({ op, kind, key, origin }) => `${op} ${kind} ${key}: ${origin}`).sort();
 
 beforeAll(async () => {
@@ -76,7 +76,7 @@ test("a configuration that a router saved is seen, comes back into the intent, a
     await post("execConsole", { lab: "/real", node: "r1", command });
   }
   const plan = await post("planProject", { yaml, files });
-  expect(told(plan.actions)).toEqual(["update config r1: host"]);
+  expect(summaries(plan.actions)).toEqual(["update config r1: host"]);
   expect(plan.actions?.[0]).toMatchObject({ disruption: "restart", reason: { code: "changed_on_host" } });
   const back = (await post("reconcileProject", { yaml, files, direction: "from_host" })) as ReconcileData;
   expect(back.yaml).toBe(yaml);
@@ -84,9 +84,9 @@ test("a configuration that a router saved is seen, comes back into the intent, a
   expect((await post("planProject", { yaml: back.yaml!, files: back.files! })).actions).toEqual([]);
 });
 
-test("an intent that says otherwise takes it back, and the plan is empty again", async () => {
+test("an intent with another value restores it, and the plan is empty again", async () => {
   const plan = await post("planProject", { yaml, files });
-  expect(told(plan.actions)).toEqual(["update config r1: intent"]);
+  expect(summaries(plan.actions)).toEqual(["update config r1: intent"]);
   const done = await post("reconcileProject", { yaml, files, confirm: true, plan_identity: plan.plan_identity! });
   expect(done).toMatchObject({ status: "applied" });
   await until(() => running("/real"));
@@ -95,7 +95,7 @@ test("an intent that says otherwise takes it back, and the plan is empty again",
   expect(shown.output).not.toContain("10.1.1.1");
 });
 
-test("changes by hand in the host's own file are told apart from those in the intent", async () => {
+test("changes in the host's own file are distinguished from changes in the intent", async () => {
   const before = await post("planProject", { yaml: yaml.replace("template: linux", "template: linux, labels: {a: b}"), files });
   await byHand((definition) => {
     const [h1, ...others] = definition.nodes;
@@ -108,7 +108,7 @@ test("changes by hand in the host's own file are told apart from those in the in
   });
   const wanted = yaml.replace("template: linux", "template: linux, labels: {a: b}");
   const plan = await post("planProject", { yaml: wanted, files, prune: true });
-  expect(told(plan.actions)).toEqual(
+  expect(summaries(plan.actions)).toEqual(
     [
       "create link h1:eth0 -- r1:eth0: host",
       "delete link h1:eth3 -- r1:eth0: host",
@@ -126,16 +126,16 @@ test("changes by hand in the host's own file are told apart from those in the in
   expect((await post("planProject", { yaml: back.yaml!, files: back.files! })).actions).toEqual([]);
 });
 
-test("a traffic filter is one that compiles", async () => {
+test("a traffic filter that does not compile is refused", async () => {
   const edit = (match: string) => post("editProject", { lab: "/real", section: "traffic_filters", value: [{ name: "f", match }] });
   const edited = await edit("ip proto 89 and not host 10.0.0.1");
   expect(edited.yaml).toContain("ip proto 89");
-  for (const [match, words] of [
+  for (const [match, message] of [
     ["bogus ((", /syntax error/],
     ["host nowhere.invalid", /unknown host/],
     ["-r /etc/passwd", /syntax error|illegal/],
   ] as const) {
-    await expect(edit(match), match).rejects.toMatchObject({ code: "invalid_intent", message: expect.stringMatching(words) });
+    await expect(edit(match), match).rejects.toMatchObject({ code: "invalid_intent", message: expect.stringMatching(message) });
   }
 });
 

@@ -50,7 +50,7 @@ test("the plan after deploy is empty", async () => {
   expect((await post("planProject", { yaml })).actions).toEqual([]);
 });
 
-test("inspect tells what each node is kept to, as far as the machine keeps it", async () => {
+test("inspect shows the limits that the machine enforces for each node", async () => {
   const { features } = await post("getCapabilities", {});
   const { nodes } = await post("inspectProject", { lab: "/real", refresh: true });
   expect(nodes.find(({ node }) => node === "h1")?.limits).toEqual({
@@ -60,7 +60,7 @@ test("inspect tells what each node is kept to, as far as the machine keeps it", 
   });
 });
 
-test("inspect has cpu, ram and position of each node: what the lab gives it, else what its template or the page does", async () => {
+test("inspect shows cpu, ram and position of each node: from the lab, else from its template or the layout", async () => {
   const text = `name: sized
 nodes:
   big: {template: linux, cpu: 0.5, ram: 96, position: {x: 120, y: 340}, start: false}
@@ -128,7 +128,7 @@ test.each([
   }
 });
 
-/** What an operation answers, or fails with, as text. */
+/** Returns the answer or the failure of an operation as text. */
 async function outcomeOf(id: "planProject" | "reconcileProject" | "validateProject", text: string): Promise<string> {
   try {
     return JSON.stringify(await post(id, { yaml: text, lab: "/attributes" }));
@@ -138,7 +138,7 @@ async function outcomeOf(id: "planProject" | "reconcileProject" | "validateProje
   }
 }
 
-test("a link is found by its ends in either order, and told in the caller's", async () => {
+test("a link is found by its ends in either order, and shown in the caller's order", async () => {
   const side = { delay: 3, jitter: 0, loss: 0, bandwidth: 0 };
   const straight = await post("applyLinkQuality", { lab: "/real", endpoints: ["r1:eth0", "h1:eth0"], a: side, save: false });
   expect(straight).toMatchObject({ link: "h1:eth0 -- r1:eth0", effective: { a: side } });
@@ -160,7 +160,7 @@ test("commands run in FRR's own shell, through its configuration modes and back"
   expect((await typed("r1", "list")).split("\n").length).toBeGreaterThan(100);
 });
 
-test("commands run in a busybox shell, and what does not end is interrupted", async () => {
+test("commands run in a busybox shell, and a command that does not end is interrupted", async () => {
   expect(await typed("h1", "seq 1 3000")).toBe(Array.from({ length: 3000 }, (_, index) => index + 1).join("\n"));
   const endless = post("execConsole", { lab: "/real", node: "h1", command: "echo begin; sleep 100", timeout_ms: 1500 });
   await expect(endless).rejects.toMatchObject({ code: "console_timeout", data: { output: "begin\n" } });
@@ -189,21 +189,21 @@ test("two commands at once on one real console wait for each other", async () =>
   expect(both).toEqual(["one", "two"]);
 });
 
-test("FRR's name and modes may change; its errors are what is answered", async () => {
+test("FRR's name and modes may change; its errors are returned", async () => {
   expect(await typed("r1", "configure terminal\nhostname core\nend")).toBe("");
   expect(await typed("r1", "bogus")).toBe("% Unknown command: bogus");
   expect(await typed("r1", "configure terminal\nno hostname\nend")).toBe("");
   expect(await typed("r1", "show running-config")).toContain("frr version");
 });
 
-test("a small host's commands are answered, those that take their time too", async () => {
+test("commands on a small host return their output, slow commands too", async () => {
   expect(await typed("p1", "nonsense")).toContain("unknown command");
   expect(await typed("p1", "ip 10.9.9.1/24")).toBe("");
   expect(await typed("p1", "ping 10.9.9.1 -c 2")).toContain("2 packets transmitted");
   expect(await typed("p1", "show ip")).toContain("10.9.9.1/24");
 });
 
-test("the window size that a viewer tells is the terminal's; the last one told counts", async () => {
+test("the terminal gets the window size of a viewer; the last size counts", async () => {
   const open = async () => {
     const { stream } = await post("attachConsole", { lab: "/real", node: "h1" });
     const handle = service.handlers.streamConsole as unknown as (request: unknown, caller: unknown, with_: unknown) => Promise<Upgrade>;
@@ -223,7 +223,7 @@ test("the window size that a viewer tells is the terminal's; the last one told c
   second.far.destroy();
 });
 
-test("what a real shell asks of its terminal is not asked again by the scrollback", async () => {
+test("the scrollback does not repeat a shell's terminal queries", async () => {
   await typed("h1", "printf '\\033[6nmark\\033[c\\n'");
   const { stream } = await post("attachConsole", { lab: "/real", node: "h1" });
   const handle = service.handlers.streamConsole as unknown as (request: unknown, caller: unknown, with_: unknown) => Promise<Upgrade>;
@@ -237,7 +237,7 @@ test("what a real shell asks of its terminal is not asked again by the scrollbac
   far.destroy();
 });
 
-test("a dialogue and a command that comes to no end see nothing of what the console said before, also where nobody had it open", async () => {
+test("a dialogue and a command that does not end get no earlier console output, also if no viewer was connected", async () => {
   await typed("h1", "echo OLD$((1))");
   const fresh = createService({ host: local.host, store: sqliteStore(":memory:"), log: () => {}, version: "test" });
   const request = { body: { username: "admin", password: "test" }, query: undefined, params: undefined };
@@ -255,7 +255,7 @@ test("a dialogue and a command that comes to no end see nothing of what the cons
   const late = with_("execConsole", { command: "echo begin; sleep 100", timeout_ms: 1500 });
   await expect(late).rejects.toMatchObject({ code: "console_timeout", data: { output: "begin\n" } });
   // Something else holds the console: there is no prompt, and nothing is the command's.
-  // The shell is back after the ^C of the command before; what holds the console has it once it says so.
+  // The shell is back after the ^C of the previous command; the program owns the console once it prints its marker.
   await with_("execConsole", { command: "true" });
   const hold = { send: "echo ov''er; cat > /dev/null", expect: { regex: "^over$" } };
   await with_("runConsole", { steps: [hold, { send: "stays on the screen", expect: "screen\n" }] });
@@ -265,7 +265,7 @@ test("a dialogue and a command that comes to no end see nothing of what the cons
   await fresh.close();
 });
 
-test("the log of a real console is what it said since its node's start, and outlives the node's end", async () => {
+test("the log of a real console contains the output since its node's start, also after the node has stopped", async () => {
   const log = async (node: string) => (await post("readConsoleLog", { lab: "/real", node })).output;
   await typed("h1", "echo last words");
   expect(await log("h1")).toContain("\nlast words\n");

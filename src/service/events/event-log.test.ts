@@ -4,11 +4,11 @@ import { EventLog, type Following } from "./event-log.ts";
 
 function logWith(events: number, limit = 10): EventLog {
   const log = new EventLog({ now: () => 0 }, limit);
-  for (let number = 1; number <= events; number++) say(log, number);
+  for (let number = 1; number <= events; number++) publish(log, number);
   return log;
 }
 
-const say = (log: EventLog, number: number) => log.publish({ type: "lab", lab: "/x", data: { number } }, undefined);
+const publish = (log: EventLog, number: number) => log.publish({ type: "lab", lab: "/x", data: { number } }, undefined);
 
 function follow(log: EventLog, options: Partial<Following> & { readonly after?: string } = {}): AsyncGenerator<EventData, void> {
   const { after, ...rest } = options;
@@ -34,33 +34,33 @@ async function take(events: AsyncGenerator<EventData, void>, count: number): Pro
 
 const idAt = async (log: EventLog) => (await follow(log).next()).value?.id ?? "";
 
-test("a reader begins now, with a heartbeat that tells where it is", async () => {
+test("a new reader starts at the end, with a heartbeat that contains its position", async () => {
   const log = logWith(3);
   const events = follow(log);
   expect(await take(events, 1)).toEqual(["heartbeat"]);
-  say(log, 4);
+  publish(log, 4);
   expect(await take(events, 1)).toEqual([4]);
 });
 
-test("a reader that comes back gets what it missed, and nothing twice", async () => {
+test("a reader that reconnects gets the missed events once", async () => {
   const log = logWith(3);
   const after = await idAt(log);
-  say(log, 4);
-  say(log, 5);
+  publish(log, 4);
+  publish(log, 5);
   expect(await take(follow(log, { after }), 3)).toEqual(["heartbeat", 4, 5]);
 });
 
-test("a gap is told before the events that are still there", async () => {
+test("a gap is reported before the remaining events", async () => {
   const log = logWith(3);
   const after = await idAt(log);
-  for (let number = 4; number <= 14; number++) say(log, number);
+  for (let number = 4; number <= 14; number++) publish(log, number);
   expect(await take(follow(log, { after }), 3)).toEqual([{ after, reason: "history" }, 5, 6]);
 });
 
 test("the oldest event that is kept leaves no gap", async () => {
   const log = logWith(3);
   const after = await idAt(log);
-  for (let number = 4; number <= 13; number++) say(log, number);
+  for (let number = 4; number <= 13; number++) publish(log, number);
   expect(await take(follow(log, { after }), 2)).toEqual(["heartbeat", 4]);
 });
 
@@ -78,17 +78,17 @@ test("a reader that falls behind the oldest event is ended, and finds a gap", as
   const log = logWith(0);
   const events = follow(log);
   const { value } = await events.next();
-  for (let number = 1; number <= 11; number++) say(log, number);
+  for (let number = 1; number <= 11; number++) publish(log, number);
   expect(await take(events, 1)).toEqual(["end"]);
   expect(log.dropped).toBe(1);
   expect((await take(follow(log, { after: value!.id }), 1))[0]).toMatchObject({ reason: "history" });
 });
 
-test("what a reader does not accept still moves its place", async () => {
+test("events that a reader filters out still advance its position", async () => {
   const log = logWith(0);
   const odd = follow(log, { accepts: ({ event }) => (event.data as { number: number }).number % 2 === 1, heartbeatMs: 30 });
   await odd.next();
-  for (let number = 1; number <= 4; number++) say(log, number);
+  for (let number = 1; number <= 4; number++) publish(log, number);
   expect(await take(odd, 3)).toEqual([1, 3, "heartbeat"]);
   const { value } = await odd.next();
   expect(value?.id).toMatch(/-4$/);
@@ -102,7 +102,7 @@ test("it is never quiet for longer than the heartbeat, and ends when its session
   expect((await take(events, 3)).at(-1)).toBe("end");
 });
 
-test("it ends with its session also when there is always something to tell", async () => {
+test("a reader ends with its session, also if there are always new events", async () => {
   const log = logWith(0);
   let alive = true;
   const events = follow(log, { heartbeatMs: 20, alive: () => alive });
@@ -111,7 +111,7 @@ test("it ends with its session also when there is always something to tell", asy
   const began = performance.now();
   let number = 0;
   for (let done = false; !done; done = (await events.next()).done === true) {
-    say(log, ++number);
+    publish(log, ++number);
     expect(performance.now() - began).toBeLessThan(20_000);
   }
   expect(number).toBeGreaterThan(1);

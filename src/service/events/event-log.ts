@@ -4,7 +4,7 @@ import { type Clock, timeText } from "../common/clock.ts";
 import type { LabRecord } from "../store/store.ts";
 
 /**
- * Who may see an event: those who had a right on the lab when it happened. only: one user, whose own host session read it of a lab without a record.
+ * Users who may see an event: users with a right on the lab at the time of the event. only: one user, for a lab without a record that this user's host session read.
  * undefined: admins.
  */
 export type Audience = Pick<LabRecord, "owner" | "grants"> | { readonly only: string } | undefined;
@@ -20,7 +20,7 @@ export interface Entry {
   readonly audience: Audience;
 }
 
-/** Where a reader begins: after event `at`; `gap` when that is not where it asked to begin. */
+/** Start position of a reader: after event `at`; `gap` if the requested position is not available. */
 export interface Place {
   readonly at: number;
   readonly gap?: Readonly<Record<string, unknown>>;
@@ -36,8 +36,8 @@ export interface Following {
 }
 
 /**
- * What happened, the newest events in a ring. Every reader has its own place in it and nothing else, so that a slow one costs no memory:
- * one that falls behind the oldest event is dropped, and finds a gap when it comes back. Ids are good for the life of this log.
+ * The newest events in a ring. A reader has only a position in it, so that a slow reader uses no memory. A reader that falls behind the oldest
+ * event is disconnected, and gets a gap when it reconnects. Event ids are valid for the lifetime of this log.
  */
 export class EventLog {
   readonly #clock: Clock;
@@ -73,7 +73,7 @@ export class EventLog {
     for (const wake of waiting) wake();
   }
 
-  /** The place after an event; now, where none is given. An id from before a restart, or of an event that is no longer kept, gives a gap. */
+  /** Returns the position after an event, by default the current end. An id from before a restart, or of a dropped event, returns a gap. */
   place(after: string | undefined): Place {
     if (after === undefined) return { at: this.#last };
     const [, epoch, number] = /^([0-9a-f]{12})-(\d{1,15})$/.exec(after) ?? [];
@@ -89,7 +89,7 @@ export class EventLog {
     let { at } = from;
     this.#followers += 1;
     try {
-      yield from.gap === undefined ? this.#told(at, "heartbeat") : this.#told(at, "gap", from.gap);
+      yield from.gap === undefined ? this.#notice(at, "heartbeat") : this.#notice(at, "gap", from.gap);
       let quietAt = performance.now() + heartbeatMs;
       let askAt = quietAt;
       while (!signal.aborted) {
@@ -108,7 +108,7 @@ export class EventLog {
           yield entry.event;
           quietAt = performance.now() + heartbeatMs;
         } else if (performance.now() >= quietAt) {
-          yield this.#told(at, "heartbeat");
+          yield this.#notice(at, "heartbeat");
           quietAt = performance.now() + heartbeatMs;
         } else await this.#wait(Math.min(quietAt, askAt) - performance.now(), signal);
       }
@@ -117,7 +117,7 @@ export class EventLog {
     }
   }
 
-  #told(at: number, type: "heartbeat" | "gap", data?: Readonly<Record<string, unknown>>): EventData {
+  #notice(at: number, type: "heartbeat" | "gap", data?: Readonly<Record<string, unknown>>): EventData {
     return { id: this.#id(at), at: timeText(this.#clock.now()), type, ...(data !== undefined && { data }) };
   }
 

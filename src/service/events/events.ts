@@ -16,11 +16,11 @@ import { LiveWatch } from "./live-watch.ts";
 import type { JobNews, RecordChange } from "./watched-store.ts";
 
 export interface EventsLimits {
-  /** Events that are kept for those who resume. Default 4,096. */
+  /** Number of events kept for readers that reconnect. Default 4,096. */
   readonly history?: number;
   /** Longest silence on a stream, ms. Default 15,000. */
   readonly heartbeatMs?: number;
-  /** How often labs are looked at while somebody listens, ms. Default 750. */
+  /** Interval of reading labs while a reader is connected, ms. Default 750. */
   readonly intervalMs?: number;
 }
 
@@ -34,10 +34,10 @@ export interface EventsParts {
 }
 
 const types = ["node", "link", "lab", "job", "capture"] as const;
-/** Those that come from looking at the host. */
+/** Event types that come from reading the host. */
 const looked: ReadonlySet<string> = new Set(["node", "link", "lab"]);
 
-/** What happens in labs, as streams: changes from the journal, states from the host while somebody listens. */
+/** Event streams of labs: changes from the journal, and states from the host while a reader is connected. */
 export class Events {
   readonly #parts: EventsParts;
   readonly #log: EventLog;
@@ -65,7 +65,7 @@ export class Events {
     return this.#log.dropped;
   }
 
-  /** Something that happened to a lab; seen by those who have a right on the lab now, by admins where it has no record. */
+  /** Publishes an event of a lab to users with a right on the lab now; to admins if it has no record. */
   publish(news: News): void {
     this.#log.publish(news, this.#parts.store.labs.get(news.lab));
   }
@@ -94,14 +94,14 @@ export class Events {
     const listener = { caller, ...(lab !== undefined && { lab }), expired: end };
     const watches = [...wanted].some((type) => looked.has(type));
     const unwatch = watches ? await this.#watch.add(listener) : () => {};
-    // After the first look: what it found is news only for who comes back.
+    // After the first read: its results are new only for readers that reconnect.
     const from = this.#log.place(query.after);
     const forget = sessions.onEnd(caller.session, end);
     const close = () => {
       unwatch();
       forget();
     };
-    // Also when nobody ever reads it: a generator that was not begun runs nothing at its end.
+    // Needed if the stream is never read: a generator that was not started runs no finally block.
     if (signal.aborted) close();
     else signal.addEventListener("abort", close, { once: true });
     const accepts = ({ event, audience }: Entry) =>
@@ -133,9 +133,9 @@ function sees(caller: Caller, audience: Audience): boolean {
 
 function typesOf(text: string | undefined): ReadonlySet<string> {
   if (text === undefined || text === "") return new Set(types);
-  const words = text.split(",").map((word) => word.trim());
-  const unknown = words.find((word) => !(types as readonly string[]).includes(word));
-  if (unknown === undefined) return new Set(words);
+  const names = text.split(",").map((name) => name.trim());
+  const unknown = names.find((name) => !(types as readonly string[]).includes(name));
+  if (unknown === undefined) return new Set(names);
   throw new Failure("bad_request", `types: ${JSON.stringify(unknown)} is none of ${types.join(", ")}`, {
     data: { problems: [{ path: "/types", message: `${JSON.stringify(unknown)} is none of ${types.join(", ")}` }] },
   });

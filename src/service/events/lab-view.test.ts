@@ -6,7 +6,7 @@ const node = (id: string, more: Partial<LiveNode> = {}): LiveNode => ({ id, name
 const quality = { delay: 10, jitter: 0, loss: 0, bandwidth: 0 };
 const view = (nodes: readonly LiveNode[], links: readonly LiveLink[] = []): LabView => viewOf({ nodes, links });
 
-test("what only measures is no change", () => {
+test("a new measured value is not a change", () => {
   const before = view([node("1", { uptime_ms: 1, cpu_percent: 2, memory_bytes: 3, disk_bytes: 4 })]);
   expect(changesBetween(before, view([node("1", { uptime_ms: 9, cpu_percent: 9, memory_bytes: 9, disk_bytes: 9 })]))).toEqual([]);
 });
@@ -37,7 +37,7 @@ test("nodes that come and go, and links that are shaped, shaped otherwise and pl
   ]);
 });
 
-test("a lab that cannot be read keeps its nodes, one that is gone loses them", () => {
+test("an unreadable lab keeps its nodes, a deleted lab loses them", () => {
   const before = view([node("1")]);
   expect(changesBetween(before, { ...before, live: "unavailable" })).toEqual([{ of: "live", live: "unavailable" }]);
   expect(changesBetween(before, { ...emptyView, live: "absent" })).toEqual([

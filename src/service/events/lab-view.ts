@@ -1,6 +1,6 @@
 import type { LiveLink, LiveNode, LiveStatus } from "../../hosts/host.ts";
 
-/** What was last seen of a lab; what has changed is told by comparing with it. */
+/** The last read state of a lab. Changes are found by comparing with it. */
 export interface LabView {
   readonly live: "available" | "unavailable" | "absent";
   /** By native id. Kept while the lab cannot be read. */
@@ -25,7 +25,7 @@ export function viewOf({ nodes, links }: LiveStatus): LabView {
   };
 }
 
-/** In a fixed order: the lab itself, nodes, links, each by id. What only measures (uptime, CPU, memory) is no change. */
+/** Returns the changes in a fixed order: the lab, nodes, links, each by id. Measured values (uptime, CPU, memory) do not count as changes. */
 export function changesBetween(before: LabView, now: LabView): readonly LabChange[] {
   const changes: LabChange[] = before.live === now.live ? [] : [{ of: "live", live: now.live }];
   for (const id of idsOf(before.nodes, now.nodes)) {

@@ -35,33 +35,33 @@ export interface LiveWatchOptions {
   readonly intervalMs: number;
 }
 
-/** Labs that are read at the same time. */
+/** Number of labs read in parallel. */
 const parallel = 8;
-/** How long a new listener waits for the first look at its labs, ms. */
-const firstLookMs = 2_000;
+/** Maximum time that a new reader waits for the first read of its labs, ms. */
+const firstReadMs = 2_000;
 
 /**
- * Tells what changes on the host, while somebody listens: each lab is read once per interval, by the reads that status polls share. What
- * was seen is kept when the last listener leaves, so that one who resumes is told what happened meanwhile.
+ * Reports changes on the host while a reader is connected. Each lab is read once per interval; status polls share these reads. The last
+ * state is kept when the last reader leaves, so that a reader that reconnects gets the changes in between.
  */
 export class LiveWatch {
   readonly #options: LiveWatchOptions;
   readonly #listeners = new Set<Listener>();
   readonly #views = new RecentMap<LabView>(1_000);
   #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | undefined;
+  #reading: Promise<void> | undefined;
 
   constructor(options: LiveWatchOptions) {
     this.#options = options;
   }
 
-  /** Resolves when the labs have been looked at, so that every change from then on is told. Answers the function that ends it. */
+  /** Starts watching. Resolves after the first read: every later change is reported. Returns the function that stops it. */
   async add(listener: Listener): Promise<() => void> {
     this.#listeners.add(listener);
     this.#timer ??= setInterval(() => void this.#look(), this.#options.intervalMs).unref();
     // A look that runs already may not have this listener's labs.
-    await within(firstLookMs, this.#looking);
-    await within(firstLookMs, this.#look());
+    await within(firstReadMs, this.#reading);
+    await within(firstReadMs, this.#look());
     return () => this.#remove(listener);
   }
 
@@ -88,10 +88,10 @@ export class LiveWatch {
 
   /** One at a time: a host that is slow is not asked more often. */
   #look(): Promise<void> {
-    this.#looking ??= this.#lookAll().finally(() => {
-      this.#looking = undefined;
+    this.#reading ??= this.#lookAll().finally(() => {
+      this.#reading = undefined;
     });
-    return this.#looking;
+    return this.#reading;
   }
 
   async #lookAll(): Promise<void> {
@@ -102,7 +102,7 @@ export class LiveWatch {
     await Promise.all(Array.from({ length: Math.min(parallel, labs.length) }, next));
   }
 
-  /** Each lab with the first listener who may see it; a lab without a record once for each user, as the host may show each something else. */
+  /** Each lab with the first reader who may see it. A lab without a record is read once per user, because the host may show different content to each. */
   #watched(): ReadonlyMap<string, WatchedLab> {
     const { store } = this.#options;
     const watched = new Map<string, WatchedLab>();
@@ -141,7 +141,7 @@ export class LiveWatch {
       if (absent) return { live: "absent", nodes: new Map(), links: new Map() };
       return { live: "unavailable", nodes: known?.nodes ?? new Map(), links: known?.links ?? new Map() };
     });
-    // While this one was read, the lab may have been deleted or made anew.
+    // During this read the lab may have been deleted or recreated.
     if (read === undefined || this.#views.get(key) !== known) return;
     const changes = known === undefined ? [] : changesBetween(known, read);
     const record = store.labs.get(path);

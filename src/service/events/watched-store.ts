@@ -2,11 +2,11 @@ import type { JobOutcome, JobRow, JobStatus, LabRecord, Store } from "../store/s
 
 export type RecordChange = "created" | "updated" | "deleted";
 
-/** How a change gets on: told when it begins, when its steps are known, as they are done, and when it ends. */
+/** Progress of a change, reported at its start, when its steps are known, as steps finish, and at its end. */
 export interface JobNews {
   readonly job: string;
   readonly lab: string;
-  /** Of the lab, for who may hear of it. */
+  /** Identity of the lab: only users with a right on this lab get the event. */
   readonly identity: string | undefined;
   readonly owner: string | undefined;
   readonly operation: string;
@@ -26,7 +26,7 @@ export interface JournalListener {
   readonly job: (news: JobNews) => void;
 }
 
-/** Steps are told at most this often, ms. */
+/** Minimum interval between step events, ms. */
 const tellStepsMs = 100;
 
 type Told = Pick<JobNews, "job" | "lab" | "identity" | "owner" | "operation" | "user">;
@@ -40,10 +40,10 @@ interface Running {
 }
 
 /**
- * The store, telling what becomes of the records of labs, and how jobs get on. What only serves later calls, such as plan identities, is
- * not told.
+ * Wraps the store and reports changes of lab records and the progress of jobs. Internal data, such as plan identities, is not
+ * reported.
  */
-export function watchedStore(store: Store, tell: JournalListener): Store {
+export function watchedStore(store: Store, listener: JournalListener): Store {
   const running = new Map<string, Running>();
   const runningOf = (id: string): Running | undefined => {
     const known = running.get(id);
@@ -57,7 +57,7 @@ export function watchedStore(store: Store, tell: JournalListener): Store {
   };
   const tellRunning = (job: Running) => {
     job.toldAt = performance.now();
-    tell.job({ ...job.about, status: "running", step: job.step, steps: job.steps });
+    listener.job({ ...job.about, status: "running", step: job.step, steps: job.steps });
   };
   return {
     ...store,
@@ -66,13 +66,13 @@ export function watchedStore(store: Store, tell: JournalListener): Store {
       put: (record) => {
         const before = store.labs.get(record.path);
         store.labs.put(record);
-        if (before === undefined) tell.record("created", record);
-        else if (differs(before, record)) tell.record("updated", record);
+        if (before === undefined) listener.record("created", record);
+        else if (differs(before, record)) listener.record("updated", record);
       },
       delete: (path) => {
         const before = store.labs.get(path);
         store.labs.delete(path);
-        if (before !== undefined) tell.record("deleted", before);
+        if (before !== undefined) listener.record("deleted", before);
       },
     },
     jobs: {
@@ -104,7 +104,7 @@ export function watchedStore(store: Store, tell: JournalListener): Store {
         running.delete(id);
         if (job === undefined) return;
         const { status, outcome, error, finishedAt } = end;
-        tell.job({
+        listener.job({
           ...job.about,
           status,
           step: job.step,
@@ -118,9 +118,9 @@ export function watchedStore(store: Store, tell: JournalListener): Store {
   };
 }
 
-/** Everyone who sees the lab hears it: what is wrong with an intent is shown with its lines, and secrets may stand there. */
+/** All users with access to the lab get the event. The message of an invalid intent quotes its lines, which may contain secrets, and is replaced. */
 function publicText({ code, error }: { readonly code: string; readonly error: string }): string {
-  return code === "invalid_intent" ? "the host cannot make this intent; the job tells why" : error;
+  return code === "invalid_intent" ? "the host cannot deploy this intent; see the job for details" : error;
 }
 
 function runningFrom({ id, lab, identity, owner, operation, user, startedAt }: JobRow): Running {

@@ -14,8 +14,8 @@ const sensitiveField = /^(env|attributes|startup-config|exec)\b/;
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The part of a change's answer that its job keeps and shows. Left out is everything that may hold a secret: the intent's text and files, and the values
- * of environment variables, attributes, configurations and commands.
+ * Returns the part of a change's answer that its job stores and shows. Everything that may contain a secret is left out: the intent's text and files,
+ * and the values of environment variables, attributes, configurations and commands.
  */
 export function jobResult(result: unknown): unknown {
   return isFields(result) ? kept(result) : result;
@@ -29,7 +29,7 @@ export function leftOut(operation: string, result: unknown): readonly string[] {
   return isIntent ? [...texts] : [];
 }
 
-/** The same for an error: diagnostics name their places, and no line of the intent is shown. */
+/** Redacts an error in the same way as jobResult: diagnostics keep their positions, but no line of the intent is shown. */
 export function jobError({ code, error, data }: JobError): JobError {
   if (!isFields(data)) return { code, error, ...(data !== undefined && { data }) };
   const { diagnostics } = data;
@@ -37,7 +37,7 @@ export function jobError({ code, error, data }: JobError): JobError {
   return { code, error: isIntent ? showDiagnostics(diagnostics as readonly Diagnostic[], { yaml: "" }) : error, data: kept(data) };
 }
 
-/** What a failed change answers its caller. */
+/** Converts an error to the error answer of a failed change. */
 export function errorOf(error: unknown): JobError {
   const failure = error instanceof Failure ? error : shortageOf(error);
   if (failure === undefined) return { code: "internal", error: "a defect of the service" };
@@ -45,7 +45,7 @@ export function errorOf(error: unknown): JobError {
   return { code, error: message, ...(data !== undefined && { data }) };
 }
 
-/** The same as a failure again. */
+/** Converts the error answer back to a Failure. */
 export function failureOf({ code, error, data }: JobError): Failure {
   return new Failure(code as ErrorCode, error, isFields(data) ? { data } : {});
 }

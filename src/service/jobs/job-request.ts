@@ -9,7 +9,7 @@ const isFields = (value: unknown): value is Fields => typeof value === "object" 
 const isPair = (value: unknown): boolean => isTexts(value) && (value as readonly string[]).length === 2;
 const hasIntent = ({ yaml, files }: Fields): boolean => isText(yaml) && isFields(files) && Object.values(files).every(isText);
 
-/** What recovery reads of each operation's request. */
+/** Checks of each operation's stored request. */
 const requests: Readonly<Record<string, (request: Fields) => boolean>> = {
   deployProject: (request) => hasIntent(request) && isFlag(request["replace"]),
   reconcileProject: (request) => hasIntent(request) && isFlag(request["prune"]) && isFlag(request["confirm"]),

@@ -168,7 +168,7 @@ describe("a change always ends", () => {
   });
 });
 
-describe("a store that takes no more", () => {
+describe("a full store", () => {
   /** Every write of a job's end fails while `full`. */
   function fullStore(): { full: boolean; readonly store: Store } {
     const store = sqliteStore(":memory:");
@@ -188,7 +188,7 @@ describe("a store that takes no more", () => {
     return state;
   }
 
-  test("keeps no change from ending: the job tells how, and it is written down when there is room again", async () => {
+  test("does not keep a change from ending: the job shows its outcome, which is written when there is room again", async () => {
     const disk = fullStore();
     const made = bench({ store: disk.store });
     const ann = await made.login();
@@ -204,7 +204,7 @@ describe("a store that takes no more", () => {
     expect(disk.store.jobs.unfinished()).toEqual([]);
   });
 
-  test("leaves to the next start what it never took, oldest first, and each of them ends", async () => {
+  test("leaves unwritten ends to the next start, which ends these jobs, oldest first", async () => {
     const disk = fullStore();
     const made = bench({ store: disk.store });
     const ann = await made.login();
@@ -222,7 +222,7 @@ describe("a store that takes no more", () => {
   });
 });
 
-test("a cancelled change keeps what is done, and what is left can be finished", async () => {
+test("a cancelled change keeps its finished steps, and the rest can be finished later", async () => {
   const made = bench();
   const ann = await made.login();
   const release = held(made, "create-node");

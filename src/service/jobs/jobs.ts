@@ -14,22 +14,22 @@ export interface Change<Result> {
   readonly operation: string;
   readonly lab: string;
   readonly user: string;
-  /** What recovery needs to finish it. */
+  /** Data that recovery needs to finish the change. */
   readonly request: unknown;
   readonly work: (job: Job) => Promise<Result>;
 }
 
-/** A change that runs: what its work tells the journal. */
+/** A running change: the interface by which its work reports to the journal. */
 export interface Job {
   readonly id: string;
-  /** Of the lab's record, also of one that the change makes. */
+  /** Identity of the lab's record, or of the record that the change will create. */
   readonly identity: string;
-  /** Aborted by cancel and by the service's end. */
+  /** Aborted by cancelJob and by the service's shutdown. */
   readonly signal: AbortSignal;
   /** The steps that are about to run. */
   begin(operations: readonly Operation[]): void;
   done(count: number): void;
-  /** What the host did otherwise than one would expect, so far. */
+  /** Unexpected effects on the host so far. */
   readonly warnings: readonly ChangeWarning[];
   warn(warning: ChangeWarning): void;
 }
@@ -47,17 +47,17 @@ interface Running {
 }
 
 export interface JobLimits {
-  /** A change that finishes no step for so long is cancelled, ms. */
+  /** A change that finishes no step within this time is cancelled, ms. */
   readonly stallMs: number;
-  /** A cancelled change whose step does not come back for so long is given up, ms. */
+  /** How long a cancelled change may wait for its current step, ms. */
   readonly graceMs: number;
 }
 
 const rewriteMs = 1_000;
-/** A list is for looking: older changes are found by their id. */
-const mostListed = 100;
-/** Of all users; what others did is left out afterwards. */
-const mostLooked = 2_000;
+/** Maximum length of a list. Older changes are found by their id. */
+const maxListed = 100;
+/** Maximum number of rows read for a list, before jobs of other users are filtered out. */
+const maxRead = 2_000;
 
 const keepEndedMs = 30 * 24 * 3_600_000;
 
@@ -68,7 +68,7 @@ export class Jobs {
   readonly #log: Log;
   readonly #byLab = new Map<string, Running>();
   readonly #limits: JobLimits;
-  /** Ends that the store did not take, by job: they count all the same, and are written when it takes them again. */
+  /** Ends of jobs that could not be written to the store, by job id. They are valid, and written as soon as the store accepts writes. */
   readonly #unwritten = new Map<string, JobFinish>();
   #rewriting: NodeJS.Timeout | undefined;
   #closing = false;
@@ -85,7 +85,7 @@ export class Jobs {
     return this.#byLab.size;
   }
 
-  /** The change of this lab that runs now, as lab_busy and status show it. */
+  /** Returns the running change of this lab, as shown by lab_busy and status. */
   running(lab: string): RunningOperation | undefined {
     const running = this.#byLab.get(lab);
     if (running === undefined) return undefined;
@@ -93,7 +93,7 @@ export class Jobs {
     return { name: change.operation, user: change.user, started_at: timeText(startedAt), step, steps };
   }
 
-  /** Begins a change. Throws lab_busy. `result` is the work's; whoever starts it must handle its failure. */
+  /** Starts a change. Throws lab_busy. The caller must handle a rejection of `result`. */
   start<Result>(change: Change<Result>): { readonly id: string; readonly result: Promise<Result> } {
     this.refuseBusy(change.lab);
     const id = newId();
@@ -107,7 +107,7 @@ export class Jobs {
     return { id, result: this.#run({ id, identity, startedAt }, change, "finished") };
   }
 
-  /** Goes on with a change that a crash cut off. */
+  /** Continues a change that a crash interrupted. */
   resume<Result>(row: JobRow, work: Change<Result>["work"]): Promise<Result> {
     this.refuseBusy(row.lab);
     const { operation, lab, user, request, id, startedAt } = row;
@@ -115,7 +115,7 @@ export class Jobs {
     return this.#run({ id, identity, startedAt }, { operation, lab, user, request, work }, "finished_after_restart");
   }
 
-  /** Ends a change that a crash cut off and that does not go on. */
+  /** Ends a change that a crash interrupted and that is not continued. */
   abandon(row: JobRow, outcome: "rolled_back" | "interrupted", error: Failure): void {
     this.#finish(row.id, { status: "failed", outcome, finishedAt: this.#clock.now(), error: jobError(errorOf(error)) });
     this.#log("warn", "change cut off by a restart", {
@@ -128,15 +128,15 @@ export class Jobs {
   }
 
   /**
-   * What the change answers, or answered. Throws its failure, and job_not_found.
-   * @param answer what was kept of it with its Idempotency-Key; absent for a change of an older version
+   * Returns the answer of a change, when it has ended. Throws its failure, and job_not_found.
+   * @param answer the answer stored with its Idempotency-Key; absent for a change of an older version
    */
   async outcome(id: string, answer: JobAnswer | undefined): Promise<unknown> {
     for (const running of this.#byLab.values()) if (running.id === id) return running.result;
-    const told = this.#unwritten.get(id)?.answer ?? answer;
-    if (told !== undefined) {
-      if ("error" in told) throw failureOf(told.error);
-      return told.result;
+    const known = this.#unwritten.get(id)?.answer ?? answer;
+    if (known !== undefined) {
+      if ("error" in known) throw failureOf(known.error);
+      return known.result;
     }
     const row = this.#row(id);
     if (row === undefined) throw new Failure("job_not_found", `there is no job ${id}`);
@@ -149,10 +149,10 @@ export class Jobs {
     return this.#data(this.#find(id, caller));
   }
 
-  /** The newest changes that this caller may see, newest first. */
+  /** Returns the newest changes that this caller may see, newest first. */
   list(caller: Caller): JobsData {
-    const seen = this.#store.jobs.newest(mostLooked).filter((row) => this.#sees(row, caller));
-    return { jobs: seen.slice(0, mostListed).map((row) => this.#data(row)) };
+    const seen = this.#store.jobs.newest(maxRead).filter((row) => this.#sees(row, caller));
+    return { jobs: seen.slice(0, maxListed).map((row) => this.#data(row)) };
   }
 
   /** Stops a change after the step in flight. Throws job_not_found, and operation_not_allowed when it has ended. */
@@ -166,7 +166,7 @@ export class Jobs {
     return this.#data(row);
   }
 
-  /** No new changes; waits for those that run, after telling them to stop, `ms` at most. What still runs then is finished after the restart. */
+  /** Refuses new changes and waits up to `ms` for running changes. Changes that still run then are finished after the restart. */
   async close(ms: number): Promise<void> {
     this.#closing = true;
     clearTimeout(this.#rewriting);
@@ -181,9 +181,9 @@ export class Jobs {
     this.#rewrite();
   }
 
-  /** Throws lab_busy where a change of this lab runs. */
+  /** Throws lab_busy if a change of this lab runs. */
   refuseBusy(lab: string): void {
-    if (this.#closing) throw new Failure("lab_busy", "the service is going down", { retryAfter: 5 });
+    if (this.#closing) throw new Failure("lab_busy", "the service is shutting down", { retryAfter: 5 });
     const operation = this.running(lab);
     if (operation === undefined) return;
     throw new Failure("lab_busy", `${lab} is busy: ${operation.name} of ${operation.user} runs`, { data: { operation }, retryAfter: 2 });
@@ -212,7 +212,7 @@ export class Jobs {
       try {
         this.#store.jobs.progress(id, count);
       } catch (error) {
-        abort.abort(error instanceof Failure ? error : new Failure("internal", "the journal takes no steps", { cause: error }));
+        abort.abort(error instanceof Failure ? error : new Failure("internal", "the journal could not be written", { cause: error }));
       }
     };
     try {
@@ -223,7 +223,7 @@ export class Jobs {
         warnings,
         warn: (warning) => {
           warnings.push(warning);
-          this.#log("warn", "change did something else", { ...about, code: warning.code, node: warning.node, text: warning.message });
+          this.#log("warn", "change had an unexpected effect", { ...about, code: warning.code, node: warning.node, text: warning.message });
         },
         begin: (operations) => {
           if (watch.over) return;
@@ -236,7 +236,7 @@ export class Jobs {
           if (watch.over) return;
           watch.progress();
           running.step = count;
-          // A batch ends hundreds of steps at once: written down together, before anything else can happen.
+          // A batch ends hundreds of steps at once. They are written together, in the next microtask.
           if (unwritten === undefined) queueMicrotask(writeDown);
           unwritten = count;
         },
@@ -246,17 +246,17 @@ export class Jobs {
       this.#log("info", "change ended", { ...about, outcome: finished, ms: this.#clock.now() - startedAt });
       return result;
     } catch (error) {
-      const told = errorOf(error);
+      const answered = errorOf(error);
       const outcome = running.cancelled ? "cancelled" : finished === "finished" ? "failed" : "interrupted";
       this.#finish(id, {
         status: running.cancelled ? "cancelled" : "failed",
         outcome,
         finishedAt: this.#clock.now(),
-        error: jobError(told),
-        answer: { error: told },
+        error: jobError(answered),
+        answer: { error: answered },
       });
-      const { code } = told;
-      // What is wrong with an intent is shown with its lines, and secrets may stand there.
+      const { code } = answered;
+      // The message of an invalid intent quotes its lines, which may contain secrets.
       this.#log("warn", "change failed", { ...about, outcome, code, ...(code !== "invalid_intent" && { error: String(error) }) });
       throw error;
     } finally {
@@ -265,12 +265,12 @@ export class Jobs {
     }
   }
 
-  /** A change has ended whether the store can write it down or not: nobody may wait for it for ever. */
+  /** Ends the change even if the store cannot write it, so that no caller waits forever. */
   #finish(id: string, end: JobFinish): void {
     try {
       this.#store.jobs.finish(id, end);
     } catch (error) {
-      this.#log("error", "the end of a change could not be written down; tried again", { job: id, error: String(error) });
+      this.#log("error", "the end of a change could not be written; it is retried", { job: id, error: String(error) });
       this.#unwritten.set(id, end);
       this.#rewriteLater();
     }
@@ -283,14 +283,14 @@ export class Jobs {
     this.#rewriting.unref();
   }
 
-  /** What is left of it when the service ends looks like a change that a crash cut off: the next start finishes it, which changes nothing. */
+  /** Ends that are still unwritten at shutdown look like interrupted changes: the next start finishes them, which changes nothing on the host. */
   #rewrite(): void {
     for (const [id, end] of this.#unwritten) {
       try {
         this.#store.jobs.finish(id, end);
         this.#unwritten.delete(id);
       } catch {
-        // Told when it happened first.
+        // Logged at the first failure.
         this.#rewriteLater();
         return;
       }
@@ -309,7 +309,7 @@ export class Jobs {
     return row;
   }
 
-  /** Whoever made a change sees it, and whoever owned its lab then. A later owner of the path does not. */
+  /** A change is visible to its user, to the owner of the lab at that time, and to admins. A later owner of the path does not see it. */
   #sees({ user, owner }: JobRow, caller: Caller): boolean {
     return user === caller.user || caller.role === "admin" || owner === caller.user;
   }
@@ -329,7 +329,7 @@ export class Jobs {
       step: row.done,
       steps: row.steps.length,
       ...(step !== undefined && { text: `${step.op} ${step.kind} ${step.key}` }),
-      // Rows of older versions hold it all.
+      // Rows of older versions contain the complete answer.
       ...(row.result !== undefined && { result: jobResult(row.result) }),
       ...(absent.length > 0 && { left_out: absent }),
       ...(row.error !== undefined && { error: jobError(row.error) }),
@@ -337,7 +337,7 @@ export class Jobs {
   }
 }
 
-/** Sees to it that a change ends, whatever its host does. */
+/** Ensures that a change ends, even if its host hangs. */
 class Watch {
   readonly #abort: AbortController;
   readonly #limits: JobLimits;
@@ -360,7 +360,7 @@ class Watch {
     if (!this.#abort.signal.aborted) this.#wait(this.#limits.stallMs, () => this.#abort.abort(stalled(this.#limits.stallMs)));
   }
 
-  /** Throws host_timeout for a change that stalled, however the change itself ends then. */
+  /** Throws host_timeout for a stalled change, even if its work fails in another way. */
   async limit<Result>(work: Promise<Result>): Promise<Result> {
     try {
       return await Promise.race([work, this.#givenUp]);
@@ -386,12 +386,12 @@ class Watch {
 
   #reason(): Failure {
     const { reason } = this.#abort.signal;
-    return reason instanceof Failure ? reason : new Failure("cancelled", "the change was cancelled; its step in flight did not come back");
+    return reason instanceof Failure ? reason : new Failure("cancelled", "the change was cancelled; its current step did not return");
   }
 }
 
 function stalled(ms: number): Failure {
-  return new Failure("host_timeout", `the host finished no step for ${Math.round(ms / 1000)} s; the change was given up`);
+  return new Failure("host_timeout", `the host finished no step for ${Math.round(ms / 1000)} s; the change was ended`);
 }
 
 function stepOf({ id, op, kind, key, step }: Operation): JobStep {

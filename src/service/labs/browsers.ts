@@ -59,12 +59,12 @@ export class Browsers {
     throw new Failure("session_exists", why, { data: { username: user, ticket_username: other } });
   }
 
-  /** Where a capture is looked at: its page, or its packets where no pages are served. `fragment`: of fragmentFor, where one is to open it. */
+  /** URL of a capture: its page, or its packets if no pages are served. `fragment`: from fragmentFor, to open it in a browser. */
   captureUrl(capture: string, fragment = ""): string {
     return this.#webUi === undefined ? `/api/v1/projects/captures/${capture}/pcapng` : `${this.#webUi.capturePage(capture)}${fragment}`;
   }
 
-  /** What makes a page's URL good for one browser and a short time; empty where no pages are served. A fragment is sent to no server, and stands in no log. */
+  /** Returns the URL fragment with a short-lived ticket for one browser; empty if no pages are served. Fragments are not sent to servers, so no log contains them. */
   fragmentFor({ session, user }: Caller): string {
     return this.#webUi === undefined ? "" : `#ticket=${this.#tickets.issue(session, { session, user })}`;
   }

@@ -6,7 +6,7 @@ import type { Context } from "../context/context.ts";
 import { includes, rightOn } from "../sessions/rights.ts";
 import type { LabRecord } from "../store/store.ts";
 
-/** With whom a lab is shared. Everyone who has a right on it may know; a lab that is not managed has no owner, and is lab_not_found. */
+/** Returns the users with whom a lab is shared; for every user with a right on it. An unmanaged lab has no owner and is lab_not_found. */
 export async function labGrants(context: Context, caller: Caller, selector: Selector): Promise<LabGrantsData> {
   return grantsOf(managed(context, caller, await pathOf(context, caller, selector)));
 }

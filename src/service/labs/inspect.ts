@@ -29,14 +29,14 @@ async function inspectLab(context: Context, caller: Caller, payload: ProjectPayl
   // Forgets the snapshot if another lab has taken the path.
   await context.identities.look(target.path);
   const kept = payload.refresh === true ? undefined : context.inspections.get(key);
-  // What the caller sends may name other keys than the snapshot that is kept.
+  // The caller's intent or state may name other keys than the cached snapshot.
   const recorded = !target.sent && (payload.state === undefined || payload.state === null);
   if (kept !== undefined && recorded) return { ...kept, mode: target.mode, cached: true };
   const at = context.clock.now();
   const changes = context.observations.changes(target.path);
   const [rules, observed] = await Promise.all([target.host.rules(), target.host.observe(target.path)]);
   if (observed === null) throw labNotFound(target.path);
-  // Only the effect of impairments comes from the live read; the structure stands without it.
+  // Only impairments come from the live read. The structure is valid without it.
   const live = await target.host.status(target.path).catch(() => undefined);
   const data = inspection(target, observed, rules, live?.links ?? [], timeText(at));
   // Not kept is half an answer, and what was read while the lab changed: the change has forgotten only what was there when it ended.

@@ -9,7 +9,7 @@ import { rightOn, seesUnrecorded } from "../sessions/rights.ts";
 import type { LabRecord } from "../store/store.ts";
 import { recordedIntent } from "../work/intents.ts";
 
-/** The caller's labs: those that the service manages and this user has a right on, and those without a record, where they are for this user. */
+/** Lists the managed labs on which the caller has a right, and the unmanaged labs that the caller may see. */
 export async function listLabs(context: Context, caller: Caller): Promise<LabsData> {
   const host = await context.sessions.hostSession(caller);
   const onHost = new Set(await host.labs());
@@ -41,7 +41,7 @@ export async function listLabs(context: Context, caller: Caller): Promise<LabsDa
   return { labs: [...shown, ...found].sort((a, b) => (a.lab < b.lab ? -1 : 1)) };
 }
 
-/** Only labs that had ended when the service started are looked at: a list must not read every lab. */
+/** Reads only labs that had stopped before the service started: a list must not read every lab. */
 async function interruptedNodes(context: Context, caller: Caller, { path, owner }: LabRecord): Promise<readonly LiveNode[]> {
   if (!context.interrupted.has(path)) return [];
   try {
@@ -49,13 +49,13 @@ async function interruptedNodes(context: Context, caller: Caller, { path, owner 
     if (lostOf(nodes).length === 0) context.interrupted.delete(path);
     return nodes;
   } catch (error) {
-    // A lab that is gone, or that cannot be read now: its status tells.
+    // The lab is deleted or cannot be read now: its status reports the reason.
     if (!(error instanceof Failure)) throw error;
     return [];
   }
 }
 
-/** A lab that is shared may be one that its host shows only to its owner. */
+/** The host may show a shared lab only to its owner. */
 async function onHostOf(context: Context, caller: Caller, { path, owner }: LabRecord): Promise<boolean> {
   if (owner === caller.user || caller.role !== "user") return false;
   return (await (await context.sessions.hostSessionFor(caller, owner)).labs()).includes(path);

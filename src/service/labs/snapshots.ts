@@ -22,7 +22,7 @@ import { addressProject, allowChange, refuseAbsent, refuseMissing, type Target }
 import type { Context } from "../context/context.ts";
 import type { Job } from "../jobs/jobs.ts";
 
-/** What the journal keeps of a change of snapshots. */
+/** Journal request of a snapshot change. */
 export interface SnapshotRequest {
   readonly snapshot: string;
 }
@@ -153,7 +153,7 @@ function notRestored({ nodes, removed }: RestoredLab): readonly string[] {
   const [kept, fresh] = [named("kept"), named("new")];
   return [
     "a snapshot holds no disks, so none was restored",
-    ...(kept.length > 0 ? [`${kept.join(", ")}: the disk is the one that the node had before the restore`] : []),
+    ...(kept.length > 0 ? [`${kept.join(", ")}: the disk is unchanged from before the restore`] : []),
     ...(fresh.length > 0 ? [`${fresh.join(", ")}: the disk is empty; the node starts with its image and its startup configuration`] : []),
     ...(removed.length > 0 ? [`${removed.join(", ")}: deleted with the disk, because the snapshot has no such node`] : []),
   ];

@@ -16,10 +16,10 @@ import { isQuarantined } from "../context/quarantine.ts";
 import { resumeState } from "../power/resume.ts";
 import { rightOn } from "../sessions/rights.ts";
 
-/** Structure changes seldom and is only needed to name rows: not every poll reads it. What is shown is never older than twice this. */
+/** Maximum age of the cached structure, ms. It changes rarely and only provides names. Shown data is at most twice as old. */
 const structureMs = 2_500;
 
-/** Rows have no names then. What is no failure of the host is a defect, and is reported as one. */
+/** Without the structure, rows have no names. Errors that are not host failures are defects and are thrown. */
 function withoutNames(error: unknown): null {
   if (error instanceof Failure) return null;
   throw error;
@@ -33,7 +33,7 @@ export async function projectStatus(context: Context, caller: Caller, payload: P
   const read = await readLive(context, target, limit);
   const failed = read instanceof Failure;
   const exists = read !== null && (!failed || record?.labId !== undefined);
-  // Whether an unknown lab is there cannot be told while the host does not answer: that is a failed read, not a missing lab.
+  // If the host does not answer, it is unknown whether the lab exists: that is a failed read, not a missing lab.
   if (read === null && record === undefined && !makes(context, caller, path)) throw labNotFound(path);
   const reading = () => limit.of(context.observations.recentStructure(host, path, structureMs));
   const structure = read === null ? null : await reading().catch(withoutNames);
@@ -44,7 +44,7 @@ export async function projectStatus(context: Context, caller: Caller, payload: P
   const resume = resumeState(context, path, record, read === null || failed ? [] : read.nodes);
   const live = exists || failed ? liveData(target, read, structure) : undefined;
   const chosen = chosenNodes(payload);
-  // What was not read cannot tell that a node is not there.
+  // A failed read does not prove that a node is missing.
   if (chosen !== undefined && (live === undefined || live.available)) refuseUnknown(chosen, live?.nodes ?? [], target);
   return {
     lab: path,
@@ -104,7 +104,7 @@ async function readLive(context: Context, { host, path }: Target, limit: Limit):
   }
 }
 
-/** What a read was last shown as: all pollers of one interval get the same rows. */
+/** The rows last computed from a read: all pollers of one interval share them. */
 const shown = new WeakMap<LiveStatus, Shown>();
 
 interface Shown {
@@ -124,11 +124,11 @@ function liveData(target: Target, read: LiveStatus | Failure | null, structure: 
   return live;
 }
 
-/** What the rows of a read are named by. */
+/** The keys that name the rows of a read. */
 interface Names {
   readonly intent: Target["intent"] | undefined;
   readonly ids: Target["ids"];
-  /** Keys that the intent has; undefined: not to be told. */
+  /** Keys in the intent; undefined: not reported. */
   readonly known: ReadonlySet<string> | undefined;
   readonly nodes: ReadonlyMap<string, string>;
   readonly linkKeys: ReadonlyMap<string, string>;

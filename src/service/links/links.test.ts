@@ -22,7 +22,7 @@ async function deployed() {
   return { bench, ann, lab: "/pair" };
 }
 
-test("a live quality is told as stored and as it is, in the order of the caller's endpoints", async () => {
+test("a live quality is shown as stored and as measured, in the order of the caller's endpoints", async () => {
   const { ann, lab } = await deployed();
   expect(await ann.call("applyLinkQuality", { lab, endpoints: turned, a: { loss: 2 } })).toEqual({
     lab,
@@ -37,7 +37,7 @@ test("a live quality is told as stored and as it is, in the order of the caller'
   expect((await ann.call("planProject", { lab })).actions).toEqual([]);
 });
 
-test("a saved quality stays, and the plan tells where the intent says otherwise", async () => {
+test("a saved quality persists, and the plan shows its difference from the intent", async () => {
   const { ann, lab } = await deployed();
   const saved = await ann.call("applyLinkQuality", { lab, endpoints: straight, b: { bandwidth: 1000 }, save: true });
   expect(saved).toMatchObject({ stored: { b: { bandwidth: 1000 } }, effective: { b: whole({ bandwidth: 1000 }) }, saved: true });
@@ -68,7 +68,7 @@ test("one side or both are suspended and resumed", async () => {
   expect((await failureOf(network)).code).toBe("bad_request");
 });
 
-test("links that are not there, labs that are locked or another's, and viewers are refused", async () => {
+test("unknown links, locked labs, labs of other users, and viewers are refused", async () => {
   const { bench, ann, lab } = await deployed();
   const quality = (client: typeof ann, endpoints = straight) =>
     failureOf(client.call("applyLinkQuality", { lab, endpoints, a: { delay: 1 } }));

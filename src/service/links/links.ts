@@ -13,7 +13,7 @@ import { addressProject, allowChange, refuseMissing, type Target } from "../cont
 import type { Context } from "../context/context.ts";
 import type { Job } from "../jobs/jobs.ts";
 
-/** What the journal keeps of a change of a link. Sides are those of `endpoints`. */
+/** Journal request of a link change. Sides refer to `endpoints`. */
 export interface QualityRequest {
   readonly endpoints: readonly [string, string];
   readonly quality: LinkSides<Quality>;
@@ -127,8 +127,8 @@ async function findLink(target: Target, endpoints: readonly [string, string]): P
 }
 
 /**
- * A link both ends of which the record knows by an id, and the intent by a key, is what a join of the whole lab would find too; undefined where
- * that has to tell.
+ * Finds a link by the ids in the record and the keys in the intent, without reading the whole lab. Returns undefined if only a join of the whole lab
+ * can find it.
  */
 async function findRecorded(
   { host, path, record, intent, ids }: Target,

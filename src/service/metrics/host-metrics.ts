@@ -2,7 +2,7 @@ import type { HostLoad } from "../../hosts/host.ts";
 import type { HostLoads } from "../observe/host-load.ts";
 import type { Registry, Sample } from "./registry.ts";
 
-/** An older load says nothing of now, ms. */
+/** Maximum age of a reported load, ms. */
 const maxAgeMs = 30_000;
 
 /** The host's load as it was read last, which a scrape does first. There are no samples where the host reports none, or does not answer. */

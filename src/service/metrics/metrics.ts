@@ -25,7 +25,7 @@ const jobSeconds = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 300, 600, 1800];
 /** A scrape waits this long for the host's load, ms. */
 const loadPatienceMs = 3_000;
 
-/** What the service counts. The host is asked for its load alone: node states are those that were last seen. */
+/** The service's metrics. Only the host's load is read: node states are the last read ones. */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #requests: Counter;
@@ -59,7 +59,7 @@ export class Metrics {
     });
     registry.read(
       "labwright_nodes",
-      "Nodes of managed labs by the state that was last seen; labs that nobody looked at are not counted.",
+      "Nodes of managed labs by their last read state; labs whose state was never read are not counted.",
       () => {
         const seen = store.labs.list().flatMap(({ path }) => observations.lastSeen(path)?.nodes ?? []);
         return counted(seen.map(({ status }) => status));
@@ -80,7 +80,7 @@ export class Metrics {
     );
     registry.read(
       "labwright_event_streams_dropped_total",
-      "Event streams that were ended because nobody read them.",
+      "Event streams that were closed because their reader was too slow.",
       () => events.dropped,
       {
         type: "counter",
@@ -114,8 +114,8 @@ export class Metrics {
   }
 }
 
-function counted(words: readonly string[]): Iterable<Sample> {
+function counted(values: readonly string[]): Iterable<Sample> {
   const counts = new Map<string, number>();
-  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
-  return [...counts].sort().map(([word, count]) => [[word], count] as const);
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return [...counts].sort().map(([value, count]) => [[value], count] as const);
 }

@@ -4,7 +4,7 @@ import type { Registry } from "./registry.ts";
 const probeMs = 50;
 const delaySeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
-/** What every process tells, under the names that dashboards know. Answers the function that ends the measuring. */
+/** Registers the standard process metrics, under the names that dashboards use. Returns the function that stops measuring. */
 export function processMetrics(registry: Registry): () => void {
   const started = Date.now() / 1000 - process.uptime();
   const memory = (part: keyof NodeJS.MemoryUsage) => () => process.memoryUsage()[part];
@@ -26,7 +26,7 @@ export function processMetrics(registry: Registry): () => void {
   return eventLoopDelay(registry);
 }
 
-/** A histogram, and not what Node measures by itself: that is one number, reset by whoever reads it. */
+/** A histogram. Node's own value is a single number that each reader resets. */
 function eventLoopDelay(registry: Registry): () => void {
   const delays = registry.histogram("nodejs_eventloop_delay_seconds", "How late a timer was, twenty times a second.", [], delaySeconds);
   let due = performance.now() + probeMs;
@@ -39,7 +39,7 @@ function eventLoopDelay(registry: Registry): () => void {
   return () => clearInterval(timer);
 }
 
-/** Nothing where the system does not tell. */
+/** Returns no sample if the system does not report the value. */
 function openFiles(): Iterable<readonly [readonly string[], number]> {
   try {
     return [[[], readdirSync("/proc/self/fd").length]];

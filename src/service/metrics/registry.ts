@@ -99,7 +99,7 @@ export class Registry {
   }
 }
 
-/** What is known of each combination of label values, in the order they came. Found value by value: a key made of them would cost each request more. */
+/** The samples by label values, in order of first use. The lookup is one map per label: building a combined key would slow down each request. */
 class Series<T> {
   readonly all: T[] = [];
   readonly #first: Level<T> = { next: new Map() };

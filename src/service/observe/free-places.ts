@@ -1,10 +1,10 @@
 import type { Position } from "../../intent/lab/lab.ts";
 
-/** Between neighbours, as pages draw them. */
+/** Distance between neighbours, in the unit of positions. */
 const step = 150;
 
 /**
- * Positions for things that have none, by id: a square grid below everything that has a position. The same things always get the same positions.
+ * Returns positions for objects without one, by id: a square grid below all placed objects. Deterministic.
  * @param ids in the order of the grid
  */
 export function freePlaces(ids: readonly string[], taken: readonly Position[]): ReadonlyMap<string, Position> {

@@ -13,7 +13,7 @@ interface Seen {
   readonly at: number;
 }
 
-/** How busy the host is, read once for all who ask at about the same time. */
+/** The load of the host. Concurrent callers share one read. */
 export class HostLoads {
   readonly #host: Pick<Host, "url">;
   readonly #clock: Clock;
@@ -32,7 +32,7 @@ export class HostLoads {
     return this.#dataOf(await this.#fresh(session));
   }
 
-  /** Reads the load for lastSeen, if the host reports one and answers within patienceMs. What goes wrong leaves the load unknown. */
+  /** Reads the load for lastSeen, if the host reports one and answers within patienceMs. A failure leaves the load unknown. */
   async refresh(open: () => Promise<HostSession>, patienceMs: number): Promise<void> {
     const patience = new AbortController();
     const read = open()

@@ -20,45 +20,45 @@ function bench(statusMs: number) {
   return { clock, reads, ask: () => observations.status(host, "/lab"), forget: () => observations.forget("/lab") };
 }
 
-const told = (name: string): LiveStatus => ({ nodes: [{ id: "1", name, status: "running" }], links: [] });
+const statusOf = (name: string): LiveStatus => ({ nodes: [{ id: "1", name, status: "running" }], links: [] });
 
 test("a hundred pollers of one interval cost one read and get the same answer", async () => {
   const { reads, ask } = bench(250);
   const answers = Promise.all(Array.from({ length: 100 }, ask));
   expect(reads.length).toBe(1);
-  reads[0]!.resolve(told("a"));
+  reads[0]!.resolve(statusOf("a"));
   expect(new Set(await answers).size).toBe(1);
 });
 
 test("in the interval after, pollers get the last answer while one new read runs, and then the new one", async () => {
   const { clock, reads, ask } = bench(250);
   const first = ask();
-  reads[0]!.resolve(told("a"));
+  reads[0]!.resolve(statusOf("a"));
   await first;
   clock.time = 300;
-  expect(await ask()).toEqual(told("a"));
-  expect(await ask()).toEqual(told("a")); // one of its own: nobody waits for the read either
+  expect(await ask()).toEqual(statusOf("a"));
+  expect(await ask()).toEqual(statusOf("a")); // a copy of its own: no caller waits for the read either
   expect(reads.length).toBe(2);
-  reads[1]!.resolve(told("b"));
-  await expect.poll(ask).toEqual(told("b"));
+  reads[1]!.resolve(statusOf("b"));
+  await expect.poll(ask).toEqual(statusOf("b"));
   expect(reads.length).toBe(2);
 });
 
 test("a status that is older than two intervals is not shown", async () => {
   const { clock, reads, ask } = bench(250);
   const first = ask();
-  reads[0]!.resolve(told("a"));
+  reads[0]!.resolve(statusOf("a"));
   await first;
   clock.time = 500;
   const second = ask();
-  reads[1]!.resolve(told("b"));
-  expect(await second).toEqual(told("b"));
+  reads[1]!.resolve(statusOf("b"));
+  expect(await second).toEqual(statusOf("b"));
 });
 
 test("after a change nothing old is shown, and a failed read is shared", async () => {
   const { reads, ask, forget } = bench(250);
   const first = ask();
-  reads[0]!.resolve(told("a"));
+  reads[0]!.resolve(statusOf("a"));
   await first;
   forget();
   const both = Promise.allSettled([ask(), ask()]);
@@ -67,7 +67,7 @@ test("after a change nothing old is shown, and a failed read is shared", async (
   expect((await both).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
 });
 
-test("what names the rows is shown while it is read anew, up to twice its age", async () => {
+test("the structure is shown during its next read, up to twice its maximum age", async () => {
   const clock = { time: 0, now: () => clock.time };
   const reads: ((name: string) => void)[] = [];
   const host = {
@@ -95,7 +95,7 @@ test("what names the rows is shown while it is read anew, up to twice its age", 
   expect(await late).toBe("c");
 });
 
-test("while nodes start the host is asked more often, one that answers slowly less so", async () => {
+test("while nodes start the host is read more often, a slow host less often", async () => {
   const { clock, reads, ask } = bench(250);
   const starting: LiveStatus = { nodes: [{ id: "1", name: "a", status: "starting" }], links: [] };
   const readAt = async (time: number, takes: number, status: LiveStatus) => {
@@ -116,17 +116,17 @@ test("while nodes start the host is asked more often, one that answers slowly le
   expect(countAt(19)).toBe(1);
   await readAt(50, 40, starting);
   expect(countAt(50 + 79)).toBe(2);
-  await readAt(50 + 80, 1, told("a"));
+  await readAt(50 + 80, 1, statusOf("a"));
   expect(countAt(130 + 249)).toBe(3);
 });
 
-test("while nodes start nobody gets the answer of before", async () => {
+test("while nodes start no caller gets an earlier answer", async () => {
   const { clock, reads, ask } = bench(250);
   const first = ask();
   reads[0]!.resolve({ nodes: [{ id: "1", name: "a", status: "starting" }], links: [] });
   await first;
   clock.time = 25;
   const second = ask();
-  reads[1]!.resolve(told("a"));
-  expect(await second).toEqual(told("a"));
+  reads[1]!.resolve(statusOf("a"));
+  expect(await second).toEqual(statusOf("a"));
 });

@@ -14,9 +14,9 @@ interface Kept<T> {
 
 /**
  * Reads of labs, shared: however many pollers ask, the host is asked at most once per lab and interval (a shorter one while nodes start or stop),
- * and those who ask meanwhile get the same answer. A failed read is shared too, so that a host in trouble is not asked more often. Changes forget what is kept.
- * Whoever asks for a status, or for what names its rows, in the interval after gets the last one at once while the next is read: among many
- * pollers nobody waits. Only while nodes start or stop they do: then the answer is what they wait for.
+ * and concurrent callers share the answer. A failed read is shared too, so that a failing host is not read more often. Changes drop the cache.
+ * In the interval after a read, callers get its result at once while the next read runs, so that polls are fast. While nodes start or stop, callers
+ * wait for the new result.
  */
 export class Observations {
   readonly #clock: Clock;
@@ -33,7 +33,7 @@ export class Observations {
   readonly #notice: (path: string) => void;
 
   /**
-   * @param isRecorded whether the service has a record of a lab: what is read of others is kept for the user who read it
+   * @param isRecorded whether the service has a record of a lab: reads of other labs are cached per user
    * @param notice called with each read of the host: notices that another lab is at the path, and then forgets what is kept
    */
   constructor(clock: Clock, statusMs: number, isRecorded: (path: string) => boolean, notice: (path: string) => void) {
@@ -76,7 +76,7 @@ export class Observations {
     return this.#kept(this.#structure, this.#scope(host, path), maxAgeMs, () => this.#observe(host, path)).value;
   }
 
-  /** The same, for what may be a little older: while it is read anew, the last one. */
+  /** Like the above, but returns the previous value while a new read runs. */
   recentStructure(host: HostSession, path: string, maxAgeMs: number): Promise<ObservedLab | null> {
     return this.#atOnce(
       this.#kept(this.#structure, this.#scope(host, path), maxAgeMs, () => this.#observe(host, path)),
@@ -84,7 +84,7 @@ export class Observations {
     );
   }
 
-  /** How often what is kept of a lab was forgotten: another number than before a read tells that the read may be older than a change. */
+  /** Number of times that a lab's cache was dropped. If it changed during a read, the read may be older than a change. */
   changes(path: string): number {
     return this.#changes.get(path) ?? 0;
   }
@@ -111,10 +111,10 @@ export class Observations {
     const ended = () => {
       kept.before = undefined;
     };
-    // Those who wait for it see the failure; kept without a waiter it must not count as unhandled.
+    // Awaiting callers get the failure. A cached rejection without a caller must not count as unhandled.
     kept.value.then(ended, (error: unknown) => {
       ended();
-      // It is about the session that read, not about the lab: whoever has logged in again reads the lab again.
+      // The failure concerns the reading session, not the lab: after a new login the lab is read again.
       if (error instanceof Failure && error.code === "expired_host_session" && all.get(key) === kept) all.delete(key);
     });
     all.delete(key);

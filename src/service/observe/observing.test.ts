@@ -37,7 +37,7 @@ function sometimesAway(away: { readonly now: boolean }) {
 
 const unread = { available: false, error: { code: "host_unreachable", error: "away" } };
 
-test("however many poll, the host is asked once per interval", async () => {
+test("the host is read once per interval for any number of pollers", async () => {
   let reads = 0;
   const host = changedHost((session) => ({
     status: (lab) => {
@@ -55,7 +55,7 @@ test("however many poll, the host is asked once per interval", async () => {
   expect(reads).toBe(2);
 });
 
-test("a node that is named is alone in status, inspect and consoles, with its links; one that is not there is node_not_found", async () => {
+test("status, inspect and consoles of a named node show only it and its links; an unknown node is node_not_found", async () => {
   const away = { now: false };
   const made = bench({ host: sometimesAway(away) });
   const ann = await made.login();
@@ -91,7 +91,7 @@ test("a node that is named is alone in status, inspect and consoles, with its li
     expect((await failureOf(ann.call(id, { lab, node: "nobody" }))).code, id).toBe("node_not_found");
     expect((await failureOf(ann.call(id, { lab, nodes: ["r1", "nobody"] }))).code, id).toBe("node_not_found");
   }
-  // What cannot be read is no reason to say that a node is not there.
+  // A failed read does not prove that a node is missing.
   away.now = true;
   made.time.now += 1_000;
   expect((await ann.call("getProjectStatus", { lab, node: "r1" })).live).toEqual(unread);
@@ -161,7 +161,7 @@ test("inspect is kept per session until refresh or a change", async () => {
   expect(changed).toMatchObject({ cached: false, nodes: [{ status: "stopped" }, { status: "running" }] });
 });
 
-test("what inspect keeps is of the recorded intent: what a caller sends names only that caller's answer", async () => {
+test("the inspect cache is based on the recorded intent: a sent intent affects only its caller's answer", async () => {
   const made = bench();
   const ann = await made.login();
   const { state } = (await ann.call("deployProject", { yaml: pair })) as { readonly state?: unknown };
@@ -228,7 +228,7 @@ test("an inspect that a change overtakes is not kept", async () => {
   expect([now.cached, now.nodes.map(({ status }) => status)]).toEqual([false, ["stopped", "running"]]);
 });
 
-test("inspect gives the attachment points with what they are linked to", async () => {
+test("inspect shows attachment points with their peers", async () => {
   const made = bench();
   const ann = await made.login();
   const yaml = 'name: lan\nnodes: {h1: {template: linux}}\nnetworks: {net: {type: bridge}}\nlinks: [["h1:eth0", "net"]]\n';
@@ -246,7 +246,7 @@ test("inspect gives the attachment points with what they are linked to", async (
   expect(links).toMatchObject([{ key: "h1:eth0 -- net", endpoints: ["h1:eth0", "net"], kind: "network" }]);
 });
 
-test("a feature is true only where both host and service do it", async () => {
+test("a feature is true only if both host and service support it", async () => {
   const made = bench();
   const ann = await made.login();
   const { features, projectModes, hostReachable } = await ann.get("getCapabilities");
@@ -275,7 +275,7 @@ test("a feature is true only where both host and service do it", async () => {
   }
 });
 
-test("a host that is away is told as such", async () => {
+test("an unreachable host is reported as unreachable", async () => {
   const host = changedHost(() => ({
     capabilities: async () => {
       throw new Failure("host_unreachable", "away");

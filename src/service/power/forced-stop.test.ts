@@ -5,7 +5,7 @@ import { until } from "../service.fixture.ts";
 import type { Handlers, Service } from "../service.ts";
 import { sqliteStore } from "../store/sqlite.ts";
 
-/** Two hosts of which one has a program that does not heed the end. */
+/** Two hosts; one runs a program that ignores the request to stop. */
 const yaml = (env = "") => `name: stubborn
 nodes:
   h1:
@@ -33,7 +33,7 @@ async function running(): Promise<void> {
 }
 
 beforeAll(async () => {
-  // Nothing is told of h2, which is never asked to end by itself: a busy machine might take longer.
+  // h2 is not checked: on a busy machine its stop might take longer.
   local = await testLocalHost({ stopGrace: { graceful: 300, node: 300 } });
   service = createService({ host: local.host, store: sqliteStore(":memory:"), log: () => {}, version: "test" });
   const request = { body: { username: "admin", password: "test" }, query: undefined, params: undefined };
@@ -46,7 +46,7 @@ afterAll(async () => {
   await local[Symbol.asyncDispose]();
 });
 
-test.each([0, 3])("a stop in mode %i that had to be forced says so, in its answer, in its job and in the status", async (stopmode) => {
+test.each([0, 3])("a forced stop in mode %i is reported in its answer, its job and the status", async (stopmode) => {
   const answer = await post("execProject", { yaml: yaml(), action: "stop", node: "h1", stopmode });
   expect(answer).toMatchObject({ requested: 1, stopped: 1, failed: 0, warnings });
   const [job] = (await post("listJobs", {})).jobs;
@@ -61,7 +61,7 @@ test.each([0, 3])("a stop in mode %i that had to be forced says so, in its answe
   expect((await post("getProjectStatus", { yaml: yaml() })).live?.nodes?.[0]).not.toHaveProperty("forced");
 });
 
-test("a poweroff is what was asked for, and warns of nothing", async () => {
+test("a requested poweroff returns no warning", async () => {
   expect(await post("execProject", { yaml: yaml(), action: "stop", node: "h1", stopmode: 1 })).not.toHaveProperty("warnings");
   expect((await post("getProjectStatus", { yaml: yaml() })).live?.nodes?.[0]).not.toHaveProperty("forced");
   await post("execProject", { yaml: yaml(), action: "start", node: "h1" });

@@ -17,7 +17,7 @@ import type { Job } from "../jobs/jobs.ts";
 
 export type PowerAction = "start" | "stop" | "wipe";
 
-/** What the journal keeps of an exec. */
+/** Journal request of an exec. */
 export interface PowerRequest {
   readonly action: PowerAction;
   /** IaC node keys; empty: all, unless they are listed. */
@@ -126,7 +126,7 @@ function stepsFor(action: PowerAction, key: string, power: Power, mode: StopMode
     return [];
   }
   const wipe: Step = { do: "wipe", node: key };
-  // What runs under the number of an unknown node may be another lab's: the driver ends only what is this lab's.
+  // The process with the number of an unknown node may belong to another lab: the driver ends only processes of this lab.
   return down || power === "unknown" ? [wipe] : [{ do: "stop", node: key, mode }, wipe];
 }
 
@@ -157,7 +157,7 @@ function rank({ op }: Operation): number {
 /** Failures of single nodes. */
 const nodeTroubles: ReadonlySet<string> = new Set(["host_error", "number_clash", "node_stuck"]);
 
-/** One node that fails does not keep the others from their turn. Returns the reasons of those that failed, by key. */
+/** Continues with the other nodes if a node fails. Returns the failure reasons by key. */
 async function applyEach(
   context: Context,
   job: Job,
@@ -181,7 +181,7 @@ async function applyEach(
         if (key !== undefined) failed.set(key, message ?? String(error instanceof Failure ? error.message : error));
       }
       if (failed.size === before) throw error;
-      // A refusal names the next step: where it is all that came of the call it is the answer.
+      // The message of a refusal names the next step: if no node succeeded, it is the answer.
       if (error instanceof Failure && error.code !== "host_error" && failed.size === asked.size) throw error;
       const applied = new Set(stepsOf(error, "applied").map(({ id }) => id));
       left = left.filter((operation) => !failed.has(operation.key) && !applied.has(operation.id));
@@ -200,7 +200,7 @@ function stepsOf(error: unknown, list: "applied" | "failed"): readonly ListedSte
   return error instanceof Failure ? ((error.data?.[list] as readonly ListedStep[] | undefined) ?? []) : [];
 }
 
-/** What the host reports afterwards counts, not what was asked for. Returns the reasons of the nodes that are not as wanted though no step failed. */
+/** Compares the states on the host with the requested states. Returns the reasons of nodes that differ although no step failed. */
 function count(
   tally: Tally,
   action: PowerAction,
@@ -226,7 +226,7 @@ function count(
 
 interface Powered {
   readonly asked: Iterable<string>;
-  /** Also those that were as wanted: a node asked for by name is no longer owed by an earlier change. */
+  /** Includes nodes that already had the requested state: a node that the call names is no longer owed by an earlier change. */
   readonly all: readonly string[];
   readonly failed: Iterable<string>;
 }

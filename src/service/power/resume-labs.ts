@@ -6,12 +6,12 @@ import type { LabRecord } from "../store/store.ts";
 import { recordedIntent } from "../work/intents.ts";
 import { lostOf, policyOf, resumeNodes } from "./resume.ts";
 
-/** Labs that are brought back at the same time: a start is work for the whole machine. */
+/** Number of labs restored in parallel: starting a lab loads the whole machine. */
 const parallel = 3;
 
 /**
- * When the service starts: brings back what ended with the host in the labs that are to come back, and tells of the others. Settles when all
- * that comes back is back; a lab whose resume fails says why in its status, and keeps no other from it.
+ * At the start of the service: restores the nodes that ended with the host, in labs with policy always, and reports the other labs. Settles when all
+ * restores have ended. A failed restore is shown in the lab's status and does not affect other labs.
  */
 export async function resumeLabs(context: Context, records: readonly LabRecord[]): Promise<void> {
   if (context.host.resume === undefined) return;
@@ -32,7 +32,7 @@ async function look(context: Context, { path, owner }: LabRecord): Promise<void>
       await host.close();
     }
   } catch (error) {
-    // Its status says the same to whoever looks.
+    // The lab's status shows the same failure.
     context.log("warn", "a lab could not be brought back", { lab: path, error: String(error) });
   }
 }
@@ -43,9 +43,9 @@ async function resumeOrTell(context: Context, host: HostSession, path: string, n
   if (record === undefined) return;
   const policy = policyOf(context, record);
   context.log("info", policy === "always" ? "a lab is brought back" : "a lab ended with the host and stays stopped", { lab: path, nodes });
-  const tell = (resume: string) => context.events.publish({ type: "lab", lab: path, data: { resume, nodes } });
-  if (policy === "never") return tell("waiting");
-  tell("begins");
+  const publish = (resume: string) => context.events.publish({ type: "lab", lab: path, data: { resume, nodes } });
+  if (policy === "never") return publish("waiting");
+  publish("begins");
   const intent = await recordedIntent(context, record);
   const target: Target = {
     path,
@@ -65,7 +65,7 @@ async function resumeOrTell(context: Context, host: HostSession, path: string, n
     work: (job) => guarded(context, target, job, () => resumeNodes(context, job, target)),
   });
   await result.then(
-    () => tell("done"),
-    () => tell("failed"),
+    () => publish("done"),
+    () => publish("failed"),
   );
 }

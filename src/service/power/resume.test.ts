@@ -9,7 +9,7 @@ afterEach(async () => {
   }
 });
 
-test("a host that cannot tell what ended with it has no resume, whatever is asked; another's lab is not found", async () => {
+test("resume is unsupported on a host that does not report interrupted nodes; a lab of another user is not found", async () => {
   const made = createBench();
   benches.push(made);
   const [ann, bob] = [await made.login(), await made.login("bob")];

@@ -21,7 +21,7 @@ export function policyOf(context: Pick<Context, "resumeDefault">, record: Pick<L
   return record?.resume ?? context.resumeDefault;
 }
 
-/** Sets a lab's policy; "default" takes it away again. Throws unsupported where the host cannot tell what ended with it. */
+/** Sets a lab's policy; "default" removes it. Throws unsupported if the host cannot report which nodes ended with it. */
 export async function setLabResume(context: Context, caller: Caller, payload: ResumePayload): Promise<ResumeData> {
   const target = await addressProject(context, caller, payload);
   if (target.record === undefined && (await target.host.observe(target.path)) === null) throw labNotFound(target.path);
@@ -36,7 +36,7 @@ export async function setLabResume(context: Context, caller: Caller, payload: Re
   return { lab: target.path, resume: policyOf(context, after), own: after.resume !== undefined };
 }
 
-/** Starts again what ended with the host, or with the lab. Throws unsupported where the host cannot tell. */
+/** Restarts the nodes that ended with the host or with the lab. Throws unsupported if the host cannot report them. */
 export async function resumeLab(
   context: Context,
   caller: Caller,
@@ -54,7 +54,7 @@ async function needResume(host: HostSession): Promise<void> {
   if (!(await host.capabilities()).features.resume) throw unsupported("resume");
 }
 
-/** Safe to run again: what runs is left alone. One node that does not start keeps no other from it; then host_error names those that did not. */
+/** Safe to repeat: running nodes are not touched. Tries all nodes, then throws host_error with the names of failed nodes. */
 export async function resumeNodes(context: Context, job: Job, target: Target): Promise<BulkResult> {
   const { path, host } = target;
   const observed = await host.observe(path);
@@ -105,7 +105,7 @@ const none: BulkResult = {
   invalid: 0,
 };
 
-/** All at once, as a start is fastest; where that fails, each by itself. */
+/** Starts all nodes in one call, which is fastest; if that fails, one by one. */
 async function startAll(
   context: Context,
   job: Job,
@@ -135,7 +135,7 @@ async function startAll(
   return failures;
 }
 
-/** All pollers of one read ask the same of it. */
+/** Cached per read: all pollers of one read need the same result. */
 const knownLost = new WeakMap<readonly LiveNode[], readonly LiveNode[]>();
 
 export function lostOf(nodes: readonly LiveNode[]): readonly LiveNode[] {
@@ -151,7 +151,7 @@ function reasonText({ lost }: LiveNode): string {
 }
 
 /**
- * What a lab's status says of it: its policy and what waits to come back; undefined where there is nothing to say.
+ * Returns the lab's policy and the nodes that wait to be restored, for its status; undefined if there are none.
  * @param nodes live
  */
 export function resumeState(
@@ -164,7 +164,7 @@ export function resumeState(
   const lost = lostOf(nodes);
   const [first] = lost;
   if (first?.lost === undefined) return policy === "always" || record?.resume !== undefined ? { policy } : undefined;
-  // What runs now may bring them back; before that, the newest change tells why they did not come.
+  // A running change may restore them. Otherwise the newest change contains the reason of the failure.
   const last = context.jobs.running(path) === undefined && record !== undefined ? context.store.jobs.lastOf(path, record) : undefined;
   const error =
     last?.operation === "resumeLab" && last.error !== undefined ? { code: last.error.code, error: last.error.error } : undefined;

@@ -15,7 +15,7 @@ import { chosenNodes } from "../context/chosen-nodes.ts";
 import type { Context } from "../context/context.ts";
 import type { Job } from "../jobs/jobs.ts";
 
-/** What the journal keeps of a save. */
+/** Journal request of a save. */
 export interface SaveRequest {
   /** IaC node keys; absent: all. */
   readonly nodes?: readonly string[];

@@ -51,7 +51,7 @@ function refuseOwner({ host }: Context, owner: string): void {
   if (owner === "" || owner.length > 256) throw badRequest("/owner", "a user name has 1 to 256 characters");
   const account = host.accounts?.find(owner);
   if (account === null) throw badRequest("/owner", `the host has no user ${JSON.stringify(owner)}`);
-  if (account?.role === "viewer") throw badRequest("/owner", `${JSON.stringify(owner)} is a viewer, who owns no labs`);
+  if (account?.role === "viewer") throw badRequest("/owner", `${JSON.stringify(owner)} is a viewer; viewers cannot own labs`);
 }
 
 function refuseManaged({ store, jobs }: Context, path: string): void {

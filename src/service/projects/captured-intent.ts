@@ -8,7 +8,7 @@ import type { Context } from "../context/context.ts";
 import { recordedIntent } from "../work/intents.ts";
 import { hostPlaces } from "./host-places.ts";
 
-/** The lab as a pull writes it: what the host has, in the words of the target's intent. */
+/** Returns the lab as a pull writes it: the host's definition with the keys of the target's intent. */
 export async function capturedIntent(context: Context, target: Target, observed: ObservedLab, rules: HostRules): Promise<Lab> {
   const { intent, record } = target;
   const ids = joinIds(intent?.lab ?? null, observed, target.ids);

@@ -17,7 +17,7 @@ import type { ProjectState } from "../context/state.ts";
 import type { Job } from "../jobs/jobs.ts";
 import type { Intent } from "../work/intents.ts";
 
-/** What the journal keeps of a deploy. */
+/** Journal request of a deploy. */
 export interface DeployRequest {
   readonly yaml: string;
   readonly files: Readonly<Record<string, string>>;
@@ -68,7 +68,7 @@ export async function applyIntent(
   intent: Intent,
   { operations, ids, replace }: { readonly operations: readonly Operation[]; readonly ids: Target["ids"]; readonly replace: boolean },
 ): Promise<ProjectState> {
-  // Ids of a lab that is deleted first mean nothing for the one that comes.
+  // The ids of the deleted lab are not valid in the new lab.
   const known = replace ? noIds : ids;
   const before = context.store.labs.get(target.path);
   const { owner } = recordIntent(context, job, target, intent, {
@@ -94,7 +94,7 @@ export async function applyIntent(
       await keepFolders(context, target, [...made]);
     } catch (unwritten) {
       // The caller needs the failure of the change, with its steps, more than this one.
-      context.log("error", "what a broken change left could not be recorded", { lab: target.path, error: String(unwritten) });
+      context.log("error", "the result of an interrupted change could not be recorded", { lab: target.path, error: String(unwritten) });
     }
     throw error;
   }

@@ -13,7 +13,7 @@ import { addressProject, allowChange, refuseMissing, type Target } from "../cont
 import type { Context } from "../context/context.ts";
 import type { Job } from "../jobs/jobs.ts";
 
-/** What the journal keeps of a destroy. */
+/** Journal request of a destroy. */
 export interface DestroyRequest {
   readonly wipe: boolean;
   /** Absent: false. */

@@ -49,7 +49,7 @@ describe("the public project", () => {
     expect(shown.revision).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  test("as written is the very text, for those who may edit it", async () => {
+  test("as_written returns the original text to users who may edit the lab", async () => {
     const made = bench();
     const ann = await made.login();
     await ann.call("deployProject", { yaml: secrets, files });
@@ -62,7 +62,7 @@ describe("the public project", () => {
     expect((await bob.call("getPublicProject", { lab: "/pair" })).yaml).not.toContain("hunter2");
   });
 
-  test("of a lab that is not managed is what the host has", async () => {
+  test("of an unmanaged lab is the host's definition", async () => {
     const made = bench({ ownLabs: true });
     const ann = await made.login();
     await ann.call("deployProject", { yaml: secrets, files });
@@ -144,7 +144,7 @@ describe("an edit", () => {
     expect((await ann.call("planProject", { lab: "/pair" })).text).toContain("first");
   });
 
-  test("that makes no lab of the intent tells why", async () => {
+  test("that makes the intent invalid is refused with the reason", async () => {
     const { ann } = await edit({ section: "description", value: "x" });
     const call = (section: EditPayload["section"], value: unknown) => failureOf(ann.call("editProject", { lab: "/pair", section, value }));
     const wrong = await call("links", [["r1:eth1", "r9:eth1"]]);
@@ -155,7 +155,7 @@ describe("an edit", () => {
     expect((await call("description", undefined)).code).toBe("bad_request");
   });
 
-  test("keeps secrets that come back masked, and refuses masks of nothing", async () => {
+  test("keeps secrets that come back redacted, and refuses a redacted value without a secret", async () => {
     const made = bench();
     const ann = await made.login();
     await ann.call("deployProject", { yaml: secrets, files });
@@ -182,7 +182,7 @@ describe("an edit", () => {
     expect((await ann.call("editProject", { yaml: "name: none\nnodes: {}\n", section: "description", value: "d" })).yaml).toContain("d");
   });
 
-  test("asks the host about a new filter, where it can tell", async () => {
+  test("checks a new filter on the host, if the host supports it", async () => {
     const memory = memoryHost({ users });
     const host: typeof memory = {
       ...memory,

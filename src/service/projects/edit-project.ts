@@ -15,8 +15,8 @@ import type { Context } from "../context/context.ts";
 import { type Intent, readSent } from "../work/intents.ts";
 
 /**
- * The intent for eyes that may not see its secrets. It is printed anew: comments and inheritance are left out, as secrets may stand there too. Of
- * a lab without an intent, what the host has. as_written: the text itself, for who may edit it and so could read it by other ways.
+ * Returns the intent without secrets. It is printed from the parsed lab: comments and inheritance, which may contain secrets, are left out. For a lab
+ * without an intent, returns the host's definition. as_written: the original text, for users who may edit it.
  */
 export async function publicProject(context: Context, caller: Caller, selector: PublicProjectPayload): Promise<PublicProjectData> {
   const target = await addressProject(context, caller, selector);
@@ -80,7 +80,7 @@ async function wantedLab({ work }: Context, intent: Intent, { section, value }: 
   }
   const { lab, lost } = unmaskLab(read, intent.lab);
   if (lost.length === 0) return lab;
-  throw new Failure("bad_request", "a masked value stands where none was before", {
+  throw new Failure("bad_request", "the text contains a redacted value that was not redacted before; enter the value itself", {
     data: { problems: lost.map((path) => ({ path: `/value${path}`, message: "is masked and not known" })) },
   });
 }

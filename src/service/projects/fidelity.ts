@@ -22,11 +22,11 @@ export interface FidelityInput {
   readonly ids: JoinedIds;
   /** That of the copy. */
   readonly intent: Intent;
-  /** Where the copy's intent says what. */
+  /** Lines of the copy's intent. */
   readonly lines: SourceLines;
 }
 
-/** What becomes of each part of a lab when it is imported. Every object of the source is named once; what a definition does not hold is told too. */
+/** Builds the import report: one entry for every object of the source, including parts that a definition cannot contain. */
 export function fidelityReport({ observed, captured, ids, intent, lines }: FidelityInput): readonly ReportLine[] {
   const at = (line: number | undefined) => (line === undefined ? {} : { line });
   const report: ReportLine[] = [];

@@ -5,7 +5,7 @@ import { orderActions } from "../../engine/plan/order.ts";
 import type { Lab, LabNetwork, LabNode } from "../../intent/lab/lab.ts";
 
 /**
- * A to_host plan (with prune) read the other way: what would change in the intent so that it says what the host has. Nothing runs, so
+ * Reverses a to_host plan (with prune) to the changes that make the intent match the host. Nothing runs, so
  * nothing is disrupted, and power is no intent.
  */
 export function reversed(actions: readonly Action[]): readonly Action[] {
@@ -18,8 +18,8 @@ export function reversed(actions: readonly Action[]): readonly Action[] {
       .map((change) => ({ ...change, before: change.after, after: change.before }));
     if (op === undefined || (op === "update" && changes.length === 0)) return [];
     const text = { create: "on the host, not in the intent", delete: "in the intent, not on the host", update: "differs on the host" }[op];
-    const who = action.origin && originWords[action.origin];
-    const reason: Reason = who === undefined ? { code: `host_${op}`, text } : { code: who.code, text: `${text}: ${who.text}` };
+    const origin = action.origin && originWords[action.origin];
+    const reason: Reason = origin === undefined ? { code: `host_${op}`, text } : { code: origin.code, text: `${text}: ${origin.text}` };
     const { affected: _affected, ...kept } = action;
     return [{ ...kept, op, reason, disruption: "none", affects: [], prune: false, changes }];
   });
@@ -41,8 +41,8 @@ export function withUnmanaged(actions: readonly Action[], intent: Lab, captured:
   const ids = new Set(actions.map(({ id }) => id));
   const more = new Map(found.map(({ id, changes }) => [id, changes]));
   const merged = actions.map((action) => {
-    const said = new Set(action.changes.map(({ field }) => field));
-    const added = action.op === "update" ? (more.get(action.id) ?? []).filter(({ field }) => !said.has(field)) : [];
+    const fields = new Set(action.changes.map(({ field }) => field));
+    const added = action.op === "update" ? (more.get(action.id) ?? []).filter(({ field }) => !fields.has(field)) : [];
     return added.length === 0 ? action : { ...action, changes: [...action.changes, ...added] };
   });
   return orderActions([...merged, ...found.filter(({ id }) => !ids.has(id))]);

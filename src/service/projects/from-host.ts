@@ -20,8 +20,8 @@ import { capturedIntent } from "./captured-intent.ts";
 import { newestPlan, plannable, planStale } from "./plan-project.ts";
 
 /**
- * The host's persisted definition as intent: the caller's yaml edited, else that of the last apply, else printed anew. No host write. A managed
- * lab is then recorded with that intent, unless the caller only peeks.
+ * Returns the host's persisted definition as intent: an edit of the caller's yaml, else of the yaml of the last apply, else newly printed. Nothing is
+ * written to the host. The record of a managed lab gets that intent, unless `peek` is set.
  */
 export async function reconcileFromHost(
   context: Context,
@@ -97,8 +97,8 @@ async function captureIntent(context: Context, target: Target, payload: ProjectP
 }
 
 /**
- * The caller's own text keeps its comments, and the secrets that it has itself; of the record, which may be somebody else's text, nothing is told
- * but the lab.
+ * The caller's own text keeps its comments and its own secrets. From the recorded text, which another user may have written, only the redacted lab
+ * is returned.
  */
 async function withoutSecrets(context: Context, { intent }: Target, payload: ProjectPayload, lab: Lab): Promise<IntentText> {
   const masked = maskLab(lab);

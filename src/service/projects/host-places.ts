@@ -8,8 +8,8 @@ interface Placed {
 }
 
 /**
- * The positions that the host chose at the last apply: those of nodes and networks that the recorded intent does not place. A position that an
- * earlier pull recorded is not among them, so that it still reaches the file of somebody who pulls later.
+ * Returns the positions that the host chose at the last apply, for nodes and networks without a position in the recorded intent. A position that an
+ * earlier pull recorded is not included, so that a later pull by another user still writes it to that user's file.
  */
 export function hostPlaces({ applied, ids }: Pick<LabRecord, "applied" | "ids">, recorded: Lab | undefined): HostPlaces {
   const chosen = (things: readonly Placed[] = [], known: Readonly<Record<string, string>>, list: Lab["nodes"] | Lab["networks"] = []) => {

@@ -72,7 +72,7 @@ describe("import", () => {
     expect([copy!.texts, copy!.trafficFilters, copy!.description]).toEqual([source.texts, source.trafficFilters, source.description]);
   });
 
-  test("tells where the lab came from, and what became of each part of it", async () => {
+  test("returns the source of the lab and a report on each part", async () => {
     const made = bench();
     const ann = await made.login();
     await ann.call("deployProject", { yaml: rich, files });
@@ -132,7 +132,7 @@ describe("import", () => {
     expect((await imported(ann, long)).managed_lab).toBe(`/${"a".repeat(57)}-import`);
   });
 
-  test("uses nothing of what the client has as its own project", async () => {
+  test("ignores the client's own project", async () => {
     const ann = await bench().login();
     await ann.call("deployProject", { yaml: pair });
     const body = { lab: "/pair", yaml: "this is no lab", files: { a: "b" }, state: { version: 9 }, source: 5 };
@@ -140,7 +140,7 @@ describe("import", () => {
     expect((await failureOf(ann.call("importProject", { lab: "/pair", dir: "/tmp" }))).code).toBe("field_not_allowed");
   });
 
-  test("keeps to who may see and change what", async () => {
+  test("respects the rights on source and copy", async () => {
     const made = bench();
     const [ann, bob, viewer] = [await made.login(), await made.login("bob"), await made.login("eve")];
     await ann.call("deployProject", { yaml: pair });
@@ -153,7 +153,7 @@ describe("import", () => {
     expect((await failureOf(ann.call("inspectProject", { lab: "/pair-import" }))).code).toBe("lab_not_found");
   });
 
-  test("tells whoever may only look at the source neither its secrets nor its comments", async () => {
+  test("discloses neither secrets nor comments of the source to a user who may only view it", async () => {
     const made = bench();
     const [ann, bob] = [await made.login(), await made.login("bob")];
     const shareTo = (right: "view" | "edit") => ann.call("setLabGrants", { lab: "/pair", grants: [{ user: "bob", right }] });
@@ -210,7 +210,7 @@ describe("import", () => {
   });
 });
 
-describe("what capabilities say of a project mode is what the service does", () => {
+describe("the service allows exactly the operations that the capabilities list for a project mode", () => {
   type Cell = Exclude<keyof ProjectModeCaps, "stopModes" | "open" | "capture" | "traffic">;
   const other = three;
   const cells: Readonly<Record<Cell, (client: Client, lab: string, manifest: string) => Promise<unknown>>> = {

@@ -26,7 +26,7 @@ import { type Intent, readSent } from "../work/intents.ts";
 import { applyIntent, refuseBlocked } from "./deploy.ts";
 import { extraLine, fidelityReport, type ReportLine } from "./fidelity.ts";
 
-/** Where an imported lab came from. */
+/** Source of an imported lab. */
 export interface ImportSource {
   /** The kind of host that held it. */
   readonly format: string;
@@ -39,7 +39,7 @@ export interface ImportSource {
   readonly report: readonly ReportLine[];
 }
 
-/** What the journal keeps of an import. */
+/** Journal request of an import. */
 export interface ImportRequest {
   readonly yaml: string;
   readonly files: Readonly<Record<string, string>>;
@@ -52,8 +52,8 @@ export interface ImportRequest {
 }
 
 /**
- * Clones a lab of the host into a managed working copy beside it, stopped. The source is only read. The copy's path is that of the manifest, else
- * one that is free. Throws lab_busy while the source changes, lab_exists where the manifest's path is taken.
+ * Clones a lab of the host into a stopped, managed working copy in the same folder. The source is only read. The copy's path comes from the manifest,
+ * else a free path is chosen. Throws lab_busy while the source changes, lab_exists if the manifest's path is taken.
  */
 export async function importProject(
   context: Context,
@@ -62,7 +62,7 @@ export async function importProject(
   call: ChangeCall,
 ): Promise<ImportData | JobStarted> {
   const manifest = checkFields(payload);
-  // What the client has as its own intent and state is of another project: it is neither used nor changed.
+  // The client's own intent and state belong to another project: they are neither used nor changed.
   const source = await addressProject(context, caller, { lab: payload.lab });
   allowUse({ caller, path: source.path }, "edit");
   if (!(await source.host.capabilities()).features.importLab) throw unsupported("importLab");
@@ -76,7 +76,7 @@ export async function importProject(
   const rules = await source.host.rules();
   const ids = joinIds(source.intent?.lab ?? null, observed, source.ids);
   const captured = captureLab({ observed, rules, ids, ...(source.intent !== undefined && { base: source.intent.lab }) });
-  // A copy without them would not be the lab, and with them it would tell them.
+  // A copy without the secrets would be a different lab, and a copy with them would disclose them.
   if (!mayReadSecrets(source) && !sameValue(maskLab(captured), captured)) {
     throw new Failure("operation_not_allowed", `${source.path} holds secrets: copying it needs the right to edit it`);
   }
@@ -157,7 +157,7 @@ export async function importLab(context: Context, job: Job, target: Target, inte
 }
 
 /**
- * What the source has beyond its definition comes into the copy, too, and into the report. An error says that the copy is there without it.
+ * Copies the parts of the source that its definition does not contain, and adds them to the report. If this fails, the error states that the copy exists without them.
  */
 async function copyExtras(
   context: Context,
@@ -175,7 +175,7 @@ async function copyExtras(
   }
 }
 
-/** What the copy has not although the source's intent says it: nothing, unless the host drops it. */
+/** Parts of the source's intent that are missing in the copy, because the host dropped them. */
 function lostLines({ actions, unsupported: missing }: Awaited<ReturnType<typeof planAgainstHost>>["plan"]): readonly ReportLine[] {
   return [
     ...actions
@@ -188,13 +188,13 @@ function lostLines({ actions, unsupported: missing }: Awaited<ReturnType<typeof 
   ];
 }
 
-/** The text of a managed source keeps its comments and its way of saying things; another's is printed, as is one whose comments the caller may not read. */
+/** A managed source keeps its text with comments. Without a text, or if the caller may not read its secrets, the lab is printed. */
 async function textOf({ work }: Context, source: Target, lab: Intent["lab"]): Promise<IntentText> {
   const { intent } = source;
   return intent === undefined || !mayReadSecrets(source) ? printLab(lab) : work.edit(intent.yaml, intent.files, lab);
 }
 
-/** The same as long as nobody changes the lab on its host. Power does not count. */
+/** A fingerprint that stays equal until the lab changes on its host. Power states are not part of it. */
 export function definitionDigest(observed: ObservedLab): string {
   return createHash("sha256")
     .update(canonicalText(persistedLab(observed)))
@@ -218,7 +218,7 @@ async function copyPath(
     if (checked.path === source) throw badRequest("/manifest", "the working copy needs another path than the source");
     if (await isHidden(context, caller, checked.path)) throw pathNotAvailable(checked.path);
     if (!taken(checked.path)) return checked.path;
-    if (!replace || record === undefined) throw new Failure("lab_exists", `${checked.path} exists; replace true makes it anew`);
+    if (!replace || record === undefined) throw new Failure("lab_exists", `${checked.path} exists; set replace to true to recreate it`);
     allowUse({ caller, record, path: checked.path }, "edit");
     return checked.path;
   }
@@ -228,7 +228,7 @@ async function copyPath(
   }
 }
 
-/** In the same folder; a name that would become too long is cut. */
+/** Returns a path in the same folder. A name that would be too long is shortened. */
 function withSuffix(path: string, suffix: string): string {
   const at = path.lastIndexOf("/") + 1;
   return `${path.slice(0, at)}${path.slice(at, at + 64 - suffix.length)}${suffix}`;

@@ -104,7 +104,7 @@ test("an identity of a plan with replace is not one of a plan without", async ()
   expect((await failureOf(confirm(ann, plan_identity!))).code).toBe("plan_stale");
 });
 
-test("plan takes an identity too, and only that of the last plan of its direction", async () => {
+test("plan accepts an identity too, and only the identity of the last plan of its direction", async () => {
   const { ann } = await stage();
   const first = await ann.call("planProject", { yaml: wanted, files });
   expect(await ann.call("planProject", { yaml: wanted, files, plan_identity: first.plan_identity! })).toEqual(first);
@@ -126,7 +126,7 @@ test("an identity stays good while nothing that matters changes: key order, comm
   expect(await confirm(ann, plan_identity!, { yaml: same })).toMatchObject({ status: "applied" });
 });
 
-test("a mismatch is told before anything else, without confirm as well", async () => {
+test("a mismatch is reported before any other problem, also without confirm", async () => {
   const { ann } = await stage();
   const call = ann.call("reconcileProject", { yaml: wanted, files, plan_identity: "0".repeat(64) });
   expect((await failureOf(call)).code).toBe("plan_stale");

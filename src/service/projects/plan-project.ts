@@ -44,7 +44,7 @@ export async function planProject(context: Context, caller: Caller, payload: Pro
     await (target.sent ? check() : unquoted(target, check));
   }
   const { plan: whole, observed, identity } = await planAgainstHost(context, target, intent, options);
-  // A plan tells what the host has: to who may only look, as getPublicProject would.
+  // A plan shows the host's definition: secrets are redacted as in getPublicProject for users who may not edit.
   const open = mayReadSecrets(target);
   const shown = <A extends Pick<Action, "changes">>(actions: readonly A[]) => (open ? actions : actions.map(maskAction));
   const plan = { ...whole, actions: shown(whole.actions), operations: shown(whole.operations), blocked: shown(whole.blocked) };
@@ -80,7 +80,7 @@ export async function planProject(context: Context, caller: Caller, payload: Pro
       skipped_prune: 0,
       unsupported: 0,
     };
-    const told = { name: intent.lab.name, actions, blocked: [], unsupported: [], summary, locked: false };
+    const reversal = { name: intent.lab.name, actions, blocked: [], unsupported: [], summary, locked: false };
     return {
       ...facts,
       summary,
@@ -89,7 +89,7 @@ export async function planProject(context: Context, caller: Caller, payload: Pro
       applicable: true,
       blocked: [],
       unsupported: [],
-      text: planText(told).replace(/^Labwright will make .*:$/m, `The intent of ${told.name} will change to match the host:`),
+      text: planText(reversal).replace(/^Labwright will make .*:$/m, `The intent of ${reversal.name} will change to match the host:`),
     };
   }
   return {
@@ -113,12 +113,12 @@ export async function plannable(target: Target, direction: Direction): Promise<W
 export function planStale(): Failure {
   return new Failure(
     "plan_stale",
-    "the plan identity is not that of the last plan of this direction, or what it saw has changed; plan again",
+    "the plan identity is not the one of the last plan of this direction, or the lab has changed since then; plan again",
   );
 }
 
 function remember(context: Context, target: Target, direction: Direction, identity: string): void {
-  // Who may not apply it must not make the plan of those who may stale.
+  // A caller who may not apply a plan must not make the plans of other users stale.
   const right = target.record && rightOn(target.record, target.caller);
   if (right !== undefined && includes(right, "edit")) context.store.labs.putPlan(target.path, direction, identity);
   else context.unrecordedPlans.set(unrecordedKey(target, direction), identity);

@@ -17,7 +17,7 @@ import { applyIntent } from "./deploy.ts";
 import { reconcileFromHost } from "./from-host.ts";
 import { directionOf, newestPlan, planStale } from "./plan-project.ts";
 
-/** What the journal keeps of a reconcile to_host. */
+/** Journal request of a reconcile to_host. */
 export interface ReconcileRequest {
   readonly yaml: string;
   readonly files: Readonly<Record<string, string>>;
@@ -37,7 +37,7 @@ export async function reconcileProject(
   const direction = directionOf(payload.direction);
   const target = await addressProject(context, caller, payload, { makes: direction === "to_host" });
   if (direction === "from_host") return reconcileFromHost(context, target, payload, call);
-  if (payload.peek === true) throw badRequest("/peek", "reconcile to_host changes the host; what it would do is told by plan");
+  if (payload.peek === true) throw badRequest("/peek", "reconcile to_host changes the host and has no peek; use plan to see the changes");
   const intent = await neededIntent(target);
   allowChange(target);
   await checkOnHost(context, target.host, intent, call);
@@ -118,8 +118,8 @@ function isRecorded({ record, origin = record?.origin }: Target, { yaml, files }
 }
 
 /**
- * A lab that the host has and the service does not manage – made by other means, or its record is lost – is taken over only by who has
- * its state from before, or by an admin.
+ * Allows the service to take over an unmanaged lab (created by other means, or without its record) only for an admin or for a caller with its
+ * earlier state.
  */
 function allowAdoption(target: Target, observed: ObservedLab | null, payload: ProjectPayload): void {
   if (observed === null || target.record !== undefined || target.caller.role === "admin") return;

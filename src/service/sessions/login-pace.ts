@@ -6,12 +6,12 @@ interface Waiting {
   readonly refuse: (reason: unknown) => void;
 }
 
-/** Beyond that the try that waits longest is refused. */
-const mostWaiting = 256;
+/** Maximum number of waiting tries. Beyond it, the oldest one is refused. */
+const maxWaiting = 256;
 
 /**
- * Runs tries some at a time, and where they are spaced one at a time with a pause after each. The newest goes first: who waits for an answer
- * before the next try is served soon, however many tries somebody else has waiting.
+ * Runs some tries in parallel; delayed tries one at a time with a pause after each. The newest try goes first: a user who sends one try at a time is
+ * served soon, even if another client has many tries waiting.
  */
 export class LoginPace {
   readonly #atOnce: number;
@@ -61,7 +61,7 @@ export class LoginPace {
       signal.addEventListener("abort", leave, { once: true });
       this.#waiting.push(entry);
       this.#next();
-      if (this.#waiting.length > mostWaiting) this.#waiting.shift()?.refuse(tooManyWait());
+      if (this.#waiting.length > maxWaiting) this.#waiting.shift()?.refuse(tooManyWait());
     });
   }
 

@@ -3,7 +3,7 @@ import type { Caller } from "../common/call.ts";
 import { type GrantedRight, grantable, type LabRecord } from "../store/store.ts";
 
 /**
- * What a caller may do with a managed lab. view: look and plan; operate: also power, consoles, links and captures; edit: also change
+ * Rights on a managed lab. view: read and plan; operate: also power, consoles, links and captures; edit: also change
  * what the lab is; own: also destroy and share it.
  */
 export type Right = GrantedRight | "own";

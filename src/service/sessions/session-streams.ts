@@ -2,7 +2,7 @@ import type { Clock } from "../common/clock.ts";
 
 /** The sessions whose streams are watched. */
 export interface WatchedSessions {
-  /** When the session ends if nobody uses it, ms since the epoch; 0 if it has ended. */
+  /** When the unused session expires, ms since the epoch; 0 if it has ended. */
   expires(session: string): number;
   /** Another text whenever an account may have changed. Throws if the accounts cannot be read. */
   accountsMark(): string;

@@ -22,7 +22,7 @@ export interface BrowserSession {
   readonly expiresAt: number;
 }
 
-/** How long an expired token is still told apart from an unknown one. */
+/** How long an expired token is reported as expired and not as unknown. */
 const rememberExpiredMs = 7 * 24 * 3_600_000;
 /** A session's last use is written at most this often. */
 const touchEveryMs = 60_000;
@@ -67,7 +67,7 @@ export class Sessions {
 
   async login(user: string, password: string, call: Call): Promise<{ readonly token: string; readonly username: string }> {
     const { hostSession, credential } = await this.#throttle.attempt(user, call.address, call.signal, async () => {
-      // Before the password is looked at: one that is changed meanwhile ends this session.
+      // Read before the password check: a password that changes in between ends this session.
       const credential = this.#host.accounts?.find(user)?.credential;
       return { hostSession: await this.#host.login(user, password, call.signal), credential };
     });
@@ -91,13 +91,13 @@ export class Sessions {
     return this.#known(this.#store.sessions.findByBrowser(hashOf(cookie)));
   }
 
-  /** The user that a browser's cookie stands for; undefined if its session has ended. Does not count as use. */
+  /** Returns the user of a browser's cookie; undefined if its session has ended. Does not count as use. */
   userOfBrowser(cookie: string): string | undefined {
     const row = this.#store.sessions.findByBrowser(hashOf(cookie));
     return row !== undefined && this.alive(row.hash) ? row.user : undefined;
   }
 
-  /** A cookie's value that stands for this session until it ends, at `expiresAt` at the latest. Throws unauthenticated. */
+  /** Returns a cookie value for this session, valid until the session ends, at most until `expiresAt`. Throws unauthenticated. */
   openBrowser(session: string): BrowserSession {
     const row = this.#store.sessions.find(session);
     if (row === undefined || this.#expiry(row) <= this.#clock.now() || this.#role(row) === undefined)
@@ -166,7 +166,7 @@ export class Sessions {
     return (await shared) ?? own;
   }
 
-  /** A host session without a password, where the host gives one. Throws expired_host_session. */
+  /** Opens a host session without a password, if the host supports it. Throws expired_host_session. */
   async resume(user: string): Promise<HostSession> {
     const session = await this.#host.resume?.(user);
     if (session === undefined || session === null) {
@@ -189,7 +189,7 @@ export class Sessions {
   /** The host no longer knows this session: the next call resumes it or asks for a login. */
   forgetHostSession(caller: Caller): void {
     this.#hostSessions.delete(caller.session);
-    // Which of them it was is not said; they come back without a password.
+    // It is unknown which one was closed. They are reopened without a password.
     this.#ownerSessions.clear();
   }
 
@@ -272,7 +272,7 @@ export class Sessions {
         this.#closeIfFree(session);
       },
       () => {
-        // It never came to be: the one who asked for it was told.
+        // The session was never opened: its caller got the failure.
       },
     );
   }

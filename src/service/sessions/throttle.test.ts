@@ -133,7 +133,7 @@ test("addresses of one IPv6 network count as one", async () => {
   expect(await attempt(on, { user: "ann", right: true, address: "::ffff:10.0.0.1" })).toBe("in");
 });
 
-test("a host that is away says nothing about the password", async () => {
+test("a failed login on an unreachable host does not count as a wrong password", async () => {
   const on = throttle();
   const away = async () => {
     throw new Failure("host_unreachable", "no connection");
@@ -143,7 +143,7 @@ test("a host that is away says nothing about the password", async () => {
   expect(await attempt(on, { user: "ann", right: true })).toBe("in");
 });
 
-test("who goes away while waiting keeps nobody else waiting", async () => {
+test("a client that disconnects while waiting does not delay other clients", async () => {
   const on = throttle();
   const leave = new AbortController();
   const running = Array.from({ length: 5 }, () => attempt(on, { user: "ann", right: true, ms: 20 }));
@@ -154,7 +154,7 @@ test("who goes away while waiting keeps nobody else waiting", async () => {
   expect(await Promise.all(gone)).toEqual(["AbortError", "AbortError", "AbortError"]);
 });
 
-test("no more than some hundred tries wait, and the one that waits longest is refused", async () => {
+test("at most some hundred tries wait; beyond that the oldest try is refused", async () => {
   const on = throttle({ addressSpacingMs: 60_000 });
   await wrong(on, 20, (index) => ({ user: `made-up-${index}` }));
   const leave = new AbortController();

@@ -23,9 +23,9 @@ interface Pair extends Score {
 export interface ThrottleLimits {
   /** Wrong passwords of a name from one address before the next try must wait. */
   readonly pair: number;
-  /** Wrong passwords from one address, whatever the names, before its tries are spaced. */
+  /** Wrong passwords from one address, for any names, before its tries are delayed. */
   readonly address: number;
-  /** Wrong passwords of one name, whatever the addresses, before its tries are spaced. */
+  /** Wrong passwords for one name, from any addresses, before its tries are delayed. */
   readonly name: number;
   /** Between two tries of an address over its limit, ms. */
   readonly addressSpacingMs: number;
@@ -34,14 +34,14 @@ export interface ThrottleLimits {
 
 const defaults: ThrottleLimits = { pair: 5, address: 20, name: 100, addressSpacingMs: 1_000, nameSpacingMs: 5_000 };
 
-const longestWaitMs = 60_000;
-/** One wrong password is forgotten after so long, then the next. */
+const maxWaitMs = 60_000;
+/** Wrong passwords are forgotten one by one, each after this time. */
 const decayMs = 60_000;
 /** More is not counted, so that what was long ago is forgotten after this many decays. */
-const mostOverLimit = 7;
+const maxOverLimit = 7;
 /** Logins of one address that the host checks at once: a check costs it time and memory. */
-const mostAtOnce = 4;
-const mostKept = 10_000;
+const maxAtOnce = 4;
+const maxKept = 10_000;
 
 /**
  * Slows down guessing, without ever refusing a correct password because of other names.
@@ -49,16 +49,16 @@ const mostKept = 10_000;
  * - A name from one address: after 5 wrong passwords the next try must wait 1 s, then 2, 4 … up to 60 s (rate_limited until then).
  * - An address over its limit (many names tried from one place): its tries run 1 s apart. They wait and are not refused.
  * - A name over its limit (tried from many places): its tries run 5 s apart, except from an address where it has signed in before.
- * - The newest try goes first. One wrong password is forgotten each minute. Names that do not exist are treated like those that do.
+ * - The newest try goes first. One wrong password is forgotten each minute. Unknown names are treated like existing names.
  */
 export class LoginThrottle {
   readonly #clock: Clock;
   readonly #limits: ThrottleLimits;
-  readonly #pairs = new RecentMap<Pair>(mostKept);
-  readonly #addresses = new RecentMap<Score & { readonly pace: LoginPace }>(mostKept);
-  readonly #names = new RecentMap<Score & { readonly pace: LoginPace }>(mostKept);
+  readonly #pairs = new RecentMap<Pair>(maxKept);
+  readonly #addresses = new RecentMap<Score & { readonly pace: LoginPace }>(maxKept);
+  readonly #names = new RecentMap<Score & { readonly pace: LoginPace }>(maxKept);
   /** Pairs that have signed in. Only a correct password adds to them, so that no flood drives them out. */
-  readonly #known = new RecentMap<true>(mostKept);
+  readonly #known = new RecentMap<true>(maxKept);
 
   constructor(clock: Clock, limits: Partial<ThrottleLimits> = {}) {
     this.#clock = clock;
@@ -66,8 +66,8 @@ export class LoginThrottle {
   }
 
   /**
-   * Runs `check` when it is its turn. `check` throws invalid_credentials for a wrong password; what else it throws says nothing about
-   * the password. Throws rate_limited, the signal's reason, and what `check` throws.
+   * Runs `check` when its turn comes. `check` throws invalid_credentials for a wrong password; other errors do not count as one. Throws
+   * rate_limited, the signal's reason, and the errors of `check`.
    */
   async attempt<T>(user: string, address: string, signal: AbortSignal, check: () => Promise<T>): Promise<T> {
     const place = networkOf(address);
@@ -75,7 +75,7 @@ export class LoginThrottle {
     const pair = await this.#enter(pairKey, signal);
     let failed = false;
     try {
-      const ofAddress = this.#paced(this.#addresses, place, mostAtOnce, this.#limits.addressSpacingMs);
+      const ofAddress = this.#paced(this.#addresses, place, maxAtOnce, this.#limits.addressSpacingMs);
       const ofName = this.#paced(this.#names, nameKey, Number.POSITIVE_INFINITY, this.#limits.nameSpacingMs);
       const nameSpaced = () => !this.#known.get(pairKey) && this.#decayed(ofName).failed >= this.#limits.name;
       const addressSpaced = () => this.#decayed(ofAddress).failed >= this.#limits.address;
@@ -104,7 +104,7 @@ export class LoginThrottle {
   /** As many tries of a pair at once as it may get wrong; the others wait for their outcome. */
   async #enter(key: string, signal: AbortSignal): Promise<Pair> {
     const pair = this.#pairs.get(key) ?? { failed: 0, since: this.#clock.now(), until: 0, running: 0, waiting: [] };
-    // Set again: the map forgets those that were not used for longest.
+    // Set again: the map drops the least recently used entries.
     this.#pairs.set(key, pair);
     for (;;) {
       const wait = pair.until - this.#clock.now();
@@ -126,7 +126,7 @@ export class LoginThrottle {
     if (failed) {
       this.#fail(pair, this.#limits.pair);
       const over = pair.failed - this.#limits.pair;
-      if (over >= 0) pair.until = this.#clock.now() + Math.min(longestWaitMs, 1000 * 2 ** over);
+      if (over >= 0) pair.until = this.#clock.now() + Math.min(maxWaitMs, 1000 * 2 ** over);
     }
     pair.waiting.shift()?.();
   }
@@ -139,7 +139,7 @@ export class LoginThrottle {
 
   #fail(score: Score, limit: number): void {
     this.#decayed(score);
-    score.failed = Math.min(score.failed + 1, limit + mostOverLimit);
+    score.failed = Math.min(score.failed + 1, limit + maxOverLimit);
   }
 
   #decayed(score: Score): Score {

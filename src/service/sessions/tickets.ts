@@ -5,7 +5,7 @@ import { RecentMap } from "../common/recent-map.ts";
 
 const minuteMs = 60_000;
 /** Of one session. */
-const mostPerMinute = 120;
+const maxPerMinute = 120;
 
 interface Ticket<T> {
   readonly session: string;
@@ -26,7 +26,7 @@ export class Tickets<T> {
     this.#lifetimeMs = lifetimeMs;
   }
 
-  /** Throws rate_limited: nobody opens so many streams, and each costs the host a connection. */
+  /** Throws rate_limited if the session opens too many streams: each uses a connection to the host. */
   issue(session: string, grant: T): string {
     this.#count(session);
     const ticket = randomBytes(32).toString("hex");
@@ -34,7 +34,7 @@ export class Tickets<T> {
     return ticket;
   }
 
-  /** `session` undefined: whoever has the ticket. Throws browser_token_invalid: unknown, used, expired, malformed, or of another session. */
+  /** `session` undefined: any holder of the ticket. Throws browser_token_invalid: unknown, used, expired, malformed, or of another session. */
   redeem(ticket: string, session: string | undefined): T {
     const hash = hashOf(ticket);
     const known = /^[0-9a-f]{64}$/.test(ticket) ? this.#tickets.get(hash) : undefined;
@@ -46,7 +46,7 @@ export class Tickets<T> {
     return known.grant;
   }
 
-  /** What redeem would return, without using the ticket up; undefined if it is not good. */
+  /** Returns the result of redeem without consuming the ticket; undefined if the ticket is not valid. */
   peek(ticket: string): T | undefined {
     const known = this.#tickets.get(hashOf(ticket));
     return known === undefined || this.#clock.now() >= known.expires ? undefined : known.grant;
@@ -56,9 +56,9 @@ export class Tickets<T> {
     const now = this.#clock.now();
     const last = this.#issued.get(session);
     const minute = last === undefined || now - last.since >= minuteMs ? { since: now, count: 0 } : last;
-    if (minute.count >= mostPerMinute) {
+    if (minute.count >= maxPerMinute) {
       const retryAfter = Math.ceil((minute.since + minuteMs - now) / 1000);
-      throw new Failure("rate_limited", `more than ${mostPerMinute} tickets in a minute`, { retryAfter });
+      throw new Failure("rate_limited", `more than ${maxPerMinute} tickets in a minute`, { retryAfter });
     }
     minute.count += 1;
     this.#issued.set(session, minute);

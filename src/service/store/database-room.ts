@@ -21,17 +21,17 @@ export class DatabaseRoom {
     // Well before the log would outgrow its blocks it is written back and begins again.
     db.exec(`PRAGMA wal_autocheckpoint = ${Math.floor(this.#bytes / pageSize / 2)}`);
     try {
-      // Where the file cannot grow, its free pages are written once: the log gets blocks.
+      // If the file cannot grow, its free pages are written once, so that the log has disk blocks.
       this.#writeThrough(this.#canGrow() ? this.#bytes : Math.floor(this.#free() * 0.9));
     } catch (error) {
-      // A log that a start before has left has its blocks; without one nobody could log in.
+      // A log from an earlier start already has its disk blocks. Without a log no login could be stored.
       if (!isFull(error) || sizeOf(`${file}-wal`) < this.#bytes / 2) throw error;
     }
   }
 
   /**
-   * Whether there is room for a change that is not needed to make room: the rest is for those that are.
-   * @param bytes of what it was sent: its job, the lab's new contents and what the host then has take so much each
+   * Whether there is room for an ordinary change. The remaining room is reserved for changes that free space.
+   * @param bytes size of the request; its job, the lab's new contents and the resulting host definition each take about as much
    */
   admits(bytes: number): boolean {
     if (this.#bytes === 0 || this.#free() >= this.#bytes / 2 + 3 * bytes) return true;
@@ -42,7 +42,7 @@ export class DatabaseRoom {
     return true;
   }
 
-  /** After a large write: it goes to the file while that can grow. What only the log has would keep the log from beginning again on a disk that is full by then. */
+  /** After a large write: moves it from the log to the file while the file can grow. Data that is only in the log prevents its reuse once the disk is full. */
   settle(bytes: number): void {
     if (this.#bytes > 0 && bytes > this.#bytes / 8) this.rewind();
   }
@@ -80,13 +80,13 @@ export class DatabaseRoom {
     return bavail * bsize > by + Math.min(enough, (blocks * bsize) / 8);
   }
 
-  /** Writes so many bytes to the log and from there to the file, and frees them there. */
+  /** Writes this number of bytes to the log and from there to the file, and frees them in the file. */
   #writeThrough(bytes: number): void {
     const db = this.#db;
     // Of a start that was cut off.
     db.exec("DROP TABLE IF EXISTS room");
     try {
-      // Written out and only then dropped: pages that are freed in the same transaction would get no blocks.
+      // Written in one transaction and dropped in the next: pages freed in the same transaction would get no disk blocks.
       db.exec(`BEGIN; CREATE TABLE room (bytes BLOB) STRICT; INSERT INTO room VALUES (zeroblob(${bytes})); COMMIT`);
       this.rewind();
     } finally {

@@ -55,7 +55,7 @@ function oldDatabase(): string {
   return file;
 }
 
-test("jobs of a database from before they had a lab's identity are seen by those who made them and by admins", async () => {
+test("jobs of a database without lab identities are visible to their users and to admins", async () => {
   const made = createBench({ store: sqliteStore(oldDatabase()) });
   closers.push(async () => {
     await made.service.close();
@@ -68,7 +68,7 @@ test("jobs of a database from before they had a lab's identity are seen by those
   const old = await ann.get("getJob", { id: "a2" });
   expect(old).toMatchObject({ left_out: ["yaml", "files"], result: { lab: "/pair" } });
   expect(JSON.stringify(old)).not.toContain(secret);
-  // What its owner did counts as done to the lab.
+  // Jobs of the lab's owner count as jobs of the lab.
   expect((await bob.call("getProjectStatus", { lab: "/pair" })).last_job).toMatchObject({ job: "b1" });
 });
 

@@ -106,7 +106,7 @@ describe("a database that cannot be used is refused with its path, the fault and
   });
 });
 
-test("a database that is missing, empty or without tables is new, and nothing is made of one that is refused", () => {
+test("a database that is missing, empty or without tables is created, and a refused database is not changed", () => {
   const states: string[] = [];
   const whenNew = (state: string) => {
     states.push(state);
@@ -143,7 +143,7 @@ test("a page that breaks while the store is open is reported as damage, with wha
     }
     expect(failure).toBeInstanceOf(Failure);
     const { message, cause } = failure as Failure;
-    expect(message).toMatch(/^the service's database failed: it is damaged: end the service and restore a backup/);
+    expect(message).toMatch(/^the service's database failed: it is damaged: stop the service and restore a backup/);
     expect(String(cause)).toContain(file);
   } finally {
     store.close();

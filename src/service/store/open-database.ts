@@ -86,8 +86,8 @@ function firstFinding(db: DatabaseSync, bytes: number): string | undefined {
   const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'jobs'").all();
   const checks = bytes <= maxWholeCheck ? ["(1)"] : tables.map(({ name }) => `('${String(name)}')`);
   for (const which of checks) {
-    const { quick_check: said } = db.prepare(`PRAGMA quick_check${which}`).get() as { quick_check: string };
-    if (said !== "ok") return said.replace(/^\*\*\* in database main \*\*\*\s*/, "");
+    const { quick_check: result } = db.prepare(`PRAGMA quick_check${which}`).get() as { quick_check: string };
+    if (result !== "ok") return result.replace(/^\*\*\* in database main \*\*\*\s*/, "");
   }
   return undefined;
 }
@@ -119,7 +119,7 @@ function sizes(file: string): { readonly promised: number; readonly there: numbe
   } finally {
     closeSync(descriptor);
   }
-  // 1 stands for 65,536, which two bytes cannot hold.
+  // 1 means 65,536, which does not fit into two bytes.
   const pageSize = header.readUInt16BE(16);
   return { promised: (pageSize === 1 ? 65_536 : pageSize) * header.readUInt32BE(28), there: statSync(file).size };
 }

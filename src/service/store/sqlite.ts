@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { DatabaseRoom, makesRoom } from "./database-room.ts";
 import { type DatabaseOptions, openDatabase } from "./open-database.ts";
 import type { Direction, JobAnswer, JobError, JobOutcome, JobRow, JobStatus, JobStep, LabRecord, SessionRow, Store } from "./store.ts";
-import { noRoom, tellingTroubles } from "./store-troubles.ts";
+import { noRoom, withClearErrors } from "./store-troubles.ts";
 
 /** Each entry brings the database from its index to the next version. Append-only. */
 const migrations = [
@@ -35,11 +35,11 @@ const migrations = [
    ALTER TABLE job_keys ADD COLUMN answer TEXT;
    CREATE INDEX job_keys_by_job ON job_keys (job);
    UPDATE labs SET record = json_set(record, '$.identity', lower(hex(randomblob(12))));`,
-  // What is large and seldom changes stands apart: on a full disk a lab's power is written all the same. Rows of older versions have it in their record.
+  // Large fields that rarely change are in a table of their own, so that a lab's power can be written on a full disk. Rows of older versions have them in their record.
   "CREATE TABLE lab_contents (path TEXT PRIMARY KEY, contents TEXT NOT NULL) STRICT",
 ];
 
-/** What of a lab's record is large: written only when it is another than before. */
+/** The large fields of a lab's record: written only if they changed. */
 const contentParts = ["yaml", "files", "applied", "source"] as const;
 
 /** ?2 and ?3, identity and owner of the lab, are null for any lab that was at the path. */
@@ -92,7 +92,7 @@ export function sqliteStore(file: string, options: DatabaseOptions = {}): Store 
     beginJob: db.prepare("UPDATE jobs SET steps = ?, done = 0 WHERE id = ?"),
     progressJob: db.prepare("UPDATE jobs SET done = ? WHERE id = ?"),
     finishJob: db.prepare(
-      // What recovery needed is not kept: it is large, and may hold secrets.
+      // The request is cleared: only recovery needs it, it is large, and it may contain secrets.
       "UPDATE jobs SET status = ?, outcome = ?, finished_at = ?, result = ?, error = ?, request = 'null' WHERE id = ?",
     ),
     getJob: db.prepare("SELECT * FROM jobs WHERE id = ?"),
@@ -254,7 +254,7 @@ export function sqliteStore(file: string, options: DatabaseOptions = {}): Store 
     },
     close: () => room.close(),
   };
-  return tellingTroubles(store, file, room);
+  return withClearErrors(store, file, room);
 }
 
 type Row = Readonly<Record<string, unknown>>;

@@ -2,8 +2,8 @@ import { Failure } from "../../contract/errors.ts";
 import { type DatabaseRoom, isFull } from "./database-room.ts";
 import type { Store } from "./store.ts";
 
-/** The same store, which tries once more after it found no room; what keeps it from writing – a full disk, above all – is told as what it is, with what to do, and not as a defect. */
-export function tellingTroubles(store: Store, file: string, room: DatabaseRoom): Store {
+/** Wraps the store: a write on a full disk is retried once, and SQLite errors become messages with their cause and a remedy. */
+export function withClearErrors(store: Store, file: string, room: DatabaseRoom): Store {
   const again = <Result>(call: () => Result): Result => {
     try {
       return call();
@@ -13,7 +13,7 @@ export function tellingTroubles(store: Store, file: string, room: DatabaseRoom):
       return call();
     }
   };
-  const told = <Group extends object>(group: Group): Group =>
+  const wrapped = <Group extends object>(group: Group): Group =>
     Object.fromEntries(
       Object.entries(group).map(([name, call]) => [
         name,
@@ -26,21 +26,21 @@ export function tellingTroubles(store: Store, file: string, room: DatabaseRoom):
         },
       ]),
     ) as Group;
-  return { ...store, sessions: told(store.sessions), labs: told(store.labs), jobs: told(store.jobs) };
+  return { ...store, sessions: wrapped(store.sessions), labs: wrapped(store.labs), jobs: wrapped(store.jobs) };
 }
 
 const full = "its file system is full: free space on it and try again";
 
 const damaged =
-  "it is damaged: end the service and restore a backup; labs run on meanwhile; labwright serve names the damage when it starts";
+  "it is damaged: stop the service and restore a backup; labs keep running; labwright serve reports the damage when it starts";
 
 /** By SQLite's primary result code. */
 const troubles: Readonly<Record<number, string>> = {
   8: "the file or its file system is read-only: make it writable and try again",
-  10: "its disk refuses to read or write; where the file system is full, free space on it and try again, else look into the machine's log",
+  10: "its disk failed to read or write; if the file system is full, free space on it and try again; otherwise check the machine's log",
   11: damaged,
   13: full,
-  14: "it cannot be opened: look at its directory, its mode and whether the disk is there",
+  14: "it cannot be opened: check its directory, its mode and whether the disk is mounted",
   26: damaged,
 };
 
@@ -52,12 +52,12 @@ function troubleOf(error: unknown, file: string): Failure | undefined {
   return failed(file, trouble, error, message);
 }
 
-/** What SQLite says of a full disk, for a write that was not begun. */
+/** The failure of SQLite on a full disk, for a write that was not started. */
 export function noRoom(file: string): Failure {
-  return failed(file, full, undefined, "the rest of the room is for logins and for what makes room");
+  return failed(file, full, undefined, "the remaining space is reserved for logins and for calls that free space");
 }
 
-/** The path is for the log: callers have no use for it. */
+/** The path is only in the cause, which is logged: it is of no use to callers. */
 function failed(file: string, trouble: string, error: unknown, message: string | undefined): Failure {
   const cause = new Error(`${file}: ${message}`, { cause: error });
   return new Failure("internal", `the service's database failed: ${trouble}`, { cause });

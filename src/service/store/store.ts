@@ -1,20 +1,20 @@
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import type { HostSession, NativeIds } from "../../hosts/host.ts";
 
-/** A bearer session. The token itself is nowhere. Times are ms since the epoch. */
+/** A bearer session. The token itself is not stored. Times are ms since the epoch. */
 export interface SessionRow {
   /** SHA-256 of the token, hex. */
   readonly hash: string;
   readonly user: string;
   readonly role: HostSession["role"];
-  /** Of the account when the session began; absent where the host does not tell. */
+  /** Credential version of the account at login; absent if the host does not report it. */
   readonly credential?: string;
   readonly createdAt: number;
   readonly usedAt: number;
   readonly revoked: boolean;
 }
 
-/** A browser's cookie: it stands for a bearer session. The cookie itself is nowhere. */
+/** A browser's cookie for a bearer session. The cookie itself is not stored. */
 export interface BrowserSessionRow {
   /** SHA-256 of the cookie's value, hex. */
   readonly hash: string;
@@ -26,46 +26,46 @@ export interface BrowserSessionRow {
 export type ProjectMode = "create" | "import" | "load";
 export type Direction = "to_host" | "from_host";
 
-/** What an owner may give to others. Each includes the ones before it. */
+/** Rights that an owner may grant. Each includes the previous ones. */
 export const grantable = ["view", "operate", "edit"] as const;
 export type GrantedRight = (typeof grantable)[number];
 
-/** Whether nodes that ended with the host come back by themselves when the service starts. */
+/** Whether nodes that ended with the host are restarted when the service starts. */
 export type ResumePolicy = "always" | "never";
 
-/** What the service knows of a lab that it manages. */
+/** The service's record of a managed lab. */
 export interface LabRecord {
   /** As on the host: /courses/bgp-1. */
   readonly path: string;
-  /** Which lab this is: one that is made at the same path later has another. */
+  /** Unique id of this lab. A later lab at the same path has a different one. */
   readonly identity: string;
   readonly mode: ProjectMode;
   readonly owner: string;
-  /** What others may do with it, by user name. */
+  /** Rights of other users, by user name. */
   readonly grants?: Readonly<Record<string, GrantedRight>>;
   /** The intent of the last apply; absent: none yet. */
   readonly yaml?: string;
   readonly files: Readonly<Record<string, string>>;
-  /** The host's definition after the last change: what differs from it was changed there by others. */
+  /** The host's definition after the last change: any difference was made on the host itself. */
   readonly applied?: ObservedLab;
-  /** Counts the applies. */
+  /** Number of applies. */
   readonly serial: number;
   /** The host's id of the lab. */
   readonly labId?: string;
   readonly ids: NativeIds;
   /** Newest plan identity per direction. */
   readonly plans: Readonly<Partial<Record<Direction, string>>>;
-  /** Wanted power by node key, as last asked for. */
+  /** Last requested power by node key. */
   readonly power: Readonly<Record<string, boolean>>;
-  /** Keys of nodes that a change was to start and did not, because it broke off: the next plan starts them. Absent: none. */
+  /** Keys of nodes that an interrupted change did not start: the next plan starts them. Absent: none. */
   readonly owedStarts?: readonly string[];
-  /** Folders of the host that were made for this lab and go with it. Absent: none. */
+  /** Host folders that were created for this lab and are deleted with it. Absent: none. */
   readonly folders?: readonly string[];
-  /** Whether what ended with the host comes back by itself; absent: as the service's default says. */
+  /** Whether nodes that ended with the host are restarted; absent: the service's default. */
   readonly resume?: ResumePolicy;
-  /** Where an imported lab came from. */
+  /** Source of an imported lab. */
   readonly source?: unknown;
-  /** Where the caller of the last change keeps its intent, in words of its own. */
+  /** Free text of the last change's caller about where the intent is kept. */
   readonly origin?: string;
   readonly updatedAt: number;
 }
@@ -73,7 +73,7 @@ export interface LabRecord {
 export type JobStatus = "running" | "done" | "failed" | "cancelled";
 export type JobOutcome = "finished" | "failed" | "cancelled" | "finished_after_restart" | "rolled_back" | "interrupted";
 
-/** One step of a change, as the journal keeps it: enough to tell and to finish, no contents. */
+/** One step of a change in the journal: enough to show and to finish it, without contents. */
 export interface JobStep {
   readonly id: string;
   readonly op: string;
@@ -82,29 +82,29 @@ export interface JobStep {
   readonly do: string;
 }
 
-/** A change, from its beginning on. */
+/** A change in the journal. */
 export interface JobRow {
   readonly id: string;
   readonly lab: string;
-  /** Of the lab's record, or of the record that the change makes. Absent in rows of older versions. */
+  /** Identity of the lab's record, or of the record that the change creates. Absent in rows of older versions. */
   readonly identity?: string;
-  /** Who owned the lab when the change began, or who makes it. Absent in rows of older versions. */
+  /** Owner of the lab at the start of the change, or its creator. Absent in rows of older versions. */
   readonly owner?: string;
-  /** Its steps or request cannot be read any more. */
+  /** Its steps or request are not readable. */
   readonly unreadable?: true;
   /** Operation id: deployProject … */
   readonly operation: string;
   readonly user: string;
-  /** What recovery needs: options, and the intent where one was sent. null once it has ended. */
+  /** Options and intent for recovery. null after the end of the change. */
   readonly request: unknown;
   readonly status: JobStatus;
   readonly outcome?: JobOutcome;
   readonly startedAt: number;
   readonly finishedAt?: number;
   readonly steps: readonly JobStep[];
-  /** How many of the steps are done: they run in order. */
+  /** Number of finished steps: they run in order. */
   readonly done: number;
-  /** Without what job-answer.ts leaves out. */
+  /** Redacted by job-answer.ts. */
   readonly result?: unknown;
   readonly error?: JobError;
 }
@@ -115,15 +115,15 @@ export interface JobError {
   readonly data?: unknown;
 }
 
-/** What the caller of a change was answered, whole. */
+/** The complete answer that the caller of a change got. */
 export type JobAnswer = { readonly result: unknown } | { readonly error: JobError };
 
 export interface JobFinish extends Pick<JobRow, "status" | "outcome" | "finishedAt" | "result" | "error"> {
-  /** Kept with the change's Idempotency-Key, if it has one, and for as long. */
+  /** Stored with the change's Idempotency-Key, if it has one, until the key expires. */
   readonly answer?: JobAnswer;
 }
 
-/** An Idempotency-Key of a user, and the job that it stands for. */
+/** An Idempotency-Key of a user, and its job. */
 export interface JobKeyRow {
   readonly user: string;
   readonly key: string;
@@ -135,7 +135,7 @@ export interface JobKeyRow {
   readonly answer?: JobAnswer;
 }
 
-/** Jobs of older versions have no identity: they count as the lab's where its owner made them. */
+/** Jobs of older versions have no identity: they belong to the lab if its owner made them. */
 export type LabOfJobs = Pick<LabRecord, "identity" | "owner">;
 
 export interface JobEnd {
@@ -145,7 +145,7 @@ export interface JobEnd {
   readonly finishedAt: number;
 }
 
-/** What must survive a restart. Calls are synchronous and small. */
+/** Data that must survive a restart. Calls are synchronous and small. */
 export interface Store {
   readonly sessions: {
     insert(row: SessionRow): void;
@@ -154,13 +154,13 @@ export interface Store {
     setRole(hash: string, role: SessionRow["role"]): void;
     /** Also ends its browser sessions. */
     revoke(hash: string): void;
-    /** Forgets sessions created before. */
+    /** Deletes sessions created before this time. */
     purge(createdBefore: number): void;
-    /** How many are neither revoked, nor unused or made before these times. */
+    /** Number of sessions that are not revoked and were used and created after these times. */
     count(usedAfter: number, createdAfter: number): number;
     /** Keeps the newest `limit` of a session. */
     insertBrowser(row: BrowserSessionRow, limit: number): void;
-    /** The bearer session that a browser session stands for. */
+    /** The bearer session of a browser session. */
     findByBrowser(hash: string): SessionRow | undefined;
   };
   readonly labs: {
@@ -178,19 +178,19 @@ export interface Store {
     progress(id: string, done: number): void;
     finish(id: string, end: JobFinish): void;
     get(id: string): JobRow | undefined;
-    /** The newest, newest first. */
+    /** The newest jobs, newest first. */
     newest(limit: number): readonly JobRow[];
-    /** Those that never ended, oldest first. */
+    /** Unfinished jobs, oldest first. */
     unfinished(): readonly JobRow[];
-    /** The newest that ended, of the lab with this record; of any lab that was at the path where no record is given. */
+    /** The newest ended job of the lab with this record; without a record, of any lab that was at the path. */
     lastOf(lab: string, record?: LabOfJobs): JobRow | undefined;
-    /** The same, without its steps and result: for polls. */
+    /** Like lastOf, without steps and result: for polls. */
     lastEnd(lab: string, record?: LabOfJobs): JobEnd | undefined;
-    /** Forgets those that ended before. */
+    /** Deletes jobs that ended before this time. */
     purge(finishedBefore: number): void;
     insertKey(row: JobKeyRow): void;
     findKey(user: string, key: string): JobKeyRow | undefined;
-    /** Forgets keys that were used before. */
+    /** Deletes keys created before this time. */
     purgeKeys(createdBefore: number): void;
   };
   close(): void;

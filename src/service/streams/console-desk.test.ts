@@ -4,7 +4,7 @@ import { Failure } from "../../contract/errors.ts";
 import type { HostSession } from "../../hosts/host.ts";
 import { ConsoleDesk } from "./console-desk.ts";
 
-test("a console that could not be opened is opened by the session of who asks next, as the first may have ended", async () => {
+test("after a failed open, a console is opened with the next caller's session, because the first session may have ended", async () => {
   const desk = new ConsoleDesk(
     () => true,
     async () => "",
@@ -16,7 +16,7 @@ test("a console that could not be opened is opened by the session of who asks ne
   await expect(desk.inTurn(ended, { path: "/a", nodeId: "2" }, turn, async () => {})).rejects.toMatchObject({
     code: "expired_host_session",
   });
-  // Nothing is kept of what nobody could look at.
+  // A console that failed to open is not kept.
   expect(desk.count).toBe(0);
   const stream = await desk.view(fresh, "/a", "1");
   expect(stream.destroyed).toBe(false);

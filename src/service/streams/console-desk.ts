@@ -12,7 +12,7 @@ interface Console {
   readonly key: string;
   readonly path: string;
   readonly nodeId: string;
-  /** Whose console it is opened by, the next time: who asked last, as sessions end. */
+  /** The host session for the next open: the one of the latest caller, because sessions end. */
   host: HostSession;
   readonly hub: ConsoleHub;
   /** Held while a command or a dialogue runs on it. */
@@ -31,8 +31,8 @@ export class ConsoleDesk {
   readonly #labId: (path: string) => Promise<string>;
 
   /**
-   * @param isRecorded whether the service has a record of a lab: consoles of others are shared by those with one host user only
-   * @param labId the host's id of the lab at a path now: another lab at the same path has other consoles
+   * @param isRecorded whether the service has a record of a lab: consoles of other labs are shared only by sessions of the same host user
+   * @param labId the host's current id of the lab at a path: a later lab at the same path has other consoles
    */
   constructor(isRecorded: (path: string) => boolean, labId: (path: string) => Promise<string>) {
     this.#scope = labScope(isRecorded);
@@ -42,7 +42,7 @@ export class ConsoleDesk {
   /** Tries the expressions of dialogues. */
   readonly expressions = new Expressions();
 
-  /** Consoles that are open, or wait for one who has asked. */
+  /** Number of consoles that are open or being opened for a caller. */
   get count(): number {
     return this.#consoles.size;
   }
@@ -57,7 +57,7 @@ export class ConsoleDesk {
     return [...this.#consoles.values()].reduce((sum, { hub }) => sum + hub.viewers, 0);
   }
 
-  /** A stream of the node's console. Throws node_not_running and what else the host says. */
+  /** Opens a stream of the node's console. Throws node_not_running and other failures of the host. */
   async view(host: HostSession, path: string, nodeId: string): Promise<Viewer> {
     const console = await this.#console(host, path, nodeId);
     try {
@@ -91,7 +91,7 @@ export class ConsoleDesk {
     }
     try {
       const stream = await hub.view({ terminal: false, scrollback: false });
-      // The end is seen by who reads; a viewer has no other error.
+      // Readers see the end of the stream; there is no other error for a viewer.
       stream.on("error", () => {});
       try {
         const leftMs = Math.max(1, Math.round(options.timeoutMs - (performance.now() - started)));
@@ -105,7 +105,7 @@ export class ConsoleDesk {
     }
   }
 
-  /** The node went down: who comes next gets a new console; those who watch see the last words of the old one. */
+  /** The node went down: later viewers get a new console; current viewers see the last output of the old one. */
   retire(path: string, nodeId: string): void {
     for (const key of [...this.#consoles.keys()]) if (isOfLab(key, path) && key.endsWith(`\0${nodeId}`)) this.#retire(key);
   }
@@ -148,7 +148,7 @@ export class ConsoleDesk {
     await this.expressions.close();
   }
 
-  /** A console that did not open, or has closed, and that nobody waits for. */
+  /** A console that failed to open or has closed, and that no caller waits for. */
   #forget(console: Console): void {
     const { key } = console;
     if (!console.hub.open && !console.turn.held && this.#consoles.get(key) === console) this.#consoles.delete(key);

@@ -1,11 +1,11 @@
 import type { Duplex, Readable } from "node:stream";
 import { finished } from "node:stream/promises";
 
-/** Sends what a stream tells to a connection that only listens; either's end ends the other. What the connection says is thrown away. */
+/** Sends a stream to a connection. The end of one ends the other. Data from the connection is discarded. */
 export function joinStream(connection: Duplex, source: Readable): void {
   source.pipe(connection);
   connection.resume();
-  // Who ends its side has gone: a connection that is only listened to would not be found out until something is said.
+  // A half-closed connection is treated as closed: otherwise a closed client would not be noticed until the next write.
   connection.once("end", () => source.destroy());
   connection.once("close", () => source.destroy());
   connection.on("error", () => source.destroy());

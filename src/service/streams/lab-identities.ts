@@ -7,7 +7,7 @@ export interface LabIdentitiesOptions {
   readonly watched: () => Iterable<string>;
   /** Called if the path belongs to another lab than before, or to none. */
   readonly left: (path: string) => void;
-  /** Called if the identity of a lab cannot be read, and nobody waits for it. */
+  /** Called if the identity of a lab cannot be read and no caller waits for it. */
   readonly failed: (path: string, error: unknown) => void;
   /** Default 1,000. */
   readonly intervalMs?: number;
@@ -35,7 +35,7 @@ export class LabIdentities {
     return id;
   }
 
-  /** The same for those who do not wait for it. */
+  /** Like the above, in the background. */
   notice(path: string): void {
     if (this.#options.host.labId !== undefined) this.look(path).catch((error: unknown) => this.#options.failed(path, error));
   }

@@ -1,4 +1,4 @@
-/** Streams that are open on a lab, by who watches: whoever loses the right to them loses them at once. */
+/** Open streams of a lab by user. A user who loses the right to a lab loses its streams at once. */
 export class OpenStreams {
   readonly #streams = new Map<string, Set<() => void>>();
 

@@ -4,11 +4,11 @@ import type { HostTraffic } from "../../hosts/host-traffic.ts";
 import type { CapturedPacket } from "../../packets/pcapng-reader.ts";
 import { type LabScope, labScope } from "./lab-scope.ts";
 
-/** A link that is looked at, by its host's ids. */
+/** A watched link, by its host ids. */
 export interface WatchedLink {
   readonly host: HostSession;
   readonly path: string;
-  /** The host's id of the lab: another lab at the same path has other links. */
+  /** The host's id of the lab: a later lab at the same path has other links. */
   readonly labId: string;
   readonly linkId: string;
 }
@@ -17,7 +17,7 @@ export interface WatchedLink {
 export interface LinkViewer {
   readonly packet: (linkId: string, packet: CapturedPacket, from: 0 | 1) => void;
   readonly dropped: (count: number) => void;
-  /** The host cannot be looked at any more; a link that is gone is no failure. */
+  /** Called if the watch fails. A deleted link is not a failure. */
   readonly failed: (error: unknown) => void;
 }
 
@@ -26,7 +26,7 @@ interface Watch {
   readonly end: AbortController;
 }
 
-/** The links that are watched now: one watch on the host for each, shared by all who look, from the first of them to the last. */
+/** The watched links. All viewers of a link share one watch on the host, from the first viewer to the last. */
 export class TrafficDesk {
   readonly #watches = new Map<string, Watch>();
 
@@ -42,7 +42,7 @@ export class TrafficDesk {
     return this.#watches.size;
   }
 
-  /** Answers the function to call when it is not looked at any more. */
+  /** Returns the function that stops watching. */
   view({ host, path, labId, linkId }: WatchedLink, viewer: LinkViewer): () => void {
     const key = `${this.#scope(host, path)}\0${labId}\0${linkId}`;
     let watch = this.#watches.get(key);

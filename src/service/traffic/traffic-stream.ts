@@ -25,27 +25,27 @@ export interface TrafficStreamOptions {
   readonly link: (linkId: string) => NamedLink | undefined;
 }
 
-/** What a person, and a page, can follow: beyond it a sample is told. */
-const mostPerSecond = 1_000;
-/** What waits for a viewer that does not read; beyond it packets are only counted. */
-const mostWaiting = 256 << 10;
-const tellMs = 1_000;
+/** Maximum number of packets sent per second, which a person and a page can follow. Further packets are only counted. */
+const maxPerSecond = 1_000;
+/** Maximum number of packets buffered for a slow viewer; further packets are only counted. */
+const maxWaiting = 256 << 10;
+const sampleMs = 1_000;
 
 /**
- * Packets in the lab's own words, one JSON object a line. A viewer that is slow, or a link that is fast, costs neither memory nor time: what is
- * left out is counted, and told once a second as {"sampled": {at, seen, told, dropped}}.
+ * Packets with the lab's node and link names, one JSON object per line. A slow viewer or a fast link uses no extra memory or time: packets that are
+ * left out are counted, and reported once per second as {"sampled": {at, seen, told, dropped}}. `told` is the number of packets sent.
  */
 export class TrafficStream extends Readable {
   readonly #options: TrafficStreamOptions;
   readonly #timer: NodeJS.Timeout;
   #seen = 0;
-  #told = 0;
+  #sent = 0;
   #dropped = 0;
 
   constructor(options: TrafficStreamOptions) {
-    super({ highWaterMark: mostWaiting });
+    super({ highWaterMark: maxWaiting });
     this.#options = options;
-    this.#timer = setInterval(() => this.#tellSample(), tellMs);
+    this.#timer = setInterval(() => this.#sendSample(), sampleMs);
     this.#timer.unref();
   }
 
@@ -55,8 +55,8 @@ export class TrafficStream extends Readable {
     const filter = this.#filterOf(link, packet);
     if (filter === undefined && this.#options.onlyFiltered) return;
     this.#seen++;
-    if (this.#told >= mostPerSecond || this.readableLength > mostWaiting) return;
-    this.#told++;
+    if (this.#sent >= maxPerSecond || this.readableLength > maxWaiting) return;
+    this.#sent++;
     const { protocols, summary } = decodeFrame(packet.data);
     const line = {
       at: timeOf(packet),
@@ -89,14 +89,14 @@ export class TrafficStream extends Readable {
       ?.name;
   }
 
-  #tellSample(): void {
-    const sampled = { at: new Date().toISOString(), seen: this.#seen, told: this.#told, dropped: this.#dropped };
-    // Told when there is room for it; until then it goes on counting.
-    const left = this.#seen > this.#told || this.#dropped > 0;
-    if (left && this.readableLength > mostWaiting) return;
+  #sendSample(): void {
+    const sampled = { at: new Date().toISOString(), seen: this.#seen, told: this.#sent, dropped: this.#dropped };
+    // Sent when the buffer has room; until then the counters continue.
+    const left = this.#seen > this.#sent || this.#dropped > 0;
+    if (left && this.readableLength > maxWaiting) return;
     if (left) this.push(`${JSON.stringify({ sampled })}\n`);
     this.#seen = 0;
-    this.#told = 0;
+    this.#sent = 0;
     this.#dropped = 0;
   }
 }

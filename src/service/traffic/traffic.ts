@@ -26,17 +26,17 @@ interface TrafficGrant {
   readonly link?: string;
 }
 
-/** A link of the lab as it stands, by its host's id. */
-interface StandingLink extends NamedLink {
+/** A link of the running lab, by its host id. */
+interface CurrentLink extends NamedLink {
   readonly nodes: readonly string[];
 }
 
 /** Of one viewer: each is a process on the host. */
-const mostLinks = 64;
+const maxLinks = 64;
 /** How soon links that come and go are noticed, ms. */
 const lookMs = 2_000;
 
-/** The packets of a lab's links, in the lab's own words, for whoever may look at the lab. */
+/** Streams the packets of a lab's links, with the lab's node and link names, to users with the right `view`. */
 export class Traffic {
   readonly #context: Context;
   readonly #desk: TrafficDesk;
@@ -59,15 +59,15 @@ export class Traffic {
     allowUse(target, "view");
     const observed = await target.host.observe(target.path);
     if (observed === null) throw labNotFound(target.path);
-    const standing = standingLinks(target, observed);
+    const current = currentLinks(target, observed);
     const { link } = payload;
     // Empty: all nodes, as everywhere.
     const node = payload.node === "" ? undefined : payload.node;
     const keys = nodeKeys(target, observed);
     if (node !== undefined && !keys.includes(node)) throw new Failure("node_not_found", `${target.path} has no node ${node}`);
-    const wanted = link === undefined ? undefined : linkNamed(standing, link);
+    const wanted = link === undefined ? undefined : linkNamed(current, link);
     if (link !== undefined && wanted === undefined) throw new Failure("link_not_found", `${target.path} has no link ${link}`);
-    const filters = await this.#filters(target, observed, standing, payload.filters);
+    const filters = await this.#filters(target, observed, current, payload.filters);
     const grant: TrafficGrant = {
       target,
       filters,
@@ -75,10 +75,10 @@ export class Traffic {
       ...(node !== undefined && { node }),
       ...(wanted !== undefined && { link: wanted.key }),
     };
-    const many = selected(grant, standing).size;
-    if (many > mostLinks) {
+    const many = selected(grant, current).size;
+    if (many > maxLinks) {
       const message = `${many} links are more than can be watched at once: choose a node, a link, or filters with nodes or links`;
-      throw new Failure("capture_limit", message, { data: { limit: "watched_links", most: mostLinks } });
+      throw new Failure("capture_limit", message, { data: { limit: "watched_links", most: maxLinks } });
     }
     return { stream: this.#tickets.issue(caller.session, grant), transport: "host-traffic" };
   }
@@ -87,14 +87,14 @@ export class Traffic {
   async stream(caller: Caller, ticket: string, call: Call): Promise<Upgrade> {
     const grant = this.#tickets.redeem(ticket, caller.session);
     const { path } = grant.target;
-    // What was granted with the ticket may have been taken back since.
+    // The right may have been revoked since the ticket was issued.
     const record = recordFor(this.#context, caller, path);
     const host = await this.#context.sessions.hostSessionFor(caller, record?.owner);
     await trafficOf(host);
     const watched = new Map<string, () => void>();
-    let standing: ReadonlyMap<string, StandingLink> = new Map();
+    let current: ReadonlyMap<string, CurrentLink> = new Map();
     const { filters, onlyFiltered } = grant;
-    const stream = new TrafficStream({ filters, onlyFiltered, link: (id) => standing.get(id) });
+    const stream = new TrafficStream({ filters, onlyFiltered, link: (id) => current.get(id) });
     const close = () => void stream.destroy();
     const viewer = {
       packet: stream.packet.bind(stream),
@@ -110,14 +110,14 @@ export class Traffic {
       const observed = await this.#context.observations.structure(host, path, lookMs);
       if (stream.destroyed) return;
       if (observed === null || (labId !== "" && observed.id !== labId)) return close();
-      standing = standingLinks(grant.target, observed);
-      const wanted = selected(grant, standing);
+      current = currentLinks(grant.target, observed);
+      const wanted = selected(grant, current);
       for (const [linkId, end] of watched) {
         if (wanted.has(linkId)) continue;
         end();
         watched.delete(linkId);
       }
-      for (const linkId of [...wanted].slice(0, mostLinks)) {
+      for (const linkId of [...wanted].slice(0, maxLinks)) {
         if (!watched.has(linkId)) watched.set(linkId, this.#desk.view({ host, path, labId, linkId }, viewer));
       }
     };
@@ -147,11 +147,11 @@ export class Traffic {
     this.#desk.close();
   }
 
-  /** Those that are asked for; where none are, all of them, to name packets by. Throws bad_request for names that there are not. */
+  /** Returns the requested filters, by default all filters, to label packets. Throws bad_request for unknown names. */
   async #filters(
     target: Target,
     observed: ObservedLab,
-    standing: ReadonlyMap<string, StandingLink>,
+    current: ReadonlyMap<string, CurrentLink>,
     names: readonly string[] | undefined,
   ): Promise<readonly NamedFilter[]> {
     const all = target.intent?.lab.trafficFilters ?? observed.trafficFilters;
@@ -164,13 +164,13 @@ export class Traffic {
     const traffic = await trafficOf(target.host);
     const compiled: NamedFilter[] = [];
     for (const filter of wanted ?? all) {
-      const links = linksOf(filter, standing);
+      const links = linksOf(filter, current);
       try {
         const program = packetFilter(await traffic.compile(filter.match));
         compiled.push({ name: filter.name, program, ...(links !== undefined && { links }) });
       } catch (error) {
         if (!(error instanceof Failure) || error.code !== "bad_request") throw error;
-        // One that nobody asked for names no packets.
+        // A filter that was not requested labels no packets.
         if (names !== undefined) throw badRequest("/filters", `${filter.name}: ${error.message}`);
       }
     }
@@ -179,8 +179,8 @@ export class Traffic {
 }
 
 /** Ids of the links that the viewer asked for. */
-function selected({ filters, onlyFiltered, node, link }: TrafficGrant, standing: ReadonlyMap<string, StandingLink>): ReadonlySet<string> {
-  const wanted = [...standing].filter(
+function selected({ filters, onlyFiltered, node, link }: TrafficGrant, current: ReadonlyMap<string, CurrentLink>): ReadonlySet<string> {
+  const wanted = [...current].filter(
     ([, one]) =>
       (node === undefined || one.nodes.includes(node)) &&
       (link === undefined || one.key === link) &&
@@ -190,14 +190,14 @@ function selected({ filters, onlyFiltered, node, link }: TrafficGrant, standing:
 }
 
 /** The links that a filter is narrowed to; undefined: all. */
-function linksOf({ nodes, links }: TrafficFilter, standing: ReadonlyMap<string, StandingLink>): ReadonlySet<string> | undefined {
+function linksOf({ nodes, links }: TrafficFilter, current: ReadonlyMap<string, CurrentLink>): ReadonlySet<string> | undefined {
   if (nodes === undefined && links === undefined) return undefined;
-  const named = (links ?? []).flatMap((text) => linkNamed(standing, text)?.key ?? text);
-  const reached = [...standing.values()].filter((one) => one.nodes.some((key) => nodes?.includes(key) === true)).map(({ key }) => key);
+  const named = (links ?? []).flatMap((text) => linkNamed(current, text)?.key ?? text);
+  const reached = [...current.values()].filter((one) => one.nodes.some((key) => nodes?.includes(key) === true)).map(({ key }) => key);
   return new Set([...named, ...reached]);
 }
 
-function standingLinks(target: Target, observed: ObservedLab): ReadonlyMap<string, StandingLink> {
+function currentLinks(target: Target, observed: ObservedLab): ReadonlyMap<string, CurrentLink> {
   const ids = joinIds(target.intent?.lab ?? null, observed, target.ids);
   const keys = endpointKeys(ids);
   const keyOf = new Map(Object.entries(ids.links).map(([key, id]) => [id, key]));
@@ -211,9 +211,9 @@ function standingLinks(target: Target, observed: ObservedLab): ReadonlyMap<strin
 }
 
 /** By its key, or by its endpoints in the other order. */
-function linkNamed(standing: ReadonlyMap<string, StandingLink>, text: string): StandingLink | undefined {
+function linkNamed(current: ReadonlyMap<string, CurrentLink>, text: string): CurrentLink | undefined {
   const turned = text.split(" -- ").reverse().join(" -- ");
-  return [...standing.values()].find(({ key }) => key === text || key === turned);
+  return [...current.values()].find(({ key }) => key === text || key === turned);
 }
 
 function nodeKeys(target: Target, observed: ObservedLab): readonly string[] {

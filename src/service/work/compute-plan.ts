@@ -18,14 +18,14 @@ export interface PlanWork {
   readonly direction: Direction;
   /** Every file that was sent. */
   readonly files: Readonly<Record<string, string>>;
-  /** The intent's text, where its lines are to be told. */
+  /** The intent's text, if actions need its line numbers. */
   readonly yaml?: string;
-  /** Present: also tell where the intent says so, and who made the difference. */
+  /** Present: adds line numbers of the intent and the origin of each difference. */
   readonly explain?: Explanation;
 }
 
 export interface Explanation {
-  /** What the host had after the last apply, and the ids it had then. */
+  /** The host's definition and ids after the last apply. */
   readonly base?: ObservedLab;
   readonly baseIds: JoinedIds;
 }
@@ -37,9 +37,9 @@ export interface ComputedPlan {
   readonly identity: string;
 }
 
-/** The plan, its identity and its explanation. Pure: the same work gives the same plan, in any thread. */
+/** Computes the plan, its identity and its explanation. Pure: the same input returns the same plan in any thread. */
 export function computePlan({ input: given, ids: known, direction, files, yaml, explain }: PlanWork): ComputedPlan {
-  // Joined first, so that a call with state and one without it give the same identity.
+  // Joined first, so that calls with and without state get the same identity.
   const ids = joinIds(given.desired, given.observed, known);
   const input: PlanInput = { ...given, ids };
   const plan = planLab(input);
@@ -49,7 +49,7 @@ export function computePlan({ input: given, ids: known, direction, files, yaml, 
   return { plan: explained(plan, input, ids, { ...explain, files, ...(yaml !== undefined && { yaml }) }), ids, identity };
 }
 
-/** The same plan; its actions tell also where the intent says so, and who made the difference. */
+/** Adds the line in the intent and the origin of the difference to each action of the plan. */
 function explained(
   plan: Plan,
   { desired, observed, rules }: PlanInput,
@@ -57,7 +57,7 @@ function explained(
   { base, baseIds, yaml, files }: Pick<Explanation, "base" | "baseIds"> & Pick<PlanWork, "yaml" | "files">,
 ): Plan {
   if (desired === null || (plan.actions.length === 0 && plan.blocked.length === 0)) return plan;
-  // Another lab at the same path has nothing to do with the one that was applied.
+  // A new lab at the same path is unrelated to the applied lab.
   const marked =
     base === undefined || observed === null || base.id !== observed.id
       ? plan.actions
@@ -73,7 +73,7 @@ function explained(
   return { ...plan, actions, blocked, text: planText({ ...plan, actions, blocked, name: desired.name, locked }) };
 }
 
-/** Reasons that only say that there is a difference, which who made it says better. */
+/** Generic reasons of a difference, replaced by its origin. */
 const general = new Set(["differs", "not_on_host", "not_in_intent"]);
 
 function withReason(action: Action): Action {

@@ -30,7 +30,7 @@ export async function recordedIntent({ work }: { readonly work: Work }, record: 
   // A record changes more often than its intent.
   const last = byPath.get(record.path);
   const same = last !== undefined && last.yaml === record.yaml && JSON.stringify(last.files) === JSON.stringify(record.files);
-  // A text that an older version took and this one does not must not keep a lab from being looked at or destroyed.
+  // A text that only an older version accepts must not prevent reading or destroying its lab.
   const intent = same ? last : await readable(work, record.yaml, record.files);
   if (intent === undefined) return undefined;
   byRecord.set(record, intent);

@@ -13,7 +13,7 @@ export type Outcome =
   | { readonly failure: Pick<Failure, "code" | "message" | "data"> }
   | { readonly error: unknown };
 
-/** What `run` gives or throws, in a form that crosses threads. */
+/** The result or error of `run`, in a form that crosses threads. */
 export function outcomeOf(run: () => unknown): Outcome {
   try {
     return { result: run() };

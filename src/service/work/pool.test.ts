@@ -51,7 +51,7 @@ test("timers run while a thread works", async () => {
   expect(ticks).toBeGreaterThan(5);
 });
 
-test("what takes too long or too much memory is refused as the intent's fault, and the next is served", async () => {
+test("a task that uses too much time or memory fails with invalid_intent, and the next task is served", async () => {
   const short = pool({ timeoutMs: 100, threads: 1 });
   const both = [short.run("readIntent", 1, endless, {}), short.run("readIntent", 1, endless, {})];
   for (const each of both) {
@@ -75,7 +75,7 @@ test("a failure crosses threads with its code and data; the thread goes on", asy
 });
 
 test("too many that wait are refused, by number and by weight", async () => {
-  const few = pool({ threads: 1, mostWaiting: 2, mostWeight: 100 });
+  const few = pool({ threads: 1, maxWaiting: 2, maxWeight: 100 });
   const yaml = ring(300);
   const taken = [few.run("readIntent", 500, yaml, {}), few.run("readIntent", 60, yaml, {})];
   expect(await failureOf(few.run("readIntent", 60, yaml, {}))).toMatchObject({ code: "rate_limited", retryAfter: 5 });
@@ -84,7 +84,7 @@ test("too many that wait are refused, by number and by weight", async () => {
   expect((await Promise.all(taken)).map(({ lab }) => lab?.nodes.length)).toEqual([300, 300, 300]);
 });
 
-test("when it is closed, what runs and what waits is told so", async () => {
+test("closing the pool fails running and waiting tasks", async () => {
   const one = pool({ threads: 1 });
   const both = [failureOf(one.run("readIntent", 1, endless, {})), failureOf(one.run("readIntent", 1, endless, {}))];
   await one.close();
@@ -105,7 +105,7 @@ test("a thread that is kept ready stays without work; others end", async () => {
 });
 
 test("one user's work, however much, delays another user's by one task at most, and does not keep it from waiting", async () => {
-  const two = pool({ threads: 2, mostWaiting: 8 });
+  const two = pool({ threads: 2, maxWaiting: 8 });
   let over = 0;
   const bobs = Array.from({ length: 5 }, () => workUser.run("bob", () => two.run("readIntent", 1, endless, {})).then(() => over++));
   expect(await workUser.run("bob", () => failureOf(two.run("readIntent", 1, endless, {})))).toMatchObject({ code: "rate_limited" });

@@ -12,12 +12,12 @@ export interface PoolOptions {
   /** A task that runs longer is ended with its thread. Default 30,000 ms. */
   readonly timeoutMs?: number;
   /** Tasks that wait at most, of one user half as many; one more is rate_limited. Default 64. */
-  readonly mostWaiting?: number;
+  readonly maxWaiting?: number;
   /** Characters that waiting tasks hold at most, as their callers weigh them. Default 256 Mi. */
-  readonly mostWeight?: number;
+  readonly maxWeight?: number;
   /** Heap of a thread; a task that needs more is ended with its thread. Default 1,024 MiB. */
   readonly heapMib?: number;
-  /** A thread without work ends after so long; the last of them stays, where keepReady() was called. Default 20,000 ms. */
+  /** An idle thread ends after this time, ms; after keepReady() one thread stays. Default 20,000. */
   readonly idleMs?: number;
 }
 
@@ -36,9 +36,9 @@ interface Thread {
 }
 
 /**
- * Threads for work whose length its sender decides, so that others are served meanwhile: bounded in time, memory and number. A free thread works for the
- * user who has fewest, of equals for the one served longest ago, and no user has more than half of the threads. A task that goes over a bound is refused
- * with invalid_intent, as it is the intent that is too much.
+ * Worker threads for long computations on user input, so that other requests are served meanwhile. Time, memory and number are limited. A free thread
+ * takes a task of the user with the fewest threads, of equals of the least recently served user; no user gets more than half of the threads. A task
+ * over a limit fails with invalid_intent, because the intent is too large.
  */
 export class WorkPool {
   readonly #options: Required<PoolOptions>;
@@ -55,8 +55,8 @@ export class WorkPool {
     this.#options = {
       threads: Math.min(4, Math.max(2, availableParallelism() - 1)),
       timeoutMs: 30_000,
-      mostWaiting: 64,
-      mostWeight: 256 << 20,
+      maxWaiting: 64,
+      maxWeight: 256 << 20,
       heapMib: 1024,
       idleMs: 20_000,
       ...options,
@@ -96,11 +96,11 @@ export class WorkPool {
   }
 
   #refuseTooMany(user: string | undefined, weight: number): void {
-    const { mostWaiting, mostWeight } = this.#options;
+    const { maxWaiting, maxWeight } = this.#options;
     const own = user === undefined ? [] : this.#waiting.filter((task) => task.user === user);
     const ownWeight = own.reduce((sum, task) => sum + task.weight, weight);
-    const full = this.#waiting.length > 0 && (this.#waiting.length >= mostWaiting || this.#weight + weight > mostWeight);
-    const ownFull = own.length > 0 && (own.length >= mostWaiting / 2 || ownWeight > mostWeight / 2);
+    const full = this.#waiting.length > 0 && (this.#waiting.length >= maxWaiting || this.#weight + weight > maxWeight);
+    const ownFull = own.length > 0 && (own.length >= maxWaiting / 2 || ownWeight > maxWeight / 2);
     if (full || ownFull) throw new Failure("rate_limited", "too many large intents wait to be read", { retryAfter: 5 });
   }
 
@@ -115,7 +115,7 @@ export class WorkPool {
     }
   }
 
-  /** Of the user who has fewest threads and may have one more; of equals, of the one whose last turn was first. */
+  /** Picks a task of the user with the fewest threads who may have one more; of equals, of the least recently served user. */
   #nextTask(): Task | undefined {
     const threadsOf = ({ user }: Task) => (user === undefined ? 0 : [...this.#threads].filter(({ task }) => task?.user === user).length);
     const turnOf = ({ user }: Task) => this.#turns.get(user) ?? 0;

@@ -13,7 +13,7 @@ function bench(...bounds: readonly number[]) {
 
 const reading = (shown: string): ShownReading => ({ lab: undefined, diagnostics: [], shown });
 
-test("one text is read once, for those who ask meanwhile and for those who ask later", async () => {
+test("one text is parsed once for concurrent and later callers", async () => {
   const { ask, begun } = bench();
   const both = [ask("a"), ask("a")];
   expect(begun.length).toBe(1);
@@ -41,7 +41,7 @@ test("a read that failed is begun again", async () => {
   expect(begun.length).toBe(2);
 });
 
-test("what was asked for longest ago is forgotten first, by number and by size", () => {
+test("the least recently used result is dropped first, by number and by size", () => {
   const few = bench(2);
   for (const text of ["a", "b", "a", "c", "a", "b"]) void few.ask(text);
   expect(few.texts()).toEqual(["a", "b", "c", "b"]);

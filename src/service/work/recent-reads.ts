@@ -11,21 +11,21 @@ interface Read {
 }
 
 /**
- * What the texts that were read last gave, also while they are still being read: a plan and the change after it read the same text, and so do all pollers of
- * a lab whose intent was not read since the service began. Bounded in number and size.
+ * Cache of the latest parse results, including parses in progress: a plan and the change after it parse the same text, and so do all pollers of
+ * a lab. Bounded in number and size.
  */
 export class RecentReads {
-  readonly #most: number;
-  readonly #mostCharacters: number;
+  readonly #maxReads: number;
+  readonly #maxCharacters: number;
   /** The newest last. */
   #reads: readonly Read[] = [];
 
-  constructor(most = 32, mostCharacters = 4 << 20) {
-    this.#most = most;
-    this.#mostCharacters = mostCharacters;
+  constructor(maxReads = 32, maxCharacters = 4 << 20) {
+    this.#maxReads = maxReads;
+    this.#maxCharacters = maxCharacters;
   }
 
-  /** What `read` gives, or gave for the same text and files. One that fails is not kept. */
+  /** Returns the result of `read`, or its cached result for the same text and files. Failures are not cached. */
   get(yaml: string, files: Files, read: () => Promise<ShownReading>): Promise<ShownReading> {
     const known = this.#reads.find((one) => one.yaml === yaml && sameFiles(one.files, files));
     const entry = known ?? { yaml, files: { ...files }, characters: charactersOf(yaml, files), reading: read() };
@@ -38,7 +38,7 @@ export class RecentReads {
     this.#drop(entry);
     const reads = [...this.#reads, entry];
     let characters = reads.reduce((sum, one) => sum + one.characters, 0);
-    while (reads.length > this.#most || characters > this.#mostCharacters) {
+    while (reads.length > this.#maxReads || characters > this.#maxCharacters) {
       const oldest = reads.shift();
       if (oldest === undefined) break;
       characters -= oldest.characters;

@@ -7,10 +7,10 @@ import { sourceLines } from "../../intent/places/source-lines.ts";
 import { type ReadResult, readIntent } from "../../intent/read/read.ts";
 import { computePlan } from "./compute-plan.ts";
 
-/** A reading whose diagnostics are also put as a text, where no lab came of it. */
+/** A parse result with its diagnostics as text, if it has no lab. */
 export type ShownReading = ReadResult & { readonly shown: string };
 
-/** What may take long, as functions of plain data: they run in this thread or in a worker, and give the same. */
+/** Long computations as functions of plain data: they return the same result in this thread and in a worker. */
 export const tasks = {
   readIntent: (yaml: string, files: Readonly<Record<string, string>>): ShownReading => shown(readIntent(yaml, files), yaml, files),
   replaceSection: (yaml: string, files: Readonly<Record<string, string>>, section: EditableSection, value: unknown): ShownReading => {

@@ -11,7 +11,7 @@ import { type ShownReading, tasks } from "./tasks.ts";
 
 type Files = Readonly<Record<string, string>>;
 
-/** Texts up to so many characters are worked on at once, in 20 ms or less; a thread would not be faster. */
+/** Maximum length of texts that are parsed in this thread, in 20 ms or less; a worker would not be faster. */
 const smallText = 24 << 10;
 /** The same for labs, in nodes, networks and links of both sides. */
 const smallLab = 400;
@@ -25,7 +25,7 @@ export class Work {
     this.#pool = new WorkPool(options);
   }
 
-  /** As readIntent(). The result belongs to all who ask for the same. */
+  /** Like readIntent(). All callers with the same input share the result. */
   read(yaml: string, files: Files): Promise<ShownReading> {
     return this.#reads.get(yaml, files, async () =>
       isSmall(yaml) ? tasks.readIntent(yaml, files) : this.#pool.run("readIntent", yaml.length, yaml, files),
@@ -83,7 +83,7 @@ function isSmall(yaml: string): boolean {
   return yaml.length <= smallText && !yaml.includes("&");
 }
 
-/** What is left of `room` when a value is in it, in characters; looks no further than it must. */
+/** Returns `room` minus the size of a value, in characters. Stops as soon as the result is negative. */
 function roomAfter(value: unknown, room: number): number {
   if (typeof value === "string") return room - value.length;
   if (typeof value !== "object" || value === null) return room - 1;
