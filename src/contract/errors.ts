@@ -37,7 +37,10 @@ export const errors = {
   job_not_found: { status: 404, when: "no such job" },
   method_not_allowed: { status: 405, when: "the path does not support this method; the Allow header lists the methods that it supports" },
   lab_exists: { status: 409, when: "deploy of a managed lab that exists, without replace" },
-  plan_stale: { status: 409, when: "the plan identity is not the one of the last plan of this direction, or the lab has changed since then" },
+  plan_stale: {
+    status: 409,
+    when: "the plan identity is not the one of the last plan of this direction, or the lab has changed since then",
+  },
   lab_busy: { status: 409, when: "another change of the same lab runs; data.operation describes it" },
   session_exists: {
     status: 409,

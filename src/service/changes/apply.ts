@@ -114,7 +114,12 @@ function withProgress(
     const message = reasons.get(operation.id);
     return { ...summaries([operation])[0], ...(message !== undefined && { message }) };
   });
-  const data = { ...rest, applied: progress.applied, failed: failedSteps, remaining: summaries(left.filter((one) => !failed.includes(one))) };
+  const data = {
+    ...rest,
+    applied: progress.applied,
+    failed: failedSteps,
+    remaining: summaries(left.filter((one) => !failed.includes(one))),
+  };
   const [first] = failed;
   // Steps that failed together, as one write, have no reasons of their own.
   const isOne = failed.length === 1 || reasons.get(first?.id ?? "") !== undefined;

@@ -114,6 +114,7 @@ const featureLabels: Readonly<Partial<Record<Feature, string>>> = {
 
 /** A feature that the service or its host does not have now; named as in the capabilities. */
 export function unsupported(feature: Feature): Failure {
-  const text = feature === "webUi" ? "the service was started without its pages" : `this host does not offer ${featureLabels[feature] ?? feature}`;
+  const text =
+    feature === "webUi" ? "the service was started without its pages" : `this host does not offer ${featureLabels[feature] ?? feature}`;
   return new Failure("unsupported", text, { data: { feature } });
 }

@@ -35,9 +35,11 @@ export function stateIds(value: unknown, host: Host, path: string): NativeIds {
   const wrong = (at: string, message: string) =>
     new Failure("bad_request", `state: ${message}`, { data: { problems: [{ path: `/state${at}`, message }] } });
   if (!isMap(value)) throw wrong("", "send the state object that the service returned");
-  if (value["version"] !== 1) throw wrong("/version", `version ${JSON.stringify(value["version"])} is not supported; this release reads version 1`);
+  if (value["version"] !== 1)
+    throw wrong("/version", `version ${JSON.stringify(value["version"])} is not supported; this release reads version 1`);
   const { host: stateHost, lab } = value;
-  if (!isMap(stateHost) || stateHost["kind"] !== host.kind || stateHost["url"] !== host.url) throw wrong("/host", "the state belongs to another host");
+  if (!isMap(stateHost) || stateHost["kind"] !== host.kind || stateHost["url"] !== host.url)
+    throw wrong("/host", "the state belongs to another host");
   if (!isMap(lab) || lab["path"] !== path) throw wrong("/lab", "the state belongs to another lab");
   const ids = (part: "nodes" | "networks" | "links"): Readonly<Record<string, string>> => {
     const entries = value[part];
