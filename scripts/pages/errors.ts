@@ -1,7 +1,8 @@
 import { type ErrorCode, type ErrorRow, errors } from "../../src/contract/errors.ts";
 import { commonErrors, type OperationRow, operations } from "../../src/contract/operations.ts";
+import { reasonCodes } from "../../src/engine/model/reasons.ts";
 
-/** docs/errors.md: every code, its status, when it is given and by which operations. */
+/** docs/errors.md: every code, its status, when it is given and by which operations; and the reasons in plans. */
 export function errorsPage(): string {
   const rows = (Object.entries(errors) as [ErrorCode, ErrorRow][]).map(
     ([code, { status, when }]) => `| \`${code}\` | ${status === 0 ? "–" : status} | ${when} | ${givenBy(code)} |`,
@@ -17,6 +18,16 @@ service's log. Codes without a status are raised by the client.
 | code | status | when | operations |
 |---|---|---|---|
 ${rows.join("\n")}
+
+## Reasons in plans
+
+Each action and step of a plan has a \`reason\`. Its \`code\` is one of these; a later release may add codes. Its \`text\` is for people and may change.
+
+| code | when |
+|---|---|
+${Object.entries(reasonCodes)
+  .map(([code, when]) => `| \`${code}\` | ${when} |`)
+  .join("\n")}
 `;
 }
 

@@ -12,10 +12,10 @@ import { hostPosition, wantedImage, wholeGroups } from "./node-values.ts";
 
 export interface CaptureInput {
   readonly observed: ObservedLab;
-  /** The intent as it was: its keys, its explicit defaults and what the host has no place for are kept. */
+  /** The previous intent. Its keys, its explicit defaults and all values that the host cannot store are kept. */
   readonly base?: Lab;
   readonly ids?: JoinedIds;
-  /** Positions that the host chose by itself. A thing that the base does not place and that is still there gets no position. */
+  /** Positions that the host chose by itself. A resource gets no position if the base does not place it and it has not moved. */
   readonly hostPlaces?: HostPlaces;
   readonly rules: HostRules;
 }
@@ -27,8 +27,8 @@ export interface HostPlaces {
 }
 
 /**
- * The host's persisted lab as intent; planning the result gives an empty plan. Values that equal the template's defaults are left out
- * unless the base has them; power is no intent, only a declared `start` is.
+ * Returns the host's persisted lab as intent; a plan of the result is empty. Template defaults are left out unless the base has them. Power is not
+ * part of an intent, only a declared `start` is.
  */
 export function captureLab({ observed, base, ids: stateIds, hostPlaces, rules }: CaptureInput): Lab {
   const ids = joinIds(base ?? null, observed, stateIds);
@@ -111,7 +111,7 @@ function captureNode(
   rules: HostRules,
 ): LabNode {
   const lost = (field: Parameters<typeof unsupportedOnNode>[2]) => unsupportedOnNode(rules, template, field) !== undefined;
-  // Explicit where it is not what the template gives anyway, or where the user chose to say so.
+  // A value is written if it differs from the template's default, or if the base has it.
   const scalar = <T>(field: "image" | "icon" | "cpu" | "ram", value: T | undefined, byDefault: T | undefined): T | undefined => {
     if (lost(field)) return base?.[field] as T | undefined;
     const effective = value ?? byDefault;
@@ -142,8 +142,8 @@ function captureNode(
 }
 
 /**
- * Where the host can only have it rounded, the base's own position stays. Where the base leaves the position to the host, it is written
- * only if somebody moved the thing.
+ * Returns the position to write. Keeps the base's position if the host only rounds it. If the base has no position, returns one only if somebody
+ * moved the resource.
  */
 function capturePosition(
   native: { readonly id: string; readonly position?: Position },
@@ -157,7 +157,7 @@ function capturePosition(
   return moved || base === undefined ? position : base.position;
 }
 
-/** A count that the links give by themselves is left out; where the base leaves it to the links, so does the answer. */
+/** Returns the interface count to write. It is left out if it follows from the links, or if the base leaves it to the links. */
 function captureEthernet(count: number, base: LabNode | undefined, links: number, template: TemplateRules | undefined): number | undefined {
   const needed = wholeGroups(Math.max(links, template?.ethernet ?? 0), template);
   if (base?.ethernet !== undefined) return wholeGroups(base.ethernet, template) === count ? base.ethernet : count;
@@ -172,7 +172,7 @@ function captureAttributes(native: ObservedNode, base: LabNode | undefined, temp
   return sortedRecord(Object.fromEntries(kept));
 }
 
-/** Where nothing differs, the base's own way of saying it stays (a zero, an empty side). */
+/** Keeps the base's notation, such as a zero or an empty side, if nothing differs. */
 function captureLink(link: LabLink, base: LabLink | undefined, rules: HostRules): LabLink {
   if (base === undefined) return link;
   const changed = new Set(diffLink(link, base).map(({ field }) => field));

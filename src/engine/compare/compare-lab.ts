@@ -32,7 +32,7 @@ export interface CompareInput {
   readonly pathName?: string;
 }
 
-/** Puts the intent and the host side by side: who is who, what differs, what goes, what the host has no place for. */
+/** Compares the intent with the host: joins their resources, lists the differences and deletions, and lists what the host cannot store. */
 export function compareLab(input: CompareInput): Comparison {
   const { desired, observed, rules } = input;
   const ids = joinIds(desired, observed, input.ids);
@@ -71,7 +71,7 @@ export function compareLab(input: CompareInput): Comparison {
   const nativeOf = (key: string) => observedNodes.get(ids.nodes[key] ?? "");
   const links = compareLinks(input, ids, keys, intents, nativeOf, templates);
 
-  // How many interfaces the links that will be there need.
+  // The number of interfaces that each node needs for the links of the result.
   const needed = new Map<string, number>();
   for (const { after } of links.values()) {
     for (const { node, interface: name } of interfacesOf(after?.endpoints ?? [])) {
@@ -88,7 +88,7 @@ export function compareLab(input: CompareInput): Comparison {
     const before = native && observedNode(native, key, templates.get(native.template));
     const up = native?.power === "running" || native?.power === "starting";
     const fate = intent === undefined ? extraFate : before === undefined ? "create" : "keep";
-    // Nobody stopped a node that failed: a stop makes it "stopped". One that the intent has is started again.
+    // A failed node was not stopped by a user, because a stop sets "stopped". It is started again if the intent has it.
     const failed = native?.power === "failed";
     const isOwed = (fate === "keep" || fate === "extra") && native?.power === "stopped" && owed.has(key);
     const keepsUp = up || isOwed || (fate === "keep" && failed);
@@ -140,7 +140,7 @@ export function compareLab(input: CompareInput): Comparison {
   return { desired, observed, rules, ids, nodes, networks, links: works, lab, unsupported };
 }
 
-/** The index of an ethernet interface: by the template's naming, else as the host itself lists it. */
+/** Returns the index of an ethernet interface: by the template's naming, else by its place in the host's own list. */
 export function interfaceIndex(name: string, template: TemplateRules | undefined, native: ObservedNode | undefined): number | undefined {
   const index = template && interfaceNaming(template.ethFormat).index(name);
   return index ?? native?.interfaces.find((one) => one.name === name && one.type === "ethernet")?.index;
@@ -161,7 +161,7 @@ function compareNode(
   const kept: Record<string, unknown> = {};
   const blank = blankNode(intent, template);
   const from = before ?? blank;
-  // A node that is made anew of another template keeps nothing of what it cannot have, not even what it had and shall still have.
+  // A node that is recreated from another template keeps no value that the new template does not support.
   const keeps = before?.template === intent.template ? before : blank;
   const changed = new Map(diffNode(from, wanted).map((difference) => [difference.field, difference]));
   const given = new Set(diffNode(keeps, wanted).map(({ field }) => field));
@@ -180,7 +180,7 @@ function compareNode(
   return { after, differences: before === undefined ? [] : differences, missing };
 }
 
-/** What a new node of the template is before the intent says anything. */
+/** Returns a new node of the template with its defaults only. */
 function blankNode(intent: LabNode, template: TemplateRules | undefined): LabNode {
   return defined<LabNode>({
     key: intent.key,
@@ -218,7 +218,7 @@ function compareNetwork(
   const place = hostPosition(intent.position, rules);
   const after: Record<string, unknown> = { key: intent.key };
   for (const field of ["name", "type", "icon", "position"] as const) {
-    // Absent position is unmanaged; every other absent field is the host's default.
+    // An absent position is unmanaged; every other absent field means the host's default.
     const wanted = field === "position" ? (place ?? before?.position) : intent[field];
     const a = before?.[field];
     const same = a === wanted || (field === "position" && before?.position?.x === place?.x && before?.position?.y === place?.y);
@@ -312,7 +312,7 @@ function compareLinks(
   return links;
 }
 
-/** The link as the host can have it: what it has no place for stays as it is. */
+/** Returns the link as the host can store it. A value that the host cannot store stays as it is. */
 function supportedLink(
   link: LabLink,
   before: LabLink | undefined,

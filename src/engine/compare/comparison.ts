@@ -7,33 +7,33 @@ import type { LinkDifference } from "./diff-link.ts";
 import type { FieldDifference } from "./diff-node.ts";
 import type { JoinedIds } from "./join.ts";
 
-/** create: only in the intent; keep: in both; delete: only on the host, and goes; extra: only on the host, and stays. */
+/** create: only in the intent. keep: in both. delete: only on the host, and will be deleted. extra: only on the host, and stays. */
 export type Fate = "create" | "keep" | "delete" | "extra";
 
-/** One node on its way from what is to what shall be. `need` and `level` are settled after all is compared (settle.ts). */
+/** One node: its state on the host and its wanted state. settle.ts sets `need` and `level` after all nodes are compared. */
 export interface NodeWork {
   readonly key: string;
   readonly fate: Fate;
-  /** As written; absent for delete and extra. */
+  /** The node as written in the intent; absent for delete and extra. */
   readonly intent: LabNode | undefined;
   readonly observed: ObservedNode | undefined;
-  /** The observed node in intent words. */
+  /** The observed node with the intent's field names. */
   readonly before: LabNode | undefined;
-  /** What the host shall hold; absent for delete. */
+  /** The node as the host should hold it; absent for delete. */
   after: LabNode | undefined;
-  /** Rules of what runs there now; for a new node, of the wanted template. */
+  /** Rules of the template that is on the host now; for a new node, of the wanted template. */
   readonly template: TemplateRules | undefined;
   readonly up: boolean;
-  /** It is stopped only because a change that was to start it broke off. */
+  /** The node is stopped only because an earlier change was cut off before it started the node. */
   readonly isOwed: boolean;
-  /** Whether it shall run when the plan is done. */
+  /** Whether the node runs after the plan. */
   readonly wantUp: boolean;
   differences: readonly FieldDifference[];
-  /** What must happen to the node so that its own or its links' changes can be made. */
+  /** What must happen to the node so that its own changes, or those of its links, can be made. */
   need: "none" | "restart" | "recreate";
-  /** The action that asked for `need`, where it is not the node's own. */
+  /** The action that requires `need`, if it is not the node's own action. */
   cause: string | undefined;
-  /** What its being stopped, deleted or recreated, and all that must go with it, does to running things. */
+  /** How much the stop, deletion or recreation of the node disturbs running nodes and links, including everything that must happen with it. */
   level: Disruption;
   readonly links: LinkWork[];
 }
@@ -45,7 +45,7 @@ export interface NetworkWork {
   readonly after: LabNetwork | undefined;
   readonly id: string | undefined;
   readonly changes: readonly Change[];
-  /** Its type changes: its links are taken off, it is deleted and made anew. */
+  /** The type changes: the links are taken off, and the network is deleted and recreated. */
   readonly replaced: boolean;
   level: Disruption;
   readonly links: LinkWork[];
@@ -58,20 +58,20 @@ export interface LinkWork {
   readonly before: LabLink | undefined;
   readonly after: LabLink | undefined;
   readonly differences: readonly LinkDifference[];
-  /** Why an extra link goes although the intent does not name it. */
+  /** Why an extra link is deleted although prune is off. */
   readonly reason: Reason<"interface_taken" | "interface_gone"> | undefined;
   readonly nodes: readonly NodeWork[];
   readonly network: NetworkWork | undefined;
   /** The action whose recreation takes this link off and puts it back. */
   relink: string | undefined;
-  /** Extra links whose interface this new link takes. */
+  /** Extra links whose interfaces this new link takes. */
   readonly takes: LinkWork[];
-  /** The new links that take this extra link's interfaces. */
+  /** The new links that take interfaces of this extra link. */
   readonly takenBy: LinkWork[];
   level: Disruption;
 }
 
-/** Everything the intent and the host say, side by side. */
+/** The result of comparing the intent with the host. */
 export interface Comparison {
   readonly desired: Lab;
   readonly observed: ObservedLab | null;
@@ -84,7 +84,7 @@ export interface Comparison {
   readonly unsupported: readonly UnsupportedField[];
 }
 
-/** What differs of the lab itself. */
+/** Differences of the lab's own fields. */
 export interface LabDifference {
   readonly changes: readonly Change[];
   readonly textChanges: readonly Change[];

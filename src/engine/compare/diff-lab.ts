@@ -10,9 +10,9 @@ import type { LabDifference } from "./comparison.ts";
 import { meaning } from "./diff-node.ts";
 
 /**
- * What differs of the lab itself: name, description, traffic filters, texts. Order of filters and texts means nothing.
- * On a host that has no place for a lab's name, the name fits if it is the one that stands for the host's.
- * @param pathName the name that a new lab gets on such a host
+ * Returns the differences of the lab's own fields: name, description, traffic filters, texts. The order of filters and texts does not matter. On a
+ * host that cannot store a lab's name, a name counts as equal if it converts to the host's name.
+ * @param pathName the name of a new lab on such a host
  */
 export function diffLab(
   desired: Lab,

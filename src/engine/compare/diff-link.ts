@@ -4,7 +4,7 @@ import type { Change } from "../model/plan.ts";
 import { defined } from "../shared/defined.ts";
 import { type EndpointKeys, endpointOf, isTurned, observedLinkKey } from "./join.ts";
 
-/** What of a link can change in place. */
+/** The fields of a link that can change in place. */
 export type LinkField = "quality" | "suspended" | "mtu";
 
 export interface LinkDifference {
@@ -12,7 +12,7 @@ export interface LinkDifference {
   readonly changes: readonly Change[];
 }
 
-/** Zero is what an absent impairment means: both are one thing here. */
+/** Returns the fields in which two links differ. Zero and an absent impairment are equal. */
 export function diffLink(before: LabLink | undefined, after: LabLink): readonly LinkDifference[] {
   const quality: Change[] = [];
   const suspended: Change[] = [];
@@ -36,7 +36,7 @@ export const qualityWords = ["delay", "jitter", "loss", "bandwidth"] as const sa
 const everyWordIsCompared: [Exclude<keyof Quality, (typeof qualityWords)[number]>] extends [never] ? true : never = true;
 void everyWordIsCompared;
 
-/** The observed link in the words of the intent: sides in the intent's order where it knows the link, zero impairments left out. */
+/** Returns the observed link with the intent's field names. Its sides are in the intent's order if the intent has the link; zero impairments are left out. */
 export function observedLink(link: ObservedLink, keys: EndpointKeys, wanted?: LabLink): LabLink {
   const natural: LabLink["endpoints"] = [endpointOf(link.endpoints[0], keys), endpointOf(link.endpoints[1], keys)];
   // A link to a network has the node first.

@@ -5,13 +5,13 @@ import type { Change } from "../model/plan.ts";
 import { hidden, isSensitive } from "../model/sensitive.ts";
 import { sameValue } from "../shared/canonical.ts";
 
-/** What differs in one field: several changes where the field is a map. */
+/** The difference of one field: several changes if the field is a map. */
 export interface FieldDifference {
   readonly field: NodeField;
   readonly changes: readonly Change[];
 }
 
-/** Every field in which two nodes differ, in the order of nodeFields. */
+/** Returns every field in which two nodes differ, in the order of nodeFields. */
 export function diffNode(before: LabNode, after: LabNode): readonly FieldDifference[] {
   const differences: FieldDifference[] = [];
   for (const field of nodeFields) {
@@ -28,7 +28,7 @@ export function diffNode(before: LabNode, after: LabNode): readonly FieldDiffere
   return differences;
 }
 
-/** The fields that are set, as changes from nothing. */
+/** Returns the fields that are set, as changes from nothing. */
 export function nodeChanges(node: LabNode): readonly Change[] {
   return [
     { field: "template", before: null, after: node.template },
@@ -37,7 +37,7 @@ export function nodeChanges(node: LabNode): readonly Change[] {
   ];
 }
 
-/** null for what is not there, so that absent, empty text and empty list are one thing. */
+/** Returns null for absent values, so that absent, empty text and empty list are equal. */
 export function meaning(value: unknown): unknown {
   return value === undefined || value === "" || (Array.isArray(value) && value.length === 0) ? null : value;
 }

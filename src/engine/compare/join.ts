@@ -11,9 +11,9 @@ export interface JoinedIds {
 }
 
 /**
- * Says which observed object is which intent key. Nodes and networks: by the recorded id, else by shown name, else by a host name that
- * equals the key. Links: by their endpoints, which is what a link is. Every observed object gets a key: those that the intent does not know keep the
- * key of the record or get one made from their name, never one that the intent uses. Joining by the result gives the result again.
+ * Maps intent keys to observed objects. Nodes and networks are joined by the recorded id, else by shown name, else by a host name that equals the
+ * key. Links are joined by their endpoints. Every observed object gets a key. An object that is not in the intent keeps its recorded key or gets one
+ * made from its name, never a key of the intent. Joining with the result as `ids` returns the same result.
  */
 export function joinIds(desired: Lab | null, observed: ObservedLab | null, stateIds?: JoinedIds): JoinedIds {
   const taken = new Set<string>();
@@ -26,13 +26,13 @@ export function joinIds(desired: Lab | null, observed: ObservedLab | null, state
   const keys = endpointKeys({ nodes, networks, links });
   for (const link of observed?.links ?? []) {
     const key = observedLinkKey(link, keys);
-    // Two links on one interface cannot be; where a host says so, the second is kept apart rather than lost.
+    // An interface cannot have two links. If a host reports two, the second gets a key of its own, so that it is not lost.
     links[key in links ? `${key} (${link.id})` : key] = link.id;
   }
   return { nodes, networks, links };
 }
 
-/** The intent key of a native node or network id. */
+/** Returns the intent key of a native node or network id. */
 export interface EndpointKeys {
   readonly nodes: ReadonlyMap<string, string>;
   readonly networks: ReadonlyMap<string, string>;
@@ -43,7 +43,7 @@ export function endpointKeys(ids: JoinedIds): EndpointKeys {
   return { nodes: invert(ids.nodes), networks: invert(ids.networks) };
 }
 
-/** An observed endpoint in intent words. An id that the lab does not hold stays visible as it is. */
+/** Returns an observed endpoint with intent keys. An id that the lab does not hold stays as it is. */
 export function endpointOf(endpoint: ObservedEndpoint, keys: EndpointKeys): Endpoint {
   return "nodeId" in endpoint
     ? { node: keys.nodes.get(endpoint.nodeId) ?? `?${endpoint.nodeId}`, interface: endpoint.interface }
@@ -54,7 +54,7 @@ export function observedLinkKey(link: ObservedLink, keys: EndpointKeys): string 
   return linkKey(endpointOf(link.endpoints[0], keys), endpointOf(link.endpoints[1], keys));
 }
 
-/** Whether the observed sides are the other way round than the intent wrote them. */
+/** Whether the observed sides are in the opposite order of the intent's. */
 export function isTurned(link: ObservedLink, wanted: readonly [Endpoint, Endpoint], keys: EndpointKeys): boolean {
   return endpointText(endpointOf(link.endpoints[0], keys)) !== endpointText(wanted[0]);
 }
@@ -95,7 +95,7 @@ function joinNamed(
       if (same === undefined) byName.set(one.name, [one.id]);
       else same.push(one.id);
     }
-    // In the order that freshKey counts in, so that namesakes are told apart the same way in both directions.
+    // Sorted in the order in which freshKey counts, so that objects of the same name get the same keys each time.
     for (const one of desired.filter(({ key }) => !(key in ids)).sort((a, b) => compareNatural(a.key, b.key))) {
       const id = byName.get(one[word])?.pop();
       if (id !== undefined) claim(one.key, id);
@@ -119,7 +119,7 @@ function joinNamed(
   return ids;
 }
 
-/** A key from a shown name: letters, digits, "._-", at most 63, starting with a letter or digit. */
+/** Returns a key made from a shown name: letters, digits and "._-", at most 63, starting with a letter or digit. */
 function freshKey(name: string, taken: ReadonlySet<string>, kind: string): string {
   const base =
     name

@@ -4,8 +4,8 @@ import type { HostRules, TemplateRules } from "../model/plan.ts";
 import { defined } from "../shared/defined.ts";
 
 /**
- * The node as the host should hold it: template defaults filled in; what the intent leaves unmanaged (position, start, more interfaces
- * than the links need) kept as observed.
+ * Returns the node as the host should hold it, with template defaults filled in. Unmanaged values stay as observed: position, start, and interfaces
+ * beyond those that the links need.
  * @param needed number of interfaces that the links need
  */
 export function wantedNode(
@@ -34,25 +34,25 @@ export function wantedNode(
   });
 }
 
-/** The number of ethernet interfaces that a node of the template gets if it shall have `count`. */
+/** Returns the number of ethernet interfaces that a node of the template has if the intent asks for `count`. */
 export function wholeGroups(count: number, template: Pick<TemplateRules, "ethernetGroup"> | undefined): number {
   const group = template?.ethernetGroup ?? 1;
   return Math.ceil(count / group) * group;
 }
 
-/** "default" is the template's default image, unless an image is really called so. */
+/** Returns the image that the intent asks for. "default" means the template's default image, unless an image has that name. */
 export function wantedImage(image: string | undefined, template: TemplateRules | undefined): string | undefined {
   if (image === undefined || (image === "default" && template?.images?.includes(image) !== true)) return template?.image;
   return image;
 }
 
-/** The position as the host can have it. */
+/** Returns the position as the host can store it. */
 export function hostPosition(position: Position | undefined, rules: HostRules): Position | undefined {
   if (position === undefined || rules.wholePositions !== true) return position;
   return { x: Math.max(0, Math.round(position.x)), y: Math.max(0, Math.round(position.y)) };
 }
 
-/** The observed node in the words of the intent. A value that the host does not give is the template's default. */
+/** Returns the observed node with the intent's field names. A value that the host does not report is the template's default. */
 export function observedNode(node: ObservedNode, key: string, template: TemplateRules | undefined): LabNode {
   return defined<LabNode>({
     key,

@@ -11,22 +11,22 @@ import { type EndpointKeys, endpointKeys, type JoinedIds, observedLinkKey } from
 import { observedNode } from "./node-values.ts";
 
 export interface OriginInput {
-  /** The actions of a plan to the host: `before` is the host, `after` the intent. */
+  /** The actions of a to_host plan: `before` is the host's value, `after` the intent's. */
   readonly actions: readonly Action[];
-  /** The host's definition when the intent was last made true on it. */
+  /** The host's definition right after the last apply. */
   readonly base: ObservedLab;
-  /** The intent: its order of a link's ends is that of the actions. */
+  /** The intent. The actions have a link's ends in its order. */
   readonly desired: Lab;
   readonly observed: ObservedLab;
-  /** Joins both: the observed objects first, then those that are gone by now. */
+  /** Joins the current lab with the base: the observed objects first, then those that no longer exist. */
   readonly ids: JoinedIds;
   readonly baseIds: JoinedIds;
   readonly rules: HostRules;
 }
 
 /**
- * Tells for each action who made the difference since the last apply: the intent, the host (a change by hand), or both. Actions of
- * power have no origin, nor have those that only follow from others.
+ * Sets for each action who made the difference since the last apply: the intent, the host (a change by hand), or both. Actions of power, and actions
+ * that only follow from others, have no origin.
  */
 export function markOrigins(input: OriginInput): readonly Action[] {
   const { base, observed, desired, rules } = input;
@@ -36,13 +36,13 @@ export function markOrigins(input: OriginInput): readonly Action[] {
   const lab = new Map(
     diffLab({ ...base, nodes: [], networks: [], links: [] }, observed, { ...rules, unsupportedFields: [] }).changes.map((change) => [
       change.field,
-      // Read the other way round: what the host had then is what the intent asks for here.
+      // Compared in the opposite direction: the host's earlier value takes the place of the intent's.
       change.after,
     ]),
   );
   const textsMoved = !sameValue(sorted(base.texts), sorted(observed.texts));
 
-  /** Of one field: what it was then, where it is another now. */
+  /** Returns the value that a field had at the last apply, or undefined if the host did not change it since. */
   const drifted = (action: Action, field: string): { readonly value: unknown } | undefined => {
     if (action.kind === "lab") return lab.has(field) ? { value: lab.get(field) ?? null } : undefined;
     if (action.kind === "text") return textsMoved ? { value: meaning(sorted(base.texts)) } : undefined;
@@ -58,14 +58,14 @@ export function markOrigins(input: OriginInput): readonly Action[] {
 
   return actions(input, (action) => {
     const id = resourceId(action);
-    const standing = action.kind !== "lab" && action.kind !== "text";
-    if (standing && action.op === "create") {
+    const isPart = action.kind !== "lab" && action.kind !== "text";
+    if (isPart && action.op === "create") {
       const was = then.get(id);
       if (was === undefined) return { ...action, origin: "intent" };
       const asThen = action.changes.every(({ field, after }) => same(was.get(field), after) || field === "position");
       return { ...action, origin: asThen ? "host" : "both" };
     }
-    if (standing && action.op === "delete") {
+    if (isPart && action.op === "delete") {
       const was = then.get(id);
       if (was === undefined) return { ...action, origin: "host" };
       return { ...action, origin: sameFields(was, now.get(id)) ? "intent" : "both" };
@@ -82,7 +82,7 @@ function actions(input: OriginInput, mark: (action: Action) => Action): readonly
   return input.actions.map((action) => (resource.has(action.op) ? mark(action) : action));
 }
 
-/** The words that plan texts use, and the codes of the actions' reasons. */
+/** The texts that plans show, and the codes of the actions' reasons. */
 export const originWords: Readonly<Record<Origin, Reason<"changed_in_file" | "changed_on_host" | "changed_in_both">>> = {
   intent: { code: "changed_in_file", text: "changed in the file" },
   host: { code: "changed_on_host", text: "changed on the host" },
@@ -91,7 +91,7 @@ export const originWords: Readonly<Record<Origin, Reason<"changed_in_file" | "ch
 
 type Fields = ReadonlyMap<string, unknown>;
 
-/** Every field that is set, of every object, by kind and key. */
+/** Returns the set fields of every resource, by kind and key. */
 function resources(lab: ObservedLab, keys: EndpointKeys, desired: Lab, rules: HostRules): ReadonlyMap<string, Fields> {
   const templates = new Map(rules.templates.map((template) => [template.id, template]));
   const wanted = new Map(desired.links.map((link) => [link.key, link]));
@@ -118,7 +118,7 @@ function fieldsOf(changes: readonly Change[]): Fields {
   return new Map(changes.map(({ field, after }) => [field, after]));
 }
 
-/** Nothing, false and zero are one thing where a field may be left out. */
+/** Absent, false and zero are equal for fields that may be left out. */
 function same(a: unknown, b: unknown): boolean {
   const plain = (value: unknown) => (value === undefined || value === false || value === 0 || value === "" ? null : value);
   return sameValue(plain(a), plain(b));
@@ -133,7 +133,7 @@ function resourceId({ kind, key }: Action): string {
   return `${kind === "config" ? "node" : kind} ${key}`;
 }
 
-/** Keys of all native ids, of now and of then. */
+/** Keys of all native ids, of the current lab and of the base. */
 function jointKeys({ ids, baseIds }: OriginInput): EndpointKeys {
   const now = endpointKeys(ids);
   const then = endpointKeys(baseIds);

@@ -26,7 +26,7 @@ export type Obstacle = Reason<
   | "node_stuck"
 >;
 
-/** Why a node cannot be made or changed as wanted. Only what is about to be done is looked at. */
+/** Returns why a node cannot be made or changed as wanted. Only checks values that the plan changes. */
 export function nodeObstacle(node: NodeWork, rules: HostRules, template: TemplateRules | undefined): Obstacle | undefined {
   const { intent, after } = node;
   if (intent === undefined || after === undefined) return undefined;
@@ -75,14 +75,14 @@ export function nodeObstacle(node: NodeWork, rules: HostRules, template: Templat
   return undefined;
 }
 
-/** Why a node whose number on the host is, or may be, in use by another lab cannot be started, or changed while it may run itself. */
+/** Returns why a node cannot be started, or changed while it may run, because its number on the host is or may be used by another lab. */
 export function clashObstacle({ observed, differences }: NodeWork, starts: boolean): Obstacle | undefined {
   const clash = observed?.power === "unknown" ? observed.clash : undefined;
   if (clash === undefined || (!starts && (clash.certain || differences.length === 0))) return undefined;
   return { code: "number_clash", text: clashText(clash) };
 }
 
-/** Why a failed node cannot be started again: the host does so only after a wipe. */
+/** Returns why a failed node cannot be started again: the host starts it only after a wipe. */
 export function stuckObstacle({ key, observed }: NodeWork, starts: boolean): Obstacle | undefined {
   if (observed?.stuck !== true || !starts) return undefined;
   return {
@@ -91,7 +91,7 @@ export function stuckObstacle({ key, observed }: NodeWork, starts: boolean): Obs
   };
 }
 
-/** What has the number, and the next step. */
+/** Returns which node has the number, and the next step for the user. */
 export function clashText({ number, lab, node, certain }: NumberClash): string {
   if (lab === undefined) {
     return `number ${number} of the host is in use, and not by a lab of the host: labwright renumber gives the node another number, labwright destroy --force removes the lab`;
@@ -99,26 +99,26 @@ export function clashText({ number, lab, node, certain }: NumberClash): string {
   const theirs = `${node === undefined || node === "" ? "a node" : node} of ${lab}`;
   return certain
     ? `number ${number} of the host runs for ${theirs}: stop that lab, or give this one other numbers with labwright renumber`
-    : `number ${number} of the host runs for this lab or for ${theirs}: labwright stop on the one that should not run ends only its own nodes, and settles it; a lab that is not managed here is adopted first: labwright adopt`;
+    : `number ${number} of the host runs for this lab or for ${theirs}: labwright stop on the one that should not run ends only its own nodes, and then the number is known to be the other's; adopt a lab that is not managed here first, with labwright adopt`;
 }
 
-/** What a person may have meant, and all that there is. */
+/** Returns the nearest known word, and all known words. */
 function itHas(word: string, known: Iterable<string>): string {
   const names = [...known].sort();
   const meant = nearest(word, names);
   return `${meant === undefined ? "it" : `did you mean ${meant}? It`} has ${names.join(", ") || "none"}`;
 }
 
-/** What of cpu, ram, ethernet and attributes the template does not know, or cannot be; of what is made or changed. */
+/** Returns the first of cpu, ram, ethernet and attributes that the template does not have or allow, of a node that is made or changed. */
 function valueObstacle({ intent, after, differences }: NodeWork, template: TemplateRules, making: boolean): Obstacle | undefined {
   if (after === undefined) return undefined;
   const { id, values, maxInterfaces } = template;
   const changed = new Set<string>(differences.flatMap(({ field, changes }) => [field, ...changes.map((change) => change.field)]));
-  const most = { type: "integer", min: 0, max: maxInterfaces } as const;
-  // How many its links need is told at the links.
+  const maxRule = { type: "integer", min: 0, max: maxInterfaces } as const;
+  // Interfaces that links need are checked with the links.
   if (intent?.ethernet !== undefined && (making || changed.has("ethernet")) && intent.ethernet > maxInterfaces) {
     const why = template.fields["ethernet"] === "unsupported" ? template.why?.["ethernet"] : undefined;
-    const text = why === undefined ? `not ${misfit(String(intent.ethernet), most)}` : `but ${why}; remove "ethernet"`;
+    const text = why === undefined ? `not ${misfit(String(intent.ethernet), maxRule)}` : `but ${why}; remove "ethernet"`;
     return { code: "bad_value", text: `ethernet is ${intent.ethernet}, ${text}`, field: "ethernet" };
   }
   if (values === undefined) return undefined;
@@ -138,7 +138,7 @@ function valueObstacle({ intent, after, differences }: NodeWork, template: Templ
   return undefined;
 }
 
-/** What it should be, where it is not. */
+/** Returns the value that is expected, or undefined if the value fits. */
 function misfit(text: string, { type, options, words, usual, min, max }: ValueRule): string | undefined {
   if (words !== undefined && text !== usual) {
     const unknown = text.split(/[\s,]+/).find((word) => word !== "" && !words.includes(word));
@@ -170,7 +170,7 @@ export function networkObstacle(network: NetworkWork, rules: HostRules): Obstacl
   return { code: "unknown_network_type", text: `the host has no network type ${type}; ${itHas(type, rules.networkTypes)}`, field: "type" };
 }
 
-/** Why a link cannot be made: an end that is not there, or an interface name that the node will not have. */
+/** Returns why a link cannot be made: a missing end, or an interface that the node will not have. */
 export function linkObstacle(link: LinkWork, comparison: Comparison, templates: ReadonlyMap<string, TemplateRules>): Obstacle | undefined {
   if (link.after === undefined || link.fate === "delete" || link.fate === "extra") return undefined;
   for (const end of link.after.endpoints) {
@@ -223,7 +223,7 @@ function interfaceObstacle(name: string, node: NodeWork, template: TemplateRules
   return undefined;
 }
 
-/** A node's serial interfaces begin after its ethernet slots, and there are as many slots of them as its attribute says. */
+/** Returns why a serial interface does not exist, if it does not. A node's serial slots follow its ethernet slots; an attribute sets how many there are. */
 function serialObstacle(
   name: string,
   { slot, port }: SerialPort,
@@ -243,7 +243,7 @@ function serialObstacle(
   return `${node.key} has no interface ${name}; its serial interfaces are ${low} to ${high}, ${slots} slots by its attribute ${rule.attribute}`;
 }
 
-/** Which slot would have the interface, and the modules that it could hold. */
+/** Returns why a module interface does not exist: what its slot holds, and the modules that have interfaces. */
 function moduleObstacle(name: string, node: NodeWork, { attribute, kinds }: ModuleRule, naming: InterfaceNaming): string {
   const missing = `${node.key} has no interface ${name}`;
   const slot = /^[a-z]+(\d{1,3})\/\d{1,3}$/.exec(name)?.[1];
@@ -253,7 +253,7 @@ function moduleObstacle(name: string, node: NodeWork, { attribute, kinds }: Modu
   return `${missing}: its attribute ${attribute}${slot} ${is}; modules with interfaces are ${Object.keys(kinds).sort().join(", ")}`;
 }
 
-/** Why the wanted count or attributes would take an interface from a link that stays. Counts that follow from links are checked at the new links. */
+/** Returns why the wanted count or attributes would remove an interface of a link that stays. Counts that follow from links are checked with the new links. */
 function keptLinkObstacle(node: NodeWork, template: TemplateRules): Obstacle | undefined {
   if (node.before?.template !== template.id) return undefined;
   const changed = new Set<string>(node.differences.map(({ field }) => field));
@@ -273,7 +273,7 @@ function attributesOf(node: NodeWork): LabNode["attributes"] {
   return (node.after ?? node.before)?.attributes ?? {};
 }
 
-/** A serial interface of the node with a link that stays. */
+/** Returns the name of a serial interface of the node whose link stays. */
 function keptSerial(node: NodeWork, rule: SerialRule | undefined): string | undefined {
   if (rule === undefined) return undefined;
   return node.links

@@ -4,9 +4,9 @@ import type { Disruption, FieldRule } from "../model/plan.ts";
 import { heavier } from "./disruption.ts";
 
 /**
- * Follows changes to their consequences: which nodes must stop or be made anew, which links come off and go back on because of it,
- * and how much running things feel of each group that can only be done together. After this every operation of a group carries the
- * group's disruption, so that leaving out what is too heavy never leaves out half of something.
+ * Finds the consequences of changes: which nodes must stop or be recreated, which links are taken off and put back for that, and how much each group
+ * of dependent changes disturbs running nodes. Each step then carries the disruption of its group, so that leaving out heavy steps never leaves out
+ * part of a group.
  */
 export function settle(comparison: Comparison): void {
   const queue: LinkWork[] = [];
@@ -44,22 +44,22 @@ export function linkAction(link: LinkWork): string {
   return `link:${link.key}`;
 }
 
-/** How a running node of what is there now takes a change of the field. */
+/** Returns how the node that is on the host now takes a change of the field while it runs. */
 export function fieldRule(node: NodeWork, field: NodeField): FieldRule {
   return node.template?.fields[field] ?? "live";
 }
 
-/** Whether the node is stopped on the way, whether or not it is started again. */
+/** Whether the plan stops the node, with or without starting it again. */
 export function goesDown(node: NodeWork): boolean {
   return node.up && (node.need !== "none" || !node.wantUp);
 }
 
-/** The interface ends that change: a link that comes, goes, is put back, or gets another MTU. */
+/** Whether the link is added or deleted, or gets another MTU. */
 function changesWiring(link: LinkWork): boolean {
   return link.fate === "create" || link.fate === "delete" || link.differences.some(({ field }) => field === "mtu");
 }
 
-/** A running node that cannot take a change of its links. */
+/** Whether the node runs and must stop for a change of its links. */
 function needsDown(node: NodeWork): boolean {
   return node.up && node.template?.links !== "live";
 }
@@ -77,7 +77,7 @@ function raise(node: NodeWork, need: NodeWork["need"], cause: string | undefined
   if (need === "recreate") for (const link of node.links) relink(link, nodeAction(node), queue);
 }
 
-/** A link that stays must be taken off and put back, because what it hangs on is made anew. */
+/** Marks a link that stays but must be taken off and put back, because one of its ends is recreated. */
 function relink(link: LinkWork, cause: string, queue: LinkWork[]): void {
   if ((link.fate !== "keep" && link.fate !== "extra") || link.relink !== undefined) return;
   link.relink = cause;
@@ -92,7 +92,7 @@ function settleLevels(comparison: Comparison): void {
     link.level = ownLevel(link);
     touched.push(link);
   }
-  // Levels only rise and there are five of them: each link comes back a few times at most.
+  // Levels only rise and there are five, so each link is queued a few times at most.
   const queue = [...touched];
   const waiting = new Set(queue);
   const again = (links: readonly LinkWork[]) => {
@@ -116,7 +116,7 @@ function settleLevels(comparison: Comparison): void {
       again([...link.takes, ...link.takenBy]);
     }
     if (!moves || link.fate === "create") continue;
-    // Whatever is deleted under a link goes no earlier than the link.
+    // A resource is deleted after its links.
     for (const node of link.nodes) {
       if (node.need !== "recreate" && node.fate !== "delete") continue;
       const raised = heavier(node.level, level);
@@ -140,12 +140,12 @@ function downLevel(node: NodeWork): Disruption {
   return node.need;
 }
 
-/** What the link's own change does at its ends, before groups are considered. */
+/** Returns how much the link's own change disturbs its ends, before groups are considered. */
 function ownLevel(link: LinkWork): Disruption {
   let level: Disruption = "none";
   for (const node of link.nodes) {
     if (link.fate === "create") {
-      // The interface may have to be added first, which may wait for the node's restart.
+      // The interface may have to be added first, which can require a restart of the node.
       const grows = node.differences.some(({ field }) => field === "ethernet" && fieldRule(node, field) !== "live");
       if (node.up && grows) level = heavier(level, node.level);
     }
@@ -157,7 +157,7 @@ function ownLevel(link: LinkWork): Disruption {
   return level;
 }
 
-/** A pulled cable or another MTU is felt; a plugged one and a changed quality are not. */
+/** Whether a link that stays loses its carrier for a moment. Suspending it and another MTU do that; resuming it and another quality do not. */
 function flaps(link: LinkWork): boolean {
   return (
     link.differences.some(

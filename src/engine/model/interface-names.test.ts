@@ -20,7 +20,7 @@ describe("interface names", () => {
     expect(interfaceNames(format, names.length)).toEqual(names);
   });
 
-  it("lead back to the index they came from, whatever the format", () => {
+  it("convert back to their index in every format", () => {
     const formats = fc.constantFrom("eth{0}", "ens{2}", "Gi{0}/{0-4}", "x{3}/{1-7}y", "Fa{0}/{0}", "Mgmt,Eth{1}", "e", "");
     fc.assert(
       fc.property(formats, fc.nat({ max: 5000 }), (format, index) => {
@@ -30,7 +30,7 @@ describe("interface names", () => {
     );
   });
 
-  it("are exact: neither aliases nor odd numbers are taken", () => {
+  it("are exact: aliases and odd numbers have no index", () => {
     const naming = interfaceNaming("Gi{0}/{0-4}");
     for (const wrong of ["GigabitEthernet0/0", "gi0/0", "Gi0/4", "Gi00/0", "Gi0", "Gi0/0 ", "", "eth0", "Gi-1/0"]) {
       expect(naming.index(wrong)).toBeUndefined();
@@ -39,7 +39,7 @@ describe("interface names", () => {
     expect(interfaceNaming("Fa{0}/{0}").index("Fa1/0")).toBeUndefined();
   });
 
-  it("can be told from an alias, as a hint", () => {
+  it("are suggested for an alias", () => {
     expect(interfaceAlias("Gi{0}/{0-4}", "GigabitEthernet0/1", 8)).toBe("Gi0/1");
     expect(interfaceAlias("eth{0}", "Ethernet3", 8)).toBe("eth3");
     expect(interfaceAlias("eth{0}", "Ethernet9", 8)).toBeUndefined();

@@ -1,7 +1,7 @@
 /** Names of a node's interfaces by index, from 0, and back. */
 export interface InterfaceNaming {
   name(index: number): string;
-  /** The index of exactly this name; undefined where no interface is called so. Aliases (GigabitEthernet0/0 for Gi0/0) are not names. */
+  /** Returns the index of exactly this name, or undefined if no interface has it. Aliases (GigabitEthernet0/0 for Gi0/0) are not names. */
   index(name: string): number | undefined;
 }
 
@@ -9,8 +9,8 @@ export interface InterfaceNaming {
  * The naming of an ethFormat, as in EVE-NG templates:
  *
  * - one brace, the first number counts up: `eth{0}` → eth0, eth1; `ens{2}` → ens2; `Ge0/0/{0-5}` → Ge0/0/0, Ge0/0/1 …
- * - two braces, slot and port: `Gi{0}/{0-4}` → Gi0/0 … Gi0/3, Gi1/0 (the number after the dash counts ports of a slot);
- *   without a dash the slot never moves on
+ * - two braces, slot and port: `Gi{0}/{0-4}` → Gi0/0 … Gi0/3, Gi1/0 (the number after the dash is the number of ports per slot);
+ * without a dash all interfaces are in the first slot
  * - fixed names of the first interfaces before a comma: `Mgmt1,Eth{1}` → Mgmt1, Eth1, Eth2
  * - empty: `e{0}`; without a brace the number is appended: `e` → e0
  */
@@ -18,18 +18,18 @@ export function interfaceNaming(ethFormat: string): InterfaceNaming {
   const known = namings.get(ethFormat);
   if (known !== undefined) return known;
   const naming = parse(ethFormat);
-  // A host has a few dozen formats; the bound only keeps a hostile caller of the preview from filling memory.
+  // A host has a few dozen formats. The bound keeps a hostile caller of the preview from filling memory.
   if (namings.size < 1000) namings.set(ethFormat, naming);
   return naming;
 }
 
-/** The first `count` names. */
+/** Returns the first `count` names. */
 export function interfaceNames(ethFormat: string, count: number): readonly string[] {
   const naming = interfaceNaming(ethFormat);
   return Array.from({ length: count }, (_, index) => naming.name(index));
 }
 
-/** The name that `alias` abbreviates or spells out, if it is one: told to people as a hint, never taken. */
+/** Returns the name that `alias` abbreviates or spells out, if any. Only for hints: an alias is never accepted. */
 export function interfaceAlias(ethFormat: string, alias: string, maxInterfaces: number): string | undefined {
   const wanted = plainName(alias);
   const count = Math.min(maxInterfaces, 256);
@@ -64,7 +64,7 @@ function parse(ethFormat: string): InterfaceNaming {
       const slot = pattern.slot === undefined ? 0 : Number(match[1]) - pattern.slot;
       if (port < 0 || slot < 0 || port >= pattern.ports || (slot > 0 && pattern.ports === Number.POSITIVE_INFINITY)) return undefined;
       const index = fixed.length + port + (slot === 0 ? 0 : slot * pattern.ports);
-      // Also refuses leading zeros (eth01) and a fixed name's place.
+      // Also refuses leading zeros (eth01) and names that collide with a fixed name.
       return Number.isSafeInteger(index) && name(index) === wanted ? index : undefined;
     },
   };

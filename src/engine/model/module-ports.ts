@@ -1,7 +1,7 @@
 import type { Scalar } from "../../intent/lab/lab.ts";
 import type { ModuleRule } from "./plan.ts";
 
-/** Names of the interfaces that the modules in a node's slots have: slot by slot, each in the order of its ports. */
+/** Returns the names of the interfaces of a node's modules, by slot and port. */
 export function modulePorts(attributes: Readonly<Record<string, Scalar>>, { attribute, kinds }: ModuleRule): readonly string[] {
   return Object.entries(attributes).flatMap(([name, value]) => {
     const slot = name.startsWith(attribute) ? /^\d{1,3}$/.exec(name.slice(attribute.length))?.[0] : undefined;

@@ -1,8 +1,8 @@
 import type { LabNode } from "../../intent/lab/lab.ts";
 
 /**
- * The fields of a node that are compared one by one. Not among them: key (its identity), template (always recreates), start (power) and
- * startupConfigFile (where the text came from; the text is compared).
+ * The fields of a node that are compared one by one. Left out: key (its identity), template (always recreates), start (power) and startupConfigFile
+ * (the source of the text; the text is compared).
  */
 export const nodeFields = [
   "name",
@@ -21,12 +21,12 @@ export const nodeFields = [
 
 export type NodeField = (typeof nodeFields)[number];
 
-// A field added to LabNode does not compile until it is compared above or named here.
+// A field added to LabNode does not compile until it is compared above or listed here.
 type Handled = NodeField | "key" | "template" | "start" | "startupConfigFile";
 const everyFieldIsHandled: [Exclude<keyof LabNode, Handled>] extends [never] ? true : never = true;
 void everyFieldIsHandled;
 
-/** The user's word for a field of Lab, as in the YAML. */
+/** Returns a field's name as in the YAML. */
 export function fieldWord(field: string): string {
   return words[field] ?? field;
 }

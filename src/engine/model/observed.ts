@@ -3,12 +3,12 @@ import type { LabText, Position, Quality, Scalar, TrafficFilter } from "../../in
 /** A lab as the host holds it: its persisted definition, with the host's own ids, and the power state of each node. */
 export interface ObservedLab {
   readonly path: string;
-  /** The host's own id of the lab (a uuid, a number as text). */
+  /** The host's own id of the lab (a uuid, or a number as text). */
   readonly id: string;
   readonly name: string;
   readonly description?: string;
   readonly locked: boolean;
-  /** The host's own lock word, 0 when free. */
+  /** The host's own value of the lock, 0 if the lab is not locked. */
   readonly lock: number;
   readonly nodes: readonly ObservedNode[];
   readonly networks: readonly ObservedNetwork[];
@@ -17,16 +17,16 @@ export interface ObservedLab {
   readonly trafficFilters: readonly TrafficFilter[];
 }
 
-/** unknown: something runs under the node's number on the host, and it is or may be another lab's node (`clash`). */
+/** unknown: a node runs under this node's number on the host, and it is or may be another lab's node (see `clash`). */
 export type Power = "stopped" | "starting" | "running" | "stopping" | "suspended" | "failed" | "unknown";
 
-/** What else runs, or may run, under a node's number, on hosts whose labs share numbers. */
+/** The other node that runs, or may run, under a node's number. For hosts whose labs share numbers. */
 export interface NumberClash {
   readonly number: number;
-  /** Path of the lab, and the name of its node there; absent: no lab of the host has the number. */
+  /** Path of the lab and name of its node; absent if no lab of the host has the number. */
   readonly lab?: string;
   readonly node?: string;
-  /** false: it may also be this lab's own node. */
+  /** false: the running node may also be this lab's own. */
   readonly certain: boolean;
 }
 
@@ -44,31 +44,31 @@ export interface ObservedNode {
   readonly cpu?: number;
   readonly ram?: number;
   readonly ethernet: number;
-  /** The declared wanted power, as persisted by the host; absent: none declared. */
+  /** The declared power, as persisted by the host; absent if none is declared. */
   readonly start?: boolean;
   readonly position?: Position;
   readonly env: Readonly<Record<string, string>>;
   readonly attributes: Readonly<Record<string, Scalar>>;
   readonly labels: Readonly<Record<string, string>>;
   readonly power: Power;
-  /** Of a node whose power is unknown. */
+  /** Set if power is unknown. */
   readonly clash?: NumberClash;
-  /** It has failed, and the host starts it only after a wipe. */
+  /** The node has failed, and the host starts it only after a wipe. */
   readonly stuck?: true;
   readonly consoleType: "telnet" | "serial" | "vnc" | "none";
-  /** What the host keeps it to; absent: nothing, or the host does not tell. */
+  /** The limits that the host enforces; absent: none, or the host does not report them. */
   readonly limits?: ObservedLimits;
   readonly interfaces: readonly ObservedInterface[];
 }
 
-/** Each only where the host keeps it. */
+/** A limit is absent if the host does not enforce it. */
 export interface ObservedLimits {
   /** Cores. */
   readonly cpu?: number;
   readonly memoryBytes?: number;
   /** Processes and threads. */
   readonly processes?: number;
-  /** Of all its files together. */
+  /** Bytes of all files together. */
   readonly diskBytes?: number;
 }
 

@@ -2,13 +2,13 @@ import type { Lab, LabLink, LabNetwork, LabNode, LabText, TrafficFilter } from "
 import type { Reason } from "./reasons.ts";
 import type { UnsupportedField } from "./support.ts";
 
-/** What running things feel: nothing, a link that flaps, or a node that goes down. */
+/** How a change disturbs running nodes: not at all, by a link that flaps, or by a node that goes down. */
 export type Disruption = "none" | "link" | "restart" | "stop" | "recreate";
 export type PlanOp = "create" | "update" | "replace" | "delete" | "start" | "stop" | "wipe";
 export type PlanKind = "lab" | "network" | "node" | "config" | "link" | "text";
 
 export interface Change {
-  /** Dotted from the resource: image, attributes.daemons, quality.a.delay. */
+  /** Dotted path in the resource: image, attributes.daemons, quality.a.delay. */
   readonly field: string;
   readonly before: unknown;
   readonly after: unknown;
@@ -25,7 +25,7 @@ export interface Affected {
   readonly key: string;
 }
 
-/** One changed resource, for people. On the wire as it is (api-v1 PlanAction). */
+/** One changed resource, for people. Sent as it is (PlanAction of API v1). */
 export interface Action {
   readonly id: string;
   readonly op: PlanOp;
@@ -42,24 +42,24 @@ export interface Action {
   readonly affected?: readonly Affected[];
   readonly changes: readonly Change[];
   readonly prune: boolean;
-  /** Where the intent says it, from 1. */
+  /** Line of the resource in the intent, from 1. */
   readonly line?: number;
   /** Absent: not known, or an action of power. */
   readonly origin?: Origin;
 }
 
-/** One ordered host step. The wire shows it without `step`; the host runs `step`. */
+/** One ordered host step. API v1 sends it without `step`, which is what the driver runs. */
 export interface Operation extends Action {
-  /** The id of the action it belongs to. */
+  /** The id of the action that the step belongs to. */
   readonly of: string;
   readonly step: Step;
 }
 
-/** What the host is asked to do, as data. Nodes, networks and links are named by intent key; the driver joins them to its ids. */
+/** A host change as data. Nodes, networks and links are named by intent key; the driver maps keys to its ids. */
 export type Step =
   /**
-   * An empty lab with name, description, texts and traffic filters. The whole wanted lab comes with it, template defaults filled
-   * in, so that a driver with a bulk path may make everything at once: the create steps that follow are idempotent.
+   * An empty lab with name, description, texts and traffic filters. `lab` is the whole wanted lab with template defaults, so that a driver can make
+   * everything at once. The create steps that follow are idempotent.
    */
   | { readonly do: "create-lab"; readonly lab: Lab }
   | {
@@ -75,11 +75,11 @@ export type Step =
   | { readonly do: "delete-network"; readonly network: string }
   | { readonly do: "create-node"; readonly node: LabNode }
   /**
-   * The whole wanted node; fields (of LabNode) names what differs. Includes startup-config (kind config). Fields that wait for a
-   * restart are still as observed in the step that changes the live ones.
+   * The whole wanted node, also for a startup-config (kind config). `fields` lists the fields of LabNode that differ. In the step that makes the live
+   * changes, fields that wait for a restart still have their observed values.
    */
   | { readonly do: "update-node"; readonly node: LabNode; readonly fields: readonly string[] }
-  /** The node and its disk. */
+  /** Deletes the node and its disk. */
   | { readonly do: "delete-node"; readonly node: string }
   | { readonly do: "create-link"; readonly link: LabLink }
   | { readonly do: "update-link"; readonly link: LabLink; readonly fields: readonly string[] }
@@ -106,66 +106,66 @@ export interface PlanSummary {
 export interface Plan {
   /** One per changed resource, sorted for people. */
   readonly actions: readonly Action[];
-  /** What apply runs, in this order. */
+  /** The steps of apply, in order. */
   readonly operations: readonly Operation[];
   /** Actions that cannot be applied now, each with its reason. */
   readonly blocked: readonly Action[];
   /** "<key>.<field>: why". */
   readonly unsupported: readonly string[];
-  /** The same as parts. Not on the wire. */
+  /** The same as data. Not sent. */
   readonly unsupportedFields: readonly UnsupportedField[];
   readonly summary: PlanSummary;
-  /** Nothing blocked, not locked, and nothing unsupported unless that is allowed. */
+  /** Nothing is blocked, the lab is not locked, and nothing is unsupported unless the caller allows that. */
   readonly applicable: boolean;
-  /** What a terminal shows. */
+  /** The plan as a terminal shows it. */
   readonly text: string;
 }
 
-/** How a change of one field is taken by a running node. "unsupported": the host has no home for the field at all. */
+/** How a running node takes a change of one field. "unsupported": the host cannot store the field. */
 export type FieldRule = "live" | "restart" | "recreate" | "unsupported";
 
-/** What the engine must know of a template: its defaults and how each field of a node changes. From the host's catalogue. */
+/** The facts of a template that plans need: its defaults, and how each field of a node changes. From the host's catalogue. */
 export interface TemplateRules {
   readonly id: string;
   readonly type: string;
   readonly image?: string;
-  /** Names of the images that are there; empty: none provisioned. Absent: the template takes no image, or the host cannot tell. */
+  /** Names of the installed images; empty if there are none. Absent: the template takes no image, or the host cannot list them. */
   readonly images?: readonly string[];
   readonly icon?: string;
   readonly cpu?: number;
   readonly ram?: number;
-  /** MiB that a node takes whose intent declares no ram. */
+  /** MiB that a node takes if the intent declares no ram. */
   readonly need?: number;
-  /** Interfaces that a node has when neither intent nor links ask for more; absent: none. */
+  /** Interfaces of a node if neither intent nor links need more; absent: none. */
   readonly ethernet?: number;
   /** Ethernet interfaces come in groups of this many: a count is rounded up to whole groups. Default 1. */
   readonly ethernetGroup?: number;
   readonly attributes: Readonly<Record<string, string | number | boolean>>;
-  /** What values may be: of "cpu" and "ram" where they are bounded, and of each attribute that there is, as "attributes.<name>". Absent: the host tells itself. */
+  /** Allowed values of "cpu" and "ram" if they are limited, and of each attribute as "attributes.<name>". Absent: the host itself checks values. */
   readonly values?: Readonly<Record<string, ValueRule>>;
   readonly startupConfig: boolean;
-  /** LabNode field (name, image, icon, startupConfig, exec, cpu, ram, ethernet, position, env, attributes, labels) → rule; a field left out is "live". */
+  /** LabNode field (name, image, icon, startupConfig, exec, cpu, ram, ethernet, position, env, attributes, labels) → rule. A field without a rule is "live". */
   readonly fields: Readonly<Record<string, FieldRule>>;
   /** Why a field is unsupported, for people: field → text. */
   readonly why?: Readonly<Record<string, string>>;
-  /** What adding or removing a link does to a running node of this template. */
+  /** How a running node of this template takes a new or deleted link. */
   readonly links: "live" | "restart" | "recreate";
-  /** Interface names by index: "eth{0}" style, as in the catalogue; used to count interfaces a link needs. */
+  /** Format of interface names, such as "eth{0}", as in the catalogue. Used to count the interfaces that a link needs. */
   readonly ethFormat: string;
-  /** First interface index a person links (1 where eth0 is management), only for completion order. */
+  /** The highest number of ethernet interfaces. */
   readonly maxInterfaces: number;
-  /** Serial interfaces in slots that follow those of the ethernet interfaces, as on IOL: s1/0 where e0/0 to e0/3 are all. Absent: none. */
+  /** Serial interfaces in slots that follow the ethernet slots, as on IOL: s1/0 if e0/0 to e0/3 are all ethernet. Absent: none. */
   readonly serial?: SerialRule;
-  /** Interfaces of modules in numbered slots, as on Dynamips: fa1/0 where the attribute slot1 is "NM-1FE-TX". Absent: none. */
+  /** Interfaces of modules in numbered slots, as on Dynamips: fa1/0 if the attribute slot1 is "NM-1FE-TX". Absent: none. */
   readonly modules?: ModuleRule;
 }
 
-/** Of the value as text: an attribute of type number may be written as "4" too. */
+/** A rule for the value as text, because an attribute of type number may also be written as "4". */
 export interface ValueRule {
   readonly type: "string" | "integer" | "number" | "boolean" | "enum" | "text";
-  /** Of an enum. */
+  /** Allowed values of an enum. */
   readonly options?: readonly string[];
-  /** Of a string that is a list: its words, with spaces or commas between them. `usual` stands for no list. */
+  /** Of a string that is a list: the allowed words, separated by spaces or commas. `usual` is the value that means no list. */
   readonly words?: readonly string[];
   readonly usual?: string;
   readonly min?: number;
@@ -173,44 +173,47 @@ export interface ValueRule {
 }
 
 export interface SerialRule {
-  /** Before slot and port: "s" of s1/0. */
+  /** Text before slot and port: "s" of s1/0. */
   readonly prefix: string;
-  /** Interfaces in a slot, of either kind. */
+  /** Interfaces per slot, ethernet or serial. */
   readonly ports: number;
-  /** The attribute that counts a node's slots of serial interfaces. */
+  /** The attribute that holds the number of a node's serial slots. */
   readonly attribute: string;
 }
 
 export interface ModuleRule {
-  /** Before the number of the slot in the attribute's name: "slot" of slot1. */
+  /** Text before the slot number in the attribute's name: "slot" of slot1. */
   readonly attribute: string;
-  /** By the attribute's value: the letters before slot and port, and how many ports the module has. */
+  /** By the attribute's value: the letters before slot and port, and the number of ports of the module. */
   readonly kinds: Readonly<Record<string, { readonly prefix: string; readonly ports: number }>>;
 }
 
-/** What the engine must know of the host: facts, no calls. */
+/** The facts of a host that plans need. Data only: the engine never calls the host. */
 export interface HostRules {
   readonly templates: readonly TemplateRules[];
   readonly networkTypes: readonly string[];
-  /** Features as in capabilities; linkQuality and linkSuspend decide what of a link is unsupported. */
+  /** Features as in capabilities. linkQuality and linkSuspend decide which link fields are unsupported. */
   readonly features: Readonly<Record<string, boolean>>;
   /**
-   * Fields that have no home on the host: texts, trafficFilters, description, position, labels, env, mtu, start …, for every kind or
-   * for one ("network.icon", "lab.name", "link.mtu"). A word that is not listed has a home.
+   * Fields that the host cannot store: texts, trafficFilters, description, position, labels, env, mtu, start …, for every kind or for one
+   * ("network.icon", "lab.name", "link.mtu"). A field that is not listed is stored.
    */
   readonly unsupportedFields: readonly string[];
-  /** Positions are whole numbers from 0 here: others are moved to the nearest. Default false. */
+  /** The host stores positions as whole numbers from 0: others are rounded. Default false. */
   readonly wholePositions?: boolean;
-  /** Link quality is kept in whole numbers, at the ends that are nodes, not of serial links, and not of a link from a node to itself. Default: all of it is kept. */
+  /**
+   * The host stores link quality as whole numbers, and only at ends that are nodes. Serial links and links from a node to itself have none. Default
+   * false: all quality is stored.
+   */
   readonly plainQuality?: boolean;
-  /** CPU cores of the host; absent: the host does not tell. */
+  /** CPU cores of the host; absent if the host does not report them. */
   readonly cores?: number;
-  /** MiB of memory that nodes which are started may still have; absent: the host does not tell. */
+  /** MiB of memory that is free for nodes that start; absent if the host does not report it. */
   readonly freeMemory?: number;
-  /** A regular expression that shown names of nodes must match; absent: any name will do. */
+  /** A regular expression that shown names of nodes must match; absent: any name is accepted. */
   readonly nodeName?: string;
-  /** A regular expression that shown names of networks must match, and why, for people; absent: any name will do. */
+  /** A regular expression that shown names of networks must match, and why, for people; absent: any name is accepted. */
   readonly networkName?: { readonly pattern: string; readonly why: string };
-  /** How many nodes a lab can have; absent: any number. */
+  /** Highest number of nodes in a lab; absent: no limit. */
   readonly maxNodes?: number;
 }

@@ -5,7 +5,7 @@ export interface SerialPort {
   readonly port: number;
 }
 
-/** Where a serial interface of this name is; undefined: it is none. */
+/** Returns the slot and port of a serial interface, or undefined if the name is not one. */
 export function serialPort(name: string, rule: SerialRule): SerialPort | undefined {
   const [, slot, port] = name.startsWith(rule.prefix) ? (/^(\d{1,3})\/(\d{1,2})$/.exec(name.slice(rule.prefix.length)) ?? []) : [];
   return slot === undefined ? undefined : { slot: Number(slot), port: Number(port) };

@@ -4,28 +4,28 @@ import type { Change, HostRules, TemplateRules } from "./plan.ts";
 
 export type ResourceKind = "lab" | "node" | "network" | "link";
 
-/** A field that is left out, because the host has no place for it. */
+/** A field that is left out because the host cannot store it. */
 export interface UnsupportedField {
   readonly kind: ResourceKind;
   readonly key: string;
-  /** In the words of the intent, dotted: startup-config, quality.a.delay. */
+  /** With the intent's words, dotted: startup-config, quality.a.delay. */
   readonly field: string;
   readonly why: string;
 }
 
-/** "<key>.<field>: why" */
+/** Returns "<key>.<field>: why". */
 export function unsupportedText({ key, field, why }: UnsupportedField): string {
   return `${key}.${field}: ${why}`;
 }
 
-/** Why the host has no home for a field of this kind of thing; undefined where it has one. */
+/** Returns why the host cannot store a field of this kind of resource, or undefined if it can. */
 export function unsupportedOnHost(rules: HostRules, kind: ResourceKind, field: string): string | undefined {
   return rules.unsupportedFields.includes(field) || rules.unsupportedFields.includes(`${kind}.${field}`)
     ? "this host has no place for it"
     : undefined;
 }
 
-/** Why a node of this template cannot have the field; undefined where it can. */
+/** Returns why a node of this template cannot have the field, or undefined if it can. */
 export function unsupportedOnNode(rules: HostRules, template: TemplateRules | undefined, field: NodeField | "start"): string | undefined {
   if (template !== undefined) {
     if (field === "startupConfig" && !template.startupConfig) {
@@ -36,7 +36,7 @@ export function unsupportedOnNode(rules: HostRules, template: TemplateRules | un
   return unsupportedOnHost(rules, "node", field);
 }
 
-/** Why the host cannot do this of a link; `word` is quality, suspended or mtu, or quality.delay and so on. */
+/** Returns why the host does not support a field of links. `word` is quality, suspended or mtu, or quality.delay and so on. */
 export function unsupportedOnLink(rules: HostRules, word: string): string | undefined {
   if (word.startsWith("quality")) {
     if (rules.features.linkQuality !== true) return "this host has no link quality";
@@ -47,7 +47,7 @@ export function unsupportedOnLink(rules: HostRules, word: string): string | unde
 }
 
 /**
- * Why the host cannot keep a value of this link's quality; undefined where it can.
+ * Returns why the host cannot store a value of this link's quality, or undefined if it can.
  * @param serial whether the link is between serial interfaces
  */
 export function unsupportedQuality(rules: HostRules, { endpoints: [a, b] }: LabLink, change: Change, serial: boolean): string | undefined {

@@ -10,18 +10,18 @@ export interface Admitted {
   readonly desired: Lab;
   readonly observed: ObservedLab | null;
   readonly rules: HostRules;
-  /** As recorded. */
+  /** Ids as recorded by the service. */
   readonly ids: JoinedIds | undefined;
 }
 
-/** Blocks a plan that the host has no room for. */
+/** Blocks a plan that exceeds a limit of the host. */
 export function admit(plan: Plan, admitted: Admitted): Plan {
   return admitMemory(admitCount(plan, admitted), admitted);
 }
 
 /**
- * Blocks a plan whose nodes need more memory than the host has left: those that start, and those that run and get more. What a node that is stopped
- * and started again had before is free by then. A host that does not tell what it has left is not asked.
+ * Blocks a plan if its nodes need more memory than the host has free. Counts nodes that start and running nodes that get more. A node that is stopped
+ * and started again frees its earlier memory first. Does nothing if the host does not report free memory.
  */
 function admitMemory(plan: Plan, { desired, observed, rules, ids }: Admitted): Plan {
   if (rules.freeMemory === undefined) return plan;
@@ -37,11 +37,11 @@ function admitMemory(plan: Plan, { desired, observed, rules, ids }: Admitted): P
     const then = before.get(joined.nodes[node.key] ?? "");
     const had = then === undefined || then.power === "stopped" ? 0 : needOf(then, templates);
     const starting = starts.has(node.key);
-    // One that is only stopped frees what it had, but perhaps not before the others start.
+    // A node that is only stopped frees its memory, but perhaps after the others start.
     if (!starting && (had === 0 || stops.has(node.key))) continue;
     const runs = !starting || stops.has(node.key);
     const more = needOf(node, templates) - (runs ? had : 0);
-    // What one that runs on gives back is not free before the others start, either.
+    // Memory that a running node gives back is not free before the others start, either.
     needs += starting ? more : Math.max(0, more);
     if (more <= 0) continue;
     grown.push(node.key);
@@ -91,7 +91,7 @@ function needOf(node: { readonly ram?: number; readonly template: string }, temp
 
 /**
  * @param needs, free MiB
- * @param grows some of it is for nodes that have memory already
+ * @param grows part of the memory is for nodes that already run
  */
 export function shortage(needs: number, free: number, grows = false): string {
   const who = grows ? "start or get more memory need" : "start need";

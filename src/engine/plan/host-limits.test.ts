@@ -63,33 +63,33 @@ const host = ({ nodes, networks }: Lab): ObservedLab => ({
 const refusals = (desired: Lab, observed: ObservedLab | null, more: Partial<PlanInput> = {}) =>
   planLab({ desired, observed, rules, prune: false, replace: false, ...more }).blocked.map(({ key, reason }) => [key, reason.code]);
 
-describe("a host whose labs have at most three nodes", () => {
+describe("on a host whose labs have at most three nodes", () => {
   const tooMany = [["campus", "too_many_nodes"]];
 
-  it("refuses a fourth, also if the others are only on the host", () => {
+  it("a fourth node is refused, also if the others are only on the host", () => {
     expect(refusals(lab(["a", "b", "c"]), null)).toEqual([]);
     expect(refusals(lab(["a", "b", "c", "d"]), null)).toEqual(tooMany);
     expect(refusals(lab(["a", "b", "c", "d"]), host(lab(["a"])))).toEqual(tooMany);
     expect(refusals(lab(["d"]), host(lab(["a", "b", "c"])))).toEqual(tooMany);
   });
 
-  it("takes a node in the place of another, and a lab in the place of another", () => {
+  it("a node may replace another, and a lab may replace another", () => {
     expect(refusals(lab(["d"]), host(lab(["a", "b", "c"])), { prune: true })).toEqual([]);
     expect(refusals(lab(["b", "c", "d"]), host(lab(["a", "b", "c"])), { prune: true })).toEqual([]);
     expect(refusals(lab(["x", "y", "z"]), host(lab(["a", "b", "c"])), { replace: true })).toEqual([]);
     expect(refusals(lab(["w", "x", "y", "z"]), host(lab(["a", "b", "c"])), { replace: true })).toEqual(tooMany);
   });
 
-  it("leaves alone a lab that already has more", () => {
+  it("a lab that already has more can be changed", () => {
     const full = lab(["a", "b", "c", "d"]);
     expect(refusals(full, host(full))).toEqual([]);
   });
 });
 
-describe("a host that cannot keep some names of networks", () => {
+describe("on a host that cannot store some network names", () => {
   const wan = (name: string, type = "bridge"): LabNetwork => ({ key: "wan", name, type });
 
-  it("refuses them at a new network and at a new name, and leaves alone a network that has one", () => {
+  it("a new network or a new name is refused, and a network that already has such a name is left alone", () => {
     expect(refusals(lab([], [wan("a&b")]), null)).toEqual([["wan", "bad_name"]]);
     expect(refusals(lab([], [wan("a&b")]), host(lab([], [wan("ab")])))).toEqual([["wan", "bad_name"]]);
     expect(refusals(lab([], [wan("a&b", "nat")]), host(lab([], [wan("a&b")])))).toEqual([["wan", "bad_name"]]);
@@ -103,7 +103,7 @@ describe("positions that the host chose", () => {
   const hostPlaces = { nodes: new Map([["n-a", { x: 0, y: 0 }]]), networks: new Map([["w-lan", { x: 9, y: 9 }]]) };
   const positions = ({ nodes, networks }: Lab) => [...nodes, ...networks].map(({ position }) => position);
 
-  it("are left out of an intent that leaves them out, until somebody changes them", () => {
+  it("are added to an intent without positions only after somebody changes them", () => {
     expect(positions(captureLab({ observed, base: desired, rules, hostPlaces }))).toEqual([undefined, { x: 1, y: 1 }, undefined]);
     const moved = { ...observed, nodes: observed.nodes.map((one) => ({ ...one, position: { x: 5, y: 5 } })) };
     expect(positions(captureLab({ observed: moved, base: desired, rules, hostPlaces }))).toEqual([
@@ -113,7 +113,7 @@ describe("positions that the host chose", () => {
     ]);
   });
 
-  it("are part of an intent that is made of the host alone", () => {
+  it("are written to an intent that is made from the host alone", () => {
     expect(positions(captureLab({ observed, rules, hostPlaces }))).toEqual([
       { x: 0, y: 0 },
       { x: 1, y: 1 },

@@ -3,9 +3,9 @@ import { canonicalText } from "../shared/canonical.ts";
 import { type PlanInput, planLab } from "./plan-lab.ts";
 
 /**
- * One text for all that a plan rests on: intent, options, the host's persisted definition, its lock, and the power of the nodes that
- * the plan touches. Equal texts mean that the plan still holds; the service keeps only a hash of it. Key order does not matter. to_host also
- * binds what shall be done, so that other template defaults or host features make a plan stale; from_host changes no node, so no power matters to it.
+ * Returns a text of everything that a plan depends on: intent, options, the host's persisted definition, its lock, and the power of the nodes that
+ * the plan changes. The plan is still valid if the text is equal; the service stores only its hash. Key order does not matter. For to_host it also
+ * contains the steps, so that new template defaults or host features make a plan stale. A from_host plan changes no node, so power does not matter.
  */
 export function identityText(input: PlanInput, direction: "to_host" | "from_host", plan = planLab(input)): string {
   const { desired, observed, prune, replace, allowUnsupported, wipe = true } = input;
@@ -32,13 +32,13 @@ export function identityText(input: PlanInput, direction: "to_host" | "from_host
   return canonicalText({ ...bound, power, work, blocked: plan.blocked.map(({ id, reason }) => [id, reason.code]) });
 }
 
-/** A node that is on its way up or down is as good as there: waiting for it must not make a plan stale. */
+/** A node that is starting counts as running and one that is stopping as stopped: waiting for it must not make a plan stale. */
 function steady(power: ObservedLab["nodes"][number]["power"]): string {
   if (power === "starting") return "running";
   return power === "stopping" ? "stopped" : power;
 }
 
-/** An observed lab without the power of its nodes and what follows from it. */
+/** An observed lab without its nodes' power and everything that depends on it. */
 export type PersistedLab = Omit<ObservedLab, "nodes"> & {
   readonly nodes: readonly Omit<ObservedLab["nodes"][number], "power" | "clash" | "stuck" | "interfaces">[];
 };
@@ -47,7 +47,7 @@ function sortedLab(lab: NonNullable<PlanInput["desired"]>): unknown {
   return { ...lab, nodes: byKey(lab.nodes), networks: byKey(lab.networks), links: byKey(lab.links) };
 }
 
-/** What the host persists, without what only running things have. */
+/** Returns the persisted part of an observed lab. */
 export function persistedLab(observed: ObservedLab): PersistedLab {
   return {
     ...observed,

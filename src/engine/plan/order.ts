@@ -2,8 +2,8 @@ import { compareNatural } from "../../base/natural-order.ts";
 import type { Action, Operation, PlanKind } from "../model/plan.ts";
 
 /**
- * The order of host steps, so that nothing ever dangles: what goes down is stopped, links come off before what they hang on goes, names
- * are free before they are used again, and nodes start when their links are there.
+ * The phases of host steps, in order. Nodes stop first. Links are removed before the nodes and networks at their ends. Deletions come before
+ * creations, so that names are free. Nodes start after their links exist.
  */
 export const phases = [
   "stop",
@@ -31,7 +31,7 @@ export interface Phased {
   readonly operation: Operation;
 }
 
-/** Steps of one phase go in the order people count in; two steps of one thing in one phase keep the order they were given in. */
+/** Steps of one phase are sorted in natural order. Two steps of one resource in one phase keep the order in which they were added. */
 export function orderOperations(steps: readonly Phased[]): readonly Operation[] {
   const byPhase = new Map<Phase, Operation[]>(phases.map((phase) => [phase, []]));
   for (const { phase, operation } of steps) byPhase.get(phase)?.push(operation);
@@ -40,7 +40,7 @@ export function orderOperations(steps: readonly Phased[]): readonly Operation[] 
 
 const kinds: readonly PlanKind[] = ["lab", "text", "network", "node", "config", "link"];
 
-/** For people: the lab, then networks, nodes with their configurations, links. */
+/** Order for people: the lab, then networks, nodes with their configurations, links. */
 export function orderActions(actions: readonly Action[]): readonly Action[] {
   const rank = (action: Action) => kinds.indexOf(action.kind === "config" ? "node" : action.kind);
   return [...actions].sort((a, b) => rank(a) - rank(b) || compareNatural(a.key, b.key) || kinds.indexOf(a.kind) - kinds.indexOf(b.kind));

@@ -3,7 +3,7 @@ import { type UnsupportedField, unsupportedText } from "../model/support.ts";
 import { planText } from "../show/text.ts";
 import { orderActions, orderOperations, type Phase, type Phased } from "./order.ts";
 
-/** Collects actions and their steps in any order; the plan comes out sorted, counted and told. */
+/** Collects actions and their steps in any order. `finish` sorts and counts them and makes the plan's text. */
 export interface PlanBuilder {
   readonly add: (action: Action) => void;
   readonly block: (action: Action) => void;
@@ -15,13 +15,13 @@ export interface RunStep {
   readonly op: PlanOp;
   readonly step: Step;
   readonly disruption: Disruption;
-  /** Where the step is not about the action's own thing: whose it is. */
+  /** The resource of the step, if it is not the action's own. */
   readonly about?: Pick<Operation, "kind" | "key"> & { readonly native_id?: string | undefined; readonly name?: string | undefined };
-  /** Where the step does not follow from the action's own reason. */
+  /** The reason of the step, if it is not the action's. */
   readonly reason?: Action["reason"];
-  /** What the step changes, where it is the one that does it. */
+  /** The changes that the step makes. */
   readonly changes?: Action["changes"];
-  /** Tells apart two steps that do the same to the same thing. */
+  /** Distinguishes two steps of the same kind for the same resource. */
   readonly part?: string;
 }
 
@@ -29,7 +29,7 @@ export interface PlanFacts {
   readonly name: string;
   readonly locked: boolean;
   readonly unsupported: readonly UnsupportedField[];
-  /** The rest is to be applied without what is unsupported. */
+  /** The caller allows that unsupported fields are left out. */
   readonly allowUnsupported?: boolean | undefined;
   readonly unchanged: number;
   readonly skippedPrune: number;
@@ -82,18 +82,18 @@ export function planBuilder(): PlanBuilder {
         skipped_prune: facts.skippedPrune,
         unsupported: facts.unsupported.length,
       };
-      const told = {
+      const shown = {
         actions: orderActions(actions),
         blocked: orderActions(blocked),
         unsupported: facts.unsupported.map(unsupportedText),
         summary,
       };
       return {
-        ...told,
+        ...shown,
         unsupportedFields: facts.unsupported,
         operations,
         applicable: blocked.length === 0 && !facts.locked && (facts.unsupported.length === 0 || facts.allowUnsupported === true),
-        text: planText({ ...told, name: facts.name, locked: facts.locked }),
+        text: planText({ ...shown, name: facts.name, locked: facts.locked }),
       };
     },
   };

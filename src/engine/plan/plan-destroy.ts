@@ -5,7 +5,7 @@ import type { Reason } from "../model/reasons.ts";
 import { defined } from "../shared/defined.ts";
 import { type PlanBuilder, planBuilder } from "./plan-builder.ts";
 
-/** Stop all that runs, drop the disks if asked, and delete the lab with all that is in it. */
+/** Plans a destroy: stops running nodes, wipes disks if `wipe` is set, and deletes the lab. */
 export function planDestroy(observed: ObservedLab | null, rules: HostRules, stateIds: JoinedIds | undefined, wipe: boolean): Plan {
   const builder = planBuilder();
   if (observed === null) return builder.finish({ name: "", locked: false, unsupported: [], unchanged: 0, skippedPrune: 0 });
@@ -42,7 +42,7 @@ export function planDestroy(observed: ObservedLab | null, rules: HostRules, stat
   return builder.finish({ name: observed.name, locked: observed.locked, unsupported: [], unchanged: 0, skippedPrune: 0 });
 }
 
-/** The steps that take a whole lab away: stop, wipe, delete-lab. */
+/** Adds the steps that remove a whole lab: stop, wipe, delete-lab. */
 export function runTeardown(
   builder: PlanBuilder,
   teardown: {
@@ -60,7 +60,7 @@ export function runTeardown(
     const key = keys.get(node.id);
     if (key === undefined) continue;
     const about = { kind: "node" as const, key, native_id: node.id, name: node.name };
-    // What runs under the number of an unknown node may be another lab's: the host's driver stops only what is this lab's.
+    // The number of a node with unknown power may belong to another lab: the driver stops only nodes of this lab.
     if (node.power !== "stopped" && node.power !== "failed" && node.power !== "unknown") {
       builder.run("stop", action, { op: "stop", disruption, about, step: { do: "stop", node: key, mode: 3 } });
     }
@@ -71,7 +71,7 @@ export function runTeardown(
   builder.run("delete-lab", action, { op: "delete", disruption, step: { do: "delete-lab", wipe } });
 }
 
-/** Native ids of the nodes that a teardown takes away from somebody. */
+/** Returns the native ids of the nodes that run, which a teardown stops. */
 export function runningIds(observed: ObservedLab): ReadonlySet<string> {
   const running = observed.nodes.filter(({ power }) => power === "running" || power === "starting" || power === "suspended");
   return new Set(running.map(({ id }) => id));

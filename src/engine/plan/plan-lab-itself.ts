@@ -2,7 +2,7 @@ import type { Lab } from "../../intent/lab/lab.ts";
 import type { Action, PlanOp } from "../model/plan.ts";
 import { announce, differs, onlyInIntent, type Planning } from "./planning.ts";
 
-/** The lab's own making, and what of its name, description, traffic filters and texts changes. */
+/** Plans the creation of the lab, or the changes of its name, description, traffic filters and texts. */
 export function planLabItself(plan: Planning): void {
   const { desired, observed, lab, nodes, networks, links } = plan.comparison;
   const base = { kind: "lab", key: desired.name, name: desired.name, disruption: "none", affects: [], prune: false } as const;

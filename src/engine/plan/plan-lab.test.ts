@@ -111,7 +111,7 @@ const triangle = lab(
 );
 
 describe("the plan of a lab", () => {
-  it("makes everything in an order in which nothing dangles", () => {
+  it("creates everything after the things it depends on", () => {
     const desired = lab([node("r2"), node("r10", { start: false })], [link("r2:eth0", "lan"), link("r2:eth1", "r10:eth0")], {
       networks: [{ key: "lan", name: "lan", type: "bridge" }],
     });
@@ -130,13 +130,13 @@ describe("the plan of a lab", () => {
     expect(made).toMatchObject({ node: { image: "base", ethernet: 2, attributes: { forwarding: false } } });
   });
 
-  it("is empty for what is so already, and says so", () => {
+  it("is empty for a lab that matches the intent, and its text reports that", () => {
     const planned = plan(triangle, host(triangle));
     expect(planned).toMatchObject({ actions: [], operations: [], applicable: true, summary: { unchanged: 6 } });
     expect(planned.text).toBe("No changes. The host matches the intent.\n");
   });
 
-  it("restarts a running node for a change that it cannot take live, and tells who feels it", () => {
+  it("restarts a running node for a change that it cannot take live, and lists the affected nodes and links", () => {
     const desired = { ...triangle, nodes: [node("a", { env: { MODE: "x", API_TOKEN: "s3cret" } }), node("b"), node("c")] };
     const planned = plan(desired, host(triangle));
     expect(steps(planned)).toEqual(["stop:node:a", "update:node:a", "start:node:a"]);
@@ -166,7 +166,7 @@ describe("the plan of a lab", () => {
     expect(later.map(({ id }) => id)).toEqual(["stop:node:a", "update:node:a", "start:node:a"]);
   });
 
-  it("recreates a node and puts its links back, in one group that is never halved", () => {
+  it("recreates a node and puts its links back, in one group that is never split", () => {
     const desired = { ...triangle, nodes: [node("a", { image: "big" }), node("b"), node("c")] };
     const planned = plan(desired, host(triangle));
     expect(steps(planned)).toEqual([
@@ -185,7 +185,7 @@ describe("the plan of a lab", () => {
     expect(planned.text).toContain("∓ node a: image differs and cannot change in place [recreated]");
   });
 
-  it("plugs a link into running nodes without disturbing them, and pulling it is a flap", () => {
+  it("adds a link to running nodes without disturbing them, and reports a deletion as a flap", () => {
     const without = { ...triangle, links: triangle.links.slice(1) };
     expect(plan(triangle, host(without)).actions).toMatchObject([{ op: "create", kind: "link", disruption: "none", affects: [] }]);
     expect(plan(without, host(triangle), { prune: true }).actions).toMatchObject([
@@ -202,7 +202,7 @@ describe("the plan of a lab", () => {
     expect(planned.operations[0]).toMatchObject({ of: "link:a:eth0 -- v:eth0", reason: { code: "stopped_for_change" } });
   });
 
-  it("recreates the end of a link that takes links only so, and all that hangs on it follows", () => {
+  it("recreates the end of a link that takes links only so, and takes its other links off and on", () => {
     const nodes = [node("a"), node("x", { template: "box" }), node("v", { template: "vm" })];
     const before = lab(nodes, [link("v:eth0", "x:eth0")]);
     const planned = plan({ ...before, links: [...before.links, link("a:eth0", "x:eth1")] }, host(before));
@@ -218,7 +218,7 @@ describe("the plan of a lab", () => {
       "start:node:v",
       "start:node:x",
     ]);
-    // Only another interface for a is safe by itself.
+    // A change of another interface of a is safe by itself.
     expect(splitByDisruption(planned).now.map(({ id }) => id)).toEqual(["update:node:a"]);
   });
 
@@ -232,7 +232,7 @@ describe("the plan of a lab", () => {
     expect(pruned.actions.find(({ kind }) => kind === "node")).toMatchObject({ op: "delete", disruption: "stop", prune: true });
   });
 
-  it("takes an interface from an extra link also without prune, and says why", () => {
+  it("takes an interface from an extra link also without prune, and gives the reason", () => {
     const nodes = [node("a"), node("b"), node("c")];
     const planned = plan(lab(nodes, [link("a:eth0", "c:eth0")]), host(lab(nodes, [link("a:eth0", "b:eth0")])));
     expect(planned.actions.filter(({ kind }) => kind === "link")).toMatchObject([
@@ -277,7 +277,7 @@ describe("the plan of a lab", () => {
     expect(plan(before, null).actions.filter((action) => "affected" in action)).toEqual([]);
   });
 
-  it("changes quality in place, whatever side was written first, and zero is nothing", () => {
+  it("changes quality in place in either order of the ends, and treats zero as absent", () => {
     const shaped = { ...triangle, links: [link("b:eth0", "a:eth0", { quality: { a: { delay: 5 } } }), ...triangle.links.slice(1)] };
     const planned = plan(shaped, host(triangle));
     expect(planned.actions).toMatchObject([{ disruption: "none", changes: [{ field: "quality.a.delay", before: null, after: 5 }] }]);
@@ -288,7 +288,7 @@ describe("the plan of a lab", () => {
     expect(plan(turned, host(shaped)).actions).toEqual([]);
   });
 
-  it("keeps declared power, and starts nothing else but what failed", () => {
+  it("keeps declared power, and otherwise starts only failed nodes", () => {
     const declared = lab([node("a", { start: true }), node("b", { start: false }), node("c")]);
     const down = host(declared, "stopped");
     expect(plan(declared, down).actions).toMatchObject([{ op: "start", key: "a", reason: { code: "wanted_running" } }]);
@@ -313,7 +313,7 @@ describe("the plan of a lab", () => {
     expect(steps(plan(fixed, broken, { prune: true }))).toEqual(["delete:node:b", "update:node:a", "start:node:a"]);
   });
 
-  it("files a startup-config under its own action and tells its size, not its text", () => {
+  it("gives a startup-config an action of its own that shows its size, not its text", () => {
     const before = lab([node("a", { startupConfig: "hostname a\nline\n" })]);
     const planned = plan(lab([node("a", { startupConfig: "hostname b\nline\nmore\n" })]), host(before));
     expect(planned.actions).toMatchObject([{ id: "config:a", kind: "config", op: "update", disruption: "restart" }]);
@@ -321,7 +321,7 @@ describe("the plan of a lab", () => {
     expect(planned.text).toContain("startup-config  2 → 3 lines (+2 -1)");
   });
 
-  it("blocks what cannot be, with every reason", () => {
+  it("blocks actions that the host cannot do, with every reason", () => {
     const desired = lab(
       [
         node("a", { template: "none" }),
@@ -350,7 +350,7 @@ describe("the plan of a lab", () => {
     );
   });
 
-  it("blocks values that a template's rules do not allow, where it has rules", () => {
+  it("blocks values that a template's rules do not allow, if it has rules", () => {
     const bounded: HostRules = {
       ...rules,
       templates: rules.templates.map((template) =>
@@ -385,7 +385,7 @@ describe("the plan of a lab", () => {
       "e: unknown_attribute: template linux has no attribute sized; did you mean size? It has forwarding, size, speed, words",
       'f: bad_value: speed is "fast", not a number of at least 0.5',
     ]);
-    // A change of a node that exists is checked in the same way.
+    // A change of an existing node is checked in the same way.
     const existing = host(lab(wrong.nodes.map(({ key }) => node(key))));
     const changed = plan(wrong, existing, { rules: bounded });
     expect(changed).toMatchObject({
@@ -400,13 +400,13 @@ describe("the plan of a lab", () => {
       "attributes.sized",
       "attributes.speed",
     ]);
-    // What is there already, and stays as it is, is in nobody's way.
+    // A value that is on the host already and stays blocks nothing.
     const there = host(lab([node("a", { cpu: 0.5, attributes: { sized: "s" } })]), "stopped");
     const wanted = lab([node("a", { cpu: 0.5, attributes: { sized: "s", speed: 2 }, icon: "Server.png" })]);
     expect(plan(wanted, there, { rules: bounded }).blocked).toEqual([]);
   });
 
-  it("blocks more interfaces than the template can have, and says which template was meant", () => {
+  it("blocks more interfaces than the template can have, and suggests the template that has the image", () => {
     const many = (ethernet: number) => lab([node("a", { ethernet })]);
     const { maxInterfaces } = rules.templates.find(({ id }) => id === "linux")!;
     for (const observed of [null, host(lab([node("a")]))]) {
@@ -434,7 +434,7 @@ describe("the plan of a lab", () => {
     });
   });
 
-  it("names what the host has no place for and plans the rest without it", () => {
+  it("lists the fields that the host cannot store and plans the rest without them", () => {
     const poor: HostRules = { ...rules, features: {}, unsupportedFields: ["labels", "texts", "network.icon", "mtu"] };
     const desired = lab(
       [node("a", { labels: { x: "y" } }), node("s", { template: "switch", image: "big", startupConfig: "x" })],
@@ -461,7 +461,7 @@ describe("the plan of a lab", () => {
     expect(JSON.stringify(made)).not.toMatch(/quality|suspended|mtu/);
   });
 
-  it("names what the new template of a node has no place for, also where the node had it and shall keep it", () => {
+  it("lists fields that a node's new template cannot store, also if the node had them before", () => {
     const had = { image: "big", startupConfig: "hostname a\n" };
     const planned = plan(lab([node("a", { ...had, template: "switch" })]), host(lab([node("a", had)])));
     expect(planned.blocked).toEqual([]);
@@ -472,7 +472,7 @@ describe("the plan of a lab", () => {
     expect(made[0]?.image).toBe("base");
   });
 
-  it("names the link quality that a host of plain quality cannot keep, and keeps the rest", () => {
+  it("lists the link quality that a host with plain quality cannot store, and applies the rest", () => {
     const plain: HostRules = { ...rules, plainQuality: true };
     const iol = template("iol", {
       ethFormat: "e{0}/{0-4}",
@@ -509,7 +509,7 @@ describe("the plan of a lab", () => {
     expect(planned.text).toContain("The lab is locked on the host");
   });
 
-  it("destroys by stop, wipe and delete, and without wipe keeps the disks", () => {
+  it("destroys a lab by stop, wipe and delete, and keeps the disks without wipe", () => {
     const observed = host(lab([node("a"), node("b")]));
     expect(steps(plan(null, observed))).toEqual(["stop:node:a", "stop:node:b", "wipe:node:a", "wipe:node:b", "delete:lab:campus"]);
     const gentle = plan(null, observed, { wipe: false });
@@ -518,7 +518,7 @@ describe("the plan of a lab", () => {
     expect(plan(null, null)).toMatchObject({ actions: [], operations: [] });
   });
 
-  it("takes a template default as the wanted value where the intent is silent", () => {
+  it("takes the template's default as the wanted value if the intent has none", () => {
     const observed = host(lab([node("a", { image: "big", attributes: { forwarding: true, odd: 1 } })]), "stopped");
     expect(plan(lab([node("a", { image: "default" })]), observed).actions[0]?.changes).toEqual([
       { field: "image", before: "big", after: "base" },
@@ -527,7 +527,7 @@ describe("the plan of a lab", () => {
     ]);
   });
 
-  it("knows a renamed node by its record, by its name, or by its key", () => {
+  it("finds a renamed node by its record, by its name, or by its key", () => {
     const observed = host(lab([node("a")]));
     const renamed = lab([node("a", { name: "Core 1" })]);
     expect(plan(renamed, observed).actions[0]?.changes).toEqual([{ field: "name", before: "a", after: "Core 1" }]);
@@ -539,7 +539,7 @@ describe("the plan of a lab", () => {
     expect(joinIds(moved, observed, joined)).toEqual(joined);
   });
 
-  it("of an unchanged lab of 5,000 nodes is empty", () => {
+  it("is empty for an unchanged lab of 5,000 nodes", () => {
     const nodes = Array.from({ length: 5000 }, (_, i) => node(`r${i}`));
     const ring = lab(
       nodes,
@@ -567,7 +567,7 @@ describe("the plan of a lab", () => {
   });
 });
 
-describe("a host that tells what memory it has left", () => {
+describe("on a host that reports its free memory", () => {
   const free = (freeMemory: number): HostRules => ({
     ...rules,
     templates: [
@@ -589,13 +589,13 @@ describe("a host that tells what memory it has left", () => {
     return { ...observed, nodes: observed.nodes.map((one) => (one.name === "other" ? { ...one, power: "stopped" as const } : one)) };
   };
 
-  it("starts what fits and not a MiB more", () => {
+  it("nodes start if they fit into the free memory, and not with a MiB more", () => {
     expect(blocked(two(1000), null, 1002)).toEqual([]);
     const text = "the nodes that would start need 1002 MiB of memory, 1001 MiB are free";
     expect(blocked(two(1000), null, 1001)).toEqual([["no_memory", text, ["h", "v"]]]);
   });
 
-  it("restarts a node with more only where the difference fits; with less, or as much, always", () => {
+  it("a node restarts with more memory only if the difference fits, and always with less or as much", () => {
     expect(blocked(two(1500), running(two(1000)), 500)).toEqual([]);
     const text = "the nodes that would start or get more memory need 500 MiB more, 499 MiB are free";
     expect(blocked(two(1500), running(two(1000)), 499)).toEqual([["no_memory", text, ["v"]]]);
@@ -603,7 +603,7 @@ describe("a host that tells what memory it has left", () => {
     expect(blocked(lab([{ ...two(1000).nodes[0]!, image: "big" }]), running(two(1000)), 0)).toEqual([]);
   });
 
-  it("gives a node that runs on no more than there is, and one that is stopped what it likes", () => {
+  it("a node that stays up gets no more than is free, and a stopped node any amount", () => {
     const text = "the nodes that would start or get more memory need 300 MiB more, 200 MiB are free";
     expect(blocked(two(1000, 400), running(two(1000, 100)), 200)).toEqual([["no_memory", text, ["h"]]]);
     expect(blocked(two(1000, 400), running(two(1000, 100)), 300)).toEqual([]);

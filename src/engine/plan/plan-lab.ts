@@ -18,26 +18,26 @@ import type { Planning } from "./planning.ts";
 export interface PlanInput {
   /** null: destroy. */
   readonly desired: Lab | null;
-  /** null: the host has no lab there. */
+  /** null: the host has no lab at this path. */
   readonly observed: ObservedLab | null;
   readonly rules: HostRules;
-  /** Native ids as recorded; what they do not name is joined by name (join.ts). */
+  /** Native ids as recorded. Other objects are joined by name (join.ts). */
   readonly ids?: JoinedIds;
-  /** Keys of nodes that an earlier change was to start, and broke off before it did. They are started, unless the intent wants them stopped. */
+  /** Keys of nodes that an earlier change was cut off before starting. They are started, unless the intent wants them stopped. */
   readonly owedStarts?: readonly string[];
-  /** The last part of the lab's path, which names a new lab on a host that has no place for another name. */
+  /** The last part of the lab's path. It is the name of a new lab on a host that cannot store another name. */
   readonly pathName?: string;
-  /** Delete what is only on the host. */
+  /** Delete resources that only the host has. */
   readonly prune: boolean;
-  /** Stop, wipe, delete and make anew instead of changing. */
+  /** Stop, wipe, delete and recreate the lab instead of changing it. */
   readonly replace: boolean;
-  /** Apply the rest where the host has no place for something. A replace, which only deploy does, always allows it. */
+  /** Apply the rest if the host cannot store some fields. A replace, which only deploy does, always allows it. */
   readonly allowUnsupported?: boolean;
-  /** Destroy and replace: drop the nodes' disks. Absent: true. */
+  /** For destroy and replace: delete the nodes' disks. Absent: true. */
   readonly wipe?: boolean;
 }
 
-/** What must happen so that the host holds the lab as wanted. Pure: the same input gives the same plan. */
+/** Returns the changes that make the host match the intent. Pure: the same input gives the same plan. */
 export function planLab(input: PlanInput): Plan {
   const { desired, observed, rules, ids, wipe = true } = input;
   if (desired === null) return planDestroy(observed, rules, ids, wipe);
@@ -48,8 +48,8 @@ function planWanted(input: PlanInput & { readonly desired: Lab }): Plan {
   const { desired, observed, rules, ids, prune, wipe = true } = input;
   if (observed !== null && input.replace) {
     const { pathName = observed.name } = input;
-    const anew = planWanted({ desired, observed: null, rules, prune, replace: false, pathName });
-    return planReplace({ desired, observed, rules, anew, wipe, ...(ids !== undefined && { ids }) });
+    const fresh = planWanted({ desired, observed: null, rules, prune, replace: false, pathName });
+    return planReplace({ desired, observed, rules, fresh, wipe, ...(ids !== undefined && { ids }) });
   }
   const { allowUnsupported, owedStarts, pathName } = input;
   const comparison = compareLab({
@@ -68,7 +68,7 @@ function planComparison(comparison: Comparison, allowUnsupported: boolean | unde
   settle(comparison);
   const builder = planBuilder();
   const templates = new Map(comparison.rules.templates.map((template) => [template.id, template]));
-  /** By id, so that a step can be filed under the action that asked for it. */
+  /** By id, so that a step can be added to the action that caused it. */
   const actions = new Map<string, Action>();
   const plan: Planning = { comparison, builder, templates, actions, changed: new Set(), powered: new Set() };
 

@@ -10,7 +10,7 @@ import type { Reason } from "../model/reasons.ts";
 import { defined } from "../shared/defined.ts";
 import { announce, differs, onlyInIntent, onlyOnHost, type Planning } from "./planning.ts";
 
-/** The action of a link that comes, changes or goes. Before the nodes are planned, which may stop because of it. */
+/** Adds the action of a link that is added, changed or deleted. Runs before the nodes are planned, which may stop because of it. */
 export function announceLink(plan: Planning, link: LinkWork): void {
   const { key, fate, after, before } = link;
   if (fate === "extra" || (fate === "keep" && link.differences.length === 0)) return;
@@ -38,7 +38,7 @@ export function announceLink(plan: Planning, link: LinkWork): void {
   announce(plan, link, action, wanted && linkObstacle(link, plan.comparison, plan.templates));
 }
 
-/** The steps of a link: its own, or those of being taken off and put back. */
+/** Adds the steps of a link: its own changes, or taking it off and putting it back. */
 export function runLink(plan: Planning, link: LinkWork): void {
   const { builder } = plan;
   const { key, fate, after, before, level, differences } = link;
@@ -65,7 +65,7 @@ export function runLink(plan: Planning, link: LinkWork): void {
   } else if (after !== undefined && fate === "create") {
     builder.run("create-link", own, { op: "create", disruption: level, changes: own.changes, step: { do: "create-link", link: after } });
   } else if (after !== undefined && before !== undefined && fate === "keep") {
-    // Only another MTU can wait for a restart; the rest of the link need not wait with it.
+    // Only another MTU can wait for a restart; the other changes need not wait with it.
     const waits = heavier(level, "link") !== "link";
     const now = differences.filter(({ field }) => !waits || field !== "mtu");
     const later = waits ? differences.filter(({ field }) => field === "mtu") : [];

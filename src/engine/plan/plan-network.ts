@@ -6,7 +6,7 @@ import type { Action, PlanOp } from "../model/plan.ts";
 import { defined } from "../shared/defined.ts";
 import { announce, differs, onlyInIntent, onlyOnHost, type Planning } from "./planning.ts";
 
-/** A network that comes, changes or goes. */
+/** Plans a network that is added, changed or deleted. */
 export function planNetwork(plan: Planning, network: NetworkWork): void {
   const { builder, comparison } = plan;
   const { key, fate, after, changes, level } = network;

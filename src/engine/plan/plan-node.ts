@@ -11,7 +11,7 @@ import { unsupportedOnNode } from "../model/support.ts";
 import { defined } from "../shared/defined.ts";
 import { announce, differs, onlyInIntent, onlyOnHost, type Planning } from "./planning.ts";
 
-/** A node that comes, changes, is made anew or goes, with its configuration and its power. */
+/** Plans a node that is added, changed, recreated or deleted, with its configuration and its power. */
 export function planNode(plan: Planning, node: NodeWork): void {
   if (node.fate === "create") planNewNode(plan, node);
   else if (node.fate === "delete") planDeletedNode(plan, node);
@@ -30,7 +30,7 @@ function planDeletedNode(plan: Planning, node: NodeWork): void {
   });
 }
 
-/** The declared power as far as the host persists it, and the change of power that the node needs: to what is declared, or up again after it failed. */
+/** Returns the declared power as far as the host persists it, and the power change that the node needs: to the declared power, or up again after a failure. */
 function powerChanges(plan: Planning, node: NodeWork): { readonly declared: readonly Change[]; readonly power: readonly Change[] } {
   const start = node.intent?.start;
   const { observed } = node;
@@ -57,7 +57,7 @@ function planChangedNode(plan: Planning, node: NodeWork): void {
     (node.differences.length > 0 ? nodeObstacle(node, plan.comparison.rules, template) : undefined) ??
     clashObstacle(node, power.length > 0) ??
     stuckObstacle(node, power.length > 0 && node.wantUp);
-  // What may be done at once must not carry what waits for the restart.
+  // The step that runs at once must not contain the values that wait for the restart.
   const liveNode = after && before && withFields(after, before, node.differences.filter(waits));
 
   if (others.length + declared.length + power.length > 0) {
@@ -94,17 +94,17 @@ function planChangedNode(plan: Planning, node: NodeWork): void {
   if (owner !== undefined) runPower(plan, node, owner);
 }
 
-/** A node that goes down only for the sake of another action. Planned last, when all actions are known. */
+/** Plans the restart of a node for another action. Runs last, when all actions are known. */
 export function planForcedRestart(plan: Planning, node: NodeWork): void {
   const owner = plan.actions.get(node.cause ?? "");
   if (owner !== undefined && node.need === "restart" && !plan.powered.has(node)) runPower(plan, node, owner);
 }
 
-/** What running things feel of a change of the field and of all that must come before it. */
+/** Returns how much a change of the field, with everything that must come before it, disturbs running nodes. */
 function fieldLevel(node: NodeWork, { field }: FieldDifference): Disruption {
   if (node.up && fieldRule(node, field) === "restart") return node.level;
   if (field !== "ethernet") return "none";
-  // An interface goes after its link, which may have to wait for the other end.
+  // An interface is removed after its link, which may have to wait for the other end.
   const links = node.links.filter(({ fate }) => fate === "delete").map(({ level }) => level);
   const level = links.reduce(heavier, "none");
   return level === "link" ? "none" : level;
@@ -164,7 +164,7 @@ function planRecreate(plan: Planning, node: NodeWork): void {
   const reason: Reason =
     cause === undefined
       ? { code: "recreate_needed", text: `${differs(changes).text} and cannot change in place` }
-      : { code: "link_change", text: `its template takes another link only when made anew, for ${cause}` };
+      : { code: "link_change", text: `its template takes another link only when recreated, for ${cause}` };
   const action = nodeActionOf(node, "replace", reason, node.level, changes, false);
   const obstacle = intent === undefined ? undefined : nodeObstacle(node, plan.comparison.rules, plan.templates.get(intent.template));
   if (!announce(plan, node, action, obstacle)) return;
@@ -221,7 +221,7 @@ function runStart(plan: Planning, node: NodeWork, action: Action): void {
   plan.builder.run("start", action, { op: "start", disruption, about, reason, step: { do: "start", node: node.key } });
 }
 
-/** `node` with some fields as in `other`. */
+/** Returns `node` with some fields of `other`. */
 function withFields(node: LabNode, other: LabNode, differences: readonly FieldDifference[]): LabNode {
   if (differences.length === 0) return node;
   const mixed: Record<string, unknown> = { ...node };

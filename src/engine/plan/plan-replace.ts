@@ -6,16 +6,16 @@ import type { Reason } from "../model/reasons.ts";
 import { planBuilder } from "./plan-builder.ts";
 import { runningIds, runTeardown } from "./plan-destroy.ts";
 
-/** Stop, wipe, delete, then all the steps of `anew`, the plan for a host without the lab. */
+/** Plans stop, wipe and delete, then all steps of `fresh`, the plan for a host without the lab. */
 export function planReplace(input: {
   readonly desired: Lab;
   readonly observed: ObservedLab;
   readonly rules: HostRules;
   readonly ids?: JoinedIds;
-  readonly anew: Plan;
+  readonly fresh: Plan;
   readonly wipe: boolean;
 }): Plan {
-  const { desired, observed, rules, anew, wipe } = input;
+  const { desired, observed, rules, fresh, wipe } = input;
   const ids = joinIds(desired, observed, input.ids);
   const up = runningIds(observed);
   const disruption = up.size > 0 ? "recreate" : "none";
@@ -31,7 +31,7 @@ export function planReplace(input: {
     for (const [key, id] of Object.entries(record)) native.set(`${kind}:${key}`, id);
   }
   const kept = new Set<string>();
-  const actions = anew.actions.map((action): Action => {
+  const actions = fresh.actions.map((action): Action => {
     const id = native.get(action.id);
     if (id === undefined) return action;
     kept.add(action.id);
@@ -56,7 +56,7 @@ export function planReplace(input: {
       prune: false,
     });
   }
-  for (const action of anew.blocked) builder.block(action);
+  for (const action of fresh.blocked) builder.block(action);
 
   const lab = actions.find(({ kind }) => kind === "lab");
   if (lab === undefined) throw new Error("a plan for a new lab has no action for the lab");
@@ -64,10 +64,10 @@ export function planReplace(input: {
   return builder.finish({
     name: desired.name,
     locked: observed.locked,
-    unsupported: anew.unsupportedFields,
+    unsupported: fresh.unsupportedFields,
     allowUnsupported: true,
     unchanged: 0,
     skippedPrune: 0,
-    followedBy: anew.operations.map((operation) => ({ ...operation, disruption })),
+    followedBy: fresh.operations.map((operation) => ({ ...operation, disruption })),
   });
 }

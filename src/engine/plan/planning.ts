@@ -3,7 +3,7 @@ import type { Action, Change, TemplateRules } from "../model/plan.ts";
 import type { Reason } from "../model/reasons.ts";
 import type { PlanBuilder } from "./plan-builder.ts";
 
-/** What the planning functions share. */
+/** State that the planning functions share. */
 export interface Planning {
   readonly comparison: Comparison;
   readonly builder: PlanBuilder;
@@ -17,7 +17,7 @@ export interface Planning {
 export const onlyInIntent: Reason = { code: "not_on_host", text: "not on the host yet" };
 export const onlyOnHost: Reason = { code: "not_in_intent", text: "not in the intent (prune)" };
 
-/** Announces the action, or blocks it; answers whether its steps may be planned. */
+/** Adds the action, or blocks it. Returns whether its steps may be planned. */
 export function announce(
   plan: Planning,
   work: NodeWork | NetworkWork | LinkWork | undefined,
@@ -34,7 +34,7 @@ export function announce(
   return true;
 }
 
-/** The reason of an update: which fields differ. */
+/** Returns the reason of an update: the fields that differ. */
 export function differs(changes: readonly Change[]): Action["reason"] {
   const fields = [...new Set(changes.map(({ field }) => field))];
   const text =

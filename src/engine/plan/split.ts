@@ -1,8 +1,8 @@
 import type { Operation, Plan } from "../model/plan.ts";
 
 /**
- * What may run on live nodes without asking, and what must wait for a confirmation. Both keep their order. Every operation already
- * carries the disruption of all that must go with it (settle.ts), so `now` never holds half of something.
+ * Splits a plan into steps that do not stop nodes and steps that need a confirmation. Both keep their order. Each step has the disruption of its
+ * whole group (settle.ts), so `now` never contains part of a group.
  */
 export function splitByDisruption(plan: Pick<Plan, "operations">): {
   readonly now: readonly Operation[];

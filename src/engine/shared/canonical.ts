@@ -1,4 +1,4 @@
-/** JSON with object keys in code-unit order and undefined left out: equal values give equal text. Lists keep their order. */
+/** Returns JSON with sorted object keys and without undefined values: equal values give equal text. Lists keep their order. */
 export function canonicalText(value: unknown): string {
   if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "null";
   let text = "";
@@ -13,14 +13,14 @@ export function canonicalText(value: unknown): string {
   return `{${text}}`;
 }
 
-/** Most objects have them in order, or nearly so: looking is cheaper than sorting. */
+/** Most objects already have sorted keys: checking is cheaper than sorting. */
 function sortedKeys(value: object): readonly string[] {
   const keys = Object.keys(value);
   for (let at = 1; at < keys.length; at++) if (keys[at]! < keys[at - 1]!) return keys.sort();
   return keys;
 }
 
-/** Whether two plain values are the same, whatever the order of their keys. */
+/** Whether two plain values are equal, in any order of their keys. */
 export function sameValue(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (a === null || b === null || typeof a !== "object" || typeof b !== "object") return false;

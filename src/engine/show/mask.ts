@@ -3,20 +3,20 @@ import type { Action, Change } from "../model/plan.ts";
 import { hidden, isSensitive } from "../model/sensitive.ts";
 import { sameValue } from "../shared/canonical.ts";
 
-/** Words after which a configuration language has a secret. */
+/** Words that a secret follows in configuration languages. */
 const secretWord =
   /^(.*?(?:^|[^A-Za-z0-9])(?:pass(?:word|wd|phrase)?|secret|community|credentials?|token|psk|authorization|bearer|(?:[a-z]+-)*key(?:-string)?|message-digest-key \d+ md5|md5)[ \t:=]+)(\S.*)$/is;
 
 /** A pre-shared key that is joined to its word. */
 const joinedSecret = /^(.*?(?:^|[^A-Za-z0-9])psk)(?=[^ \t:=])(\S.*)$/is;
 
-/** A line that ends with such a word: its secret is on the next one. */
+/** A line that ends with such a word: its secret is on the next line. */
 const secretBelow =
   /(?:^|[^A-Za-z0-9])(?:(?:pass(?:word|wd|phrase)?|secret|community|credentials?|token|psk|authorization|bearer)[ \t:=]*|key[ \t]*[:=][ \t]*)[|>]?[ \t]*$/i;
 
 /**
- * The lab without its secrets: values of env variables and attributes whose name says so, and of configurations and commands what follows a word
- * such as password, secret, key or community. What is hidden reads "(sensitive)".
+ * Returns the lab without its secrets, which read "(sensitive)": values of env variables and attributes with a sensitive name, and text after a word
+ * such as password, secret, key or community in configurations and commands.
  */
 export function maskLab(lab: Lab): Lab {
   return { ...lab, nodes: lab.nodes.map(maskNode) };
@@ -44,7 +44,7 @@ export function maskText(text: string): string {
       const end = whole.endsWith("\r") ? "\r" : "";
       const line = whole.slice(0, whole.length - end.length);
       const masked = isBelow ? line.replace(/\S.*$/s, hidden) : maskLine(line);
-      // Blank lines may stand between.
+      // Blank lines may be in between.
       isBelow = line.trim() === "" ? isBelow : !isBelow && secretBelow.test(line);
       return masked + end;
     })
@@ -57,10 +57,10 @@ function maskLine(line: string): string {
     .replace(joinedSecret, (_line, before: string) => before + hidden);
 }
 
-/** Fields of a change that hold text in which secrets stand; those of env and attributes are hidden in every plan. */
+/** Fields of a change whose text may contain secrets. Sensitive env and attributes are hidden in every plan. */
 const texts: ReadonlySet<string> = new Set(["startup-config", "exec"]);
 
-/** An action or operation without the secrets that stand in what it changes. */
+/** Returns an action or step without the secrets in its changes. */
 export function maskAction<A extends Pick<Action, "changes">>(action: A): A {
   return { ...action, changes: action.changes.map(maskChange) };
 }
@@ -77,7 +77,7 @@ function maskValue(value: unknown): unknown {
   return typeof value === "string" ? maskText(value) : value;
 }
 
-/** Puts secrets that somebody saw masked, and sends back so, in again. `lost` names what is masked and was never known. */
+/** Replaces masked secrets in an edited lab by their known values. `lost` lists masked values that are not known. */
 export function unmaskLab(lab: Lab, known: Lab): { readonly lab: Lab; readonly lost: readonly string[] } {
   const before = new Map(known.nodes.map((node) => [node.key, node]));
   const lost: string[] = [];

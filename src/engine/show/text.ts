@@ -2,15 +2,15 @@ import { compareNatural } from "../../base/natural-order.ts";
 import { originWords } from "../compare/origin.ts";
 import type { Action, Change, Origin, Plan, PlanOp } from "../model/plan.ts";
 
-/** What planText tells: a plan without its steps, and the lab's name and lock. */
+/** The input of planText: a plan without its steps, and the lab's name and lock. */
 export type TextInput = Pick<Plan, "actions" | "blocked" | "unsupported" | "summary"> & { readonly name: string; readonly locked: boolean };
 
-/** The plan as a terminal shows it, without colours: a line or two per changed resource, then what is in the way, then the sum. */
+/** Returns the plan as a terminal shows it, without colours: one or two lines per changed resource, then blocked and unsupported parts, then the summary. */
 export function planText(plan: TextInput): string {
   const lines: string[] = [];
   if (plan.actions.length > 0) {
     lines.push(`Labwright will make the host match ${plan.name}:`, "");
-    // Where everything comes from the intent, saying so on each line would be noise.
+    // The origin is left out if everything comes from the intent.
     const marked = plan.actions.some(({ origin }) => origin === "host" || origin === "both");
     for (const action of plan.actions) lines.push(...actionLines(action, marked));
     lines.push("");
@@ -34,8 +34,8 @@ export function planText(plan: TextInput): string {
 
 const marks: Readonly<Record<PlanOp, string>> = { create: "+", update: "~", replace: "∓", delete: "-", start: "▸", stop: "■", wipe: "□" };
 
-const mostAffected = 8;
-const mostEntries = 6;
+const maxAffected = 8;
+const maxEntries = 6;
 
 function actionLines(action: Action, marked: boolean): readonly string[] {
   const mark = (origin: Origin | undefined) => (marked && origin !== undefined ? ` (${originWords[origin].text})` : "");
@@ -44,7 +44,7 @@ function actionLines(action: Action, marked: boolean): readonly string[] {
   const felt = action.disruption === "none" ? "" : ` [${disruptionText(action)}]`;
   if (action.op === "create") return [head + createdText(action) + felt + mark(action.origin), ...affectsLine(action)];
   if (action.op === "delete")
-    return [`${head}: ${action.reason.text}${felt}${told(action) ? "" : mark(action.origin)}`, ...affectsLine(action)];
+    return [`${head}: ${action.reason.text}${felt}${namesOrigin(action) ? "" : mark(action.origin)}`, ...affectsLine(action)];
   const reason = action.op === "update" ? "" : `: ${action.reason.text}`;
   return [head + reason + felt, ...changeLines(action.changes, mark), ...affectsLine(action)];
 }
@@ -53,8 +53,8 @@ function placeText(line: number | undefined): string {
   return line === undefined ? "" : ` (line ${line})`;
 }
 
-/** Whether the reason says who made the difference. */
-function told({ origin, reason }: Action): boolean {
+/** Whether the reason's text already names the origin. */
+function namesOrigin({ origin, reason }: Action): boolean {
   return origin !== undefined && reason.text.endsWith(originWords[origin].text);
 }
 
@@ -86,7 +86,7 @@ function changeLines(changes: readonly Change[], mark: (origin: Origin | undefin
   });
 }
 
-/** The entries that differ between two lists; undefined if one is no list of several entries, or only the order differs. */
+/** Returns the entries that differ between two lists; undefined if one is not a list of several entries, or only the order differs. */
 function listDifference(before: unknown, after: unknown): string | undefined {
   if (!Array.isArray(before) || !Array.isArray(after) || (before.length < 2 && after.length < 2)) return undefined;
   const texts = (list: readonly unknown[]) => list.map((entry) => (typeof entry === "string" ? JSON.stringify(entry) : inline("", entry)));
@@ -96,21 +96,21 @@ function listDifference(before: unknown, after: unknown): string | undefined {
     ...now.filter((entry) => !old.includes(entry)).map((entry) => `+${entry}`),
   ];
   if (changed.length === 0) return undefined;
-  const more = changed.length > mostEntries ? ` and ${changed.length - mostEntries} more` : "";
-  return `${before.length} → ${after.length} entries: ${changed.slice(0, mostEntries).join(", ")}${more}`;
+  const more = changed.length > maxEntries ? ` and ${changed.length - maxEntries} more` : "";
+  return `${before.length} → ${after.length} entries: ${changed.slice(0, maxEntries).join(", ")}${more}`;
 }
 
 function affectsLine({ affects, disruption }: Action): readonly string[] {
   if (affects.length === 0 || disruption === "none") return [];
-  const shown = affects.slice(0, mostAffected).join(", ");
-  return [`      affects ${shown}${affects.length > mostAffected ? ` and ${affects.length - mostAffected} more` : ""}`];
+  const shown = affects.slice(0, maxAffected).join(", ");
+  return [`      affects ${shown}${affects.length > maxAffected ? ` and ${affects.length - maxAffected} more` : ""}`];
 }
 
 function isText(field: string, before: unknown, after: unknown): boolean {
   return field === "startup-config" || [before, after].some((value) => typeof value === "string" && value.includes("\n"));
 }
 
-/** A value on one line: long texts by their length, so that a configuration does not flood the plan. */
+/** Returns a value on one line. A long text is shown by its length, so that a configuration does not fill the plan. */
 function inline(field: string, value: unknown): string {
   if (value === null || value === undefined) return "(none)";
   if (typeof value === "string") {
